@@ -1,0 +1,151 @@
+import { hash, randomBytes, randomUUID } from "node:crypto";
+import type { CookieOptions, Request, RequestHandler, Response } from "express";
+import { isbot } from "isbot";
+import { z } from "zod";
+import { type AttributionRoom, affiliateOf, SESSION_COOKIE, type Visitor } from "./attribution.js";
+import { visitorCookie } from "./cookies.js";
+import { type Click, isVisitorId } from "./events.js";
+import { harmless } from "./harmless.js";
+import type { SkipReason } from "./journal.js";
+import { readOptions } from "./read-options.js";
+
+const HOUR_MS = 60 * 60 * 1_000;
+
+const schema = z.strictObject({
+  /** The query parameter that holds the affiliate's reference. Default `ref`. */
+  param: z
+    .string({ error: "must be a query parameter's name" })
+    .min(1, { error: "must be a query parameter's name" })
+    .default("ref"),
+  /** The cookies' domain, such as `.shop.example` to share them among subdomains. Default: the host alone. */
+  domain: z.string({ error: "must be a domain" }).optional(),
+  /** How long the cookies last, in milliseconds. Default: 30 days. */
+  maxAgeMs: z
+    .int({ error: "must be a positive number of milliseconds" })
+    .positive()
+    .default(30 * 24 * HOUR_MS),
+});
+
+export type OnClickOptions = Readonly<z.input<typeof schema>>;
+
+/**
+ * Middleware for landing pages: turns `?ref=CODE` into a click (§4.1) and sets the cookies that the rest is attributed
+ * by. For sites without the service's browser snippet; both together would count a visit twice.
+ */
+export function createOnClick(room: AttributionRoom) {
+  return function onClick(options: OnClickOptions = {}): RequestHandler {
+    const { param, domain, maxAgeMs } = readOptions("onClick", schema, options);
+
+    function land(req: Request, res: Response): void {
+      const reference = req.query[param];
+      if (!isPageView(req) || !isVisitorId(reference)) return;
+      const visitor = affiliateOf(req, room);
+      const skipReason = reasonToSkip(req, visitor);
+      if (skipReason) room.journal.skipped("click", skipReason);
+      if (skipReason || isRepetition(visitor, reference, room.clock.now())) return;
+
+      const sessionId = visitor.sessionId ?? randomUUID();
+      const clickId = mintClickId(reference, room.clock.now());
+      visitor.adopt({ clickId, sessionId });
+      const cookie: CookieOptions = {
+        path: "/",
+        sameSite: "lax",
+        secure: req.secure,
+        maxAge: maxAgeMs,
+        ...(domain !== undefined && { domain }),
+      };
+      keepFromSharedCaches(res);
+      res.cookie(room.config.cookieName, clickId, cookie);
+      const sessionCookie = sessionCookieName(room);
+      if (sessionCookie && visitorCookie(req, sessionCookie) !== sessionId) {
+        res.cookie(sessionCookie, sessionId, { ...cookie, httpOnly: true });
+      }
+      void visitor.trackClick(clickFrom(req, reference, param));
+    }
+
+    return function affiliateClick(req, res, next) {
+      harmless(
+        () => land(req, res),
+        (error) => room.journal.warn("onClick", `a click was not read: ${error}`),
+      );
+      next();
+    };
+  };
+}
+
+function isPageView(req: Request): boolean {
+  return req.method === "GET" && req.accepts("html") !== false;
+}
+
+function reasonToSkip(req: Request, visitor: Visitor): SkipReason | undefined {
+  if (!visitor.consented) return "consent";
+  if (isPrefetch(req)) return "prefetch";
+  return isbot(req.get("user-agent")) ? "bot" : undefined;
+}
+
+// Chrome and Safari say it in Sec-Purpose, others in Purpose, Firefox long said it in X-Moz.
+function isPrefetch(req: Request): boolean {
+  return ["sec-purpose", "purpose", "x-moz"].some((name) =>
+    /\bpre(fetch|render|view)\b/i.test(req.get(name) ?? ""),
+  );
+}
+
+// A click id of ours says when it was minted and for whom, so that a reload is known for one without a store, whichever
+// process it reaches. Whoever forges one gets no click counted; that is all there is to gain.
+function mintClickId(reference: string, now: number): string {
+  return `${now.toString(36)}-${tagOf(reference)}-${randomBytes(12).toString("hex")}`;
+}
+
+function isRepetition({ clickId = "" }: Visitor, reference: string, now: number): boolean {
+  const [, minted, tag] = /^([0-9a-z]{8,9})-([0-9a-f]{8})-[0-9a-f]{24}$/.exec(clickId) ?? [];
+  if (minted === undefined || tag !== tagOf(reference)) return false;
+  const age = now - Number.parseInt(minted, 36);
+  return age >= 0 && age < HOUR_MS;
+}
+
+function tagOf(reference: string): string {
+  return hash("sha256", reference).slice(0, 8);
+}
+
+/** Where a session id can be kept so that it is found again; a host that says by a function what the session is keeps it itself. */
+function sessionCookieName({ config }: AttributionRoom): string | undefined {
+  return typeof config.session === "function" ? undefined : (config.session ?? SESSION_COOKIE);
+}
+
+/** Cookies on a page that a CDN keeps would be handed to everybody. */
+function keepFromSharedCaches(res: Response): void {
+  const set = String(res.getHeader("Cache-Control") ?? "");
+  if (!/\b(private|no-store)\b/i.test(set)) res.setHeader("Cache-Control", "private");
+}
+
+function clickFrom(req: Request, reference: string, param: string): Click {
+  const source = req.query.utm_source;
+  return {
+    affiliateReference: reference,
+    clickedUrl: clickedUrl(req, param),
+    referrerUrl: withoutQuery(req.get("referrer")),
+    userAgent: req.get("user-agent")?.slice(0, 512),
+    source: typeof source === "string" ? source.slice(0, 256) : undefined,
+  };
+}
+
+/** The landing page's address with the reference and the campaign's parameters: the rest is between visitor and host. */
+function clickedUrl(req: Request, param: string): string | undefined {
+  const { protocol, hostname, originalUrl } = req;
+  const named = req.get("host") ?? "";
+  // Behind a trusted proxy the two differ, and the proxy knows better; else `host` has the port as well.
+  const host = named.startsWith(hostname) ? named : hostname;
+  if (!URL.canParse(originalUrl, `${protocol}://${host}`)) return undefined;
+  const url = new URL(originalUrl, `${protocol}://${host}`);
+  for (const name of [...url.searchParams.keys()]) {
+    if (name !== param && !name.startsWith("utm_")) url.searchParams.delete(name);
+  }
+  url.hash = "";
+  return url.href.slice(0, 2_048);
+}
+
+function withoutQuery(address: string | undefined): string | undefined {
+  if (address === undefined || !URL.canParse(address)) return undefined;
+  const { protocol, origin, pathname } = new URL(address);
+  return protocol === "https:" || protocol === "http:" ? `${origin}${pathname}`.slice(0, 2_048) : undefined;
+}

@@ -1,0 +1,100 @@
+import type { NextFunction, Request, RequestHandler, Response } from "express";
+import { type Attributed, type AttributionRoom, affiliateOf, type Visitor } from "./attribution.js";
+import type { EventKind } from "./events.js";
+
+type Params = Request["params"];
+type Query = Request["query"];
+// biome-ignore lint/suspicious/noExplicitAny: Express' own default for what it does not know; a narrower one would refuse hosts' handlers.
+type Unknown = any;
+type AnyLocals = Record<string, Unknown>;
+
+/** What happened, now or soon; nothing did where it is `undefined` or `null`. */
+// biome-ignore lint/suspicious/noConfusingVoidType: handlers that sometimes return nothing are what this is for.
+type Perhaps<Happened> = Happened | null | undefined | void;
+type Soon<T> = T | Promise<T>;
+
+/** Wraps a route's handler so that what it says has happened is reported, once and in the background. */
+export interface WrapHandler<Happened> {
+  /** The handler's resolved value is what happened; it counts where the response's status is below 400. */
+  <P = Params, ResBody = Unknown, ReqBody = Unknown, ReqQuery = Query, Locals extends AnyLocals = AnyLocals>(
+    handler: (
+      req: Attributed<Request<P, ResBody, ReqBody, ReqQuery, Locals>>,
+      res: Response<ResBody, Locals>,
+      next: NextFunction,
+    ) => Soon<Perhaps<Happened>>,
+  ): RequestHandler<P, ResBody, ReqBody, ReqQuery, Locals>;
+  /** For a handler that one cannot change: `pick` says what happened, once a response below 400 has gone out. */
+  <P = Params, ResBody = Unknown, ReqBody = Unknown, ReqQuery = Query, Locals extends AnyLocals = AnyLocals>(
+    handler: (
+      req: Attributed<Request<P, ResBody, ReqBody, ReqQuery, Locals>>,
+      res: Response<ResBody, Locals>,
+      next: NextFunction,
+    ) => unknown,
+    pick: (
+      req: Attributed<Request<P, ResBody, ReqBody, ReqQuery, Locals>>,
+      res: Response<ResBody, Locals>,
+    ) => Soon<Perhaps<Happened>>,
+  ): RequestHandler<P, ResBody, ReqBody, ReqQuery, Locals>;
+}
+
+type AnyHandler = (req: Request, res: Response, next: NextFunction) => unknown;
+type AnyPick = (req: Request, res: Response) => unknown;
+
+/** `onRegistration` and `onPayment`. */
+export function createWrapper<Happened>(
+  kind: Exclude<EventKind, "click">,
+  room: AttributionRoom,
+): WrapHandler<Happened> {
+  function wrap(handler: AnyHandler, pick?: AnyPick): RequestHandler {
+    return pick ? reportingPicked(handler, pick) : reportingReturned(handler);
+  }
+
+  function reportingReturned(handler: AnyHandler): RequestHandler {
+    return function affiliateConversion(req, res, next) {
+      const { visitor, report } = arrive(req);
+      const finished = run(handler, req, res, next);
+      // Not at `finish`, which never comes when the visitor hangs up: the payment happened all the same.
+      visitor.hold(finished.then((happened) => (res.statusCode < 400 ? report(happened) : undefined), next));
+    };
+  }
+
+  function reportingPicked(handler: AnyHandler, pick: AnyPick): RequestHandler {
+    return function affiliateConversion(req, res, next) {
+      const { visitor, report } = arrive(req);
+      // Attached before the handler runs, so that an early close is not missed.
+      const closed = new Promise<void>((resolve) => res.once("close", resolve));
+      visitor.hold(
+        closed.then(async () => {
+          if (!res.headersSent || res.statusCode >= 400) return;
+          try {
+            await report(await pick(req, res));
+          } catch (error) {
+            room.journal.dropped(kind, "pick", { message: `its \`pick\` threw: ${error}` });
+          }
+        }),
+      );
+      run(handler, req, res, next).catch(next);
+    };
+  }
+
+  function arrive(req: Request): {
+    visitor: Visitor;
+    report: (happened: unknown) => Promise<unknown> | undefined;
+  } {
+    const visitor = affiliateOf(req, room);
+    // Taken before the handler runs: it may regenerate the session.
+    const attribution = visitor.snapshot();
+    return {
+      visitor,
+      report: (happened) =>
+        happened === undefined || happened === null ? undefined : visitor.report(kind, happened, attribution),
+    };
+  }
+
+  return wrap as WrapHandler<Happened>;
+}
+
+/** A throw becomes a rejection: Express 4 routes neither a handler's promise nor what is thrown after it to `next`. */
+async function run(handler: AnyHandler, req: Request, res: Response, next: NextFunction): Promise<unknown> {
+  return handler(req, res, next);
+}

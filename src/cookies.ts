@@ -1,0 +1,38 @@
+import cookieParser from "cookie-parser";
+import type { Request, Response } from "express";
+import { isVisitorId } from "./events.js";
+
+const parseCookies = cookieParser();
+
+type Cookies = Readonly<Record<string, unknown>>;
+
+/** The cookie's value, if it is one that can be a click id or session id; anything else is as good as no cookie. */
+export function visitorCookie(req: Request, name: string): string | undefined {
+  const cookies = cookiesOf(req);
+  const value = Object.hasOwn(cookies, name) ? cookies[name] : undefined;
+  return isVisitorId(value) ? value : undefined;
+}
+
+/**
+ * Whether the browser sent this express-session id along. With `saveUninitialized: false` every stranger's request has
+ * a session id of its own that nobody will ever see again.
+ */
+export function broughtSession(req: Request, sessionId: string): boolean {
+  const signed = `s:${sessionId}.`;
+  const matches = (value: unknown) =>
+    typeof value === "string" && (value === sessionId || value.startsWith(signed));
+  return Object.values(cookiesOf(req)).some(matches) || Object.values(signedCookiesOf(req)).some(matches);
+}
+
+function cookiesOf(req: Request): Cookies {
+  const { cookies } = req as { cookies?: unknown };
+  if (typeof cookies === "object" && cookies !== null) return cookies as Cookies;
+  // On a stand-in, not on the request: a cookie-parser that the host mounts further down must still find its work undone.
+  const standIn = { headers: { cookie: req.headers.cookie } } as Request;
+  parseCookies(standIn, {} as Response, () => {});
+  return standIn.cookies;
+}
+
+function signedCookiesOf(req: Request): Cookies {
+  return Object(req.signedCookies);
+}

@@ -1,0 +1,151 @@
+import { type Calls, callFor, refusalOf } from "../client.js";
+import type { Clock } from "../clock.js";
+import { type EventKind, type OutboxEvent, visitorOf } from "../events.js";
+import type { Journal } from "../journal.js";
+import type { Death, Deliver, LiveEvent, Verdict } from "../outbox/outbox.js";
+import type { Attempt, Transport } from "../transport.js";
+import { backoffMs } from "./backoff.js";
+import { createBreaker, type Pause } from "./breaker.js";
+import { errorCodeOf, type Outcome, outcomeOf } from "./outcome.js";
+
+/** What to do with an event that the service may have taken: send it again, or hold it as a dead letter. */
+export type AmbiguousPolicy = "retry" | "hold";
+
+export interface DeliveryOptions {
+  readonly transport: Pick<Transport, "send">;
+  readonly calls: Calls;
+  readonly concurrency: number;
+  readonly maxAgeMs: number;
+  readonly ambiguous: Readonly<Record<EventKind, AmbiguousPolicy>>;
+  readonly journal: Journal;
+  /** Takes out of the service's words what must not be shown. */
+  readonly hide: (text: string) => string;
+  /** There is room again. */
+  readonly onRoom: () => void;
+  readonly clock: Clock;
+  readonly random?: () => number;
+}
+
+export interface Delivery {
+  readonly deliver: Deliver;
+  readonly inFlight: number;
+  readonly paused: boolean;
+  /** From here on nothing is probed or resumed, and what does not get out is kept for the next process. */
+  stop(): void;
+}
+
+// Read-only, and about nobody: the service only has to answer.
+const PROBE_SESSION = "express-affiliate-probe";
+
+/** One destination: takes events to the service one attempt at a time, and leaves it alone when it needs to be. */
+export function createDelivery(options: DeliveryOptions): Delivery {
+  const { transport, calls, concurrency, maxAgeMs, ambiguous, journal, hide, onRoom, clock } = options;
+  const { random = Math.random } = options;
+  const breaker = createBreaker(concurrency);
+  let inFlight = 0;
+  let stopped = false;
+  let announced = false;
+  let cancelPause = () => {};
+
+  async function deliver(live: LiveEvent): Promise<Verdict> {
+    const { event, maybeTaken, attempts } = live;
+    if (clock.now() - live.queuedAt > maxAgeMs) {
+      return die(event, { reason: "expired", attempts, message: `not delivered within ${maxAgeMs} ms` });
+    }
+    inFlight++;
+    const attempt = await transport.send(callFor(event, calls));
+    inFlight--;
+    const outcome = outcomeOf(attempt, { maybeTaken, now: clock.now() });
+    takeNote(outcome, event, attempt);
+    return verdictOn(live, outcome, attempt);
+  }
+
+  function takeNote(outcome: Outcome, event: OutboxEvent, attempt: Attempt): void {
+    const pause = breaker.record(outcome, visitorOf(event));
+    if (pause) {
+      rest(pause, detailsOf(attempt).message);
+    } else if (announced && !breaker.paused) {
+      announced = false;
+      journal.resumed();
+    }
+  }
+
+  function verdictOn(live: LiveEvent, outcome: Outcome, attempt: Attempt): Verdict {
+    const { event, maybeTaken } = live;
+    const attempts = live.attempts + 1;
+    switch (outcome.is) {
+      case "delivered":
+        journal.delivered(event, attempts);
+        return { is: "delivered" };
+      case "rejected":
+        return die(event, { reason: "rejected", attempts, ...detailsOf(attempt) });
+      case "failed":
+        return stopped ? { is: "kept", maybeTaken } : retry(live, attempt, maybeTaken);
+      case "ambiguous":
+        if (ambiguous[event.kind] === "retry") return retry(live, attempt, true);
+        return die(event, { reason: "unconfirmed", attempts, ...detailsOf(attempt) });
+      default:
+        return { is: "kept", maybeTaken };
+    }
+  }
+
+  function retry({ event, attempts }: LiveEvent, attempt: Attempt, maybeTaken: boolean): Verdict {
+    const inMs = backoffMs(attempts + 1, random());
+    journal.retry(event, attempts + 1, inMs, detailsOf(attempt).message);
+    return { is: "retry", inMs, maybeTaken };
+  }
+
+  function die(event: OutboxEvent, death: Death): Verdict {
+    journal.dead(event, death);
+    return { is: "dead", ...death };
+  }
+
+  function detailsOf(attempt: Attempt) {
+    if (attempt.answered) {
+      const { status, error, message } = refusalOf(attempt, { now: clock.now(), hide });
+      return { status, code: error, message };
+    }
+    const code = errorCodeOf(attempt.error);
+    return { code, message: hide(attempt.error.message || code) };
+  }
+
+  function rest({ reason, forMs }: Pause, because: string): void {
+    if (stopped) return;
+    // Told once, however often it turns out to be still so.
+    if (!announced) journal.paused(reason, forMs, because);
+    announced = true;
+    cancelPause = clock.after(forMs, reason === "throttled" ? tryAgain : probe);
+  }
+
+  function tryAgain(): void {
+    breaker.tryAgain();
+    onRoom();
+  }
+
+  async function probe(): Promise<void> {
+    const attempt = await transport.send(calls.status(PROBE_SESSION));
+    if (stopped) return;
+    const { is } = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });
+    const reachable = attempt.answered && attempt.status < 500 && is !== "throttled";
+    if (reachable) tryAgain();
+    else rest(breaker.stayPaused(), detailsOf(attempt).message);
+  }
+
+  Object.defineProperty(deliver, "room", {
+    get: () => (stopped ? 0 : Math.max(0, breaker.limit - inFlight)),
+  });
+
+  return {
+    deliver: deliver as Deliver,
+    get inFlight() {
+      return inFlight;
+    },
+    get paused() {
+      return breaker.paused !== undefined;
+    },
+    stop() {
+      stopped = true;
+      cancelPause();
+    },
+  };
+}

@@ -1,0 +1,174 @@
+/**
+ * The vocabulary of the package.
+ *
+ * - A **visitor** is known by a click id, a session id, or both: their **attribution**.
+ * - A **conversion** is a registration or a payment.
+ * - An **event** is a click or a conversion on its way to the service. Its id is derived from what makes it
+ *   this event and no other, so that the same conversion, reported twice, is the same event.
+ * - An **outbox** keeps events until an **attempt** delivers them, or they become **dead letters**.
+ */
+import { hash, randomUUID } from "node:crypto";
+import { z } from "zod";
+
+/** What links a conversion to a click (specification, section 1). Plain JSON; keep it on the user's row. */
+export interface Attribution {
+  readonly clickId?: string;
+  readonly sessionId?: string;
+}
+
+const VISITOR_ID = /^[\x21-\x7e]{1,256}$/;
+
+/** A click id or session id as this package takes it: 1 to 256 printable ASCII characters without spaces. */
+export function isVisitorId(value: unknown): value is string {
+  return typeof value === "string" && VISITOR_ID.test(value);
+}
+
+/** The usable ids of something that claims to be an attribution; whatever else is in it is ignored. */
+export function attributionFrom(claimed: unknown): Attribution {
+  const { clickId, sessionId } = Object(claimed) as Record<string, unknown>;
+  return {
+    ...(isVisitorId(clickId) && { clickId }),
+    ...(isVisitorId(sessionId) && { sessionId }),
+  };
+}
+
+// Databases hold null for what is not there, and the service has no use for an empty string.
+const optionalText = z
+  .string()
+  .nullish()
+  .transform((text) => text || undefined);
+
+// The host's own ids: strings on the wire (section 2.3), numbers in many a database.
+const hostId = z.union([z.string().min(1), z.int(), z.bigint()], { error: "must be a string or an integer" });
+
+// Only what no mail system could deliver to is refused: a conversion lost to a clever pattern is lost for good.
+const emailAddress = z
+  .string()
+  .max(320)
+  .regex(/^[^\s@]+@[^\s@]+$/, { error: "must be an e-mail address" });
+
+const visitorId = z.unknown().transform((value) => (isVisitorId(value) ? value : undefined));
+
+export const clickSchema = z.object({
+  affiliateReference: z.string().regex(VISITOR_ID, { error: "must be an affiliate's reference code" }),
+  clickId: visitorId.optional(),
+  sessionId: visitorId.optional(),
+  clickedUrl: optionalText,
+  referrerUrl: optionalText,
+  userAgent: optionalText,
+  source: optionalText,
+});
+
+export const registrationSchema = z.object({
+  email: emailAddress,
+  customerId: hostId.nullish().transform((id) => (id === null || id === undefined ? undefined : String(id))),
+  customerName: optionalText,
+});
+
+export const paymentSchema = z.object({
+  paymentId: hostId.transform(String),
+  customerEmail: emailAddress,
+  leadValue: z.number({ error: "must be a number" }).gt(0, { error: "must be above zero" }),
+});
+
+/** A visit through an affiliate's link (section 2.2). */
+export interface Click {
+  /** The affiliate's reference code. */
+  readonly affiliateReference: string;
+  /** The click's own id, minted by whoever saw it first. Default: the attribution's, else a new UUID. */
+  readonly clickId?: string | undefined;
+  readonly sessionId?: string | undefined;
+  readonly clickedUrl?: string | null | undefined;
+  readonly referrerUrl?: string | null | undefined;
+  readonly userAgent?: string | null | undefined;
+  /** Label of the traffic's source, such as `newsletter`. */
+  readonly source?: string | null | undefined;
+}
+
+/** A sign-up that happened (section 2.3). */
+export interface Registration {
+  readonly email: string;
+  /** The host's own id of the user: what makes a second report of this sign-up a duplicate. */
+  readonly customerId?: string | number | bigint | null | undefined;
+  readonly customerName?: string | null | undefined;
+}
+
+/** A payment that happened (section 2.3). */
+export interface Payment {
+  /** The host's own order or charge id: what makes a second report of this payment a duplicate. */
+  readonly paymentId: string | number | bigint;
+  readonly customerEmail: string;
+  /** A decimal amount in major units (19.9, not 1990), above zero. */
+  readonly leadValue: number;
+}
+
+/** What each kind of event holds once its input was read: the specification's field names, strings for ids. */
+export interface EventData {
+  readonly click: Attribution & z.output<typeof clickSchema>;
+  readonly registration: Attribution & z.output<typeof registrationSchema>;
+  readonly payment: Attribution & z.output<typeof paymentSchema>;
+}
+
+export type EventKind = keyof EventData;
+
+type EventOf<Kind extends EventKind> = {
+  /** 32 hex digits, the same for the same happening: dedupe key and `Idempotency-Key` in one. */
+  readonly id: string;
+  readonly kind: Kind;
+  readonly data: EventData[Kind];
+  /** When it happened, in milliseconds since the epoch. */
+  readonly createdAt: number;
+};
+
+/** An event as an outbox keeps it: plain JSON. */
+export type OutboxEvent = { [Kind in EventKind]: EventOf<Kind> }[EventKind];
+
+const schemas = { click: clickSchema, registration: registrationSchema, payment: paymentSchema };
+
+/** An input that is no event, with a reason that names the field and not what was in it. */
+export interface InvalidInput {
+  readonly invalid: string;
+}
+
+/** Reads a host's word of what happened into an event. `clientId` keeps two programs' order 1 apart. */
+export function eventFrom(
+  kind: EventKind,
+  input: unknown,
+  attribution: Attribution,
+  { clientId, now }: { clientId: number; now: number },
+): OutboxEvent | InvalidInput {
+  const read = schemas[kind].safeParse(input);
+  if (!read.success) {
+    return {
+      invalid: read.error.issues.map((issue) => `\`${issue.path.join(".")}\`: ${issue.message}`).join("; "),
+    };
+  }
+  const data = { ...attribution, ...definedOf(read.data) } as EventData[EventKind];
+  if (kind === "click") (data as { clickId?: string }).clickId ??= randomUUID();
+  const id = hash("sha256", `${clientId} ${identityOf(kind, data)}`).slice(0, 32);
+  return { id, kind, data, createdAt: now } as OutboxEvent;
+}
+
+function identityOf(kind: EventKind, data: EventData[EventKind]): string {
+  if (kind === "click") return `click ${data.clickId}`;
+  if (kind === "payment") return `payment ${(data as EventData["payment"]).paymentId}`;
+  const { customerId, email } = data as EventData["registration"];
+  return customerId === undefined
+    ? `registration by ${email.toLowerCase()}`
+    : `registration of ${customerId}`;
+}
+
+function definedOf(data: object): object {
+  return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
+}
+
+/** Who an event belongs to, as one string: for counting visitors, not for ordering their events. */
+export function visitorOf({ id, data }: OutboxEvent): string {
+  return data.sessionId ?? data.clickId ?? id;
+}
+
+/** The customer's address, where the event has one. */
+export function emailOf(event: OutboxEvent): string | undefined {
+  if (event.kind === "registration") return event.data.email;
+  return event.kind === "payment" ? event.data.customerEmail : undefined;
+}

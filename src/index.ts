@@ -1,0 +1,44 @@
+export { type Affiliate, affiliate, type TrackOptions } from "./affiliate.js";
+export type { Attributed, RequestAffiliate } from "./attribution.js";
+export type { OnClickOptions } from "./clicks.js";
+export type {
+  CallOptions,
+  ClickAnswer,
+  ClickRequest,
+  PaymentAnswer,
+  PaymentLeadRequest,
+  RegistrationAnswer,
+  RegistrationLeadAnswer,
+  RegistrationLeadRequest,
+  RegistrationRequest,
+  TrackingClient,
+  TrackingStatus,
+} from "./client.js";
+export type { WrapHandler } from "./conversions.js";
+export type { PauseReason } from "./delivery/breaker.js";
+export {
+  AffiliateError,
+  ArgumentError,
+  NoAnswerError,
+  OptionsError,
+  OutboxError,
+  TrackingApiError,
+} from "./errors.js";
+export type { Attribution, Click, EventKind, OutboxEvent, Payment, Registration } from "./events.js";
+export type { DropReason, EventNotice, Logger, Notices, SkipReason, Stats } from "./journal.js";
+export type { CloseOptions, FlushOptions } from "./lifecycle.js";
+export type { AffiliateOptions } from "./options.js";
+export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory.js";
+export type {
+  DeadLetter,
+  DeadLetterQuery,
+  Death,
+  DeathReason,
+  Deliver,
+  LiveEvent,
+  Outbox,
+  OutboxCounts,
+  OutboxObserver,
+  Verdict,
+} from "./outbox/outbox.js";
+export type { Receipt } from "./tracker.js";

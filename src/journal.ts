@@ -1,0 +1,213 @@
+import { EventEmitter } from "node:events";
+import type { Clock } from "./clock.js";
+import type { PauseReason } from "./delivery/breaker.js";
+import { type EventKind, emailOf, type OutboxEvent } from "./events.js";
+import { harmless } from "./harmless.js";
+import type { Death, DeathReason } from "./outbox/outbox.js";
+import { maskEmails } from "./secret.js";
+
+/** Any of console, pino, winston. Each line is one string. */
+export interface Logger {
+  debug?(line: string): unknown;
+  info?(line: string): unknown;
+  warn(line: string): unknown;
+  error(line: string): unknown;
+}
+
+/** Why something that was reported is none of the service's business. */
+export type SkipReason = "no-attribution" | "consent" | "disabled" | "prefetch" | "bot";
+
+/** Why something that should have been reported was lost. */
+export type DropReason = "invalid" | "full" | "dead-letters-full" | "outbox" | "closed" | "pick";
+
+/** What every notice about an event says: never the API key, and no address in full. */
+export interface EventNotice {
+  readonly id: string;
+  readonly kind: EventKind;
+  readonly clickId?: string;
+  readonly sessionId?: string;
+  /** The customer's address, masked: `a***@shop.example`. */
+  readonly email?: string;
+}
+
+/** What listeners are told, by name. */
+export interface Notices {
+  queued: EventNotice;
+  delivered: EventNotice & { readonly attempts: number };
+  /** An attempt failed; the next one comes in `inMs`. */
+  retry: EventNotice & { readonly attempts: number; readonly inMs: number; readonly because: string };
+  dead: EventNotice & Death;
+  dropped: Partial<EventNotice> & {
+    readonly kind: EventKind;
+    readonly reason: DropReason;
+    readonly message?: string;
+  };
+  skipped: { readonly kind: EventKind; readonly reason: SkipReason };
+  /** Nothing is sent for at least `forMs`. */
+  paused: { readonly reason: PauseReason; readonly forMs: number; readonly because: string };
+  resumed: { readonly pausedMs: number };
+}
+
+/** Numbers of this process since its start, but for `queued`, `dead` and `oldestMs`, which are the outbox's. */
+export interface Stats {
+  /** Events that wait or are under way. */
+  readonly queued: number;
+  /** Attempts under way. */
+  readonly inFlight: number;
+  readonly delivered: number;
+  /** Attempts that failed and were followed by another. */
+  readonly retried: number;
+  /** Reports of what had been reported before. */
+  readonly duplicates: number;
+  readonly skipped: Readonly<Record<SkipReason, number>>;
+  readonly dropped: Readonly<Record<DropReason, number>>;
+  readonly dead: Readonly<Record<DeathReason, number>>;
+  /** How long ago the oldest queued event happened, in milliseconds. */
+  readonly oldestMs: number | null;
+  readonly state: "open" | "paused" | "closed";
+}
+
+const MINUTE_MS = 60_000;
+
+const REMEDIES: Record<PauseReason, string> = {
+  unauthorized: "check `apiKey`: it is shown in the program's settings, in the marketing and tracking area",
+  misconfigured: "check `baseUrl`: it is what comes before /api/v1/, over https with a valid certificate",
+  failing: "nothing needs to be done: events wait, and go out when the service is back",
+  throttled: "nothing needs to be done: events wait, and go out when the service asks for more",
+};
+
+export type Journal = ReturnType<typeof createJournal>;
+
+/** What happened, kept as counts, told to listeners and logged. Nothing that a listener or logger does comes back. */
+export function createJournal({ logger, clock }: { logger: Logger; clock: Clock }) {
+  const emitter = new EventEmitter<Record<keyof Notices, [unknown]>>().setMaxListeners(0);
+  const counts = {
+    delivered: 0,
+    retried: 0,
+    duplicates: 0,
+    skipped: { "no-attribution": 0, consent: 0, disabled: 0, prefetch: 0, bot: 0 } as Record<
+      SkipReason,
+      number
+    >,
+    dropped: { invalid: 0, full: 0, "dead-letters-full": 0, outbox: 0, closed: 0, pick: 0 } as Record<
+      DropReason,
+      number
+    >,
+  };
+  const quietUntil = new Map<string, number>();
+  const unlogged = new Map<string, number>();
+  const awaited = new Map<string, { keptIsEnough: boolean; resolve: () => void }>();
+  let pausedSince: number | undefined;
+
+  function endWait(id: string): void {
+    awaited.get(id)?.resolve();
+    awaited.delete(id);
+  }
+
+  function tell<Name extends keyof Notices>(name: Name, notice: () => Notices[Name]): void {
+    if (emitter.listenerCount(name) === 0) return;
+    const told = notice();
+    // Each by itself: what one listener throws must not keep the next from hearing.
+    for (const listener of emitter.listeners(name)) {
+      harmless(
+        () => listener(told),
+        (error) => warn(`listener of "${name}"`, `a listener threw: ${error}`),
+      );
+    }
+  }
+
+  function log(level: "debug" | "info" | "warn" | "error", line: string): void {
+    harmless(() => logger[level]?.(`express-affiliate: ${maskEmails(line)}`));
+  }
+
+  /** At most once a minute for each subject; the next line says how many were left out. */
+  function warn(subject: string, line: string): void {
+    const now = clock.now();
+    if (now < (quietUntil.get(subject) ?? 0)) {
+      unlogged.set(subject, (unlogged.get(subject) ?? 0) + 1);
+      return;
+    }
+    const more = unlogged.get(subject);
+    log("warn", more ? `${line} (and ${more} more like this since the last such line)` : line);
+    quietUntil.set(subject, now + MINUTE_MS);
+    unlogged.delete(subject);
+  }
+
+  return {
+    counts,
+    emitter,
+    log,
+    warn,
+    /** Resolves when the event was delivered, given up or lost; or, where kept is enough, when an attempt came to nothing. */
+    settled(id: string, keptIsEnough: boolean): Promise<void> {
+      return new Promise((resolve) => awaited.set(id, { keptIsEnough, resolve }));
+    },
+    queued(event: OutboxEvent) {
+      tell("queued", () => noticeOf(event));
+    },
+    duplicate() {
+      counts.duplicates++;
+    },
+    delivered(event: OutboxEvent, attempts: number) {
+      counts.delivered++;
+      endWait(event.id);
+      tell("delivered", () => ({ ...noticeOf(event), attempts }));
+    },
+    retry(event: OutboxEvent, attempts: number, inMs: number, because: string) {
+      counts.retried++;
+      if (awaited.get(event.id)?.keptIsEnough) endWait(event.id);
+      tell("retry", () => ({ ...noticeOf(event), attempts, inMs, because: maskEmails(because) }));
+    },
+    dead(event: OutboxEvent, death: Death) {
+      endWait(event.id);
+      const { reason, code = "", message = "" } = death;
+      tell("dead", () => ({
+        ...noticeOf(event),
+        ...death,
+        ...(death.message && { message: maskEmails(message) }),
+      }));
+      warn(`dead ${reason}`, `a ${event.kind} is now a dead letter: ${reason} ${code} ${message}`.trimEnd());
+    },
+    dropped(kind: EventKind, reason: DropReason, details: { event?: OutboxEvent; message?: string } = {}) {
+      counts.dropped[reason]++;
+      const { event, message } = details;
+      if (event) endWait(event.id);
+      tell("dropped", () => ({
+        ...(event && noticeOf(event)),
+        kind,
+        reason,
+        ...(message && { message: maskEmails(message) }),
+      }));
+      warn(`dropped ${kind} ${reason}`, `a ${kind} was dropped: ${message ?? reason}`);
+    },
+    skipped(kind: EventKind, reason: SkipReason) {
+      counts.skipped[reason]++;
+      tell("skipped", () => ({ kind, reason }));
+      log("debug", `a ${kind} was skipped: ${reason}`);
+    },
+    paused(reason: PauseReason, forMs: number, because: string) {
+      pausedSince ??= clock.now();
+      for (const [id, { keptIsEnough }] of awaited) if (keptIsEnough) endWait(id);
+      tell("paused", () => ({ reason, forMs, because: maskEmails(because) }));
+      log("warn", `delivery is paused, ${reason}: ${because}; ${REMEDIES[reason]}`);
+    },
+    resumed() {
+      const pausedMs = clock.now() - (pausedSince ?? clock.now());
+      pausedSince = undefined;
+      tell("resumed", () => ({ pausedMs }));
+      log("info", `delivery goes on after ${Math.round(pausedMs / 1000)} s`);
+    },
+  };
+}
+
+function noticeOf(event: OutboxEvent): EventNotice {
+  const { id, kind, data } = event;
+  const email = emailOf(event);
+  return {
+    id,
+    kind,
+    ...(data.clickId !== undefined && { clickId: data.clickId }),
+    ...(data.sessionId !== undefined && { sessionId: data.sessionId }),
+    ...(email !== undefined && { email: maskEmails(email) }),
+  };
+}

@@ -1,0 +1,141 @@
+import type { Request } from "express";
+import { z } from "zod";
+import type { Logger } from "./journal.js";
+import { memoryOutbox } from "./outbox/memory.js";
+import type { Outbox } from "./outbox/outbox.js";
+import { readOptions } from "./read-options.js";
+import { Secret } from "./secret.js";
+
+const HOUR_MS = 60 * 60 * 1_000;
+
+const aFunction = <F>() =>
+  z.custom<F>((value) => typeof value === "function", { error: "must be a function" });
+const positiveInteger = { error: "must be a positive integer" };
+const milliseconds = z
+  .int({ error: "must be a positive number of milliseconds" })
+  .min(1, { error: "must be a positive number of milliseconds" });
+const flag = z.boolean({ error: "must be true or false" });
+const ambiguous = z.enum(["retry", "hold"], { error: 'must be "retry" or "hold"' });
+const anObject = { error: "must be an object" };
+
+// RFC 6265, section 4.1.1: a cookie's name is a token.
+const cookieName = z
+  .string({ error: "must be a cookie's name" })
+  .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/, { error: "must be a cookie's name" });
+
+const hasMethods = (value: unknown, names: readonly string[]) =>
+  names.every((name) => typeof Object(value)[name] === "function");
+
+const delivery = z.strictObject(
+  {
+    concurrency: z
+      .int(positiveInteger)
+      .min(1, positiveInteger)
+      .max(256, { error: "must be at most 256" })
+      .default(8),
+    connectTimeoutMs: milliseconds.default(3_000),
+    timeoutMs: milliseconds.default(10_000),
+    maxAgeMs: milliseconds.default(72 * HOUR_MS),
+    ambiguous: z
+      .strictObject(
+        {
+          click: ambiguous.default("retry"),
+          registration: ambiguous.default("retry"),
+          payment: ambiguous.default("hold"),
+        },
+        anObject,
+      )
+      .prefault({}),
+  },
+  anObject,
+);
+
+const schema = z.strictObject({
+  baseUrl: z.union([z.string(), z.instanceof(URL)], {
+    error: "must be the service's address, such as https://tracking.example",
+  }),
+  clientId: z.int(positiveInteger).min(1, positiveInteger),
+  apiKey: z
+    .string({ error: "must be a string" })
+    .regex(/^[\x21-\x7e]+$/, {
+      error: "must be the key and nothing else: printable ASCII without spaces, not empty",
+    })
+    .optional(),
+  allowInsecure: flag.default(false),
+  cookieName: cookieName.default("svc_click_id"),
+  session: z
+    .union([cookieName, aFunction<(req: Request) => string | undefined>()], {
+      error: "must be a cookie's name or a function of the request",
+    })
+    .optional(),
+  consent: aFunction<(req: Request) => boolean>().default(() => () => true),
+  outbox: z
+    .custom<Outbox>((value) => hasMethods(value, ["add", "start", "wake", "counts", "close"]), {
+      error: "must be an outbox, such as memoryOutbox()",
+    })
+    .optional(),
+  delivery: delivery.prefault({}),
+  logger: z
+    .custom<Logger>((value) => hasMethods(value, ["warn", "error"]), {
+      error: "must have the methods `warn` and `error`, as console, pino and winston do",
+    })
+    .optional(),
+  enabled: flag.default(true),
+  waitUntil: aFunction<(promise: Promise<void>, req: Request) => void>().optional(),
+});
+
+/** The options of `affiliate()`; the README's table says what each means. */
+export type AffiliateOptions = Readonly<z.input<typeof schema>>;
+
+export type Config = Readonly<
+  Omit<z.output<typeof schema>, "baseUrl" | "apiKey" | "outbox" | "logger"> & {
+    baseUrl: URL;
+    apiKey: Secret | undefined;
+    outbox: Outbox;
+    logger: Logger;
+  }
+>;
+
+/** @throws OptionsError that lists everything that is wrong with the options. */
+export function readConfig(options: AffiliateOptions): Config {
+  const read = readOptions("affiliate", schema.check(checkBaseUrl), options);
+  return Object.freeze({
+    ...read,
+    baseUrl: new URL(read.baseUrl),
+    apiKey: read.apiKey === undefined ? undefined : new Secret(read.apiKey),
+    outbox: read.outbox ?? memoryOutbox(),
+    logger: read.logger ?? warningsOnly,
+  });
+}
+
+const warningsOnly: Logger = {
+  warn: (line) => console.warn(line),
+  error: (line) => console.error(line),
+};
+
+function checkBaseUrl({ value, issues }: z.core.ParsePayload<z.output<typeof schema>>): void {
+  const problem = problemWith(value.baseUrl, value.allowInsecure);
+  if (problem) issues.push({ code: "custom", path: ["baseUrl"], input: value.baseUrl, message: problem });
+}
+
+// None of these quotes the address: it may hold a password.
+function problemWith(address: string | URL, allowInsecure: boolean): string | undefined {
+  if (!URL.canParse(String(address)))
+    return "must be the service's address, such as https://tracking.example";
+  const { protocol, hostname, username, password, search, hash } = new URL(address);
+  if (username || password) return "must not hold credentials: the key goes into `apiKey`";
+  if (search || hash) return "must end with its path: no query, no fragment";
+  if (protocol === "https:") return undefined;
+  if (protocol !== "http:") return "must begin with https:";
+  if (allowInsecure || isLoopback(hostname)) return undefined;
+  return "must begin with https:, or the key and customers' addresses would travel in the open (`allowInsecure: true` allows it)";
+}
+
+function isLoopback(hostname: string): boolean {
+  return (
+    hostname === "localhost" ||
+    hostname.endsWith(".localhost") ||
+    hostname === "[::1]" ||
+    /^127(\.\d+){3}$/.test(hostname)
+  );
+}

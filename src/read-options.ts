@@ -1,0 +1,67 @@
+import { closest, distance } from "fastest-levenshtein";
+import type { z } from "zod";
+import { OptionsError } from "./errors.js";
+
+// Whoever mistypes one of these must not find what they typed in a log.
+const NEVER_SHOWN = new Set(["apiKey", "baseUrl"]);
+
+/**
+ * Options as the schema reads them, defaults filled in.
+ *
+ * @param factory whose options they are, for the message.
+ * @throws OptionsError that lists everything wrong with them at once: what, what arrived instead, what to do.
+ */
+export function readOptions<Schema extends z.ZodObject>(
+  factory: string,
+  schema: Schema,
+  options: unknown,
+): Readonly<z.output<Schema>> {
+  const read = schema.safeParse(options, { reportInput: true });
+  if (read.success) return Object.freeze(read.data);
+  throw new OptionsError(
+    factory,
+    read.error.issues.flatMap((issue) =>
+      issue.code === "unrecognized_keys"
+        ? issue.keys.map((key) => unknownOption([...issue.path, key], namesAt(schema, issue.path)))
+        : [wrongOption(issue)],
+    ),
+  );
+}
+
+function wrongOption({ path, message, input }: z.core.$ZodIssue): string {
+  if (path.length === 0) return "options must be an object";
+  if (input === undefined) return `\`${path.join(".")}\` is required: it ${message}`;
+  const got = NEVER_SHOWN.has(String(path[0])) ? "" : `, got ${shown(input)}`;
+  return `\`${path.join(".")}\` ${message}${got}`;
+}
+
+function unknownOption(path: PropertyKey[], names: string[]): string {
+  const key = String(path.at(-1));
+  const nearest = closest(
+    key.toLowerCase(),
+    names.map((name) => name.toLowerCase()),
+  );
+  const suggestion = names.find((name) => name.toLowerCase() === nearest);
+  const isNear = distance(key.toLowerCase(), nearest) <= Math.max(2, key.length / 3);
+  return `\`${path.join(".")}\` is not an option; ${
+    suggestion && isNear
+      ? `did you mean \`${suggestion}\`?`
+      : `there are ${names.map((name) => `\`${name}\``).join(", ")}`
+  }`;
+}
+
+function namesAt(schema: z.ZodType, path: PropertyKey[]): string[] {
+  let at = schema as z.ZodType & { unwrap?: () => z.ZodType; shape?: Record<string, z.ZodType> };
+  for (const key of ["", ...path.map(String)]) {
+    if (key) at = at.shape?.[key] as typeof at;
+    while (at?.unwrap) at = at.unwrap() as typeof at;
+  }
+  return Object.keys(at?.shape ?? {});
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "string") return `${JSON.stringify(value.slice(0, 80))} (string)`;
+  if (typeof value === "function" || (typeof value === "object" && value !== null))
+    return `a ${typeof value}`;
+  return `${String(value)} (${value === null ? "null" : typeof value})`;
+}

@@ -1,0 +1,194 @@
+import { type Dispatcher, Pool } from "undici";
+import type { Clock } from "./clock.js";
+
+/** One HTTP request to the service, before it is one: `path` is what follows the base URL. */
+export interface Call {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly body?: object;
+  readonly idempotencyKey?: string;
+}
+
+/** What became of one attempt. There is no third case, and neither is an exception. */
+export type Attempt = Answer | Silence;
+
+/** The head of a response arrived. */
+export interface Answer {
+  readonly answered: true;
+  readonly status: number;
+  readonly retryAfter?: string;
+  /** The body as JSON; `undefined` where it is none, broke off, or went on for more than 64 KiB. */
+  readonly body: unknown;
+}
+
+/** No head of a response arrived. */
+export interface Silence {
+  readonly answered: false;
+  /** Whether the request's head was handed to a connected socket, from where nobody can tell how far it got. */
+  readonly requestSent: boolean;
+  readonly error: Error;
+}
+
+export interface TransportOptions {
+  readonly baseUrl: URL;
+  readonly connections: number;
+  readonly connectTimeoutMs: number;
+  /** For the whole attempt, from the call to the last byte that is read of the answer. */
+  readonly timeoutMs: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+}
+
+export interface Transport {
+  send(call: Call): Promise<Attempt>;
+  /** Ends every attempt under way; each resolves with what is known of it. */
+  abort(): void;
+  close(): Promise<void>;
+}
+
+const LONGEST_BODY = 64 * 1024;
+
+class AttemptAborted extends Error {
+  readonly code = "UND_ERR_ABORTED";
+}
+
+class DeadlineExceeded extends Error {
+  readonly code = "ERR_DEADLINE";
+}
+
+/** One pool of keep-alive connections to one origin. Single attempts; redirects are answers like any other. */
+export function createTransport(options: TransportOptions): Transport {
+  const { baseUrl, connections, connectTimeoutMs, timeoutMs, clock } = options;
+  const prefix = baseUrl.pathname.replace(/\/+$/, "");
+  const underWay = new Set<AttemptHandler>();
+  const pool = new Pool(baseUrl.origin, {
+    connections,
+    connect: { timeout: connectTimeoutMs },
+    // The attempt's own deadline is the only one: undici's are coarse, and would tell the same silence by other names.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+
+  return {
+    send(call) {
+      return new Promise((resolve) => {
+        const attempt = new AttemptHandler((result) => {
+          cancelDeadline();
+          underWay.delete(attempt);
+          resolve(result);
+        });
+        underWay.add(attempt);
+        const cancelDeadline = clock.after(timeoutMs, () =>
+          attempt.stop(new DeadlineExceeded(`no complete answer within ${timeoutMs} ms`)),
+        );
+        try {
+          pool.dispatch(requestFor(call, prefix, options.headers), attempt);
+        } catch (error) {
+          attempt.onResponseError(undefined, error as Error);
+        }
+      });
+    },
+    abort() {
+      for (const attempt of underWay) attempt.stop(new AttemptAborted("the tracker was closed"));
+    },
+    async close() {
+      await pool.destroy();
+    },
+  };
+}
+
+function requestFor(
+  call: Call,
+  prefix: string,
+  headers: TransportOptions["headers"],
+): Dispatcher.DispatchOptions {
+  const { method, path, body, idempotencyKey } = call;
+  return {
+    method,
+    path: prefix + path,
+    headers: {
+      ...headers,
+      ...(body && { "content-type": "application/json" }),
+      ...(idempotencyKey && { "idempotency-key": idempotencyKey }),
+    },
+    body: body ? JSON.stringify(body) : null,
+  };
+}
+
+/** Watches one request from undici's side. Settles once, whatever comes later and in whatever order. */
+class AttemptHandler implements Dispatcher.DispatchHandler {
+  readonly #settle: (result: Attempt) => void;
+  #settled = false;
+  #controller: Dispatcher.DispatchController | undefined;
+  #stopped: Error | undefined;
+  #head: { status: number; retryAfter?: string } | undefined;
+  #chunks: Buffer[] = [];
+  #length = 0;
+
+  constructor(settle: (result: Attempt) => void) {
+    this.#settle = settle;
+  }
+
+  stop(reason: Error): void {
+    this.#stopped = reason;
+    // Still waiting for a connection: undici hands out the controller only when there is one.
+    if (this.#controller) this.#controller.abort(reason);
+    this.#finish(reason);
+  }
+
+  /** Called just before the request's head is written: what tells "never sent" from "perhaps taken". */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#stopped) controller.abort(this.#stopped);
+    else this.#controller = controller;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200) return;
+    const retryAfter = [headers["retry-after"]].flat()[0];
+    this.#head = { status, ...(retryAfter !== undefined && { retryAfter }) };
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#length += chunk.length;
+    if (this.#length > LONGEST_BODY) {
+      this.#chunks = [];
+      controller.abort(new Error(`the answer's body is longer than ${LONGEST_BODY} bytes`));
+    } else {
+      this.#chunks.push(chunk);
+    }
+  }
+
+  onResponseEnd(): void {
+    this.#finish(undefined);
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    this.#finish(error);
+  }
+
+  #finish(error: Error | undefined): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    if (this.#head) {
+      this.#settle({ answered: true, ...this.#head, body: error ? undefined : jsonOf(this.#chunks) });
+    } else {
+      this.#settle({
+        answered: false,
+        requestSent: this.#controller !== undefined,
+        error: error ?? new Error("the connection ended before an answer"),
+      });
+    }
+  }
+}
+
+function jsonOf(chunks: readonly Buffer[]): unknown {
+  try {
+    return JSON.parse(chunks.length === 1 ? String(chunks[0]) : Buffer.concat(chunks).toString());
+  } catch {
+    return undefined;
+  }
+}
