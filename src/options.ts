@@ -50,10 +50,10 @@ const delivery = z.strictObject(
   anObject,
 );
 
+const A_BASE_URL = "must be the service's address, such as https://tracking.example";
+
 const schema = z.strictObject({
-  baseUrl: z.union([z.string(), z.instanceof(URL)], {
-    error: "must be the service's address, such as https://tracking.example",
-  }),
+  baseUrl: z.union([z.string(), z.instanceof(URL)], { error: A_BASE_URL }),
   clientId: z.int(positiveInteger).min(1, positiveInteger),
   apiKey: z
     .string({ error: "must be a string" })
@@ -98,7 +98,13 @@ export type Config = Readonly<
 
 /** @throws OptionsError that lists everything that is wrong with the options. */
 export function readConfig(options: AffiliateOptions): Config {
-  const read = readOptions("affiliate", schema.check(checkBaseUrl), options);
+  const allowInsecure = Object(options).allowInsecure === true;
+  // Checked in its field, where it is found out beside whatever else is wrong.
+  const baseUrl = schema.shape.baseUrl.check(({ value, issues }) => {
+    const problem = problemWith(value, allowInsecure);
+    if (problem) issues.push({ code: "custom", input: value, message: problem });
+  });
+  const read = readOptions("affiliate", schema.extend({ baseUrl }), options);
   return Object.freeze({
     ...read,
     baseUrl: new URL(read.baseUrl),
@@ -113,15 +119,9 @@ const warningsOnly: Logger = {
   error: (line) => console.error(line),
 };
 
-function checkBaseUrl({ value, issues }: z.core.ParsePayload<z.output<typeof schema>>): void {
-  const problem = problemWith(value.baseUrl, value.allowInsecure);
-  if (problem) issues.push({ code: "custom", path: ["baseUrl"], input: value.baseUrl, message: problem });
-}
-
 // None of these quotes the address: it may hold a password.
 function problemWith(address: string | URL, allowInsecure: boolean): string | undefined {
-  if (!URL.canParse(String(address)))
-    return "must be the service's address, such as https://tracking.example";
+  if (!URL.canParse(String(address))) return A_BASE_URL;
   const { protocol, hostname, username, password, search, hash } = new URL(address);
   if (username || password) return "must not hold credentials: the key goes into `apiKey`";
   if (search || hash) return "must end with its path: no query, no fragment";

@@ -1,0 +1,57 @@
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
+
+export interface Received {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
+  readonly body: any;
+}
+
+export interface Service {
+  readonly url: string;
+  readonly received: Received[];
+  /** What was posted: everything but status requests. */
+  readonly posted: Received[];
+}
+
+/** Answers one request; what it returns is sent as JSON, unless it has answered by itself. */
+export type Answer = (request: Received, res: ServerResponse) => unknown;
+
+/** A tracking service that writes down what it gets and says what it is told to say. Ends with the test. */
+export async function startService(answer: Answer = () => ({ success: true, leadId: 1 })): Promise<Service> {
+  const received: Received[] = [];
+  const server = createServer(async (req, res) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of req) chunks.push(chunk);
+    const text = Buffer.concat(chunks).toString();
+    const request = {
+      method: req.method ?? "",
+      path: req.url ?? "",
+      headers: req.headers,
+      body: text ? JSON.parse(text) : undefined,
+    };
+    received.push(request);
+    const said = answer(request, res);
+    if (!res.headersSent && !res.writableEnded && said !== undefined) {
+      res.setHeader("content-type", "application/json");
+      res.end(JSON.stringify(said));
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received,
+    get posted() {
+      return received.filter(({ method }) => method === "POST");
+    },
+  };
+}

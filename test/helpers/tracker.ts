@@ -1,0 +1,25 @@
+import { onTestFinished } from "vitest";
+import { type Affiliate, type AffiliateOptions, affiliate, type Logger } from "../../src/index.js";
+
+export interface LinesLogger extends Logger {
+  readonly lines: string[];
+}
+
+/** A logger that keeps its lines. */
+export function linesLogger(): LinesLogger {
+  const lines: string[] = [];
+  const keep = (line: string) => lines.push(line);
+  return { lines, debug: keep, info: keep, warn: keep, error: keep };
+}
+
+export const CLIENT_ID = 42;
+export const API_KEY = "key-that-nobody-may-see";
+
+/** A tracker for one test: quiet, and closed with it. */
+export function startTracker(options: Partial<AffiliateOptions> & { baseUrl: string }): Affiliate {
+  const tracker = affiliate({ clientId: CLIENT_ID, apiKey: API_KEY, logger: linesLogger(), ...options });
+  onTestFinished(async () => {
+    await tracker.close({ timeoutMs: 500 });
+  });
+  return tracker;
+}

@@ -1,0 +1,136 @@
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import { type AffiliateOptions, affiliate, memoryOutbox, OptionsError } from "../src/index.js";
+
+const right = { baseUrl: "https://tracking.example", clientId: 42 };
+
+function refusal(options: unknown): OptionsError {
+  try {
+    affiliate(options as AffiliateOptions);
+  } catch (error) {
+    expect(error).toBeInstanceOf(OptionsError);
+    return error as OptionsError;
+  }
+  throw new Error("the options were taken");
+}
+
+describe("options", () => {
+  it("lists everything that is wrong in one message", () => {
+    const { message, code } = refusal({
+      clientId: "42",
+      cookieNme: "x",
+      delivery: { concurency: 3, timeoutMs: 0 },
+    });
+    expect(code).toBe("ERR_AFFILIATE_OPTIONS");
+    expect(message.split("\n")).toEqual([
+      "affiliate:",
+      "  - `baseUrl` is required: it must be the service's address, such as https://tracking.example",
+      '  - `clientId` must be a positive integer, got "42" (string)',
+      "  - `delivery.timeoutMs` must be a positive number of milliseconds, got 0 (number)",
+      "  - `delivery.concurency` is not an option; did you mean `concurrency`?",
+      "  - `cookieNme` is not an option; did you mean `cookieName`?",
+    ]);
+  });
+
+  it("finds a wrong address beside what else is wrong", () => {
+    const { message } = refusal({ baseUrl: "http://tracking.example", clientId: "42" });
+    expect(message).toMatch(/`baseUrl` must begin with https:(.|\n)*`clientId` must be/);
+  });
+
+  it("names the options there are where no name is near", () => {
+    expect(refusal({ ...right, xyzzy: 1 }).message).toMatch(
+      /`xyzzy` is not an option; there are `baseUrl`, `clientId`, /,
+    );
+  });
+
+  it.each([undefined, null, 42, "https://tracking.example", []])(
+    "refuses %o instead of options",
+    (options) => {
+      expect(refusal(options).message).toBe("affiliate: options must be an object");
+    },
+  );
+
+  it.each([
+    ["http://tracking.example", "must begin with https:"],
+    ["http://127.0.0.1.example", "must begin with https:"],
+    ["http://10.0.0.1", "must begin with https:"],
+    ["ftp://tracking.example", "must begin with https:"],
+    ["https://user:pa55word@tracking.example", "must not hold credentials"],
+    ["https://pa55word@tracking.example", "must not hold credentials"],
+    ["https://tracking.example/?key=pa55word", "no query"],
+    ["https://tracking.example/#pa55word", "no query, no fragment"],
+    ["tracking.example", "must be the service's address"],
+    ["", "must be the service's address"],
+    [42, "must be the service's address"],
+  ])("refuses %s as base URL, and does not repeat it", (baseUrl, because) => {
+    const { message } = refusal({ ...right, baseUrl });
+    expect(message).toContain(because);
+    expect(message).not.toContain("pa55word");
+  });
+
+  it.each([
+    "https://tracking.example",
+    "https://tracking.example/eu/",
+    "http://localhost:4010",
+    "http://app.localhost",
+    "http://127.0.0.1:4010",
+    "http://127.1.2.3",
+    "http://[::1]:4010",
+    new URL("https://tracking.example"),
+  ])("takes %s as base URL", async (baseUrl) => {
+    await affiliate({ ...right, baseUrl, enabled: false }).close();
+  });
+
+  it("takes plain http to another host where that is asked for", async () => {
+    await affiliate({ ...right, baseUrl: "http://tracking.internal", allowInsecure: true }).close();
+  });
+
+  it.each([
+    ["clientId", 0],
+    ["clientId", 4.2],
+    ["clientId", Number.NaN],
+    ["cookieName", "a b"],
+    ["session", 42],
+    ["consent", true],
+    ["outbox", { add() {} }],
+    ["logger", { warn() {} }],
+    ["enabled", "yes"],
+    ["waitUntil", {}],
+    ["delivery", 8],
+    ["delivery.concurrency", 0],
+    ["delivery.concurrency", 257],
+    ["delivery.maxAgeMs", -1],
+    ["delivery.ambiguous.payment", "drop"],
+  ])("refuses `%s: %o`", (path, value) => {
+    const options = path.split(".").reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
+    expect(refusal({ ...right, ...(options as object) }).message).toContain(`\`${path}\` must `);
+  });
+
+  it.each(["", "key with spaces", "key\r\nX-Other: 1", "ключ"])(
+    "refuses %o as API key, and does not repeat it",
+    (apiKey) => {
+      const { message } = refusal({ ...right, apiKey });
+      expect(message).toContain("`apiKey` must be the key and nothing else");
+      if (apiKey) expect(message).not.toContain(apiKey);
+    },
+  );
+
+  it("shows the API key nowhere", async () => {
+    const apiKey = "key-that-nobody-may-see";
+    const tracker = affiliate({ ...right, apiKey });
+    const shown =
+      inspect(tracker, { depth: Number.POSITIVE_INFINITY, showHidden: true }) +
+      JSON.stringify(tracker.stats());
+    expect(shown).not.toContain(apiKey);
+    await tracker.close();
+  });
+
+  it("reads the options of the memory outbox alike", () => {
+    expect(() => memoryOutbox({ maxEvent: 3 } as object)).toThrow(
+      "memoryOutbox: `maxEvent` is not an option; did you mean `maxEvents`?",
+    );
+    expect(() => memoryOutbox({ maxBytes: -1 })).toThrow(
+      "memoryOutbox: `maxBytes` must be a positive integer, got -1 (number)",
+    );
+  });
+});
