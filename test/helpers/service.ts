@@ -24,6 +24,7 @@ export type Answer = (request: Received, res: ServerResponse) => unknown;
 /** A tracking service that writes down what it gets and says what it is told to say. Ends with the test. */
 export async function startService(answer: Answer = () => ({ success: true, leadId: 1 })): Promise<Service> {
   const received: Received[] = [];
+  const posted: Received[] = [];
   const server = createServer(async (req, res) => {
     const chunks: Buffer[] = [];
     for await (const chunk of req) chunks.push(chunk);
@@ -35,6 +36,7 @@ export async function startService(answer: Answer = () => ({ success: true, lead
       body: text ? JSON.parse(text) : undefined,
     };
     received.push(request);
+    if (request.method === "POST") posted.push(request);
     const said = answer(request, res);
     if (!res.headersSent && !res.writableEnded && said !== undefined) {
       res.setHeader("content-type", "application/json");
@@ -50,8 +52,6 @@ export async function startService(answer: Answer = () => ({ success: true, lead
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
-    get posted() {
-      return received.filter(({ method }) => method === "POST");
-    },
+    posted,
   };
 }

@@ -16,7 +16,9 @@ export const CLIENT_ID = 42;
 export const API_KEY = "key-that-nobody-may-see";
 
 /** A tracker for one test: quiet, and closed with it. */
-export function startTracker(options: Partial<AffiliateOptions> & { baseUrl: string }): Affiliate {
+export function startTracker(
+  options: Partial<AffiliateOptions> & Pick<AffiliateOptions, "baseUrl">,
+): Affiliate {
   const tracker = affiliate({ clientId: CLIENT_ID, apiKey: API_KEY, logger: linesLogger(), ...options });
   onTestFinished(async () => {
     await tracker.close({ timeoutMs: 500 });
