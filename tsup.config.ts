@@ -5,6 +5,7 @@ export default defineConfig([
     entry: { index: "src/index.ts", sandbox: "src/sandbox/index.ts" },
     format: ["esm", "cjs"],
     dts: true,
+    shims: true,
     clean: true,
     splitting: true,
     target: "node20",

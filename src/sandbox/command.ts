@@ -1,0 +1,86 @@
+import { parseArgs } from "node:util";
+import { createSandbox, type Sandbox, type SandboxOptions } from "./sandbox.js";
+
+/** Where the command writes, line by line. */
+export interface CommandIo {
+  stdout(line: string): void;
+  stderr(line: string): void;
+}
+
+const help = `Usage: express-affiliate sandbox [options]
+
+Runs the affiliate tracking service on this machine: for development and tests, never production.
+
+  --port N               the service's port (default 4010; 0: any free one)
+  --host ADDRESS         the address to listen on (default 127.0.0.1)
+  --db FILE              keeps the ledger in this SQLite file (default: in memory)
+  --api-key KEY          the program owner's API key (default sandbox-api-key)
+  --client-id N          the program owner's clientId (default 1001)
+  --require-key-for LIST the endpoints that answer 401 without the key, comma-separated (default status):
+                         click, registration, registrationLead, paymentLead, status, or none
+  --help                 prints this`;
+
+/**
+ * `express-affiliate sandbox`. Resolves with the running sandbox, once it listens and its address is printed; or with
+ * the exit code where there is nothing to run: 0 after `--help`, 1 when it cannot start, 2 for arguments that are wrong.
+ */
+export async function sandboxCommand(args: string[], io: CommandIo): Promise<Sandbox | number> {
+  const flags = parseFlags(args);
+  if (flags instanceof Error) {
+    io.stderr(`${flags.message}\n\n${help}`);
+    return 2;
+  }
+  if (flags.help) {
+    io.stdout(help);
+    return 0;
+  }
+  try {
+    const sandbox = await createSandbox(toOptions(flags));
+    io.stdout("The affiliate tracking service's sandbox is running. For development and tests only.\n");
+    io.stdout(`  base URL   ${sandbox.url}`);
+    io.stdout(`  client id  ${sandbox.clientId}`);
+    io.stdout(`  API key    ${sandbox.apiKey}`);
+    io.stdout(`  ledger     ${flags.db ?? "in memory; keep it in a file with --db FILE"}`);
+    return sandbox;
+  } catch (error) {
+    io.stderr(error instanceof Error ? error.message : String(error));
+    return 1;
+  }
+}
+
+type Flags = { [flag in "port" | "host" | "db" | "api-key" | "client-id" | "require-key-for"]?: string } & {
+  help?: boolean;
+};
+
+function parseFlags(args: string[]): Flags | Error {
+  const text = { type: "string" } as const;
+  try {
+    return parseArgs({
+      args,
+      options: {
+        port: { ...text, default: "4010" },
+        host: text,
+        db: text,
+        "api-key": text,
+        "client-id": text,
+        "require-key-for": text,
+        help: { type: "boolean", short: "h" },
+      },
+    }).values;
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+function toOptions(flags: Flags): SandboxOptions {
+  const list = flags["require-key-for"];
+  const given = {
+    port: Number(flags.port),
+    host: flags.host,
+    file: flags.db,
+    apiKey: flags["api-key"],
+    clientId: flags["client-id"] === undefined ? undefined : Number(flags["client-id"]),
+    requireKeyFor: list === undefined ? undefined : list === "none" ? [] : list.split(","),
+  };
+  return given as SandboxOptions;
+}

@@ -1,0 +1,70 @@
+/** Every fault that the sandbox can be told to have, and `ok`, which is none. */
+export const faultModes = [
+  "ok",
+  "down",
+  "slow",
+  "500",
+  "503",
+  "429",
+  "401",
+  "hang",
+  "reset",
+  "reset-after",
+  "garbage",
+] as const;
+
+/**
+ * - `ok`: no fault
+ * - `down`: the port refuses connections, and those that stand are cut
+ * - `slow`: records at once, answers `delayMs` later
+ * - `500`, `503`, `401`: answers so, records nothing
+ * - `429`: the same, with `Retry-After: retryAfterSeconds`
+ * - `hang`: reads the request and never answers; records nothing
+ * - `reset`: reads the request and resets the connection; records nothing
+ * - `reset-after`: records, then resets the connection instead of answering
+ * - `garbage`: answers bytes that are not HTTP; records nothing
+ */
+export type FaultMode = (typeof faultModes)[number];
+
+export interface FaultOptions {
+  /** How long until all is well again, in milliseconds. Left out: until `fail("ok")`. */
+  forMs?: number | undefined;
+  /** For `slow`: how much later the answer leaves, in milliseconds. Default 2000. */
+  delayMs?: number | undefined;
+  /** For `429`: the value of `Retry-After`, in seconds. Default 1. */
+  retryAfterSeconds?: number | undefined;
+}
+
+export interface Fault {
+  readonly mode: FaultMode;
+  /** When it ends by itself, as ISO 8601 in UTC; null: when it is told to. */
+  readonly until: string | null;
+  readonly delayMs: number;
+  readonly retryAfterSeconds: number;
+}
+
+export interface Faults {
+  current(): Fault;
+  /** Sets the fault in force; resolves once it is. Rejects with a TypeError for a mode that does not exist. */
+  set(mode: FaultMode, options?: FaultOptions): Promise<void>;
+  stop(): void;
+}
+
+/** Holds the one fault in force and ends it in time; `enforce` is told of each. */
+export function createFaults(enforce: (fault: Fault) => void | Promise<void>): Faults {
+  let fault: Fault = { mode: "ok", until: null, delayMs: 0, retryAfterSeconds: 0 };
+  let timer: NodeJS.Timeout | undefined;
+
+  async function set(mode: FaultMode, { forMs, delayMs = 2000, retryAfterSeconds = 1 }: FaultOptions = {}) {
+    if (!faultModes.includes(mode)) {
+      throw new TypeError(`sandbox: there is no fault "${mode}"; there are ${faultModes.join(", ")}`);
+    }
+    clearTimeout(timer);
+    const until = forMs === undefined ? null : new Date(Date.now() + forMs).toISOString();
+    if (forMs !== undefined) timer = setTimeout(() => set("ok"), forMs).unref();
+    fault = { mode, until, delayMs, retryAfterSeconds };
+    await enforce(fault);
+  }
+
+  return { current: () => fault, set, stop: () => clearTimeout(timer) };
+}

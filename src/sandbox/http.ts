@@ -1,0 +1,89 @@
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+
+/** What an endpoint answers. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An error answer in the shape of §7. */
+export function refusal(status: number, message: string, headers: Record<string, string> = {}): Answer {
+  return { status, body: { error: STATUS_CODES[status], message, status }, headers };
+}
+
+/** Thrown on the way to an answer; carries the answer. */
+export class Refused extends Error {
+  readonly answer: Answer;
+  constructor(status: number, message: string, headers?: Record<string, string>) {
+    super(message);
+    this.answer = refusal(status, message, headers);
+  }
+}
+
+export const MAX_BODY_BYTES = 64 * 1024;
+
+/** Reads a body of up to 64 KiB; of a longer one, undefined, once all of it has been read and thrown away. */
+export async function readBody(req: IncomingMessage): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of req as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
+  }
+  return bytes <= MAX_BODY_BYTES ? Buffer.concat(chunks) : undefined;
+}
+
+/** The JSON in a body. Throws `Refused` with 413, 415 or 400. */
+export function parseJson(req: IncomingMessage, body: Buffer | undefined): unknown {
+  if (body === undefined) throw new Refused(413, `The body is longer than ${MAX_BODY_BYTES} bytes.`);
+  const type = req.headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
+  if (type !== "application/json" || req.headers["content-encoding"] !== undefined) {
+    throw new Refused(415, "A request body is plain JSON, sent with content type application/json.");
+  }
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body), withoutNul);
+  } catch {
+    throw new Refused(400, "The body is not valid JSON in UTF-8, without NUL characters.");
+  }
+}
+
+// SQLite ends a text at its first NUL, so what is stored would not be what was sent.
+function withoutNul(_key: string, value: unknown): unknown {
+  if (typeof value === "string" && value.includes("\0")) throw new SyntaxError("NUL");
+  return value;
+}
+
+export function sendJson(res: ServerResponse, { status, body, headers }: Answer): void {
+  send(res, status, "application/json; charset=utf-8", JSON.stringify(body), headers);
+}
+
+export function send(
+  res: ServerResponse,
+  status: number,
+  type: string,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  res.writeHead(status, {
+    "content-type": type,
+    "content-length": Buffer.byteLength(text),
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    ...headers,
+  });
+  res.end(text);
+}
+
+/** For the server's `clientError`: what is not HTTP hears §7's body too. */
+export function refuseUnparsable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
+  const status =
+    error.code === "HPE_HEADER_OVERFLOW" ? 431 : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
+  const text = JSON.stringify(refusal(status, "The request is not valid HTTP/1.1.").body);
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+  );
+}

@@ -1,0 +1,6 @@
+export type { EndpointName } from "./endpoints.js";
+export type { Fault, FaultMode, FaultOptions } from "./faults.js";
+export type { Click, Entry, Lead, Payment, RecordedRequest, Registration } from "./ledger/entries.js";
+export type { Ledger } from "./ledger/ledger.js";
+export type { LinkedThrough, NotLinked } from "./linking.js";
+export { createSandbox, type Sandbox, type SandboxOptions } from "./sandbox.js";

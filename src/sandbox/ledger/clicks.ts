@@ -1,0 +1,43 @@
+import type { ClickRequest } from "../endpoints.js";
+import type { Click } from "./entries.js";
+import type { Database } from "./sqlite.js";
+
+/** The clicks in the ledger. A client-supplied click id names one click, the first that came with it. */
+export function clicksTable(database: Database) {
+  const all = database.prepare("select * from clicks order by id");
+  const byId = database.prepare("select * from clicks where id = ?");
+  const byClickId = database.prepare("select * from clicks where clickId = ?");
+  const lastOfSession = database.prepare("select * from clicks where sessionId = ? order by id desc limit 1");
+  const insert = database.prepare(
+    `insert into clicks (at, affiliateReference, clickId, sessionId, clickedUrl, referrerUrl, userAgent, source)
+     values (?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+
+  return {
+    all: () => all.all().map(toClick),
+    ofClickId: (clickId: string) => optional(byClickId.get(clickId)),
+    /** The last one: a visitor who came through two affiliates' links belongs to the later. */
+    ofSession: (sessionId: string) => optional(lastOfSession.get(sessionId)),
+    add(click: ClickRequest): Click {
+      const { lastInsertRowid } = insert.run(
+        new Date().toISOString(),
+        click.affiliateReference,
+        click.clickId ?? null,
+        click.sessionId ?? null,
+        click.clickedUrl ?? null,
+        click.referrerUrl ?? null,
+        click.userAgent ?? null,
+        click.source ?? null,
+      );
+      return toClick(byId.get(Number(lastInsertRowid)));
+    },
+  };
+}
+
+function optional(row: unknown): Click | undefined {
+  return row === undefined ? undefined : toClick(row);
+}
+
+function toClick(row: unknown): Click {
+  return { kind: "click", ...(row as Omit<Click, "kind">) };
+}

@@ -1,0 +1,103 @@
+import type { EndpointName } from "../endpoints.js";
+import type { FaultMode } from "../faults.js";
+import type { LinkedThrough, NotLinked } from "../linking.js";
+
+/** A click as the ledger keeps it (§2.2). What the request left out is null. */
+export interface Click {
+  readonly kind: "click";
+  /** The numeric id that the service assigned, as in the responses' `clickId`. */
+  readonly id: number;
+  /** `clickedAt`: ISO 8601 in UTC. */
+  readonly at: string;
+  readonly affiliateReference: string;
+  /** The client-supplied id, as in the `svc_click_id` cookie. */
+  readonly clickId: string | null;
+  readonly sessionId: string | null;
+  readonly clickedUrl: string | null;
+  readonly referrerUrl: string | null;
+  readonly userAgent: string | null;
+  readonly source: string | null;
+}
+
+/** What registrations and payments have in common (§2.3). What the request left out is null. */
+interface LeadFields {
+  /** `leadId`, assigned by the service. */
+  readonly id: number;
+  /** ISO 8601 in UTC. */
+  readonly at: string;
+  /** The endpoint that it came through. */
+  readonly endpoint: EndpointName;
+  readonly clickId: string | null;
+  readonly sessionId: string | null;
+  /** `email` of §4.2, `customerEmail` of §4.3 and §4.4. */
+  readonly customerEmail: string;
+  readonly customerId: string | null;
+  readonly customerName: string | null;
+  /** The numeric id of the click that it was linked to. */
+  readonly linkedClick: number | null;
+  readonly linkedThrough: LinkedThrough | null;
+  /** Why it was linked to no click. */
+  readonly notLinked: NotLinked | null;
+  /** The affiliate whom the linked click credits. */
+  readonly affiliateReference: string | null;
+}
+
+export interface Registration extends LeadFields {
+  readonly kind: "registration";
+  readonly leadValue: null;
+}
+
+export interface Payment extends LeadFields {
+  readonly kind: "payment";
+  /** Decimal amount in major units. */
+  readonly leadValue: number;
+}
+
+export type Lead = Registration | Payment;
+
+/** A request to one of the tracking endpoints, and what became of it. */
+export interface RecordedRequest {
+  readonly kind: "request";
+  readonly id: number;
+  /** When it arrived: ISO 8601 in UTC. */
+  readonly at: string;
+  readonly method: string;
+  /** Path and query as they were sent. */
+  readonly path: string;
+  /** Lower-cased names; keys and cookies are masked. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** As it was sent; null where there was none or it was over 64 KiB. */
+  readonly body: string | null;
+  /** Null where no answer was given (hang, reset, garbage). */
+  readonly status: number | null;
+  readonly response: string | null;
+  /** How long the answer took, in milliseconds. */
+  readonly ms: number;
+  /** The fault in force. */
+  readonly fault: FaultMode;
+  /** Whether the answer repeats an earlier one with the same Idempotency-Key. */
+  readonly replayed: boolean;
+}
+
+/** The entries in the ledger, by kind. */
+export interface Entries {
+  readonly click: Click;
+  readonly registration: Registration;
+  readonly payment: Payment;
+  readonly request: RecordedRequest;
+}
+
+export type Kind = keyof Entries;
+export type Entry = Entries[Kind];
+
+/** Some of an entry's fields, each to be equal. */
+export type Where<E> = { readonly [F in keyof E]?: E[F] | undefined };
+
+/** An entry's kind, and some of its fields. */
+export type Expected<K extends Kind> = { readonly kind: K } & Where<Omit<Entries[K], "kind">>;
+
+/** Whether an entry has every field that `where` gives. */
+export function matches(entry: Entry, where: object): boolean {
+  const fields = entry as unknown as Record<string, unknown>;
+  return Object.entries(where).every(([field, value]) => value === undefined || fields[field] === value);
+}

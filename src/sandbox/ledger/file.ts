@@ -1,0 +1,75 @@
+import { type Database, openDatabase } from "./sqlite.js";
+
+/** Marks a file as a sandbox's ledger ("afsb"), so that no other database is taken for one. */
+const APPLICATION_ID = 0x61667362;
+
+const tables = `
+  create table clicks (
+    id integer primary key autoincrement, at text not null,
+    affiliateReference text not null, clickId text unique, sessionId text,
+    clickedUrl text, referrerUrl text, userAgent text, source text
+  ) strict;
+  create index clicks_by_session on clicks (sessionId);
+
+  create table leads (
+    id integer primary key autoincrement, at text not null, kind text not null, endpoint text not null,
+    clickId text, sessionId text, customerEmail text not null, customer text not null,
+    customerId text, customerName text, leadValue real,
+    linkedClick integer references clicks, linkedThrough text, notLinked text
+  ) strict;
+  create index leads_by_customer on leads (customer);
+  create index leads_by_click on leads (linkedClick);
+
+  create table requests (
+    id integer primary key autoincrement, at text not null, method text not null, path text not null,
+    headers text not null, body text, status integer, response text, ms integer not null,
+    fault text not null, replayed integer not null
+  ) strict;
+
+  create table answers (
+    endpoint text, idempotencyKey text, status integer not null, body text not null,
+    primary key (endpoint, idempotencyKey)
+  ) strict, without rowid;
+
+  pragma application_id = ${APPLICATION_ID};
+`;
+
+/**
+ * Opens a ledger's database, making it where it is new, and holds it for this process alone: the lock is the
+ * operating system's, so it goes when the process does, however that ends. What is committed outlives `kill -9`.
+ */
+export function openLedgerFile(file: string): Database {
+  const database = openDatabase(file);
+  try {
+    database.exec("pragma locking_mode = exclusive; pragma journal_mode = wal; begin exclusive;");
+    prepareTables(database, file);
+    database.exec("commit; pragma synchronous = normal;");
+    return database;
+  } catch (error) {
+    database.close();
+    throw explained(error as Error, file);
+  }
+}
+
+function prepareTables(database: Database, file: string): void {
+  const { application_id: id } = database.prepare("pragma application_id").get() as {
+    application_id: number;
+  };
+  if (id === APPLICATION_ID) return;
+  const { others } = database.prepare("select count(*) as others from sqlite_schema").get() as {
+    others: number;
+  };
+  if (others > 0) throw new Error(`sandbox: ${file} is a database of something else; choose another file`);
+  database.exec(tables);
+}
+
+function explained(error: Error, file: string): Error {
+  if (/locked|busy/i.test(error.message)) {
+    const message = `sandbox: ${file} is in use by another sandbox; stop that one, or choose another file`;
+    return new Error(message, { cause: error });
+  }
+  if (/not a database/i.test(error.message)) {
+    return new Error(`sandbox: ${file} is not a SQLite database; choose another file`, { cause: error });
+  }
+  return error;
+}

@@ -1,0 +1,137 @@
+import { EventEmitter } from "node:events";
+import type { ClickRequest } from "../endpoints.js";
+import type { Link, Past } from "../linking.js";
+import { answersTable } from "./answers.js";
+import { clicksTable } from "./clicks.js";
+import {
+  type Click,
+  type Entries,
+  type Entry,
+  type Expected,
+  type Kind,
+  type Lead,
+  matches,
+  type Payment,
+  type RecordedRequest,
+  type Registration,
+  type Where,
+} from "./entries.js";
+import { openLedgerFile } from "./file.js";
+import { leadsTable, type NewLead } from "./leads.js";
+import { requestsTable } from "./requests.js";
+import { type LedgerEvents, nextEntry } from "./waiting.js";
+
+/** What the service has recorded, for tests to read. Lists are in order of arrival. */
+export interface Ledger {
+  clicks(where?: Where<Click>): Click[];
+  registrations(where?: Where<Registration>): Registration[];
+  payments(where?: Where<Payment>): Payment[];
+  /** Registrations and payments. */
+  leads(where?: Where<Lead>): Lead[];
+  /** Requests to the tracking endpoints; the last 5000 are kept. */
+  requests(where?: Where<RecordedRequest>): RecordedRequest[];
+  /**
+   * Resolves with the first entry of that kind whose fields equal those given, at once or when it comes.
+   * Rejects after `timeoutMs` (default 5000) with a message that says what came instead, and when the sandbox closes.
+   */
+  waitFor<K extends Kind>(expected: Expected<K>, options?: { timeoutMs?: number }): Promise<Entries[K]>;
+  /** Forgets everything, the answers kept for an Idempotency-Key too. Ids go on from where they were. */
+  clear(): void;
+}
+
+/** The ledger as the service writes it. All of it is synchronous, so that nothing comes between reading and writing. */
+export interface LedgerStore extends Ledger {
+  readonly events: LedgerEvents;
+  readonly past: Past;
+  readonly answers: ReturnType<typeof answersTable>;
+  clickOfClickId(clickId: string): Click | undefined;
+  clickOfSession(sessionId: string): Click | undefined;
+  /** For use within `atomically`, as `addLead` is. */
+  addClick(click: ClickRequest): Click;
+  addLead(lead: NewLead, link: Link): Lead;
+  addRequest(request: Omit<RecordedRequest, "kind" | "id">): void;
+  latestRequests(count: number): RecordedRequest[];
+  /** Runs `work` so that all it writes is kept, or none of it. */
+  atomically<T>(work: () => T): T;
+  close(): void;
+}
+
+/** Opens the ledger in `file`, or in memory. Throws where the file is in use or is something else. */
+export function openLedger(file = ":memory:"): LedgerStore {
+  const database = openLedgerFile(file);
+  const clicks = clicksTable(database);
+  const leads = leadsTable(database);
+  const requests = requestsTable(database);
+  const events: LedgerEvents = new EventEmitter();
+  events.setMaxListeners(0);
+  /** Written, not yet committed: nobody hears of it before. */
+  let written: Entry[] = [];
+
+  function find<K extends Kind>(kind: K, where: object = {}): Entries[K][] {
+    const entries = kind === "click" ? clicks.all() : kind === "request" ? requests.all() : leads.all();
+    return entries
+      .filter((entry): entry is Entries[K] => entry.kind === kind)
+      .filter((entry) => matches(entry, where));
+  }
+
+  return {
+    events,
+    answers: answersTable(database),
+    past: {
+      clickOfClickId: (clickId) => clicks.ofClickId(clickId)?.id,
+      clickOfSession: (sessionId) => clicks.ofSession(sessionId)?.id,
+      registrationOf: leads.registrationOf,
+      registeredThrough: leads.registeredThrough,
+    },
+
+    clicks: (where) => find("click", where),
+    registrations: (where) => find("registration", where),
+    payments: (where) => find("payment", where),
+    leads: (where = {}) => leads.all().filter((lead) => matches(lead, where)),
+    requests: (where) => find("request", where),
+    async waitFor({ kind, ...where }, { timeoutMs = 5000 } = {}) {
+      const [first] = find(kind, where);
+      return first ?? nextEntry(events, { kind, where }, timeoutMs, () => find(kind));
+    },
+
+    clickOfClickId: clicks.ofClickId,
+    clickOfSession: clicks.ofSession,
+    addClick(request) {
+      const click = clicks.add(request);
+      leads.cameBefore(click);
+      written.push(click);
+      return click;
+    },
+    addLead(request, link) {
+      const lead = leads.add(request, link);
+      written.push(lead);
+      return lead;
+    },
+    addRequest: (request) => void events.emit("entry", requests.add(request)),
+    latestRequests: requests.latest,
+
+    atomically(work) {
+      written = [];
+      database.exec("begin");
+      try {
+        const result = work();
+        database.exec("commit");
+        for (const entry of written) events.emit("entry", entry);
+        return result;
+      } catch (error) {
+        database.exec("rollback");
+        throw error;
+      }
+    },
+    clear() {
+      database.exec(
+        "begin; delete from leads; delete from clicks; delete from requests; delete from answers; commit",
+      );
+      events.emit("clear");
+    },
+    close() {
+      events.emit("close");
+      database.close();
+    },
+  };
+}

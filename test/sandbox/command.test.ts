@@ -1,0 +1,62 @@
+import { expect, onTestFinished, test } from "vitest";
+import { sandboxCommand } from "../../src/sandbox/command.js";
+import { startSandbox } from "./helpers.js";
+
+async function run(...args: string[]) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const result = await sandboxCommand(args, {
+    stdout: (line) => out.push(line),
+    stderr: (line) => err.push(line),
+  });
+  const sandbox = typeof result === "number" ? undefined : result;
+  onTestFinished(() => sandbox?.close());
+  return { code: sandbox ? undefined : result, sandbox, out: out.join("\n"), err: err.join("\n") };
+}
+
+test("starts the sandbox and prints what an app needs to know", async () => {
+  const { sandbox, out } = await run(
+    "--port",
+    "0",
+    "--api-key",
+    "k",
+    "--client-id",
+    "7",
+    "--require-key-for",
+    "none",
+  );
+  expect(out).toContain(`base URL   ${sandbox?.url}`);
+  expect(out).toMatch(/client id {2}7\n.*API key {4}k\n/);
+  const res = await fetch(`${sandbox?.url}/api/v1/tracking/status/x`);
+  expect(res.status).toBe(200);
+});
+
+test("prints its help", async () => {
+  expect(await run("--help")).toMatchObject({ code: 0, out: expect.stringContaining("--db FILE") });
+});
+
+test("refuses a flag that does not exist", async () => {
+  expect(await run("--prot", "1")).toMatchObject({ code: 2, err: expect.stringContaining("--prot") });
+});
+
+test("refuses values that are wrong, by name", async () => {
+  const { code, err } = await run(
+    "--port",
+    "http",
+    "--client-id",
+    "none",
+    "--require-key-for",
+    "click,refund",
+  );
+  expect(code).toBe(1);
+  for (const name of ["port", "clientId", "requireKeyFor"]) expect(err).toContain(name);
+});
+
+test("says that the port is in use", async () => {
+  const { url } = await startSandbox();
+  const { port } = new URL(url);
+  expect(await run("--port", port)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(`port ${port} is in use`),
+  });
+});

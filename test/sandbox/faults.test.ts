@@ -1,0 +1,81 @@
+import { describe, expect, test } from "vitest";
+import type { FaultMode } from "../../src/sandbox/index.js";
+import { call, click, payment, startSandbox } from "./helpers.js";
+
+const causeCode = (error: { cause?: { code?: string } }) => error.cause?.code;
+
+test("down: the port refuses connections until all is well again", async () => {
+  const sandbox = await startSandbox();
+  await call(sandbox, "click", click());
+  await sandbox.fail("down");
+  expect(await call(sandbox, "lead/payment", payment()).catch(causeCode)).toBe("ECONNREFUSED");
+  await sandbox.fail("ok");
+  expect(await call(sandbox, "lead/payment", payment())).toMatchObject({ status: 201 });
+});
+
+test("slow: records at once, and answers later", async () => {
+  const sandbox = await startSandbox();
+  await sandbox.fail("slow", { delayMs: 300 });
+  const answered = call(sandbox, "click", click());
+  const recorded = sandbox.ledger.waitFor({ kind: "click" }).then(() => "recorded");
+  expect(await Promise.race([answered, recorded])).toBe("recorded");
+  expect(await answered).toMatchObject({ status: 201 });
+});
+
+test.each(["500", "503", "429", "401"] as const)("%s: answers so, and records nothing", async (mode) => {
+  const sandbox = await startSandbox();
+  await sandbox.fail(mode, { retryAfterSeconds: 7 });
+  const { status, headers, body } = await call(sandbox, "click", click());
+  expect(body).toEqual({ error: expect.any(String), message: expect.any(String), status: Number(mode) });
+  expect(status).toBe(Number(mode));
+  expect(headers.get("retry-after")).toBe(mode === "429" ? "7" : null);
+  expect(sandbox.ledger.clicks()).toEqual([]);
+  expect(sandbox.ledger.requests()).toMatchObject([{ status, fault: mode }]);
+});
+
+test("hang: reads the request, never answers, and records nothing", async () => {
+  const sandbox = await startSandbox();
+  await sandbox.fail("hang");
+  const answered = call(sandbox, "click", click()).catch(() => "cut");
+  expect(await sandbox.ledger.waitFor({ kind: "request", fault: "hang" })).toMatchObject({ status: null });
+  expect(sandbox.ledger.clicks()).toEqual([]);
+  await sandbox.close();
+  expect(await answered).toBe("cut");
+});
+
+describe("answers with no HTTP at all:", () => {
+  const cases: [FaultMode, number][] = [
+    ["reset", 0],
+    ["reset-after", 1],
+    ["garbage", 0],
+  ];
+  test.each(cases)("%s, and records %i clicks", async (mode, recorded) => {
+    const sandbox = await startSandbox();
+    await sandbox.fail(mode);
+    const code = await call(sandbox, "click", click()).catch(causeCode);
+    expect(code).toBe(mode === "garbage" ? "HPE_INVALID_CONSTANT" : "ECONNRESET");
+    expect(sandbox.ledger.clicks()).toHaveLength(recorded);
+    expect(sandbox.ledger.requests()).toMatchObject([{ fault: mode, status: null, response: null }]);
+  });
+});
+
+test("a fault ends by itself when its time is up", async () => {
+  const sandbox = await startSandbox();
+  await sandbox.fail("503", { forMs: 50 });
+  expect(sandbox.fault).toMatchObject({ mode: "503", until: expect.any(String) });
+  expect(await call(sandbox, "click", click())).toMatchObject({ status: 503 });
+  await expect.poll(() => sandbox.fault.mode).toBe("ok");
+  expect(await call(sandbox, "click", click())).toMatchObject({ status: 201 });
+});
+
+test("a second fault replaces the first and its end", async () => {
+  const sandbox = await startSandbox();
+  await sandbox.fail("503", { forMs: 60_000 });
+  await sandbox.fail("500");
+  expect(sandbox.fault).toMatchObject({ mode: "500", until: null });
+});
+
+test("a fault that does not exist is refused with those that do", async () => {
+  const sandbox = await startSandbox();
+  await expect(sandbox.fail("asleep" as FaultMode)).rejects.toThrow(/no fault "asleep".*reset-after/);
+});

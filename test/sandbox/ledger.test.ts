@@ -1,0 +1,63 @@
+import { expect, test } from "vitest";
+import { call, click, key, payment, registration, startSandbox } from "./helpers.js";
+
+test("waits for an entry that has not come yet", async () => {
+  const sandbox = await startSandbox();
+  const waiting = sandbox.ledger.waitFor({ kind: "payment", customerEmail: "bo@shop.test" });
+  await call(sandbox, "lead/payment", payment({ customerEmail: "cy@shop.test" }));
+  await call(sandbox, "lead/payment", payment({ leadValue: 5 }));
+  expect(await waiting).toMatchObject({ kind: "payment", leadValue: 5 });
+});
+
+test("gives an entry that is there already", async () => {
+  const sandbox = await startSandbox();
+  await call(sandbox, "click", click());
+  await call(sandbox, "registration", registration());
+  const entry = await sandbox.ledger.waitFor({ kind: "registration", affiliateReference: "ALICE" });
+  expect(entry.customerEmail).toBe("bo@shop.test");
+});
+
+test("says what came instead when the time is up", async () => {
+  const sandbox = await startSandbox();
+  await call(sandbox, "lead/payment", payment());
+  const waiting = sandbox.ledger.waitFor({ kind: "payment", leadValue: 1 }, { timeoutMs: 10 });
+  await expect(waiting).rejects.toThrow(
+    /no payment with {"leadValue":1} came within 10 ms; the ledger has:\n.*49\.9/,
+  );
+});
+
+test("ends the waiting when the sandbox closes", async () => {
+  const sandbox = await startSandbox();
+  const waiting = sandbox.ledger.waitFor({ kind: "click" });
+  await sandbox.close();
+  await expect(waiting).rejects.toThrow(/no click with {} came before the sandbox was closed/);
+});
+
+test("keeps requests with their headers, answers and times, and masks keys and cookies", async () => {
+  const sandbox = await startSandbox();
+  await call(sandbox, "status/session-1?verbose", undefined, { ...key(sandbox), cookie: "login=secret" });
+  const [request] = sandbox.ledger.requests();
+  expect(request).toMatchObject({
+    method: "GET",
+    path: "/api/v1/tracking/status/session-1?verbose",
+    headers: { authorization: "Bearer •••", cookie: "•••" },
+    body: null,
+    status: 200,
+    response: '{"sessionId":"session-1","hasAffiliate":false}',
+    ms: expect.any(Number),
+    fault: "ok",
+  });
+  expect(JSON.stringify(request)).not.toContain(sandbox.apiKey);
+});
+
+test("forgets everything when it is cleared", async () => {
+  const sandbox = await startSandbox();
+  await call(sandbox, "click", click(), { "idempotency-key": "a" });
+  await call(sandbox, "registration", registration());
+  sandbox.ledger.clear();
+  const { clicks, leads, requests } = sandbox.ledger;
+  expect([clicks(), leads(), requests()]).toEqual([[], [], []]);
+  expect(await call(sandbox, "click", click(), { "idempotency-key": "a" })).toMatchObject({
+    body: { clickId: 2 },
+  });
+});

@@ -1,0 +1,171 @@
+import { expect, test } from "vitest";
+import { call, click, key, payment, registration, registrationLead, startSandbox } from "./helpers.js";
+
+test("records a click with every field it may carry", async () => {
+  const sandbox = await startSandbox();
+  const fields = {
+    clickedUrl: "https://shop.test/?ref=ALICE",
+    referrerUrl: "https://blog.test/",
+    userAgent: "Mozilla/5.0",
+    source: "newsletter",
+  };
+  const { status, body } = await call(sandbox, "click", click(fields));
+  expect(status).toBe(201);
+  expect(body).toEqual({
+    success: true,
+    clickId: expect.any(Number),
+    sessionId: "session-1",
+    message: "Click recorded.",
+  });
+  expect(sandbox.ledger.clicks()).toMatchObject([
+    { id: body.clickId, affiliateReference: "ALICE", ...fields },
+  ]);
+});
+
+test("knows a click id that comes a second time as the same click", async () => {
+  const sandbox = await startSandbox();
+  const first = await call(sandbox, "click", click());
+  const second = await call(sandbox, "click", click({ affiliateReference: "MALLORY" }));
+  expect(second).toMatchObject({ status: 200, body: { success: true, clickId: first.body.clickId } });
+  expect(sandbox.ledger.clicks()).toHaveLength(1);
+});
+
+test("links a registration through the click id", async () => {
+  const sandbox = await startSandbox();
+  await call(sandbox, "click", click());
+  const sent = registration({ customerId: "42", customerName: "Bo" });
+  const { status, body } = await call(sandbox, "registration", sent);
+  expect(status).toBe(201);
+  expect(body).toEqual({
+    success: true,
+    leadId: expect.any(Number),
+    clickId: "click-1",
+    message: "Registration recorded for affiliate ALICE.",
+  });
+  expect(sandbox.ledger.registrations()).toMatchObject([
+    { customerEmail: "bo@shop.test", customerId: "42", customerName: "Bo", linkedThrough: "clickId" },
+  ]);
+});
+
+test("links a registration through the session id", async () => {
+  const sandbox = await startSandbox();
+  await call(sandbox, "click", click());
+  const { status, body } = await call(sandbox, "lead/registration", registrationLead({ customerName: "Bo" }));
+  expect(status).toBe(201);
+  expect(body).toMatchObject({ success: true, leadId: expect.any(Number), sessionId: "session-1" });
+  expect(sandbox.ledger.registrations()).toMatchObject([
+    { affiliateReference: "ALICE", customerName: "Bo", linkedThrough: "sessionId" },
+  ]);
+});
+
+test("links a payment through the session id", async () => {
+  const sandbox = await startSandbox();
+  await call(sandbox, "click", click());
+  const { status, body } = await call(sandbox, "lead/payment", payment());
+  expect(status).toBe(201);
+  expect(body).toEqual({
+    success: true,
+    leadId: expect.any(Number),
+    leadValue: 49.9,
+    conversionSource: "TRACKING_API",
+    message: "Payment recorded for affiliate ALICE.",
+  });
+  expect(sandbox.ledger.payments()).toMatchObject([{ leadValue: 49.9, linkedThrough: "sessionId" }]);
+});
+
+test("links a payment without a session through the customer's own registration", async () => {
+  const sandbox = await startSandbox();
+  await call(sandbox, "click", click());
+  await call(sandbox, "registration", registration({ email: "Bo@Shop.test" }));
+  await call(sandbox, "lead/payment", payment({ sessionId: undefined }));
+  await call(sandbox, "lead/payment", payment({ sessionId: "another-device" }));
+  expect(
+    sandbox.ledger.payments({ linkedThrough: "customerEmail", affiliateReference: "ALICE" }),
+  ).toHaveLength(2);
+});
+
+test("credits the later of two affiliates", async () => {
+  const sandbox = await startSandbox();
+  await call(sandbox, "click", click());
+  await call(sandbox, "click", click({ clickId: "click-2", affiliateReference: "BOB" }));
+  await call(sandbox, "lead/payment", payment());
+  expect(sandbox.ledger.payments()).toMatchObject([{ affiliateReference: "BOB" }]);
+});
+
+test("says why a lead was linked to nothing", async () => {
+  const sandbox = await startSandbox();
+  await call(sandbox, "registration", registration({ clickId: "unheard-of" }));
+  await call(sandbox, "lead/registration", registrationLead({ sessionId: "unheard-of" }));
+  await call(sandbox, "lead/payment", payment({ sessionId: "unheard-of" }));
+  await call(sandbox, "lead/payment", payment({ sessionId: undefined }));
+  expect(sandbox.ledger.leads().map((lead) => lead.notLinked)).toEqual([
+    "no-click-with-this-click-id",
+    "no-click-with-this-session-id",
+    "no-click-with-this-session-id",
+    "no-session-id",
+  ]);
+});
+
+test("says that the click came after the registration, and leaves it unlinked", async () => {
+  const sandbox = await startSandbox();
+  await call(sandbox, "registration", registration());
+  await call(sandbox, "lead/registration", registrationLead());
+  await call(sandbox, "click", click());
+  expect(
+    sandbox.ledger.registrations({ notLinked: "click-came-after", affiliateReference: null }),
+  ).toHaveLength(2);
+});
+
+test("does not link the payment of a customer who registered elsewhere to another visitor's click", async () => {
+  const sandbox = await startSandbox();
+  await call(sandbox, "registration", registration({ clickId: "unheard-of", email: "cy@shop.test" }));
+  await call(sandbox, "click", click());
+  await call(sandbox, "registration", registration());
+  await call(sandbox, "lead/payment", payment({ customerEmail: "cy@shop.test" }));
+  await call(sandbox, "lead/payment", payment({ customerEmail: "invoices@shop.test" }));
+  expect(sandbox.ledger.payments()).toMatchObject([
+    { customerEmail: "cy@shop.test", notLinked: "another-visitors-click" },
+    { customerEmail: "invoices@shop.test", linkedThrough: "sessionId" },
+  ]);
+});
+
+test("tells the status of a session that came through an affiliate", async () => {
+  const sandbox = await startSandbox();
+  const { body } = await call(sandbox, "click", click({ sessionId: "a/ß ?" }));
+  const status = await call(sandbox, `status/${encodeURIComponent("a/ß ?")}`, undefined, key(sandbox));
+  expect(status.status).toBe(200);
+  expect(status.body).toEqual({
+    sessionId: "a/ß ?",
+    hasAffiliate: true,
+    affiliateReference: "ALICE",
+    clickId: body.clickId,
+    clickedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+  });
+});
+
+test("tells the status of a session that did not", async () => {
+  const sandbox = await startSandbox();
+  const { status, body } = await call(sandbox, "status/unheard-of", undefined, key(sandbox));
+  expect({ status, body }).toEqual({ status: 200, body: { sessionId: "unheard-of", hasAffiliate: false } });
+});
+
+test("answers a repeated Idempotency-Key as it did before, and records nothing anew", async () => {
+  const sandbox = await startSandbox();
+  const first = await call(sandbox, "lead/payment", payment(), { "idempotency-key": "order-7" });
+  const again = await call(sandbox, "lead/payment", payment(), { "idempotency-key": "order-7" });
+  const other = await call(sandbox, "lead/payment", payment(), { "idempotency-key": "order-8" });
+  expect({ status: again.status, body: again.body }).toEqual({ status: first.status, body: first.body });
+  expect(again.headers.get("idempotent-replayed")).toBe("true");
+  expect(other.body.leadId).not.toBe(first.body.leadId);
+  expect(sandbox.ledger.payments()).toHaveLength(2);
+  expect(sandbox.ledger.requests({ replayed: true })).toHaveLength(1);
+});
+
+test("does not keep a refusal for an Idempotency-Key, so that the mended request passes", async () => {
+  const sandbox = await startSandbox();
+  const once = { "idempotency-key": "order-7" };
+  expect(await call(sandbox, "lead/payment", payment({ leadValue: "49.90" }), once)).toMatchObject({
+    status: 422,
+  });
+  expect(await call(sandbox, "lead/payment", payment(), once)).toMatchObject({ status: 201 });
+});
