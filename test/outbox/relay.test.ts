@@ -11,6 +11,7 @@ const live = (number: number): LiveEvent => ({
   event: makeEvent("payment", {}, number),
   attempts: 2,
   maybeTaken: false,
+  interrupted: false,
   queuedAt: 0,
 });
 
@@ -165,7 +166,7 @@ describe.each([
     );
     await turns(1);
     await relay.stop();
-    expect(settled).toEqual([{ is: "kept", maybeTaken: false }]);
+    expect(settled).toEqual([{ is: "kept", maybeTaken: false, interrupted: false }]);
   });
 
   it("buries an event whose `deliver` breaks its word and rejects: nobody knows how far it got", async () => {
