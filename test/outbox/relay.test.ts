@@ -166,7 +166,7 @@ describe.each([
     );
     await turns(1);
     await relay.stop();
-    expect(settled).toEqual([{ is: "kept", maybeTaken: false, interrupted: false }]);
+    expect(settled).toEqual([{ is: "kept", maybeTaken: false }]);
   });
 
   it("buries an event whose `deliver` breaks its word and rejects: nobody knows how far it got", async () => {
