@@ -136,7 +136,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     client,
     deadLetters: outbox.deadLetters,
     stats(): Stats {
-      const { queued, dead, oldest } = outbox.counts();
+      const { queued, dead, oldest, trouble } = outbox.counts();
       const { delivered, retried, duplicates, skipped, dropped } = journal.counts;
       return {
         queued,
@@ -149,6 +149,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
         dead,
         oldestMs: oldest === null ? null : Math.max(0, clock.now() - oldest),
         state: lifecycle.closed ? "closed" : delivery.paused ? "paused" : "open",
+        ...(trouble !== undefined && { trouble }),
       };
     },
     on(name: keyof Notices, listener: (notice: never) => void) {

@@ -30,6 +30,7 @@ export type { CloseOptions, FlushOptions } from "./lifecycle.js";
 export type { AffiliateOptions } from "./options.js";
 export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory.js";
 export type {
+  AddOutcome,
   DeadLetter,
   DeadLetterQuery,
   Death,

@@ -65,6 +65,8 @@ export interface Stats {
   /** How long ago the oldest queued event happened, in milliseconds. */
   readonly oldestMs: number | null;
   readonly state: "open" | "paused" | "closed";
+  /** What is wrong with the outbox's storage at this moment; absent where nothing is. */
+  readonly trouble?: string;
 }
 
 const MINUTE_MS = 60_000;

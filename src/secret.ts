@@ -38,7 +38,7 @@ export function maskEmail(address: string): string {
 }
 
 // Begins where a word begins and nowhere within it: however long the text, it is read once.
-const BEFORE_AT = /(?<![^\s@<>"'(),:;])[^\s@<>"'(),:;]+@/g;
+const BEFORE_AT = /(?<![^\s@<>"(),:;])[^\s@<>"(),:;]+@/g;
 
 /** Masks the e-mail addresses in a text, for log lines and notices. */
 export function maskEmails(text: string): string {

@@ -5,7 +5,12 @@ import type { Outbox } from "./outbox/outbox.js";
 
 /** What became of a report. `queued`: as durable as the outbox makes it. */
 export type Receipt =
-  | { readonly outcome: "queued"; readonly id: string }
+  | {
+      readonly outcome: "queued";
+      readonly id: string;
+      /** Not stored yet: the outbox's storage is in trouble (`stats().trouble`), and the event waits in memory meanwhile. */
+      readonly reason?: "storage-trouble";
+    }
   /** Reported before; `id` is the first report's. */
   | { readonly outcome: "duplicate"; readonly id: string }
   | { readonly outcome: "skipped"; readonly reason: SkipReason }
@@ -59,9 +64,16 @@ export function createTrack({ clientId, enabled, outbox, journal, clock, isClose
     try {
       const outcome = await outbox.add(event, { transaction });
       if (outcome === "full") return drop(kind, "full", `the ${outbox.name} outbox is full`);
-      if (outcome === "duplicate") journal.duplicate();
-      else journal.queued(event);
-      return { outcome, id: event.id };
+      if (outcome === "duplicate") {
+        journal.duplicate();
+        return { outcome, id: event.id };
+      }
+      journal.queued(event);
+      return {
+        outcome: "queued",
+        id: event.id,
+        ...(outcome === "sheltered" && { reason: "storage-trouble" }),
+      };
     } catch (error) {
       return drop(kind, "outbox", `the ${outbox.name} outbox did not take it: ${error}`);
     }

@@ -35,6 +35,16 @@ export interface Delivery {
   stop(): void;
 }
 
+/** The death of an event whose process was killed in the middle of an attempt. */
+function interruption(attempts: number): Death {
+  return {
+    reason: "unconfirmed",
+    attempts,
+    code: "ERR_INTERRUPTED",
+    message: "the process ended while an attempt was under way",
+  };
+}
+
 // Read-only, and about nobody: the service only has to answer.
 const PROBE_SESSION = "express-affiliate-probe";
 
@@ -49,7 +59,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   let cancelPause = () => {};
 
   async function deliver(live: LiveEvent): Promise<Verdict> {
-    const { event, maybeTaken, attempts } = live;
+    const { event, attempts, interrupted } = live;
+    if (interrupted && ambiguous[event.kind] === "hold") return die(event, interruption(attempts + 1));
+    const maybeTaken = live.maybeTaken || interrupted;
     if (clock.now() - live.queuedAt > maxAgeMs) {
       return die(event, { reason: "expired", attempts, message: `not delivered within ${maxAgeMs} ms` });
     }
@@ -61,7 +73,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const pause = breaker.record(outcome, visitorOf(event), stretch);
     if (pause) rest(pause, attempt);
     else if (announced && !breaker.paused) goOn();
-    return verdictOn(live, outcome, attempt);
+    return verdictOn({ ...live, maybeTaken }, outcome, attempt);
   }
 
   function verdictOn(live: LiveEvent, outcome: Outcome, attempt: Attempt): Verdict {

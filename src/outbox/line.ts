@@ -37,6 +37,13 @@ export class Line<T> {
     this.#length--;
   }
 
+  /** The first `limit` of them, who stay where they are. */
+  peek(limit: number): T[] {
+    const members: T[] = [];
+    for (let spot = this.#first; spot && members.length < limit; spot = spot.after) members.push(spot.member);
+    return members;
+  }
+
   *[Symbol.iterator](): Generator<T> {
     for (let spot = this.#first; spot; spot = spot.after) yield spot.member;
   }

@@ -76,6 +76,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
       event,
       attempts: 0,
       ...history,
+      interrupted: false,
       size,
       // A spot wants its member and the member its spot.
       alive: undefined as never,

@@ -36,6 +36,8 @@ export interface LiveEvent {
   readonly attempts: number;
   /** Whether the service may have taken it in an earlier attempt. */
   readonly maybeTaken: boolean;
+  /** Whether an attempt at it had begun when its process died: nobody knows how that one ended. */
+  readonly interrupted: boolean;
   /** Since when it has been waiting, in milliseconds since the epoch: when it happened, or was last retried by hand. */
   readonly queuedAt: number;
 }
@@ -75,12 +77,24 @@ export interface OutboxCounts {
   readonly dead: Readonly<Record<DeathReason, number>>;
   /** When the oldest of the queued happened, in milliseconds since the epoch; `null` where there is none. */
   readonly oldest: number | null;
+  /** What is wrong with the storage at this moment, in words; absent where nothing is. */
+  readonly trouble?: string;
 }
 
 export interface DeadLetterQuery {
   /** At most so many, oldest first. Default 100. */
   readonly limit?: number;
 }
+
+/**
+ * What became of an event that was added:
+ *
+ * - `queued`: stored, as durably as this outbox stores.
+ * - `sheltered`: the storage is in trouble; it waits in memory, and is stored when that is over.
+ * - `duplicate`: its id is known.
+ * - `full`: not stored; there is no room for an event of its kind.
+ */
+export type AddOutcome = "queued" | "sheltered" | "duplicate" | "full";
 
 /**
  * Where events wait. Whoever writes one promises:
@@ -95,17 +109,14 @@ export interface DeadLetterQuery {
 export interface Outbox {
   /** For log lines: `memory`, `disk`, `postgres`. */
   readonly name: string;
-  /** Whether what is queued outlives the process. */
+  /** Whether what is queued at this moment outlives the process. */
   readonly durable: boolean;
   /**
    * Stores the event, unless its id is known. Resolves when it is as durable as it gets. May be called before `start`.
    * Where it rejects, the host's handler does not hear of it: the receipt says `rejected`.
    * `transaction` is the host's own; an outbox that can take no part in one rejects.
    */
-  add(
-    event: OutboxEvent,
-    options?: { readonly transaction?: unknown },
-  ): Promise<"queued" | "duplicate" | "full">;
+  add(event: OutboxEvent, options?: { readonly transaction?: unknown }): Promise<AddOutcome>;
   /** Begins handing events to `deliver`, one at a time for each visitor, as long as it has room; acts on its verdicts. Called once. */
   start(deliver: Deliver, observer: OutboxObserver): void;
   /** `deliver` has room again. */

@@ -1,0 +1,218 @@
+import type { Clock } from "../clock.js";
+import { errorFrom } from "../errors.js";
+import type { EventKind, OutboxEvent } from "../events.js";
+import { Line, type Spot } from "./line.js";
+import {
+  type AddOutcome,
+  type LiveEvent,
+  type OutboxObserver,
+  SHEDDING_ORDER,
+  sizeOf,
+  type Verdict,
+} from "./outbox.js";
+
+/** Where a durable outbox stores. What rejects means that the storage is in trouble; nobody knows then how far it got. */
+export interface Storage<Claim extends LiveEvent> {
+  append(event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
+  claim(limit: number): Promise<readonly Claim[]>;
+  settle(claim: Claim, verdict: Verdict): Promise<void>;
+}
+
+/** A storage whose troubles are nobody else's: `add`, `claim` and `settle` never reject. */
+export interface Shelter<Claim extends LiveEvent> {
+  add(event: OutboxEvent): Promise<AddOutcome>;
+  claim(limit: number): Promise<readonly Claim[]>;
+  settle(claim: Claim, verdict: Verdict): Promise<void>;
+  /** What is wrong with the storage, as long as something is. */
+  readonly trouble: Error | undefined;
+  /** How many events are on their way to the storage, or wait for it to be well. */
+  readonly length: number;
+  /** Makes a last attempt, where there is trouble. What is left is in memory only. */
+  close(): Promise<void>;
+}
+
+export interface ShelterOptions {
+  /** How many bytes of memory the events take at most, by a rough count. */
+  readonly maxBytes: number;
+  readonly clock: Clock;
+  readonly observer: OutboxObserver;
+}
+
+interface Guest {
+  readonly event: OutboxEvent;
+  readonly size: number;
+  inLine: Spot<Guest>;
+  /** Its spot among those of its kind that could be shed: all but the ones on their way. */
+  idle: Spot<Guest> | undefined;
+}
+
+const FIRST_LOOK_MS = 1_000;
+const LONGEST_LOOK_MS = 30_000;
+const CONVOY = 200;
+
+/**
+ * Keeps in memory what a storage in trouble cannot take, and takes it there, in order, once it is well again. Nothing is
+ * claimed meanwhile: an event in here may have to wait for one in there.
+ */
+export function createShelter<Claim extends LiveEvent>(
+  storage: Storage<Claim>,
+  { maxBytes, clock, observer }: ShelterOptions,
+): Shelter<Claim> {
+  const line = new Line<Guest>();
+  const idle: Record<EventKind, Line<Guest>> = {
+    click: new Line(),
+    registration: new Line(),
+    payment: new Line(),
+  };
+  const ids = new Set<string>();
+  const verdicts: [Claim, Verdict][] = [];
+  let bytes = 0;
+  let trouble: Error | undefined;
+  let lookMs = FIRST_LOOK_MS;
+  let cancelLook = () => {};
+  let recovery: Promise<void> | undefined;
+
+  function enter(event: OutboxEvent): Guest | undefined {
+    const size = sizeOf(event);
+    if (!makeRoom(event.kind, size)) return undefined;
+    const guest: Guest = { event, size, inLine: undefined as never, idle: undefined };
+    guest.inLine = line.join(guest);
+    ids.add(event.id);
+    bytes += size;
+    return guest;
+  }
+
+  function leave(guest: Guest): void {
+    line.leave(guest.inLine);
+    setOff(guest);
+    ids.delete(guest.event.id);
+    bytes -= guest.size;
+  }
+
+  function makeRoom(kind: EventKind, size: number): boolean {
+    while (bytes + size > maxBytes) {
+      const lower = SHEDDING_ORDER.slice(0, SHEDDING_ORDER.indexOf(kind));
+      const victim = lower.map((each) => idle[each].first).find((first) => first !== undefined);
+      if (!victim) return false;
+      leave(victim);
+      observer.dropped(victim.event, "full");
+    }
+    return true;
+  }
+
+  function stay(guest: Guest): void {
+    guest.idle = idle[guest.event.kind].join(guest);
+  }
+
+  function setOff(guest: Guest): void {
+    if (guest.idle) idle[guest.event.kind].leave(guest.idle);
+    guest.idle = undefined;
+  }
+
+  /** Takes one event to the storage. Rejects, and leaves it where it was, where that fails. */
+  async function carry(guest: Guest): Promise<"queued" | "duplicate" | "full"> {
+    setOff(guest);
+    try {
+      const outcome = await storage.append(guest.event);
+      leave(guest);
+      return outcome;
+    } catch (error) {
+      stay(guest);
+      throw error;
+    }
+  }
+
+  function fallIll(error: unknown): void {
+    if (trouble) return;
+    trouble = errorFrom(error);
+    lookMs = FIRST_LOOK_MS;
+    cancelLook = clock.after(lookMs, recover);
+    observer.troubled(trouble);
+  }
+
+  function recover(): Promise<void> {
+    recovery ??= tryToRecover().finally(() => {
+      recovery = undefined;
+    });
+    return recovery;
+  }
+
+  async function tryToRecover(): Promise<void> {
+    try {
+      while (verdicts.length > 0 || line.length > 0) {
+        // Verdicts first: they make room.
+        if (verdicts.length > 0) await settleFirst();
+        else await moveConvoy();
+      }
+    } catch (error) {
+      trouble = errorFrom(error);
+      lookMs = Math.min(lookMs * 2, LONGEST_LOOK_MS);
+      cancelLook = clock.after(lookMs, recover);
+      return;
+    }
+    trouble = undefined;
+    observer.recovered();
+  }
+
+  async function settleFirst(): Promise<void> {
+    await storage.settle(...(verdicts[0] as [Claim, Verdict]));
+    verdicts.shift();
+  }
+
+  async function moveConvoy(): Promise<void> {
+    const convoy = line.peek(CONVOY);
+    const arrivals = await Promise.allSettled(convoy.map(carry));
+    for (const [nth, arrival] of arrivals.entries()) {
+      if (arrival.status === "rejected") throw arrival.reason;
+      if (arrival.value === "full") observer.dropped((convoy[nth] as Guest).event, "full");
+    }
+  }
+
+  return {
+    get trouble() {
+      return trouble;
+    },
+    get length() {
+      return line.length;
+    },
+    async add(event) {
+      if (ids.has(event.id)) return "duplicate";
+      const guest = enter(event);
+      if (!guest) return "full";
+      if (trouble) {
+        stay(guest);
+        return "sheltered";
+      }
+      try {
+        return await carry(guest);
+      } catch (error) {
+        fallIll(error);
+        return "sheltered";
+      }
+    },
+    async claim(limit) {
+      if (trouble) return [];
+      try {
+        return await storage.claim(limit);
+      } catch (error) {
+        fallIll(error);
+        return [];
+      }
+    },
+    async settle(claim, verdict) {
+      if (!trouble) {
+        try {
+          return await storage.settle(claim, verdict);
+        } catch (error) {
+          fallIll(error);
+        }
+      }
+      verdicts.push([claim, verdict]);
+    },
+    async close() {
+      cancelLook();
+      if (trouble) await recover();
+      cancelLook();
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import type { OutboxEvent } from "../events.js";
+import type { Deliver, LiveEvent, Outbox, OutboxObserver, Verdict } from "../outbox/outbox.js";
+
+const PATIENCE_MS = 30_000;
+
+/** An event that was handed over, and waits for its verdict. */
+export interface Handed {
+  readonly live: LiveEvent;
+  readonly id: string;
+  settle(verdict: Verdict): void;
+}
+
+/** A `deliver` that does what a test says. */
+export class Hands {
+  /** How many more may be handed over. */
+  room = Number.POSITIVE_INFINITY;
+  started = false;
+  /** Every id that was ever handed over, in order. */
+  readonly ids: string[] = [];
+  readonly dropped: { readonly event: OutboxEvent; readonly reason: string }[] = [];
+  readonly #arrived: Handed[] = [];
+  readonly #awaited: ((handed: Handed) => void)[] = [];
+  #listener: ((handed: Handed) => void) | undefined;
+  readonly #unsettled = new Set<Handed>();
+
+  start(outbox: Outbox): void {
+    this.started = true;
+    const deliver = (live: LiveEvent) => this.#take(live);
+    Object.defineProperty(deliver, "room", { get: () => this.room });
+    const observer: OutboxObserver = {
+      dropped: (event, reason) => this.dropped.push({ event, reason }),
+      troubled: (error) => {
+        throw error;
+      },
+      recovered() {},
+    };
+    outbox.start(deliver as Deliver, observer);
+  }
+
+  /** The next event that is handed over. */
+  async next(): Promise<Handed> {
+    const arrived = this.#arrived.shift();
+    return (
+      arrived ?? within(new Promise((resolve) => this.#awaited.push(resolve)), "no event was handed over")
+    );
+  }
+
+  /** The next event, delivered at once. Resolves to its id. */
+  async deliverNext(): Promise<string> {
+    const { id, settle } = await this.next();
+    settle({ is: "delivered" });
+    return id;
+  }
+
+  /** From here on each event goes to the listener as it is handed over. */
+  each(listener: (handed: Handed) => void): void {
+    this.#listener = listener;
+  }
+
+  /** Gives back what is in them, and takes nothing more. */
+  close(): void {
+    this.room = Number.NEGATIVE_INFINITY;
+    for (const { settle } of this.#unsettled) settle({ is: "kept", maybeTaken: false });
+  }
+
+  #take(live: LiveEvent): Promise<Verdict> {
+    this.ids.push(live.event.id);
+    this.room--;
+    return new Promise((resolve) => {
+      const handed: Handed = {
+        live,
+        id: live.event.id,
+        settle: (verdict) => {
+          this.#unsettled.delete(handed);
+          this.room++;
+          resolve(verdict);
+        },
+      };
+      this.#unsettled.add(handed);
+      const awaited = this.#listener ?? this.#awaited.shift();
+      if (awaited) awaited(handed);
+      else this.#arrived.push(handed);
+    });
+  }
+}
+
+/** Resolves once the condition holds, which is looked at again and again: for what an outbox tells nobody. */
+export async function until(condition: () => boolean, otherwise: string): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`${otherwise} for ${PATIENCE_MS} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+async function within<T>(promise: Promise<T>, otherwise: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${otherwise} for ${PATIENCE_MS} ms`)), PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

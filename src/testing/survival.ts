@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { until } from "./hands.js";
+import type { OutboxUnderTest, TestRunner } from "./index.js";
+import { sample, stranger } from "./samples.js";
+import { REJECTED, Stage } from "./stage.js";
+
+/** What the next process finds, and what two of them do at the same time. */
+export function testSurvival(
+  it: TestRunner["it"],
+  { create, reopen }: Required<Pick<OutboxUnderTest, "create" | "reopen">>,
+): void {
+  it("says that it is durable", async () => {
+    await using stage = await Stage.open(create);
+
+    assert.equal(stage.outbox.durable, true);
+  });
+
+  it("finds what waited, in order, with its history", async () => {
+    const visitor = stranger();
+    const events = [sample("click", visitor), sample("registration", visitor), sample("payment", visitor)];
+    {
+      await using stage = await Stage.open(create);
+      stage.hands.room = 1;
+      stage.start();
+      await stage.add(...events);
+      (await stage.hands.next()).settle({ is: "retry", inMs: 1, maybeTaken: true });
+      await stage.close();
+    }
+
+    await using stage = await Stage.open(reopen);
+    assert.equal(stage.outbox.counts().queued, 3);
+    stage.start();
+    const first = await stage.hands.next();
+    assert.deepEqual(first.live, {
+      ...first.live,
+      event: events[0],
+      attempts: 1,
+      maybeTaken: true,
+      interrupted: false,
+    });
+    first.settle({ is: "delivered" });
+    assert.equal(await stage.hands.deliverNext(), events[1]?.id);
+    assert.equal(await stage.hands.deliverNext(), events[2]?.id);
+  });
+
+  it("knows what was delivered, and finds the dead letters", async () => {
+    const [delivered, dead] = [sample("payment"), sample("payment")];
+    {
+      await using stage = await Stage.open(create);
+      stage.start();
+      await stage.add(delivered);
+      await stage.hands.deliverNext();
+      await stage.bury([dead]);
+    }
+
+    await using stage = await Stage.open(reopen);
+    assert.equal(await stage.outbox.add(delivered), "duplicate");
+    assert.equal(await stage.outbox.add(dead), "duplicate");
+    assert.equal(stage.outbox.counts().dead.rejected, 1);
+    assert.deepEqual(
+      (await stage.outbox.deadLetters.list()).map(({ id, message }) => ({ id, message })),
+      [{ id: dead.id, message: REJECTED.message }],
+    );
+  });
+
+  it("stores an event once when two processes add it", async () => {
+    await using one = await Stage.open(create);
+    await using other = await Stage.open(reopen);
+    const event = sample("payment");
+
+    const outcomes = await Promise.all([one.outbox.add(event), other.outbox.add(event)]);
+
+    assert.deepEqual(outcomes.sort(), ["duplicate", "queued"]);
+  });
+
+  it("hands each event to one of two processes, and keeps a visitor's order across both", async () => {
+    await using one = await Stage.open(create);
+    await using other = await Stage.open(reopen);
+    const visitors = Array.from({ length: 8 }, stranger);
+    const gone: string[] = [];
+    const events = Array.from({ length: 80 }, (_, nth) => sample("payment", visitors[nth % visitors.length]));
+    for (const stage of [one, other]) {
+      stage.hands.room = 3;
+      stage.hands.each(({ id, settle }) => {
+        gone.push(id);
+        settle({ is: "delivered" });
+      });
+      stage.start();
+    }
+
+    for (const [nth, event] of events.entries()) await (nth % 3 ? one : other).add(event);
+    await until(() => gone.length >= events.length, "events were not handed over");
+
+    assert.deepEqual([...gone].sort(), events.map(({ id }) => id).sort());
+    for (const visitor of visitors) {
+      const theirs = events.filter(({ data }) => data.clickId === visitor.clickId).map(({ id }) => id);
+      assert.deepEqual(
+        gone.filter((id) => theirs.includes(id)),
+        theirs,
+      );
+    }
+  });
+}

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { callsFor } from "../../src/client.js";
+import { systemClock } from "../../src/clock.js";
+import { createDelivery } from "../../src/delivery/deliver.js";
+import { type EventKind, eventFrom, type OutboxEvent } from "../../src/events.js";
+import { createJournal } from "../../src/journal.js";
+import type { LiveEvent } from "../../src/outbox/outbox.js";
+import type { Attempt, Call } from "../../src/transport.js";
+
+const INPUTS: Record<EventKind, object> = {
+  click: { affiliateReference: "ALICE" },
+  registration: { email: "ann@shop.example", customerId: 1 },
+  payment: { paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 },
+};
+
+function interrupted(kind: EventKind): LiveEvent {
+  const now = Date.now();
+  const event = eventFrom(kind, INPUTS[kind], { clickId: "c" }, { clientId: 1, now }) as OutboxEvent;
+  return { event, attempts: 1, maybeTaken: false, interrupted: true, queuedAt: now };
+}
+
+function deliveryTo(status: number) {
+  const sent: Call[] = [];
+  const { deliver } = createDelivery({
+    transport: {
+      async send(call): Promise<Attempt> {
+        sent.push(call);
+        return { answered: true, status, body: {} };
+      },
+    },
+    calls: callsFor(1),
+    concurrency: 8,
+    maxAgeMs: 60_000,
+    ambiguous: { click: "retry", registration: "retry", payment: "hold" },
+    journal: createJournal({ logger: { warn() {}, error() {} }, clock: systemClock }),
+    hide: (text) => text,
+    onRoom() {},
+    clock: systemClock,
+  });
+  return { deliver, sent };
+}
+
+test("a payment whose attempt was cut short by the end of its process is held, not sent again", async () => {
+  const { deliver, sent } = deliveryTo(200);
+
+  const verdict = await deliver(interrupted("payment"));
+
+  expect(verdict).toMatchObject({ is: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED", attempts: 2 });
+  expect(sent).toEqual([]);
+});
+
+test("a registration in the same case is sent again, and a conflict says that the service has it", async () => {
+  const { deliver, sent } = deliveryTo(409);
+
+  expect(await deliver(interrupted("registration"))).toEqual({ is: "delivered" });
+  expect(sent).toHaveLength(1);
+});
