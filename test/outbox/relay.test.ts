@@ -11,6 +11,7 @@ const live = (number: number): LiveEvent => ({
   event: makeEvent("payment", {}, number),
   attempts: 2,
   maybeTaken: false,
+  interrupted: false,
   queuedAt: 0,
 });
 
