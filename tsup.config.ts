@@ -1,7 +1,29 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { defineConfig, type Options } from "tsup";
 
+/** `import text from "./file?raw"` gives the file's text, as it does in Vite. */
+const rawText: NonNullable<Options["esbuildPlugins"]>[number] = {
+  name: "raw-text",
+  setup(build) {
+    build.onResolve({ filter: /\?raw$/ }, ({ path, resolveDir }) => ({
+      path: resolve(resolveDir, path.slice(0, -"?raw".length)),
+      namespace: "raw-text",
+    }));
+    build.onLoad({ filter: /.*/, namespace: "raw-text" }, async ({ path }) => ({
+      contents: await readFile(path, "utf8"),
+      loader: "text",
+    }));
+  },
+};
+
 const library = { index: "src/index.ts", sandbox: "src/sandbox/index.ts" };
-const common = { target: "node20", splitting: true, shims: true } satisfies Options;
+const common = {
+  target: "node20",
+  splitting: true,
+  shims: true,
+  esbuildPlugins: [rawText],
+} satisfies Options;
 
 export default defineConfig([
   { ...common, entry: { ...library, cli: "src/cli.ts" }, format: "esm", dts: { entry: library } },

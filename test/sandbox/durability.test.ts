@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { access, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,7 +6,7 @@ import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 import type { Sandbox } from "../../src/sandbox/index.js";
 import { openDatabase } from "../../src/sandbox/ledger/sqlite.js";
-import { projectWithPackage } from "./built-package.js";
+import { runNode, userProject } from "../helpers/user-project.js";
 import { call, click, payment, registration, startSandbox } from "./helpers.js";
 
 async function temporaryFile(name = "ledger.db"): Promise<string> {
@@ -18,17 +17,14 @@ async function temporaryFile(name = "ledger.db"): Promise<string> {
 
 /** Runs a sandbox on `file` in a process of its own. */
 async function startProcess(file: string) {
-  const project = await projectWithPackage();
   const code = `
     import { createSandbox } from "express-affiliate/sandbox";
     const { url } = await createSandbox({ file: process.argv[2] });
     console.log(url);
   `;
-  await writeFile(join(project, "sandbox.mjs"), code);
-  const child = spawn(process.execPath, [join(project, "sandbox.mjs"), file], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const [url] = await once(createInterface(child.stdout), "line");
+  const project = await userProject({ "sandbox.mjs": code });
+  const child = runNode(project, ["sandbox.mjs", file], { stdio: ["ignore", "pipe", "inherit"] });
+  const [url] = await once(createInterface(child.stdout as NodeJS.ReadableStream), "line");
   return { child, sandbox: { url } as Sandbox };
 }
 
