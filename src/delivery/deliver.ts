@@ -73,11 +73,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const pause = breaker.record(outcome, visitorOf(event), stretch);
     if (pause) rest(pause, attempt);
     else if (announced && !breaker.paused) goOn();
-    return verdictOn({ ...live, maybeTaken }, outcome, attempt);
+    return verdictOn(live, maybeTaken, outcome, attempt);
   }
 
-  function verdictOn(live: LiveEvent, outcome: Outcome, attempt: Attempt): Verdict {
-    const { event, maybeTaken } = live;
+  function verdictOn(live: LiveEvent, maybeTaken: boolean, outcome: Outcome, attempt: Attempt): Verdict {
+    const { event } = live;
     const attempts = live.attempts + 1;
     switch (outcome.is) {
       case "delivered":
