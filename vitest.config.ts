@@ -1,6 +1,8 @@
 import { defineConfig } from "vitest/config";
+import { inlineForVite } from "./inline-plugin.js";
 
 export default defineConfig({
+  plugins: [inlineForVite],
   resolve: {
     // The example imports the package by its name; here that is its source.
     alias: [
