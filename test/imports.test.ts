@@ -11,7 +11,7 @@ const src = resolve(import.meta.dirname, "../src");
  */
 const floors: readonly (readonly string[])[] = [
   ["index.ts", "cli.ts"],
-  ["affiliate.ts", "testing/"],
+  ["affiliate.ts", "doctor/", "testing/"],
   ["clicks.ts", "conversions.ts"],
   ["attribution.ts"],
   ["options.ts", "tracker.ts", "lifecycle.ts"],
@@ -31,6 +31,7 @@ const floors: readonly (readonly string[])[] = [
     "outbox/recent.ts",
     "retry-after.ts",
     "secret.ts",
+    "terminal.ts",
     "version.ts",
     "wait-until.ts",
   ],
