@@ -5,10 +5,13 @@ import { onTestFinished } from "vitest";
 
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
-/** Whether there is a browser to test in. Where there is none, the tests say that they were skipped. */
+/** Whether there is a browser to test in. Where there is none, the tests say that they were skipped; in CI they fail. */
 export const hasChromium = existsSync(executablePath);
-if (!hasChromium)
-  console.warn(`skipped: no Chromium at ${executablePath} (apt-get install chromium, or set CHROMIUM)`);
+if (!hasChromium) {
+  const skipped = `skipped: no Chromium at ${executablePath} (apt-get install chromium, or set CHROMIUM)`;
+  if (process.env.CI) throw new Error(skipped);
+  console.warn(skipped);
+}
 
 const screenshots = resolve(import.meta.dirname, "../../.screenshots");
 mkdirSync(screenshots, { recursive: true });
