@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "../events.js";
 import type { Deliver, LiveEvent, Outbox, OutboxObserver, Verdict } from "../outbox/outbox.js";
 
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 10_000;
 
 /** An event that was handed over, and waits for its verdict. */
 export interface Handed {
