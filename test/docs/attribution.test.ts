@@ -115,7 +115,7 @@ describe("an OAuth sign-up", () => {
     const { app, tracker, sandbox } = await startShop({ before: [express.urlencoded()] });
     const signIn = async () => ({ user: ada, isNew: true });
     const pending = new Map<string, Attribution>();
-    await page.run("OAuth sign-ups", { app, tracker, signIn, pending }, 1);
+    await page.run("OAuth sign-ups", { app, tracker, signIn, pending }, { nth: 1 });
     const { headers } = await referred(app).get("/auth/start").expect(302);
     const state = new URL(String(headers.location)).searchParams.get("state");
     await request(app).post("/auth/form-callback").type("form").send({ code: "x", state }).expect(303);

@@ -12,12 +12,22 @@ const ours: Record<string, object> = {
 
 const AsyncFunction = (async () => {}).constructor as FunctionConstructor;
 
-/** Runs a block where these names are there already; resolves with what it declares. */
+interface HowToRun {
+  /** Which of the blocks under the heading. Default 0. */
+  readonly nth?: number;
+  /** Modules to import instead of those that have these names. */
+  readonly modules?: Readonly<Record<string, object>>;
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
-export async function runBlock({ code, page, line }: Block, names: object = {}): Promise<any> {
+type Declared = any;
+
+/** Runs a block where these names are there already; resolves with what it declares. */
+export async function runBlock(block: Block, names: object = {}, how: HowToRun = {}): Promise<Declared> {
+  const { code, page, line } = block;
   const modules: Record<string, object> = {};
   for (const { from } of importedIn(code)) {
-    modules[from] = { ...(ours[from] ?? (await import(from))), __esModule: true };
+    modules[from] = { ...(how.modules?.[from] ?? ours[from] ?? (await import(from))), __esModule: true };
   }
   const { outputText } = ts.transpileModule(code, {
     compilerOptions: {
@@ -43,11 +53,11 @@ export function pageToRun(page: string) {
   const ran = new Set<Block>();
   return {
     /** Runs the block under that heading, or one of them; resolves with what it declares. */
-    run(heading: string, names: object = {}, index = 0) {
-      const block = blocks.filter((each) => each.heading === heading)[index];
+    run(heading: string, names: object = {}, how: HowToRun = {}) {
+      const block = blocks.filter((each) => each.heading === heading)[how.nth ?? 0];
       if (!block) throw new Error(`${page} has no such block of code under "${heading}"`);
       ran.add(block);
-      return runBlock(block, names);
+      return runBlock(block, names, how);
     },
     /** The blocks that no test has run so far. */
     get notRun(): string[] {
