@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { defineConfig, type Options } from "tsup";
+import { inlineForEsbuild } from "./inline-plugin.js";
 
 /** `import text from "./file?raw"` gives the file's text, as it does in Vite. */
 const rawText: NonNullable<Options["esbuildPlugins"]>[number] = {
@@ -17,12 +18,17 @@ const rawText: NonNullable<Options["esbuildPlugins"]>[number] = {
   },
 };
 
-const library = { index: "src/index.ts", sandbox: "src/sandbox/index.ts" };
+const library = {
+  index: "src/index.ts",
+  disk: "src/disk.ts",
+  sandbox: "src/sandbox/index.ts",
+  testing: "src/testing/index.ts",
+};
 const common = {
   target: "node20",
   splitting: true,
   shims: true,
-  esbuildPlugins: [rawText],
+  esbuildPlugins: [rawText, inlineForEsbuild],
 } satisfies Options;
 
 export default defineConfig([

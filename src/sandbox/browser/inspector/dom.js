@@ -10,8 +10,10 @@ export function h(tag, properties, ...children) {
   return element;
 }
 
-/** A time of day from ISO 8601. */
-export const time = (at) => new Date(at).toLocaleTimeString([], { hour12: false });
+/** The time of day of an ISO 8601 timestamp. */
+export function time(at) {
+  return h("time", { dateTime: at, title: at }, new Date(at).toLocaleTimeString([], { hour12: false }));
+}
 
 /** A decimal amount, as the reader writes it. */
 export const amount = (value) =>

@@ -1,6 +1,6 @@
 // The raw requests, and the filter over them.
 import { $, h, time } from "./dom.js";
-import { modes } from "./service.js";
+import { nameOf } from "./service.js";
 
 /** Each request keeps its element, so that what a reader has opened stays open. */
 let requestElements = new Map();
@@ -28,14 +28,14 @@ function requestElement({ at, method, path, headers, body, status, response, ms,
   const summary = h(
     "summary",
     {},
-    h("span", { className: "quiet" }, time(at)),
+    time(at),
     h("span", { className: "mono" }, method),
     h("span", { className: "mono path" }, path),
     h(
       "span",
       {},
       h("span", { className: "quiet" }, `${ms} ms`),
-      fault === "ok" ? "" : h("span", { className: "tag" }, modes[fault][0]),
+      fault === "ok" ? "" : h("span", { className: "tag" }, nameOf(fault)),
       replayed ? h("span", { className: "tag" }, "replayed") : "",
       h("span", { className: status < 300 && status ? "tag good" : "tag bad" }, answered),
     ),
@@ -73,7 +73,7 @@ function requestElement({ at, method, path, headers, body, status, response, ms,
 
 function pretty(text) {
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    return text && JSON.stringify(JSON.parse(text), null, 2);
   } catch {
     return text;
   }

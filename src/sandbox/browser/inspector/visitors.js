@@ -69,7 +69,7 @@ function clickEntry(click) {
   return h(
     "div",
     { className: "entry" },
-    h("p", {}, h("strong", {}, click.affiliateReference), ` ${time(click.at)}`),
+    h("p", {}, h("strong", {}, click.affiliateReference), time(click.at)),
     h(
       "p",
       { className: "quiet" },
@@ -93,7 +93,7 @@ function leadEntry(lead) {
   return h(
     "div",
     { className: "entry" },
-    h("p", {}, h("strong", {}, headline), ` ${time(lead.at)}`),
+    h("p", {}, h("strong", {}, headline), time(lead.at)),
     h("p", { className: "quiet" }, details.filter(Boolean).join(" · ")),
     tag,
   );
