@@ -1,5 +1,22 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { defineConfig, type Options } from "tsup";
 import { inlineForEsbuild } from "./inline-plugin.js";
+
+/** `import text from "./file?raw"` gives the file's text, as it does in Vite. */
+const rawText: NonNullable<Options["esbuildPlugins"]>[number] = {
+  name: "raw-text",
+  setup(build) {
+    build.onResolve({ filter: /\?raw$/ }, ({ path, resolveDir }) => ({
+      path: resolve(resolveDir, path.slice(0, -"?raw".length)),
+      namespace: "raw-text",
+    }));
+    build.onLoad({ filter: /.*/, namespace: "raw-text" }, async ({ path }) => ({
+      contents: await readFile(path, "utf8"),
+      loader: "text",
+    }));
+  },
+};
 
 const library = {
   index: "src/index.ts",
@@ -11,7 +28,7 @@ const common = {
   target: "node20",
   splitting: true,
   shims: true,
-  esbuildPlugins: [inlineForEsbuild],
+  esbuildPlugins: [rawText, inlineForEsbuild],
 } satisfies Options;
 
 export default defineConfig([

@@ -15,7 +15,10 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
+    exclude: ["test/browser/**"],
     globalSetup: ["test/setup/build.ts"],
     testTimeout: 20_000,
+    // Else Vitest takes every style sheet for an empty one, the sandbox's page's too.
+    css: true,
   },
 });

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Clock, systemClock } from "../clock.js";
 import { OutboxError } from "../errors.js";
 import type { EventKind, OutboxEvent } from "../events.js";
-import { readOptions } from "../read-options.js";
+import { readOptions, type SchemaOf } from "../read-options.js";
 import { type Buried, DeadLetterBox } from "./dead-letter-box.js";
 import { Line, type Spot } from "./line.js";
 import {
@@ -17,20 +17,23 @@ import { RecentIds } from "./recent.js";
 import { createRelay } from "./relay.js";
 import { type Place, VisitorOrder } from "./visitors.js";
 
+/** What `memoryOutbox()` takes. */
+export interface MemoryOutboxOptions {
+  /** How many events wait at most. Default 100,000. */
+  readonly maxEvents?: number | undefined;
+  /** How many bytes they take at most, by a rough count. Default 64 MiB. */
+  readonly maxBytes?: number | undefined;
+  /** How many dead letters are kept; the oldest goes first. Default 1,000. */
+  readonly maxDeadLetters?: number | undefined;
+}
+
 const count = z.int({ error: "must be a positive integer" }).min(1, { error: "must be a positive integer" });
 
 const schema = z.strictObject({
   maxEvents: count.default(100_000),
   maxBytes: count.default(64 * 1024 * 1024),
   maxDeadLetters: count.default(1_000),
-});
-
-/**
- * - `maxEvents`: how many events wait at most. Default 100,000.
- * - `maxBytes`: how many bytes they take at most, by a rough count. Default 64 MiB.
- * - `maxDeadLetters`: how many dead letters are kept; the oldest goes first. Default 1,000.
- */
-export type MemoryOutboxOptions = Partial<z.input<typeof schema>>;
+} satisfies SchemaOf<MemoryOutboxOptions>);
 
 interface Entry extends Place, LiveEvent {
   attempts: number;

@@ -26,7 +26,7 @@ export class Hands {
   start(outbox: Outbox): void {
     this.started = true;
     const deliver = (live: LiveEvent) => this.#take(live);
-    Object.defineProperty(deliver, "room", { get: () => this.room });
+    Object.defineProperties(deliver, { room: { get: () => this.room }, settled: { value: () => {} } });
     const observer: OutboxObserver = {
       dropped: (event, reason) => this.dropped.push({ event, reason }),
       troubled: (error) => {

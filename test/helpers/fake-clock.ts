@@ -82,9 +82,10 @@ export class FakeClock implements Clock {
   }
 }
 
-// The relay takes a turn of the event loop (setImmediate) for each step; when several turns pass without work, all is done.
-const QUIET_TURNS = 4;
-
+/** Waits until nothing is left to do at this moment: promises run between turns of the event loop, the relay in them. */
 async function settled(): Promise<void> {
-  for (let turn = 0; turn < QUIET_TURNS; turn++) await new Promise((resolve) => setImmediate(resolve));
+  for (let quietTurns = 0; quietTurns < 2; ) {
+    await new Promise((resolve) => setImmediate(resolve));
+    quietTurns = process.getActiveResourcesInfo().includes("Immediate") ? 0 : quietTurns + 1;
+  }
 }
