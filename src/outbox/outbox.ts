@@ -5,7 +5,7 @@ export type Verdict =
   /** The service has it: forget the event, remember its id. */
   | { readonly is: "delivered" }
   /** Try again in `inMs`; the visitor's later events wait for it. */
-  | ({ readonly is: "retry"; readonly inMs: number } & Doubt)
+  | ({ readonly is: "retry"; readonly inMs: number; readonly because?: string } & Doubt)
   /** Nothing was tried that counts: hand it over again as soon as there is room. */
   | ({ readonly is: "kept" } & Doubt)
   /** Nobody tries again unless somebody asks for it: keep it as a dead letter, let the visitor's next event pass. */
@@ -59,8 +59,8 @@ export interface Deliver {
   (live: LiveEvent): Promise<Verdict>;
   /** How many more events may be handed over at this moment; 0 while the destination is paused. */
   readonly room: number;
-  /** To be called with each verdict once it is acted on: only then is anybody told of it. Never throws. */
-  settled(verdict: Verdict): void;
+  /** To be called once a verdict is acted on: only then is anybody told of it. `attempts` as it was handed over. Never throws. */
+  settled(event: OutboxEvent, attempts: number, verdict: Verdict): void;
 }
 
 /** Whom an outbox tells of what it does on its own. None of these throws. */

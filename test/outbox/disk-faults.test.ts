@@ -38,7 +38,7 @@ function watched(
       delivered.push(live.event.id);
       return { is: "delivered" } as const;
     },
-    { room: 8 },
+    { room: 8, settled() {} },
   );
   const start = () =>
     outbox.start(hand as Deliver, {
