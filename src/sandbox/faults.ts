@@ -47,6 +47,7 @@ export interface Faults {
   current(): Fault;
   /** Sets the fault in force; resolves once it is. Rejects with a TypeError for a mode that does not exist. */
   set(mode: FaultMode, options?: FaultOptions): Promise<void>;
+  /** From now on nothing changes any more. */
   stop(): void;
 }
 
@@ -54,11 +55,13 @@ export interface Faults {
 export function createFaults(enforce: (fault: Fault) => void | Promise<void>): Faults {
   let fault: Fault = { mode: "ok", until: null, delayMs: 0, retryAfterSeconds: 0 };
   let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
 
   async function set(mode: FaultMode, { forMs, delayMs = 2000, retryAfterSeconds = 1 }: FaultOptions = {}) {
     if (!faultModes.includes(mode)) {
       throw new TypeError(`sandbox: there is no fault "${mode}"; there are ${faultModes.join(", ")}`);
     }
+    if (stopped) return;
     clearTimeout(timer);
     const until = forMs === undefined ? null : new Date(Date.now() + forMs).toISOString();
     if (forMs !== undefined) timer = setTimeout(() => set("ok"), forMs).unref();
@@ -66,5 +69,10 @@ export function createFaults(enforce: (fault: Fault) => void | Promise<void>): F
     await enforce(fault);
   }
 
-  return { current: () => fault, set, stop: () => clearTimeout(timer) };
+  function stop() {
+    stopped = true;
+    clearTimeout(timer);
+  }
+
+  return { current: () => fault, set, stop };
 }

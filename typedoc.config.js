@@ -1,0 +1,15 @@
+// @ts-check
+import tsconfig from "./tsconfig.json" with { type: "json" };
+
+/** @type {Partial<import("typedoc").TypeDocOptions>} */
+export default {
+  name: "express-affiliate",
+  entryPoints: Object.values(tsconfig.compilerOptions.paths).flat(),
+  out: "docs/api",
+  readme: "none",
+  includeVersion: true,
+  sort: ["source-order"],
+  treatWarningsAsErrors: true,
+  validation: { notExported: true, invalidLink: true, rewrittenLink: true, notDocumented: true },
+  requiredToBeDocumented: ["Module", "Class", "Interface", "TypeAlias", "Function", "Variable", "Enum"],
+};
