@@ -16,8 +16,16 @@ interface Doubt {
   readonly maybeTaken: boolean;
 }
 
+/**
+ * Why an event was given up:
+ *
+ * - `rejected`: the service will not have it;
+ * - `unconfirmed`: the service may have taken it, and it is not to be sent twice;
+ * - `expired`: it has waited for too long.
+ */
 export type DeathReason = "rejected" | "unconfirmed" | "expired";
 
+/** How an event ended that was not delivered. */
 export interface Death {
   readonly reason: DeathReason;
   /** HTTP status of the last answer, if there was one. */
@@ -73,6 +81,7 @@ export interface OutboxObserver {
   recovered(): void;
 }
 
+/** What is in an outbox, in numbers. */
 export interface OutboxCounts {
   /** Events that wait or are under way. */
   readonly queued: number;
@@ -83,6 +92,7 @@ export interface OutboxCounts {
   readonly trouble?: string;
 }
 
+/** Which dead letters to list. */
 export interface DeadLetterQuery {
   /** At most so many, oldest first. Default 100. */
   readonly limit?: number;
@@ -126,6 +136,7 @@ export interface Outbox {
   /** As of now, or as of moments ago where counting means asking a server. */
   counts(): OutboxCounts;
   readonly deadLetters: {
+    /** The dead letters, oldest first. */
     list(query?: DeadLetterQuery): Promise<readonly DeadLetter[]>;
     /** Queues it again, as the last of its visitor's. `false` where there is no such dead letter. */
     retry(id: string): Promise<boolean>;
