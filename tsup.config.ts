@@ -1,14 +1,9 @@
-import { defineConfig } from "tsup";
+import { defineConfig, type Options } from "tsup";
+
+const library = { index: "src/index.ts", sandbox: "src/sandbox/index.ts" };
+const common = { target: "node20", splitting: true, shims: true } satisfies Options;
 
 export default defineConfig([
-  {
-    entry: { index: "src/index.ts", sandbox: "src/sandbox/index.ts" },
-    format: ["esm", "cjs"],
-    dts: true,
-    shims: true,
-    clean: true,
-    splitting: true,
-    target: "node20",
-  },
-  { entry: { cli: "src/cli.ts" }, format: ["esm"], clean: false, target: "node20" },
+  { ...common, entry: { ...library, cli: "src/cli.ts" }, format: "esm", dts: { entry: library } },
+  { ...common, entry: library, format: "cjs", dts: true },
 ]);

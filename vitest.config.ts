@@ -1,8 +1,19 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
+  resolve: {
+    // The example imports the package by its name; here that is its source.
+    alias: [
+      { find: /^express-affiliate$/, replacement: new URL("src/index.ts", import.meta.url).pathname },
+      {
+        find: /^express-affiliate\/sandbox$/,
+        replacement: new URL("src/sandbox/index.ts", import.meta.url).pathname,
+      },
+    ],
+  },
   test: {
     include: ["test/**/*.test.ts"],
+    globalSetup: ["test/setup/build.ts"],
     testTimeout: 20_000,
   },
 });

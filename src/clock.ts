@@ -9,7 +9,7 @@ export interface Clock {
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
-  now: Date.now,
+  now: () => Date.now(),
   after(ms, task) {
     // Unref'ed here, once and for all: no timer of ours keeps a host's process alive.
     const timer = setTimeout(task, Math.min(ms, LONGEST_TIMER_MS)).unref();

@@ -9,6 +9,7 @@
  */
 import { hash, randomUUID } from "node:crypto";
 import { z } from "zod";
+import { harmless } from "./harmless.js";
 
 /** What links a conversion to a click (specification, section 1). Plain JSON; keep it on the user's row. */
 export interface Attribution {
@@ -25,10 +26,14 @@ export function isVisitorId(value: unknown): value is string {
 
 /** The usable ids of something that claims to be an attribution; whatever else is in it is ignored. */
 export function attributionFrom(claimed: unknown): Attribution {
-  const { clickId, sessionId } = Object(claimed) as Record<string, unknown>;
+  // A row of an ORM may have getters, and a getter may throw.
+  const ids = harmless(() => {
+    const { clickId, sessionId } = Object(claimed) as Record<string, unknown>;
+    return { clickId, sessionId };
+  });
   return {
-    ...(isVisitorId(clickId) && { clickId }),
-    ...(isVisitorId(sessionId) && { sessionId }),
+    ...(isVisitorId(ids?.clickId) && { clickId: ids.clickId }),
+    ...(isVisitorId(ids?.sessionId) && { sessionId: ids.sessionId }),
   };
 }
 
@@ -137,7 +142,8 @@ export function eventFrom(
   attribution: Attribution,
   { clientId, now }: { clientId: number; now: number },
 ): OutboxEvent | InvalidInput {
-  const read = schemas[kind].safeParse(input);
+  const read = harmless(() => schemas[kind].safeParse(input));
+  if (!read) return { invalid: "it threw when it was read" };
   if (!read.success) {
     return {
       invalid: read.error.issues.map((issue) => `\`${issue.path.join(".")}\`: ${issue.message}`).join("; "),

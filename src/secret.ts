@@ -34,5 +34,5 @@ export class Secret {
 
 /** Masks the e-mail addresses in a text, for log lines and notices: `alice@shop.example` → `a***@shop.example`. */
 export function maskEmails(text: string): string {
-  return text.replace(/[^\s@<>"'(),:;]{1,64}@/g, (local) => `${local[0]}***@`);
+  return text.replace(/[^\s@<>"(),:;]+@/g, (local) => `${local[0]}***@`);
 }

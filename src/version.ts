@@ -1,4 +1,4 @@
-import { version } from "../package.json" with { type: "json" };
+import { version } from "../package.json";
 
 /** This package's version. */
 export const VERSION: string = version;

@@ -1,0 +1,107 @@
+// @ts-check
+// A small shop. What it does with express-affiliate is marked with "→"; the rest is what any shop has.
+import { randomUUID } from "node:crypto";
+import express from "express";
+import session from "express-session";
+import { checkoutPage, errorPage, homePage, thanksPage, welcomePage } from "./pages.js";
+
+/** @import { Affiliate } from "express-affiliate" */
+/** @typedef {{ id: string, email: string, name: string }} User */
+/** @typedef {{ id: string, product: Product, buyer: User, total: number, paid: boolean }} Order */
+/** @typedef {typeof products[number]} Product */
+
+export const products = [
+  { id: "kettle", name: "Enamel kettle", price: 39.9, blurb: "Two litres, sings at the boil." },
+  { id: "lamp", name: "Reading lamp", price: 64.5, blurb: "Warm light, a brass arm, one good switch." },
+  { id: "blanket", name: "Wool blanket", price: 118, blurb: "Woven from the fleece of six unhurried sheep." },
+];
+
+/**
+ * @param {object} parts
+ * @param {Affiliate} parts.tracker
+ * @returns {import("express").Express}
+ */
+export function createShop({ tracker }) {
+  const app = express();
+  /** @type {Map<string, User>} */
+  const users = new Map();
+  /** @type {Map<string, Order>} */
+  const orders = new Map();
+
+  app.use(express.urlencoded({ extended: false }));
+  app.use(session({ secret: randomUUID(), resave: false, saveUninitialized: false }));
+
+  // → From here on `req.affiliate` says which click brought the visitor.
+  app.use(tracker);
+
+  app.get("/", (req, res) => {
+    res.send(homePage({ products, user: currentUser(req) }));
+  });
+
+  // → A landing page for affiliates' links: `?ref=CODE` becomes a click. It never delays the page.
+  app.get("/welcome", tracker.onClick(), (req, res) => {
+    res.send(welcomePage({ products, user: currentUser(req) }));
+  });
+
+  // → The handler returns the registration that happened; it is reported in the background.
+  app.post(
+    "/signup",
+    tracker.onRegistration(async (req, res) => {
+      const { email, name } = req.body;
+      if (!/^[^\s@]+@[^\s@]+$/.test(email ?? "") || !name) {
+        res
+          .status(400)
+          .send(errorPage("Please give us your name and an e-mail address that we can write to."));
+        return; // → Nothing happened, so nothing is reported.
+      }
+      const user = { id: randomUUID(), email, name };
+      users.set(user.id, user);
+      // A new session for a new login. → The visitor's attribution was read before this line.
+      await regenerate(req);
+      Object.assign(req.session, { userId: user.id });
+      res.redirect(303, "/");
+      return { email, customerId: user.id, customerName: name };
+    }),
+  );
+
+  app.post("/checkout", (req, res) => {
+    const buyer = currentUser(req);
+    const product = products.find(({ id }) => id === req.body.product);
+    if (!buyer || !product) {
+      res.status(400).send(errorPage("Please sign up first, and choose something that we have."));
+      return;
+    }
+    const order = { id: randomUUID(), product, buyer, total: product.price, paid: false };
+    orders.set(order.id, order);
+    res.send(checkoutPage({ order }));
+  });
+
+  // → Reload this page as often as you like: the order's id makes it one payment.
+  app.post(
+    "/checkout/complete",
+    tracker.onPayment((req, res) => {
+      const order = orders.get(req.body.order);
+      if (!order) {
+        res.status(404).send(errorPage("We do not know this order."));
+        return;
+      }
+      order.paid = true;
+      res.send(thanksPage({ order }));
+      return { paymentId: order.id, customerEmail: order.buyer.email, leadValue: order.total };
+    }),
+  );
+
+  /** @param {import("express").Request} req */
+  function currentUser(req) {
+    return users.get(/** @type {{ userId?: string }} */ (/** @type {unknown} */ (req.session)).userId ?? "");
+  }
+
+  return app;
+}
+
+/** @param {import("express").Request} req */
+function regenerate(req) {
+  return new Promise((resolve, reject) => {
+    req.session.regenerate((error) => (error ? reject(error) : resolve(undefined)));
+  });
+}

@@ -1,0 +1,67 @@
+// @ts-check
+// `npm run example` starts the shop; `npm run example -- --once` walks a visitor through it and checks what was recorded.
+import assert from "node:assert/strict";
+import { serve } from "./serve.js";
+import { walk } from "./walk.js";
+
+const example = await serve();
+const { sandbox, tracker, shopUrl } = example;
+
+if (process.argv.includes("--once")) {
+  try {
+    await walkOnce();
+  } finally {
+    await example.close();
+  }
+} else {
+  console.log(`
+  The shop              ${shopUrl}
+  The tracking service  ${sandbox.url}
+
+  1. Follow an affiliate's link:  ${shopUrl}/welcome?ref=ALICE
+  2. Sign up, and buy something. Reload the last page: it stays one payment.
+  3. Come back here: what the service records is printed as it comes.
+
+  Ctrl-C ends both.
+`);
+  tracker.on("delivered", ({ kind, email }) =>
+    console.log(`  recorded: ${kind}${email ? ` of ${email}` : ""}`),
+  );
+  tracker.on("skipped", ({ kind, reason }) => console.log(`  not reported: ${kind}, ${reason}`));
+  process.once("SIGINT", () => void example.close());
+  process.once("SIGTERM", () => void example.close());
+}
+
+async function walkOnce() {
+  const email = "grace@customers.example";
+  const { sessionId } = await walk(shopUrl, { reference: "ALICE", name: "Grace", email });
+  await tracker.flush();
+
+  const status = await tracker.client.status(sessionId);
+  const clicks = sandbox.ledger.clicks();
+  const leads = sandbox.ledger.leads();
+  console.log("The service recorded:");
+  for (const { id, affiliateReference } of clicks) console.log(`  click ${id} through ${affiliateReference}`);
+  for (const { kind, customerEmail, leadValue, linkedClick, linkedThrough } of leads) {
+    const amount = leadValue === null ? "" : ` of ${leadValue}`;
+    console.log(
+      `  ${kind}${amount} by ${customerEmail}, linked to click ${linkedClick} through ${linkedThrough}`,
+    );
+  }
+  console.log(`  status: ${JSON.stringify(status)}`);
+
+  const [click] = clicks;
+  assert.equal(clicks.length, 1, "one click");
+  assert.deepEqual(
+    leads.map(({ kind, customerEmail, linkedClick }) => ({ kind, customerEmail, linkedClick })),
+    [
+      { kind: "registration", customerEmail: email, linkedClick: click?.id },
+      { kind: "payment", customerEmail: email, linkedClick: click?.id },
+    ],
+    "one registration and one payment, both linked to the click",
+  );
+  assert.equal(status.hasAffiliate, true);
+  assert.equal(status.affiliateReference, "ALICE");
+  assert.equal(status.clickId, click?.id);
+  console.log("Click, registration and payment are one chain.");
+}

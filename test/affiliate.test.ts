@@ -1,0 +1,247 @@
+import express from "express";
+import request from "supertest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Affiliate, affiliate, type Notices } from "../src/index.js";
+import { createSandbox } from "../src/sandbox/index.js";
+import { startService } from "./helpers/service.js";
+import { linesLogger, startTracker } from "./helpers/tracker.js";
+
+const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0";
+const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+const visitor = { clickId: "c1", sessionId: "s1" };
+
+async function shopAtSandbox() {
+  const sandbox = await createSandbox();
+  onTestFinished(() => sandbox.close());
+  const { url: baseUrl, clientId, apiKey } = sandbox;
+  const tracker = startTracker({ baseUrl, clientId, apiKey });
+  const app = express().use(tracker);
+  app.get("/", tracker.onClick(), (_req, res) => void res.send("Welcome"));
+  app.post(
+    "/signup",
+    tracker.onRegistration(async (_req, res) => {
+      res.status(201).json({});
+      return { email: "ada@shop.example", customerId: 7, customerName: "Ada" };
+    }),
+  );
+  app.post(
+    "/checkout",
+    tracker.onPayment((_req, res) => {
+      res.json({});
+      return order;
+    }),
+  );
+  return { sandbox, tracker, app };
+}
+
+describe("the walk", () => {
+  it("takes a visitor's click, sign-up and payment to the service as one chain", async () => {
+    const { sandbox, tracker, app } = await shopAtSandbox();
+    const agent = request.agent(app);
+    await agent.get("/?ref=ALICE").set("Accept", "text/html").set("User-Agent", FIREFOX);
+    await agent.post("/signup");
+    await agent.post("/checkout");
+    await agent.post("/checkout");
+    expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
+
+    const [click] = sandbox.ledger.clicks();
+    expect(click).toMatchObject({ affiliateReference: "ALICE" });
+    expect(sandbox.ledger.leads()).toMatchObject([
+      { kind: "registration", customerId: "7", linkedClick: click?.id, affiliateReference: "ALICE" },
+      { kind: "payment", leadValue: 19.9, linkedClick: click?.id, affiliateReference: "ALICE" },
+    ]);
+    expect(await tracker.client.status(click?.sessionId ?? "")).toEqual({
+      sessionId: click?.sessionId,
+      hasAffiliate: true,
+      affiliateReference: "ALICE",
+      clickId: click?.id,
+      clickedAt: click?.at,
+    });
+  });
+
+  it("answers while the service is down, and reports when it is back", async () => {
+    const { sandbox, tracker, app } = await shopAtSandbox();
+    await sandbox.fail("down");
+    const agent = request.agent(app).set("Cookie", "svc_click_id=c1; svc_session_id=s1");
+    expect((await agent.post("/signup")).status).toBe(201);
+    expect((await agent.post("/checkout")).status).toBe(200);
+    expect(tracker.stats()).toMatchObject({ queued: 2, delivered: 0, state: "open" });
+    await sandbox.fail("ok");
+    await tracker.flush({ timeoutMs: 10_000 });
+    expect(sandbox.ledger.leads()).toMatchObject([{ kind: "registration" }, { kind: "payment" }]);
+  });
+});
+
+describe("the tracker", () => {
+  it("sends nothing when it is not enabled, with everything in place", async () => {
+    const { url, received } = await startService();
+    const tracker = startTracker({ baseUrl: url, enabled: false });
+    expect(await tracker.trackPayment(order)).toEqual({ outcome: "skipped", reason: "disabled" });
+    expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
+    expect(tracker.stats().skipped.disabled).toBe(1);
+    expect(received).toEqual([]);
+  });
+
+  it("gives receipts that say which way an event went", async () => {
+    const { url } = await startService();
+    const tracker = startTracker({ baseUrl: url });
+    const first = await tracker.trackPayment(order);
+    expect(first).toEqual({ outcome: "queued", id: expect.stringMatching(/^[0-9a-f]{32}$/) });
+    expect(await tracker.trackPayment({ ...order, leadValue: 5 })).toEqual({
+      ...first,
+      outcome: "duplicate",
+    });
+    expect(await tracker.trackPayment({ ...order, leadValue: 0 })).toEqual({
+      outcome: "rejected",
+      reason: "invalid",
+    });
+    expect(await tracker.trackRegistration({ email: "ada@shop.example" })).toEqual({
+      outcome: "skipped",
+      reason: "no-attribution",
+    });
+    await tracker.close();
+    expect(await tracker.trackPayment({ ...order, paymentId: "o2" })).toEqual({
+      outcome: "rejected",
+      reason: "closed",
+    });
+    expect(tracker.stats()).toMatchObject({
+      duplicates: 1,
+      dropped: { invalid: 1, closed: 1 },
+      state: "closed",
+    });
+  });
+
+  it("never rejects a report, whatever it is given", async () => {
+    const { url } = await startService();
+    const tracker = startTracker({ baseUrl: url });
+    const hostile = [
+      undefined,
+      null,
+      0,
+      "x",
+      [],
+      Object.create(null),
+      {
+        get email() {
+          throw new Error("boom");
+        },
+      },
+    ];
+    for (const track of [
+      tracker.trackClick,
+      tracker.trackRegistration,
+      tracker.trackPayment,
+    ] as unknown as Affiliate["trackPayment"][]) {
+      for (const input of hostile) {
+        for (const attribution of [...hostile, visitor]) {
+          expect(await track(input as never, attribution as never)).toMatchObject({
+            outcome: /rejected|skipped/,
+          });
+        }
+      }
+    }
+  });
+
+  it("refuses a transaction that its outbox cannot take part in, without failing", async () => {
+    const { url, posted } = await startService();
+    const logger = linesLogger();
+    const tracker = startTracker({ baseUrl: url, logger });
+    expect(await tracker.trackPayment(order, visitor, { transaction: {} })).toEqual({
+      outcome: "rejected",
+      reason: "outbox",
+    });
+    expect(logger.lines[0]).toContain("memoryOutbox: cannot take part in a transaction; use postgresOutbox");
+    await tracker.flush();
+    expect(posted).toEqual([]);
+  });
+
+  it("keeps two programs' payments of one id apart", async () => {
+    const { url, posted } = await startService();
+    for (const clientId of [1, 2]) {
+      const tracker = startTracker({ baseUrl: url, clientId });
+      await tracker.trackPayment(order);
+      await tracker.flush();
+    }
+    expect(new Set(posted.map(({ headers }) => headers["idempotency-key"])).size).toBe(2);
+  });
+
+  it("tells listeners what happens, and survives those that throw", async () => {
+    const { url } = await startService(({ body }) => ({
+      success: body.leadValue !== 1,
+      message: "no such ada@shop.example",
+    }));
+    const logger = linesLogger();
+    const tracker = startTracker({ baseUrl: url, logger });
+    const told: [string, unknown][] = [];
+    const listen = (name: keyof Notices) => tracker.on(name, (notice) => void told.push([name, notice]));
+    tracker.on("queued", () => {
+      throw new Error("boom");
+    });
+    tracker.on("queued", async () => Promise.reject(new Error("boom")));
+    for (const name of ["queued", "delivered", "dead", "skipped", "dropped"] as const) listen(name);
+    const off = () => told.push(["never", undefined]);
+    tracker.on("delivered", off).off("delivered", off);
+
+    const { id } = (await tracker.trackPayment(order, visitor)) as { id: string };
+    await tracker.trackPayment({ ...order, paymentId: "o2", leadValue: 1 }, visitor);
+    await tracker.trackPayment({ ...order, paymentId: "" });
+    await tracker.flush();
+    const notice = { id, kind: "payment", ...visitor, email: "a***@shop.example" };
+    expect(told).toEqual([
+      ["queued", notice],
+      ["queued", { ...notice, id: expect.any(String) }],
+      ["dropped", { kind: "payment", reason: "invalid", message: expect.stringContaining("`paymentId`") }],
+      ["delivered", { ...notice, attempts: 1 }],
+      [
+        "dead",
+        {
+          ...notice,
+          id: expect.any(String),
+          reason: "rejected",
+          status: 200,
+          code: "200",
+          message: "no such a***@shop.example",
+          attempts: 1,
+        },
+      ],
+    ]);
+    expect(logger.lines.join("\n")).not.toContain("ada@");
+    expect(await tracker.deadLetters.list()).toMatchObject([
+      {
+        kind: "payment",
+        event: { paymentId: "o2", customerEmail: "ada@shop.example", ...visitor },
+        reason: "rejected",
+      },
+    ]);
+  });
+
+  it("survives a logger that throws", async () => {
+    const { url } = await startService();
+    const broken = () => {
+      throw new Error("boom");
+    };
+    const tracker = startTracker({ baseUrl: url, logger: { warn: broken, error: broken, debug: broken } });
+    expect(await tracker.trackPayment({ ...order, paymentId: "" })).toMatchObject({ outcome: "rejected" });
+    expect(await tracker.trackRegistration({ email: "a@b.example" })).toMatchObject({ outcome: "skipped" });
+  });
+
+  it("warns on the console where no logger is given", async () => {
+    const lines: unknown[] = [];
+    const { warn } = console;
+    console.warn = (line) => lines.push(line);
+    onTestFinished(() => {
+      console.warn = warn;
+    });
+    const { url } = await startService();
+    const tracker = affiliate({ baseUrl: url, clientId: 1 });
+    await tracker.trackPayment({ ...order, leadValue: 0 });
+    await tracker.close();
+    expect(lines).toEqual(["express-affiliate: a payment was dropped: `leadValue`: must be above zero"]);
+  });
+
+  it("is an Express handler with a name", () => {
+    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1" });
+    expect(tracker.name).toBe("affiliateMiddleware");
+    expect(tracker).toHaveLength(3);
+  });
+});

@@ -1,0 +1,25 @@
+import { cp, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { build, type Options } from "tsup";
+import type { TestProject } from "vitest/node";
+import configs from "../../tsup.config.js";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** The folder of the package as a user installs it, built from this work tree. */
+    builtPackage: string;
+  }
+}
+
+const root = resolve(import.meta.dirname, "../..");
+
+/** Builds the package once, beside the work tree's `dist`, for the tests that run what a user would run. */
+export default async function buildPackage(project: TestProject): Promise<void> {
+  const builtPackage = join(root, "node_modules/.cache/express-affiliate");
+  await rm(builtPackage, { recursive: true, force: true });
+  for (const config of [configs].flat() as Options[]) {
+    await build({ ...config, config: false, outDir: join(builtPackage, "dist"), dts: false, silent: true });
+  }
+  await cp(join(root, "package.json"), join(builtPackage, "package.json"));
+  project.provide("builtPackage", builtPackage);
+}
