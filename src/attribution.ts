@@ -146,7 +146,7 @@ export class Visitor implements RequestAffiliate {
   hold(work: Promise<unknown>): void {
     const { waitUntil } = this.#room.config;
     if (!waitUntil) return;
-    if (!this.#work) {
+    if (!this.#work || this.#work.isDone) {
       this.#work = new RequestWork();
       const { done } = this.#work;
       harmless(

@@ -7,26 +7,31 @@ import { visitorCookie } from "./cookies.js";
 import { type Click, isVisitorId } from "./events.js";
 import { harmless } from "./harmless.js";
 import type { SkipReason } from "./journal.js";
-import { readOptions } from "./read-options.js";
+import { readOptions, type SchemaOf } from "./read-options.js";
 
 const HOUR_MS = 60 * 60 * 1_000;
 
-const schema = z.strictObject({
+/** What `tracker.onClick()` takes. */
+export interface OnClickOptions {
   /** The query parameter that holds the affiliate's reference. Default `ref`. */
-  param: z
-    .string({ error: "must be a query parameter's name" })
-    .min(1, { error: "must be a query parameter's name" })
-    .default("ref"),
-  /** The cookies' domain, such as `.shop.example` to share them among subdomains. Default: the host alone. */
-  domain: z.string({ error: "must be a domain" }).optional(),
-  /** How long the cookies last, in milliseconds. Default: 30 days. */
-  maxAgeMs: z
-    .int({ error: "must be a positive number of milliseconds" })
-    .positive()
-    .default(30 * 24 * HOUR_MS),
-});
+  readonly param?: string | undefined;
+  /** The cookies' domain, such as `shop.example` to share them among its subdomains. Default: the host alone. */
+  readonly domain?: string | undefined;
+  /** How long the cookies last, in milliseconds. Default 30 days. */
+  readonly maxAgeMs?: number | undefined;
+}
 
-export type OnClickOptions = Readonly<z.input<typeof schema>>;
+const aParameter = { error: "must be a query parameter's name" };
+const aDuration = { error: "must be a positive number of milliseconds" };
+
+const schema = z.strictObject({
+  param: z.string(aParameter).min(1, aParameter).default("ref"),
+  domain: z.string({ error: "must be a domain" }).optional(),
+  maxAgeMs: z
+    .int(aDuration)
+    .min(1, aDuration)
+    .default(30 * 24 * HOUR_MS),
+} satisfies SchemaOf<OnClickOptions>);
 
 /**
  * Middleware for landing pages: turns `?ref=CODE` into a click (§4.1) and sets the cookies that the rest is attributed

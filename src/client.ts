@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Clock } from "./clock.js";
-import { ArgumentError, NoAnswerError, TrackingApiError } from "./errors.js";
+import { ArgumentError, errorCodeOf, NoAnswerError, TrackingApiError } from "./errors.js";
 import type { OutboxEvent } from "./events.js";
 import { retryAfterMs } from "./retry-after.js";
 import type { Answer, Call, Transport } from "./transport.js";
@@ -174,7 +174,7 @@ export function createClient(
     if (!attempt.answered) {
       const { requestSent, error } = attempt;
       throw new NoAnswerError(
-        `${call.method} ${call.path}: no answer, and the request ${requestSent ? "may have been taken" : "was not sent"}: ${error.message}`,
+        `${call.method} ${call.path}: no answer, and the request ${requestSent ? "may have been taken" : "was not sent"}: ${hide(error.message || errorCodeOf(error))}`,
         requestSent,
         error,
       );

@@ -68,5 +68,17 @@ export class OutboxError extends AffiliateError {
 
 /** What was thrown, as an Error: JavaScript lets anything be thrown. */
 export function errorFrom(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
+  if (thrown instanceof Error) return thrown;
+  try {
+    return new Error(String(thrown));
+  } catch {
+    return new Error("something that is neither an error nor text");
+  }
+}
+
+/** The code of an error or of what caused it; its name where there is none. */
+export function errorCodeOf(error: Error): string {
+  const { code, cause, name } = error as Error & { code?: unknown };
+  if (typeof code === "string") return code;
+  return cause instanceof Error ? errorCodeOf(cause) : name;
 }

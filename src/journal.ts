@@ -4,7 +4,7 @@ import type { PauseReason } from "./delivery/breaker.js";
 import { type EventKind, emailOf, type OutboxEvent } from "./events.js";
 import { harmless } from "./harmless.js";
 import type { Death, DeathReason } from "./outbox/outbox.js";
-import { maskEmails } from "./secret.js";
+import { maskEmail, maskEmails } from "./secret.js";
 
 /** Any of console, pino, winston. Each line is one string. */
 export interface Logger {
@@ -119,7 +119,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
   }
 
   function log(level: "debug" | "info" | "warn" | "error", line: string): void {
-    harmless(() => logger[level]?.(`express-affiliate: ${maskEmails(line)}`));
+    if (logger[level]) harmless(() => logger[level]?.(`express-affiliate: ${maskEmails(line)}`));
   }
 
   /** At most once a minute for each subject; the next line says how many were left out. */
@@ -142,7 +142,12 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
     warn,
     /** Resolves when the event was delivered, given up or lost; or, where kept is enough, when an attempt came to nothing. */
     settled(id: string, keptIsEnough: boolean): Promise<void> {
+      if (keptIsEnough && pausedSince !== undefined) return Promise.resolve();
       return new Promise((resolve) => awaited.set(id, { keptIsEnough, resolve }));
+    },
+    /** Nobody will deliver anything any more. */
+    endWaits(): void {
+      for (const id of awaited.keys()) endWait(id);
     },
     queued(event: OutboxEvent) {
       tell("queued", () => noticeOf(event));
@@ -191,7 +196,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
       pausedSince ??= clock.now();
       for (const [id, { keptIsEnough }] of awaited) if (keptIsEnough) endWait(id);
       tell("paused", () => ({ reason, forMs, because: maskEmails(because) }));
-      log("warn", `delivery is paused, ${reason}: ${because}; ${REMEDIES[reason]}`);
+      warn(`paused ${reason}`, `delivery is paused, ${reason}: ${because}; ${REMEDIES[reason]}`);
     },
     resumed() {
       const pausedMs = clock.now() - (pausedSince ?? clock.now());
@@ -210,6 +215,6 @@ function noticeOf(event: OutboxEvent): EventNotice {
     kind,
     ...(data.clickId !== undefined && { clickId: data.clickId }),
     ...(data.sessionId !== undefined && { sessionId: data.sessionId }),
-    ...(email !== undefined && { email: maskEmails(email) }),
+    ...(email !== undefined && { email: maskEmail(email) }),
   };
 }

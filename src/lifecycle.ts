@@ -20,11 +20,24 @@ export interface Lifecycle {
 const DEFAULT_TIMEOUT_MS = 5_000;
 const LONGEST_LOOK_MS = 50;
 
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 // One listener for all trackers of a process: each its own would look like a leak to Node.
 const atExit = new Set<() => void>();
-process.on("beforeExit", () => {
+
+function runAtExit(): void {
   for (const task of atExit) task();
-});
+}
+
+function addAtExit(task: () => void): void {
+  if (atExit.size === 0) process.on("beforeExit", runAtExit);
+  atExit.add(task);
+}
+
+function removeAtExit(task: () => void): void {
+  atExit.delete(task);
+  if (atExit.size === 0) process.off("beforeExit", runAtExit);
+}
 
 /** The end of a tracker: waiting for what is queued, and letting go of everything. */
 export function createLifecycle(parts: {
@@ -42,27 +55,29 @@ export function createLifecycle(parts: {
     for (let look = 1; ; look = Math.min(look * 2, LONGEST_LOOK_MS)) {
       const left = outbox.counts().queued;
       const remaining = deadline - performance.now();
-      if (left === 0 || remaining <= 0 || closing) return { settled: left === 0, left };
+      if (left === 0 || closing || !(remaining > 0)) return { settled: left === 0, left };
       await sleep(Math.min(look, remaining));
     }
   }
 
   async function shutDown(timeoutMs: number) {
-    atExit.delete(onExit);
+    removeAtExit(onExit);
     delivery.stop();
-    const settled = outbox
+    const closed = outbox
       .close()
-      .catch((error) => journal.log("error", `the outbox did not close: ${error}`));
+      .catch((error) => journal.log("error", `the ${outbox.name} outbox did not close: ${error}`));
     let timeUp: NodeJS.Timeout | undefined;
+    const ms = Math.min(Math.max(timeoutMs, 0) || 0, LONGEST_TIMER_MS);
     // Earlier than the deadline, for what is aborted has yet to be written down.
-    const lastCall = setTimeout(transport.abort, timeoutMs * 0.9);
+    const lastCall = setTimeout(transport.abort, ms * 0.9);
     const deadline = new Promise((resolve) => {
-      timeUp = setTimeout(resolve, timeoutMs);
+      timeUp = setTimeout(resolve, ms);
     });
-    await Promise.race([settled, deadline]);
+    await Promise.race([closed, deadline]);
     clearTimeout(lastCall);
     clearTimeout(timeUp);
     await transport.close();
+    journal.endWaits();
     return { left: outbox.counts().queued, durable: outbox.durable };
   }
 
@@ -71,15 +86,20 @@ export function createLifecycle(parts: {
   function onExit(): void {
     const { queued } = outbox.counts();
     if (queued === 0) return;
-    if (journal.counts.delivered > deliveredBefore) {
-      deliveredBefore = journal.counts.delivered;
+    const { delivered } = journal.counts;
+    if (delivered > deliveredBefore) {
+      deliveredBefore = delivered;
       void flush();
-    } else if (!outbox.durable) {
+      return;
+    }
+    // Once: a logger that takes its time brings the process back here.
+    removeAtExit(onExit);
+    if (!outbox.durable) {
       journal.log("warn", `the process ends, and ${queued} events with it that could not be delivered`);
     }
   }
 
-  atExit.add(onExit);
+  addAtExit(onExit);
   return {
     get closed() {
       return closing !== undefined;

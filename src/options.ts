@@ -1,10 +1,65 @@
 import type { Request } from "express";
 import { z } from "zod";
+import type { AmbiguousPolicy } from "./delivery/deliver.js";
+import type { EventKind } from "./events.js";
 import type { Logger } from "./journal.js";
 import { memoryOutbox } from "./outbox/memory.js";
 import type { Outbox } from "./outbox/outbox.js";
-import { readOptions } from "./read-options.js";
+import { readOptions, type SchemaOf } from "./read-options.js";
 import { Secret } from "./secret.js";
+
+/** What `affiliate()` takes. */
+export interface AffiliateOptions {
+  /**
+   * The service's address: what comes before `/api/v1/`. `https:`, or plain `http:` to this machine alone. No credentials,
+   * no query.
+   */
+  readonly baseUrl: string | URL;
+  /** The program owner (specification, section 2.1): a positive integer. */
+  readonly clientId: number;
+  /** Sent as `Authorization: Bearer` to `baseUrl` and nowhere else (section 5); never shown. Default: none. */
+  readonly apiKey?: string | undefined;
+  /** Allows plain `http:` to another machine. Default `false`. */
+  readonly allowInsecure?: boolean | undefined;
+  /** The cookie in which the browser snippet keeps the click id. Default `svc_click_id`. */
+  readonly cookieName?: string | undefined;
+  /**
+   * Where the session id is: a cookie's name, or a function of the request that returns it. One that throws, or returns
+   * what cannot be an id, counts as none. Default: the `svc_session_id` cookie, else a SHA-256 digest of the
+   * express-session that the request brought.
+   */
+  readonly session?: string | ((req: Request) => string | undefined) | undefined;
+  /**
+   * Whether the visitor has agreed. Asked once a request, when its attribution is first needed; where it is not `true`, or
+   * throws, nothing is read, set or sent for this request. Default: always.
+   */
+  readonly consent?: ((req: Request) => boolean) | undefined;
+  /** Where events wait. Default `memoryOutbox()`. */
+  readonly outbox?: Outbox | undefined;
+  readonly delivery?: DeliverySettings | undefined;
+  /** Any of console, pino, winston. Default: the console, warnings and errors only. */
+  readonly logger?: Logger | undefined;
+  /** `false`: everything is in place and nothing is sent, as tests and previews want it. Default `true`. */
+  readonly enabled?: boolean | undefined;
+  /**
+   * Called once for a request that has something to report, with a promise that resolves when it is delivered or safe:
+   * for hosts that freeze a process after the response. Default: none.
+   */
+  readonly waitUntil?: ((promise: Promise<void>, req: Request) => void) | undefined;
+}
+
+export interface DeliverySettings {
+  /** How many attempts are under way at once, over as many sockets. 1 to 256; default 8. */
+  readonly concurrency?: number | undefined;
+  /** How long connecting may take, in milliseconds. Default 3,000. */
+  readonly connectTimeoutMs?: number | undefined;
+  /** How long a whole attempt may take, in milliseconds. Default 10,000. */
+  readonly timeoutMs?: number | undefined;
+  /** An event that waits longer than this many milliseconds becomes a dead letter. Default 72 hours. */
+  readonly maxAgeMs?: number | undefined;
+  /** What to do with an event that the service may have taken. Default: `retry`, but `hold` for payments. */
+  readonly ambiguous?: { readonly [Kind in EventKind]?: AmbiguousPolicy | undefined } | undefined;
+}
 
 const HOUR_MS = 60 * 60 * 1_000;
 
@@ -15,7 +70,7 @@ const milliseconds = z
   .int({ error: "must be a positive number of milliseconds" })
   .min(1, { error: "must be a positive number of milliseconds" });
 const flag = z.boolean({ error: "must be true or false" });
-const ambiguous = z.enum(["retry", "hold"], { error: 'must be "retry" or "hold"' });
+const policy = z.enum(["retry", "hold"], { error: 'must be "retry" or "hold"' });
 const anObject = { error: "must be an object" };
 
 // RFC 6265, section 4.1.1: a cookie's name is a token.
@@ -39,14 +94,14 @@ const delivery = z.strictObject(
     ambiguous: z
       .strictObject(
         {
-          click: ambiguous.default("retry"),
-          registration: ambiguous.default("retry"),
-          payment: ambiguous.default("hold"),
+          click: policy.default("retry"),
+          registration: policy.default("retry"),
+          payment: policy.default("hold"),
         },
         anObject,
       )
       .prefault({}),
-  },
+  } satisfies SchemaOf<DeliverySettings>,
   anObject,
 );
 
@@ -82,10 +137,7 @@ const schema = z.strictObject({
     .optional(),
   enabled: flag.default(true),
   waitUntil: aFunction<(promise: Promise<void>, req: Request) => void>().optional(),
-});
-
-/** The options of `affiliate()`; the README's table says what each means. */
-export type AffiliateOptions = Readonly<z.input<typeof schema>>;
+} satisfies SchemaOf<AffiliateOptions>);
 
 export type Config = Readonly<
   Omit<z.output<typeof schema>, "baseUrl" | "apiKey" | "outbox" | "logger"> & {

@@ -5,6 +5,9 @@ import { OptionsError } from "./errors.js";
 // Whoever mistypes one of these must not find what they typed in a log.
 const NEVER_SHOWN = new Set(["apiKey", "baseUrl"]);
 
+/** The fields of a schema for `Options`: one for each, and none besides. */
+export type SchemaOf<Options> = { [Option in keyof Options]-?: z.ZodType<unknown, Options[Option]> };
+
 /**
  * Options as the schema reads them, defaults filled in.
  *

@@ -32,7 +32,15 @@ export class Secret {
   }
 }
 
-/** Masks the e-mail addresses in a text, for log lines and notices: `alice@shop.example` → `a***@shop.example`. */
+/** Masks an e-mail address: `alice@shop.example` → `a***@shop.example`. */
+export function maskEmail(address: string): string {
+  return `${address[0]}***${address.slice(address.lastIndexOf("@"))}`;
+}
+
+// Begins where a word begins and nowhere within it: however long the text, it is read once.
+const BEFORE_AT = /(?<![^\s@<>"(),:;])[^\s@<>"(),:;]+@/g;
+
+/** Masks the e-mail addresses in a text, for log lines and notices. */
 export function maskEmails(text: string): string {
-  return text.replace(/[^\s@<>"(),:;]+@/g, (local) => `${local[0]}***@`);
+  return text.replace(BEFORE_AT, (local) => `${local[0]}***@`);
 }

@@ -64,6 +64,9 @@ export function createTransport(options: TransportOptions): Transport {
   const pool = new Pool(baseUrl.origin, {
     connections,
     connect: { timeout: connectTimeoutMs },
+    // A connection that has idled for long may be dead without our knowing it, and a payment sent into it is in doubt.
+    // Undici leaves one after 4 s, or 2 s before the server says that it would; never later than this.
+    keepAliveMaxTimeout: 30_000,
     // The attempt's own deadline is the only one: undici's are coarse, and would tell the same silence by other names.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -166,7 +169,9 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     this.#finish(undefined);
   }
 
-  onResponseError(_controller: unknown, error: Error): void {
+  onResponseError(_controller: unknown, error: Error & { data?: unknown }): void {
+    // Undici's parser error quotes what came instead of HTTP: anything may be in it, our own key included.
+    delete error.data;
     this.#finish(error);
   }
 

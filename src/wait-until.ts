@@ -3,6 +3,7 @@ export class RequestWork {
   readonly done: Promise<void>;
   #resolve: () => void = () => {};
   #open = 0;
+  #isDone = false;
 
   constructor() {
     this.done = new Promise((resolve) => {
@@ -10,10 +11,17 @@ export class RequestWork {
     });
   }
 
+  /** Whoever has more to do now needs a new one. */
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
   include(work: Promise<unknown>): void {
     this.#open++;
     const end = () => {
-      if (--this.#open === 0) this.#resolve();
+      if (--this.#open > 0) return;
+      this.#isDone = true;
+      this.#resolve();
     };
     work.then(end, end);
   }

@@ -1,12 +1,13 @@
 import { type Calls, callFor, refusalOf } from "../client.js";
 import type { Clock } from "../clock.js";
+import { errorCodeOf } from "../errors.js";
 import { type EventKind, type OutboxEvent, visitorOf } from "../events.js";
 import type { Journal } from "../journal.js";
 import type { Death, Deliver, LiveEvent, Verdict } from "../outbox/outbox.js";
 import type { Attempt, Transport } from "../transport.js";
 import { backoffMs } from "./backoff.js";
-import { createBreaker, type Pause } from "./breaker.js";
-import { errorCodeOf, type Outcome, outcomeOf } from "./outcome.js";
+import { createBreaker, type Pause, type PauseReason } from "./breaker.js";
+import { type Outcome, outcomeOf } from "./outcome.js";
 
 /** What to do with an event that the service may have taken: send it again, or hold it as a dead letter. */
 export type AmbiguousPolicy = "retry" | "hold";
@@ -54,7 +55,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const breaker = createBreaker(concurrency);
   let inFlight = 0;
   let stopped = false;
-  let announced = false;
+  let announced: PauseReason | undefined;
   let cancelPause = () => {};
 
   async function deliver(live: LiveEvent): Promise<Verdict> {
@@ -64,22 +65,15 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     if (clock.now() - live.queuedAt > maxAgeMs) {
       return die(event, { reason: "expired", attempts, message: `not delivered within ${maxAgeMs} ms` });
     }
+    const { stretch } = breaker;
     inFlight++;
     const attempt = await transport.send(callFor(event, calls));
     inFlight--;
     const outcome = outcomeOf(attempt, { maybeTaken, now: clock.now() });
-    takeNote(outcome, event, attempt);
+    const pause = breaker.record(outcome, visitorOf(event), stretch);
+    if (pause) rest(pause, attempt);
+    else if (announced && !breaker.paused) goOn();
     return verdictOn({ ...live, maybeTaken }, outcome, attempt);
-  }
-
-  function takeNote(outcome: Outcome, event: OutboxEvent, attempt: Attempt): void {
-    const pause = breaker.record(outcome, visitorOf(event));
-    if (pause) {
-      rest(pause, detailsOf(attempt).message);
-    } else if (announced && !breaker.paused) {
-      announced = false;
-      journal.resumed();
-    }
   }
 
   function verdictOn(live: LiveEvent, outcome: Outcome, attempt: Attempt): Verdict {
@@ -121,12 +115,17 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     return { code, message: hide(attempt.error.message || code) };
   }
 
-  function rest({ reason, forMs }: Pause, because: string): void {
+  function rest({ reason, forMs }: Pause, attempt: Attempt): void {
     if (stopped) return;
     // Told once, however often it turns out to be still so.
-    if (!announced) journal.paused(reason, forMs, because);
-    announced = true;
+    if (announced !== reason) journal.paused(reason, forMs, detailsOf(attempt).message);
+    announced = reason;
     cancelPause = clock.after(forMs, reason === "throttled" ? tryAgain : probe);
+  }
+
+  function goOn(): void {
+    announced = undefined;
+    journal.resumed();
   }
 
   function tryAgain(): void {
@@ -137,10 +136,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   async function probe(): Promise<void> {
     const attempt = await transport.send(calls.status(PROBE_SESSION));
     if (stopped) return;
-    const { is } = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });
-    const reachable = attempt.answered && attempt.status < 500 && is !== "throttled";
-    if (reachable) tryAgain();
-    else rest(breaker.stayPaused(), detailsOf(attempt).message);
+    const pause = breaker.probed(attempt, outcomeOf(attempt, { maybeTaken: false, now: clock.now() }));
+    if (pause) rest(pause, attempt);
+    else onRoom();
   }
 
   Object.defineProperty(deliver, "room", {

@@ -1,4 +1,5 @@
 import { isYes } from "../client.js";
+import { errorCodeOf } from "../errors.js";
 import { retryAfterMs } from "../retry-after.js";
 import type { Attempt } from "../transport.js";
 
@@ -65,11 +66,4 @@ export function outcomeOf(
   if (NOT_TAKEN.has(status)) return { is: "failed" };
   // 504, 520, 522, 524, and every 5xx that says nothing of the request's fate.
   return { is: status < 500 ? "rejected" : "ambiguous" };
-}
-
-/** The code of an error or of what caused it; its name where there is none. */
-export function errorCodeOf(error: Error): string {
-  const { code, cause, name } = error as Error & { code?: unknown };
-  if (typeof code === "string") return code;
-  return cause instanceof Error ? errorCodeOf(cause) : name;
 }

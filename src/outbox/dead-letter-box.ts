@@ -22,8 +22,8 @@ export class DeadLetterBox {
     return { ...this.#counts };
   }
 
-  has(id: string): boolean {
-    return this.#buried.has(id);
+  get(id: string): Buried | undefined {
+    return this.#buried.get(id);
   }
 
   /** Keeps it. Returns the one that had to make room, if one had to. */
@@ -43,11 +43,6 @@ export class DeadLetterBox {
     this.#buried.delete(id);
     this.#counts[buried.letter.reason]--;
     return buried;
-  }
-
-  put(buried: Buried): void {
-    this.#buried.set(buried.letter.id, buried);
-    this.#counts[buried.letter.reason]++;
   }
 
   list(limit: number): DeadLetter[] {

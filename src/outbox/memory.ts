@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Clock, systemClock } from "../clock.js";
 import { OutboxError } from "../errors.js";
 import type { EventKind, OutboxEvent } from "../events.js";
-import { readOptions } from "../read-options.js";
+import { readOptions, type SchemaOf } from "../read-options.js";
 import { type Buried, DeadLetterBox } from "./dead-letter-box.js";
 import { Line, type Spot } from "./line.js";
 import {
@@ -17,23 +17,25 @@ import { RecentIds } from "./recent.js";
 import { createRelay } from "./relay.js";
 import { type Place, VisitorOrder } from "./visitors.js";
 
+/** What `memoryOutbox()` takes. */
+export interface MemoryOutboxOptions {
+  /** How many events wait at most. Default 100,000. */
+  readonly maxEvents?: number | undefined;
+  /** How many bytes they take at most, by a rough count. Default 64 MiB. */
+  readonly maxBytes?: number | undefined;
+  /** How many dead letters are kept; the oldest goes first. Default 1,000. */
+  readonly maxDeadLetters?: number | undefined;
+}
+
 const count = z.int({ error: "must be a positive integer" }).min(1, { error: "must be a positive integer" });
 
 const schema = z.strictObject({
   maxEvents: count.default(100_000),
   maxBytes: count.default(64 * 1024 * 1024),
   maxDeadLetters: count.default(1_000),
-});
-
-/**
- * - `maxEvents`: how many events wait at most. Default 100,000.
- * - `maxBytes`: how many bytes they take at most, by a rough count. Default 64 MiB.
- * - `maxDeadLetters`: how many dead letters are kept; the oldest goes first. Default 1,000.
- */
-export type MemoryOutboxOptions = Partial<z.input<typeof schema>>;
+} satisfies SchemaOf<MemoryOutboxOptions>);
 
 interface Entry extends Place, LiveEvent {
-  event: OutboxEvent;
   attempts: number;
   maybeTaken: boolean;
   readonly size: number;
@@ -42,7 +44,6 @@ interface Entry extends Place, LiveEvent {
   idle: Spot<Entry> | undefined;
   ready: Spot<Entry> | undefined;
   cancelRest: (() => void) | undefined;
-  gone: boolean;
 }
 
 /**
@@ -62,7 +63,8 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     payment: new Line(),
   };
   const ids = new Set<string>();
-  const delivered = new RecentIds(maxEvents);
+  /** Ids of what was delivered, discarded or has grown out of the dead letters: reported again, it is still a duplicate. */
+  const done = new RecentIds(maxEvents);
   const dead = new DeadLetterBox(maxDeadLetters);
   const relay = createRelay({ claim, settle }, (error) => observer?.troubled(error as Error));
   let observer: OutboxObserver | undefined;
@@ -84,9 +86,8 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
       idle: undefined,
       ready: undefined,
       cancelRest: undefined,
-      gone: false,
-      waitsFor: 0,
-      followers: [],
+      byClick: undefined,
+      bySession: undefined,
     };
     (entry as { alive: Spot<Entry> }).alive = alive.join(entry);
     entry.idle = idle[event.kind].join(entry);
@@ -95,12 +96,15 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   }
 
   function makeRoom(kind: EventKind, size: number): boolean {
+    // Before anything is shed for what will not fit all the same.
+    if (size > maxBytes) return false;
     while (alive.length >= maxEvents || bytes + size > maxBytes) {
       const lower = SHEDDING_ORDER.slice(0, SHEDDING_ORDER.indexOf(kind));
       const victim = lower.map((each) => idle[each].first).find((first) => first !== undefined);
       if (!victim) return false;
-      observer?.dropped(victim.event, "full");
       remove(victim);
+      // Last, for whoever hears of it may well come back with an event at once.
+      observer?.dropped(victim.event, "full");
     }
     return true;
   }
@@ -110,30 +114,13 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     relay.wake();
   }
 
-  /** Takes it out of everything but the order of its visitor, whose later events it may still hold back. */
   function remove(entry: Entry): void {
-    entry.gone = true;
     bytes -= entry.size;
     ids.delete(entry.event.id);
     alive.leave(entry.alive);
     stopIdling(entry);
     entry.cancelRest?.();
-    if (entry.waitsFor === 0) {
-      letFollowersPass(entry);
-    } else {
-      const { clickId, sessionId } = entry.event.data;
-      entry.event = { ...entry.event, data: { clickId, sessionId } } as OutboxEvent;
-    }
-  }
-
-  function letFollowersPass(entry: Entry): void {
-    const passing = [entry];
-    for (let next = passing.pop(); next; next = passing.pop()) {
-      for (const follower of order.leave(next, next.event.data)) {
-        if (follower.gone) passing.push(follower);
-        else makeReady(follower);
-      }
-    }
+    order.leave(entry, entry.event.data).forEach(makeReady);
   }
 
   function stopIdling(entry: Entry): void {
@@ -155,14 +142,17 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   function settle(entry: Entry, verdict: Verdict): void {
     switch (verdict.is) {
       case "delivered":
-        delivered.add(entry.event.id);
+        done.add(entry.event.id);
         remove(entry);
         break;
       case "dead": {
         const { is: _, ...death } = verdict;
         const evicted = dead.bury(entry, death, clock.now());
-        if (evicted) observer?.dropped(evicted.event, "dead-letters-full");
         remove(entry);
+        if (evicted) {
+          done.add(evicted.letter.id);
+          observer?.dropped(evicted.event, "dead-letters-full");
+        }
         break;
       }
       case "kept":
@@ -183,11 +173,10 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   }
 
   function retry(id: string): boolean {
-    const buried = dead.take(id);
-    if (!buried) return false;
-    const revived = revive(buried);
-    if (!revived) dead.put(buried);
-    return revived;
+    const buried = dead.get(id);
+    if (!buried || !revive(buried)) return false;
+    dead.take(id);
+    return true;
   }
 
   return {
@@ -200,7 +189,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
           "memoryOutbox: cannot take part in a transaction; use postgresOutbox, or track once the transaction has committed",
         );
       }
-      if (ids.has(event.id) || dead.has(event.id) || delivered.has(event.id)) return "duplicate";
+      if (ids.has(event.id) || dead.get(event.id) || done.has(event.id)) return "duplicate";
       return enter(event, { maybeTaken: false, queuedAt: event.createdAt }) ? "queued" : "full";
     },
     start(deliver, tellTo) {
@@ -218,9 +207,9 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
       retry: async (id) => retry(id),
       retryAll: async () => dead.idsInOrder().filter(retry).length,
       discard: async (id) => {
-        const buried = dead.take(id);
-        if (buried) delivered.add(id);
-        return buried !== undefined;
+        if (!dead.take(id)) return false;
+        done.add(id);
+        return true;
       },
     },
     async close() {

@@ -19,7 +19,7 @@ export interface Relay {
 /**
  * Carries events from a store to `deliver` and the verdicts back, as many at once as there is room for.
  *
- * @param onError hears what `claim` or `settle` failed with. The relay itself goes on at the next `wake`.
+ * @param onError hears what `claim`, `settle` or `deliver` failed with. The relay itself goes on at the next `wake`.
  */
 export function createRelay<Claim extends LiveEvent>(
   store: Store<Claim>,
@@ -30,11 +30,15 @@ export function createRelay<Claim extends LiveEvent>(
   let claiming = false;
   let wokenMeanwhile = false;
   let underWay = 0;
-  let stopped: (() => void) | undefined;
+  let stopping = false;
+  let ended = () => {};
+  const end = new Promise<void>((resolve) => {
+    ended = resolve;
+  });
 
   // Once a turn of the event loop, after its I/O: the host's response goes first, and what comes together is claimed together.
   function wake(): void {
-    if (scheduled || !deliver || stopped) return;
+    if (scheduled || !deliver || stopping) return;
     scheduled = true;
     setImmediate(turn, deliver);
   }
@@ -48,7 +52,7 @@ export function createRelay<Claim extends LiveEvent>(
     }
     claiming = true;
     try {
-      const limit = stopped ? 0 : to.room;
+      const limit = stopping ? 0 : to.room;
       if (limit > 0) {
         const claimed = store.claim(limit);
         for (const claim of claimed instanceof Promise ? await claimed : claimed) void carry(claim, to);
@@ -59,25 +63,33 @@ export function createRelay<Claim extends LiveEvent>(
     claiming = false;
     if (wokenMeanwhile) wake();
     wokenMeanwhile = false;
-    endIfIdle();
+    if (stopping) endIfIdle();
   }
 
   async function carry(claim: Claim, to: Deliver): Promise<void> {
+    const { attempts, maybeTaken } = claim;
     underWay++;
+    let verdict: Verdict;
     try {
-      const verdict: Verdict = stopped ? { is: "kept", maybeTaken: claim.maybeTaken } : await to(claim);
+      verdict = stopping ? { is: "kept", maybeTaken } : await to(claim);
+    } catch (error) {
+      // It never rejects; should it do so all the same, nobody can say how far the event got.
+      onError(error);
+      verdict = { is: "dead", reason: "unconfirmed", attempts: attempts + 1 };
+    }
+    try {
       const settled = store.settle(claim, verdict);
       if (settled) await settled;
     } catch (error) {
       onError(error);
     }
     underWay--;
-    wake();
-    endIfIdle();
+    if (stopping) endIfIdle();
+    else wake();
   }
 
   function endIfIdle(): void {
-    if (underWay === 0 && !claiming) stopped?.();
+    if (underWay === 0 && !claiming) ended();
   }
 
   return {
@@ -87,10 +99,9 @@ export function createRelay<Claim extends LiveEvent>(
     },
     wake,
     stop() {
-      return new Promise((resolve) => {
-        stopped = resolve;
-        endIfIdle();
-      });
+      stopping = true;
+      endIfIdle();
+      return end;
     },
   };
 }

@@ -1,41 +1,56 @@
 import type { Attribution } from "../events.js";
+import type { Spot } from "./line.js";
 
-/** An event's place among its visitor's: what `VisitorOrder` writes into it. */
+/** An event's place among its visitor's, in the line of either id: what `VisitorOrder` writes into it. */
 export interface Place {
-  waitsFor: number;
-  followers: Place[];
+  byClick: Spot<this> | undefined;
+  bySession: Spot<this> | undefined;
 }
 
 /**
  * Who may go before whom: an event waits for every earlier one that shares its click id or its session id.
- * Each knows only its immediate followers, so that coming and going cost the same however many there are.
+ * Two lines for each visitor; coming and going cost the same however long they are.
  */
 export class VisitorOrder<Entry extends Place> {
-  readonly #lastOfClick = new Map<string, Entry>();
-  readonly #lastOfSession = new Map<string, Entry>();
+  readonly #lastOfClick = new Map<string, Spot<Entry>>();
+  readonly #lastOfSession = new Map<string, Spot<Entry>>();
 
   /** Takes its place behind the visitor's earlier events. Returns whether there are none. */
   enter(entry: Entry, { clickId, sessionId }: Attribution): boolean {
-    if (clickId !== undefined) follow(this.#lastOfClick, clickId, entry);
-    if (sessionId !== undefined) follow(this.#lastOfSession, sessionId, entry);
-    return entry.waitsFor === 0;
+    if (clickId !== undefined) entry.byClick = join(this.#lastOfClick, clickId, entry);
+    if (sessionId !== undefined) entry.bySession = join(this.#lastOfSession, sessionId, entry);
+    return isNext(entry);
   }
 
-  /** Steps out from the front. Returns those whose turn it is now. */
-  leave(entry: Entry, { clickId, sessionId }: Attribution): Entry[] {
-    if (clickId !== undefined && this.#lastOfClick.get(clickId) === entry) this.#lastOfClick.delete(clickId);
-    if (sessionId !== undefined && this.#lastOfSession.get(sessionId) === entry) {
-      this.#lastOfSession.delete(sessionId);
-    }
-    return (entry.followers as Entry[]).filter((follower) => --follower.waitsFor === 0);
+  /** Steps out, wherever it stands. Returns those whose turn it is now. */
+  leave({ byClick, bySession }: Entry, { clickId, sessionId }: Attribution): Entry[] {
+    const next: Entry[] = [];
+    const behind = byClick && leave(this.#lastOfClick, clickId as string, byClick);
+    const other = bySession && leave(this.#lastOfSession, sessionId as string, bySession);
+    if (behind && isNext(behind)) next.push(behind);
+    if (other && other !== behind && isNext(other)) next.push(other);
+    return next;
   }
 }
 
-function follow<Entry extends Place>(last: Map<string, Entry>, id: string, entry: Entry): void {
+function isNext({ byClick, bySession }: Place): boolean {
+  return byClick?.before === undefined && bySession?.before === undefined;
+}
+
+function join<Entry>(last: Map<string, Spot<Entry>>, id: string, member: Entry): Spot<Entry> {
   const before = last.get(id);
-  if (before) {
-    before.followers.push(entry);
-    entry.waitsFor++;
-  }
-  last.set(id, entry);
+  const spot: Spot<Entry> = { member, before, after: undefined };
+  if (before) before.after = spot;
+  last.set(id, spot);
+  return spot;
+}
+
+/** Returns whoever is now the first in this line and was not before. */
+function leave<Entry>(last: Map<string, Spot<Entry>>, id: string, spot: Spot<Entry>): Entry | undefined {
+  const { before, after } = spot;
+  if (after) after.before = before;
+  else if (before) last.set(id, before);
+  else last.delete(id);
+  if (before) before.after = after;
+  return before ? undefined : after?.member;
 }

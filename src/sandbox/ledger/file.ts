@@ -39,16 +39,28 @@ const tables = `
  * operating system's, so it goes when the process does, however that ends. What is committed outlives `kill -9`.
  */
 export function openLedgerFile(file: string): Database {
-  const database = openDatabase(file);
+  let database: Database | undefined;
   try {
+    database = openDatabase(file);
     database.exec("pragma locking_mode = exclusive; pragma journal_mode = wal; begin exclusive;");
     prepareTables(database, file);
     database.exec("commit; pragma synchronous = normal;");
     return database;
   } catch (error) {
-    database.close();
+    database?.close();
     throw explained(error as Error, file);
   }
+}
+
+/**
+ * Closes it and leaves the file alone, without a journal beside it, free for the next one. Said in so many words,
+ * because `@photostructure/sqlite` keeps a closed database open until its statements are collected as garbage.
+ */
+export function closeLedgerFile(database: Database): void {
+  database.exec(
+    "pragma journal_mode = delete; pragma locking_mode = normal; select count(*) from sqlite_schema;",
+  );
+  database.close();
 }
 
 function prepareTables(database: Database, file: string): void {
@@ -70,6 +82,11 @@ function explained(error: Error, file: string): Error {
   }
   if (/not a database/i.test(error.message)) {
     return new Error(`sandbox: ${file} is not a SQLite database; choose another file`, { cause: error });
+  }
+  if (/open database/i.test(error.message)) {
+    return new Error(`sandbox: ${file} cannot be opened; is its folder there, and may it be written to?`, {
+      cause: error,
+    });
   }
   return error;
 }

@@ -16,7 +16,7 @@ import {
   type Registration,
   type Where,
 } from "./entries.js";
-import { openLedgerFile } from "./file.js";
+import { closeLedgerFile, openLedgerFile } from "./file.js";
 import { leadsTable, type NewLead } from "./leads.js";
 import { requestsTable } from "./requests.js";
 import { type LedgerEvents, nextEntry } from "./waiting.js";
@@ -131,7 +131,7 @@ export function openLedger(file = ":memory:"): LedgerStore {
     },
     close() {
       events.emit("close");
-      database.close();
+      closeLedgerFile(database);
     },
   };
 }

@@ -1,0 +1,151 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { EventKind, OutboxEvent } from "../../src/events.js";
+import type { Call } from "../../src/transport.js";
+import { type Reply, refused, says, startDelivery, yes } from "../helpers/virtual-delivery.js";
+
+const reply = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(yes) },
+  fc.constantFrom<Reply>(
+    refused,
+    { taken: false, afterMs: 700, silence: "sent" },
+    { taken: true, afterMs: 10_000, silence: "sent" },
+    { taken: true, afterMs: 3_000, status: 200 },
+    { taken: true, afterMs: 10, status: 504 },
+    says(500),
+    says(503, { retryAfter: "3" }),
+    says(429),
+    says(400),
+    says(401),
+    says(404),
+    says(409),
+  ),
+);
+const step = fc.record({
+  kind: fc.constantFrom<EventKind>("click", "registration", "payment"),
+  clickId: fc.option(fc.constantFrom("c1", "c2", "c3"), { nil: undefined }),
+  sessionId: fc.option(fc.constantFrom("s1", "s2", "s3"), { nil: undefined }),
+  waitMs: fc.constantFrom(0, 0, 0, 1, 50, 1_000, 20_000),
+});
+
+const shareVisitor = (one: OutboxEvent, other: OutboxEvent) =>
+  (one.data.clickId !== undefined && one.data.clickId === other.data.clickId) ||
+  (one.data.sessionId !== undefined && one.data.sessionId === other.data.sessionId);
+
+describe("whatever the service does", () => {
+  it("an event goes out only when every earlier one of its visitor is delivered or dead, and a payment in doubt never again", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 1, maxLength: 25 }),
+        fc.array(reply, { maxLength: 60 }),
+        fc.integer({ min: 1, max: 8 }),
+        async (steps, replies, concurrency) => {
+          const { clock, service, outbox, journal, add } = startDelivery({ concurrency });
+          const events: OutboxEvent[] = [];
+          const settled = new Set<string>();
+          const inDoubt = new Set<string>();
+          journal.emitter.on("delivered", (notice) => settled.add((notice as { id: string }).id));
+          journal.emitter.on("dead", (notice) => settled.add((notice as { id: string }).id));
+
+          const problems: string[] = [];
+          let nth = 0;
+          service.reply = ({ method, idempotencyKey }: Call) => {
+            const next = replies[nth++] ?? yes;
+            if (method === "GET") return next;
+            const index = events.findIndex(({ id }) => id === idempotencyKey);
+            const event = events[index] as OutboxEvent;
+            const before = events
+              .slice(0, index)
+              .find((one) => !settled.has(one.id) && shareVisitor(one, event));
+            if (before) problems.push(`${event.kind} ${index} overtook a ${before.kind}`);
+            if (settled.has(event.id)) problems.push(`${event.kind} ${index} was sent when it was settled`);
+            if (inDoubt.has(event.id)) problems.push(`payment ${index} was sent when it was in doubt`);
+            const isDoubtful =
+              ("silence" in next && next.silence === "sent") || ("status" in next && next.status === 504);
+            if (event.kind === "payment" && isDoubtful) inDoubt.add(event.id);
+            return next;
+          };
+
+          for (const { kind, clickId, sessionId, waitMs } of steps) {
+            // Before the outbox has it, for it may go out at once.
+            const adding = add(kind, { ...(clickId && { clickId }), ...(sessionId && { sessionId }) });
+            events.push(await adding);
+            if (waitMs > 0) await clock.pass(waitMs);
+          }
+          await clock.pass(6 * 3_600_000);
+
+          expect(problems).toEqual([]);
+          expect(outbox.counts().queued).toBe(0);
+          expect(settled.size).toBe(events.length);
+          expect(service.mostAtOnce).toBeLessThanOrEqual(concurrency + 1);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe("a visitor", () => {
+  it("does not wait for another's retry", async () => {
+    const { clock, service, add, outbox } = startDelivery({
+      reply: ({ body }) => ((body as { clickId?: string }).clickId === "slow" ? says(500) : yes),
+    });
+    for (let n = 0; n < 100; n++) {
+      await add("click", { clickId: "slow" });
+      await add("click", { clickId: `c${n}` });
+    }
+    await clock.pass(1_000);
+    expect(service.taken).toHaveLength(100);
+    expect(outbox.counts().queued).toBe(100);
+  });
+
+  it("is one over both ids: a payment that shares the session waits for the click that shares the session", async () => {
+    const { clock, service, add } = startDelivery({ reply: () => says(500) });
+    await add("click", { clickId: "c", sessionId: "s" });
+    await add("registration", { clickId: "c" });
+    await add("payment", { sessionId: "s" });
+    await clock.pass(60_000);
+    expect(new Set(service.posts.map(({ call }) => call.path))).toEqual(new Set(["/api/v1/tracking/click"]));
+    service.reply = () => yes;
+    await clock.pass(60_000);
+    expect(service.taken).toHaveLength(3);
+  });
+
+  it("goes on when one of its events is dead", async () => {
+    const { clock, service, add, outbox } = startDelivery({
+      reply: ({ path }) => (path.endsWith("/click") ? says(400) : yes),
+    });
+    await add("click", { clickId: "c" });
+    const registration = await add("registration", { clickId: "c" });
+    await clock.pass(1_000);
+    expect(service.taken).toEqual([registration.id]);
+    expect(outbox.counts().dead.rejected).toBe(1);
+  });
+});
+
+describe("every attempt at an event", () => {
+  it("carries the same Idempotency-Key and the same body", async () => {
+    const { clock, service, add } = startDelivery({ reply: () => says(500) });
+    const { id } = await add("registration", { clickId: "c" });
+    await clock.pass(60_000);
+    expect(service.posts.length).toBeGreaterThan(3);
+    expect(new Set(service.posts.map(({ call }) => call.idempotencyKey))).toEqual(new Set([id]));
+    expect(new Set(service.posts.map(({ call }) => JSON.stringify(call.body))).size).toBe(1);
+  });
+
+  it("is its last when it is a payment in doubt; a click or a registration in doubt is sent again", async () => {
+    const { clock, service, add, outbox } = startDelivery({
+      reply: () => ({ taken: true, afterMs: 10, silence: "sent" }),
+    });
+    await add("payment", { clickId: "a" });
+    await add("click", { clickId: "b" });
+    await add("registration", { clickId: "c" });
+    await clock.pass(100);
+    service.reply = () => says(409);
+    await clock.pass(3_600_000);
+    const count = (path: string) => service.posts.filter(({ call }) => call.path.endsWith(path)).length;
+    expect([count("/lead/payment"), count("/click"), count("/registration")]).toEqual([1, 2, 2]);
+    // The 409 is the service's word that it has them.
+    expect(outbox.counts()).toMatchObject({ queued: 0, dead: { unconfirmed: 1, rejected: 0 } });
+  });
+});

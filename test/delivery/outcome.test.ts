@@ -1,0 +1,205 @@
+import { errors } from "undici";
+import { describe, expect, it } from "vitest";
+import { type Outcome, outcomeOf } from "../../src/delivery/outcome.js";
+import { errorCodeOf } from "../../src/errors.js";
+import type { Attempt } from "../../src/transport.js";
+
+const NOW = Date.UTC(2025, 0, 1);
+
+const silence = (code: string, requestSent: boolean): Attempt => ({
+  answered: false,
+  requestSent,
+  error: Object.assign(new Error(code), { code }),
+});
+const answer = (status: number, more: { body?: unknown; retryAfter?: string } = {}): Attempt => ({
+  answered: true,
+  status,
+  body: undefined,
+  ...more,
+});
+const judge = (attempt: Attempt, maybeTaken = false) => outcomeOf(attempt, { maybeTaken, now: NOW });
+
+/** What each of undici's errors means when the request's head never left; once it left, every one is ambiguous. */
+const UNSENT: Record<string, Outcome["is"]> = {
+  UND_ERR: "failed",
+  UND_ERR_ABORT: "failed",
+  UND_ERR_ABORTED: "failed",
+  UND_ERR_BODY_TIMEOUT: "failed",
+  UND_ERR_BPL_MISSING_UPSTREAM: "failed",
+  UND_ERR_CLOSED: "failed",
+  UND_ERR_CONNECT_TIMEOUT: "failed",
+  UND_ERR_DESTROYED: "failed",
+  UND_ERR_HEADERS_OVERFLOW: "failed",
+  UND_ERR_HEADERS_TIMEOUT: "failed",
+  UND_ERR_INFO: "failed",
+  UND_ERR_INVALID_ARG: "rejected",
+  UND_ERR_INVALID_RETURN_VALUE: "failed",
+  UND_ERR_MAX_ORIGINS_REACHED: "failed",
+  UND_ERR_NOT_SUPPORTED: "rejected",
+  UND_ERR_PRX_TLS: "failed",
+  UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: "rejected",
+  UND_ERR_REQ_RETRY: "failed",
+  UND_ERR_RESPONSE: "failed",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "failed",
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: "failed",
+  UND_ERR_SOCKET: "failed",
+  UND_ERR_SOCKS5: "failed",
+  UND_ERR_WS_MESSAGE_SIZE_EXCEEDED: "failed",
+  HPE_INVALID_CONSTANT: "failed",
+  // Of the system, of DNS and of this package.
+  EAI_AGAIN: "failed",
+  ECONNREFUSED: "failed",
+  ECONNRESET: "failed",
+  EHOSTUNREACH: "failed",
+  EMFILE: "failed",
+  ENETUNREACH: "failed",
+  ENOTFOUND: "failed",
+  EPIPE: "failed",
+  EPROTO: "failed",
+  ERR_DEADLINE: "failed",
+  ERR_SSL_WRONG_VERSION_NUMBER: "failed",
+  ETIMEDOUT: "failed",
+  // Of certificates: OpenSSL's names for them, as Node passes them on.
+  CERT_CHAIN_TOO_LONG: "misconfigured",
+  CERT_HAS_EXPIRED: "misconfigured",
+  CERT_NOT_YET_VALID: "misconfigured",
+  CERT_REJECTED: "misconfigured",
+  CERT_REVOKED: "misconfigured",
+  CERT_SIGNATURE_FAILURE: "misconfigured",
+  CERT_UNTRUSTED: "misconfigured",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "misconfigured",
+  ERR_TLS_CERT_ALTNAME_FORMAT: "misconfigured",
+  ERR_TLS_CERT_ALTNAME_INVALID: "misconfigured",
+  HOSTNAME_MISMATCH: "misconfigured",
+  INVALID_CA: "misconfigured",
+  INVALID_PURPOSE: "misconfigured",
+  PATH_LENGTH_EXCEEDED: "misconfigured",
+  SELF_SIGNED_CERT_IN_CHAIN: "misconfigured",
+  UNABLE_TO_DECRYPT_CERT_SIGNATURE: "misconfigured",
+  UNABLE_TO_GET_ISSUER_CERT: "misconfigured",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "misconfigured",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "misconfigured",
+};
+
+/** One of each of the errors that undici exports. */
+function undiciErrors(): Error[] {
+  return Object.entries(errors).map(([name, UndiciError]) => {
+    const Constructor = UndiciError as new (...args: unknown[]) => Error;
+    if (name === "HTTPParserError") return new Constructor("parsing", "INVALID_CONSTANT");
+    if (name === "Socks5ProxyError") return new Constructor("proxy", "UND_ERR_SOCKS5");
+    return name === "RequestRetryError" || name === "ResponseError"
+      ? new Constructor("status", 500, { headers: {}, data: null })
+      : new Constructor("message");
+  });
+}
+
+describe("an attempt without an answer", () => {
+  it("has a row for every error that undici exports", () => {
+    const without = undiciErrors()
+      .map(errorCodeOf)
+      .filter((code) => !Object.hasOwn(UNSENT, code));
+    expect(without).toEqual([]);
+  });
+
+  it.each(Object.entries(UNSENT))("is, for %s, %s where the request never left", (code, is) => {
+    expect(judge(silence(code, false))).toEqual({ is });
+    expect(judge(silence(code, false), true)).toEqual({ is });
+  });
+
+  it.each(Object.keys(UNSENT))("is ambiguous for %s where the request left", (code) => {
+    expect(judge(silence(code, true))).toEqual({ is: "ambiguous" });
+  });
+
+  it("is known by the code of what caused the error, where it has none itself", () => {
+    const cause = Object.assign(new Error("expired"), { code: "CERT_HAS_EXPIRED" });
+    const error = new TypeError("fetch failed", { cause });
+    expect(judge({ answered: false, requestSent: false, error })).toEqual({ is: "misconfigured" });
+    expect(errorCodeOf(new RangeError("no code at all"))).toBe("RangeError");
+  });
+});
+
+const STATUSES: Record<Outcome["is"], readonly number[]> = {
+  delivered: [200, 201, 202, 203, 204, 205, 206, 226, 299],
+  rejected: [
+    400, 402, 406, 409, 411, 412, 413, 414, 415, 416, 417, 418, 421, 422, 423, 424, 426, 428, 431, 451, 499,
+  ],
+  unauthorized: [401, 403, 407],
+  misconfigured: [300, 301, 302, 303, 304, 305, 307, 308, 399, 404, 405, 410, 501],
+  throttled: [429],
+  failed: [408, 425, 500, 502, 503, 521, 523, 525, 526, 530],
+  ambiguous: [504, 505, 506, 507, 508, 510, 511, 520, 522, 524, 527, 529, 599, 600, 999],
+};
+const eachStatus = Object.entries(STATUSES).flatMap(([is, statuses]) =>
+  statuses.map((status) => ({ status, is })),
+);
+
+describe("an answer", () => {
+  it.each(eachStatus)("is, with status $status, $is", ({ status, is }) => {
+    expect(judge(answer(status)).is).toBe(is);
+  });
+
+  it("has an outcome whatever its status", () => {
+    for (let status = 200; status < 1_000; status++) {
+      const { is } = judge(answer(status));
+      if (status < 300) expect(is).toBe("delivered");
+      else if (status < 400) expect(is).toBe("misconfigured");
+      else expect(is).not.toBe("delivered");
+    }
+  });
+
+  it.each([
+    ["an object", { success: true }],
+    ["an object without `success`", { leadId: 1 }],
+    ["`success` that is no boolean", { success: "false" }],
+    ["null", null],
+    ["text", "ok"],
+    ["an array", [{ success: false }]],
+    ["nothing that can be read", undefined],
+  ])("of a 2xx is a yes with a body that is %s", (_name, body) => {
+    expect(judge(answer(200, { body }))).toEqual({ is: "delivered" });
+    expect(judge(answer(201, { body }))).toEqual({ is: "delivered" });
+  });
+
+  it("of a 2xx is a no where it says `success: false`", () => {
+    expect(judge(answer(200, { body: { success: false } }))).toEqual({ is: "rejected" });
+    expect(judge(answer(201, { body: { success: false } }), true)).toEqual({ is: "rejected" });
+  });
+
+  it("of 409 is the proof that an ambiguous attempt was taken", () => {
+    expect(judge(answer(409), true)).toEqual({ is: "delivered" });
+    expect(judge(answer(409), false)).toEqual({ is: "rejected" });
+  });
+});
+
+describe("Retry-After", () => {
+  it.each([
+    ["120", 120_000],
+    [" 120 ", 120_000],
+    ["0", 1_000],
+    ["3600", 3_600_000],
+    ["3601", 3_600_000],
+    ["99999999999999999999999999", 3_600_000],
+    ["Wed, 01 Jan 2025 00:02:00 GMT", 120_000],
+    ["Wednesday, 01-Jan-25 00:02:00 GMT", 120_000],
+    ["Wed Jan  1 00:02:00 2025", 120_000],
+    ["Tue, 31 Dec 2024 23:00:00 GMT", 1_000],
+    ["Fri, 01 Jan 2100 00:00:00 GMT", 3_600_000],
+  ])("of %j is obeyed, between a second and an hour", (retryAfter, retryAfterMs) => {
+    const throttled = { is: "throttled", retryAfterMs };
+    expect(judge(answer(429, { retryAfter }))).toEqual(throttled);
+    expect(judge(answer(503, { retryAfter }))).toEqual(throttled);
+  });
+
+  it.each(["", "soon", "-5", "1.5", "1e3", "0x10", "2025-01-01", "May 5", "Wed, 99 Foo 2025"])(
+    "of %j says nothing",
+    (retryAfter) => {
+      expect(judge(answer(429, { retryAfter }))).toEqual({ is: "throttled" });
+      expect(judge(answer(503, { retryAfter }))).toEqual({ is: "failed" });
+    },
+  );
+
+  it("means nothing with any other status", () => {
+    expect(judge(answer(500, { retryAfter: "60" }))).toEqual({ is: "failed" });
+    expect(judge(answer(400, { retryAfter: "60" }))).toEqual({ is: "rejected" });
+  });
+});

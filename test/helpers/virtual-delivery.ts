@@ -1,0 +1,154 @@
+import { callsFor } from "../../src/client.js";
+import { createDelivery, type DeliveryOptions } from "../../src/delivery/deliver.js";
+import { type Attribution, type EventKind, eventFrom, type OutboxEvent } from "../../src/events.js";
+import { createJournal, type Notices } from "../../src/journal.js";
+import { type MemoryOutboxOptions, memoryOutbox } from "../../src/outbox/memory.js";
+import type { Attempt, Call, Transport } from "../../src/transport.js";
+import { FakeClock } from "./fake-clock.js";
+
+/** What the service does with one request. `taken`: it acts on it, whether or not anybody hears of that. */
+export type Reply = { readonly taken: boolean; readonly afterMs: number } & (
+  | { readonly status: number; readonly body?: unknown; readonly retryAfter?: string }
+  | { readonly silence: "unsent" | "sent" }
+);
+
+export const yes: Reply = { taken: true, afterMs: 20, status: 200, body: { success: true } };
+export const refused: Reply = { taken: false, afterMs: 1, silence: "unsent" };
+/** The service reads the request and never says a word. */
+export const hanging: Reply = { taken: false, afterMs: 10_000, silence: "sent" };
+export const says = (status: number, more: { body?: unknown; retryAfter?: string } = {}): Reply => ({
+  taken: status < 300,
+  afterMs: 5,
+  status,
+  ...more,
+});
+
+export interface Sent {
+  readonly at: number;
+  readonly call: Call;
+  readonly reply: Reply;
+}
+
+/** A service in virtual time, and the transport to it. */
+export class VirtualService {
+  readonly sent: Sent[] = [];
+  /** Ids of the events that it took, in the order in which it took them. */
+  readonly taken: string[] = [];
+  mostAtOnce = 0;
+  #atOnce = 0;
+  readonly #clock: FakeClock;
+  reply: (call: Call) => Reply;
+
+  constructor(clock: FakeClock, reply: (call: Call) => Reply = () => yes) {
+    this.#clock = clock;
+    this.reply = reply;
+  }
+
+  get posts(): Sent[] {
+    return this.sent.filter(({ call }) => call.method === "POST");
+  }
+
+  get probes(): Sent[] {
+    return this.sent.filter(({ call }) => call.method === "GET");
+  }
+
+  readonly transport: Pick<Transport, "send"> = {
+    send: (call) => {
+      const reply = this.reply(call);
+      this.sent.push({ at: this.#clock.now(), call, reply });
+      if (reply.taken && call.idempotencyKey) this.taken.push(call.idempotencyKey);
+      this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#atOnce);
+      return new Promise((resolve) =>
+        this.#clock.after(reply.afterMs, () => {
+          this.#atOnce--;
+          resolve(attemptFrom(reply));
+        }),
+      );
+    },
+  };
+}
+
+function attemptFrom(reply: Reply): Attempt {
+  if ("silence" in reply) {
+    const error = Object.assign(new Error("the connection was reset"), { code: "ECONNRESET" });
+    return { answered: false, requestSent: reply.silence === "sent", error };
+  }
+  const { status, body, retryAfter } = reply;
+  return { answered: true, status, body, ...(retryAfter !== undefined && { retryAfter }) };
+}
+
+export interface VirtualOptions
+  extends Partial<Pick<DeliveryOptions, "concurrency" | "maxAgeMs" | "ambiguous" | "hide">> {
+  readonly reply?: (call: Call) => Reply;
+  readonly outbox?: MemoryOutboxOptions;
+}
+
+/** Outbox, delivery and service as they are, and time as the test wants it. */
+export function startDelivery({ reply, outbox: bounds = {}, ...options }: VirtualOptions = {}) {
+  const clock = new FakeClock();
+  const service = new VirtualService(clock, reply);
+  const lines: string[] = [];
+  const keep = (line: string) => lines.push(line);
+  const journal = createJournal({ clock, logger: { info: keep, warn: keep, error: keep } });
+  const notices: { name: keyof Notices; notice: Record<string, unknown> }[] = [];
+  for (const name of ["delivered", "retry", "dead", "dropped", "paused", "resumed"] as const) {
+    journal.emitter.on(name, (notice) => notices.push({ name, notice: notice as Record<string, unknown> }));
+  }
+  const outbox = memoryOutbox(bounds, clock);
+  const delivery = createDelivery({
+    transport: service.transport,
+    calls: callsFor(1),
+    concurrency: 8,
+    maxAgeMs: 72 * 3_600_000,
+    ambiguous: { click: "retry", registration: "retry", payment: "hold" },
+    hide: (text) => text,
+    journal,
+    onRoom: () => outbox.wake(),
+    clock,
+    random: () => 0.5,
+    ...options,
+  });
+  outbox.start(delivery.deliver, {
+    dropped: (event, reason) => journal.dropped(event.kind, reason, { event }),
+    troubled: (error) => journal.log("warn", error.message),
+    recovered: () => {},
+  });
+
+  let number = 0;
+  async function add(kind: EventKind, attribution: Attribution): Promise<OutboxEvent> {
+    const event = makeEvent(kind, attribution, number++, clock.now());
+    await outbox.add(event);
+    return event;
+  }
+
+  return {
+    clock,
+    service,
+    outbox,
+    delivery,
+    journal,
+    notices,
+    lines,
+    add,
+    noticesOf: (name: keyof Notices) =>
+      notices.filter((each) => each.name === name).map(({ notice }) => notice),
+  };
+}
+
+/** An event that differs from every other by its number. */
+export function makeEvent(
+  kind: EventKind,
+  attribution: Attribution,
+  number: number,
+  now = Date.now(),
+): OutboxEvent {
+  const inputs = {
+    click: { affiliateReference: "anna", source: String(number) },
+    registration: { email: `${number}@shop.example`, customerId: number },
+    payment: { paymentId: number, customerEmail: `${number}@shop.example`, leadValue: 1 },
+  };
+  const event = eventFrom(kind, inputs[kind], attribution, { clientId: 1, now });
+  if ("invalid" in event) throw new Error(event.invalid);
+  // Two clicks with one click id are one click; the tests want two.
+  return kind === "click" ? { ...event, id: `click-${number}`.padStart(32, "0") } : event;
+}

@@ -1,0 +1,92 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize, resolve } from "node:path";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+
+const src = resolve(import.meta.dirname, "../src");
+
+/**
+ * The house, from the roof down: a file imports only from floors below its own, types included. A folder stands for all
+ * of its files that have no floor of their own; they may import each other.
+ */
+const floors: readonly (readonly string[])[] = [
+  ["index.ts", "cli.ts"],
+  ["affiliate.ts", "testing/"],
+  ["clicks.ts", "conversions.ts"],
+  ["attribution.ts"],
+  ["options.ts", "tracker.ts", "lifecycle.ts"],
+  ["outbox/memory.ts", "delivery/deliver.ts"],
+  ["journal.ts", "outbox/relay.ts", "outbox/shelter.ts", "outbox/visitors.ts", "outbox/dead-letter-box.ts"],
+  ["outbox/outbox.ts", "delivery/breaker.ts"],
+  ["delivery/outcome.ts"],
+  ["client.ts"],
+  ["transport.ts", "cookies.ts"],
+  ["events.ts", "read-options.ts"],
+  [
+    "clock.ts",
+    "delivery/backoff.ts",
+    "errors.ts",
+    "harmless.ts",
+    "outbox/line.ts",
+    "outbox/recent.ts",
+    "retry-after.ts",
+    "secret.ts",
+    "version.ts",
+    "wait-until.ts",
+  ],
+];
+
+const SANDBOX = "sandbox/";
+
+const files = readdirSync(src, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
+
+function importsOf(file: string): string[] {
+  const { importedFiles } = ts.preProcessFile(readFileSync(join(src, file), "utf8"));
+  return importedFiles
+    .map(({ fileName }) => fileName)
+    .filter((name) => name.startsWith("."))
+    .map((name) => normalize(join(dirname(file), name)).replace(/\.js$/, ".ts"));
+}
+
+function floorOf(file: string): number {
+  const exact = floors.findIndex((floor) => floor.includes(file));
+  return exact >= 0
+    ? exact
+    : floors.findIndex((floor) => floor.some((room) => room.endsWith("/") && file.startsWith(room)));
+}
+
+function areInOneRoom(one: string, other: string): boolean {
+  return floors.flat().some((room) => room.endsWith("/") && one.startsWith(room) && other.startsWith(room));
+}
+
+describe("the house", () => {
+  it.each(files.filter((file) => !file.startsWith(SANDBOX)))("%s imports only from floors below", (file) => {
+    expect(floorOf(file), "it has a floor").toBeGreaterThanOrEqual(0);
+    for (const imported of importsOf(file)) {
+      if (imported === "../package.json" || areInOneRoom(file, imported)) continue;
+      // The command starts the sandbox; nothing else knows of it.
+      if (file === "cli.ts" && imported.startsWith(SANDBOX)) continue;
+      expect(floorOf(imported), imported).toBeGreaterThan(floorOf(file));
+    }
+  });
+
+  it.each(files.filter((file) => file.startsWith(SANDBOX)))("%s knows nothing of the rest", (file) => {
+    for (const imported of importsOf(file)) expect(imported).toMatch(/^sandbox\//);
+  });
+
+  it("has no room that stands empty", () => {
+    for (const room of floors.flat()) {
+      expect(
+        files.some((file) => file === room || (room.endsWith("/") && file.startsWith(room))),
+        room,
+      ).toBe(true);
+    }
+  });
+
+  it("keeps outboxes from knowing the client", () => {
+    for (const file of files.filter((each) => each.startsWith("outbox/"))) {
+      expect(importsOf(file)).not.toContain("client.ts");
+      expect(importsOf(file)).not.toContain("transport.ts");
+    }
+  });
+});

@@ -1,0 +1,226 @@
+import { describe, expect, it } from "vitest";
+import type { Deliver, LiveEvent, Verdict } from "../../src/outbox/outbox.js";
+import { createRelay, type Store } from "../../src/outbox/relay.js";
+import { makeEvent } from "../helpers/virtual-delivery.js";
+
+const turns = async (count = 5) => {
+  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
+};
+
+const live = (number: number): LiveEvent => ({
+  event: makeEvent("payment", {}, number),
+  attempts: 2,
+  maybeTaken: false,
+  interrupted: false,
+  queuedAt: 0,
+});
+
+/** A store that hands out what it is given, and writes down what it is told. */
+function plainStore({ asynchronous = false, waiting = [] as LiveEvent[] } = {}) {
+  const settled: Verdict[] = [];
+  const limits: number[] = [];
+  const store: Store<LiveEvent> = {
+    claim(limit) {
+      limits.push(limit);
+      const claimed = waiting.splice(0, limit);
+      return asynchronous ? turns(2).then(() => claimed) : claimed;
+    },
+    settle(_claim, verdict) {
+      settled.push(verdict);
+      return asynchronous ? turns(1) : undefined;
+    },
+  };
+  return { store, settled, limits, waiting };
+}
+
+function delivering(deliver: (event: LiveEvent) => Promise<Verdict>, room: () => number): Deliver {
+  return Object.defineProperty(deliver, "room", { get: room }) as Deliver;
+}
+
+/** Delivers when it is told to. */
+function gate(concurrency: number) {
+  const open: ((verdict: Verdict) => void)[] = [];
+  let mostAtOnce = 0;
+  const deliver = delivering(
+    () =>
+      new Promise((resolve) => {
+        open.push(resolve);
+        mostAtOnce = Math.max(mostAtOnce, open.length);
+      }),
+    () => concurrency - open.length,
+  );
+  return {
+    deliver,
+    open,
+    letGo: () => open.shift()?.({ is: "delivered" }),
+    get mostAtOnce() {
+      return mostAtOnce;
+    },
+  };
+}
+
+const unheard = (error: unknown) => {
+  throw error;
+};
+
+describe.each([
+  ["answers at once", false],
+  ["takes its time", true],
+])("the relay, with a store that %s", (_name, asynchronous) => {
+  it("carries everything, never more at once than there is room for", async () => {
+    const { store, settled } = plainStore({
+      asynchronous,
+      waiting: Array.from({ length: 20 }, (_, n) => live(n)),
+    });
+    const service = gate(3);
+    const relay = createRelay(store, unheard);
+    relay.start(service.deliver);
+    for (let round = 0; round < 40; round++) {
+      await turns();
+      service.letGo();
+    }
+    expect(settled).toHaveLength(20);
+    expect(service.mostAtOnce).toBe(3);
+  });
+
+  it("loses no wake that comes while it is claiming", async () => {
+    const { store, settled, waiting } = plainStore({ asynchronous });
+    const relay = createRelay(store, unheard);
+    relay.start(
+      delivering(
+        async () => ({ is: "delivered" }),
+        () => 8,
+      ),
+    );
+    for (let n = 0; n < 30; n++) {
+      // At every phase of the claim that may be under way.
+      waiting.push(live(n));
+      relay.wake();
+      await turns(n % 4);
+    }
+    await turns(20);
+    expect(settled).toHaveLength(30);
+  });
+
+  it("claims once a turn, however often it is woken", async () => {
+    const { store, limits } = plainStore({ asynchronous });
+    const relay = createRelay(store, unheard);
+    relay.start(
+      delivering(
+        async () => ({ is: "delivered" }),
+        () => 8,
+      ),
+    );
+    for (let n = 0; n < 1_000; n++) relay.wake();
+    await turns(10);
+    expect(limits).toEqual([8]);
+  });
+
+  it("does not turn at all while there is no room", async () => {
+    const { store, limits } = plainStore({ asynchronous, waiting: [live(1)] });
+    let room = 0;
+    const relay = createRelay(store, unheard);
+    relay.start(
+      delivering(
+        async () => ({ is: "delivered" }),
+        () => room,
+      ),
+    );
+    await turns(50);
+    expect(limits).toEqual([]);
+    room = 1;
+    relay.wake();
+    await turns(5);
+    expect(limits[0]).toBe(1);
+  });
+
+  it("ends when the last verdict was acted on, and claims nothing more", async () => {
+    const { store, settled, waiting } = plainStore({ asynchronous, waiting: [live(1), live(2), live(3)] });
+    const service = gate(2);
+    const relay = createRelay(store, unheard);
+    relay.start(service.deliver);
+    await turns();
+    let ended = false;
+    const end = relay.stop().then(() => {
+      ended = true;
+    });
+    void relay.stop();
+    await turns();
+    expect(ended).toBe(false);
+    service.letGo();
+    service.letGo();
+    await end;
+    await relay.stop();
+    expect(settled).toHaveLength(2);
+    expect(waiting).toHaveLength(1);
+  });
+
+  it("keeps what it is handed after it was stopped", async () => {
+    const { store, settled } = plainStore({ asynchronous: true, waiting: [live(1)] });
+    const relay = createRelay(store, unheard);
+    relay.start(
+      delivering(
+        async () => ({ is: "delivered" }),
+        () => 1,
+      ),
+    );
+    await turns(1);
+    await relay.stop();
+    expect(settled).toEqual([{ is: "kept", maybeTaken: false }]);
+  });
+
+  it("buries an event whose `deliver` breaks its word and rejects: nobody knows how far it got", async () => {
+    const { store, settled } = plainStore({ asynchronous, waiting: [live(1), live(2)] });
+    const errors: unknown[] = [];
+    const relay = createRelay(store, (error) => errors.push(error));
+    relay.start(
+      delivering(
+        async () => {
+          throw new Error("broken");
+        },
+        () => 1,
+      ),
+    );
+    await turns(10);
+    expect(settled).toEqual(Array(2).fill({ is: "dead", reason: "unconfirmed", attempts: 3 }));
+    expect(errors).toHaveLength(2);
+  });
+
+  it("goes on at the next wake when a claim or a verdict could not be written down", async () => {
+    const { store, settled } = plainStore({ asynchronous, waiting: [live(1), live(2)] });
+    const errors: unknown[] = [];
+    let trouble = 2;
+    const troubled: Store<LiveEvent> = {
+      claim: (limit) => {
+        if (trouble-- > 1) throw new Error("disk");
+        return store.claim(limit);
+      },
+      settle: (claim, verdict) => {
+        if (trouble-- === 0) throw new Error("disk");
+        return store.settle(claim, verdict);
+      },
+    };
+    const relay = createRelay(troubled, (error) => errors.push(error));
+    relay.start(
+      delivering(
+        async () => ({ is: "delivered" }),
+        () => 1,
+      ),
+    );
+    await turns(10);
+    relay.wake();
+    await turns(20);
+    expect(errors).toHaveLength(2);
+    expect(settled).toHaveLength(1);
+    await relay.stop();
+  });
+});
+
+it("is woken in vain before it is started, and does not mind", async () => {
+  const { store, limits } = plainStore();
+  const relay = createRelay(store, unheard);
+  relay.wake();
+  await turns();
+  expect(limits).toEqual([]);
+  await relay.stop();
+});

@@ -1,0 +1,96 @@
+import { once } from "node:events";
+import { access, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { expect, onTestFinished, test } from "vitest";
+import type { Sandbox } from "../../src/sandbox/index.js";
+import { openDatabase } from "../../src/sandbox/ledger/sqlite.js";
+import { runNode, userProject } from "../helpers/user-project.js";
+import { call, click, payment, registration, startSandbox } from "./helpers.js";
+
+async function temporaryFile(name = "ledger.db"): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "sandbox-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  return join(folder, name);
+}
+
+/** Runs a sandbox on `file` in a process of its own. */
+async function startProcess(file: string) {
+  const code = `
+    import { createSandbox } from "express-affiliate/sandbox";
+    const { url } = await createSandbox({ file: process.argv[2] });
+    console.log(url);
+  `;
+  const project = await userProject({ "sandbox.mjs": code });
+  const child = runNode(project, ["sandbox.mjs", file], { stdio: ["ignore", "pipe", "inherit"] });
+  const [url] = await once(createInterface(child.stdout as NodeJS.ReadableStream), "line");
+  return { child, sandbox: { url } as Sandbox };
+}
+
+test("what was answered is there after kill -9, and so are the answers to an Idempotency-Key", async () => {
+  const file = await temporaryFile();
+  const { child, sandbox: first } = await startProcess(file);
+  await call(first, "click", click());
+  await call(first, "registration", registration());
+  for (let order = 1; order <= 50; order += 1) {
+    const paid = await call(first, "lead/payment", payment({ leadValue: order }), {
+      "idempotency-key": `${order}`,
+    });
+    expect(paid.status).toBe(201);
+  }
+  child.kill("SIGKILL");
+  await once(child, "exit");
+
+  const second = await startSandbox({ file });
+  const { ledger } = second;
+  expect(ledger.clicks()).toMatchObject([{ id: 1, affiliateReference: "ALICE" }]);
+  expect(ledger.registrations()).toMatchObject([{ id: 1, linkedClick: 1 }]);
+  expect(ledger.payments({ affiliateReference: "ALICE" }).map((paid) => paid.leadValue)).toEqual(
+    Array.from({ length: 50 }, (_, index) => index + 1),
+  );
+  expect(ledger.requests()).toHaveLength(52);
+  const again = await call(second, "lead/payment", payment({ leadValue: 50 }), { "idempotency-key": "50" });
+  expect(again.headers.get("idempotent-replayed")).toBe("true");
+  expect(ledger.payments()).toHaveLength(50);
+});
+
+test("two sandboxes on one file: the second says so, in this process and from another", async () => {
+  const file = await temporaryFile();
+  const { child } = await startProcess(file);
+  await expect(startSandbox({ file })).rejects.toThrow(`sandbox: ${file} is in use by another sandbox`);
+  child.kill("SIGKILL");
+  await once(child, "exit");
+
+  const holder = await startSandbox({ file });
+  await expect(startSandbox({ file })).rejects.toThrow(`sandbox: ${file} is in use by another sandbox`);
+  expect(await call(holder, "click", click())).toMatchObject({ status: 201 });
+});
+
+test("leaves nothing but the file itself when it closes", async () => {
+  const file = await temporaryFile();
+  const sandbox = await startSandbox({ file });
+  await call(sandbox, "click", click());
+  await sandbox.close();
+  await expect(access(`${file}-wal`)).rejects.toThrow("ENOENT");
+  expect((await startSandbox({ file })).ledger.clicks()).toHaveLength(1);
+});
+
+test("leaves alone a file that is something else", async () => {
+  const text = await temporaryFile("notes.txt");
+  await writeFile(text, "these are notes, and no database ".repeat(100));
+  await expect(startSandbox({ file: text })).rejects.toThrow(`sandbox: ${text} is not a SQLite database`);
+
+  const other = await temporaryFile("shop.db");
+  const shop = openDatabase(other);
+  shop.exec("create table orders (id integer)");
+  shop.close();
+  await expect(startSandbox({ file: other })).rejects.toThrow(
+    `sandbox: ${other} is a database of something else`,
+  );
+});
+
+test("names the file and the reason when it cannot be opened", async () => {
+  const file = await temporaryFile("no/such/folder.db");
+  await expect(startSandbox({ file })).rejects.toThrow(`sandbox: ${file} cannot be opened`);
+});

@@ -1,0 +1,30 @@
+import { afterEach, expect, test, vi } from "vitest";
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.doUnmock("node:module");
+  vi.resetModules();
+});
+
+test("takes Node's own SQLite where there is one, under its newer name first", async () => {
+  class Database {}
+  class DatabaseSync {}
+  const { openDatabase } = await import("../../src/sandbox/ledger/sqlite.js");
+  const builtin = vi.spyOn(process, "getBuiltinModule");
+  builtin.mockReturnValue({ Database, DatabaseSync } as never);
+  expect(openDatabase(":memory:")).toBeInstanceOf(Database);
+  builtin.mockReturnValue({ DatabaseSync } as never);
+  expect(openDatabase(":memory:")).toBeInstanceOf(DatabaseSync);
+});
+
+test("names the package to install where there is no SQLite at all", async () => {
+  vi.resetModules();
+  vi.doMock("node:module", () => ({
+    createRequire: () => () => {
+      throw new Error("Cannot find module");
+    },
+  }));
+  const { openDatabase } = await import("../../src/sandbox/ledger/sqlite.js");
+  vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never);
+  expect(() => openDatabase(":memory:")).toThrow("npm install --save-dev @photostructure/sqlite");
+});
