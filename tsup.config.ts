@@ -1,6 +1,6 @@
 import { defineConfig, type Options } from "tsup";
 
-const library = { index: "src/index.ts", sandbox: "src/sandbox/index.ts" };
+const library = { index: "src/index.ts", postgres: "src/postgres.ts", sandbox: "src/sandbox/index.ts" };
 const common = { target: "node20", splitting: true, shims: true } satisfies Options;
 
 export default defineConfig([

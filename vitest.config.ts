@@ -6,6 +6,10 @@ export default defineConfig({
     alias: [
       { find: /^express-affiliate$/, replacement: new URL("src/index.ts", import.meta.url).pathname },
       {
+        find: /^express-affiliate\/postgres$/,
+        replacement: new URL("src/postgres.ts", import.meta.url).pathname,
+      },
+      {
         find: /^express-affiliate\/sandbox$/,
         replacement: new URL("src/sandbox/index.ts", import.meta.url).pathname,
       },
