@@ -28,7 +28,7 @@ const LOOK_MS = 50;
  * @param schema a quoted identifier.
  */
 export function createAppend(database: Database, schema: string, clock: Clock) {
-  const text = `select outcome from ${schema}.append($1, $2, $3, $4, $5, $6, false) as outcome`;
+  const text = `select outcome from ${schema}.append($1, $2, $3, $4, $5, $6, 'try') as outcome`;
   const held: Guest[] = [];
   let cancelLook: (() => void) | undefined;
   let isClosed = false;

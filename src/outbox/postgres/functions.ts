@@ -28,18 +28,18 @@ language sql stable as $function$
   order by 1
 $function$;
 
--- Stores events, all or, where one of them would have to wait for somebody's transaction and p_wait is false, none.
+-- Stores events: once it has the locks ('wait'), or none of them where somebody's open transaction has one ('try').
 create function ${schema}.append(
   p_ids uuid[], p_kinds text[], p_click_ids text[], p_session_ids text[],
-  p_created_at double precision[], p_data text[], p_wait boolean
+  p_created_at double precision[], p_data text[], p_locks text
 ) returns setof text -- queued, duplicate, busy or spared: of each, in order
 language plpgsql ${BY_INDEX} as $function$
 declare
   v_busy bigint[];
 begin
-  if p_wait then
+  if p_locks = 'wait' then
     perform pg_advisory_xact_lock(key) from ${schema}.lock_keys(p_ids, p_click_ids, p_session_ids) as key;
-  else
+  elsif p_locks = 'try' then
     v_busy := array(
       select key from ${schema}.lock_keys(p_ids, p_click_ids, p_session_ids) as key
       where not pg_try_advisory_xact_lock(key)
@@ -82,21 +82,22 @@ language plpgsql as $function$
 declare
   v_outcome text;
 begin
-  for attempt in 1 .. 3 loop
-    begin
-      v_outcome := ${schema}.append(
-        array[p_id], array[p_kind], array[p_click_id], array[p_session_id], array[p_created_at], array[p_data], true
-      );
-      if v_outcome = 'queued' and p_channel is not null then
-        perform pg_notify(p_channel, '');
-      end if;
-      return v_outcome;
-    exception
-      when deadlock_detected then v_outcome := sqlerrm;
-      when query_canceled or others then return sqlerrm;
-    end;
-  end loop;
+  begin
+    v_outcome := ${schema}.append(
+      array[p_id], array[p_kind], array[p_click_id], array[p_session_id], array[p_created_at], array[p_data], 'wait'
+    );
+  exception when deadlock_detected then
+    -- Two transactions report two visitors in opposite order. Neither is lost for that; their order is anybody's guess.
+    v_outcome := ${schema}.append(
+      array[p_id], array[p_kind], array[p_click_id], array[p_session_id], array[p_created_at], array[p_data], 'none'
+    );
+  end;
+  if v_outcome = 'queued' and p_channel is not null then
+    perform pg_notify(p_channel, '');
+  end if;
   return v_outcome;
+exception when query_canceled or others then
+  return sqlerrm;
 end
 $function$;
 
