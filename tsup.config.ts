@@ -1,7 +1,36 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { defineConfig, type Options } from "tsup";
+import { inlineForEsbuild } from "./inline-plugin.js";
 
-const library = { index: "src/index.ts", postgres: "src/postgres.ts", sandbox: "src/sandbox/index.ts" };
-const common = { target: "node20", splitting: true, shims: true } satisfies Options;
+/** `import text from "./file?raw"` gives the file's text, as it does in Vite. */
+const rawText: NonNullable<Options["esbuildPlugins"]>[number] = {
+  name: "raw-text",
+  setup(build) {
+    build.onResolve({ filter: /\?raw$/ }, ({ path, resolveDir }) => ({
+      path: resolve(resolveDir, path.slice(0, -"?raw".length)),
+      namespace: "raw-text",
+    }));
+    build.onLoad({ filter: /.*/, namespace: "raw-text" }, async ({ path }) => ({
+      contents: await readFile(path, "utf8"),
+      loader: "text",
+    }));
+  },
+};
+
+const library = {
+  index: "src/index.ts",
+  disk: "src/disk.ts",
+  postgres: "src/postgres.ts",
+  sandbox: "src/sandbox/index.ts",
+  testing: "src/testing/index.ts",
+};
+const common = {
+  target: "node20",
+  splitting: true,
+  shims: true,
+  esbuildPlugins: [rawText, inlineForEsbuild],
+} satisfies Options;
 
 export default defineConfig([
   { ...common, entry: { ...library, cli: "src/cli.ts" }, format: "esm", dts: { entry: library } },

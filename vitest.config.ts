@@ -1,6 +1,8 @@
 import { defineConfig } from "vitest/config";
+import { inlineForVite } from "./inline-plugin.js";
 
 export default defineConfig({
+  plugins: [inlineForVite],
   resolve: {
     // The example imports the package by its name; here that is its source.
     alias: [
@@ -17,7 +19,10 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
+    exclude: ["test/browser/**"],
     globalSetup: ["test/setup/build.ts"],
     testTimeout: 20_000,
+    // Else Vitest takes every style sheet for an empty one, the sandbox's page's too.
+    css: true,
   },
 });

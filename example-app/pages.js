@@ -2,6 +2,7 @@
 // The shop's pages. Everything that came from a visitor goes through `html`.
 
 /** @import { Order, Product, User } from "./shop.js" */
+/** @typedef {{ url: string, clientId: number }} Snippet */
 
 const style = `
   :root { color-scheme: light dark; --ink: light-dark(#23201c, #ece7df); --paper: light-dark(#faf7f2, #1c1a17);
@@ -57,6 +58,11 @@ function shelf({ products, user }) {
   return `<ul class="shelf">${cards.join("")}</ul>${user ? "" : signUpForm}`;
 }
 
+/** @param {Snippet} snippet */
+function snippetTag({ url, clientId }) {
+  return `<script src="${html(url)}" data-client-id="${clientId}" defer></script>`;
+}
+
 const signUpForm = `<form class="panel" method="post" action="/signup">
   <strong>Sign up to buy</strong>
   <label>Name <input name="name" autocomplete="name" required></label>
@@ -64,12 +70,12 @@ const signUpForm = `<form class="panel" method="post" action="/signup">
   <button>Sign up</button>
 </form>`;
 
-/** @param {{ products: readonly Product[], user: User | undefined }} page */
+/** @param {{ products: readonly Product[], user: User | undefined, snippet: Snippet | undefined }} page */
 export function homePage(page) {
   return layout({
     title: "Things for the house",
     user: page.user,
-    body: `<h1>Things for a quiet house</h1>${shelf(page)}`,
+    body: `<h1>Things for a quiet house</h1>${shelf(page)}${page.snippet ? snippetTag(page.snippet) : ""}`,
   });
 }
 

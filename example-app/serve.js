@@ -8,7 +8,8 @@ import { createShop } from "./shop.js";
 export async function serve() {
   const sandbox = await createSandbox();
   const tracker = affiliate({ baseUrl: sandbox.url, clientId: sandbox.clientId, apiKey: sandbox.apiKey });
-  const server = createShop({ tracker }).listen(0, "127.0.0.1");
+  const snippet = { url: `${sandbox.url}/snippet.js`, clientId: sandbox.clientId };
+  const server = createShop({ tracker, snippet }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
 

@@ -6,6 +6,7 @@ import session from "express-session";
 import { checkoutPage, errorPage, homePage, thanksPage, welcomePage } from "./pages.js";
 
 /** @import { Affiliate } from "express-affiliate" */
+/** @import { Snippet } from "./pages.js" */
 /** @typedef {{ id: string, email: string, name: string }} User */
 /** @typedef {{ id: string, product: Product, buyer: User, total: number, paid: boolean }} Order */
 /** @typedef {typeof products[number]} Product */
@@ -19,9 +20,10 @@ export const products = [
 /**
  * @param {object} parts
  * @param {Affiliate} parts.tracker
+ * @param {Snippet} [parts.snippet] The service's browser snippet, for the home page.
  * @returns {import("express").Express}
  */
-export function createShop({ tracker }) {
+export function createShop({ tracker, snippet }) {
   const app = express();
   /** @type {Map<string, User>} */
   const users = new Map();
@@ -34,11 +36,12 @@ export function createShop({ tracker }) {
   // → From here on `req.affiliate` says which click brought the visitor.
   app.use(tracker);
 
+  // → The home page carries the service's browser snippet, which turns `?ref=CODE` into a click by itself.
   app.get("/", (req, res) => {
-    res.send(homePage({ products, user: currentUser(req) }));
+    res.send(homePage({ products, user: currentUser(req), snippet }));
   });
 
-  // → A landing page for affiliates' links: `?ref=CODE` becomes a click. It never delays the page.
+  // → A landing page without the snippet: here the server makes the click. It never delays the page.
   app.get("/welcome", tracker.onClick(), (req, res) => {
     res.send(welcomePage({ products, user: currentUser(req) }));
   });

@@ -16,11 +16,13 @@ if (process.argv.includes("--once")) {
 } else {
   console.log(`
   The shop              ${shopUrl}
-  The tracking service  ${sandbox.url}
+  The tracking service  ${sandbox.inspectorUrl}
 
-  1. Follow an affiliate's link:  ${shopUrl}/welcome?ref=ALICE
-  2. Sign up, and buy something. Reload the last page: it stays one payment.
-  3. Come back here: what the service records is printed as it comes.
+  1. Open the tracking service's page, and keep it beside the shop.
+  2. Follow an affiliate's link:  ${shopUrl}/?ref=ALICE (by the browser snippet)
+                             or:  ${shopUrl}/welcome?ref=ALICE (by the server)
+  3. Sign up, and buy something. Reload the last page: it stays one payment.
+  4. Have the service fail at the press of a button, and buy again: the shop does not notice.
 
   Ctrl-C ends both.
 `);

@@ -109,6 +109,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     journal,
     clock,
     track,
+    visitors: new WeakMap(),
     settled: (id) => journal.settled(id, outbox.durable),
     status: client.status,
   };

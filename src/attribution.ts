@@ -51,6 +51,7 @@ export interface AttributionRoom {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly track: Track;
+  readonly visitors: WeakMap<Request, Visitor>;
   /** Resolves when the event was delivered, given up, or is safe in a durable outbox. */
   readonly settled: (id: string) => Promise<void>;
   readonly status: (sessionId: string) => Promise<TrackingStatus>;
@@ -58,8 +59,14 @@ export interface AttributionRoom {
 
 /** The `req.affiliate` of a request: made once, at the tracker's first contact with it. */
 export function affiliateOf(req: Request, room: AttributionRoom): Visitor {
-  if (!(req.affiliate instanceof Visitor)) req.affiliate = new Visitor(req, room);
-  return req.affiliate as Visitor;
+  let visitor = room.visitors.get(req);
+  if (!visitor) {
+    visitor = new Visitor(req, room);
+    room.visitors.set(req, visitor);
+  }
+  // With two trackers on an app, a handler that one of them wraps reports through that one.
+  req.affiliate = visitor;
+  return visitor;
 }
 
 /**

@@ -1,39 +1,50 @@
 #!/usr/bin/env node
+import { doctorCommand } from "./doctor/command.js";
+import type { Terminal } from "./terminal.js";
 import { VERSION } from "./version.js";
 
 const usage = `Usage: express-affiliate <command> [options]
 
   sandbox   runs the tracking service on this machine, to develop and test against
+  doctor    tells whether an integration with the tracking service works
 
 express-affiliate <command> --help tells more.`;
 
-async function run([command, ...args]: string[]): Promise<void> {
+const terminal: Terminal = {
+  stdout: console.log,
+  stderr: console.error,
+  env: process.env,
+  isTerminal: process.stdout.isTTY === true && process.env.NO_COLOR === undefined,
+};
+
+async function run([command, ...args]: string[]): Promise<number> {
   switch (command) {
     case "sandbox":
       return runSandbox(args);
+    case "doctor":
+      return doctorCommand(args, terminal);
     case "--version":
-      console.log(VERSION);
-      break;
+      terminal.stdout(VERSION);
+      return 0;
     case "--help":
     case "-h":
-      console.log(usage);
-      break;
+      terminal.stdout(usage);
+      return 0;
     default:
-      console.error(
+      terminal.stderr(
         command === undefined ? usage : `express-affiliate: there is no command "${command}"\n\n${usage}`,
       );
-      process.exitCode = 2;
+      return 2;
   }
 }
 
-async function runSandbox(args: string[]): Promise<void> {
+async function runSandbox(args: string[]): Promise<number> {
+  // Only here, for it may want a peer dependency that the other commands can do without.
   const { sandboxCommand } = await import("./sandbox/command.js");
-  const running = await sandboxCommand(args, { stdout: console.log, stderr: console.error });
-  if (typeof running === "number") {
-    process.exitCode = running;
-    return;
-  }
+  const running = await sandboxCommand(args, terminal);
+  if (typeof running === "number") return running;
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void running.close());
+  return 0;
 }
 
-await run(process.argv.slice(2));
+process.exitCode = await run(process.argv.slice(2));

@@ -22,11 +22,15 @@ export interface OnClickOptions {
 }
 
 const aParameter = { error: "must be a query parameter's name" };
+const aDomain = { error: "must be a domain" };
 const aDuration = { error: "must be a positive number of milliseconds" };
 
 const schema = z.strictObject({
   param: z.string(aParameter).min(1, aParameter).default("ref"),
-  domain: z.string({ error: "must be a domain" }).optional(),
+  domain: z
+    .string(aDomain)
+    .regex(/^\.?[a-z0-9-]+(\.[a-z0-9-]+)*$/i, aDomain)
+    .optional(),
   maxAgeMs: z
     .int(aDuration)
     .min(1, aDuration)

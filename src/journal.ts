@@ -113,7 +113,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
     for (const listener of emitter.listeners(name)) {
       harmless(
         () => listener(told),
-        (error) => warn(`listener of "${name}"`, `a listener threw: ${error}`),
+        (error) => warn(`listener of ${name}`, `a listener of "${name}" threw: ${error}`),
       );
     }
   }

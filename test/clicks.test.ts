@@ -218,6 +218,9 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     const { url } = await startService();
     const tracker = startTracker({ baseUrl: url });
     expect(() => tracker.onClick({ parm: "via" } as object)).toThrow(OptionsError);
+    expect(() => tracker.onClick({ domain: "shop.example; Path=/x" })).toThrow(
+      "onClick: `domain` must be a domain",
+    );
     expect(() => tracker.onClick({ parm: "via" } as object)).toThrow(
       "onClick: `parm` is not an option; did you mean `param`?",
     );

@@ -296,6 +296,28 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     expect(posted).toHaveLength(1);
   });
 
+  it("reports through the tracker that wraps the handler, where there are two", async () => {
+    const [first, second] = [await startService(), await startService()];
+    const [one, two] = [
+      startTracker({ baseUrl: first.url }),
+      startTracker({ baseUrl: second.url, cookieName: "other" }),
+    ];
+    const app = express();
+    app.use(one, two);
+    const payment = (tracker: Affiliate) =>
+      tracker.onPayment(async (req, res) => {
+        res.json(req.affiliate.clickId);
+        return order;
+      });
+    app.post("/one", payment(one));
+    app.post("/two", payment(two));
+    const cookies = `${COOKIES}; other=c2`;
+    expect((await request(app).post("/one").set("Cookie", cookies)).body).toBe("c1");
+    expect((await request(app).post("/two").set("Cookie", cookies)).body).toBe("c2");
+    await Promise.all([one.flush(), two.flush()]);
+    expect([first.posted.length, second.posted.length]).toEqual([1, 1]);
+  });
+
   it("hands later payments the snapshot that the sign-up kept", async () => {
     const { url, posted } = await startService();
     const tracker = startTracker({ baseUrl: url });

@@ -56,6 +56,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   let inFlight = 0;
   let stopped = false;
   let announced: PauseReason | undefined;
+  /** What there is to tell of a verdict, once the outbox has acted on it. */
+  const news = new WeakMap<Verdict, () => void>();
   let cancelPause = () => {};
 
   async function deliver(live: LiveEvent): Promise<Verdict> {
@@ -73,16 +75,15 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const pause = breaker.record(outcome, visitorOf(event), stretch);
     if (pause) rest(pause, attempt);
     else if (announced && !breaker.paused) goOn();
-    return verdictOn({ ...live, maybeTaken }, outcome, attempt);
+    return verdictOn(live, maybeTaken, outcome, attempt);
   }
 
-  function verdictOn(live: LiveEvent, outcome: Outcome, attempt: Attempt): Verdict {
-    const { event, maybeTaken } = live;
+  function verdictOn(live: LiveEvent, maybeTaken: boolean, outcome: Outcome, attempt: Attempt): Verdict {
+    const { event } = live;
     const attempts = live.attempts + 1;
     switch (outcome.is) {
       case "delivered":
-        journal.delivered(event, attempts);
-        return { is: "delivered" };
+        return withNews({ is: "delivered" }, () => journal.delivered(event, attempts));
       case "rejected":
         return die(event, { reason: "rejected", attempts, ...detailsOf(attempt) });
       case "failed":
@@ -95,15 +96,21 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     }
   }
 
-  function retry({ event, attempts }: LiveEvent, attempt: Attempt, maybeTaken: boolean): Verdict {
-    const inMs = backoffMs(attempts + 1, random());
-    journal.retry(event, attempts + 1, inMs, detailsOf(attempt).message);
-    return { is: "retry", inMs, maybeTaken };
+  function retry(live: LiveEvent, attempt: Attempt, maybeTaken: boolean): Verdict {
+    const { event } = live;
+    const attempts = live.attempts + 1;
+    const inMs = backoffMs(attempts, random());
+    const { message } = detailsOf(attempt);
+    return withNews({ is: "retry", inMs, maybeTaken }, () => journal.retry(event, attempts, inMs, message));
   }
 
   function die(event: OutboxEvent, death: Death): Verdict {
-    journal.dead(event, death);
-    return { is: "dead", ...death };
+    return withNews({ is: "dead", ...death }, () => journal.dead(event, death));
+  }
+
+  function withNews(verdict: Verdict, tell: () => void): Verdict {
+    news.set(verdict, tell);
+    return verdict;
   }
 
   function detailsOf(attempt: Attempt) {
@@ -141,8 +148,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     else onRoom();
   }
 
-  Object.defineProperty(deliver, "room", {
-    get: () => (stopped ? 0 : Math.max(0, breaker.limit - inFlight)),
+  Object.defineProperties(deliver, {
+    room: { get: () => (stopped ? 0 : Math.max(0, breaker.limit - inFlight)) },
+    settled: { value: (verdict: Verdict) => news.get(verdict)?.() },
   });
 
   return {

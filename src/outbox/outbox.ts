@@ -59,6 +59,8 @@ export interface Deliver {
   (live: LiveEvent): Promise<Verdict>;
   /** How many more events may be handed over at this moment; 0 while the destination is paused. */
   readonly room: number;
+  /** To be called with each verdict once it is acted on: only then is anybody told of it. Never throws. */
+  settled(verdict: Verdict): void;
 }
 
 /** Whom an outbox tells of what it does on its own. None of these throws. */

@@ -80,6 +80,7 @@ export function createRelay<Claim extends LiveEvent>(
     try {
       const settled = store.settle(claim, verdict);
       if (settled) await settled;
+      to.settled(verdict);
     } catch (error) {
       onError(error);
     }

@@ -27,6 +27,8 @@ export interface Shelter<Claim extends LiveEvent> {
   readonly trouble: Error | undefined;
   /** How many events are on their way to the storage, or wait for it to be well. */
   readonly length: number;
+  /** When the first of them happened, in milliseconds since the epoch; `null` where there is none. */
+  readonly oldest: number | null;
   /** Makes a last attempt, where there is trouble. What is left is in memory only. */
   close(): Promise<void>;
 }
@@ -174,6 +176,9 @@ export function createShelter<Claim extends LiveEvent>(
     },
     get length() {
       return line.length;
+    },
+    get oldest() {
+      return line.first?.event.createdAt ?? null;
     },
     async add(event) {
       if (ids.has(event.id)) return "duplicate";

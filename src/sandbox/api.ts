@@ -30,7 +30,7 @@ export function createApi(service: Service, ledger: LedgerStore, { apiKey, requi
     body: Buffer | undefined,
   ): ApiAnswer {
     const request = validated(endpoints[endpoint].request, parseJson(req, body));
-    const key = req.headers["idempotency-key"]?.toString();
+    const key = req.headers["idempotency-key"]?.toString() || undefined;
     return ledger.atomically(function answerOnce() {
       const earlier = key === undefined ? undefined : ledger.answers.of(endpoint, key);
       if (earlier) return { ...earlier, headers: { "idempotent-replayed": "true" }, replayed: true };

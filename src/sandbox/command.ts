@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
-import { createSandbox, type Sandbox, type SandboxOptions } from "./sandbox.js";
+import type { SandboxOptions } from "./options.js";
+import { createSandbox, type Sandbox } from "./sandbox.js";
 
 /** Where the command writes, line by line. */
 export interface CommandIo {
@@ -12,6 +13,7 @@ const help = `Usage: express-affiliate sandbox [options]
 Runs the affiliate tracking service on this machine: for development and tests, never production.
 
   --port N               the service's port (default 4010; 0: any free one)
+  --inspector-port N     the inspector's port (default: the one after the service's)
   --host ADDRESS         the address to listen on (default 127.0.0.1)
   --db FILE              keeps the ledger in this SQLite file (default: in memory)
   --api-key KEY          the program owner's API key (default sandbox-api-key)
@@ -40,6 +42,7 @@ export async function sandboxCommand(args: string[], io: CommandIo): Promise<San
     io.stdout(`  base URL   ${sandbox.url}`);
     io.stdout(`  client id  ${sandbox.clientId}`);
     io.stdout(`  API key    ${sandbox.apiKey}`);
+    io.stdout(`  inspector  ${sandbox.inspectorUrl}`);
     io.stdout(`  ledger     ${flags.db ?? "in memory; keep it in a file with --db FILE"}`);
     return sandbox;
   } catch (error) {
@@ -48,7 +51,9 @@ export async function sandboxCommand(args: string[], io: CommandIo): Promise<San
   }
 }
 
-type Flags = { [flag in "port" | "host" | "db" | "api-key" | "client-id" | "require-key-for"]?: string } & {
+type Flags = {
+  [flag in "port" | "inspector-port" | "host" | "db" | "api-key" | "client-id" | "require-key-for"]?: string;
+} & {
   help?: boolean;
 };
 
@@ -59,6 +64,7 @@ function parseFlags(args: string[]): Flags | Error {
       args,
       options: {
         port: { ...text, default: "4010" },
+        "inspector-port": text,
         host: text,
         db: text,
         "api-key": text,
@@ -74,8 +80,10 @@ function parseFlags(args: string[]): Flags | Error {
 
 function toOptions(flags: Flags): SandboxOptions {
   const list = flags["require-key-for"];
+  const port = Number(flags.port);
   const given = {
-    port: Number(flags.port),
+    port,
+    inspectorPort: Number(flags["inspector-port"] ?? (port === 0 ? 0 : port + 1)),
     host: flags.host,
     file: flags.db,
     apiKey: flags["api-key"],

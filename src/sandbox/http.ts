@@ -1,4 +1,4 @@
-import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 
 /** What an endpoint answers. */
@@ -74,6 +74,20 @@ export function send(
     ...headers,
   });
   res.end(text);
+}
+
+/** A handler whose errors are answered with §7's body, so that no request ends the process. */
+export function guarded(
+  handle: (req: IncomingMessage, res: ServerResponse) => Promise<void>,
+): RequestListener {
+  return async function handleGuarded(req, res) {
+    try {
+      await handle(req, res);
+    } catch (error) {
+      if (res.headersSent || res.destroyed) return void res.destroy();
+      sendJson(res, error instanceof Refused ? error.answer : refusal(500, String(error)));
+    }
+  };
 }
 
 /** For the server's `clientError`: what is not HTTP hears §7's body too. */

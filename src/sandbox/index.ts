@@ -3,4 +3,5 @@ export type { Fault, FaultMode, FaultOptions } from "./faults.js";
 export type { Click, Entry, Lead, Payment, RecordedRequest, Registration } from "./ledger/entries.js";
 export type { Ledger } from "./ledger/ledger.js";
 export type { LinkedThrough, NotLinked } from "./linking.js";
-export { createSandbox, type Sandbox, type SandboxOptions } from "./sandbox.js";
+export type { SandboxOptions } from "./options.js";
+export { createSandbox, type Sandbox } from "./sandbox.js";

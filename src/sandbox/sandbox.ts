@@ -1,44 +1,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { z } from "zod";
 import { createApi } from "./api.js";
-import { openDoor } from "./door.js";
-import { endpointNames } from "./endpoints.js";
+import snippet from "./browser/snippet.js?raw";
+import { type Door, openDoor } from "./door.js";
 import { createFaults, type Fault, type FaultMode, type FaultOptions } from "./faults.js";
-import { refusal, sendJson } from "./http.js";
+import { guarded, send, sendJson } from "./http.js";
+import { createInspector } from "./inspector.js";
 import { type Ledger, openLedger } from "./ledger/ledger.js";
+import { openApiDocument } from "./openapi.js";
+import { readOptions, type SandboxOptions } from "./options.js";
 import { createService } from "./service.js";
 import { createTracking } from "./tracking.js";
-
-const options = z.strictObject({
-  host: z.string().min(1).default("127.0.0.1"),
-  port: z.int().min(0).max(65535).default(0),
-  file: z.string().min(1).optional(),
-  apiKey: z
-    .string()
-    .regex(/^[\x21-\x7e]+$/, "expected printable ASCII without spaces")
-    .default("sandbox-api-key"),
-  clientId: z.int().positive().default(1001),
-  requireKeyFor: z.array(z.enum(endpointNames)).readonly().default(["status"]),
-});
-
-/**
- * What `createSandbox` may be told:
- *
- * | option | default | meaning |
- * | --- | --- | --- |
- * | `port` | 0 | the service's port; 0: any free one |
- * | `host` | `127.0.0.1` | the address to listen on |
- * | `file` | in memory | the SQLite file that keeps the ledger |
- * | `apiKey` | `sandbox-api-key` | the program owner's key (§5) |
- * | `clientId` | 1001 | the program owner (§2.1) |
- * | `requireKeyFor` | `["status"]` | the endpoints that answer 401 without the key |
- */
-export type SandboxOptions = z.input<typeof options>;
 
 /** The whole tracking service of the specification, on this machine: for development and tests, never production. */
 export interface Sandbox {
   /** The service's base address, as `baseUrl` wants it. */
   readonly url: string;
+  /** The inspector's address. It has a port of its own, so that the page stays while the service is down. */
+  readonly inspectorUrl: string;
   readonly apiKey: string;
   readonly clientId: number;
   readonly ledger: Ledger;
@@ -54,36 +32,53 @@ export interface Sandbox {
  * Starts the service. Rejects where an option is wrong, the port is taken, the file is in use by another sandbox, or
  * there is no SQLite (Node 20 needs `@photostructure/sqlite`), each with a message that says what to do.
  */
-export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox> {
-  const { host, port, file, apiKey, clientId, requireKeyFor } = parse(given);
+export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const { host, port, inspectorPort, file, apiKey, clientId, requireKeyFor } = readOptions(options);
   const ledger = openLedger(file);
-  const faults = createFaults((fault) => (fault.mode === "down" ? service.shut() : service.open()));
+  const faults = createFaults(enforce);
   const api = createApi(createService(ledger, clientId), ledger, { apiKey, requireKeyFor });
   const handleTracking = createTracking(api, ledger, faults);
-
-  const service = await openDoor(handle, host, port).catch((error) => {
-    ledger.close();
-    throw error;
+  const { handleInspector, refresh, stop } = createInspector(ledger, faults, () => {
+    return { url: service.url, clientId, apiKey, file: file ?? null };
   });
 
-  async function handle(req: IncomingMessage, res: ServerResponse) {
-    try {
-      await handleTracking(req, res);
-    } catch (error) {
-      if (res.headersSent || res.destroyed) return void res.destroy();
-      sendJson(res, refusal(500, error instanceof Error ? error.message : String(error)));
-    }
+  async function handleService(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const path = req.method === "GET" ? req.url?.split("?")[0] : undefined;
+    if (path === "/") return void res.writeHead(302, { location: inspector.url }).end();
+    if (path === "/snippet.js") return send(res, 200, "text/javascript; charset=utf-8", snippet);
+    if (path === "/openapi.json")
+      return sendJson(res, { status: 200, body: openApiDocument(service.url, requireKeyFor) });
+    await handleTracking(req, res);
+  }
+  async function enforce({ mode }: Fault): Promise<void> {
+    refresh();
+    if (mode === "down") service.shut();
+    else await service.open();
   }
 
-  async function end() {
-    faults.stop();
-    service.shut();
-    ledger.close();
+  const undo = [faults.stop, stop, ledger.close];
+  async function open(handle: typeof handleService, port: number): Promise<Door> {
+    const door = await openDoor(guarded(handle), host, port);
+    undo.unshift(door.shut);
+    return door;
   }
-  let closing: Promise<void> | undefined;
+  async function close(): Promise<void> {
+    for (const step of undo.splice(0)) step();
+  }
+
+  let service: Door;
+  let inspector: Door;
+  try {
+    service = await open(handleService, port);
+    inspector = await open(handleInspector, inspectorPort);
+  } catch (error) {
+    await close();
+    throw error;
+  }
 
   return {
     url: service.url,
+    inspectorUrl: inspector.url,
     apiKey,
     clientId,
     ledger,
@@ -91,15 +86,6 @@ export async function createSandbox(given: SandboxOptions = {}): Promise<Sandbox
       return faults.current();
     },
     fail: faults.set,
-    close() {
-      closing ??= end();
-      return closing;
-    },
+    close,
   };
-}
-
-function parse(given: SandboxOptions): z.output<typeof options> {
-  const { success, data, error } = options.safeParse(given);
-  if (success) return data;
-  throw new TypeError(`createSandbox: ${z.prettifyError(error)}`);
 }

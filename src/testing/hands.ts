@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "../events.js";
 import type { Deliver, LiveEvent, Outbox, OutboxObserver, Verdict } from "../outbox/outbox.js";
 
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 10_000;
 
 /** An event that was handed over, and waits for its verdict. */
 export interface Handed {
@@ -26,7 +26,7 @@ export class Hands {
   start(outbox: Outbox): void {
     this.started = true;
     const deliver = (live: LiveEvent) => this.#take(live);
-    Object.defineProperty(deliver, "room", { get: () => this.room });
+    Object.defineProperties(deliver, { room: { get: () => this.room }, settled: { value: () => {} } });
     const observer: OutboxObserver = {
       dropped: (event, reason) => this.dropped.push({ event, reason }),
       troubled: (error) => {

@@ -46,6 +46,7 @@ const UNSENT: Record<string, Outcome["is"]> = {
   UND_ERR_SOCKS5: "failed",
   UND_ERR_WS_MESSAGE_SIZE_EXCEEDED: "failed",
   HPE_INVALID_CONSTANT: "failed",
+  HTTPParserError: "failed",
   // Of the system, of DNS and of this package.
   EAI_AGAIN: "failed",
   ECONNREFUSED: "failed",

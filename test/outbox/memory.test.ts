@@ -26,8 +26,9 @@ function start(options: Parameters<typeof memoryOutbox>[0], room = 0) {
     new Promise<Verdict>((settle) => {
       underWay.push({ event, settle });
     });
-  const deliver: Deliver = Object.defineProperty(hold as Deliver, "room", {
-    get: () => room - underWay.length,
+  const deliver: Deliver = Object.defineProperties(hold as Deliver, {
+    room: { get: () => room - underWay.length },
+    settled: { value: () => {} },
   });
   outbox.start(deliver, { ...nobody, dropped: ({ kind }, reason) => dropped.push(`${kind} ${reason}`) });
   let number = 0;
@@ -100,7 +101,7 @@ describe("a memory outbox that is full", () => {
     const outbox = memoryOutbox({ maxEvents: 3 });
     let number = 100;
     outbox.start(
-      Object.assign(async () => ({ is: "delivered" }) as const, { room: 0 }),
+      Object.assign(async () => ({ is: "delivered" }) as const, { room: 0, settled() {} }),
       {
         ...nobody,
         dropped: () => void outbox.add(makeEvent("payment", {}, number++)),

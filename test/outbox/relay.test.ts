@@ -33,8 +33,12 @@ function plainStore({ asynchronous = false, waiting = [] as LiveEvent[] } = {}) 
   return { store, settled, limits, waiting };
 }
 
-function delivering(deliver: (event: LiveEvent) => Promise<Verdict>, room: () => number): Deliver {
-  return Object.defineProperty(deliver, "room", { get: room }) as Deliver;
+function delivering(
+  deliver: (event: LiveEvent) => Promise<Verdict>,
+  room: () => number,
+  onSettled = (_verdict: Verdict) => {},
+): Deliver {
+  return Object.defineProperties(deliver as Deliver, { room: { get: room }, settled: { value: onSettled } });
 }
 
 /** Delivers when it is told to. */
@@ -215,6 +219,31 @@ describe.each([
     await relay.stop();
   });
 });
+
+it.each([true, false])(
+  "tells that a verdict was acted on when it was, and not before: %j",
+  async (asynchronous) => {
+    const { store, settled } = plainStore({ asynchronous, waiting: [live(1), live(2), live(3)] });
+    const told: unknown[] = [];
+    const verdicts: Verdict[] = [
+      { is: "delivered" },
+      { is: "retry", inMs: 1, maybeTaken: false },
+      { is: "kept", maybeTaken: true },
+    ];
+    const deliver = delivering(
+      async () => verdicts[settled.length] as Verdict,
+      () => 1,
+      (verdict) => {
+        expect(settled.at(-1)).toBe(verdict);
+        told.push(verdict);
+      },
+    );
+    const relay = createRelay(store, unheard);
+    relay.start(deliver);
+    await turns(30);
+    expect(told).toEqual(verdicts);
+  },
+);
 
 it("is woken in vain before it is started, and does not mind", async () => {
   const { store, limits } = plainStore();

@@ -5,6 +5,7 @@ import type { Database } from "./sqlite.js";
 /** The clicks in the ledger. A client-supplied click id names one click, the first that came with it. */
 export function clicksTable(database: Database) {
   const all = database.prepare("select * from clicks order by id");
+  const latest = database.prepare("select * from clicks order by id desc limit ?");
   const byId = database.prepare("select * from clicks where id = ?");
   const byClickId = database.prepare("select * from clicks where clickId = ?");
   const lastOfSession = database.prepare("select * from clicks where sessionId = ? order by id desc limit 1");
@@ -15,6 +16,7 @@ export function clicksTable(database: Database) {
 
   return {
     all: () => all.all().map(toClick),
+    latest: (count: number) => latest.all(count).map(toClick).reverse(),
     ofClickId: (clickId: string) => optional(byClickId.get(clickId)),
     /** The last one: a visitor who came through two affiliates' links belongs to the later. */
     ofSession: (sessionId: string) => optional(lastOfSession.get(sessionId)),

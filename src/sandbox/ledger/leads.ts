@@ -19,6 +19,7 @@ export interface NewLead {
 export function leadsTable(database: Database) {
   const select = "select leads.*, affiliateReference from leads left join clicks on clicks.id = linkedClick";
   const all = database.prepare(`${select} order by leads.id`);
+  const latest = database.prepare(`${select} order by leads.id desc limit ?`);
   const byId = database.prepare(`${select} where leads.id = ?`);
   const lastRegistration = database.prepare(
     "select linkedClick as click from leads where customer = ? and kind = 'registration' order by id desc limit 1",
@@ -39,6 +40,7 @@ export function leadsTable(database: Database) {
 
   return {
     all: () => all.all().map(toLead),
+    latest: (count: number) => latest.all(count).map(toLead).reverse(),
     /** The customer's last registration, and the click it was linked to. */
     registrationOf: (customerEmail: string) =>
       lastRegistration.get(customerEmail.toLowerCase()) as { click: number | null } | undefined,

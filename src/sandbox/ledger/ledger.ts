@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { ClickRequest } from "../endpoints.js";
 import type { Link, Past } from "../linking.js";
+import { type AffiliateTotals, affiliatesView } from "./affiliates.js";
 import { answersTable } from "./answers.js";
 import { clicksTable } from "./clicks.js";
 import {
@@ -50,6 +51,11 @@ export interface LedgerStore extends Ledger {
   addClick(click: ClickRequest): Click;
   addLead(lead: NewLead, link: Link): Lead;
   addRequest(request: Omit<RecordedRequest, "kind" | "id">): void;
+  affiliates(): AffiliateTotals[];
+  /** The last so many, in order of arrival. */
+  latestClicks(count: number): Click[];
+  latestLeads(count: number): Lead[];
+  /** The last so many, the last first. */
   latestRequests(count: number): RecordedRequest[];
   /** Runs `work` so that all it writes is kept, or none of it. */
   atomically<T>(work: () => T): T;
@@ -108,6 +114,9 @@ export function openLedger(file = ":memory:"): LedgerStore {
       return lead;
     },
     addRequest: (request) => void events.emit("entry", requests.add(request)),
+    affiliates: affiliatesView(database).totals,
+    latestClicks: clicks.latest,
+    latestLeads: leads.latest,
     latestRequests: requests.latest,
 
     atomically(work) {

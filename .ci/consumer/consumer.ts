@@ -1,0 +1,36 @@
+import express from "express";
+import { type Affiliate, type AffiliateOptions, affiliate, type Receipt } from "express-affiliate";
+import { createSandbox } from "express-affiliate/sandbox";
+
+export async function shop(options: AffiliateOptions): Promise<Receipt> {
+  const tracker: Affiliate = affiliate(options);
+  const app = express();
+  app.use(tracker);
+  app.get("/", tracker.onClick({ param: "via" }), (req, res) => {
+    const clickId: string | undefined = req.affiliate?.clickId;
+    res.json({ clickId });
+  });
+  app.post(
+    "/signup",
+    tracker.onRegistration(async (req, res) => {
+      const { sessionId } = req.affiliate;
+      res.status(201).json({ sessionId });
+      return req.body.happened ? { email: "ada@shop.example", customerId: 7 } : undefined;
+    }),
+  );
+  app.post(
+    "/users/:id/orders",
+    tracker.onPayment(
+      (req, res) => {
+        res.json({ id: req.params.id });
+      },
+      (req) => ({ paymentId: String(req.params.id), customerEmail: "ada@shop.example", leadValue: 19.9 }),
+    ),
+  );
+  // @ts-expect-error: a payment says how much it was.
+  tracker.onPayment(() => ({ paymentId: 1, customerEmail: "ada@shop.example" }));
+  const sandbox = await createSandbox();
+  await sandbox.ledger.waitFor({ kind: "payment", customerEmail: "ada@shop.example" });
+  tracker.on("dead", ({ id, reason }) => console.log(id, reason));
+  return tracker.trackPayment({ paymentId: 1n, customerEmail: "ada@shop.example", leadValue: 1 }, null);
+}

@@ -1,0 +1,51 @@
+import { dirname, resolve } from "node:path";
+import { build, type Plugin } from "esbuild";
+
+const PREFIX = "inline:";
+
+/** The module and all that it imports as one CommonJS script. */
+async function scriptOf(path: string): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [path],
+    bundle: true,
+    write: false,
+    format: "cjs",
+    platform: "node",
+    target: "node20",
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: "none",
+  });
+  return outputFiles[0]?.text ?? "";
+}
+
+/** For tsup: `import source from "inline:./thread.ts"`. */
+export const inlineForEsbuild: Plugin = {
+  name: "inline",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^inline:/ }, ({ path, resolveDir }) => ({
+      path: resolve(resolveDir, path.slice(PREFIX.length)),
+      namespace: "inline",
+    }));
+    onLoad({ filter: /./, namespace: "inline" }, async ({ path }) => ({
+      contents: await scriptOf(path),
+      loader: "text",
+      watchFiles: [path],
+    }));
+  },
+};
+
+/** The same for vitest. */
+export const inlineForVite = {
+  name: "inline",
+  enforce: "pre" as const,
+  resolveId(id: string, importer?: string) {
+    if (id.startsWith(PREFIX) && importer)
+      return `\0${PREFIX}${resolve(dirname(importer), id.slice(PREFIX.length))}`;
+    return undefined;
+  },
+  async load(id: string) {
+    if (!id.startsWith(`\0${PREFIX}`)) return undefined;
+    return `export default ${JSON.stringify(await scriptOf(id.slice(PREFIX.length + 1)))};`;
+  },
+};

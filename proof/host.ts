@@ -1,0 +1,57 @@
+import { writeSync } from "node:fs";
+import { affiliate } from "../src/index.js";
+import { diskOutbox } from "../src/outbox/disk.js";
+
+const VISITORS = 8;
+
+export interface HostOptions {
+  readonly url: string;
+  readonly directory: string;
+  readonly name: string;
+  readonly task: "track" | "drain";
+}
+
+/** A host: tracks until it is killed, or sends what others left. Says what was acknowledged as soon as it was. */
+export async function runHost({ url, directory, name, task }: HostOptions): Promise<void> {
+  // Written at once, and not when the event loop comes to it: what is said before the kill was said.
+  const say = (line: object) => writeSync(1, `${JSON.stringify(line)}\n`);
+  const tracker = affiliate({
+    baseUrl: url,
+    clientId: 1,
+    outbox: diskOutbox({ directory, leaseMs: 1_000 }),
+    logger: { warn: () => {}, error: (line) => say({ error: line }) },
+  });
+
+  if (task === "track") {
+    for (let visitor = 0; visitor < VISITORS; visitor++) void visit(`${name}-${visitor}`);
+    return;
+  }
+  while (tracker.stats().queued > 0) await tracker.flush({ timeoutMs: 1_000 });
+  for (const { id, reason } of await tracker.deadLetters.list({ limit: 1_000_000 }))
+    say({ dead: id, reason });
+  await tracker.close();
+
+  async function visit(sessionId: string): Promise<void> {
+    for (let nth = 1; ; nth++) {
+      const receipt = await trackOne(sessionId, nth);
+      if (receipt.outcome === "queued" && receipt.reason === undefined)
+        say({ acknowledged: receipt.id, nth });
+      else say({ error: `not queued: ${JSON.stringify(receipt)}` });
+      if (nth % 10 === 0) await new Promise(setImmediate);
+    }
+  }
+
+  function trackOne(sessionId: string, nth: number) {
+    const email = "ann@shop.example";
+    if (nth % 5 === 1)
+      return tracker.trackClick({ affiliateReference: "A", source: `${nth}` }, { sessionId });
+    if (nth % 5 === 2) {
+      const customerId = `${sessionId} ${nth}`;
+      return tracker.trackRegistration({ email, customerId, customerName: `${nth}` }, { sessionId });
+    }
+    return tracker.trackPayment(
+      { paymentId: `${sessionId} ${nth}`, customerEmail: email, leadValue: nth },
+      { sessionId },
+    );
+  }
+}

@@ -1,0 +1,13 @@
+import { defineConfig } from "tsup";
+import { inlineForEsbuild } from "../inline-plugin.js";
+
+/** The proofs, with the package's source in them. */
+export default defineConfig({
+  entry: ["proof/kill.ts", "proof/fleet.ts", "proof/churn.ts"],
+  outDir: "node_modules/.cache/proof",
+  format: "esm",
+  target: "node20",
+  shims: true,
+  silent: true,
+  esbuildPlugins: [inlineForEsbuild],
+});

@@ -1,0 +1,100 @@
+import { parseArgs } from "node:util";
+import { callsFor } from "../client.js";
+import { errorFrom } from "../errors.js";
+import { readConfig } from "../options.js";
+import type { Terminal } from "../terminal.js";
+import type { Finding } from "./finding.js";
+import { checkName, checkTls } from "./reach.js";
+import { checkSession, checkStatus, noTestClick, type Patient, sendTestClick } from "./service.js";
+
+const help = `Usage: express-affiliate doctor --base-url URL --client-id N [options]
+
+Tells whether an integration with the tracking service works. Looks, and posts nothing unless told to.
+
+  --base-url URL       the service's address: what comes before /api/v1/
+  --client-id N        the program owner's clientId
+  --api-key-env NAME   the environment variable that holds the API key
+  --session ID         also tells whom this session is attributed to
+  --send-test-click    also posts a click, which stays in the service's records
+  --help               prints this
+
+Exit code: 0 where all is well, 1 where something is not, 2 for arguments that are wrong.`;
+
+/** `express-affiliate doctor`. Resolves with the exit code. */
+export async function doctorCommand(args: string[], terminal: Terminal): Promise<number> {
+  const { stdout, stderr, env } = terminal;
+  try {
+    const flags = parseFlags(args);
+    if (flags.help) {
+      stdout(help);
+      return 0;
+    }
+    const patient = patientFrom(flags, env);
+    const findings = await examine(patient, flags);
+    for (const finding of findings) stdout(line(finding, terminal));
+    return findings.some(({ is }) => is === "wrong") ? 1 : 0;
+  } catch (error) {
+    stderr(`${errorFrom(error).message}\n\n${help}`);
+    return 2;
+  }
+}
+
+function parseFlags(args: string[]) {
+  const text = { type: "string" } as const;
+  const { values } = parseArgs({
+    args,
+    options: {
+      "base-url": text,
+      "client-id": text,
+      "api-key-env": text,
+      session: text,
+      "send-test-click": { type: "boolean" },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  return values;
+}
+
+type Flags = ReturnType<typeof parseFlags>;
+
+/** The same reading of the options as `affiliate()`'s, so that what is refused there is refused here. */
+function patientFrom(flags: Flags, env: Terminal["env"]): Patient {
+  const name = flags["api-key-env"];
+  const key = name === undefined ? undefined : env[name];
+  if (name !== undefined && !key) throw new Error(`doctor: the environment variable ${name} is not set`);
+  const { baseUrl, clientId, apiKey } = readConfig({
+    baseUrl: flags["base-url"] as string,
+    clientId: flags["client-id"] === undefined ? (undefined as never) : Number(flags["client-id"]),
+    apiKey: key,
+  });
+  const calls = callsFor(clientId);
+  // Refused here, where it is still a matter of usage.
+  if (flags.session !== undefined) calls.status(flags.session);
+  return { baseUrl, calls, apiKey, now: Date.now };
+}
+
+async function examine(patient: Patient, flags: Flags): Promise<Finding[]> {
+  const name = await checkName(patient.baseUrl);
+  if (name.is === "wrong") return [name];
+  const tls = await checkTls(patient.baseUrl, patient.now());
+  if (tls.is === "wrong") return [name, tls];
+  return [
+    name,
+    tls,
+    ...(await checkStatus(patient)),
+    ...(flags.session === undefined ? [] : [await checkSession(patient, flags.session)]),
+    ...(flags["send-test-click"] ? await sendTestClick(patient) : [noTestClick]),
+  ];
+}
+
+const MARKS: Record<Finding["is"], { mark: string; color: string }> = {
+  well: { mark: "ok     ", color: "\u001b[32m" },
+  wrong: { mark: "WRONG  ", color: "\u001b[31m" },
+  note: { mark: "note   ", color: "\u001b[33m" },
+  "not-done": { mark: "-      ", color: "\u001b[2m" },
+};
+
+function line({ is, text }: Finding, { isTerminal }: Terminal): string {
+  const { mark, color } = MARKS[is];
+  return isTerminal ? `${color}${mark}\u001b[0m ${text}` : `${mark} ${text}`;
+}

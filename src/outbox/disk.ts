@@ -1,0 +1,180 @@
+import { join, resolve } from "node:path";
+import { z } from "zod";
+import { type Clock, systemClock } from "../clock.js";
+import { OutboxError } from "../errors.js";
+import { readOptions } from "../read-options.js";
+import { openLink } from "./disk/link.js";
+import type { DiskClaim, Done } from "./disk/protocol.js";
+import { findEngine } from "./disk/sqlite.js";
+import type { Outbox, OutboxObserver } from "./outbox.js";
+import { createRelay } from "./relay.js";
+import { createShelter } from "./shelter.js";
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const MIB = 1024 * 1024;
+const CLAIMED_AT_ONCE = 256;
+const RETRIED_AT_ONCE = 200;
+
+const positive = { error: "must be a positive integer" };
+const count = z.int(positive).min(1, positive);
+
+const schema = z.strictObject({
+  directory: z
+    .string({ error: "must be a directory's path" })
+    .min(1, { error: "must be a directory's path" }),
+  maxBytes: z
+    .int({ error: "must be a number of bytes, at least 1 MiB" })
+    .min(MIB, { error: "must be a number of bytes, at least 1 MiB" })
+    .default(1024 * MIB),
+  maxDeadLetters: count.default(10_000),
+  rememberMs: count.default(30 * DAY_MS),
+  leaseMs: z
+    .int({ error: "must be a number of milliseconds, at least 1,000" })
+    .min(1_000, { error: "must be a number of milliseconds, at least 1,000" })
+    .default(20_000),
+  maxMemoryBytes: count.default(64 * MIB),
+});
+
+/**
+ * - `directory`: where its file is kept; made if it is missing. On a local disk, not on a network's.
+ * - `maxBytes`: how large the file grows at most. Default 1 GiB.
+ * - `maxDeadLetters`: how many dead letters are kept; the oldest goes first. Default 10,000.
+ * - `rememberMs`: for how long what was delivered is known, and a duplicate. Default 30 days.
+ * - `leaseMs`: after how long without a sign of life a process is taken for dead, and its events over. Default 20,000.
+ * - `maxMemoryBytes`: how much may wait in memory while the disk is in trouble, by a rough count. Default 64 MiB.
+ */
+export type DiskOutboxOptions = z.input<typeof schema>;
+
+/**
+ * Keeps events on this machine's disk, in one file for all its processes: they survive `kill -9`, a restart, a deploy.
+ * What is `queued` has been written through to the disk. The main thread never waits for it, but for some tens of
+ * milliseconds here, so that what is wrong at the start is said at the start.
+ *
+ * Needs Node 22.13, or the package `@photostructure/sqlite`.
+ *
+ * @throws OptionsError
+ * @throws OutboxError whose `code` says what is wrong with the directory, the file, or SQLite.
+ */
+export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemClock): Outbox {
+  const { directory, maxMemoryBytes, ...limits } = readOptions("diskOutbox", schema, options);
+  const path = join(resolve(directory), "outbox.db");
+  const engine = findEngine([import.meta.url, process.argv[1], join(process.cwd(), "any.js")]);
+  const notices: ((to: OutboxObserver) => void)[] = [];
+  let observer: OutboxObserver | undefined;
+  let cancelWake = () => {};
+  let closing: Promise<void> | undefined;
+
+  const link = openLink({ path, engine, ...limits }, hear);
+  let standing = link.first.standing;
+
+  const shelter = createShelter<DiskClaim>(
+    {
+      append({ id, kind, data, createdAt }) {
+        const { clickId = null, sessionId = null } = data;
+        const row = { id, kind, clickId, sessionId, data: JSON.stringify(data), createdAt };
+        return link.ask({ do: "append", row });
+      },
+      claim: (limit) => link.ask({ do: "claim", limit: Math.min(limit, CLAIMED_AT_ONCE) }),
+      settle: ({ event, owner }, verdict) => link.ask({ do: "settle", id: event.id, owner, verdict }),
+    },
+    {
+      maxBytes: maxMemoryBytes,
+      clock,
+      observer: {
+        dropped: (event, reason) => tell((to) => to.dropped(event, reason)),
+        troubled: (error) => tell((to) => to.troubled(error)),
+        recovered() {
+          tell((to) => to.recovered());
+          relay.wake();
+        },
+      },
+    },
+  );
+  const relay = createRelay(shelter, (error) => tell((to) => to.troubled(error as Error)));
+
+  hear(link.first);
+
+  function hear(reply: Done): void {
+    standing = reply.standing;
+    for (const { event, reason } of reply.dropped) tell((to) => to.dropped(event, reason));
+    const { setAside } = reply;
+    if (setAside !== undefined) {
+      tell((to) => to.troubled(damage(path, setAside)));
+      tell((to) => to.recovered());
+    }
+    wakeInTime();
+  }
+
+  /** What happens before anybody listens is told once somebody does. */
+  function tell(notice: (to: OutboxObserver) => void): void {
+    if (observer) notice(observer);
+    else notices.push(notice);
+  }
+
+  function wakeInTime(): void {
+    cancelWake();
+    const { nextReadyAt } = standing;
+    if (nextReadyAt === null || closing) return;
+    const inMs = nextReadyAt - clock.now();
+    if (inMs <= 0) relay.wake();
+    else cancelWake = clock.after(inMs, () => relay.wake());
+  }
+
+  return {
+    name: "disk",
+    get durable() {
+      return shelter.length === 0;
+    },
+    async add(event, { transaction } = {}) {
+      if (transaction !== undefined) {
+        throw new OutboxError(
+          "ERR_AFFILIATE_TRANSACTION",
+          "diskOutbox: cannot take part in a transaction; use postgresOutbox, or track once the transaction has committed",
+        );
+      }
+      if (closing) throw new OutboxError("ERR_AFFILIATE_OUTBOX_CLOSED", "diskOutbox: it is closed");
+      return shelter.add(event);
+    },
+    start(deliver, tellTo) {
+      observer = tellTo;
+      for (const notice of notices.splice(0)) notice(tellTo);
+      relay.start(deliver);
+    },
+    wake: relay.wake,
+    counts: () => ({
+      queued: standing.queued + shelter.length,
+      dead: standing.dead,
+      oldest: standing.oldest ?? shelter.oldest,
+      ...(shelter.trouble && { trouble: shelter.trouble.message }),
+    }),
+    deadLetters: {
+      list: ({ limit = 100 } = {}) => link.ask({ do: "list", limit }),
+      retry: async (id) => (await link.ask({ do: "retry", ids: [id] })) === 1,
+      async retryAll() {
+        const ids = await link.ask({ do: "dead ids" });
+        let retried = 0;
+        for (let from = 0; from < ids.length; from += RETRIED_AT_ONCE) {
+          retried += await link.ask({ do: "retry", ids: ids.slice(from, from + RETRIED_AT_ONCE) });
+        }
+        return retried;
+      },
+      discard: (id) => link.ask({ do: "discard", id }),
+    },
+    close() {
+      closing ??= (async () => {
+        await relay.stop();
+        cancelWake();
+        await shelter.close();
+        await link.close();
+      })();
+      return closing;
+    },
+  };
+}
+
+function damage(path: string, setAside: string): OutboxError {
+  return new OutboxError(
+    "ERR_AFFILIATE_DISK_DAMAGED",
+    `diskOutbox: ${path} was damaged; it is now ${setAside}, and a new one was begun: what waited in it is not sent`,
+  );
+}

@@ -1,0 +1,123 @@
+import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { OutboxError } from "../../errors.js";
+import { inTransaction, whenFree } from "./lock.js";
+import { MIGRATIONS } from "./schema.js";
+import { type Database, kindOf, openDatabase } from "./sqlite.js";
+
+const PAGE_BYTES = 4_096;
+const WAL_BYTES = 16 * 1024 * 1024;
+// Before it, several processes that write can damage the file (sqlite.org/wal.html, "the WAL-reset bug").
+const SHAREABLE_FROM = "3.51.3";
+const PATIENCE_WITH_ANOTHER_MS = 5_000;
+
+export interface OpenFile {
+  readonly db: Database;
+  /** Whether the path still leads to this file: it may have been set aside, or deleted. */
+  isCurrent(): boolean;
+  close(): void;
+}
+
+/**
+ * Opens the file, and makes it and its directory where they are missing, readable by this user alone: it holds
+ * customers' addresses.
+ *
+ * @throws OutboxError, or what SQLite and the file system throw.
+ */
+export function openFile(
+  path: string,
+  options: { engine: string; maxBytes: number; shareableFrom?: string },
+): OpenFile {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, "a", 0o600));
+  const db = openDatabase(options.engine, path);
+  try {
+    configure(db, path, options);
+    migrate(db, path);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  const { ino, dev } = statSync(path);
+  return {
+    db,
+    isCurrent() {
+      const now = statSync(path, { throwIfNoEntry: false });
+      return now?.ino === ino && now.dev === dev;
+    },
+    close: () => db.close(),
+  };
+}
+
+function configure(
+  db: Database,
+  path: string,
+  { maxBytes, shareableFrom = SHAREABLE_FROM }: { maxBytes: number; shareableFrom?: string },
+): void {
+  const { version } = db.prepare("select sqlite_version() as version").get();
+  const isShareable = compareVersions(version, shareableFrom) >= 0;
+  if (!isShareable) db.exec("pragma locking_mode = exclusive");
+  try {
+    whenFree(
+      () =>
+        db.exec(`
+          pragma auto_vacuum = incremental;
+          pragma journal_mode = wal;
+          pragma synchronous = full;
+          pragma journal_size_limit = ${WAL_BYTES};
+          pragma max_page_count = ${Math.ceil(maxBytes / PAGE_BYTES)};
+          begin immediate;
+          commit;
+        `),
+      isShareable ? undefined : PATIENCE_WITH_ANOTHER_MS,
+    );
+  } catch (error) {
+    if (isShareable || kindOf(error) !== "busy") throw error;
+    throw new OutboxError(
+      "ERR_AFFILIATE_DISK_IN_USE",
+      `diskOutbox: another process uses ${path}, and SQLite ${version} cannot share a file without the risk of damaging ` +
+        `it; update Node (22.22.3, 24.15 or later have SQLite ${shareableFrom}), or give each process a directory`,
+      { cause: error },
+    );
+  }
+}
+
+function migrate(db: Database, path: string): void {
+  const versionOf = () => db.prepare("pragma user_version").get().user_version as number;
+  if (versionOf() === MIGRATIONS.length) return;
+  inTransaction(db, () => {
+    const version = versionOf();
+    if (version > MIGRATIONS.length) {
+      throw new OutboxError(
+        "ERR_AFFILIATE_DISK_NEWER",
+        `diskOutbox: ${path} was written by a later version of express-affiliate (its format is ${version}, this one knows ` +
+          `${MIGRATIONS.length}); update this process, or give it another directory`,
+      );
+    }
+    for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
+    db.exec(`pragma user_version = ${MIGRATIONS.length}`);
+  });
+}
+
+/**
+ * Puts a damaged file out of the way, with its log, for whoever wants to save something of it.
+ *
+ * @returns where it is now.
+ */
+export function setAside(path: string): string {
+  const place = `${path}.damaged-${new Date().toISOString().replaceAll(":", "")}`;
+  renameSync(path, place);
+  try {
+    renameSync(`${path}-wal`, `${place}-wal`);
+  } catch {
+    // There was none.
+  }
+  rmSync(`${path}-shm`, { force: true });
+  return place;
+}
+
+function compareVersions(a: string, b: string): number {
+  const [left, right] = [a, b].map((version) => version.split(".").map(Number)) as [number[], number[]];
+  const different = left.findIndex((part, nth) => part !== right[nth]);
+  return different === -1 ? 0 : (left[different] ?? 0) - (right[different] ?? 0);
+}

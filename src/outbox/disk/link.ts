@@ -1,0 +1,161 @@
+import source from "inline:./thread.ts";
+import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
+import { OutboxError } from "../../errors.js";
+import type { Done, Reply, Request, Result, Results, ThreadOptions } from "./protocol.js";
+
+export interface Link {
+  /** How things stood when the file was opened. */
+  readonly first: Done;
+  /** Rejects with an OutboxError; then nothing of what was asked at the same time has happened, or nobody knows. */
+  ask<R extends Request>(request: R): Promise<Results[R["do"]]>;
+  /** Ends the thread once it has answered. */
+  close(): Promise<void>;
+}
+
+interface Question {
+  readonly request: Request;
+  resolve(result: Result): void;
+  reject(error: Error): void;
+}
+
+const BATCH = 200;
+const LONGEST_START_MS = 60_000;
+
+/**
+ * Starts the outbox's thread, and waits until it has opened its file: what is wrong at the start is said at the start.
+ * From then on nobody waits: questions go out once a turn of the event loop, those of one turn together.
+ *
+ * @throws OutboxError
+ */
+export function openLink(options: Omit<ThreadOptions, "replies">, onDone: (reply: Done) => void): Link {
+  const questions: Question[] = [];
+  let asked: Question[] | undefined;
+  let scheduled = false;
+  let refusing: Error | undefined;
+  let thread: Thread | undefined = startThread(options, hear, lose);
+
+  const first = thread.waitForReply();
+  if (first.is === "failed") {
+    thread.stop();
+    throw new OutboxError(first.code, first.message);
+  }
+  function schedule(): void {
+    if (scheduled || asked || questions.length === 0) return;
+    scheduled = true;
+    setImmediate(send);
+  }
+
+  function send(): void {
+    scheduled = false;
+    asked = questions.splice(0, BATCH);
+    thread ??= startThread(options, hear, lose);
+    thread.send(asked.map(({ request }) => request));
+  }
+
+  function hear(reply: Reply): void {
+    if (reply.is === "failed") {
+      if (reply.asked) fail(new OutboxError(reply.code, reply.message));
+      return;
+    }
+    onDone(reply);
+    if (!reply.results) return;
+    const answered = asked ?? [];
+    asked = undefined;
+    for (const [nth, result] of reply.results.entries()) answered[nth]?.resolve(result);
+    schedule();
+    if (!asked && questions.length === 0) thread?.rest();
+  }
+
+  /** All that was asked fails together, and so does what is asked before anybody has heard of it: else it would overtake. */
+  function fail(error: Error): void {
+    refusing = error;
+    setImmediate(() => {
+      refusing = undefined;
+    });
+    const failed = [...(asked ?? []), ...questions.splice(0)];
+    asked = undefined;
+    thread?.rest();
+    for (const { reject } of failed) reject(error);
+  }
+
+  function lose(cause: Error): void {
+    thread = undefined;
+    fail(new OutboxError("ERR_AFFILIATE_DISK_UNUSABLE", "diskOutbox: its thread ended", { cause }));
+  }
+
+  return {
+    first,
+    ask(request) {
+      return new Promise((resolve, reject) => {
+        if (refusing) return reject(refusing);
+        questions.push({ request, resolve: resolve as (result: Result) => void, reject });
+        schedule();
+      });
+    },
+    close: async () => thread?.stop(),
+  };
+}
+
+interface Thread {
+  send(requests: readonly Request[]): void;
+  /** From here on it keeps no process alive, until it is sent something. */
+  rest(): void;
+  waitForReply(): Reply;
+  stop(): Promise<void>;
+}
+
+function startThread(
+  options: Omit<ThreadOptions, "replies">,
+  hear: (reply: Reply) => void,
+  lose: (error: Error) => void,
+): Thread {
+  const replies = new Int32Array(new SharedArrayBuffer(4));
+  const { port1: port, port2 } = new MessageChannel();
+  const worker = new Worker(source, {
+    eval: true,
+    name: "express-affiliate",
+    // Nothing of what the host loads into its own threads.
+    execArgv: [],
+    workerData: { ...options, replies, port: port2 },
+    transferList: [port2],
+  });
+  const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+  let expected = false;
+  port.on("message", hear);
+  worker.once("error", (error) => end(error));
+  worker.once("exit", (code) => end(new Error(`exit code ${code}`)));
+
+  function end(error: Error): void {
+    if (!expected) lose(error);
+    expected = true;
+    port.close();
+  }
+
+  function rest(): void {
+    worker.unref();
+    port.unref();
+  }
+
+  rest();
+  return {
+    send(requests) {
+      worker.ref();
+      port.postMessage(requests);
+    },
+    rest,
+    waitForReply() {
+      port.postMessage([]);
+      Atomics.wait(replies, 0, 0, LONGEST_START_MS);
+      const received = receiveMessageOnPort(port);
+      if (received) return received.message;
+      const message = `diskOutbox: its thread did not start within ${LONGEST_START_MS} ms`;
+      return { is: "failed", asked: true, code: "ERR_AFFILIATE_DISK_UNUSABLE", message };
+    },
+    stop() {
+      expected = true;
+      worker.ref();
+      port.postMessage("close");
+      return ended;
+    },
+  };
+}

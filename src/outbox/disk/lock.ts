@@ -1,0 +1,38 @@
+import { type Database, kindOf } from "./sqlite.js";
+
+export const PATIENCE_MS = 20_000;
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+/**
+ * Runs the body in a transaction of its own; nothing of it has happened where it throws. Waits its turn among the
+ * processes that write: SQLite's own way of waiting sleeps longer the longer it has slept, and is overtaken.
+ */
+export function inTransaction<T>(db: Database, body: () => T): T {
+  whenFree(() => db.exec("begin immediate"));
+  try {
+    const result = body();
+    db.exec("commit");
+    return result;
+  } catch (error) {
+    try {
+      db.exec("rollback");
+    } catch {
+      // Some errors roll back by themselves.
+    }
+    throw error;
+  }
+}
+
+/** Tries again every 1 to 4 ms, as long as somebody else holds the lock. Sleeps in between: not for a main thread. */
+export function whenFree<T>(attempt: () => T, patienceMs = PATIENCE_MS): T {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (kindOf(error) !== "busy" || performance.now() > deadline) throw error;
+    }
+    Atomics.wait(sleeper, 0, 0, 1 + 3 * Math.random());
+  }
+}

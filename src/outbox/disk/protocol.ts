@@ -1,0 +1,85 @@
+import type { OutboxEvent } from "../../events.js";
+import type { DeadLetter, DeathReason, LiveEvent, Verdict } from "../outbox.js";
+
+/** What the outbox's thread is started with. */
+export interface ThreadOptions {
+  readonly path: string;
+  readonly engine: string;
+  readonly maxBytes: number;
+  readonly maxDeadLetters: number;
+  readonly rememberMs: number;
+  readonly leaseMs: number;
+  /** Counts the replies, so that a main thread that starts can wait for the first. */
+  readonly replies: Int32Array;
+}
+
+/** An event as a row takes it. */
+export interface Row {
+  readonly id: string;
+  readonly kind: string;
+  readonly clickId: string | null;
+  readonly sessionId: string | null;
+  readonly data: string;
+  readonly createdAt: number;
+}
+
+export interface DiskClaim extends LiveEvent {
+  readonly owner: string;
+}
+
+/** One thing that is asked of the thread. Those of one message are one transaction. */
+export type Request =
+  | { readonly do: "append"; readonly row: Row }
+  | { readonly do: "claim"; readonly limit: number }
+  | { readonly do: "settle"; readonly id: string; readonly owner: string; readonly verdict: Verdict }
+  | { readonly do: "list"; readonly limit: number }
+  | { readonly do: "dead ids" }
+  | { readonly do: "retry"; readonly ids: readonly string[] }
+  | { readonly do: "discard"; readonly id: string };
+
+/** What each is answered with. */
+export interface Results {
+  readonly append: "queued" | "duplicate" | "full";
+  readonly claim: readonly DiskClaim[];
+  readonly settle: undefined;
+  readonly list: readonly DeadLetter[];
+  readonly "dead ids": readonly string[];
+  readonly retry: number;
+  readonly discard: boolean;
+}
+
+export type Result = Results[Request["do"]];
+
+/** How things stand after a transaction. */
+export interface Standing {
+  readonly queued: number;
+  readonly dead: Readonly<Record<DeathReason, number>>;
+  readonly oldest: number | null;
+  /** When the next event is ready; `null` where none will be by itself. */
+  readonly nextReadyAt: number | null;
+}
+
+export interface Dropped {
+  readonly event: OutboxEvent;
+  readonly reason: "full" | "dead-letters-full";
+}
+
+/** What was asked has been done. */
+export interface Done {
+  readonly is: "done";
+  /** Missing where nothing was asked: the thread has looked after its file. */
+  readonly results?: readonly Result[];
+  readonly standing: Standing;
+  readonly dropped: readonly Dropped[];
+  /** Where a damaged file was put, if one was found. */
+  readonly setAside?: string;
+}
+
+export interface Failed {
+  readonly is: "failed";
+  readonly asked: boolean;
+  readonly code: string;
+  readonly message: string;
+}
+
+export type Reply = Done | Failed;

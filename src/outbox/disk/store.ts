@@ -1,0 +1,133 @@
+import { createDeadLetters } from "./dead-letters.js";
+import { createDelivered } from "./delivered.js";
+import { createLiveEvents } from "./live-events.js";
+import { inTransaction } from "./lock.js";
+import type { Dropped, Request, Result, Standing, ThreadOptions } from "./protocol.js";
+import type { Database } from "./sqlite.js";
+import { createTotals } from "./totals.js";
+import { createUpkeep } from "./upkeep.js";
+
+// Of `maxBytes`; the rest is for what surrounds them, and so that there is always room to take something out.
+const SHARE_OF_EVENTS = 0.7;
+const SHARE_OF_DELIVERED = 0.2;
+const BYTES_OF_DELIVERED = 120;
+// 4 MiB a round: no transaction that anybody would notice.
+const PAGES_GIVEN_BACK = 1_000;
+
+export interface Outcome {
+  readonly results: readonly Result[];
+  readonly standing: Standing;
+  readonly dropped: readonly Dropped[];
+}
+
+export type Store = ReturnType<typeof createStore>;
+
+/** An outbox's file, one transaction at a time. Throws what SQLite throws; then nothing of the transaction happened. */
+export function createStore(
+  db: Database,
+  owner: string,
+  { maxBytes, maxDeadLetters, rememberMs, leaseMs }: Omit<ThreadOptions, "path" | "engine" | "replies">,
+) {
+  let dropped: Dropped[] = [];
+  const drop = (each: Dropped) => dropped.push(each);
+  const totals = createTotals(db);
+  const live = createLiveEvents(db, { totals, owner, room: maxBytes * SHARE_OF_EVENTS, drop });
+  const dead = createDeadLetters(db, { totals, live, max: maxDeadLetters, drop });
+  const maxDelivered = Math.floor((maxBytes * SHARE_OF_DELIVERED) / BYTES_OF_DELIVERED);
+  const delivered = createDelivered(db, { totals, max: maxDelivered, rememberMs });
+  const upkeep = createUpkeep(db, { owner, leaseMs });
+  const changes = db.prepare("select total_changes() as number");
+  const freePages = db.prepare("pragma freelist_count");
+
+  function answer(request: Request, now: number): Result {
+    switch (request.do) {
+      case "append":
+        return live.append(request.row, now);
+      case "claim":
+        return live.claim(request.limit, upkeep.pulse, now);
+      case "settle":
+        return settle(request, now);
+      case "list":
+        return dead.list(request.limit);
+      case "dead ids":
+        return dead.ids();
+      case "retry":
+        return request.ids.filter((id) => dead.retry(id, now)).length;
+      case "discard": {
+        const taken = dead.take(request.id);
+        if (taken) delivered.add(request.id, now);
+        return taken;
+      }
+    }
+  }
+
+  function settle({ id, owner: by, verdict }: Extract<Request, { do: "settle" }>, now: number): undefined {
+    switch (verdict.is) {
+      case "delivered":
+        // True whoever says so: also where the claim was lost meanwhile, and the event given up as unconfirmed.
+        if (!live.remove(id, now)) dead.take(id);
+        delivered.add(id, now);
+        break;
+      case "dead": {
+        const row = live.remove(id, now, by);
+        if (row) dead.bury(row, verdict, now);
+        break;
+      }
+      case "retry":
+        live.rest(id, by, { maybeTaken: verdict.maybeTaken, failed: true, readyAt: now + verdict.inMs });
+        break;
+      case "kept":
+        live.rest(id, by, { maybeTaken: verdict.maybeTaken, failed: false, readyAt: now });
+    }
+    return undefined;
+  }
+
+  function transact(body: (now: number) => Result[]): Outcome {
+    dropped = [];
+    return inTransaction(db, () => {
+      const now = Date.now();
+      const before = changes.get().number;
+      totals.load();
+      upkeep.followClock(now);
+      const results = body(now);
+      totals.save();
+      if (changes.get().number !== before) upkeep.noteTime(now);
+      return { results, standing: standing(), dropped };
+    });
+  }
+
+  function standing(): Standing {
+    return {
+      queued: totals.rows("click") + totals.rows("registration") + totals.rows("payment"),
+      dead: {
+        rejected: totals.rows("rejected"),
+        unconfirmed: totals.rows("unconfirmed"),
+        expired: totals.rows("expired"),
+      },
+      oldest: live.oldest(),
+      nextReadyAt: live.nextReadyAt(),
+    };
+  }
+
+  return {
+    run: (requests: readonly Request[]): Outcome =>
+      transact((now) => requests.map((request) => answer(request, now))),
+    /** What has to be done now and then, whether or not anything is asked. */
+    lookAfter(): Outcome {
+      try {
+        return transact((now) => {
+          upkeep.beat();
+          upkeep.takeOverFromTheDead(now);
+          delivered.forgetSome(now);
+          if (freePages.get().freelist_count > PAGES_GIVEN_BACK) {
+            db.exec(`pragma incremental_vacuum(${PAGES_GIVEN_BACK})`);
+          }
+          return [];
+        });
+      } catch (error) {
+        upkeep.forgetWhatWasSeen();
+        throw error;
+      }
+    },
+  };
+}

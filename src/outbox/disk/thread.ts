@@ -1,0 +1,98 @@
+import { randomUUID } from "node:crypto";
+import { type MessagePort, workerData } from "node:worker_threads";
+import { AffiliateError } from "../../errors.js";
+import { type OpenFile, openFile, setAside } from "./file.js";
+import type { Reply, Request, ThreadOptions } from "./protocol.js";
+import { kindOf } from "./sqlite.js";
+import { createStore, type Outcome, type Store } from "./store.js";
+
+/** The outbox's own thread: the only one that waits for the disk. */
+const options = workerData as ThreadOptions & { port: MessagePort };
+const { path, leaseMs, port, replies } = options;
+const owner = randomUUID();
+const upkeep = setInterval(() => say(tryTo((store) => store.lookAfter())), leaseMs / 4);
+let open: (OpenFile & { readonly store: Store }) | undefined;
+let asideSince: string | undefined;
+
+port.on("message", (requests: readonly Request[] | "close") => {
+  if (requests === "close") {
+    clearInterval(upkeep);
+    letGo();
+    port.close();
+  } else {
+    say(tryTo((store) => store.run(requests), requests.length));
+  }
+});
+
+function say(reply: Reply): void {
+  port.postMessage(reply);
+  Atomics.add(replies, 0, 1);
+  Atomics.notify(replies, 0);
+}
+
+function tryTo(task: (store: Store) => Outcome, asked?: number): Reply {
+  try {
+    const { results, ...rest } = withoutDamage(task);
+    const notice = asideSince === undefined ? {} : { setAside: asideSince };
+    asideSince = undefined;
+    return { is: "done", ...rest, ...notice, ...(asked !== undefined && { results }) };
+  } catch (error) {
+    // Opened anew at the next attempt: a connection whose disk failed may not see that it is well again.
+    letGo();
+    return { is: "failed", asked: asked !== undefined, ...wordsFor(error) };
+  }
+}
+
+/** Where the file is damaged, sets it aside and begins a new one: it cannot be written, and what comes now must be. */
+function withoutDamage(task: (store: Store) => Outcome): Outcome {
+  try {
+    return task(current().store);
+  } catch (error) {
+    if (kindOf(error) !== "damaged") throw error;
+    const isMine = open?.isCurrent() ?? true;
+    letGo();
+    // Another process may have been faster.
+    if (isMine) asideSince = setAside(path);
+    return task(current().store);
+  }
+}
+
+function current(): { readonly store: Store } {
+  if (open && !open.isCurrent()) letGo();
+  if (!open) {
+    const file = openFile(path, options);
+    open = { ...file, store: createStore(file.db, owner, options) };
+  }
+  return open;
+}
+
+function letGo(): void {
+  try {
+    open?.close();
+  } catch {
+    // It is of no use any more either way.
+  }
+  open = undefined;
+}
+
+function wordsFor(error: unknown): { code: string; message: string } {
+  if (error instanceof AffiliateError) return { code: error.code, message: error.message };
+  const { message } = error as Error;
+  switch (kindOf(error)) {
+    case "full":
+      return {
+        code: "ERR_AFFILIATE_DISK_FULL",
+        message: `diskOutbox: no space is left for ${path} (${message})`,
+      };
+    case "busy":
+      return {
+        code: "ERR_AFFILIATE_DISK_BUSY",
+        message: `diskOutbox: another process kept ${path} locked (${message})`,
+      };
+    default:
+      return {
+        code: "ERR_AFFILIATE_DISK_UNUSABLE",
+        message: `diskOutbox: ${path} cannot be written (${message}); it must be on a local disk, in a directory that this user may write`,
+      };
+  }
+}

@@ -1,0 +1,27 @@
+import type { Database } from "./sqlite.js";
+
+/** What came through one affiliate, or, where `affiliateReference` is null, through nobody. */
+export interface AffiliateTotals {
+  readonly affiliateReference: string | null;
+  readonly clicks: number;
+  readonly registrations: number;
+  readonly payments: number;
+  /** The payments' `leadValue`, summed. */
+  readonly value: number;
+}
+
+/** The totals of every affiliate, the most valuable first; what was linked to nobody last. */
+export function affiliatesView(database: Database) {
+  const totals = database.prepare(
+    `with entries as (
+       select affiliateReference, 'click' as kind, 0 as leadValue from clicks
+       union all
+       select affiliateReference, kind, leadValue from leads left join clicks on clicks.id = linkedClick
+     )
+     select affiliateReference, sum(kind = 'click') as clicks, sum(kind = 'registration') as registrations,
+            sum(kind = 'payment') as payments, total(leadValue) as value
+     from entries group by affiliateReference
+     order by affiliateReference is null, value desc, registrations desc, clicks desc`,
+  );
+  return { totals: () => totals.all() as AffiliateTotals[] };
+}

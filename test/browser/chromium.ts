@@ -1,0 +1,51 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { onTestFinished } from "vitest";
+
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/** Whether there is a browser to test in. Where there is none, the tests say that they were skipped; in CI they fail. */
+export const hasChromium = existsSync(executablePath);
+if (!hasChromium) {
+  const skipped = `skipped: no Chromium at ${executablePath} (apt-get install chromium, or set CHROMIUM)`;
+  if (process.env.CI) throw new Error(skipped);
+  console.warn(skipped);
+}
+
+const screenshots = resolve(import.meta.dirname, "../../.screenshots");
+mkdirSync(screenshots, { recursive: true });
+
+export function launch(): Promise<Browser> {
+  return chromium.launch({
+    executablePath,
+    args: [
+      "--headless",
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+}
+
+/** A page in a visitor's own browser profile, closed with the test. Errors in its scripts fail the test. */
+export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const errors: Error[] = [];
+  page.on("pageerror", (error) => errors.push(error));
+  onTestFinished(async () => {
+    await context.close();
+    if (errors.length > 0) throw new AggregateError(errors, "errors in the page");
+  });
+  return page;
+}
+
+/** Keeps a picture in `.screenshots`, which git ignores. */
+export async function picture(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
+}

@@ -1,0 +1,104 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { serve } from "../../example-app/serve.js";
+import { hasChromium, launch, openPage, picture } from "./chromium.js";
+
+describe.skipIf(!hasChromium)("the example shop beside the inspector", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launch();
+  });
+  afterAll(() => browser.close());
+
+  async function openShop() {
+    const example = await serve();
+    onTestFinished(example.close);
+    const inspector = await openPage(browser);
+    await inspector.goto(example.sandbox.url);
+    await inspector.getByText("live", { exact: true }).waitFor();
+    // A headless browser says so in its user agent, and the server takes it for a bot.
+    const shop = await openPage(browser, {
+      userAgent: `Mozilla/5.0 (X11; Linux x86_64) Chrome/${browser.version()}`,
+    });
+    return { ...example, inspector, shop };
+  }
+
+  async function signUp(shop: Page, name: string): Promise<void> {
+    await shop.getByLabel("Name").fill(name);
+    await shop.getByLabel("E-mail").fill(`${name.toLowerCase()}@customers.example`);
+    await shop.getByRole("button", { name: "Sign up" }).click();
+    await shop.getByText(`Hello, ${name}`).waitFor();
+  }
+
+  async function buy(shop: Page, product: string): Promise<void> {
+    await shop
+      .getByRole("listitem")
+      .filter({ hasText: product })
+      .getByRole("button", { name: "Buy" })
+      .click();
+    await shop.getByRole("button", { name: /^Pay/ }).click();
+    await shop.getByText("Thank you").waitFor();
+  }
+
+  test.each([
+    ["the browser snippet", "/"],
+    ["the server", "/welcome"],
+  ])("shows click, sign-up and payment as one chain to ALICE, the click by %s", async (_, landing) => {
+    const { shop, inspector, shopUrl, sandbox } = await openShop();
+    await shop.goto(`${shopUrl}${landing}?ref=ALICE&utm_source=newsletter`);
+    const visitor = inspector.locator(".visitor");
+    await visitor.getByText("ALICE").first().waitFor();
+    await signUp(shop, "Grace");
+    await visitor.getByText("ALICE, through the click id").waitFor();
+    await buy(shop, "Reading lamp");
+    await visitor.getByText("ALICE, through the session id").waitFor();
+    await shop.reload();
+    expect(await visitor.count()).toBe(1);
+    expect(await inspector.locator("#affiliates tr").allTextContents()).toEqual(["ALICE11164.50"]);
+    expect(sandbox.ledger.payments()).toHaveLength(1);
+  });
+
+  test("an outage is something that the shopper does not notice, and then the payment appears", async () => {
+    const { shop, inspector, shopUrl, tracker, sandbox } = await openShop();
+    await shop.goto(`${shopUrl}/?ref=ALICE`);
+    await signUp(shop, "Grace");
+    await buy(shop, "Reading lamp");
+    const visitor = inspector.locator(".visitor");
+    await visitor.getByText("64.50").waitFor();
+
+    await inspector.getByRole("button", { name: "down", exact: true }).click();
+    await inspector.getByText(/down, ok again in/).waitFor();
+    await shop.goto(shopUrl);
+    await buy(shop, "Wool blanket");
+    expect(tracker.stats()).toMatchObject({ queued: 1 });
+    expect(await visitor.getByText("118.00").count()).toBe(0);
+    await picture(inspector, "outage");
+
+    await inspector.getByRole("button", { name: "ok", exact: true }).click();
+    await visitor.getByText("118.00").waitFor();
+    expect(sandbox.ledger.payments({ affiliateReference: "ALICE" })).toHaveLength(2);
+    await picture(inspector, "recovered");
+  });
+
+  test("the snippet keeps its ids in the shop's cookies, and a reload is no second click", async () => {
+    const { shop, shopUrl, sandbox } = await openShop();
+    await shop.goto(`${shopUrl}/?ref=ALICE&utm_source=newsletter`);
+    const first = await sandbox.ledger.waitFor({ kind: "click" });
+    expect(first).toMatchObject({
+      affiliateReference: "ALICE",
+      source: "newsletter",
+      clickedUrl: `${shopUrl}/?ref=ALICE&utm_source=newsletter`,
+      userAgent: expect.stringContaining("Mozilla"),
+    });
+    const cookies = Object.fromEntries(
+      (await shop.context().cookies(shopUrl)).map(({ name, value }) => [name, value]),
+    );
+    expect(cookies).toMatchObject({ svc_click_id: first.clickId, svc_session_id: first.sessionId });
+
+    await shop.reload();
+    await shop.goto(`${shopUrl}/?ref=BOB`);
+    const second = await sandbox.ledger.waitFor({ kind: "click", affiliateReference: "BOB" });
+    expect(second.sessionId).toBe(first.sessionId);
+    expect(sandbox.ledger.clicks()).toHaveLength(2);
+  });
+});

@@ -1,0 +1,216 @@
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import type { DeadLetter } from "../../src/outbox/outbox.js";
+import { answering, closedPort, faultyService, hangingUp } from "../helpers/faulty-service.js";
+import { API_KEY, linesLogger, startTracker } from "../helpers/tracker.js";
+import { says, startDelivery, yes } from "../helpers/virtual-delivery.js";
+
+const HOUR_MS = 3_600_000;
+
+describe("a dead letter", () => {
+  it("says what it was, why it died, after how many attempts, and when", async () => {
+    const { clock, service, add, outbox } = startDelivery({ reply: () => says(500) });
+    const born = clock.now();
+    const { id, data } = await add("registration", { clickId: "c" });
+    await clock.pass(10_000);
+    const failed = service.posts.length;
+    service.reply = () =>
+      says(422, { body: { error: "Unprocessable", message: "no such click", status: 422 } });
+    await clock.pass(HOUR_MS);
+
+    const [letter] = await outbox.deadLetters.list();
+    expect(letter).toEqual({
+      id,
+      kind: "registration",
+      event: data,
+      reason: "rejected",
+      status: 422,
+      code: "Unprocessable",
+      message: "no such click",
+      attempts: failed + 1,
+      createdAt: born,
+      diedAt: expect.any(Number),
+    } satisfies DeadLetter);
+    expect(letter?.diedAt).toBe((service.posts.at(-1)?.at ?? 0) + 5);
+    expect(letter?.event).toMatchObject({ email: "0@shop.example" });
+  });
+
+  it("has the error's code where nobody answered", async () => {
+    const service = await faultyService({ onRequest: hangingUp });
+    const tracker = startTracker({ baseUrl: service.url });
+    const died = new Promise((resolve) => tracker.on("dead", resolve));
+    await tracker.trackPayment({ paymentId: 1, customerEmail: "a@shop.example", leadValue: 1 });
+    expect(await died).toMatchObject({ reason: "unconfirmed", code: "UND_ERR_SOCKET", attempts: 1 });
+    const [letter] = await tracker.deadLetters.list();
+    expect(letter).toMatchObject({ reason: "unconfirmed", code: "UND_ERR_SOCKET", attempts: 1 });
+    expect(letter).not.toHaveProperty("status");
+  });
+
+  it("is retried with the same Idempotency-Key, behind what its visitor has waiting", async () => {
+    const { clock, service, add, outbox } = startDelivery({ reply: () => says(400) });
+    const { id } = await add("payment", { sessionId: "s" });
+    await clock.pass(100);
+    service.reply = () => says(500);
+    const waiting = await add("payment", { sessionId: "s" });
+    await clock.pass(100);
+    expect(await outbox.deadLetters.retry(id)).toBe(true);
+    expect(await outbox.deadLetters.list()).toEqual([]);
+    service.reply = () => yes;
+    await clock.pass(HOUR_MS);
+    expect(service.taken).toEqual([waiting.id, id]);
+    expect(await outbox.deadLetters.retry(id)).toBe(false);
+  });
+
+  it("is retried with all others in the order in which they happened", async () => {
+    const { clock, service, add, outbox } = startDelivery({ concurrency: 1, reply: () => says(400) });
+    const ids: string[] = [];
+    for (let n = 0; n < 20; n++) {
+      ids.push(
+        (
+          await add((["click", "registration", "payment"] as const)[n % 3] ?? "click", {
+            clickId: `c${n % 4}`,
+          })
+        ).id,
+      );
+      await clock.pass(10);
+    }
+    // One dies again, and is the youngest of the dead; it is still among the oldest that happened.
+    await outbox.deadLetters.retry(ids[0] as string);
+    await clock.pass(HOUR_MS);
+    expect((await outbox.deadLetters.list()).at(-1)?.id).toBe(ids[0]);
+    service.reply = () => yes;
+    expect(await outbox.deadLetters.retryAll()).toBe(20);
+    await clock.pass(HOUR_MS);
+    expect(service.taken).toEqual(ids);
+  });
+
+  it("that was unconfirmed is settled by a 409 when it is retried; one that was rejected is not", async () => {
+    const { clock, service, add, outbox } = startDelivery({
+      reply: () => ({ taken: true, afterMs: 1, silence: "sent" }),
+    });
+    const unconfirmed = await add("payment", { sessionId: "a" });
+    await clock.pass(10);
+    service.reply = () => says(400);
+    const rejected = await add("payment", { sessionId: "b" });
+    await clock.pass(10);
+    service.reply = () => says(409);
+    await outbox.deadLetters.retryAll();
+    await clock.pass(HOUR_MS);
+    expect((await outbox.deadLetters.list()).map(({ id }) => id)).toEqual([rejected.id]);
+    expect(service.taken).toEqual([unconfirmed.id]);
+  });
+
+  it("that had expired gets its whole time again", async () => {
+    const { clock, service, add, outbox } = startDelivery({ maxAgeMs: HOUR_MS, reply: () => says(500) });
+    const { id } = await add("payment", { sessionId: "a" });
+    await clock.pass(2 * HOUR_MS);
+    expect(outbox.counts().dead.expired).toBe(1);
+    await outbox.deadLetters.retry(id);
+    await clock.pass(HOUR_MS / 2);
+    service.reply = () => yes;
+    await clock.pass(HOUR_MS / 2);
+    expect(service.taken).toEqual([id]);
+  });
+
+  it("stays where it is when the outbox has no room to retry it", async () => {
+    const { clock, service, add, outbox } = startDelivery({
+      outbox: { maxEvents: 2 },
+      reply: () => says(400),
+    });
+    const { id } = await add("payment", { sessionId: "a" });
+    await clock.pass(10);
+    service.reply = () => says(500);
+    await add("payment", { sessionId: "b" });
+    await add("payment", { sessionId: "c" });
+    expect(await outbox.deadLetters.retry(id)).toBe(false);
+    expect(await outbox.deadLetters.retryAll()).toBe(0);
+    expect((await outbox.deadLetters.list()).map((letter) => letter.id)).toEqual([id]);
+    expect(outbox.counts().dead.rejected).toBe(1);
+  });
+
+  it("is discarded for good: reported again, it is a duplicate", async () => {
+    const { clock, add, outbox } = startDelivery({ reply: () => says(400) });
+    const event = await add("payment", { sessionId: "a" });
+    await clock.pass(10);
+    expect(await outbox.deadLetters.discard(event.id)).toBe(true);
+    expect(await outbox.deadLetters.discard(event.id)).toBe(false);
+    expect(await outbox.add(event)).toBe("duplicate");
+    expect(outbox.counts().dead.rejected).toBe(0);
+  });
+
+  it("makes room for newer ones, oldest first, and is counted as dropped", async () => {
+    const { clock, add, outbox, noticesOf } = startDelivery({
+      outbox: { maxDeadLetters: 10 },
+      reply: () => says(400),
+    });
+    const ids: string[] = [];
+    for (let n = 0; n < 15; n++) {
+      ids.push((await add("payment", { sessionId: `s${n}` })).id);
+      await clock.pass(10);
+    }
+    expect((await outbox.deadLetters.list()).map(({ id }) => id)).toEqual(ids.slice(5));
+    expect(noticesOf("dropped").map(({ id, reason }) => [id, reason])).toEqual(
+      ids.slice(0, 5).map((id) => [id, "dead-letters-full"]),
+    );
+    expect(await outbox.deadLetters.list({ limit: 3 })).toHaveLength(3);
+  });
+});
+
+describe("nobody sees", () => {
+  const echo = {
+    error: `Bad ${API_KEY}`,
+    message: `key ${API_KEY} knows no alice.smith+x@shop.example`,
+    status: 400,
+  };
+  const happened = { paymentId: 1, customerEmail: "alice.smith+x@shop.example", leadValue: 1 };
+
+  it.each([
+    ["refuses it as rejected", 400],
+    ["refuses it as unauthorized", 401],
+    ["fails with it", 500],
+  ])(
+    "the key, nor an address in a line or notice, when the service %s and quotes both",
+    async (_name, status) => {
+      const service = await faultyService({ onRequest: answering(status, echo) });
+      const logger = linesLogger();
+      const tracker = startTracker({ baseUrl: service.url, logger, delivery: { concurrency: 1 } });
+      const notices: unknown[] = [];
+      const names = ["queued", "delivered", "retry", "dead", "dropped", "paused", "resumed"] as const;
+      const told = new Promise<void>((resolve) => {
+        for (const name of names) {
+          tracker.on(name, (notice) => {
+            notices.push(notice);
+            if (name !== "queued") resolve();
+          });
+        }
+      });
+      await tracker.trackPayment(happened, { sessionId: "s" });
+      await told;
+      const refusal = await tracker.client.status("s").catch((error: unknown) => error);
+      const letters = await tracker.deadLetters.list();
+      const everything = inspect([notices, logger.lines, letters, refusal, tracker], {
+        depth: 12,
+        showHidden: true,
+      });
+      expect(everything).not.toContain(API_KEY);
+      expect(inspect([notices, logger.lines], { depth: 12 })).not.toContain("alice.smith");
+      expect(inspect(notices)).toContain("a***@shop.example");
+      if (status === 400) expect(letters[0]?.event).toMatchObject({ customerEmail: happened.customerEmail });
+    },
+  );
+
+  it("the key in what `client` rejects with, when the service answers with garbage that quotes it", async () => {
+    const service = await faultyService({
+      onRequest: (socket) => void socket.write(`\0 ${API_KEY} is no HTTP\r\n\r\n`),
+    });
+    const error = await startTracker({ baseUrl: service.url })
+      .client.status("s")
+      .catch((thrown: unknown) => thrown);
+    expect(inspect(error, { depth: 12, showHidden: true })).not.toContain(API_KEY);
+  });
+
+  it("an empty message, where the error has none of its own", async () => {
+    const tracker = startTracker({ baseUrl: `http://localhost:${await closedPort()}` });
+    await expect(tracker.client.status("s")).rejects.toThrow(/was not sent: .*ECONNREFUSED/);
+  });
+});

@@ -1,0 +1,81 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "tsup";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+export interface Run {
+  readonly child: ChildProcess;
+  /** What it wrote to stdout: each line is JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
+  readonly said: any[];
+  /** Resolves to the next line that it says. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
+  next(): Promise<any>;
+  /** Resolves when it is over. */
+  readonly over: Promise<{ code: number | null; signal: string | null; stderr: string }>;
+}
+
+export type RunFixture = (args: readonly unknown[], env?: Record<string, string>) => Run;
+
+/**
+ * A program of test/fixtures, to run as a process of its own: built before the tests of a file and removed after them.
+ * Its arguments arrive as JSON in `process.argv[2]`; what it says is one JSON value a line.
+ */
+export function fixture(name: string): RunFixture {
+  let directory = "";
+  beforeAll(async () => {
+    // Within the package, so that its dependencies are found.
+    directory = mkdtempSync(join(ROOT, "node_modules/.fixture-"));
+    await build({
+      config: false,
+      entry: { [name]: join(ROOT, "test/fixtures", `${name}.ts`) },
+      outDir: directory,
+      format: "esm",
+      target: "node20",
+      silent: true,
+      splitting: false,
+    });
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  return (args, env = {}) => {
+    const child = spawn(process.execPath, [join(directory, `${name}.js`), JSON.stringify(args)], {
+      env: { PATH: process.env.PATH ?? "", ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const said: unknown[] = [];
+    let read = 0;
+    let notify = () => {};
+    let text = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (chunk) => {
+      const lines = (text + chunk).split("\n");
+      text = lines.pop() ?? "";
+      said.push(...lines.map((line) => JSON.parse(line)));
+      notify();
+    });
+    child.stderr.setEncoding("utf8").on("data", (chunk) => {
+      stderr += chunk;
+    });
+    return {
+      child,
+      said,
+      async next() {
+        while (said.length <= read) {
+          await new Promise<void>((resolve, reject) => {
+            notify = resolve;
+            child.once("close", () => reject(new Error(`it ended without another word: ${stderr}`)));
+          });
+        }
+        return said[read++];
+      },
+      over: new Promise((resolve) =>
+        child.once("close", (code, signal) => resolve({ code, signal, stderr })),
+      ),
+    };
+  };
+}

@@ -1,0 +1,152 @@
+import { describe, expect, it } from "vitest";
+import { createJournal } from "../src/journal.js";
+import { maskEmails } from "../src/secret.js";
+import { FakeClock } from "./helpers/fake-clock.js";
+import { makeEvent } from "./helpers/virtual-delivery.js";
+
+function startJournal() {
+  const clock = new FakeClock();
+  const lines: string[] = [];
+  const logger = {
+    warn: (line: string) => lines.push(`warn ${line}`),
+    error: (line: string) => lines.push(`error ${line}`),
+  };
+  return { clock, lines, journal: createJournal({ logger, clock }) };
+}
+
+const payment = makeEvent("payment", { sessionId: "s" }, 1);
+
+describe("the log", () => {
+  it("has one line a minute for each reason, and says how many it left out", async () => {
+    const { clock, lines, journal } = startJournal();
+    for (let n = 0; n < 100; n++) journal.dropped("click", "full", { message: "the memory outbox is full" });
+    journal.dropped("payment", "full", { message: "the memory outbox is full" });
+    await clock.pass(60_000);
+    journal.dropped("click", "full", { message: "the memory outbox is full" });
+    expect(lines).toEqual([
+      "warn express-affiliate: a click was dropped: the memory outbox is full",
+      "warn express-affiliate: a payment was dropped: the memory outbox is full",
+      "warn express-affiliate: a click was dropped: the memory outbox is full (and 99 more like this since the last such line)",
+    ]);
+    expect(journal.counts.dropped.full).toBe(102);
+  });
+
+  it("is written by a logger that has only `warn` and `error`", () => {
+    const { lines, journal } = startJournal();
+    journal.skipped("click", "bot");
+    journal.resumed();
+    expect(lines).toEqual([]);
+    expect(journal.counts.skipped.bot).toBe(1);
+  });
+
+  it("is written through the logger's own `this`", () => {
+    class Own {
+      readonly #lines: string[] = [];
+      warn(line: string) {
+        this.#lines.push(line);
+      }
+      error(line: string) {
+        this.#lines.push(line);
+      }
+      get count() {
+        return this.#lines.length;
+      }
+    }
+    const logger = new Own();
+    const journal = createJournal({ logger, clock: new FakeClock() });
+    journal.log("error", "something");
+    expect(logger.count).toBe(1);
+  });
+});
+
+describe("a mask", () => {
+  it.each([
+    ["alice@shop.example", "a***@shop.example"],
+    ["<alice@shop.example>, bob@shop.example", "<a***@shop.example>, b***@shop.example"],
+    [`${"x".repeat(200)}@shop.example`, "x***@shop.example"],
+    ["dear pat.o'hara@shop.example", "dear p***@shop.example"],
+    ["no address, @ all", "no address, @ all"],
+    ["ünïcode@shop.example", "ü***@shop.example"],
+  ])("of %j", (text, masked) => {
+    expect(maskEmails(text)).toBe(masked);
+  });
+
+  it("is put on a text of ten million characters without a pause to speak of", () => {
+    // Reading it once takes milliseconds; reading on from each of its characters would take days.
+    expect(maskEmails("x".repeat(10_000_000))).toHaveLength(10_000_000);
+  });
+
+  it("is put on every address in a notice, whatever is before its @", () => {
+    const { journal } = startJournal();
+    const data = { ...payment.data, customerEmail: `al"i(c)e,:;<x>@shop.example` };
+    let notice: unknown;
+    journal.emitter.on("queued", (told) => {
+      notice = told;
+    });
+    journal.queued({ ...payment, data } as typeof payment);
+    expect(notice).toMatchObject({ email: "a***@shop.example" });
+  });
+});
+
+describe("a listener", () => {
+  it("that throws keeps no other from hearing, and is named in the log", () => {
+    const { lines, journal } = startJournal();
+    const heard: unknown[] = [];
+    journal.emitter.on("delivered", () => {
+      throw new Error("mine");
+    });
+    journal.emitter.on("delivered", (notice) => heard.push(notice));
+    journal.delivered(payment, 2);
+    expect(heard).toMatchObject([{ id: payment.id, kind: "payment", sessionId: "s", attempts: 2 }]);
+    expect(lines).toEqual(['warn express-affiliate: a listener of "delivered" threw: Error: mine']);
+  });
+});
+
+describe("a wait for an event", () => {
+  const isOver = async (wait: Promise<void>) => {
+    let over = false;
+    void wait.then(() => {
+      over = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    return over;
+  };
+
+  it.each([
+    ["delivered", (journal) => journal.delivered(payment, 1)],
+    ["dead", (journal) => journal.dead(payment, { reason: "rejected", attempts: 1 })],
+    ["dropped", (journal) => journal.dropped("payment", "full", { event: payment })],
+    ["left behind by a tracker that is closed", (journal) => journal.endWaits()],
+  ] satisfies [string, (journal: ReturnType<typeof createJournal>) => void][])(
+    "ends when it is %s",
+    async (_name, happen) => {
+      const { journal } = startJournal();
+      const wait = journal.settled(payment.id, false);
+      expect(await isOver(wait)).toBe(false);
+      journal.retry(payment, 1, 1_000, "500");
+      journal.paused("failing", 5_000, "500");
+      expect(await isOver(wait)).toBe(false);
+      happen(journal);
+      expect(await isOver(wait)).toBe(true);
+    },
+  );
+
+  it("ends at the first failure where the event is safe in a durable outbox", async () => {
+    const { journal } = startJournal();
+    const retried = journal.settled(payment.id, true);
+    const another = journal.settled("another", true);
+    journal.retry(payment, 1, 1_000, "500");
+    expect([await isOver(retried), await isOver(another)]).toEqual([true, false]);
+    journal.paused("failing", 5_000, "500");
+    expect(await isOver(another)).toBe(true);
+  });
+
+  it("does not begin where the event is safe and nothing is sent for now", async () => {
+    const { journal } = startJournal();
+    journal.paused("unauthorized", 300_000, "401");
+    expect(await isOver(journal.settled(payment.id, true))).toBe(true);
+    expect(await isOver(journal.settled(payment.id, false))).toBe(false);
+    journal.resumed();
+    expect(await isOver(journal.settled("later", true))).toBe(false);
+  });
+});

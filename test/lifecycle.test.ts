@@ -1,0 +1,133 @@
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { answering, closedPort, faultyService, resetting, silent } from "./helpers/faulty-service.js";
+import { fixture } from "./helpers/fixture.js";
+
+const host = fixture("shutdown");
+const paymentsOf = (service: Awaited<ReturnType<typeof faultyService>>) =>
+  service.requests.map(({ head }) => /idempotency-key: (\w+)/i.exec(head)?.[1]);
+
+describe("a process that ends by itself", () => {
+  it("is not kept alive by an idle tracker, which listens to no signal", async () => {
+    const service = await faultyService();
+    const run = host(["idle", service.url]);
+    expect(await run.over).toEqual({ code: 0, signal: null, stderr: "" });
+    expect(run.said).toEqual([[0, 0, 0]]);
+  });
+
+  it("is not kept alive by a tracker that has done its work, nor by its connections", async () => {
+    const service = await faultyService();
+    const run = host(["idle after work", service.url]);
+    expect(await run.next()).toEqual({ settled: true, left: 0 });
+    // The connections stand when it has nothing more to do, and it ends all the same, before they are idle for 4 s.
+    expect(service.connections.open).toBeGreaterThan(0);
+    expect((await run.over).code).toBe(0);
+  });
+
+  it("sends what it has first", async () => {
+    const service = await faultyService({ onRequest: (...args) => setTimeout(answering(200), 20, ...args) });
+    expect(await host(["ends by itself", service.url]).over).toEqual({ code: 0, signal: null, stderr: "" });
+    expect(new Set(paymentsOf(service)).size).toBe(50);
+    expect(service.requests).toHaveLength(50);
+  });
+
+  it("sends what rests after a failure, too", async () => {
+    const service = await faultyService({
+      onRequest: (socket, request, nth) => answering(nth < 3 ? 500 : 200)(socket, request, nth),
+    });
+    expect((await host(["ends by itself", service.url]).over).code).toBe(0);
+    expect(new Set(paymentsOf(service)).size).toBe(50);
+    expect(service.requests).toHaveLength(52);
+  });
+
+  it("ends all the same when the service is down, and says what is lost with it", async () => {
+    const { code, stderr } = await host(["ends by itself", `http://127.0.0.1:${await closedPort()}`]).over;
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/the process ends, and 50 events with it/);
+  });
+
+  it("says so once, to a logger that keeps it alive for a while", async () => {
+    const run = host([
+      "ends by itself with a logger that takes its time",
+      `http://127.0.0.1:${await closedPort()}`,
+    ]);
+    expect((await run.over).code).toBe(0);
+    expect(run.said.filter((line) => line.includes("the process ends, and 3 events"))).toHaveLength(1);
+  });
+
+  it("has one listener for all its trackers, and none when they are closed", async () => {
+    const service = await faultyService();
+    const run = host(["many trackers", service.url]);
+    await run.over;
+    expect(run.said).toEqual([[1, 0]]);
+  });
+});
+
+describe("close", () => {
+  // Each attempt would take a minute if it were left alone, and the test has a third of that.
+  const patient = { delivery: { timeoutMs: 60_000, connectTimeoutMs: 60_000, concurrency: 8 } };
+
+  it("returns in its time with the service hanging, and says what is left; what was sent is unconfirmed", async () => {
+    const service = await faultyService({ onRequest: silent });
+    const run = host(["closes", service.url, patient]);
+    expect((await run.over).code).toBe(0);
+    const dead = run.said.filter((each) => each.dead);
+    // One for each of the five visitors.
+    expect(dead).toEqual(Array(5).fill({ dead: "payment", reason: "unconfirmed" }));
+    expect(run.said.slice(5)).toEqual([
+      { same: true, left: 15, durable: false, settled: false },
+      { outcome: "rejected", reason: "closed" },
+      "closed",
+    ]);
+  });
+
+  it("returns in its time while connections are being made, and keeps what was not sent", async () => {
+    const mute = await faultyService();
+    const run = host(["closes", `https://127.0.0.1:${mute.port}`, patient]);
+    expect(await run.next()).toMatchObject({ left: 20, durable: false });
+  });
+
+  it("returns in its time with the service down", async () => {
+    const run = host(["flushes in vain", `http://127.0.0.1:${await closedPort()}`]);
+    expect(await run.next()).toEqual({ settled: false, left: 20 });
+    expect(await run.next()).toEqual({ settled: false, left: 20 });
+    expect((await run.over).code).toBe(0);
+  });
+
+  it("returns at once where it is given no time", async () => {
+    const service = await faultyService({ onRequest: silent });
+    const run = host(["closes at once", service.url, patient]);
+    expect((await run.over).code).toBe(0);
+    expect(run.said[0]).toMatchObject({ left: 15 });
+  });
+
+  it("lets what is under way finish, and starts nothing new", async () => {
+    const service = await faultyService({ onRequest: (...args) => setTimeout(answering(200), 100, ...args) });
+    const run = host(["closes in its own good time", service.url]);
+    const { left } = await run.next();
+    expect((await run.over).code).toBe(0);
+    expect(left).toBeGreaterThan(0);
+    expect(service.requests).toHaveLength(20 - left);
+  });
+
+  it("ends what rests between two attempts at once", async () => {
+    const run = host(["closes while it rests", `http://127.0.0.1:${await closedPort()}`]);
+    expect(await run.next()).toEqual({ left: 1, durable: false });
+    expect((await run.over).code).toBe(0);
+  });
+
+  it("leaves nothing behind that keeps the process alive, with the service resetting", async () => {
+    const service = await faultyService({ onRequest: resetting });
+    const run = host(["closes", service.url, patient]);
+    expect((await run.over).code).toBe(0);
+  });
+});
+
+it("is what a signal does to a host without handlers: it ends, for the package has none of its own", async () => {
+  const service = await faultyService({ onRequest: silent });
+  const run = host(["ends by itself", service.url]);
+  while (service.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  run.child.kill("SIGTERM");
+  await once(run.child, "close");
+  expect(await run.over).toMatchObject({ code: null, signal: "SIGTERM" });
+});

@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+import { decisions } from "../../src/sandbox/decisions.js";
+import { faultModes } from "../../src/sandbox/faults.js";
+import { outputOf, runNode, userProject } from "../helpers/user-project.js";
+
+const page = (name: string) => readFileSync(resolve(import.meta.dirname, "../../docs", name), "utf8");
+
+/** The blocks of code that name a file, by that name. */
+function filesIn(markdown: string): Record<string, string> {
+  const blocks = markdown.matchAll(/```js file=(\S+)\n(.*?)```/gs);
+  return Object.fromEntries([...blocks].map(([, name = "", code = ""]) => [name, code]));
+}
+
+const asCommonJs = (code: string) =>
+  code
+    .replaceAll(/^import (.+) from (".+");$/gm, "const $1 = require($2);")
+    .replaceAll(/^export function (\w+)/gm, "exports.$1 = function $1");
+
+describe("docs/testing.md", () => {
+  const files = filesIn(page("testing.md"));
+  const shop = files["shop.js"] ?? "";
+  const packages = ["express", "vitest", "jest"];
+  const modules = { "package.json": '{ "type": "module" }', ...files };
+
+  test("passes with Vitest", async () => {
+    const config = 'export default { test: { include: ["shop.vitest.js"] } };';
+    const project = await userProject({ ...modules, "vitest.config.js": config }, packages);
+    const { code, stdout, stderr } = await outputOf(
+      runNode(project, ["node_modules/vitest/vitest.mjs", "run"]),
+    );
+    expect({ code, stderr, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/3 passed/) });
+  });
+
+  test("passes with node:test", async () => {
+    const project = await userProject(modules, packages);
+    const { code, stdout } = await outputOf(runNode(project, ["--test", "shop.node.js"]));
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/pass 1\b/) });
+  });
+
+  test("passes with Jest", async () => {
+    const config = '{ "jest": { "testMatch": ["**/shop.jest.js"] } }';
+    const common = { ...files, "shop.js": asCommonJs(shop), "package.json": config };
+    const project = await userProject(common, packages);
+    const { code, stderr } = await outputOf(runNode(project, ["node_modules/jest/bin/jest.js"]));
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringMatching(/1 passed/) });
+  });
+});
+
+describe("docs/sandbox.md", () => {
+  const markdown = page("sandbox.md");
+
+  test("lists every decision as the page shows it", () => {
+    const rows = markdown.matchAll(/^\| (§[\d.]+) \| (.+?) \| (.+) \|$/gm);
+    expect([...rows].map(([, section, open, decision]) => ({ section, open, decision }))).toEqual(decisions);
+  });
+
+  test("lists every fault", () => {
+    for (const mode of faultModes) expect(markdown).toContain(`\n| \`${mode}\` |`);
+  });
+});

@@ -1,0 +1,65 @@
+import { expect, test } from "vitest";
+import { openLedger } from "../../src/sandbox/ledger/ledger.js";
+import { createService } from "../../src/sandbox/service.js";
+import { groupByVisitor } from "../../src/sandbox/visitors.js";
+import { click, payment, registration, registrationLead } from "./helpers.js";
+
+type Service = ReturnType<typeof createService>;
+
+/** What the ledger makes of it, as one line for each visitor. */
+function visitorsAfter(story: (service: Service) => void): string[] {
+  const ledger = openLedger();
+  ledger.atomically(() => story(createService(ledger, 1001)));
+  const visitors = groupByVisitor(ledger.latestClicks(100), ledger.latestLeads(100));
+  ledger.close();
+  return visitors
+    .map(({ clicks, registrations, payments }) =>
+      [
+        clicks.map((entry) => entry.affiliateReference),
+        registrations.map((entry) => entry.customerEmail),
+        payments.map((entry) => entry.leadValue),
+      ].join(" > "),
+    )
+    .sort();
+}
+
+test("a click, a registration through its id and a payment from its session are one visitor's", () => {
+  const visitors = visitorsAfter((service) => {
+    service.click(click());
+    service.registration(registration());
+    service.paymentLead({ ...payment(), leadType: "PAYMENT" });
+  });
+  expect(visitors).toEqual(["ALICE > bo@shop.test > 49.9"]);
+});
+
+test("two sessions of one customer are one visitor's", () => {
+  const visitors = visitorsAfter((service) => {
+    service.click(click());
+    service.registration(registration());
+    service.click(click({ clickId: "click-2", sessionId: "session-2", affiliateReference: "BOB" }));
+    service.paymentLead({ ...payment({ sessionId: "session-2" }), leadType: "PAYMENT" });
+  });
+  expect(visitors).toEqual(["ALICE,BOB > bo@shop.test > 49.9"]);
+});
+
+test("what was linked to nothing stands by what its ids say", () => {
+  const visitors = visitorsAfter((service) => {
+    service.registrationLead({ ...registrationLead(), leadType: "REGISTRATION" });
+    service.click(click());
+    service.paymentLead({
+      ...payment({ sessionId: "x", customerEmail: "di@shop.test" }),
+      leadType: "PAYMENT",
+    });
+  });
+  expect(visitors).toEqual([" >  > 49.9", "ALICE > bo@shop.test > "]);
+});
+
+test("a customer at another's machine is another visitor", () => {
+  const visitors = visitorsAfter((service) => {
+    service.registration(registration({ clickId: "unheard-of", email: "cy@shop.test" }));
+    service.click(click());
+    service.registration(registration());
+    service.paymentLead({ ...payment({ customerEmail: "cy@shop.test" }), leadType: "PAYMENT" });
+  });
+  expect(visitors).toEqual([" > cy@shop.test > 49.9", "ALICE > bo@shop.test > "]);
+});
