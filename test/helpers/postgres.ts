@@ -38,7 +38,8 @@ export function describeWithPostgres(name: string, tests: (database: Database) =
       cluster: undefined as never,
       schema: "",
       pool(config = {}) {
-        const pool = new pg.Pool({ connectionString: database.cluster.connectionString, ...config });
+        const { host, port } = database.cluster;
+        const pool = new pg.Pool({ host, port, user: "postgres", database: "postgres", ...config });
         pool.on("error", () => {});
         pools.push(pool);
         return pool;

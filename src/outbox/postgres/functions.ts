@@ -33,7 +33,7 @@ create function ${schema}.append(
   p_ids uuid[], p_kinds text[], p_click_ids text[], p_session_ids text[],
   p_created_at double precision[], p_data text[], p_locks text
 ) returns setof text -- queued, duplicate, busy or spared: of each, in order
-language plpgsql ${BY_INDEX} as $function$
+language plpgsql set enable_nestloop = off as $function$
 declare
   v_busy bigint[];
 begin
@@ -125,19 +125,20 @@ begin
     );
     exit when v_found = '{}';
 
-    select
-      coalesce(array_agg(seq order by seq) filter (where before is null), '{}'),
-      coalesce(array_agg(seq order by seq) filter (where before is not null), '{}'),
-      coalesce(array_agg(before order by seq) filter (where before is not null), '{}')
-    into v_heads, v_behind, v_before
-    from (
+    with found as materialized (
       select event.seq, coalesce(
         (select seq from ${schema}.events where click_id = event.click_id and seq < event.seq order by seq limit 1),
         (select seq from ${schema}.events where session_id = event.session_id and seq < event.seq order by seq limit 1)
       ) as before
       from ${schema}.events as event
       where event.seq = any (v_found)
-    ) as found;
+    )
+    select
+      coalesce(array_agg(seq order by seq) filter (where before is null), '{}'),
+      coalesce(array_agg(seq order by seq) filter (where before is not null), '{}'),
+      coalesce(array_agg(before order by seq) filter (where before is not null), '{}')
+    into v_heads, v_behind, v_before
+    from found;
 
     return query
     update ${schema}.events
