@@ -9,6 +9,7 @@ export default defineConfig({
       "express-affiliate": "src/index.ts",
       "express-affiliate/disk": "src/disk.ts",
       "express-affiliate/sandbox": "src/sandbox/index.ts",
+      "express-affiliate/testing": "src/testing/index.ts",
     }).map(([name, file]) => ({
       find: new RegExp(`^${name}$`),
       replacement: new URL(file, import.meta.url).pathname,

@@ -38,10 +38,10 @@ function watched(
       delivered.push(live.event.id);
       return { is: "delivered" } as const;
     },
-    { room: 8 },
+    { room: 8, settled() {} },
   );
   const start = () =>
-    outbox.start(hand as Deliver, {
+    outbox.start(hand satisfies Deliver, {
       dropped: (_event, reason) => said.push(`dropped ${reason}`),
       troubled: (error) => said.push(`${(error as { code?: string }).code}`),
       recovered: () => said.push("recovered"),

@@ -39,6 +39,9 @@ export function openFile(path: string, options: FileOptions & { readonly engine:
   const db = open(path);
   try {
     configure(db, path, { ...options, version });
+    if (db.prepare("pragma journal_mode").get().journal_mode !== "wal") {
+      throw new Error("its file system cannot keep SQLite's write-ahead log");
+    }
     migrate(db, path);
   } catch (error) {
     db.close();
