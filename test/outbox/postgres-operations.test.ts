@@ -154,6 +154,15 @@ describeWithPostgres("operations", (database) => {
     expect(await sql("select from pg_stat_activity where query like 'listen%'")).toEqual([]);
   });
 
+  test("makes do with a pool of one connection", async () => {
+    await using stage = await Stage.open(() => create({ pool: database.pool({ max: 1 }) }));
+    stage.start();
+    const event = sample("payment");
+    await stage.add(event);
+
+    expect(await stage.hands.deliverNext()).toBe(event.id);
+  });
+
   test("forgets what was delivered long ago, and nothing else", async () => {
     await using stage = await Stage.open(() => create({ maxMemoryBytes: 1_000_000 }));
     stage.start();
