@@ -7,12 +7,13 @@ import { inlineForEsbuild } from "./inline-plugin.js";
 const rawText: NonNullable<Options["esbuildPlugins"]>[number] = {
   name: "raw-text",
   setup(build) {
+    // The suffix stays on the path until the file is read, or tsup would take a style sheet for one of its own.
     build.onResolve({ filter: /\?raw$/ }, ({ path, resolveDir }) => ({
-      path: resolve(resolveDir, path.slice(0, -"?raw".length)),
+      path: resolve(resolveDir, path),
       namespace: "raw-text",
     }));
     build.onLoad({ filter: /.*/, namespace: "raw-text" }, async ({ path }) => ({
-      contents: await readFile(path, "utf8"),
+      contents: await readFile(path.slice(0, -"?raw".length), "utf8"),
       loader: "text",
     }));
   },

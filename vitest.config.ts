@@ -5,17 +5,15 @@ export default defineConfig({
   plugins: [inlineForVite],
   resolve: {
     // The example imports the package by its name; here that is its source.
-    alias: [
-      { find: /^express-affiliate$/, replacement: new URL("src/index.ts", import.meta.url).pathname },
-      {
-        find: /^express-affiliate\/postgres$/,
-        replacement: new URL("src/postgres.ts", import.meta.url).pathname,
-      },
-      {
-        find: /^express-affiliate\/sandbox$/,
-        replacement: new URL("src/sandbox/index.ts", import.meta.url).pathname,
-      },
-    ],
+    alias: Object.entries({
+      "express-affiliate": "src/index.ts",
+      "express-affiliate/disk": "src/disk.ts",
+      "express-affiliate/postgres": "src/postgres.ts",
+      "express-affiliate/sandbox": "src/sandbox/index.ts",
+    }).map(([name, file]) => ({
+      find: new RegExp(`^${name}$`),
+      replacement: new URL(file, import.meta.url).pathname,
+    })),
   },
   test: {
     include: ["test/**/*.test.ts"],

@@ -108,8 +108,28 @@ export function thanksPage({ order }) {
     user: order.buyer,
     body: `<h1>Thank you, ${html(order.buyer.name)}.</h1>
       <p>Your ${html(order.product.name.toLowerCase())} is on its way. Reload this page: it is still one payment.</p>
-      <p>Order <code>${html(order.id)}</code></p>`,
+      <p>Order <code>${html(order.id)}</code></p>
+      ${order.product.monthly ? nextMonth(order) : ""}`,
   });
+}
+
+/** @param {{ order: Order }} page */
+export function renewedPage({ order }) {
+  return layout({
+    title: "A month later",
+    user: order.buyer,
+    body: `<h1>A month has passed.</h1>
+      <p>The gateway has charged ${money(order.total)} and said so twice, by webhook. It is one payment, to the credit of whoever
+      sent you.</p>
+      ${nextMonth(order)}`,
+  });
+}
+
+/** @param {Order} order */
+function nextMonth(order) {
+  return `<form class="panel" method="post" action="/next-month">
+    <button name="order" value="${html(order.id)}">Let a month pass</button>
+  </form>`;
 }
 
 /** @param {string} message */

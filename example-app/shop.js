@@ -3,27 +3,37 @@
 import { randomUUID } from "node:crypto";
 import express from "express";
 import session from "express-session";
-import { checkoutPage, errorPage, homePage, thanksPage, welcomePage } from "./pages.js";
+import { checkoutPage, errorPage, homePage, renewedPage, thanksPage, welcomePage } from "./pages.js";
 
-/** @import { Affiliate } from "express-affiliate" */
+/** @import { Affiliate, Attribution } from "express-affiliate" */
+/** @import { createGateway } from "./gateway.js" */
 /** @import { Snippet } from "./pages.js" */
-/** @typedef {{ id: string, email: string, name: string }} User */
+/** @typedef {{ id: string, email: string, name: string, affiliate: Attribution }} User */
 /** @typedef {{ id: string, product: Product, buyer: User, total: number, paid: boolean }} Order */
-/** @typedef {typeof products[number]} Product */
+/** @typedef {{ id: string, name: string, price: number, blurb: string, monthly?: boolean }} Product */
 
+/** @type {readonly Product[]} */
 export const products = [
   { id: "kettle", name: "Enamel kettle", price: 39.9, blurb: "Two litres, sings at the boil." },
   { id: "lamp", name: "Reading lamp", price: 64.5, blurb: "Warm light, a brass arm, one good switch." },
   { id: "blanket", name: "Wool blanket", price: 118, blurb: "Woven from the fleece of six unhurried sheep." },
+  {
+    id: "tea",
+    name: "Tea, every month",
+    price: 24,
+    blurb: "A new tin each month, until you say stop.",
+    monthly: true,
+  },
 ];
 
 /**
  * @param {object} parts
  * @param {Affiliate} parts.tracker
+ * @param {ReturnType<typeof createGateway>} parts.gateway The payment gateway, which charges subscriptions by itself.
  * @param {Snippet} [parts.snippet] The service's browser snippet, for the home page.
  * @returns {import("express").Express}
  */
-export function createShop({ tracker, snippet }) {
+export function createShop({ tracker, gateway, snippet }) {
   const app = express();
   /** @type {Map<string, User>} */
   const users = new Map();
@@ -57,7 +67,8 @@ export function createShop({ tracker, snippet }) {
           .send(errorPage("Please give us your name and an e-mail address that we can write to."));
         return; // → Nothing happened, so nothing is reported.
       }
-      const user = { id: randomUUID(), email, name };
+      // → Kept on the user's row: payments will come when there is no browser to ask.
+      const user = { id: randomUUID(), email, name, affiliate: req.affiliate.snapshot() };
       users.set(user.id, user);
       // A new session for a new login. → The visitor's attribution was read before this line.
       await regenerate(req);
@@ -93,6 +104,35 @@ export function createShop({ tracker, snippet }) {
       return { paymentId: order.id, customerEmail: order.buyer.email, leadValue: order.total };
     }),
   );
+
+  // → Months later, the gateway calls: no cookie, no session. The snapshot says who referred this customer, the invoice's id
+  //   makes a webhook that comes twice one payment. The receipt means that the event is on the disk: now the gateway may
+  //   forget it.
+  app.post("/webhooks/gateway", express.raw({ type: "application/json" }), async (req, res) => {
+    const invoice = gateway.read(req.body, req.get("gateway-signature"));
+    if (!invoice) {
+      res.status(400).end();
+      return;
+    }
+    const user = users.get(invoice.customer);
+    if (user) {
+      const payment = { paymentId: invoice.id, customerEmail: user.email, leadValue: invoice.total };
+      await tracker.trackPayment(payment, user.affiliate);
+    }
+    res.status(204).end();
+  });
+
+  // Time travel, for the demonstration: the gateway charges for the next month.
+  app.post("/next-month", async (req, res) => {
+    const order = orders.get(req.body.order);
+    if (!order?.paid || !order.product.monthly) {
+      res.status(404).send(errorPage("There is no such subscription."));
+      return;
+    }
+    const webhook = `http://127.0.0.1:${req.socket.localPort}/webhooks/gateway`;
+    await gateway.renew(webhook, { customer: order.buyer.id, total: order.total });
+    res.send(renewedPage({ order }));
+  });
 
   /** @param {import("express").Request} req */
   function currentUser(req) {

@@ -1,13 +1,15 @@
 // @ts-check
 // `npm run example` starts the shop; `npm run example -- --once` walks a visitor through it and checks what was recorded.
 import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
 import { serve } from "./serve.js";
 import { walk } from "./walk.js";
 
-const example = await serve();
+const once = process.argv.includes("--once");
+const example = await serve(once ? {} : { data: fileURLToPath(new URL(".data", import.meta.url)) });
 const { sandbox, tracker, shopUrl } = example;
 
-if (process.argv.includes("--once")) {
+if (once) {
   try {
     await walkOnce();
   } finally {
@@ -23,8 +25,9 @@ if (process.argv.includes("--once")) {
                              or:  ${shopUrl}/welcome?ref=ALICE (by the server)
   3. Sign up, and buy something. Reload the last page: it stays one payment.
   4. Have the service fail at the press of a button, and buy again: the shop does not notice.
+  5. Subscribe to the tea, and let a month pass: the payment comes by webhook, and is ALICE's still.
 
-  Ctrl-C ends both.
+  Ctrl-C ends both, in order. So does kill -9, out of order: nothing that was paid is lost.
 `);
   tracker.on("delivered", ({ kind, email }) =>
     console.log(`  recorded: ${kind}${email ? ` of ${email}` : ""}`),
@@ -59,11 +62,12 @@ async function walkOnce() {
     [
       { kind: "registration", customerEmail: email, linkedClick: click?.id },
       { kind: "payment", customerEmail: email, linkedClick: click?.id },
+      { kind: "payment", customerEmail: email, linkedClick: click?.id },
     ],
-    "one registration and one payment, both linked to the click",
+    "one registration, one payment, one renewal, all linked to the click",
   );
   assert.equal(status.hasAffiliate, true);
   assert.equal(status.affiliateReference, "ALICE");
   assert.equal(status.clickId, click?.id);
-  console.log("Click, registration and payment are one chain.");
+  console.log("Click, registration, payment and renewal are one chain.");
 }

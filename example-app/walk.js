@@ -1,5 +1,6 @@
 // @ts-check
-// A visitor who walks through the shop by himself: follows an affiliate's link, signs up, buys a lamp.
+// A visitor who walks through the shop by himself: follows an affiliate's link, signs up, subscribes to a tea, and is charged
+// again a month later.
 
 const browser = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0";
 
@@ -34,11 +35,12 @@ export async function walk(shopUrl, { reference, name, email }) {
 
   await visit(`/welcome?ref=${encodeURIComponent(reference)}`);
   await visit("/signup", { name, email });
-  const checkout = await visit("/checkout", { product: "lamp" });
+  const checkout = await visit("/checkout", { product: "tea" });
   const [, order = ""] = /name="order" value="([^"]+)"/.exec(checkout) ?? [];
   await visit("/checkout/complete", { order });
   // The page is reloaded, as pages are.
   await visit("/checkout/complete", { order });
+  await visit("/next-month", { order });
 
   return { sessionId: cookies.get("svc_session_id") ?? "" };
 }

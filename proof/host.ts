@@ -11,10 +11,21 @@ export interface HostOptions {
   readonly task: "track" | "drain";
 }
 
+/** Written at once, and not when the event loop comes to it: what is said before the kill was said. */
+function say(line: object): void {
+  for (;;) {
+    try {
+      writeSync(1, `${JSON.stringify(line)}\n`);
+      return;
+    } catch (error) {
+      // The reader has not kept up.
+      if ((error as { code?: string }).code !== "EAGAIN") throw error;
+    }
+  }
+}
+
 /** A host: tracks until it is killed, or sends what others left. Says what was acknowledged as soon as it was. */
 export async function runHost({ url, directory, name, task }: HostOptions): Promise<void> {
-  // Written at once, and not when the event loop comes to it: what is said before the kill was said.
-  const say = (line: object) => writeSync(1, `${JSON.stringify(line)}\n`);
   const tracker = affiliate({
     baseUrl: url,
     clientId: 1,

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { serve } from "../example-app/serve.js";
 import { walk } from "../example-app/walk.js";
@@ -15,10 +18,28 @@ describe("the example shop", () => {
     const [click] = sandbox.ledger.clicks();
     expect(sandbox.ledger.leads()).toMatchObject([
       { kind: "registration", linkedClick: click?.id },
-      { kind: "payment", linkedClick: click?.id, leadValue: 64.5 },
+      { kind: "payment", linkedClick: click?.id, leadValue: 24 },
+      { kind: "payment", linkedClick: click?.id, leadValue: 24 },
     ]);
     expect(await tracker.client.status(sessionId)).toMatchObject({ affiliateReference: "ALICE" });
-    expect(tracker.stats()).toMatchObject({ delivered: 3, duplicates: 1 });
+    expect(tracker.stats()).toMatchObject({ delivered: 4, duplicates: 2 });
+  });
+
+  it("keeps what it could not deliver for its next start", async () => {
+    const data = await mkdtemp(join(tmpdir(), "example-shop-"));
+    onTestFinished(() => rm(data, { recursive: true }));
+    const today = await serve({ data });
+    await today.sandbox.fail("down");
+    await walk(today.shopUrl, { reference: "ALICE", name: "Grace", email: "grace@customers.example" });
+    await today.close();
+    const tomorrow = await serve({ data });
+    onTestFinished(tomorrow.close);
+    await tomorrow.tracker.flush({ timeoutMs: 10_000 });
+    expect(tomorrow.sandbox.ledger.leads()).toMatchObject([
+      { kind: "registration", affiliateReference: "ALICE" },
+      { kind: "payment", affiliateReference: "ALICE" },
+      { kind: "payment", affiliateReference: "ALICE" },
+    ]);
   });
 
   it("answers what a stranger posts without failing", async () => {
@@ -33,6 +54,8 @@ describe("the example shop", () => {
     expect((await post("/signup", "email=nobody")).status).toBe(400);
     expect((await post("/checkout", "product=lamp")).status).toBe(400);
     expect((await post("/checkout/complete", "order=%00")).status).toBe(404);
+    expect((await post("/next-month", "order=1")).status).toBe(404);
+    expect((await post("/webhooks/gateway", "{}")).status).toBe(400);
     expect(sandbox.ledger.requests()).toEqual([]);
   });
 });

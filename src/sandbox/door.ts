@@ -7,7 +7,8 @@ import { refuseUnparsable } from "./http.js";
 /** An HTTP server that can be shut, so that its port refuses connections, and opened again on the same port. */
 export interface Door {
   readonly url: string;
-  shut(): void;
+  /** Refuses connections from now on, and cuts those that stand. */
+  shut(): Promise<void>;
   open(): Promise<void>;
 }
 
@@ -23,20 +24,31 @@ export async function openDoor(listener: RequestListener, host: string, port: nu
     });
   });
   const own = (server.address() as AddressInfo).port;
+
   let wanted = true;
+  let settling = false;
+  let settled = Promise.resolve();
+
+  /** Whoever changes the wish while a change is under way has it granted by that one: the last wish counts. */
+  function become(open: boolean): Promise<void> {
+    wanted = open;
+    if (!settling) settled = settle();
+    return settled;
+  }
+  async function settle(): Promise<void> {
+    settling = true;
+    while (server.listening !== wanted) {
+      // A free port may be lent to somebody's outgoing connection while the door is shut; it comes back soon.
+      if (wanted) await listen(server, host, own).catch(() => sleep(20));
+      else server.close().closeAllConnections();
+    }
+    settling = false;
+  }
 
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${own}`,
-    shut() {
-      wanted = false;
-      server.close();
-      server.closeAllConnections();
-    },
-    async open() {
-      wanted = true;
-      // A free port may be lent to somebody's outgoing connection while the door is shut; it comes back soon.
-      while (wanted && !server.listening) await listen(server, host, own).catch(() => sleep(20));
-    },
+    shut: () => become(false),
+    open: () => become(true),
   };
 }
 

@@ -26,6 +26,7 @@ export const faultModes = [
  */
 export type FaultMode = (typeof faultModes)[number];
 
+/** How long a fault lasts, and how bad it is. */
 export interface FaultOptions {
   /** How long until all is well again, in milliseconds. Left out: until `fail("ok")`. */
   forMs?: number | undefined;
@@ -35,6 +36,7 @@ export interface FaultOptions {
   retryAfterSeconds?: number | undefined;
 }
 
+/** A fault in force. */
 export interface Fault {
   readonly mode: FaultMode;
   /** When it ends by itself, as ISO 8601 in UTC; null: when it is told to. */
@@ -47,6 +49,7 @@ export interface Faults {
   current(): Fault;
   /** Sets the fault in force; resolves once it is. Rejects with a TypeError for a mode that does not exist. */
   set(mode: FaultMode, options?: FaultOptions): Promise<void>;
+  /** From now on nothing changes any more. */
   stop(): void;
 }
 
@@ -54,11 +57,13 @@ export interface Faults {
 export function createFaults(enforce: (fault: Fault) => void | Promise<void>): Faults {
   let fault: Fault = { mode: "ok", until: null, delayMs: 0, retryAfterSeconds: 0 };
   let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
 
   async function set(mode: FaultMode, { forMs, delayMs = 2000, retryAfterSeconds = 1 }: FaultOptions = {}) {
     if (!faultModes.includes(mode)) {
       throw new TypeError(`sandbox: there is no fault "${mode}"; there are ${faultModes.join(", ")}`);
     }
+    if (stopped) return;
     clearTimeout(timer);
     const until = forMs === undefined ? null : new Date(Date.now() + forMs).toISOString();
     if (forMs !== undefined) timer = setTimeout(() => set("ok"), forMs).unref();
@@ -66,5 +71,10 @@ export function createFaults(enforce: (fault: Fault) => void | Promise<void>): F
     await enforce(fault);
   }
 
-  return { current: () => fault, set, stop: () => clearTimeout(timer) };
+  function stop() {
+    stopped = true;
+    clearTimeout(timer);
+  }
+
+  return { current: () => fault, set, stop };
 }

@@ -22,7 +22,7 @@ export interface Sandbox {
   readonly ledger: Ledger;
   /** The fault in force. */
   readonly fault: Fault;
-  /** Has the tracking endpoints fail so, from the next request on; `fail("ok")` heals them. Resolves once it is so. */
+  /** Has the tracking endpoints fail so, from the next request on; `fail("ok")` heals them. Resolves once it is so; does nothing once closed. */
   fail(mode: FaultMode, options?: FaultOptions): Promise<void>;
   /** Ends all connections and closes the ledger. What waits for an entry is rejected. */
   close(): Promise<void>;
@@ -52,18 +52,19 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   }
   async function enforce({ mode }: Fault): Promise<void> {
     refresh();
-    if (mode === "down") service.shut();
-    else await service.open();
+    await (mode === "down" ? service.shut() : service.open());
   }
 
-  const undo = [faults.stop, stop, ledger.close];
+  const undo: (() => void | Promise<void>)[] = [stop, ledger.close];
   async function open(handle: typeof handleService, port: number): Promise<Door> {
     const door = await openDoor(guarded(handle), host, port);
     undo.unshift(door.shut);
     return door;
   }
   async function close(): Promise<void> {
-    for (const step of undo.splice(0)) step();
+    // First, lest a fault that ends just now opens the door again.
+    faults.stop();
+    for (const step of undo.splice(0)) await step();
   }
 
   let service: Door;

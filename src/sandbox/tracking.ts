@@ -19,7 +19,7 @@ export function createTracking(api: ReturnType<typeof createApi>, ledger: Ledger
     const body = await readBody(req);
     const refused = refusals[fault.mode]?.(fault);
     const answer = silent.has(fault.mode) ? undefined : (refused ?? api(req, body));
-    if (fault.mode === "slow") await sleep(fault.delayMs);
+    if (fault.mode === "slow") await sleep(fault.delayMs, undefined, { ref: false });
 
     const answered = fault.mode === "reset-after" ? undefined : answer;
     ledger.addRequest({
@@ -65,8 +65,8 @@ function allowBrowsers(req: IncomingMessage, res: ServerResponse): void {
 function masked(req: IncomingMessage): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(req.headers)) headers[name] = String(value);
-  if (headers.authorization)
-    headers.authorization = headers.authorization.replace(/(?<=^\S+ ).+|^\S+$/, "•••");
+  const [scheme, ...key] = headers.authorization?.split(/\s/) ?? [];
+  if (scheme !== undefined) headers.authorization = key.length > 0 ? `${scheme} •••` : "•••";
   if (headers.cookie) headers.cookie = "•••";
   return headers;
 }

@@ -79,3 +79,19 @@ test("a fault that does not exist is refused with those that do", async () => {
   const sandbox = await startSandbox();
   await expect(sandbox.fail("asleep" as FaultMode)).rejects.toThrow(/no fault "asleep".*reset-after/);
 });
+
+test("the last of several faults in one breath is in force", async () => {
+  const sandbox = await startSandbox();
+  await Promise.all([sandbox.fail("down"), sandbox.fail("ok"), sandbox.fail("down")]);
+  expect(await call(sandbox, "click", click()).catch(causeCode)).toBe("ECONNREFUSED");
+  await Promise.all([sandbox.fail("ok"), sandbox.fail("down"), sandbox.fail("ok")]);
+  expect(await call(sandbox, "click", click())).toMatchObject({ status: 201 });
+});
+
+test("a closed sandbox does not open again", async () => {
+  const sandbox = await startSandbox();
+  await sandbox.fail("down");
+  await sandbox.close();
+  await sandbox.fail("ok");
+  expect(await call(sandbox, "click", click()).catch(causeCode)).toBe("ECONNREFUSED");
+});

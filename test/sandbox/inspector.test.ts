@@ -1,7 +1,9 @@
 import { once } from "node:events";
+import { readdir, readFile } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { decisions } from "../../src/sandbox/decisions.js";
 import type { Sandbox } from "../../src/sandbox/index.js";
 import type { InspectorState } from "../../src/sandbox/inspector.js";
@@ -46,6 +48,19 @@ test("serves every file that the page asks for, and needs no other host", async 
     const text = await res.text();
     expect(text.length).toBeGreaterThan(100);
     expect(text).not.toMatch(/https?:\/\/|innerHTML|outerHTML|insertAdjacentHTML|document\.write/);
+  }
+});
+
+test("is in the built package as it is in the source", async () => {
+  const built: typeof import("../../src/sandbox/index.js") = await import(
+    join(inject("builtPackage"), "dist/sandbox.js")
+  );
+  const sandbox = await built.createSandbox();
+  onTestFinished(() => sandbox.close());
+  const folder = join(import.meta.dirname, "../../src/sandbox/browser/inspector");
+  for (const file of await readdir(folder)) {
+    const res = await fetch(`${sandbox.inspectorUrl}/${file === "page.html" ? "" : file}`);
+    expect(await res.text()).toBe(await readFile(join(folder, file), "utf8"));
   }
 });
 

@@ -50,6 +50,15 @@ test("keeps requests with their headers, answers and times, and masks keys and c
   expect(JSON.stringify(request)).not.toContain(sandbox.apiKey);
 });
 
+test.each(["secret", "Bearer\tsecret", "Basic  secret x"])(
+  "masks the authorization %j",
+  async (authorization) => {
+    const sandbox = await startSandbox();
+    await call(sandbox, "click", click(), { authorization });
+    expect(JSON.stringify(sandbox.ledger.requests())).not.toContain("secret");
+  },
+);
+
 test("forgets everything when it is cleared", async () => {
   const sandbox = await startSandbox();
   await call(sandbox, "click", click(), { "idempotency-key": "a" });

@@ -3,13 +3,21 @@ import { dirname } from "node:path";
 import { OutboxError } from "../../errors.js";
 import { inTransaction, whenFree } from "./lock.js";
 import { MIGRATIONS } from "./schema.js";
-import { type Database, kindOf, openDatabase } from "./sqlite.js";
+import { type Database, kindOf, loadEngine } from "./sqlite.js";
 
 const PAGE_BYTES = 4_096;
 const WAL_BYTES = 16 * 1024 * 1024;
 // Before it, several processes that write can damage the file (sqlite.org/wal.html, "the WAL-reset bug").
 const SHAREABLE_FROM = "3.51.3";
 const PATIENCE_WITH_ANOTHER_MS = 5_000;
+
+export interface FileOptions {
+  readonly maxBytes: number;
+  /** The first version of SQLite that may share a file with other processes. */
+  readonly shareableFrom?: string;
+  /** How long to wait for another process to leave a file that cannot be shared. */
+  readonly patienceMs?: number;
+}
 
 export interface OpenFile {
   readonly db: Database;
@@ -24,15 +32,13 @@ export interface OpenFile {
  *
  * @throws OutboxError, or what SQLite and the file system throw.
  */
-export function openFile(
-  path: string,
-  options: { engine: string; maxBytes: number; shareableFrom?: string },
-): OpenFile {
+export function openFile(path: string, options: FileOptions & { readonly engine: string }): OpenFile {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  closeSync(openSync(path, "a", 0o600));
-  const db = openDatabase(options.engine, path);
+  create(path);
+  const { version, open } = loadEngine(options.engine);
+  const db = open(path);
   try {
-    configure(db, path, options);
+    configure(db, path, { ...options, version });
     migrate(db, path);
   } catch (error) {
     db.close();
@@ -49,12 +55,22 @@ export function openFile(
   };
 }
 
-function configure(
-  db: Database,
-  path: string,
-  { maxBytes, shareableFrom = SHAREABLE_FROM }: { maxBytes: number; shareableFrom?: string },
-): void {
-  const { version } = db.prepare("select sqlite_version() as version").get();
+/** Makes the file, and never opens one that is there: closing it would take away this process' own locks on it. */
+function create(path: string): void {
+  try {
+    closeSync(openSync(path, "wx", 0o600));
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EEXIST") throw error;
+  }
+}
+
+function configure(db: Database, path: string, options: FileOptions & { readonly version: string }): void {
+  const {
+    version,
+    maxBytes,
+    shareableFrom = SHAREABLE_FROM,
+    patienceMs = PATIENCE_WITH_ANOTHER_MS,
+  } = options;
   const isShareable = compareVersions(version, shareableFrom) >= 0;
   if (!isShareable) db.exec("pragma locking_mode = exclusive");
   try {
@@ -69,7 +85,7 @@ function configure(
           begin immediate;
           commit;
         `),
-      isShareable ? undefined : PATIENCE_WITH_ANOTHER_MS,
+      isShareable ? undefined : patienceMs,
     );
   } catch (error) {
     if (isShareable || kindOf(error) !== "busy") throw error;

@@ -1,4 +1,5 @@
 import { createRequire, isBuiltin } from "node:module";
+import { join } from "node:path";
 import { OutboxError } from "../../errors.js";
 
 /** What `node:sqlite` and `@photostructure/sqlite` have in common, as far as it is used here. */
@@ -42,31 +43,43 @@ export function findEngine(from: readonly (string | undefined)[], hasBuiltIn = i
   );
 }
 
-export function openDatabase(engine: string, path: string): Database {
+/** What an engine's module gives. */
+export interface Engine {
+  readonly version: string;
+  open(path: string): Database;
+}
+
+/** @param engine what `findEngine` found. */
+export function loadEngine(engine: string): Engine {
   const { emitWarning } = process;
   // This thread is the outbox's own; that SQLite is experimental in Node 22 is no news to the host.
   process.emitWarning = () => {};
-  try {
-    const module = createRequire(path)(engine);
-    // Its name loses the `Sync` in a Node to come.
-    return new (module.Database ?? module.DatabaseSync)(path);
-  } finally {
-    process.emitWarning = emitWarning;
-  }
+  const module = createRequire(join(process.cwd(), "any.js"))(engine);
+  process.emitWarning = emitWarning;
+  // Its name loses the `Sync` in a Node to come.
+  const Database = module.Database ?? module.DatabaseSync;
+  const open = (path: string): Database => new Database(path);
+  // Asked elsewhere: to the file that is to be opened nobody may get through at this moment.
+  const nowhere = open(":memory:");
+  const { version } = nowhere.prepare("select sqlite_version() as version").get();
+  nowhere.close();
+  return { version, open };
 }
 
-// SQLite's primary result codes (sqlite.org/rescode.html).
-const BUSY = [5, 6, 15];
-const DAMAGED = [11, 26];
-const FULL = 13;
+// SQLite's primary result codes (sqlite.org/rescode.html), and its words for them: `all` of the package gives no code.
+const KINDS = [
+  { kind: "busy", codes: [5, 6, 15], words: /^database (table )?is locked|^locking protocol/ },
+  { kind: "damaged", codes: [11, 26], words: /^database disk image is malformed|^file is not a database/ },
+  { kind: "full", codes: [13], words: /^database or disk is full/ },
+] as const;
 
 /** What went wrong, of what SQLite or the file system threw. */
-export function kindOf(error: unknown): "busy" | "damaged" | "full" | "other" {
-  const { errcode, code } = Object(error) as { errcode?: number; code?: string };
+export function kindOf(error: unknown): (typeof KINDS)[number]["kind"] | "other" {
+  const { errcode, code, message } = Object(error) as { errcode?: number; code?: string; message?: string };
   if (code === "ENOSPC" || code === "EDQUOT") return "full";
-  if (errcode === undefined) return "other";
-  const primary = errcode & 0xff;
-  if (BUSY.includes(primary)) return "busy";
-  if (DAMAGED.includes(primary)) return "damaged";
-  return primary === FULL ? "full" : "other";
+  if (code !== "ERR_SQLITE_ERROR") return "other";
+  const found = KINDS.find(({ codes, words }) =>
+    errcode === undefined ? words.test(message ?? "") : (codes as readonly number[]).includes(errcode & 0xff),
+  );
+  return found?.kind ?? "other";
 }

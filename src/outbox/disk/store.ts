@@ -11,7 +11,8 @@ import { createUpkeep } from "./upkeep.js";
 const SHARE_OF_EVENTS = 0.7;
 const SHARE_OF_DELIVERED = 0.2;
 const BYTES_OF_DELIVERED = 120;
-// 4 MiB a round: no transaction that anybody would notice.
+// A MiB is kept for what comes next; 4 MiB a round is no transaction that anybody would notice.
+const FREE_PAGES_KEPT = 250;
 const PAGES_GIVEN_BACK = 1_000;
 
 export interface Outcome {
@@ -119,7 +120,7 @@ export function createStore(
           upkeep.beat();
           upkeep.takeOverFromTheDead(now);
           delivered.forgetSome(now);
-          if (freePages.get().freelist_count > PAGES_GIVEN_BACK) {
+          if (freePages.get().freelist_count > FREE_PAGES_KEPT) {
             db.exec(`pragma incremental_vacuum(${PAGES_GIVEN_BACK})`);
           }
           return [];

@@ -12,7 +12,8 @@ const { path, leaseMs, port, replies } = options;
 const owner = randomUUID();
 const upkeep = setInterval(() => say(tryTo((store) => store.lookAfter())), leaseMs / 4);
 let open: (OpenFile & { readonly store: Store }) | undefined;
-let asideSince: string | undefined;
+/** Where a damaged file was put, until somebody has been told. */
+let place: string | undefined;
 
 port.on("message", (requests: readonly Request[] | "close") => {
   if (requests === "close") {
@@ -33,8 +34,8 @@ function say(reply: Reply): void {
 function tryTo(task: (store: Store) => Outcome, asked?: number): Reply {
   try {
     const { results, ...rest } = withoutDamage(task);
-    const notice = asideSince === undefined ? {} : { setAside: asideSince };
-    asideSince = undefined;
+    const notice = place === undefined ? {} : { setAside: place };
+    place = undefined;
     return { is: "done", ...rest, ...notice, ...(asked !== undefined && { results }) };
   } catch (error) {
     // Opened anew at the next attempt: a connection whose disk failed may not see that it is well again.
@@ -52,7 +53,7 @@ function withoutDamage(task: (store: Store) => Outcome): Outcome {
     const isMine = open?.isCurrent() ?? true;
     letGo();
     // Another process may have been faster.
-    if (isMine) asideSince = setAside(path);
+    if (isMine) place = setAside(path);
     return task(current().store);
   }
 }

@@ -1,0 +1,69 @@
+import { existsSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, it } from "vitest";
+import packageJson from "../package.json" with { type: "json" };
+import tsconfig from "../tsconfig.json" with { type: "json" };
+import typedoc from "../typedoc.config.js";
+import { problemsIn } from "./helpers/docs/check.js";
+import { anchorsOf, blocksOf, isCode, isUnchecked, linksOf, pages, root } from "./helpers/docs/pages.js";
+
+const code = pages.flatMap(blocksOf).filter(isCode);
+
+describe("the docs' code", () => {
+  it("is right, says TypeScript", () => {
+    expect(problemsIn(code.filter((block) => !isUnchecked(block)))).toEqual([]);
+  }, 60_000);
+
+  it("is checked, all of it", () => {
+    expect(code.filter(isUnchecked).map(({ page, line }) => `${page}:${line}`)).toEqual([]);
+  });
+
+  it("would not get away with a mistake", () => {
+    const blocks = [
+      "tracker.onSignup();",
+      'import { memoryOutbocks } from "express-affiliate";',
+      "await tracker.flush();\ntracker.trackPayment({ paymentId: 1 });",
+      "express();",
+    ].map((code, index) => ({ page: "README.md", heading: "", line: 10 * (index + 1), info: "js", code }));
+    const strict = {
+      ...blocks[0],
+      line: 50,
+      info: "ts",
+      code: 'import { affiliate } from "express-affiliate";\naffiliate({ baseUrl: process.env.URL, clientId: 1 });',
+    };
+    expect(problemsIn([...blocks, strict as (typeof blocks)[0]])).toEqual([
+      expect.stringContaining("README.md:51: Type 'string | undefined' is not assignable"),
+      expect.stringContaining("README.md:10: Property 'onSignup' does not exist"),
+      expect.stringContaining("README.md:20: '\"express-affiliate\"' has no exported member"),
+      expect.stringContaining("README.md:31: Argument of type '{ paymentId: number; }'"),
+      expect.stringContaining("README.md:40: Cannot find name 'express'"),
+    ]);
+  }, 60_000);
+});
+
+describe("the API reference", () => {
+  it("has every entry point of the package", () => {
+    const entries = Object.keys(packageJson.exports).filter((subpath) => subpath !== "./package.json");
+    const paths = Object.keys(tsconfig.compilerOptions.paths);
+    expect(paths.sort()).toEqual(entries.map((subpath) => subpath.replace(".", "express-affiliate")).sort());
+    expect(typedoc.entryPoints).toHaveLength(paths.length);
+  });
+});
+
+describe("the docs' links", () => {
+  it.each(pages)("%s leads to files and headings that exist", (page) => {
+    const broken = linksOf(page).filter((link) => {
+      const [path = "", anchor] = link.split("#");
+      const target = path === "" ? page : normalize(join(dirname(page), path));
+      if (!existsSync(join(root, target))) return true;
+      return anchor !== undefined && !anchorsOf(target).includes(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  it("leads from the index to every page", () => {
+    const linked = linksOf("docs/README.md").map((link) => normalize(join("docs", link.split("#")[0] ?? "")));
+    const ofDocs = pages.filter((page) => page.startsWith("docs/") && page !== "docs/README.md");
+    expect(linked).toEqual(expect.arrayContaining(ofDocs));
+  });
+});

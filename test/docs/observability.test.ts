@@ -1,0 +1,187 @@
+import { Writable } from "node:stream";
+import { metrics } from "@opentelemetry/api";
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import pino from "pino";
+import { register } from "prom-client";
+import request from "supertest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Affiliate } from "../../src/index.js";
+import { textOf } from "../helpers/docs/pages.js";
+import { pageToRun } from "../helpers/docs/run.js";
+import { closing, envFor, startShop } from "../helpers/docs/shop.js";
+import { startService } from "../helpers/service.js";
+
+const page = pageToRun("docs/observability.md");
+
+const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+
+/** One payment that is delivered, one that is refused, one that is dropped, and a click that is delivered. */
+async function happen(tracker: Affiliate): Promise<void> {
+  await tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "c1" });
+  await tracker.trackPayment(payment);
+  await tracker.trackPayment({ ...payment, paymentId: "refused" });
+  await tracker.trackPayment({ ...payment, leadValue: 0 });
+  await tracker.trackRegistration({ email: "ada@shop.example" });
+  await tracker.flush();
+}
+
+/** A service that refuses every second payment. */
+async function startRefusing() {
+  let payments = 0;
+  const { url: baseUrl } = await startService(({ path }, res) => {
+    if (path.endsWith("/payment") && ++payments === 2) res.statusCode = 422;
+    return res.statusCode === 422
+      ? { error: "Unprocessable", message: "no such customer: ada@shop.example", status: 422 }
+      : { success: true };
+  });
+  return startShop({ baseUrl });
+}
+
+describe("the tables", () => {
+  it("have a row for every number", async () => {
+    const { tracker } = await startShop();
+    const [, table = ""] = textOf("docs/observability.md").split("## Numbers");
+    const rows = [...(table.split("##")[0] ?? "").matchAll(/^\| `(\w+)` \| (.*)/gm)];
+    expect(rows.map(([, name]) => name).sort()).toEqual([...Object.keys(tracker.stats()), "trouble"].sort());
+    for (const name of ["dead", "skipped", "dropped"] as const) {
+      const row = rows.find(([, number]) => number === name)?.[0] ?? "";
+      for (const reason of Object.keys(tracker.stats()[name])) expect(row).toContain(`\`${reason}\``);
+    }
+  });
+});
+
+describe("dead letters", () => {
+  it("are told of, listed, retried and discarded", async () => {
+    const { app, tracker } = await startRefusing();
+    const alerts: string[] = [];
+    const pager = { alert: (message: string) => void alerts.push(message) };
+    await page.run("Events", { tracker, pager });
+    await page.run("Dead letters", { app, tracker });
+    await happen(tracker);
+
+    const { body: letters } = await request(app).get("/admin/dead-letters");
+    expect(letters).toMatchObject([{ reason: "rejected", event: { customerEmail: "ada@shop.example" } }]);
+    const [{ id }] = letters;
+    expect(alerts).toEqual([
+      `a payment was not delivered: rejected no such customer: a***@shop.example (${id})`,
+    ]);
+
+    await request(app).post(`/admin/dead-letters/${id}/discard`).expect(204);
+    await request(app).post(`/admin/dead-letters/${id}/retry`).expect(404);
+  });
+
+  it("are delivered when they are retried and the service takes them", async () => {
+    const { app, tracker } = await startRefusing();
+    await page.run("Dead letters", { app, tracker });
+    await happen(tracker);
+    const [letter] = await tracker.deadLetters.list();
+    await request(app).post(`/admin/dead-letters/${letter?.id}/retry`).expect(204);
+    await tracker.flush();
+    expect(tracker.stats()).toMatchObject({ delivered: 3, dead: { rejected: 0 } });
+  });
+});
+
+describe("metrics", () => {
+  it("go to Prometheus", async () => {
+    const { app, tracker } = await startRefusing();
+    onTestFinished(() => register.clear());
+    await page.run("Prometheus", { app, tracker });
+    await happen(tracker);
+    const { text } = await request(app).get("/metrics").expect(200);
+    const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+    expect(lines.sort()).toEqual(
+      [
+        "affiliate_queued 0",
+        "affiliate_oldest_seconds 0",
+        "affiliate_paused 0",
+        'affiliate_dead_letters{reason="rejected"} 1',
+        'affiliate_dead_letters{reason="unconfirmed"} 0',
+        'affiliate_dead_letters{reason="expired"} 0',
+        'affiliate_events_total{kind="click",outcome="queued"} 1',
+        'affiliate_events_total{kind="click",outcome="delivered"} 1',
+        'affiliate_events_total{kind="payment",outcome="queued"} 2',
+        'affiliate_events_total{kind="payment",outcome="delivered"} 1',
+        'affiliate_events_total{kind="payment",outcome="dead"} 1',
+        'affiliate_events_total{kind="payment",outcome="dropped"} 1',
+        'affiliate_events_total{kind="registration",outcome="skipped"} 1',
+      ].sort(),
+    );
+  });
+
+  it("go to OpenTelemetry", async () => {
+    const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+    // Far apart: the test says when.
+    const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 31 - 1 });
+    const provider = new MeterProvider({ readers: [reader] });
+    metrics.setGlobalMeterProvider(provider);
+    onTestFinished(async () => {
+      metrics.disable();
+      await provider.shutdown();
+    });
+    const { tracker } = await startRefusing();
+    await page.run("OpenTelemetry", { tracker });
+    await happen(tracker);
+    await provider.forceFlush();
+
+    const points = exporter
+      .getMetrics()
+      .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
+      .flatMap(({ descriptor, dataPoints }) =>
+        dataPoints.map(({ attributes, value }) =>
+          [descriptor.name, ...Object.values(attributes), value].join(" "),
+        ),
+      );
+    expect(points.sort()).toEqual(
+      [
+        "affiliate.queued 0",
+        "affiliate.oldest 0",
+        "affiliate.paused 0",
+        "affiliate.dead_letters rejected 1",
+        "affiliate.dead_letters unconfirmed 0",
+        "affiliate.dead_letters expired 0",
+        "affiliate.events click queued 1",
+        "affiliate.events click delivered 1",
+        "affiliate.events payment queued 2",
+        "affiliate.events payment delivered 1",
+        "affiliate.events payment dead 1",
+        "affiliate.events payment dropped 1",
+        "affiliate.events registration skipped 1",
+      ].sort(),
+    );
+  });
+});
+
+it("writes to pino, each line with its level", async () => {
+  const { sandbox } = await startShop();
+  const lines: { level: number; msg: string }[] = [];
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(JSON.parse(chunk));
+      done();
+    },
+  });
+  const names = { process: { env: envFor(sandbox) } };
+  const modules = { pino: { default: (options: object) => pino(options, sink) } };
+  const { tracker } = await page.run("Logs", names, { modules });
+  await closing(tracker).trackPayment({ ...payment, leadValue: 0 });
+  expect(lines).toMatchObject([
+    { level: 40, msg: expect.stringMatching(/^express-affiliate: a payment was dropped: `leadValue`/) },
+  ]);
+});
+
+it("asks the service whom a session is linked to", async () => {
+  const { app, tracker } = await startShop();
+  await page.run("Asking the service", { app, tracker });
+  await tracker.client.click({ affiliateReference: "ALICE", clickId: "c1", sessionId: "s1" });
+  const { body } = await request(app).get("/admin/attribution/s1").expect(200);
+  expect(body).toMatchObject({ hasAffiliate: true, affiliateReference: "ALICE" });
+});
+
+it("has run every block of the page", () => {
+  expect(page.notRun).toEqual([]);
+});

@@ -1,0 +1,185 @@
+import cookieParser from "cookie-parser";
+import express from "express";
+import session from "express-session";
+import request from "supertest";
+import { describe, expect, it } from "vitest";
+import { textOf } from "../helpers/docs/pages.js";
+import { pageToRun } from "../helpers/docs/run.js";
+import { browser, closing, envFor, referred, startShop } from "../helpers/docs/shop.js";
+import { startService } from "../helpers/service.js";
+
+const page = pageToRun("docs/privacy.md");
+
+const ada = { email: "ada@shop.example", customerId: 7, customerName: "Ada" };
+const payment = { paymentId: "order-1", customerEmail: ada.email, leadValue: 19.9 };
+
+function addRoutes({ app, tracker }: Pick<Awaited<ReturnType<typeof startShop>>, "app" | "tracker">) {
+  app.get("/", tracker.onClick(), (_req, res) => void res.send("Welcome"));
+  app.post(
+    "/signup",
+    tracker.onRegistration((_req, res) => {
+      res.end();
+      return ada;
+    }),
+  );
+  app.post(
+    "/checkout",
+    tracker.onPayment((_req, res) => {
+      res.end();
+      return payment;
+    }),
+  );
+}
+
+describe("what is sent", () => {
+  async function bodies() {
+    const shop = await startShop();
+    addRoutes(shop);
+    const visitor = browser(shop.app);
+    await visitor
+      .get("/?ref=ALICE&utm_source=news&token=query-secret")
+      .set({ Referer: "https://blog.example/post?q=query-secret", "X-Forwarded-For": "203.0.113.9" })
+      .set("Cookie", "other=cookie-secret");
+    await visitor.post("/signup");
+    await visitor.post("/checkout");
+    await shop.tracker.trackRegistration({ ...ada, customerId: 8 }, { sessionId: "s2" });
+    await shop.tracker.flush();
+    return shop.sandbox.ledger.requests().map(({ path, body }) => ({ path, body: body ?? "" }));
+  }
+
+  it("is what the table says", async () => {
+    const [, section = ""] = textOf("docs/privacy.md").split("## What is sent\n");
+    const rows = [...section.matchAll(/^\| (?:click|registration|payment).*? \| (.+) \|$/gm)];
+    const said = rows.map(([, fields = ""]) => [...fields.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+    const [click, byClick, bySession, paid] = said;
+    const sent = (await bodies()).map(({ path, body }) => [
+      path.replace(/.*tracking\//, ""),
+      Object.keys(JSON.parse(body)),
+    ]);
+    expect(new Map(sent as [string, string[]][])).toEqual(
+      new Map([
+        ["click", click],
+        ["registration", byClick],
+        ["lead/registration", bySession],
+        ["lead/payment", paid],
+      ]),
+    );
+  });
+
+  it("is nothing else of the request, and not the order's id", async () => {
+    const text = (await bodies()).map(({ body }) => body).join("\n");
+    expect(text).toContain("https://blog.example/post");
+    expect(text).toContain("utm_source=news");
+    expect(text).not.toMatch(/secret|203\.0\.113\.9|127\.0\.0\.1"|order-1/);
+  });
+
+  it("is nothing about visitors without ids", async () => {
+    const shop = await startShop();
+    addRoutes(shop);
+    await request(shop.app).post("/signup");
+    await request(shop.app).post("/checkout");
+    await shop.tracker.flush();
+    expect(shop.sandbox.ledger.requests()).toEqual([]);
+  });
+
+  it("is about everybody with an express-session, unless the cookie is named", async () => {
+    const { sandbox, tracker } = await startShop();
+    const named = closing((await page.run("What is sent", { process: { env: envFor(sandbox) } })).tracker);
+    const app = express().use(session({ secret: "s", resave: false, saveUninitialized: true }));
+    app.post("/named", named, (req, res) => void res.json(req.affiliate?.snapshot()));
+    app.post("/unnamed", tracker, (req, res) => void res.json(req.affiliate?.snapshot()));
+    const visitor = browser(app);
+    await visitor.post("/named");
+    expect((await visitor.post("/named")).body).toEqual({});
+    expect((await visitor.post("/unnamed")).body).toEqual({ sessionId: expect.any(String) });
+  });
+});
+
+describe("what is set", () => {
+  it("is two cookies, by `onClick` alone", async () => {
+    const shop = await startShop();
+    addRoutes(shop);
+    const { headers } = await browser(shop.app).get("/?ref=ALICE");
+    expect(headers["set-cookie"]).toEqual([
+      expect.stringMatching(
+        /^svc_click_id=[0-9a-z]+-[0-9a-f]{8}-[0-9a-f]{24}; Max-Age=2592000; Path=\/; Expires=.+; SameSite=Lax$/,
+      ),
+      expect.stringMatching(
+        /^svc_session_id=[0-9a-f-]{36}; Max-Age=2592000; Path=\/; Expires=.+; HttpOnly; SameSite=Lax$/,
+      ),
+    ]);
+    const others = [await browser(shop.app).get("/"), await referred(shop.app).post("/signup")];
+    for (const { headers } of others) expect(headers["set-cookie"]).toBeUndefined();
+  });
+});
+
+describe("consent", () => {
+  async function shopWithBanner() {
+    const { sandbox } = await startShop();
+    const { app, tracker } = await page.run("A cookie banner", { process: { env: envFor(sandbox) } });
+    return { sandbox, app, tracker: closing(tracker) };
+  }
+
+  it("is asked for before anything is read, set or sent", async () => {
+    const shop = await shopWithBanner();
+    const { sandbox, app, tracker } = shop;
+    app.post(
+      "/signup",
+      tracker.onRegistration((_req: unknown, res: express.Response) => {
+        res.status(201).end();
+        return ada;
+      }),
+    );
+    const visitor = referred(app);
+    const { headers } = await visitor.get("/?ref=ALICE").expect(200);
+    expect(headers["set-cookie"]).toBeUndefined();
+    await visitor.post("/signup").expect(201);
+    await tracker.flush();
+    expect(sandbox.ledger.requests()).toEqual([]);
+  });
+
+  it("has the click counted when the page is loaded again with it", async () => {
+    const { sandbox, app } = await shopWithBanner();
+    await browser(app).get("/?ref=ALICE");
+    await browser(app).get("/?ref=ALICE").set("Cookie", "consent=all");
+    await sandbox.ledger.waitFor({ kind: "click", affiliateReference: "ALICE" });
+  });
+
+  it("takes everything with it when it is withdrawn", async () => {
+    const updates: unknown[] = [];
+    const users = { update: async (...update: unknown[]) => void updates.push(update) };
+    const addSession: express.RequestHandler = (req, _res, next) => {
+      Object.assign(req, { session: { userId: 7 } });
+      next();
+    };
+    const { app } = await startShop({ before: [cookieParser(), addSession] });
+    await page.run("Consent that is withdrawn", { app, users });
+    const { headers } = await referred(app).post("/consent/withdraw").expect(303);
+    expect(headers["set-cookie"]).toEqual(
+      ["consent", "svc_click_id", "svc_session_id"].map((name) =>
+        expect.stringMatching(new RegExp(`^${name}=; Path=/; Expires=Thu, 01 Jan 1970`)),
+      ),
+    );
+    expect(updates).toEqual([[7, { affiliate: null }]]);
+  });
+});
+
+describe("a person's data", () => {
+  it("can be deleted from the dead letters", async () => {
+    const { url: baseUrl } = await startService((_request, res) => {
+      res.statusCode = 422;
+      return {};
+    });
+    const { tracker } = await startShop({ baseUrl });
+    await tracker.trackPayment(payment);
+    await tracker.trackRegistration(ada, { clickId: "c1" });
+    await tracker.trackPayment({ ...payment, paymentId: 2, customerEmail: "bo@shop.example" });
+    const { forget } = await page.run("Deleting a person's data", { tracker });
+    await forget(ada.email);
+    expect(await tracker.deadLetters.list()).toMatchObject([{ event: { customerEmail: "bo@shop.example" } }]);
+  });
+});
+
+it("has run every block of the page", () => {
+  expect(page.notRun).toEqual([]);
+});

@@ -1,0 +1,44 @@
+import { join } from "node:path";
+import { type OpenFile, openFile } from "../../src/outbox/disk/file.js";
+import type { DiskClaim, Row } from "../../src/outbox/disk/protocol.js";
+import { findEngine } from "../../src/outbox/disk/sqlite.js";
+import { createStore, type Store } from "../../src/outbox/disk/store.js";
+import type { Verdict } from "../../src/outbox/outbox.js";
+import { sample } from "../../src/testing/samples.js";
+
+const MIB = 1024 * 1024;
+
+export const engine = findEngine([import.meta.url]);
+
+/** An outbox's file as its thread sees it, here without the thread. */
+export interface Disk extends OpenFile {
+  readonly store: Store;
+  readonly path: string;
+  claim(limit: number): DiskClaim[];
+  settle(claim: DiskClaim, verdict: Verdict): void;
+  append(...rows: readonly Row[]): unknown[];
+}
+
+export function openDisk(
+  directory: string,
+  { owner = "me", maxBytes = 64 * MIB, maxDeadLetters = 1_000, rememberMs = 60_000, leaseMs = 1_000 } = {},
+): Disk {
+  const path = join(directory, "outbox.db");
+  const file = openFile(path, { engine, maxBytes });
+  const store = createStore(file.db, owner, { maxBytes, maxDeadLetters, rememberMs, leaseMs });
+  return {
+    ...file,
+    path,
+    store,
+    claim: (limit) => store.run([{ do: "claim", limit }]).results[0] as DiskClaim[],
+    settle: ({ event, owner: by }, verdict) =>
+      store.run([{ do: "settle", id: event.id, owner: by, verdict }]),
+    append: (...rows) => [...store.run(rows.map((row) => ({ do: "append", row }))).results],
+  };
+}
+
+export function rowOf(event = sample("payment")): Row {
+  const { id, kind, data, createdAt } = event;
+  const { clickId = null, sessionId = null } = data;
+  return { id, kind, clickId, sessionId, data: JSON.stringify(data), createdAt };
+}

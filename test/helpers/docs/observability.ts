@@ -1,0 +1,3 @@
+export interface Names {
+  readonly pager: { alert(message: string): void };
+}

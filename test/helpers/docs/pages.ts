@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+export const root = resolve(import.meta.dirname, "../../..");
+
+/** A block of code in a page, as a reader would copy it. */
+export interface Block {
+  /** `docs/attribution.md`. */
+  readonly page: string;
+  /** The heading it stands under. */
+  readonly heading: string;
+  /** The line of the page on which its code begins. */
+  readonly line: number;
+  /** What follows the fence: `js`, `ts`, `js unchecked`. */
+  readonly info: string;
+  readonly code: string;
+}
+
+/** The pages that people read, from the root of the repository. */
+export const pages: readonly string[] = [
+  "README.md",
+  "CHANGELOG.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  ...readdirSync(join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .sort()
+    .map((name) => `docs/${name}`),
+];
+
+export const textOf = (page: string): string => readFileSync(join(root, page), "utf8");
+
+/** All blocks of a page, whatever their language. */
+export function blocksOf(page: string): Block[] {
+  const blocks: Block[] = [];
+  let heading = "";
+  let open: { fence: string; indent: number; info: string; line: number; code: string[] } | undefined;
+  for (const [index, line] of textOf(page).split("\n").entries()) {
+    const [, indent = "", fence, info = ""] = /^( *)(`{3,})(.*)$/.exec(line) ?? [];
+    if (open && fence === open.fence && info === "") {
+      blocks.push({ page, heading, line: open.line, info: open.info, code: `${open.code.join("\n")}\n` });
+      open = undefined;
+    } else if (open) {
+      open.code.push(line.slice(open.indent));
+    } else if (fence !== undefined) {
+      open = { fence, indent: indent.length, info: info.trim(), line: index + 2, code: [] };
+    } else {
+      heading = /^#+ (.+)$/.exec(line)?.[1] ?? heading;
+    }
+  }
+  return blocks;
+}
+
+/** Whether it is code of this package's language, to be checked or to say that it is not. */
+export const isCode = ({ info }: Block): boolean => /^(js|ts|javascript|typescript)\b/.test(info);
+
+/** Whether its info string asks for it not to be checked. */
+export const isUnchecked = ({ info }: Block): boolean => /\bunchecked\b/.test(info);
+
+/** Where a page's relative links lead, as they are written. */
+export function linksOf(page: string): string[] {
+  return [...proseOf(page).matchAll(/\]\(([^()\s]+)\)/g)]
+    .map(([, target = ""]) => target)
+    .filter((target) => !/^[a-z]+:/.test(target));
+}
+
+/** The anchors that GitHub gives to a page's headings. */
+export function anchorsOf(page: string): string[] {
+  return [...proseOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+const proseOf = (page: string) => textOf(page).replaceAll(/^ *(`{3,}).*\n(?:.*\n)*? *\1$/gm, "");

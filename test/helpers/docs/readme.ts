@@ -1,0 +1,16 @@
+import type { Request, RequestHandler } from "express";
+import type { Attributed, Attribution } from "../../../src/index.js";
+
+interface User {
+  readonly id: number;
+  readonly email: string;
+  readonly affiliate: Attribution;
+}
+
+export interface Names {
+  readonly completeCheckout: RequestHandler;
+  readonly users: { update(id: number, row: { affiliate: Attribution }): Promise<void> };
+  readonly user: User;
+  readonly invoice: { readonly id: string; readonly total: number };
+  readonly req: Attributed<Request>;
+}

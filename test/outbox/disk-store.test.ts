@@ -1,0 +1,204 @@
+import { statSync } from "node:fs";
+import { afterEach, expect, test, vi } from "vitest";
+import { STATEMENTS as EVENTS } from "../../src/outbox/disk/live-events.js";
+import { STATEMENTS as UPKEEP } from "../../src/outbox/disk/upkeep.js";
+import { sample } from "../../src/testing/samples.js";
+import { type Disk, openDisk, rowOf } from "../helpers/disk-store.js";
+import { scratchDirectory } from "../helpers/scratch.js";
+
+const HOUR_MS = 3_600_000;
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+function planOf({ db }: Disk, sql: string): string {
+  return db
+    .prepare(`explain query plan ${sql}`)
+    .all()
+    .map(({ detail }) => detail)
+    .join("\n");
+}
+
+function setTime(now: number): void {
+  vi.spyOn(Date, "now").mockReturnValue(now);
+}
+
+/** Lets this much pass on the clock that is never set. */
+function pass(ms: number): void {
+  const later = performance.now() + ms;
+  vi.spyOn(performance, "now").mockReturnValue(later);
+}
+
+test("claims by an index of those that are at the head of their line, however many wait, rest, or follow", () => {
+  const disk = openDisk(scratchDirectory());
+
+  const plan = planOf(disk, EVENTS.claim);
+
+  expect(plan).toContain("SEARCH events USING COVERING INDEX events_ready (ready_at<?)");
+  expect(plan).not.toMatch(/SCAN|TEMP B-TREE/);
+  disk.close();
+});
+
+test("does nothing to an event that would look at all the others", () => {
+  const disk = openDisk(scratchDirectory());
+  const everyEvent = { ...EVENTS, beat: UPKEEP.beat, takeOver: UPKEEP.takeOver };
+
+  for (const [name, sql] of Object.entries(everyEvent)) {
+    const plan = planOf(disk, sql);
+    const scans = plan.split("\n").filter((step) => step.includes("SCAN") && !step.includes("CONSTANT ROW"));
+    // The oldest event, or the first that is ready, is the first entry of what is scanned.
+    const isOneStep = name === "oldest" || name === "nextReady";
+    expect({ name, scans: isOneStep ? [] : scans }).toEqual({ name, scans: [] });
+    expect({ name, plan }).not.toMatchObject({ plan: expect.stringContaining("TEMP B-TREE") });
+  }
+  disk.close();
+});
+
+test("finds the one event that is ready behind thousands of visitors whose first event rests", () => {
+  const disk = openDisk(scratchDirectory());
+  const resting = Array.from({ length: 2_000 }, () => rowOf());
+  disk.append(...resting, ...resting.map((row) => ({ ...row, id: `${row.id} next` })));
+  for (let claims = disk.claim(200); claims.length > 0; claims = disk.claim(200)) {
+    for (const claim of claims) disk.settle(claim, { is: "retry", inMs: HOUR_MS, maybeTaken: false });
+  }
+  const ready = rowOf();
+  disk.append(ready);
+
+  expect(disk.claim(10).map(({ event }) => event.id)).toEqual([ready.id]);
+  expect(disk.store.run([]).standing.queued).toBe(4_001);
+  disk.close();
+});
+
+test("takes over what a process has claimed that shows no sign of life, as interrupted, and keeps its order", () => {
+  const directory = scratchDirectory();
+  const [dead, alive] = [openDisk(directory, { owner: "dead" }), openDisk(directory, { owner: "alive" })];
+  const first = sample("payment");
+  const second = sample("payment", first.data);
+  dead.append(rowOf(first), rowOf(second));
+  dead.claim(1);
+
+  alive.store.lookAfter();
+  expect(alive.claim(10)).toEqual([]);
+  pass(1_000);
+  alive.store.lookAfter();
+
+  expect(alive.claim(10)).toMatchObject([{ event: first, interrupted: true }]);
+  dead.close();
+  alive.close();
+});
+
+test("leaves a process its claims as long as it shows signs of life", () => {
+  const directory = scratchDirectory();
+  const [slow, other] = [openDisk(directory, { owner: "slow" }), openDisk(directory, { owner: "other" })];
+  slow.append(rowOf());
+  slow.claim(1);
+
+  for (let round = 0; round < 5; round++) {
+    slow.store.lookAfter();
+    other.store.lookAfter();
+    pass(900);
+  }
+
+  expect(other.claim(10)).toEqual([]);
+  slow.close();
+  other.close();
+});
+
+test("believes a process that says delivered, though its claim was taken over and given up meanwhile", () => {
+  const directory = scratchDirectory();
+  const [slow, other] = [openDisk(directory, { owner: "slow" }), openDisk(directory, { owner: "other" })];
+  const row = rowOf();
+  slow.append(row);
+  const [claim] = slow.claim(1) as [never];
+  other.store.lookAfter();
+  pass(1_000);
+  other.store.lookAfter();
+  const [takenOver] = other.claim(1) as [never];
+  slow.settle(claim, { is: "retry", inMs: 0, maybeTaken: false });
+  expect(slow.claim(1)).toEqual([]);
+  other.settle(takenOver, { is: "dead", reason: "unconfirmed", attempts: 1 });
+
+  slow.settle(claim, { is: "delivered" });
+
+  const { queued, dead } = other.store.run([]).standing;
+  expect({ queued, dead }).toEqual({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 } });
+  expect(other.append(row)).toEqual(["duplicate"]);
+  slow.close();
+  other.close();
+});
+
+test("does not let an event rest longer because the clock was set back", () => {
+  const disk = openDisk(scratchDirectory());
+  const now = Date.now();
+  disk.append(rowOf());
+  disk.settle(disk.claim(1)[0] as never, { is: "retry", inMs: 60_000, maybeTaken: false });
+
+  setTime(now - 24 * HOUR_MS);
+  const { nextReadyAt } = disk.store.run([]).standing;
+  expect((nextReadyAt as number) - Date.now()).toBeLessThan(62_000);
+  const fresh = rowOf();
+  disk.append(fresh);
+  expect(disk.claim(1)[0]?.event.id).toBe(fresh.id);
+
+  setTime(now - 24 * HOUR_MS + 62_000);
+  expect(disk.claim(1)).toHaveLength(1);
+  disk.close();
+});
+
+test("forgets what was delivered when its time is over, some at a time", () => {
+  const disk = openDisk(scratchDirectory(), { rememberMs: HOUR_MS });
+  const row = rowOf();
+  disk.append(row);
+  disk.settle(disk.claim(1)[0] as never, { is: "delivered" });
+
+  disk.store.lookAfter();
+  expect(disk.append(row)).toEqual(["duplicate"]);
+  setTime(Date.now() + HOUR_MS + 1);
+  disk.store.lookAfter();
+  expect(disk.append(row)).toEqual(["queued"]);
+  disk.close();
+});
+
+test("keeps so many dead letters, and says which had to go", () => {
+  const disk = openDisk(scratchDirectory(), { maxDeadLetters: 2 });
+  const events = [sample("payment"), sample("payment"), sample("payment")];
+  disk.append(...events.map(rowOf));
+  const dropped = disk.claim(3).flatMap(({ event, owner }) => {
+    const verdict = { is: "dead", reason: "rejected", attempts: 1 } as const;
+    return disk.store.run([{ do: "settle", id: event.id, owner, verdict }]).dropped;
+  });
+
+  expect(dropped).toEqual([{ event: events[0], reason: "dead-letters-full" }]);
+  expect(disk.store.run([]).standing.dead.rejected).toBe(2);
+  disk.close();
+});
+
+test("never grows its file beyond its bound, and gives the space back", () => {
+  const maxBytes = 3 * 1024 * 1024;
+  const disk = openDisk(scratchDirectory(), { maxBytes });
+  const longText = "漢".repeat(2_000);
+  const outcomes = new Set<unknown>();
+  for (let batch = 0; batch < 40; batch++) {
+    const rows = Array.from({ length: 100 }, (_, nth) => {
+      const event = sample("click");
+      return rowOf(
+        nth % 2 ? event : ({ ...event, data: { ...event.data, userAgent: longText } } as typeof event),
+      );
+    });
+    for (const outcome of disk.append(...rows)) outcomes.add(outcome);
+  }
+  const size = () => disk.db.prepare("pragma page_count").get().page_count * 4_096;
+  const full = size();
+  expect(outcomes).toEqual(new Set(["queued", "full"]));
+  expect(full).toBeLessThanOrEqual(maxBytes);
+
+  for (let claims = disk.claim(200); claims.length > 0; claims = disk.claim(200)) {
+    for (const claim of claims) disk.settle(claim, { is: "delivered" });
+  }
+  for (let round = 0; round < 5; round++) disk.store.lookAfter();
+  expect(size()).toBeLessThan(full);
+  disk.db.exec("pragma wal_checkpoint(truncate)");
+  expect(statSync(disk.path).size).toBeLessThan(full);
+  disk.close();
+});
