@@ -2,11 +2,9 @@ import { OutboxError } from "../../errors.js";
 import type { OutboxEvent } from "../../events.js";
 import { asciiJson } from "./rows.js";
 
-/**
- * The host's own open transaction: a client of `pg`, or anything else that runs a statement in it. Resolves to the rows, or
- * to an object that has them.
- */
+/** The host's own open transaction: a client of `pg`, or anything else that runs a statement in it. */
 export interface PostgresTransaction {
+  /** Runs one statement with values for `$1`, `$2` and so on. Resolves to its rows, or to an object that has them. */
   // biome-ignore lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
   query(text: string, values?: any[]): Promise<any>;
 }
@@ -40,8 +38,11 @@ export async function enqueue(
   const { clickId = null, sessionId = null } = data;
   const [row] = await rowsOf<{ outcome: string }>(
     transaction,
-    `select ${options.quotedSchema}.enqueue($1, $2, $3, $4, $5, $6, $7) as outcome`,
-    [id, kind, clickId, sessionId, createdAt, asciiJson(data), options.channel],
+    // Texts, each with its type in the statement: libraries differ in what they make of anything else.
+    `select ${options.quotedSchema}.enqueue(
+       $1::text::uuid, $2::text, $3::text, $4::text, $5::text::double precision, $6::text, $7::text
+     ) as outcome`,
+    [id, kind, clickId, sessionId, String(createdAt), asciiJson(data), options.channel],
   );
   const outcome = row?.outcome;
   if (outcome === "queued" || outcome === "duplicate") return outcome;
@@ -57,7 +58,7 @@ async function isThere(transaction: PostgresTransaction, schema: string): Promis
     transaction,
     `select 1 as found
      from pg_catalog.pg_proc as p join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
-     where n.nspname = $1 and p.proname = 'enqueue'
+     where n.nspname = $1::text and p.proname = 'enqueue'
        and has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute')`,
     [schema],
   );
