@@ -1,0 +1,4 @@
+export type { PostgresClient, PostgresPool } from "./outbox/postgres/database.js";
+export { postgresMigrations } from "./outbox/postgres/migrations.js";
+export type { PostgresTransaction } from "./outbox/postgres/transaction.js";
+export { type PostgresOutbox, type PostgresOutboxOptions, postgresOutbox } from "./outbox/postgres.js";
