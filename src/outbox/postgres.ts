@@ -27,7 +27,8 @@ export interface PostgresOutboxOptions {
   readonly migrate?: boolean | undefined;
   /**
    * Whether one connection of the pool is kept to hear at once of what is committed (`LISTEN`). Where it is `false`, as
-   * behind PgBouncer in transaction mode, it is found when it is next looked for. Default `true`.
+   * behind PgBouncer in transaction mode, it is found when it is next looked for. Default `true`, but for a pool that has
+   * one connection only.
    */
   readonly listen?: boolean | undefined;
   /** How often the table is looked into for what nobody told of, in milliseconds. Default 1,000. */
@@ -97,6 +98,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   const { pool, leaseMs, rememberMs, maxEvents, maxDeadLetters, maxMemoryBytes, pollMs } = read;
   const schema = quoted(read.schema);
   const channel = `express_affiliate_${read.schema}`;
+  const listens = read.listen && pool.options?.max !== 1;
   const notices: ((to: OutboxObserver) => void)[] = [];
   let observer: OutboxObserver | undefined;
   let stops: (() => unknown)[] = [];
@@ -173,7 +175,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
     return enqueue(transaction, event, {
       schema: read.schema,
       quotedSchema: schema,
-      channel: read.listen ? channel : null,
+      channel: listens ? channel : null,
       prepare: database.ready,
     });
   }
@@ -223,7 +225,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
           () => forgetOld(database, schema, rememberMs),
         ),
       ];
-      if (read.listen) stops.push(listen(pool, { channel, onHint: relay.wake, clock }));
+      if (listens) stops.push(listen(pool, { channel, onHint: relay.wake, clock }));
     },
     wake: relay.wake,
     counts,

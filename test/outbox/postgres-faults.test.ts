@@ -125,6 +125,23 @@ describeWithPostgres("faults", (database) => {
     await outbox.close();
   });
 
+  test("an event taken over, and given back untried, is as much in doubt as before", async () => {
+    const event = sample("payment");
+    const dead = await create();
+    await dead.add(event);
+    await sql("select from $schema.claim(gen_random_uuid(), 1, '0 seconds')");
+    await dead.close();
+    {
+      await using stage = await Stage.open(() => reopen());
+      stage.start();
+      expect((await stage.hands.next()).live.interrupted).toBe(true);
+    }
+
+    await using stage = await Stage.open(() => reopen());
+    stage.start();
+    expect((await stage.hands.next()).live).toMatchObject({ event, interrupted: true });
+  });
+
   test("a delivery that takes longer than the lease stays with its process", async () => {
     await using stage = await Stage.open(() => create({ leaseMs: 1_000 }));
     stage.start();

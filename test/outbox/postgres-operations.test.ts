@@ -59,6 +59,24 @@ describeWithPostgres("operations", (database) => {
     await outbox.close();
   });
 
+  test("keeps any text in a database of any encoding", async () => {
+    await sql("create database old encoding 'LATIN1' template template0 locale 'C'");
+    const pool = database.pool({ database: "old" });
+    await using stage = await Stage.open(() => create({ pool }));
+    const texts = ["a\u0000b", "\u{1F600} łódź", "\ud800", "'; drop table events; --", "{null}", '\\ "'];
+    stage.start();
+    for (const customerName of texts) {
+      const event = sample("registration");
+      const odd = { ...event, data: { ...event.data, customerName } } as typeof event;
+      await stage.add(odd);
+      const { live, settle } = await stage.hands.next();
+      expect(live.event).toEqual(odd);
+      settle({ is: "dead", ...REJECTED, message: customerName });
+      await stage.empty();
+    }
+    expect((await stage.outbox.deadLetters.list()).map(({ message }) => message)).toEqual(texts);
+  });
+
   test("does all its work with no more rights than docs/postgres.md names", async () => {
     await (await create()).close();
     await sql(`
@@ -134,6 +152,15 @@ describeWithPostgres("operations", (database) => {
 
     expect(await stage.hands.deliverNext()).toBe(event.id);
     expect(await sql("select from pg_stat_activity where query like 'listen%'")).toEqual([]);
+  });
+
+  test("makes do with a pool of one connection", async () => {
+    await using stage = await Stage.open(() => create({ pool: database.pool({ max: 1 }) }));
+    stage.start();
+    const event = sample("payment");
+    await stage.add(event);
+
+    expect(await stage.hands.deliverNext()).toBe(event.id);
   });
 
   test("forgets what was delivered long ago, and nothing else", async () => {

@@ -9,6 +9,7 @@ export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   on(event: "error", listener: (error: Error, ...more: any[]) => void): unknown;
   removeListener(event: "error", listener: (...more: any[]) => void): unknown;
+  readonly options?: { readonly max?: number | undefined };
   // biome-ignore-end lint/suspicious/noExplicitAny: see above.
 }
 

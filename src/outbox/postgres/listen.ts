@@ -15,6 +15,7 @@ export function listen(
   { channel, onHint, clock }: { channel: string; onHint: () => void; clock: Clock },
 ): () => Promise<void> {
   let client: PostgresClient | undefined;
+  let isListening = false;
   let isStopped = false;
   let cancelAgain = () => {};
 
@@ -26,6 +27,7 @@ export function listen(
       client.on("error", lose);
       client.on("notification", onHint);
       await client.query(`listen "${channel}"`);
+      isListening = true;
       onHint();
     } catch (error) {
       lose(error as Error);
@@ -40,6 +42,7 @@ export function listen(
       client.on("error", ignore);
       client.release(error);
       client = undefined;
+      isListening = false;
     }
     cancelAgain();
     if (!isStopped) cancelAgain = clock.after(AGAIN_MS, connect);
@@ -55,6 +58,7 @@ export function listen(
     client = undefined;
     last.removeListener("notification", onHint);
     try {
+      if (!isListening) throw new Error("it was still being set up");
       await last.query(`unlisten "${channel}"`);
       last.removeListener("error", lose);
       last.release();

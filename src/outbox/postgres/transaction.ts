@@ -40,8 +40,11 @@ export async function enqueue(
   const { clickId = null, sessionId = null } = data;
   const [row] = await rowsOf<{ outcome: string }>(
     transaction,
-    `select ${options.quotedSchema}.enqueue($1, $2, $3, $4, $5, $6, $7) as outcome`,
-    [id, kind, clickId, sessionId, createdAt, asciiJson(data), options.channel],
+    // Texts, each with its type in the statement: libraries differ in what they make of anything else.
+    `select ${options.quotedSchema}.enqueue(
+       $1::text::uuid, $2::text, $3::text, $4::text, $5::text::double precision, $6::text, $7::text
+     ) as outcome`,
+    [id, kind, clickId, sessionId, String(createdAt), asciiJson(data), options.channel],
   );
   const outcome = row?.outcome;
   if (outcome === "queued" || outcome === "duplicate") return outcome;
@@ -57,7 +60,7 @@ async function isThere(transaction: PostgresTransaction, schema: string): Promis
     transaction,
     `select 1 as found
      from pg_catalog.pg_proc as p join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
-     where n.nspname = $1 and p.proname = 'enqueue'
+     where n.nspname = $1::text and p.proname = 'enqueue'
        and has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute')`,
     [schema],
   );
