@@ -65,7 +65,7 @@ async function prove(fault: string): Promise<Row> {
     connections: CONCURRENCY,
     // Of the hasty clock's, but for undici's own.
     connectTimeoutMs: 3_000,
-    timeoutMs: 20_000,
+    timeoutMs: 60_000,
     headers: {},
     clock,
   });

@@ -64,9 +64,8 @@ export const faults: Readonly<Record<string, Misbehaviour | undefined>> = {
     take();
     res.writeHead(200);
     const flood = () => {
-      while (!res.destroyed && res.write(" ".repeat(16_384)));
+      if (!res.destroyed) res.write(" ".repeat(16_384), () => setImmediate(flood));
     };
-    res.on("drain", flood);
     flood();
   },
 };
