@@ -1,3 +1,8 @@
+/**
+ * The outbox that keeps events in the host's own PostgreSQL database.
+ *
+ * @module express-affiliate/postgres
+ */
 export type { PostgresClient, PostgresPool } from "./outbox/postgres/database.js";
 export { postgresMigrations } from "./outbox/postgres/migrations.js";
 export type { PostgresTransaction } from "./outbox/postgres/transaction.js";

@@ -13,6 +13,7 @@ export interface PostgresPool {
   // biome-ignore-end lint/suspicious/noExplicitAny: see above.
 }
 
+/** What the outbox asks of a connection: `PoolClient` of the package `pg` has it. */
 export interface PostgresClient {
   // biome-ignore-start lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
   query(text: string): Promise<{ rows: any[] }>;
