@@ -21,18 +21,6 @@ export default {
     "Method",
     "CallSignature",
   ],
-  // These are pg's own.
-  intentionallyNotDocumented: [
-    "express-affiliate/postgres.PostgresPool.query",
-    "express-affiliate/postgres.PostgresPool.connect",
-    "express-affiliate/postgres.PostgresPool.on",
-    "express-affiliate/postgres.PostgresPool.removeListener",
-    "express-affiliate/postgres.PostgresClient.query",
-    "express-affiliate/postgres.PostgresClient.on",
-    "express-affiliate/postgres.PostgresClient.removeListener",
-    "express-affiliate/postgres.PostgresClient.release",
-    "express-affiliate/postgres.PostgresTransaction.query",
-  ],
   // What a reader has no use for by name.
   intentionallyNotExported: [
     "AnyLocals",

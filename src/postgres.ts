@@ -1,5 +1,5 @@
 /**
- * The outbox that keeps events in the host's own PostgreSQL database.
+ * The outbox of a fleet: in the host's own PostgreSQL database, shared by any number of machines.
  *
  * @module express-affiliate/postgres
  */

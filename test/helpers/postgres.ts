@@ -64,7 +64,7 @@ export function describeWithPostgres(name: string, tests: (database: Database) =
     });
     afterAll(async () => {
       await Promise.all(pools.map((pool) => pool.end()));
-      await database.cluster.destroy();
+      await database.cluster?.destroy();
     });
     tests(database);
   });

@@ -5,20 +5,29 @@ import { migrate } from "./migrations.js";
 /** What the outbox asks of a pool: `Pool` of the package `pg` has it. */
 export interface PostgresPool {
   // biome-ignore-start lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
+  /** Runs one statement on any of its connections. */
   query(config: { text: string; values?: any[] }): Promise<{ rows: any[] }>;
+  /** Lends one of its connections. */
   connect(): Promise<PostgresClient>;
+  /** Its idle connections' errors are listened to: without a listener they would end the process. */
   on(event: "error", listener: (error: Error, ...more: any[]) => void): unknown;
+  /** Undoes `on`. */
   removeListener(event: "error", listener: (...more: any[]) => void): unknown;
+  /** How many connections it has at most. Default: more than one. */
   readonly options?: { readonly max?: number | undefined };
   // biome-ignore-end lint/suspicious/noExplicitAny: see above.
 }
 
-/** What the outbox asks of a connection: `PoolClient` of the package `pg` has it. */
+/** What the outbox asks of a connection that a pool has lent: `PoolClient` of the package `pg` has it. */
 export interface PostgresClient {
   // biome-ignore-start lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
+  /** Runs one statement, or several without values. */
   query(text: string): Promise<{ rows: any[] }>;
+  /** `error` and `notification` are listened to. */
   on(event: string, listener: (...more: any[]) => void): unknown;
+  /** Undoes `on`. */
   removeListener(event: string, listener: (...more: any[]) => void): unknown;
+  /** Gives it back, or has it closed. */
   release(destroy?: Error | boolean): void;
   // biome-ignore-end lint/suspicious/noExplicitAny: see above.
 }

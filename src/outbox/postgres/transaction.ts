@@ -2,11 +2,9 @@ import { OutboxError } from "../../errors.js";
 import type { OutboxEvent } from "../../events.js";
 import { asciiJson } from "./rows.js";
 
-/**
- * The host's own open transaction: a client of `pg`, or anything else that runs a statement in it. Resolves to the rows, or
- * to an object that has them.
- */
+/** The host's own open transaction: a client of `pg`, or anything else that runs a statement in it. */
 export interface PostgresTransaction {
+  /** Runs one statement with values for `$1`, `$2` and so on. Resolves to its rows, or to an object that has them. */
   // biome-ignore lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
   query(text: string, values?: any[]): Promise<any>;
 }
