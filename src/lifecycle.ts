@@ -54,6 +54,8 @@ export function createLifecycle(parts: {
   // Its timers are not unref'ed: somebody waits for this.
   async function flush({ timeoutMs = DEFAULT_TIMEOUT_MS }: FlushOptions = {}) {
     const deadline = performance.now() + timeoutMs;
+    // What other processes have queued counts too, and nobody may have looked yet.
+    if (outbox.look) await Promise.race([outbox.look().catch(() => {}), sleep(Math.max(timeoutMs, 0))]);
     for (let look = 1; ; look = Math.min(look * 2, LONGEST_LOOK_MS)) {
       const left = outbox.counts().queued;
       const remaining = deadline - performance.now();

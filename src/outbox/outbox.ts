@@ -135,6 +135,8 @@ export interface Outbox {
   wake(): void;
   /** As of now, or as of moments ago where counting means asking a server. */
   counts(): OutboxCounts;
+  /** Where counting means asking a server: asks it now. What `counts()` says from there on. */
+  look?(): Promise<OutboxCounts>;
   readonly deadLetters: {
     /** The dead letters, oldest first. */
     list(query?: DeadLetterQuery): Promise<readonly DeadLetter[]>;
