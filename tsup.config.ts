@@ -22,6 +22,7 @@ const rawText: NonNullable<Options["esbuildPlugins"]>[number] = {
 const library = {
   index: "src/index.ts",
   disk: "src/disk.ts",
+  postgres: "src/postgres.ts",
   sandbox: "src/sandbox/index.ts",
   testing: "src/testing/index.ts",
 };

@@ -8,6 +8,7 @@ export default defineConfig({
     alias: Object.entries({
       "express-affiliate": "src/index.ts",
       "express-affiliate/disk": "src/disk.ts",
+      "express-affiliate/postgres": "src/postgres.ts",
       "express-affiliate/sandbox": "src/sandbox/index.ts",
       "express-affiliate/testing": "src/testing/index.ts",
     }).map(([name, file]) => ({

@@ -3,7 +3,7 @@ import { inlineForEsbuild } from "../inline-plugin.js";
 
 /** The proofs, with the package's source in them. */
 export default defineConfig({
-  entry: ["proof/kill.ts"],
+  entry: ["proof/kill.ts", "proof/fleet.ts", "proof/churn.ts"],
   outDir: "node_modules/.cache/proof",
   format: "esm",
   target: "node20",

@@ -21,6 +21,7 @@ import { createTrack, type Receipt } from "./tracker.js";
 import { createTransport } from "./transport.js";
 import { VERSION } from "./version.js";
 
+/** What `trackClick` and its like take beside what happened. */
 export interface TrackOptions {
   /** The host's own database transaction: the event is reported if and only if it commits. Needs an outbox that can. */
   readonly transaction?: unknown;
@@ -51,9 +52,11 @@ export interface Affiliate extends RequestHandler {
   readonly client: TrackingClient;
   /** What was rejected, is unconfirmed, or grew too old. */
   readonly deadLetters: Outbox["deadLetters"];
+  /** What happened so far, in numbers. Costs nothing worth mentioning. */
   stats(): Stats;
-  /** A listener that throws harms nothing. */
+  /** Has `listener` told of each notice of that name. One that throws harms nothing. */
   on<Name extends keyof Notices>(name: Name, listener: (notice: Notices[Name]) => void): this;
+  /** Has `listener` told no more. */
   off<Name extends keyof Notices>(name: Name, listener: (notice: Notices[Name]) => void): this;
   /** Waits until all that is queued is settled or the time is up. `left`: how many events are queued still. */
   flush(options?: FlushOptions): Promise<{ settled: boolean; left: number }>;

@@ -28,8 +28,11 @@ export interface RequestAffiliate {
   readonly sessionId: string | undefined;
   /** `{ clickId, sessionId }` as plain JSON, to keep on the user's row and hand back as `attribution` when a payment comes later. */
   snapshot(): Attribution;
+  /** Reports a click of this visitor. Never rejects. */
   trackClick(click: Click): Promise<Receipt>;
+  /** Reports that this visitor has registered. Never rejects. */
   trackRegistration(registration: Registration): Promise<Receipt>;
+  /** Reports that this visitor has paid. Never rejects. */
   trackPayment(payment: Payment): Promise<Receipt>;
   /** What the service knows of this visitor's session (§4.5); `undefined` where there is no session id. Rejects as `client.status` does. */
   status(): Promise<TrackingStatus | undefined>;

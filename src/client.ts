@@ -83,10 +83,15 @@ export interface CallOptions {
  * and with `ArgumentError`, before anything is sent, for what could not be sent as it is.
  */
 export interface TrackingClient {
+  /** `POST /api/v1/tracking/click` (§4.1). */
   click(click: ClickRequest, options?: CallOptions): Promise<ClickAnswer>;
+  /** `POST /api/v1/tracking/registration` (§4.2): a registration, by click id. */
   registration(registration: RegistrationRequest, options?: CallOptions): Promise<RegistrationAnswer>;
+  /** `POST /api/v1/tracking/lead/registration` (§4.3): a registration, by session id. */
   registrationLead(lead: RegistrationLeadRequest, options?: CallOptions): Promise<RegistrationLeadAnswer>;
+  /** `POST /api/v1/tracking/lead/payment` (§4.4). */
   paymentLead(lead: PaymentLeadRequest, options?: CallOptions): Promise<PaymentAnswer>;
+  /** `GET /api/v1/tracking/status/{sessionId}` (§4.5): whether a session is associated with a click. */
   status(sessionId: string): Promise<TrackingStatus>;
 }
 

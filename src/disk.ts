@@ -1,2 +1,6 @@
-/** The front door of `express-affiliate/disk`. */
+/**
+ * The outbox that keeps events on this machine's disk.
+ *
+ * @module express-affiliate/disk
+ */
 export { type DiskOutboxOptions, diskOutbox } from "./outbox/disk.js";

@@ -114,6 +114,7 @@ export interface EventData {
   readonly payment: Attribution & z.output<typeof paymentSchema>;
 }
 
+/** `click`, `registration` or `payment`. */
 export type EventKind = keyof EventData;
 
 type EventOf<Kind extends EventKind> = {

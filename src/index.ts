@@ -1,3 +1,8 @@
+/**
+ * The package itself: `affiliate()`, the types of what it takes and gives, and the memory outbox.
+ *
+ * @module express-affiliate
+ */
 export { type Affiliate, affiliate, type TrackOptions } from "./affiliate.js";
 export type { Attributed, RequestAffiliate } from "./attribution.js";
 export type { OnClickOptions } from "./clicks.js";
@@ -27,7 +32,7 @@ export {
 export type { Attribution, Click, EventKind, OutboxEvent, Payment, Registration } from "./events.js";
 export type { DropReason, EventNotice, Logger, Notices, SkipReason, Stats } from "./journal.js";
 export type { CloseOptions, FlushOptions } from "./lifecycle.js";
-export type { AffiliateOptions } from "./options.js";
+export type { AffiliateOptions, DeliverySettings } from "./options.js";
 export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory.js";
 export type {
   AddOutcome,

@@ -8,9 +8,13 @@ import { maskEmail, maskEmails } from "./secret.js";
 
 /** Any of console, pino, winston. Each line is one string. */
 export interface Logger {
+  /** What was skipped. */
   debug?(line: string): unknown;
+  /** What has become well again. */
   info?(line: string): unknown;
+  /** What somebody should know, or do something about. */
   warn(line: string): unknown;
+  /** What the package itself could not do. */
   error(line: string): unknown;
 }
 

@@ -4,11 +4,13 @@ import type { Journal } from "./journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 import type { Transport } from "./transport.js";
 
+/** What `flush()` takes. */
 export interface FlushOptions {
   /** How long to wait at most, in milliseconds. Default 5,000. */
   readonly timeoutMs?: number;
 }
 
+/** What `close()` takes. */
 export type CloseOptions = FlushOptions;
 
 export interface Lifecycle {

@@ -48,6 +48,7 @@ export interface AffiliateOptions {
   readonly waitUntil?: ((promise: Promise<void>, req: Request) => void) | undefined;
 }
 
+/** How events are delivered. */
 export interface DeliverySettings {
   /** How many attempts are under way at once, over as many sockets. 1 to 256; default 8. */
   readonly concurrency?: number | undefined;

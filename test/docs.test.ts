@@ -1,6 +1,9 @@
 import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
+import packageJson from "../package.json" with { type: "json" };
+import tsconfig from "../tsconfig.json" with { type: "json" };
+import typedoc from "../typedoc.config.js";
 import { problemsIn } from "./helpers/docs/check.js";
 import { anchorsOf, blocksOf, isCode, isUnchecked, linksOf, pages, root } from "./helpers/docs/pages.js";
 
@@ -36,6 +39,15 @@ describe("the docs' code", () => {
       expect.stringContaining("README.md:40: Cannot find name 'express'"),
     ]);
   }, 60_000);
+});
+
+describe("the API reference", () => {
+  it("has every entry point of the package", () => {
+    const entries = Object.keys(packageJson.exports).filter((subpath) => subpath !== "./package.json");
+    const paths = Object.keys(tsconfig.compilerOptions.paths);
+    expect(paths.sort()).toEqual(entries.map((subpath) => subpath.replace(".", "express-affiliate")).sort());
+    expect(typedoc.entryPoints).toHaveLength(paths.length);
+  });
 });
 
 describe("the docs' links", () => {

@@ -1,6 +1,16 @@
 import express from "express";
 import { type Affiliate, type AffiliateOptions, affiliate, type Receipt } from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
+import { postgresOutbox } from "express-affiliate/postgres";
 import { createSandbox } from "express-affiliate/sandbox";
+import { testOutbox } from "express-affiliate/testing";
+
+export const outboxes = (pool: Parameters<typeof postgresOutbox>[0]["pool"]) => [
+  diskOutbox({ directory: "outbox" }),
+  postgresOutbox({ pool }),
+];
+
+export const contract = () => testOutbox;
 
 export async function shop(options: AffiliateOptions): Promise<Receipt> {
   const tracker: Affiliate = affiliate(options);

@@ -56,16 +56,14 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   let inFlight = 0;
   let stopped = false;
   let announced: PauseReason | undefined;
-  /** What there is to tell of a verdict, once the outbox has acted on it. */
-  const news = new WeakMap<Verdict, () => void>();
   let cancelPause = () => {};
 
   async function deliver(live: LiveEvent): Promise<Verdict> {
     const { event, attempts, interrupted } = live;
-    if (interrupted && ambiguous[event.kind] === "hold") return die(event, interruption(attempts + 1));
+    if (interrupted && ambiguous[event.kind] === "hold") return { is: "dead", ...interruption(attempts + 1) };
     const maybeTaken = live.maybeTaken || interrupted;
     if (clock.now() - live.queuedAt > maxAgeMs) {
-      return die(event, { reason: "expired", attempts, message: `not delivered within ${maxAgeMs} ms` });
+      return { is: "dead", reason: "expired", attempts, message: `not delivered within ${maxAgeMs} ms` };
     }
     const { stretch } = breaker;
     inFlight++;
@@ -83,34 +81,33 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const attempts = live.attempts + 1;
     switch (outcome.is) {
       case "delivered":
-        return withNews({ is: "delivered" }, () => journal.delivered(event, attempts));
+        return { is: "delivered" };
       case "rejected":
-        return die(event, { reason: "rejected", attempts, ...detailsOf(attempt) });
+        return { is: "dead", reason: "rejected", attempts, ...detailsOf(attempt) };
       case "failed":
         return stopped ? { is: "kept", maybeTaken } : retry(live, attempt, maybeTaken);
       case "ambiguous":
         if (ambiguous[event.kind] === "retry") return retry(live, attempt, true);
-        return die(event, { reason: "unconfirmed", attempts, ...detailsOf(attempt) });
+        return { is: "dead", reason: "unconfirmed", attempts, ...detailsOf(attempt) };
       default:
         return { is: "kept", maybeTaken };
     }
   }
 
-  function retry(live: LiveEvent, attempt: Attempt, maybeTaken: boolean): Verdict {
-    const { event } = live;
-    const attempts = live.attempts + 1;
-    const inMs = backoffMs(attempts, random());
-    const { message } = detailsOf(attempt);
-    return withNews({ is: "retry", inMs, maybeTaken }, () => journal.retry(event, attempts, inMs, message));
+  function retry({ attempts }: LiveEvent, attempt: Attempt, maybeTaken: boolean): Verdict {
+    const inMs = backoffMs(attempts + 1, random());
+    return { is: "retry", inMs, maybeTaken, because: detailsOf(attempt).message };
   }
 
-  function die(event: OutboxEvent, death: Death): Verdict {
-    return withNews({ is: "dead", ...death }, () => journal.dead(event, death));
-  }
-
-  function withNews(verdict: Verdict, tell: () => void): Verdict {
-    news.set(verdict, tell);
-    return verdict;
+  function settled(event: OutboxEvent, attempts: number, verdict: Verdict): void {
+    if (verdict.is === "delivered") {
+      journal.delivered(event, attempts + 1);
+    } else if (verdict.is === "retry") {
+      journal.retry(event, attempts + 1, verdict.inMs, verdict.because ?? "");
+    } else if (verdict.is === "dead") {
+      const { is: _, ...death } = verdict;
+      journal.dead(event, death);
+    }
   }
 
   function detailsOf(attempt: Attempt) {
@@ -150,7 +147,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   Object.defineProperties(deliver, {
     room: { get: () => (stopped ? 0 : Math.max(0, breaker.limit - inFlight)) },
-    settled: { value: (verdict: Verdict) => news.get(verdict)?.() },
+    settled: { value: settled },
   });
 
   return {

@@ -5,7 +5,7 @@ export type Verdict =
   /** The service has it: forget the event, remember its id. */
   | { readonly is: "delivered" }
   /** Try again in `inMs`; the visitor's later events wait for it. */
-  | ({ readonly is: "retry"; readonly inMs: number } & Doubt)
+  | ({ readonly is: "retry"; readonly inMs: number; readonly because?: string } & Doubt)
   /** Nothing was tried that counts: hand it over again as soon as there is room. */
   | ({ readonly is: "kept" } & Doubt)
   /** Nobody tries again unless somebody asks for it: keep it as a dead letter, let the visitor's next event pass. */
@@ -16,8 +16,16 @@ interface Doubt {
   readonly maybeTaken: boolean;
 }
 
+/**
+ * Why an event was given up:
+ *
+ * - `rejected`: the service will not have it;
+ * - `unconfirmed`: the service may have taken it, and it is not to be sent twice;
+ * - `expired`: it has waited for too long.
+ */
 export type DeathReason = "rejected" | "unconfirmed" | "expired";
 
+/** How an event ended that was not delivered. */
 export interface Death {
   readonly reason: DeathReason;
   /** HTTP status of the last answer, if there was one. */
@@ -59,8 +67,8 @@ export interface Deliver {
   (live: LiveEvent): Promise<Verdict>;
   /** How many more events may be handed over at this moment; 0 while the destination is paused. */
   readonly room: number;
-  /** To be called with each verdict once it is acted on: only then is anybody told of it. Never throws. */
-  settled(verdict: Verdict): void;
+  /** To be called once a verdict is acted on: only then is anybody told of it. `attempts` as it was handed over. Never throws. */
+  settled(event: OutboxEvent, attempts: number, verdict: Verdict): void;
 }
 
 /** Whom an outbox tells of what it does on its own. None of these throws. */
@@ -73,6 +81,7 @@ export interface OutboxObserver {
   recovered(): void;
 }
 
+/** What is in an outbox, in numbers. */
 export interface OutboxCounts {
   /** Events that wait or are under way. */
   readonly queued: number;
@@ -83,6 +92,7 @@ export interface OutboxCounts {
   readonly trouble?: string;
 }
 
+/** Which dead letters to list. */
 export interface DeadLetterQuery {
   /** At most so many, oldest first. Default 100. */
   readonly limit?: number;
@@ -126,6 +136,7 @@ export interface Outbox {
   /** As of now, or as of moments ago where counting means asking a server. */
   counts(): OutboxCounts;
   readonly deadLetters: {
+    /** The dead letters, oldest first. */
     list(query?: DeadLetterQuery): Promise<readonly DeadLetter[]>;
     /** Queues it again, as the last of its visitor's. `false` where there is no such dead letter. */
     retry(id: string): Promise<boolean>;

@@ -67,7 +67,7 @@ export function createRelay<Claim extends LiveEvent>(
   }
 
   async function carry(claim: Claim, to: Deliver): Promise<void> {
-    const { attempts, maybeTaken } = claim;
+    const { event, attempts, maybeTaken } = claim;
     underWay++;
     let verdict: Verdict;
     try {
@@ -80,7 +80,7 @@ export function createRelay<Claim extends LiveEvent>(
     try {
       const settled = store.settle(claim, verdict);
       if (settled) await settled;
-      to.settled(verdict);
+      to.settled(event, attempts, verdict);
     } catch (error) {
       onError(error);
     }

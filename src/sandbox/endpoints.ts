@@ -132,5 +132,6 @@ export const endpoints = {
   },
 } as const;
 
+/** The five endpoints of the specification (§4.1 to §4.5), by name. */
 export type EndpointName = keyof typeof endpoints;
 export const endpointNames = Object.keys(endpoints) as [EndpointName, ...EndpointName[]];

@@ -26,6 +26,7 @@ export const faultModes = [
  */
 export type FaultMode = (typeof faultModes)[number];
 
+/** How long a fault lasts, and how bad it is. */
 export interface FaultOptions {
   /** How long until all is well again, in milliseconds. Left out: until `fail("ok")`. */
   forMs?: number | undefined;
@@ -35,6 +36,7 @@ export interface FaultOptions {
   retryAfterSeconds?: number | undefined;
 }
 
+/** A fault in force. */
 export interface Fault {
   readonly mode: FaultMode;
   /** When it ends by itself, as ISO 8601 in UTC; null: when it is told to. */

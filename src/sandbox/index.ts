@@ -1,3 +1,8 @@
+/**
+ * The tracking service itself, on this machine: for development and tests.
+ *
+ * @module express-affiliate/sandbox
+ */
 export type { EndpointName } from "./endpoints.js";
 export type { Fault, FaultMode, FaultOptions } from "./faults.js";
 export type { Click, Entry, Lead, Payment, RecordedRequest, Registration } from "./ledger/entries.js";

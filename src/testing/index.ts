@@ -1,3 +1,8 @@
+/**
+ * The tests that every outbox passes, for those that others write.
+ *
+ * @module express-affiliate/testing
+ */
 import type { Outbox } from "../outbox/outbox.js";
 import { testBounds } from "./bounds.js";
 import { testDeadLetters } from "./dead-letters.js";
@@ -23,7 +28,9 @@ export interface OutboxUnderTest {
 
 /** What vitest, jest and `node:test` have in common. */
 export interface TestRunner {
+  /** Groups tests. */
   describe(name: string, body: () => void): unknown;
+  /** A test: it fails where `body` rejects. */
   it(name: string, body: () => Promise<void>): unknown;
 }
 

@@ -36,7 +36,7 @@ function plainStore({ asynchronous = false, waiting = [] as LiveEvent[] } = {}) 
 function delivering(
   deliver: (event: LiveEvent) => Promise<Verdict>,
   room: () => number,
-  onSettled = (_verdict: Verdict) => {},
+  onSettled: Deliver["settled"] = () => {},
 ): Deliver {
   return Object.defineProperties(deliver as Deliver, { room: { get: room }, settled: { value: onSettled } });
 }
@@ -233,7 +233,7 @@ it.each([true, false])(
     const deliver = delivering(
       async () => verdicts[settled.length] as Verdict,
       () => 1,
-      (verdict) => {
+      (_event, _attempts, verdict) => {
         expect(settled.at(-1)).toBe(verdict);
         told.push(verdict);
       },

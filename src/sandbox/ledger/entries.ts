@@ -42,17 +42,20 @@ interface LeadFields {
   readonly affiliateReference: string | null;
 }
 
+/** A registration as the ledger keeps it. */
 export interface Registration extends LeadFields {
   readonly kind: "registration";
   readonly leadValue: null;
 }
 
+/** A payment as the ledger keeps it. */
 export interface Payment extends LeadFields {
   readonly kind: "payment";
   /** Decimal amount in major units. */
   readonly leadValue: number;
 }
 
+/** A registration or a payment (§2.3). */
 export type Lead = Registration | Payment;
 
 /** A request to one of the tracking endpoints, and what became of it. */
@@ -88,6 +91,7 @@ export interface Entries {
 }
 
 export type Kind = keyof Entries;
+/** Anything that is in the ledger. */
 export type Entry = Entries[Kind];
 
 /** Some of an entry's fields, each to be equal. */

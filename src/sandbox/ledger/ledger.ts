@@ -24,8 +24,11 @@ import { type LedgerEvents, nextEntry } from "./waiting.js";
 
 /** What the service has recorded, for tests to read. Lists are in order of arrival. */
 export interface Ledger {
+  /** The clicks whose fields equal those given. */
   clicks(where?: Where<Click>): Click[];
+  /** The registrations whose fields equal those given. */
   registrations(where?: Where<Registration>): Registration[];
+  /** The payments whose fields equal those given. */
   payments(where?: Where<Payment>): Payment[];
   /** Registrations and payments. */
   leads(where?: Where<Lead>): Lead[];

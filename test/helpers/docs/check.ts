@@ -1,11 +1,12 @@
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import ts from "typescript";
 import { declaredIn, importedIn, namesIn, preludesOf } from "./names.js";
 import { type Block, root } from "./pages.js";
 
 /**
  * What TypeScript has against these blocks, as `docs/page.md:12: …`. A `ts` block is checked as strictly as src is; a `js`
- * block as the JavaScript that it is, without asking what may be undefined.
+ * block as the JavaScript that it is, without asking what may be undefined. A block with `file=shop.js` in its info string
+ * is what the page's other blocks import as "./shop.js".
  */
 export function problemsIn(blocks: readonly Block[]): string[] {
   const isStrict = ({ info }: Block) => info.startsWith("t");
@@ -18,28 +19,41 @@ export function problemsIn(blocks: readonly Block[]): string[] {
   ];
 }
 
+/** Each page has a folder of its own, which is nowhere but here. */
+function fileOf({ page, line, info }: Block): string {
+  const [, name = `${line}.js`] = /\bfile=(\S+)/.exec(info) ?? [];
+  return join(root, `${page}.blocks`, name.replace(/\.js$/, ".ts"));
+}
+
+// All programs read the same libraries.
+const parsed = new Map<string, ts.SourceFile | undefined>();
+
 function check(blocks: readonly Block[], leniency: ts.CompilerOptions): string[] {
   if (blocks.length === 0) return [];
   const { config } = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
-  const { options } = ts.parseJsonConfigFileContent({ ...config, files: [], include: [] }, ts.sys, root);
-  const modules = new Map(blocks.map((block) => [join(root, `${block.page}.${block.line}.ts`), block]));
-  const host = ts.createCompilerHost({ ...options, ...leniency });
-  const { getSourceFile, fileExists } = host;
+  const { options: ours } = ts.parseJsonConfigFileContent(
+    { ...config, files: [], include: [] },
+    ts.sys,
+    root,
+  );
+  const options = { ...ours, ...leniency, noUnusedLocals: false, noUnusedParameters: false };
+  const modules = new Map(blocks.map((block) => [fileOf(block), block]));
+  const host = ts.createCompilerHost(options);
+  const { getSourceFile, fileExists, directoryExists } = host;
   host.fileExists = (file) => modules.has(file) || fileExists(file);
+  host.directoryExists = (folder) => folder.endsWith(".blocks") || directoryExists?.(folder) === true;
   host.getSourceFile = (file, target) => {
     const block = modules.get(file);
-    return block ? ts.createSourceFile(file, moduleOf(block), target) : getSourceFile(file, target);
+    if (block) return ts.createSourceFile(file, moduleOf(block), target);
+    if (!parsed.has(file)) parsed.set(file, getSourceFile(file, target));
+    return parsed.get(file);
   };
-  const program = ts.createProgram(
-    [...modules.keys(), join(root, "src/attribution.ts")],
-    { ...options, ...leniency, noUnusedLocals: false, noUnusedParameters: false },
-    host,
-  );
+  const program = ts.createProgram([...modules.keys(), join(root, "src/attribution.ts")], options, host);
   return [...modules].flatMap(([file, block]) => {
-    const source = program.getSourceFile(file);
+    const source = program.getSourceFile(file) as ts.SourceFile;
     return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(
       ({ start = 0, messageText }) => {
-        const { line } = ts.getLineAndCharacterOfPosition(source as ts.SourceFile, start);
+        const { line } = ts.getLineAndCharacterOfPosition(source, start);
         return `${block.page}:${block.line + line}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`;
       },
     );
@@ -51,11 +65,10 @@ function moduleOf(block: Block): string {
   const own = new Set([...declaredIn(block.code), ...importedIn(block.code).flatMap(({ names }) => names)]);
   const given: string[] = [];
   for (const prelude of preludesOf(block)) {
-    const from = `./${relative(join(root, block.page, ".."), prelude).replace(/\.ts$/, ".js")}`;
     for (const name of namesIn(prelude)) {
       if (own.has(name)) continue;
       own.add(name);
-      given.push(`declare const ${name}: import("${from}").Names["${name}"];`);
+      given.push(`declare const ${name}: import("${prelude.replace(/\.ts$/, ".js")}").Names["${name}"];`);
     }
   }
   return `export {}; ${given.join(" ")} ${block.code}`;

@@ -1,14 +1,14 @@
+import { join } from "node:path";
 import ts from "typescript";
-import * as affiliate from "../../../src/index.js";
-import * as sandbox from "../../../src/sandbox/index.js";
+import tsconfig from "../../../tsconfig.json" with { type: "json" };
 import { declaredIn, importedIn } from "./names.js";
-import { type Block, blocksOf, isCode, isUnchecked } from "./pages.js";
+import { type Block, blocksOf, isCode, isUnchecked, root } from "./pages.js";
 
-// The package by its name is its source.
-const ours: Record<string, object> = {
-  "express-affiliate": affiliate,
-  "express-affiliate/sandbox": sandbox,
-};
+/** The package by its name is its source. */
+function fileOrPackage(name: string): string {
+  const [file] = (tsconfig.compilerOptions.paths as Record<string, string[]>)[name] ?? [];
+  return file === undefined ? name : join(root, file);
+}
 
 const AsyncFunction = (async () => {}).constructor as FunctionConstructor;
 
@@ -27,7 +27,7 @@ export async function runBlock(block: Block, names: object = {}, how: HowToRun =
   const { code, page, line } = block;
   const modules: Record<string, object> = {};
   for (const { from } of importedIn(code)) {
-    modules[from] = { ...(how.modules?.[from] ?? ours[from] ?? (await import(from))), __esModule: true };
+    modules[from] = { ...(how.modules?.[from] ?? (await import(fileOrPackage(from)))), __esModule: true };
   }
   const { outputText } = ts.transpileModule(code, {
     compilerOptions: {
@@ -51,14 +51,20 @@ export async function runBlock(block: Block, names: object = {}, how: HowToRun =
 export function pageToRun(page: string) {
   const blocks = blocksOf(page).filter((block) => isCode(block) && !isUnchecked(block));
   const ran = new Set<Block>();
+
+  function take(heading: string, nth = 0): Block {
+    const block = blocks.filter((each) => each.heading === heading)[nth];
+    if (!block) throw new Error(`${page} has no such block of code under "${heading}"`);
+    ran.add(block);
+    return block;
+  }
+
   return {
     /** Runs the block under that heading, or one of them; resolves with what it declares. */
-    run(heading: string, names: object = {}, how: HowToRun = {}) {
-      const block = blocks.filter((each) => each.heading === heading)[how.nth ?? 0];
-      if (!block) throw new Error(`${page} has no such block of code under "${heading}"`);
-      ran.add(block);
-      return runBlock(block, names, how);
-    },
+    run: (heading: string, names: object = {}, how: HowToRun = {}) =>
+      runBlock(take(heading, how.nth), names, how),
+    /** The code of the block under that heading, to be run in a process of its own. */
+    codeToRun: (heading: string) => take(heading).code,
     /** The blocks that no test has run so far. */
     get notRun(): string[] {
       return blocks

@@ -1,0 +1,166 @@
+/**
+ * `npm run proof:fleet -- --events 20000 --visitors 2000`
+ *
+ * Three processes share an outbox in a PostgreSQL server that is started for them; each of a visitor's events is reported
+ * through another of the three. The service fails one request in ten. Two of the processes are killed with SIGKILL and
+ * replaced, and the server is restarted. In the end every event that was safe must have reached the service, in its
+ * visitor's order, payments once; or be held, where nobody can know whether the service has that payment. Exits with 1
+ * where that is not so.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import pg from "pg";
+import { postgresOutbox } from "../src/postgres.js";
+import { startCluster } from "../test/helpers/cluster.js";
+import { startFaultyService, type Taken } from "./fleet/service.js";
+import { runWorker, type Task, type WorkerOptions } from "./fleet/worker.js";
+
+const { values, positionals } = parseArgs({
+  options: { events: { type: "string", default: "20000" }, visitors: { type: "string", default: "2000" } },
+  allowPositionals: true,
+});
+const WORKERS = 3;
+const FAILURES = 0.1;
+const LEASE_MS = 5_000;
+
+if (positionals[0]) await runWorker(JSON.parse(positionals[0]) as WorkerOptions);
+else process.exitCode = (await prove(Number(values.visitors), Number(values.events))) ? 0 : 1;
+
+interface Worker {
+  readonly child: ChildProcess;
+  /** What it was asked to report, and has not said is safe. */
+  readonly asked: Map<string, Task>;
+}
+
+async function prove(visitors: number, events: number): Promise<boolean> {
+  const perVisitor = Math.floor(events / visitors);
+  const total = visitors * perVisitor;
+  const cluster = await startCluster();
+  const service = await startFaultyService(FAILURES);
+  const errors: string[] = [];
+  let workers: Worker[] = [];
+  let safe = 0;
+  let turn = 0;
+  console.log(
+    `Node ${process.version}, ${WORKERS} processes, ${total} events of ${visitors} visitors, ${FAILURES * 100} % failures`,
+  );
+
+  workers = Array.from({ length: WORKERS }, startWorker);
+  const began = performance.now();
+  for (let visitor = 0; visitor < visitors; visitor++) ask({ visitor: `v${visitor}`, nth: 1 });
+
+  await reached(0.2);
+  await replaceOne();
+  await reached(0.4);
+  await cluster.halt("fast");
+  console.log(`  at ${safe} events: the server is stopped, and started again`);
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  await cluster.resume();
+  await reached(0.7);
+  await replaceOne();
+  await reached(1);
+  const pool = new pg.Pool({ connectionString: cluster.connectionString });
+  const onlooker = postgresOutbox({ pool, migrate: false });
+  while ((await onlooker.look()).queued > 0) await new Promise((resolve) => setTimeout(resolve, 100));
+  const seconds = (performance.now() - began) / 1_000;
+
+  const held = await onlooker.deadLetters.list({ limit: total });
+  const { rows } = await pool.query("select replace(id::text, '-', '') as id from affiliate.known_ids");
+  await onlooker.close();
+  await pool.end();
+  for (const { child } of workers) child.send("close");
+  await Promise.all(workers.map(({ child }) => once(child, "exit")));
+  service.close();
+  await cluster.destroy();
+  return judge(
+    rows.map(({ id }) => id),
+    held.map(({ id, reason, kind }) => ({
+      id,
+      isUnconfirmedPayment: reason === "unconfirmed" && kind === "payment",
+    })),
+  );
+
+  function startWorker(): Worker {
+    const { url } = service;
+    const options: WorkerOptions = { url, connectionString: cluster.connectionString, leaseMs: LEASE_MS };
+    const worker: Worker = {
+      child: fork(fileURLToPath(import.meta.url), [JSON.stringify(options)]),
+      asked: new Map(),
+    };
+    worker.child.on("message", (said: { safe?: Task; error?: string }) => {
+      if (said.error) errors.push(said.error);
+      if (!said.safe) return;
+      worker.asked.delete(keyOf(said.safe));
+      safe++;
+      const { visitor, nth } = said.safe;
+      if (nth < perVisitor) ask({ visitor, nth: nth + 1 });
+    });
+    return worker;
+  }
+
+  function ask(task: Task): void {
+    const worker = workers[turn++ % workers.length] as Worker;
+    worker.asked.set(keyOf(task), task);
+    worker.child.send([task]);
+  }
+
+  async function replaceOne(): Promise<void> {
+    const [victim, ...others] = workers as [Worker, ...Worker[]];
+    victim.child.removeAllListeners("message");
+    victim.child.kill("SIGKILL");
+    await once(victim.child, "exit");
+    console.log(`  at ${safe} events: a process is killed, and replaced`);
+    workers = [...others, startWorker()];
+    for (const task of victim.asked.values()) ask(task);
+  }
+
+  async function reached(share: number): Promise<void> {
+    while (safe < total * share) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
+  function judge(ids: string[], dead: { id: string; isUnconfirmedPayment: boolean }[]): boolean {
+    const times = new Map<string, number>();
+    for (const { key } of service.taken) times.set(key, (times.get(key) ?? 0) + 1);
+    const isHeld = new Set(dead.filter((each) => each.isUnconfirmedPayment).map(({ id }) => id));
+    const lost = total - ids.filter((id) => times.has(id) || isHeld.has(id)).length;
+    const twice = repeated(service.taken);
+    const paymentsTwice = twice.filter(({ isPayment }) => isPayment).length;
+    const outOfOrder = misplaced(service.taken);
+    const { requests, refused, cutOff } = service.counts;
+    console.log(
+      [
+        `${requests} requests, of which ${refused} were refused and ${cutOff} cut off`,
+        `lost:               ${lost}`,
+        `out of order:       ${outOfOrder}`,
+        `payments twice:     ${paymentsTwice}`,
+        `others twice:       ${twice.length - paymentsTwice} (after an attempt of which nobody knows how it ended)`,
+        `held, unconfirmed:  ${isHeld.size} payments`,
+        `${Math.round(total / seconds)} events/s, kills, restart and retries included`,
+        ...errors.slice(0, 5).map((error) => `error: ${error}`),
+      ].join("\n"),
+    );
+    return lost + outOfOrder + paymentsTwice + errors.length + (dead.length - isHeld.size) === 0;
+  }
+}
+
+function repeated(taken: readonly Taken[]): Taken[] {
+  const seen = new Set<string>();
+  return taken.filter(({ key }) => seen.has(key) || !seen.add(key));
+}
+
+function misplaced(taken: readonly Taken[]): number {
+  const last = new Map<string, number>();
+  let count = 0;
+  for (const { visitor, nth } of taken) {
+    // The same once more is a repetition, and counted as one.
+    if (nth < (last.get(visitor) ?? 0)) count++;
+    last.set(visitor, nth);
+  }
+  return count;
+}
+
+function keyOf({ visitor, nth }: Task): string {
+  return `${visitor} ${nth}`;
+}

@@ -1,0 +1,67 @@
+import pg from "pg";
+import { affiliate } from "../../src/index.js";
+import { postgresOutbox } from "../../src/postgres.js";
+
+export interface WorkerOptions {
+  readonly url: string;
+  readonly connectionString: string;
+  readonly leaseMs: number;
+}
+
+/** What a worker is asked to report: the nth event of a visitor. */
+export interface Task {
+  readonly visitor: string;
+  readonly nth: number;
+}
+
+/** A machine of the fleet: reports what it is told to, says when that is safe, and delivers whatever there is. */
+export async function runWorker({ url, connectionString, leaseMs }: WorkerOptions): Promise<void> {
+  const pool = new pg.Pool({ connectionString });
+  const outbox = postgresOutbox({ pool, leaseMs });
+  const tracker = affiliate({
+    baseUrl: url,
+    clientId: 1,
+    outbox,
+    delivery: { concurrency: 32 },
+    logger: { warn: () => {}, error: (line) => process.send?.({ error: line }) },
+  });
+
+  process.on("message", async (tasks: readonly Task[] | "close") => {
+    if (tasks === "close") {
+      await tracker.close();
+      await pool.end();
+      process.disconnect();
+      return;
+    }
+    for (const task of tasks) {
+      report(task).then(
+        () => process.send?.({ safe: task }),
+        (error) => process.send?.({ error: String(error) }),
+      );
+    }
+  });
+
+  async function report({ visitor, nth }: Task): Promise<void> {
+    const attribution = { clickId: visitor, sessionId: visitor };
+    const receipt = await track(visitor, nth, attribution);
+    if (receipt.outcome !== "queued" && receipt.outcome !== "duplicate") {
+      throw new Error(`not queued: ${JSON.stringify(receipt)}`);
+    }
+    // In memory only, for now: nothing to rely on.
+    while (!outbox.durable) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
+  function track(visitor: string, nth: number, attribution: { clickId: string; sessionId: string }) {
+    const email = "ann@shop.example";
+    if (nth === 1)
+      return tracker.trackClick({ affiliateReference: "ALICE", source: String(nth), ...attribution });
+    if (nth === 2) {
+      return tracker.trackRegistration(
+        { email, customerId: visitor, customerName: `${visitor} ${nth}` },
+        attribution,
+      );
+    }
+    const payment = { paymentId: `${visitor} ${nth}`, customerEmail: email, leadValue: nth };
+    return tracker.trackPayment(payment, attribution);
+  }
+}

@@ -1,0 +1,104 @@
+import type { Clock } from "../../clock.js";
+import { OutboxError } from "../../errors.js";
+import type { OutboxEvent } from "../../events.js";
+import { inBatches } from "./batch.js";
+import type { Database } from "./database.js";
+import { columnsOf } from "./rows.js";
+
+type Stored = "queued" | "duplicate";
+
+interface Guest {
+  readonly event: OutboxEvent;
+  resolve(outcome: Stored): void;
+  reject(error: unknown): void;
+}
+
+interface OutcomeRow {
+  readonly outcome: Stored | "busy" | "spared";
+}
+
+// Each event takes up to three of the server's locks, of which it has 64 for each connection that it allows.
+const AT_ONCE = 64;
+const LOOK_MS = 50;
+
+/**
+ * Stores events, many in one statement. One whose visitor a host's open transaction has just reported waits for the end of
+ * that transaction, and what belongs behind it waits with it; the others go on.
+ *
+ * @param schema a quoted identifier.
+ */
+export function createAppend(database: Database, schema: string, clock: Clock) {
+  const text = `select outcome from ${schema}.append($1, $2, $3, $4, $5, $6, 'try') as outcome`;
+  const held: Guest[] = [];
+  let cancelLook: (() => void) | undefined;
+  let isClosed = false;
+
+  // One call at a time, so that nothing overtakes what is held while it is looked at again.
+  const inTurn = inBatches<Guest | "held", void>(async (asked) => {
+    const waited = asked.includes("held") ? held.splice(0) : [];
+    const guests = [...waited, ...asked.filter((each) => each !== "held")];
+    try {
+      for (let nth = 0; nth < guests.length; nth += AT_ONCE) await store(guests.slice(nth, nth + AT_ONCE));
+    } catch (error) {
+      for (const { reject } of guests) reject(error);
+    }
+    if (isClosed) releaseHeld();
+    else if (held.length > 0) cancelLook ??= clock.after(LOOK_MS, lookAgain);
+    return [];
+  }, AT_ONCE);
+
+  function lookAgain(): void {
+    cancelLook = undefined;
+    void inTurn("held");
+  }
+
+  async function store(guests: readonly Guest[]): Promise<void> {
+    for (let rest = holdBack(guests, []); rest.length > 0; ) {
+      const rows = await database.query<OutcomeRow>(text, columnsOf(rest.map(({ event }) => event)));
+      const busy = rest.filter((_, nth) => rows[nth]?.outcome === "busy");
+      if (busy.length === 0) {
+        for (const [nth, { resolve }] of rest.entries()) resolve(rows[nth]?.outcome as Stored);
+        return;
+      }
+      rest = holdBack(rest, busy);
+    }
+  }
+
+  /** Puts those that have to wait, and those that belong behind one that waits, where they wait. Returns the others. */
+  function holdBack(guests: readonly Guest[], busy: readonly Guest[]): Guest[] {
+    const keys = new Set(held.flatMap(({ event }) => keysOf(event)));
+    return guests.filter((guest) => {
+      const own = keysOf(guest.event);
+      const isFree = !busy.includes(guest) && !own.some((key) => keys.has(key));
+      if (!isFree) {
+        for (const key of own) keys.add(key);
+        held.push(guest);
+      }
+      return isFree;
+    });
+  }
+
+  function releaseHeld(): void {
+    const error = new OutboxError(
+      "ERR_AFFILIATE_OUTBOX_CLOSED",
+      "postgresOutbox: closed while the host's own transaction about the same visitor was open",
+    );
+    for (const { reject } of held.splice(0)) reject(error);
+  }
+
+  return {
+    append: (event: OutboxEvent): Promise<Stored> =>
+      new Promise((resolve, reject) => {
+        void inTurn({ event, resolve, reject });
+      }),
+    close(): void {
+      isClosed = true;
+      cancelLook?.();
+      releaseHeld();
+    },
+  };
+}
+
+function keysOf({ id, data: { clickId, sessionId } }: OutboxEvent): string[] {
+  return [`id ${id}`, `click ${clickId ?? id}`, `session ${sessionId ?? id}`];
+}

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { OutboxError } from "../../errors.js";
+import { migrate } from "./migrations.js";
+
+/** What the outbox asks of a pool: `Pool` of the package `pg` has it. */
+export interface PostgresPool {
+  // biome-ignore-start lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
+  /** Runs one statement on any of its connections. */
+  query(config: { text: string; values?: any[] }): Promise<{ rows: any[] }>;
+  /** Lends one of its connections. */
+  connect(): Promise<PostgresClient>;
+  /** Its idle connections' errors are listened to: without a listener they would end the process. */
+  on(event: "error", listener: (error: Error, ...more: any[]) => void): unknown;
+  /** Undoes `on`. */
+  removeListener(event: "error", listener: (...more: any[]) => void): unknown;
+  /** How many connections it has at most. Default: more than one. */
+  readonly options?: { readonly max?: number | undefined };
+  // biome-ignore-end lint/suspicious/noExplicitAny: see above.
+}
+
+/** What the outbox asks of a connection that a pool has lent: `PoolClient` of the package `pg` has it. */
+export interface PostgresClient {
+  // biome-ignore-start lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
+  /** Runs one statement, or several without values. */
+  query(text: string): Promise<{ rows: any[] }>;
+  /** `error` and `notification` are listened to. */
+  on(event: string, listener: (...more: any[]) => void): unknown;
+  /** Undoes `on`. */
+  removeListener(event: string, listener: (...more: any[]) => void): unknown;
+  /** Gives it back, or has it closed. */
+  release(destroy?: Error | boolean): void;
+  // biome-ignore-end lint/suspicious/noExplicitAny: see above.
+}
+
+export interface Database {
+  /** Runs one statement, in a transaction of its own. Rejects when it takes too long: the server may not answer at all. */
+  query<Row>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** Resolves once the tables are as they should be. Tries anew each time until they are. */
+  ready(): Promise<void>;
+}
+
+const STATEMENT_MS = 20_000;
+// For a connection and the statement together.
+const PATIENCE_MS = 30_000;
+// serialization_failure, deadlock_detected: the same once more is all it takes.
+const ONCE_MORE = new Set(["40001", "40P01"]);
+
+export function openDatabase(pool: PostgresPool, options: { schema: string; migrate: boolean }): Database {
+  let readiness: Promise<void> | undefined;
+
+  async function prepare(): Promise<void> {
+    const client = await pool.connect();
+    client.on("error", ignore);
+    try {
+      await migrate(client, { schema: options.schema, allowed: options.migrate });
+      client.release();
+    } catch (error) {
+      client.release(true);
+      throw error;
+    } finally {
+      client.removeListener("error", ignore);
+    }
+  }
+
+  async function run<Row>(text: string, values: unknown[]): Promise<Row[]> {
+    const config = { text, values, query_timeout: STATEMENT_MS };
+    try {
+      return (await inTime(pool.query(config))).rows;
+    } catch (error) {
+      if (!ONCE_MORE.has((error as { code?: string }).code ?? "")) throw error;
+      return (await inTime(pool.query(config))).rows;
+    }
+  }
+
+  const database: Database = {
+    async query(text, values = []) {
+      await database.ready();
+      return run(text, values);
+    },
+    ready() {
+      readiness ??= inTime(prepare()).catch((error) => {
+        readiness = undefined;
+        throw error;
+      });
+      return readiness;
+    },
+  };
+  return database;
+}
+
+export function ignore(): void {}
+
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  const over = new AbortController();
+  const late = sleep(PATIENCE_MS, undefined, { ref: false, signal: over.signal }).then(
+    () => {
+      throw new OutboxError(
+        "ERR_AFFILIATE_POSTGRES_SILENT",
+        `postgresOutbox: no answer from the server within ${PATIENCE_MS} ms`,
+      );
+    },
+    () => undefined as never,
+  );
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    over.abort();
+  }
+}

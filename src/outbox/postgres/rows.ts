@@ -1,0 +1,54 @@
+import type { OutboxEvent } from "../../events.js";
+import type { DeadLetter, DeathReason } from "../outbox.js";
+
+/** An event's columns, as text where a host may have told `pg` to read their types in another way. */
+export const EVENT_COLUMNS = `replace(id::text, '-', '') as id, kind, data::text as data, ${inMs("created_at")}`;
+
+export interface EventRow {
+  readonly id: string;
+  readonly kind: OutboxEvent["kind"];
+  readonly data: string;
+  readonly created_at: string;
+}
+
+export const LETTER_COLUMNS = `${EVENT_COLUMNS}, reason, death::text as death, ${inMs("died_at")}`;
+
+export interface LetterRow extends EventRow {
+  readonly reason: DeathReason;
+  readonly death: string;
+  readonly died_at: string;
+}
+
+/** A time as milliseconds since the epoch. */
+export function inMs(column: string, time = column): string {
+  return `(extract(epoch from ${time}) * 1000)::bigint::text as ${column}`;
+}
+
+export function eventOf({ id, kind, data, created_at }: EventRow): OutboxEvent {
+  return { id, kind, data: JSON.parse(data), createdAt: Number(created_at) } as OutboxEvent;
+}
+
+export function letterOf(row: LetterRow): DeadLetter {
+  const { id, kind, data, createdAt } = eventOf(row);
+  return { id, kind, event: data, createdAt, ...JSON.parse(row.death), diedAt: Number(row.died_at) };
+}
+
+/** JSON that a database of any encoding can hold. */
+export function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** The values of `append`'s first six parameters. */
+export function columnsOf(events: readonly OutboxEvent[]): unknown[] {
+  return [
+    events.map(({ id }) => id),
+    events.map(({ kind }) => kind),
+    events.map(({ data }) => data.clickId ?? null),
+    events.map(({ data }) => data.sessionId ?? null),
+    events.map(({ createdAt }) => createdAt),
+    events.map(({ data }) => asciiJson(data)),
+  ];
+}

@@ -1,0 +1,79 @@
+import { OutboxError } from "../../errors.js";
+import type { OutboxEvent } from "../../events.js";
+import { asciiJson } from "./rows.js";
+
+/** The host's own open transaction: a client of `pg`, or anything else that runs a statement in it. */
+export interface PostgresTransaction {
+  /** Runs one statement with values for `$1`, `$2` and so on. Resolves to its rows, or to an object that has them. */
+  // biome-ignore lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
+  query(text: string, values?: any[]): Promise<any>;
+}
+
+/**
+ * Stores an event in the host's own transaction, in two statements neither of which can fail and so doom it. What would
+ * have failed is undone by the function that is called, inside of the second; that there is such a function, and that it
+ * may be called, is what the first one asks.
+ *
+ * @param options.channel whom to notify at the commit; `null`: nobody.
+ * @throws OutboxError
+ */
+export async function enqueue(
+  transaction: unknown,
+  event: OutboxEvent,
+  options: { schema: string; quotedSchema: string; channel: string | null; prepare: () => Promise<void> },
+): Promise<"queued" | "duplicate"> {
+  if (!isTransaction(transaction)) {
+    throw refusal("`transaction` must have a method query(text, values), as the clients of pg have");
+  }
+  if (!(await isThere(transaction, options.schema))) {
+    // The first report of all may come before the tables.
+    await options.prepare();
+    if (!(await isThere(transaction, options.schema))) {
+      throw refusal(
+        `the transaction's role finds no outbox that it may use in the schema "${options.schema}" of its database`,
+      );
+    }
+  }
+  const { id, kind, data, createdAt } = event;
+  const { clickId = null, sessionId = null } = data;
+  const [row] = await rowsOf<{ outcome: string }>(
+    transaction,
+    // Texts, each with its type in the statement: libraries differ in what they make of anything else.
+    `select ${options.quotedSchema}.enqueue(
+       $1::text::uuid, $2::text, $3::text, $4::text, $5::text::double precision, $6::text, $7::text
+     ) as outcome`,
+    [id, kind, clickId, sessionId, String(createdAt), asciiJson(data), options.channel],
+  );
+  const outcome = row?.outcome;
+  if (outcome === "queued" || outcome === "duplicate") return outcome;
+  throw refusal(`nothing was stored, and the transaction goes on: ${outcome}`);
+}
+
+function isTransaction(value: unknown): value is PostgresTransaction {
+  return typeof Object(value).query === "function";
+}
+
+async function isThere(transaction: PostgresTransaction, schema: string): Promise<boolean> {
+  const rows = await rowsOf(
+    transaction,
+    `select 1 as found
+     from pg_catalog.pg_proc as p join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
+     where n.nspname = $1::text and p.proname = 'enqueue'
+       and has_schema_privilege(n.oid, 'usage') and has_function_privilege(p.oid, 'execute')`,
+    [schema],
+  );
+  return rows.length > 0;
+}
+
+async function rowsOf<Row>(
+  transaction: PostgresTransaction,
+  text: string,
+  values: unknown[],
+): Promise<Row[]> {
+  const result = await transaction.query(text, values);
+  return Array.isArray(result) ? result : (result?.rows ?? []);
+}
+
+function refusal(message: string): OutboxError {
+  return new OutboxError("ERR_AFFILIATE_TRANSACTION", `postgresOutbox: ${message}`);
+}

@@ -1,0 +1,170 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type express from "express";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { diskOutbox } from "../../src/disk.js";
+import { affiliate } from "../../src/index.js";
+import { createSandbox, type Sandbox } from "../../src/sandbox/index.js";
+import { pageToRun } from "../helpers/docs/run.js";
+import { browser, closing, envFor, startShop } from "../helpers/docs/shop.js";
+import { scratchDirectory } from "../helpers/scratch.js";
+import { startService } from "../helpers/service.js";
+import { linesLogger } from "../helpers/tracker.js";
+import { outputOf, runNode, userProject } from "../helpers/user-project.js";
+
+const page = pageToRun("docs/deployment.md");
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function startSandbox(): Promise<Sandbox> {
+  const sandbox = await createSandbox();
+  onTestFinished(() => sandbox.close());
+  return sandbox;
+}
+
+describe("a server with the disk outbox", () => {
+  async function project() {
+    const code = page.codeToRun("Which shutdown");
+    const folder = await userProject({ "server.mjs": code }, ["express", "@photostructure/sqlite"]);
+    return async function start(sandbox: Sandbox) {
+      const port = await freePort();
+      const env = { ...process.env, ...envFor(sandbox), PORT: String(port) };
+      const child = runNode(folder, ["server.mjs"], { env });
+      const output = outputOf(child);
+      await Promise.race([once(child.stdout as NodeJS.ReadableStream, "data"), output]);
+      return {
+        child,
+        output,
+        pay: (id: string, total: number) =>
+          fetch(`http://127.0.0.1:${port}/checkout/complete`, {
+            method: "POST",
+            headers: { "content-type": "application/json", cookie: "svc_session_id=s1" },
+            body: JSON.stringify({ id, email: "ada@shop.example", total }),
+          }),
+      };
+    };
+  }
+
+  it.each(["SIGTERM", "SIGINT"] as const)(
+    "keeps what waits when %s ends it, for the next",
+    async (signal) => {
+      const sandbox = await startSandbox();
+      const start = await project();
+      await sandbox.fail("down");
+      const first = await start(sandbox);
+      expect((await first.pay("o1", 10)).status).toBe(200);
+      first.child.kill(signal);
+      expect(await first.output).toMatchObject({ code: 0, stderr: "" });
+
+      await sandbox.fail("ok");
+      const second = await start(sandbox);
+      await second.pay("o1", 10);
+      await second.pay("o2", 20);
+      await sandbox.ledger.waitFor({ kind: "payment", leadValue: 20 });
+      second.child.kill(signal);
+      expect(await second.output).toMatchObject({ code: 0, stderr: "" });
+      expect(sandbox.ledger.payments()).toMatchObject([{ leadValue: 10 }, { leadValue: 20 }]);
+    },
+  );
+});
+
+describe("several processes", () => {
+  const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+
+  it("with the memory outbox report twice what reaches two of them, with one Idempotency-Key", async () => {
+    const { url, posted } = await startService();
+    const trackers = [0, 1].map(() =>
+      closing(affiliate({ baseUrl: url, clientId: 1, logger: linesLogger() })),
+    );
+    for (const tracker of trackers) await tracker.trackPayment(payment);
+    for (const tracker of trackers) await tracker.flush();
+    const keys = posted.map(({ headers }) => headers["idempotency-key"]);
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  it("with one disk outbox's directory know what the other has reported", async () => {
+    const { url, posted } = await startService();
+    const directory = scratchDirectory();
+    const trackers = [0, 1].map(() =>
+      closing(
+        affiliate({ baseUrl: url, clientId: 1, logger: linesLogger(), outbox: diskOutbox({ directory }) }),
+      ),
+    );
+    const receipts = [];
+    for (const tracker of trackers) receipts.push(await tracker.trackPayment(payment));
+    for (const tracker of trackers) await tracker.flush();
+    expect(receipts.map(({ outcome }) => outcome)).toEqual(["queued", "duplicate"]);
+    expect(posted).toHaveLength(1);
+  });
+});
+
+it("leaves PM2's workers the time that they need", async () => {
+  const module = { exports: { apps: [{ kill_timeout: 0 }] } };
+  await page.run("PM2 and cluster", { module });
+  expect(module.exports.apps[0]?.kill_timeout).toBeGreaterThan(15_000);
+});
+
+it("works where nothing may be written", async () => {
+  const sandbox = await startSandbox();
+  const code = `
+    import { affiliate } from "express-affiliate";
+    const { TRACKING_URL: baseUrl, TRACKING_CLIENT_ID: clientId } = process.env;
+    const tracker = affiliate({ baseUrl, clientId: Number(clientId) });
+    await tracker.trackPayment({ paymentId: 1, customerEmail: "ada@shop.example", leadValue: 19.9 });
+    console.log(JSON.stringify(await tracker.flush()), process.permission.has("fs.write"));`;
+  const folder = await userProject({ "app.mjs": code });
+  const flag = ["--permission", "--experimental-permission"].find((name) =>
+    process.allowedNodeEnvironmentFlags.has(name),
+  );
+  const args = [`${flag}`, "--allow-fs-read=*", "--no-warnings", "app.mjs"];
+  const child = runNode(folder, args, { env: { ...process.env, ...envFor(sandbox) } });
+  expect(await outputOf(child)).toEqual({ code: 0, stdout: '{"settled":true,"left":0} false\n', stderr: "" });
+  expect(sandbox.ledger.payments()).toHaveLength(1);
+});
+
+describe("behind a proxy that speaks https", () => {
+  async function land(configure: (app: express.Express) => unknown) {
+    const { app, tracker, sandbox } = await startShop();
+    await configure(app);
+    app.get("/", tracker.onClick(), (_req, res) => void res.send("Welcome"));
+    const { headers } = await browser(app)
+      .get("/?ref=ALICE")
+      .set({ "X-Forwarded-Proto": "https", "X-Forwarded-Host": "shop.example" });
+    const { clickedUrl } = await sandbox.ledger.waitFor({ kind: "click" });
+    return { clickedUrl, cookies: String(headers["set-cookie"]), cacheControl: headers["cache-control"] };
+  }
+
+  it("sets secure cookies where the proxy is trusted", async () => {
+    const { clickedUrl, cookies, cacheControl } = await land((app) => page.run("Behind a proxy", { app }));
+    expect(clickedUrl).toBe("https://shop.example/?ref=ALICE");
+    expect(cookies.match(/; Secure/g)).toHaveLength(2);
+    expect(cacheControl).toBe("private");
+  });
+
+  it("takes the request for plain http where it is not", async () => {
+    const { clickedUrl, cookies } = await land(() => {});
+    expect(clickedUrl).toMatch(/^http:/);
+    expect(cookies).not.toContain("Secure");
+  });
+});
+
+it("sends nothing from a preview", async () => {
+  const sandbox = await startSandbox();
+  const process = { env: { ...envFor(sandbox), NODE_ENV: "preview" } };
+  const { tracker } = await page.run("Previews and staging", { process });
+  const payment = { paymentId: 1, customerEmail: "ada@shop.example", leadValue: 19.9 };
+  expect(await closing(tracker).trackPayment(payment)).toEqual({ outcome: "skipped", reason: "disabled" });
+});
+
+it("has run every block of the page", () => {
+  expect(page.notRun).toEqual([]);
+});

@@ -1,0 +1,103 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, mkdtempSync, rmSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+/** A PostgreSQL server of one's own, on a free port of this machine. */
+export interface Cluster {
+  readonly connectionString: string;
+  readonly host: string;
+  readonly port: number;
+  /** Ends it, as an administrator would (`fast`) or as a crash would (`immediate`), and waits for its end. */
+  halt(how: "fast" | "immediate"): Promise<void>;
+  /** Begins it again, on the same port and data. Resolves once it takes connections. */
+  resume(): Promise<void>;
+  /** Ends it and removes its data. */
+  destroy(): Promise<void>;
+}
+
+const HOST = "127.0.0.1";
+const SIGNALS = { fast: "SIGINT", immediate: "SIGQUIT" } as const;
+
+/** The directory of PostgreSQL's programs; `undefined` where there is no server on this machine. */
+export function programsOfPostgres(): string | undefined {
+  try {
+    return execFileSync("pg_config", ["--bindir"], { encoding: "utf8", stdio: "pipe" }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param settings of the server, over its defaults. */
+export async function startCluster(settings: Record<string, string | number> = {}): Promise<Cluster> {
+  const programs = programsOfPostgres();
+  if (!programs) throw new Error("there is no PostgreSQL server on this machine: pg_config was not found");
+  const owner = unprivileged();
+  const directory = mkdtempSync(join(tmpdir(), "express-affiliate-postgres-"));
+  if (owner.uid !== undefined && owner.gid !== undefined) chownSync(directory, owner.uid, owner.gid);
+  const initdb = ["-D", directory, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+  execFileSync(join(programs, "initdb"), initdb, { ...owner, cwd: directory, stdio: "pipe" });
+
+  const port = await freePort();
+  const flags = { port, listen_addresses: HOST, unix_socket_directories: "", ...settings };
+  const args = [
+    "-D",
+    directory,
+    ...Object.entries(flags).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
+  ];
+  let server: ChildProcess;
+
+  async function resume(): Promise<void> {
+    server = spawn(join(programs as string, "postgres"), args, { ...owner, cwd: directory, stdio: "pipe" });
+    const said: string[] = [];
+    for await (const line of createInterface({ input: server.stderr as NodeJS.ReadableStream })) {
+      said.push(line);
+      if (line.includes("ready to accept connections")) {
+        // Whatever else it says, it must not wait for somebody to read it.
+        server.stderr?.resume();
+        return;
+      }
+    }
+    throw new Error(`PostgreSQL did not start:\n${said.join("\n")}`);
+  }
+
+  async function halt(how: "fast" | "immediate"): Promise<void> {
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    const ended = once(server, "exit");
+    server.kill(SIGNALS[how]);
+    await ended;
+  }
+
+  await resume();
+  return {
+    connectionString: `postgres://postgres@${HOST}:${port}/postgres`,
+    host: HOST,
+    port,
+    halt,
+    resume,
+    async destroy() {
+      await halt("immediate");
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** PostgreSQL refuses to run as root; where we are root, it runs as its own user. */
+function unprivileged(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {};
+  const id = (flag: string) => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
+  return { uid: id("-u"), gid: id("-g") };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, HOST);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}

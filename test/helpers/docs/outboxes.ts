@@ -1,0 +1,5 @@
+import type { Outbox } from "../../../src/index.js";
+
+export interface Names {
+  readonly redisOutbox: (options: { prefix: string }) => Outbox;
+}

@@ -1,0 +1,50 @@
+// @ts-check
+import tsconfig from "./tsconfig.json" with { type: "json" };
+
+/** @type {Partial<import("typedoc").TypeDocOptions>} */
+export default {
+  name: "express-affiliate",
+  entryPoints: Object.values(tsconfig.compilerOptions.paths).flat(),
+  out: "docs/api",
+  readme: "none",
+  includeVersion: true,
+  sort: ["source-order"],
+  treatWarningsAsErrors: true,
+  validation: { notExported: true, invalidLink: true, rewrittenLink: true, notDocumented: true },
+  requiredToBeDocumented: [
+    "Module",
+    "Class",
+    "Interface",
+    "TypeAlias",
+    "Function",
+    "Variable",
+    "Method",
+    "CallSignature",
+  ],
+  // What a reader has no use for by name.
+  intentionallyNotExported: [
+    "AnyLocals",
+    "Perhaps",
+    "Soon",
+    "Report",
+    "Clock",
+    "Creates",
+    "Doubt",
+    "EventData",
+    "EventOf",
+    "clickAnswer",
+    "registrationAnswer",
+    "leadAnswer",
+    "paymentAnswer",
+    "statusAnswer",
+    "src/sandbox/options.ts:schema",
+    "src/outbox/disk.ts:schema",
+    "AmbiguousPolicy",
+    "endpoints",
+    "faultModes",
+    "Kind",
+    "Entries",
+    "Where",
+    "Expected",
+  ],
+};
