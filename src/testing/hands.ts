@@ -17,8 +17,8 @@ export class Hands {
   started = false;
   /** Every id that was ever handed over, in order. */
   readonly ids: string[] = [];
-  /** Every verdict that was acted on. */
-  readonly told: Verdict[] = [];
+  /** What was told of verdicts that were acted on. */
+  readonly told: { readonly id: string; readonly attempts: number; readonly verdict: Verdict }[] = [];
   readonly dropped: { readonly event: OutboxEvent; readonly reason: string }[] = [];
   readonly #arrived: Handed[] = [];
   readonly #awaited: ((handed: Handed) => void)[] = [];
@@ -30,7 +30,10 @@ export class Hands {
     const deliver = (live: LiveEvent) => this.#take(live);
     Object.defineProperties(deliver, {
       room: { get: () => this.room },
-      settled: { value: (verdict: Verdict) => this.told.push(verdict) },
+      settled: {
+        value: ({ id }: OutboxEvent, attempts: number, verdict: Verdict) =>
+          this.told.push({ id, attempts, verdict }),
+      },
     });
     const observer: OutboxObserver = {
       dropped: (event, reason) => this.dropped.push({ event, reason }),
