@@ -21,7 +21,7 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
     const { id, kind, data, createdAt } = event;
     assert.deepEqual(rest, { id, kind, event: data, createdAt, ...REJECTED });
     assert.deepEqual(stage.outbox.counts().dead, { rejected: 1, unconfirmed: 0, expired: 0 });
-    assert.equal(stage.outbox.counts().queued, 0);
+    await stage.empty();
   });
 
   it("lists the oldest first, and no more than it was asked for", async () => {
@@ -54,7 +54,10 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
     assert.equal(live.interrupted, false);
     assert.ok(live.queuedAt >= before);
     assert.deepEqual(await outbox.deadLetters.list(), []);
-    assert.equal(outbox.counts().dead.unconfirmed, 0);
+    await until(
+      () => outbox.counts().dead.unconfirmed === 0,
+      "a dead letter that was queued again was counted",
+    );
   });
 
   it("has no doubt about a rejected one", async () => {

@@ -17,8 +17,8 @@ export class Hands {
   started = false;
   /** Every id that was ever handed over, in order. */
   readonly ids: string[] = [];
-  /** Every verdict that was acted on. */
-  readonly told: Verdict[] = [];
+  /** What was told of verdicts that were acted on. */
+  readonly told: { readonly id: string; readonly attempts: number; readonly verdict: Verdict }[] = [];
   readonly dropped: { readonly event: OutboxEvent; readonly reason: string }[] = [];
   readonly #arrived: Handed[] = [];
   readonly #awaited: ((handed: Handed) => void)[] = [];
@@ -28,10 +28,12 @@ export class Hands {
   start(outbox: Outbox): void {
     this.started = true;
     const deliver = (live: LiveEvent) => this.#take(live);
-    const settled: Deliver["settled"] = (_event, _attempts, verdict) => void this.told.push(verdict);
     Object.defineProperties(deliver, {
       room: { get: () => this.room },
-      settled: { value: settled },
+      settled: {
+        value: ({ id }: OutboxEvent, attempts: number, verdict: Verdict) =>
+          this.told.push({ id, attempts, verdict }),
+      },
     });
     const observer: OutboxObserver = {
       dropped: (event, reason) => this.dropped.push({ event, reason }),

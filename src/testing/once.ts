@@ -11,7 +11,7 @@ export function testOnce(it: TestRunner["it"], { create }: OutboxUnderTest): voi
     assert.equal(await stage.outbox.add(event), "queued");
     assert.equal(await stage.outbox.add(event), "duplicate");
     assert.equal(await stage.outbox.add({ ...event, createdAt: event.createdAt + 1 }), "duplicate");
-    assert.equal(stage.outbox.counts().queued, 1);
+    await stage.holds(1);
   });
 
   it("stores one of several that are added at the same moment", async () => {
@@ -50,6 +50,6 @@ export function testOnce(it: TestRunner["it"], { create }: OutboxUnderTest): voi
     assert.equal(await outbox.add(event), "duplicate");
     assert.equal(await outbox.deadLetters.discard(event.id), true);
     assert.equal(await outbox.add(event), "duplicate");
-    assert.equal(outbox.counts().queued, 0);
+    await stage.empty();
   });
 }

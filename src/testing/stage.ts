@@ -43,9 +43,14 @@ export class Stage implements AsyncDisposable {
     }
   }
 
+  /** Resolves once the counts say that so many are queued: they may be those of moments ago. */
+  holds(queued: number): Promise<void> {
+    return until(() => this.outbox.counts().queued === queued, `not ${queued} events were queued`);
+  }
+
   /** Resolves once nothing is queued. */
   empty(): Promise<void> {
-    return until(() => this.outbox.counts().queued === 0, "something was queued");
+    return this.holds(0);
   }
 
   close(): Promise<void> {

@@ -28,7 +28,7 @@ export function testSurvival(
     }
 
     await using stage = await Stage.open(reopen);
-    assert.equal(stage.outbox.counts().queued, 3);
+    await stage.holds(3);
     stage.start();
     const first = await stage.hands.next();
     assert.deepEqual(first.live, {
@@ -56,7 +56,7 @@ export function testSurvival(
     await using stage = await Stage.open(reopen);
     assert.equal(await stage.outbox.add(delivered), "duplicate");
     assert.equal(await stage.outbox.add(dead), "duplicate");
-    assert.equal(stage.outbox.counts().dead.rejected, 1);
+    await until(() => stage.outbox.counts().dead.rejected === 1, "the dead letter was not counted");
     assert.deepEqual(
       (await stage.outbox.deadLetters.list()).map(({ id, message }) => ({ id, message })),
       [{ id: dead.id, message: REJECTED.message }],
