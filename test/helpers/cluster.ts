@@ -51,7 +51,7 @@ export async function startCluster(settings: Record<string, string | number> = {
     directory,
     ...Object.entries(flags).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
   ];
-  let server: ChildProcess;
+  let server: ChildProcess | undefined;
 
   async function resume(): Promise<void> {
     server = spawn(join(programs as string, "postgres"), args, { ...owner, cwd: directory, stdio: "pipe" });
@@ -68,11 +68,18 @@ export async function startCluster(settings: Record<string, string | number> = {
   }
 
   async function halt(how: "fast" | "immediate"): Promise<void> {
-    if (server.exitCode !== null || server.signalCode !== null) return;
+    if (!server || server.exitCode !== null || server.signalCode !== null) return;
     const ended = once(server, "exit");
     server.kill(SIGNALS[how]);
     await ended;
   }
+
+  // Whoever started it may end by an error.
+  const cleanUp = () => {
+    server?.kill("SIGQUIT");
+    rmSync(directory, { recursive: true, force: true });
+  };
+  process.once("exit", cleanUp);
 
   await resume();
   return {
@@ -82,6 +89,7 @@ export async function startCluster(settings: Record<string, string | number> = {
     halt,
     resume,
     async destroy() {
+      process.removeListener("exit", cleanUp);
       await halt("immediate");
       rmSync(directory, { recursive: true, force: true });
     },
