@@ -4,7 +4,7 @@ import { rawText } from "../tsup.config.js";
 
 /** The proofs, with the package's source in them. */
 export default defineConfig({
-  entry: ["proof/kill.ts", "proof/fleet.ts", "proof/churn.ts"],
+  entry: ["proof/faults.ts", "proof/kill.ts", "proof/fleet.ts", "proof/churn.ts"],
   outDir: "node_modules/.cache/proof",
   format: "esm",
   target: "node20",

@@ -6,10 +6,10 @@ import { readOptions, type SchemaOf } from "../read-options.js";
 import { type Buried, DeadLetterBox } from "./dead-letter-box.js";
 import { Line, type Spot } from "./line.js";
 import {
+  kindsBelow,
   type LiveEvent,
   type Outbox,
   type OutboxObserver,
-  SHEDDING_ORDER,
   sizeOf,
   type Verdict,
 } from "./outbox.js";
@@ -99,8 +99,9 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     // Before anything is shed for what will not fit all the same.
     if (size > maxBytes) return false;
     while (alive.length >= maxEvents || bytes + size > maxBytes) {
-      const lower = SHEDDING_ORDER.slice(0, SHEDDING_ORDER.indexOf(kind));
-      const victim = lower.map((each) => idle[each].first).find((first) => first !== undefined);
+      const victim = kindsBelow(kind)
+        .map((lower) => idle[lower].first)
+        .find((first) => first !== undefined);
       if (!victim) return false;
       remove(victim);
       // Last, for whoever hears of it may well come back with an event at once.

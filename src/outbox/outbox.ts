@@ -152,6 +152,11 @@ export interface Outbox {
 /** Which kind gives way to which when an outbox is full: the first is shed first. */
 export const SHEDDING_ORDER: readonly EventKind[] = ["click", "registration", "payment"];
 
+/** The kinds that give way to this one, in the order in which they do. */
+export function kindsBelow(kind: EventKind): readonly EventKind[] {
+  return SHEDDING_ORDER.slice(0, SHEDDING_ORDER.indexOf(kind));
+}
+
 /** About how much memory or disk an event takes, in bytes: its texts and what surrounds them. */
 export function sizeOf({ data }: OutboxEvent): number {
   let size = 400;

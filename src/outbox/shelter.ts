@@ -4,9 +4,9 @@ import type { EventKind, OutboxEvent } from "../events.js";
 import { Line, type Spot } from "./line.js";
 import {
   type AddOutcome,
+  kindsBelow,
   type LiveEvent,
   type OutboxObserver,
-  SHEDDING_ORDER,
   sizeOf,
   type Verdict,
 } from "./outbox.js";
@@ -93,8 +93,9 @@ export function createShelter<Claim extends LiveEvent>(
 
   function makeRoom(kind: EventKind, size: number): boolean {
     while (bytes + size > maxBytes) {
-      const lower = SHEDDING_ORDER.slice(0, SHEDDING_ORDER.indexOf(kind));
-      const victim = lower.map((each) => idle[each].first).find((first) => first !== undefined);
+      const victim = kindsBelow(kind)
+        .map((lower) => idle[lower].first)
+        .find((first) => first !== undefined);
       if (!victim) return false;
       leave(victim);
       observer.dropped(victim.event, "full");

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { until } from "./hands.js";
 import type { OutboxUnderTest, TestRunner } from "./index.js";
 import { sample } from "./samples.js";
 import { Stage } from "./stage.js";
@@ -92,6 +93,22 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
 
     assert.equal(live.attempts, 0);
     assert.equal(live.maybeTaken, true);
+  });
+
+  it("says so once it has acted on a verdict", async () => {
+    await using stage = await Stage.open(create);
+    const { outbox, hands } = stage;
+    stage.start();
+    await stage.add(sample("payment"), sample("payment"));
+    const retry = { is: "retry", inMs: 60_000, maybeTaken: false } as const;
+    const delivered = { is: "delivered" } as const;
+
+    (await hands.next()).settle(retry);
+    (await hands.next()).settle(delivered);
+    await until(() => hands.told.length === 2, "nothing was said of a verdict");
+
+    assert.ok(hands.told.includes(retry) && hands.told.includes(delivered));
+    assert.equal(outbox.counts().queued, 1);
   });
 
   it("counts what waits, rests, and is under way", async () => {

@@ -17,6 +17,8 @@ export class Hands {
   started = false;
   /** Every id that was ever handed over, in order. */
   readonly ids: string[] = [];
+  /** Every verdict that was acted on. */
+  readonly told: Verdict[] = [];
   readonly dropped: { readonly event: OutboxEvent; readonly reason: string }[] = [];
   readonly #arrived: Handed[] = [];
   readonly #awaited: ((handed: Handed) => void)[] = [];
@@ -26,7 +28,10 @@ export class Hands {
   start(outbox: Outbox): void {
     this.started = true;
     const deliver = (live: LiveEvent) => this.#take(live);
-    Object.defineProperties(deliver, { room: { get: () => this.room }, settled: { value: () => {} } });
+    Object.defineProperties(deliver, {
+      room: { get: () => this.room },
+      settled: { value: (verdict: Verdict) => this.told.push(verdict) },
+    });
     const observer: OutboxObserver = {
       dropped: (event, reason) => this.dropped.push({ event, reason }),
       troubled: (error) => {

@@ -184,6 +184,12 @@ describe("a payment months later", () => {
     await deliver(succeeded("evt_1")).expect(500);
   });
 
+  it("is not asked for again where it will never be one", async () => {
+    const { tracker, deliver } = await gateway({ ...ada, affiliate: { sessionId: "s1" } });
+    await deliver(JSON.stringify({ type: "charge.succeeded", charge: { ...charge, amount: 0 } })).expect(204);
+    expect(tracker.stats().dropped.invalid).toBe(1);
+  });
+
   it("would be skipped by the wrapper, for the request is the gateway's", async () => {
     const { app, tracker } = await startShop();
     const payment = { paymentId: "ch_1", customerEmail: ada.email, leadValue: 19.9 };

@@ -21,11 +21,11 @@ export interface Disk extends OpenFile {
 
 export function openDisk(
   directory: string,
-  { owner = "me", maxBytes = 64 * MIB, maxDeadLetters = 1_000, rememberMs = 60_000, leaseMs = 1_000 } = {},
+  { owner = "me", maxBytes = 64 * MIB, maxDeadLetters = 1_000, rememberMs = 60_000 } = {},
 ): Disk {
   const path = join(directory, "outbox.db");
   const file = openFile(path, { engine, maxBytes });
-  const store = createStore(file.db, owner, { maxBytes, maxDeadLetters, rememberMs, leaseMs });
+  const store = createStore(file.db, owner, { maxBytes, maxDeadLetters, rememberMs });
   return {
     ...file,
     path,

@@ -41,7 +41,7 @@ function watched(
     { room: 8, settled() {} },
   );
   const start = () =>
-    outbox.start(hand as Deliver, {
+    outbox.start(hand satisfies Deliver, {
       dropped: (_event, reason) => said.push(`dropped ${reason}`),
       troubled: (error) => said.push(`${(error as { code?: string }).code}`),
       recovered: () => said.push("recovered"),
@@ -163,14 +163,17 @@ test("goes on in memory where the file cannot be written any more, says so, and 
   rmSync(directory, { recursive: true });
   writeFileSync(directory, "in its place");
 
-  const events = [sample("click"), sample("payment")];
-  for (const event of events) expect(await outbox.add(event)).toBe("sheltered");
+  const click = sample("click");
+  const payment = sample("payment", click.data);
+  expect(await outbox.add(click)).toBe("sheltered");
+  expect(await outbox.add(payment)).toBe("sheltered");
   expect(outbox.durable).toBe(false);
   expect(outbox.counts()).toMatchObject({ queued: 2, trouble: expect.stringContaining("cannot be written") });
   await expect(outbox.deadLetters.list()).rejects.toMatchObject({ code: "ERR_AFFILIATE_DISK_UNUSABLE" });
 
   rmSync(directory);
   await until(() => delivered.length === 2, "nothing was delivered");
+  expect(delivered).toEqual([click.id, payment.id]);
   expect(said).toEqual(["ERR_AFFILIATE_DISK_UNUSABLE", "recovered"]);
   expect(outbox.durable).toBe(true);
   expect(outbox.counts().trouble).toBeUndefined();

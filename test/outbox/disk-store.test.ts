@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { afterEach, expect, test, vi } from "vitest";
 import { STATEMENTS as EVENTS } from "../../src/outbox/disk/live-events.js";
-import { STATEMENTS as UPKEEP } from "../../src/outbox/disk/upkeep.js";
+import { LOOKS, STATEMENTS as UPKEEP } from "../../src/outbox/disk/upkeep.js";
 import { sample } from "../../src/testing/samples.js";
 import { type Disk, openDisk, rowOf } from "../helpers/disk-store.js";
 import { scratchDirectory } from "../helpers/scratch.js";
@@ -24,10 +24,9 @@ function setTime(now: number): void {
   vi.spyOn(Date, "now").mockReturnValue(now);
 }
 
-/** Lets this much pass on the clock that is never set. */
-function pass(ms: number): void {
-  const later = performance.now() + ms;
-  vi.spyOn(performance, "now").mockReturnValue(later);
+/** As long as it takes to see that another process shows no sign of life. */
+function watch({ store }: Disk): void {
+  for (let look = 0; look <= LOOKS; look++) store.lookAfter();
 }
 
 test("claims by an index of those that are at the head of their line, however many wait, rest, or follow", () => {
@@ -80,8 +79,7 @@ test("takes over what a process has claimed that shows no sign of life, as inter
 
   alive.store.lookAfter();
   expect(alive.claim(10)).toEqual([]);
-  pass(1_000);
-  alive.store.lookAfter();
+  watch(alive);
 
   expect(alive.claim(10)).toMatchObject([{ event: first, interrupted: true }]);
   dead.close();
@@ -96,8 +94,7 @@ test("leaves a process its claims as long as it shows signs of life", () => {
 
   for (let round = 0; round < 5; round++) {
     slow.store.lookAfter();
-    other.store.lookAfter();
-    pass(900);
+    for (let look = 0; look < LOOKS; look++) other.store.lookAfter();
   }
 
   expect(other.claim(10)).toEqual([]);
@@ -111,9 +108,7 @@ test("believes a process that says delivered, though its claim was taken over an
   const row = rowOf();
   slow.append(row);
   const [claim] = slow.claim(1) as [never];
-  other.store.lookAfter();
-  pass(1_000);
-  other.store.lookAfter();
+  watch(other);
   const [takenOver] = other.claim(1) as [never];
   slow.settle(claim, { is: "retry", inMs: 0, maybeTaken: false });
   expect(slow.claim(1)).toEqual([]);

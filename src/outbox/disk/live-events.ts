@@ -1,5 +1,5 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
-import { SHEDDING_ORDER } from "../outbox.js";
+import { kindsBelow, SHEDDING_ORDER } from "../outbox.js";
 import type { DiskClaim, Dropped, Row } from "./protocol.js";
 import type { Database, Value } from "./sqlite.js";
 import type { Totals } from "./totals.js";
@@ -95,7 +95,7 @@ export function createLiveEvents(
   }
 
   function oldestBelow(kind: EventKind): EventRow | undefined {
-    for (const lower of SHEDDING_ORDER.slice(0, SHEDDING_ORDER.indexOf(kind))) {
+    for (const lower of kindsBelow(kind)) {
       const row = totals.rows(lower) > 0 ? shed.get(lower) : undefined;
       if (row) return row;
     }

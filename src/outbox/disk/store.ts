@@ -27,7 +27,7 @@ export type Store = ReturnType<typeof createStore>;
 export function createStore(
   db: Database,
   owner: string,
-  { maxBytes, maxDeadLetters, rememberMs, leaseMs }: Omit<ThreadOptions, "path" | "engine" | "replies">,
+  { maxBytes, maxDeadLetters, rememberMs }: Pick<ThreadOptions, "maxBytes" | "maxDeadLetters" | "rememberMs">,
 ) {
   let dropped: Dropped[] = [];
   const drop = (each: Dropped) => dropped.push(each);
@@ -36,7 +36,7 @@ export function createStore(
   const dead = createDeadLetters(db, { totals, live, max: maxDeadLetters, drop });
   const maxDelivered = Math.floor((maxBytes * SHARE_OF_DELIVERED) / BYTES_OF_DELIVERED);
   const delivered = createDelivered(db, { totals, max: maxDelivered, rememberMs });
-  const upkeep = createUpkeep(db, { owner, leaseMs });
+  const upkeep = createUpkeep(db, { owner });
   const changes = db.prepare("select total_changes() as number");
   const freePages = db.prepare("pragma freelist_count");
 

@@ -5,12 +5,13 @@ import { type OpenFile, openFile, setAside } from "./file.js";
 import type { Reply, Request, ThreadOptions } from "./protocol.js";
 import { kindOf } from "./sqlite.js";
 import { createStore, type Outcome, type Store } from "./store.js";
+import { LOOKS } from "./upkeep.js";
 
 /** The outbox's own thread: the only one that waits for the disk. */
 const options = workerData as ThreadOptions & { port: MessagePort };
 const { path, leaseMs, port, replies } = options;
 const owner = randomUUID();
-const upkeep = setInterval(() => say(tryTo((store) => store.lookAfter())), leaseMs / 4);
+const upkeep = setInterval(() => say(tryTo((store) => store.lookAfter())), leaseMs / LOOKS);
 let open: (OpenFile & { readonly store: Store }) | undefined;
 /** Where a damaged file was put, until somebody has been told. */
 let place: string | undefined;

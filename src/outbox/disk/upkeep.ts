@@ -15,10 +15,13 @@ export const STATEMENTS = {
 
 const TOLERANCE_MS = 1_000;
 
+/** How often a process is looked at, to no avail, before it is taken for dead. */
+export const LOOKS = 4;
+
 /** What keeps a file in order while processes and clocks come and go. */
-export function createUpkeep(db: Database, { owner, leaseMs }: { owner: string; leaseMs: number }) {
+export function createUpkeep(db: Database, { owner }: { owner: string }) {
   const { beat, claimers, takeOver, clock, setClock, shift } = prepareAll(db, STATEMENTS);
-  const seen = new Map<string, { pulse: number; since: number }>();
+  const seen = new Map<string, { pulse: number; looks: number }>();
   let pulse = 1;
 
   return {
@@ -31,20 +34,18 @@ export function createUpkeep(db: Database, { owner, leaseMs }: { owner: string; 
       beat.run(owner, ++pulse);
     },
     /**
-     * Takes over what a process has claimed that shows no sign of life any more. Measured by this process' own
-     * steady clock: those that tell the time of day may disagree, or be set.
+     * Takes over what a process has claimed that shows no sign of life from one look to the next, several times over. By
+     * no clock: those that tell the time of day may be set, and a machine that stood still would have everybody dead.
      */
     takeOverFromTheDead(now: number): void {
-      const steady = performance.now();
-      const others = (claimers.all() as { owner: string; pulse: number }[]).filter(
-        (each) => each.owner !== owner,
-      );
-      for (const gone of [...seen.keys()].filter((id) => !others.some((each) => each.owner === id)))
+      const others = claimers.all().filter((each) => each.owner !== owner);
+      for (const gone of [...seen.keys()].filter((id) => !others.some((other) => other.owner === id)))
         seen.delete(gone);
-      for (const other of others) {
-        const before = seen.get(other.owner);
-        if (before?.pulse !== other.pulse) seen.set(other.owner, { pulse: other.pulse, since: steady });
-        else if (steady - before.since >= leaseMs) takeOver.run(other.owner, now);
+      for (const { owner: other, pulse: shown } of others) {
+        const before = seen.get(other);
+        const looks = before && before.pulse === shown ? before.looks + 1 : 0;
+        seen.set(other, { pulse: shown, looks });
+        if (looks >= LOOKS) takeOver.run(other, now);
       }
     },
     /** A disk that refused this process a write may have refused the others theirs: nobody is dead for that. */

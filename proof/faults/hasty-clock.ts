@@ -1,0 +1,13 @@
+import type { Clock } from "../../src/clock.js";
+
+/** A clock on which a second takes `1 / haste` seconds, so that pauses of minutes can be lived through on real sockets. */
+export function hastyClock(haste: number): Clock {
+  const began = Date.now();
+  return {
+    now: () => began + (Date.now() - began) * haste,
+    after(ms, task) {
+      const timer = setTimeout(task, ms / haste);
+      return () => clearTimeout(timer);
+    },
+  };
+}
