@@ -1,4 +1,4 @@
-import { OutboxError } from "../../errors.js";
+import { OptionsError, OutboxError } from "../../errors.js";
 import append from "./version-1/append.sql?raw";
 import bounds from "./version-1/bounds.sql?raw";
 import claim from "./version-1/claim.sql?raw";
@@ -14,7 +14,13 @@ export interface MigrationClient {
 /** What brings the tables to version 1, 2, …, in the schema `affiliate`. What was published is never changed again. */
 const VERSIONS = [[tables, append, claim, settle, bounds].join("\n")];
 
-/** A schema's name as SQL spells it; the option's check lets nothing through that would need more than quotes. */
+/** A name that SQL needs no more than quotes for, and that leaves room for the channel's. */
+export const SCHEMA_NAME = {
+  pattern: /^(?!pg_)[A-Za-z][A-Za-z0-9_]{0,39}$/,
+  error: "must be a letter, then letters, digits and _, at most 40, and not begin with pg_",
+};
+
+/** A schema's name as SQL spells it. */
 export function quoted(schema: string): string {
   return `"${schema}"`;
 }
@@ -24,8 +30,12 @@ export function quoted(schema: string): string {
  * (`migrate: false`): one transaction for each version of the tables, the first first.
  *
  * @param schema default `affiliate`.
+ * @throws OptionsError where it is no name that `postgresOutbox` would take.
  */
 export function postgresMigrations(schema = "affiliate"): readonly string[] {
+  if (!SCHEMA_NAME.pattern.test(schema)) {
+    throw new OptionsError("postgresMigrations", [`\`schema\` ${SCHEMA_NAME.error}`]);
+  }
   return VERSIONS.map((_, nth) => `begin;\n${migrationTo(nth + 1, schema)}\ncommit;\n`);
 }
 
