@@ -147,15 +147,21 @@ export class Visitor implements RequestAffiliate {
     const { config, track, settled } = this.#room;
     const reported = track(kind, input, attribution, { inRequest: true, consented: this.consented });
     if (config.waitUntil) {
-      this.hold(reported.then((receipt) => (receipt.outcome === "queued" ? settled(receipt.id) : undefined)));
+      this.hold(async () => {
+        const receipt = await reported;
+        if (receipt.outcome === "queued") await settled(receipt.id);
+      });
     }
     return reported;
   }
 
-  /** Asks a host that would freeze the process after the response to wait for this work too. */
-  hold(work: Promise<unknown>): void {
+  /** Does this work, for which a host that would freeze the process after the response is asked to wait, before it begins. */
+  hold(work: () => Promise<unknown>): void {
     const { waitUntil } = this.#room.config;
-    if (!waitUntil) return;
+    if (!waitUntil) {
+      void work();
+      return;
+    }
     if (!this.#work || this.#work.isDone) {
       this.#work = new RequestWork();
       const { done } = this.#work;
@@ -164,7 +170,7 @@ export class Visitor implements RequestAffiliate {
         (error) => this.#room.journal.warn("waitUntil", `\`waitUntil\` threw: ${error}`),
       );
     }
-    this.#work.include(work);
+    this.#work.include(work());
   }
 
   #readSessionId(): string | undefined {

@@ -52,9 +52,13 @@ export function createWrapper<Happened>(
   function reportingReturned(handler: AnyHandler): RequestHandler {
     return function affiliateConversion(req, res, next) {
       const { visitor, report } = arrive(req);
-      const finished = run(handler, req, res, next);
       // Not at `finish`, which never comes when the visitor hangs up: the payment happened all the same.
-      visitor.hold(finished.then((happened) => (res.statusCode < 400 ? report(happened) : undefined), next));
+      visitor.hold(() =>
+        run(handler, req, res, next).then(
+          (happened) => (res.statusCode < 400 ? report(happened) : undefined),
+          next,
+        ),
+      );
     };
   }
 
@@ -63,16 +67,15 @@ export function createWrapper<Happened>(
       const { visitor, report } = arrive(req);
       // Attached before the handler runs, so that an early close is not missed.
       const closed = new Promise<void>((resolve) => res.once("close", resolve));
-      visitor.hold(
-        closed.then(async () => {
-          if (!res.headersSent || res.statusCode >= 400) return;
-          try {
-            await report(await pick(req, res));
-          } catch (error) {
-            room.journal.dropped(kind, "pick", { message: `its \`pick\` threw: ${error}` });
-          }
-        }),
-      );
+      visitor.hold(async () => {
+        await closed;
+        if (!res.headersSent || res.statusCode >= 400) return;
+        try {
+          await report(await pick(req, res));
+        } catch (error) {
+          room.journal.dropped(kind, "pick", { message: `its \`pick\` threw: ${error}` });
+        }
+      });
       run(handler, req, res, next).catch(next);
     };
   }

@@ -28,9 +28,10 @@ export class Hands {
   start(outbox: Outbox): void {
     this.started = true;
     const deliver = (live: LiveEvent) => this.#take(live);
+    const settled: Deliver["settled"] = (_event, _attempts, verdict) => void this.told.push(verdict);
     Object.defineProperties(deliver, {
       room: { get: () => this.room },
-      settled: { value: (verdict: Verdict) => this.told.push(verdict) },
+      settled: { value: settled },
     });
     const observer: OutboxObserver = {
       dropped: (event, reason) => this.dropped.push({ event, reason }),

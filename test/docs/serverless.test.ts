@@ -1,0 +1,77 @@
+import express from "express";
+import request from "supertest";
+import { afterEach, expect, it, vi } from "vitest";
+import { type Affiliate, affiliate } from "../../src/index.js";
+import { postgresOutbox } from "../../src/postgres.js";
+import { pageToRun } from "../helpers/docs/run.js";
+import { closing, startShop } from "../helpers/docs/shop.js";
+import { describeWithPostgres } from "../helpers/postgres.js";
+
+const page = pageToRun("docs/serverless.md");
+const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+
+describeWithPostgres("docs/serverless.md", (database) => {
+  afterEach(() => void vi.unstubAllEnvs());
+
+  let platforms = 0;
+  async function platform() {
+    const { sandbox, env } = await startShop();
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+    const pool = database.pool();
+    const schema = `serverless_${++platforms}`;
+    const inSchema = (options: object) => postgresOutbox({ ...options, pool, schema });
+    return { sandbox, names: { affiliate, postgresOutbox: inSchema, pool } };
+  }
+
+  function shopOf(tracker: Affiliate) {
+    const app = express().use(closing(tracker));
+    app.post(
+      "/",
+      tracker.onPayment((_req, res) => {
+        res.end();
+        return order;
+      }),
+    );
+    return () => request(app).post("/").set("Cookie", "svc_session_id=s1");
+  }
+
+  it("hands the host a promise that lasts until the payment is delivered", async () => {
+    const { sandbox, names } = await platform();
+    const promises: Promise<void>[] = [];
+    const waitUntil = (promise: Promise<void>) => void promises.push(promise);
+    const { tracker } = await page.run("Hosts with a `waitUntil`", { ...names, waitUntil });
+    await shopOf(tracker)();
+    expect(promises).toHaveLength(1);
+    await promises[0];
+    expect(sandbox.ledger.payments()).toHaveLength(1);
+  });
+
+  it("has Lambda return when the payment is delivered", async () => {
+    const { sandbox, names } = await platform();
+    let pay = async (): Promise<unknown> => undefined;
+    const { tracker, handler } = await page.run("Lambda", { ...names, serve: () => pay() });
+    pay = shopOf(tracker) as unknown as () => Promise<unknown>;
+    await handler();
+    expect(sandbox.ledger.payments()).toHaveLength(1);
+  });
+
+  it("delivers from a worker what a process left behind", async () => {
+    const { sandbox, names } = await platform();
+    const frozen = closing(
+      affiliate({
+        baseUrl: "http://127.0.0.1:1",
+        clientId: sandbox.clientId,
+        outbox: names.postgresOutbox({ listen: false }),
+        logger: { warn() {}, error() {} },
+      }),
+    );
+    await frozen.trackPayment(order, { sessionId: "s1" });
+    await frozen.close();
+    await page.run("A worker that delivers", names);
+    expect(sandbox.ledger.payments()).toHaveLength(1);
+  });
+
+  it("has no other code", () => {
+    expect(page.notRun).toEqual([]);
+  });
+});
