@@ -4,7 +4,7 @@ import { defineConfig, type Options } from "tsup";
 import { inlineForEsbuild } from "./inline-plugin.js";
 
 /** `import text from "./file?raw"` gives the file's text, as it does in Vite. */
-const rawText: NonNullable<Options["esbuildPlugins"]>[number] = {
+export const rawText: NonNullable<Options["esbuildPlugins"]>[number] = {
   name: "raw-text",
   setup(build) {
     // The suffix stays on the path until the file is read, or tsup would take a style sheet for one of its own.

@@ -1,5 +1,6 @@
 import { defineConfig } from "tsup";
 import { inlineForEsbuild } from "../inline-plugin.js";
+import { rawText } from "../tsup.config.js";
 
 /** The proofs, with the package's source in them. */
 export default defineConfig({
@@ -9,5 +10,5 @@ export default defineConfig({
   target: "node20",
   shims: true,
   silent: true,
-  esbuildPlugins: [inlineForEsbuild],
+  esbuildPlugins: [rawText, inlineForEsbuild],
 });

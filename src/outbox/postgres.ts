@@ -10,7 +10,7 @@ import { createClaims, type PostgresClaim } from "./postgres/claims.js";
 import { ignore, openDatabase, type PostgresPool } from "./postgres/database.js";
 import { createDeadLetters } from "./postgres/dead-letters.js";
 import { listen } from "./postgres/listen.js";
-import { quoted } from "./postgres/migrations.js";
+import { quoted, SCHEMA_NAME } from "./postgres/migrations.js";
 import { createRoom } from "./postgres/room.js";
 import { enqueue } from "./postgres/transaction.js";
 import { again, forgetOld } from "./postgres/upkeep.js";
@@ -65,9 +65,7 @@ const options = z.strictObject({
   }),
   schema: z
     .string({ error: "must be a schema's name" })
-    .regex(/^(?!pg_)[A-Za-z][A-Za-z0-9_]{0,39}$/, {
-      error: "must be a letter, then letters, digits and _, at most 40, and not begin with pg_",
-    })
+    .regex(SCHEMA_NAME.pattern, { error: SCHEMA_NAME.error })
     .default("affiliate"),
   migrate: flag.default(true),
   listen: flag.default(true),

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, mkdtempSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -26,7 +26,9 @@ const SIGNALS = { fast: "SIGINT", immediate: "SIGQUIT" } as const;
 /** The directory of PostgreSQL's programs; `undefined` where there is no server on this machine. */
 export function programsOfPostgres(): string | undefined {
   try {
-    return execFileSync("pg_config", ["--bindir"], { encoding: "utf8", stdio: "pipe" }).trim();
+    const programs = execFileSync("pg_config", ["--bindir"], { encoding: "utf8", stdio: "pipe" }).trim();
+    // pg_config comes with the client's library too.
+    return existsSync(join(programs, "initdb")) ? programs : undefined;
   } catch {
     return undefined;
   }
@@ -35,7 +37,7 @@ export function programsOfPostgres(): string | undefined {
 /** @param settings of the server, over its defaults. */
 export async function startCluster(settings: Record<string, string | number> = {}): Promise<Cluster> {
   const programs = programsOfPostgres();
-  if (!programs) throw new Error("there is no PostgreSQL server on this machine: pg_config was not found");
+  if (!programs) throw new Error("there is no PostgreSQL server on this machine");
   const owner = unprivileged();
   const directory = mkdtempSync(join(tmpdir(), "express-affiliate-postgres-"));
   if (owner.uid !== undefined && owner.gid !== undefined) chownSync(directory, owner.uid, owner.gid);
@@ -49,7 +51,7 @@ export async function startCluster(settings: Record<string, string | number> = {
     directory,
     ...Object.entries(flags).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
   ];
-  let server: ChildProcess;
+  let server: ChildProcess | undefined;
 
   async function resume(): Promise<void> {
     server = spawn(join(programs as string, "postgres"), args, { ...owner, cwd: directory, stdio: "pipe" });
@@ -66,11 +68,18 @@ export async function startCluster(settings: Record<string, string | number> = {
   }
 
   async function halt(how: "fast" | "immediate"): Promise<void> {
-    if (server.exitCode !== null || server.signalCode !== null) return;
+    if (!server || server.exitCode !== null || server.signalCode !== null) return;
     const ended = once(server, "exit");
     server.kill(SIGNALS[how]);
     await ended;
   }
+
+  // Whoever started it may end by an error.
+  const cleanUp = () => {
+    server?.kill("SIGQUIT");
+    rmSync(directory, { recursive: true, force: true });
+  };
+  process.once("exit", cleanUp);
 
   await resume();
   return {
@@ -80,6 +89,7 @@ export async function startCluster(settings: Record<string, string | number> = {
     halt,
     resume,
     async destroy() {
+      process.removeListener("exit", cleanUp);
       await halt("immediate");
       rmSync(directory, { recursive: true, force: true });
     },

@@ -47,6 +47,7 @@ describeWithPostgres("operations", (database) => {
     "refuses %j as a schema's name",
     (schema) => {
       expect(() => postgresOutbox({ pool: database.pool(), schema })).toThrow(/`schema` must be/);
+      expect(() => postgresMigrations(schema)).toThrow(/`schema` must be/);
     },
   );
 

@@ -24,6 +24,7 @@ export function createDeadLetters(
   options: { schema: string; max: number; census: Census; onRevived: () => void },
 ) {
   const { schema, max, census, onRevived } = options;
+  let isEvicting = false;
 
   async function revive(ids: readonly string[]): Promise<number> {
     const risen = await census.during(() =>
@@ -80,16 +81,21 @@ export function createDeadLetters(
 
   return {
     deadLetters,
-    /** Removes the oldest of those that are too many. */
+    /** Removes the oldest of those that are too many; what comes meanwhile, with the next. */
     async evict(): Promise<readonly OutboxEvent[]> {
       const tooMany = census.dead - max;
-      if (tooMany <= 0) return [];
-      const rows = await remove<EventRow & { reason: DeathReason }>(
-        `reason, ${EVENT_COLUMNS}`,
-        `seq in (select seq from ${schema}.dead_letters order by seq limit $1)`,
-        tooMany,
-      );
-      return rows.map(eventOf);
+      if (tooMany <= 0 || isEvicting) return [];
+      isEvicting = true;
+      try {
+        const rows = await remove<EventRow & { reason: DeathReason }>(
+          `reason, ${EVENT_COLUMNS}`,
+          `seq in (select seq from ${schema}.dead_letters order by seq limit $1)`,
+          tooMany,
+        );
+        return rows.map(eventOf);
+      } finally {
+        isEvicting = false;
+      }
     },
   };
 }

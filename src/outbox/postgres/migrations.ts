@@ -1,6 +1,9 @@
-import { OutboxError } from "../../errors.js";
-import { functions } from "./functions.js";
-import { tables } from "./tables.js";
+import { OptionsError, OutboxError } from "../../errors.js";
+import append from "./version-1/append.sql?raw";
+import bounds from "./version-1/bounds.sql?raw";
+import claim from "./version-1/claim.sql?raw";
+import settle from "./version-1/settle.sql?raw";
+import tables from "./version-1/tables.sql?raw";
 
 /** What a migration runs on: one connection. */
 export interface MigrationClient {
@@ -8,9 +11,16 @@ export interface MigrationClient {
   query(text: string): Promise<{ rows: any[] }>;
 }
 
-const QUERIES_OF_VERSIONS = [(schema: string) => tables(schema) + functions(schema)];
+/** What brings the tables to version 1, 2, …, in the schema `affiliate`. What was published is never changed again. */
+const VERSIONS = [[tables, append, claim, settle, bounds].join("\n")];
 
-/** A schema's name as SQL spells it; the option's check lets nothing through that would need more than quotes. */
+/** A name that SQL needs no more than quotes for, and that leaves room for the channel's. */
+export const SCHEMA_NAME = {
+  pattern: /^(?!pg_)[A-Za-z][A-Za-z0-9_]{0,39}$/,
+  error: "must be a letter, then letters, digits and _, at most 40, and not begin with pg_",
+};
+
+/** A schema's name as SQL spells it. */
 export function quoted(schema: string): string {
   return `"${schema}"`;
 }
@@ -20,18 +30,19 @@ export function quoted(schema: string): string {
  * (`migrate: false`): one transaction for each version of the tables, the first first.
  *
  * @param schema default `affiliate`.
+ * @throws OptionsError where it is no name that `postgresOutbox` would take.
  */
 export function postgresMigrations(schema = "affiliate"): readonly string[] {
-  return QUERIES_OF_VERSIONS.map((_, nth) => `begin;\n${migrationTo(nth + 1, schema)}\ncommit;\n`);
+  if (!SCHEMA_NAME.pattern.test(schema)) {
+    throw new OptionsError("postgresMigrations", [`\`schema\` ${SCHEMA_NAME.error}`]);
+  }
+  return VERSIONS.map((_, nth) => `begin;\n${migrationTo(nth + 1, schema)}\ncommit;\n`);
 }
 
 function migrationTo(version: number, schema: string): string {
-  const name = quoted(schema);
-  const first =
-    version === 1
-      ? `create schema if not exists ${name};\ncreate table ${name}.migrations (version integer primary key, at timestamptz not null default now());\n`
-      : "";
-  return `${first}${QUERIES_OF_VERSIONS[version - 1]?.(name)}\ninsert into ${name}.migrations (version) values (${version});`;
+  const script = `${VERSIONS[version - 1]}
+insert into affiliate.migrations (version) values (${version});`;
+  return script.replaceAll(/\baffiliate\b/g, quoted(schema));
 }
 
 /**
@@ -43,7 +54,7 @@ export async function migrate(
   client: MigrationClient,
   { schema, allowed }: { schema: string; allowed: boolean },
 ): Promise<void> {
-  const newest = QUERIES_OF_VERSIONS.length;
+  const newest = VERSIONS.length;
   if (isCurrent(await versionOf(client, schema))) return;
   if (!allowed) {
     throw unfit(

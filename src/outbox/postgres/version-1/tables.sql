@@ -1,11 +1,14 @@
-/**
- * The tables, version 1. An id is known from the moment its event is stored until some time after its delivery, in one
- * row of `known_ids`: there is no moment between two tables at which it could be stored again.
- *
- * @param schema a quoted identifier.
- */
-export const tables = (schema: string) => `
-create table ${schema}.events (
+-- An id is known from the moment its event is stored until some time after its delivery, in one row of known_ids: there is
+-- no moment between two tables at which it could be stored again.
+
+create schema if not exists affiliate;
+
+create table affiliate.migrations (
+  version integer primary key,
+  at      timestamptz not null default now()
+);
+
+create table affiliate.events (
   seq         bigint generated always as identity primary key,
   id          uuid not null,
   kind        text not null,
@@ -23,17 +26,17 @@ create table ${schema}.events (
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0.5, vacuum_truncate = off
 );
-comment on table  ${schema}.events is 'What waits to be reported, or is under way.';
-comment on column ${schema}.events.seq is 'The order of a visitor''s events is the order in which they were committed.';
-comment on column ${schema}.events.due_at is
+comment on table  affiliate.events is 'What waits to be reported, or is under way.';
+comment on column affiliate.events.seq is 'The order of a visitor''s events is the order in which they were committed.';
+comment on column affiliate.events.due_at is
   'When it may be claimed: the end of its rest, or of its claim''s lease. Null while it waits behind an earlier event of its visitor.';
-comment on column ${schema}.events.claimed_by is 'The process that has it. Still there when its lease ends: that process has died.';
+comment on column affiliate.events.claimed_by is 'The process that has it. Still there when its lease ends: that process has died.';
 
-create index events_due on ${schema}.events (due_at, seq) where due_at is not null;
-create index events_click on ${schema}.events (click_id, seq) where click_id is not null;
-create index events_session on ${schema}.events (session_id, seq) where session_id is not null;
+create index events_due on affiliate.events (due_at, seq) where due_at is not null;
+create index events_click on affiliate.events (click_id, seq) where click_id is not null;
+create index events_session on affiliate.events (session_id, seq) where session_id is not null;
 
-create table ${schema}.known_ids (
+create table affiliate.known_ids (
   id           uuid primary key,
   added_at     timestamptz not null default now(),
   delivered_at timestamptz
@@ -41,10 +44,10 @@ create table ${schema}.known_ids (
   -- Room for delivered_at to be written beside the row, without touching an index.
   fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05
 );
-comment on table ${schema}.known_ids is 'What was reported already, so that it is not reported again.';
-create index known_ids_added on ${schema}.known_ids (added_at);
+comment on table affiliate.known_ids is 'What was reported already, so that it is not reported again.';
+create index known_ids_added on affiliate.known_ids (added_at);
 
-create table ${schema}.dead_letters (
+create table affiliate.dead_letters (
   seq         bigint generated always as identity primary key,
   id          uuid not null unique,
   kind        text not null,
@@ -57,5 +60,4 @@ create table ${schema}.dead_letters (
   death       json not null,
   died_at     timestamptz not null default now()
 );
-comment on table ${schema}.dead_letters is 'What was given up, until somebody retries or discards it.';
-`;
+comment on table affiliate.dead_letters is 'What was given up, until somebody retries or discards it.';

@@ -1,0 +1,88 @@
+-- Storing. Whoever stores an event holds advisory locks on its visitor's ids until the end of the transaction, so that seq
+-- grows in the order of commits. Nothing but storing takes these locks: a host's long transaction holds up no delivery.
+
+create function affiliate.lock_keys(p_ids uuid[], p_click_ids text[], p_session_ids text[]) returns setof bigint
+language sql stable as $function$
+  -- In one order, whoever asks: so nobody waits in a ring.
+  select distinct hashtextextended(key, hashtext('affiliate.events'))
+  from (
+    select 'id ' || id from unnest(p_ids) as id
+    union all select 'click ' || click_id from unnest(p_click_ids) as click_id
+    union all select 'session ' || session_id from unnest(p_session_ids) as session_id
+  ) as keys (key)
+  where key is not null
+  order by 1
+$function$;
+
+-- Stores events: once it has the locks ('wait'), or none of them where somebody's open transaction has one ('try').
+create function affiliate.append(
+  p_ids uuid[], p_kinds text[], p_click_ids text[], p_session_ids text[],
+  p_created_at double precision[], p_data text[], p_locks text
+) returns setof text -- queued, duplicate, busy or spared: of each, in order
+language plpgsql set enable_nestloop = off as $function$
+declare
+  v_busy bigint[];
+begin
+  if p_locks = 'wait' then
+    perform pg_advisory_xact_lock(key) from affiliate.lock_keys(p_ids, p_click_ids, p_session_ids) as key;
+  elsif p_locks = 'try' then
+    v_busy := array(
+      select key from affiliate.lock_keys(p_ids, p_click_ids, p_session_ids) as key
+      where not pg_try_advisory_xact_lock(key)
+    );
+    if v_busy <> '{}' then
+      return query
+      select case when exists (
+        select from affiliate.lock_keys(array[id], array[click_id], array[session_id]) as key where key = any (v_busy)
+      ) then 'busy' else 'spared' end
+      from unnest(p_ids, p_click_ids, p_session_ids) with ordinality as event (id, click_id, session_id, nth)
+      order by nth;
+      return;
+    end if;
+  end if;
+  return query
+  with event as (
+    select * from unnest(p_ids, p_kinds, p_click_ids, p_session_ids, p_created_at, p_data) with ordinality
+      as event (id, kind, click_id, session_id, created_at, data, nth)
+  ), fresh as (
+    insert into affiliate.known_ids (id) select id from event on conflict do nothing returning id
+  ), stored as (
+    insert into affiliate.events (id, kind, click_id, session_id, data, created_at, queued_at)
+    select id, kind, click_id, session_id, data::json, to_timestamp(created_at / 1000), to_timestamp(created_at / 1000)
+    from event join fresh using (id)
+    order by nth
+    returning id
+  )
+  select case when stored.id is null then 'duplicate' else 'queued' end
+  from event left join stored using (id)
+  order by nth;
+end
+$function$;
+
+-- Stores one event in the host's own transaction, and never fails: what goes wrong in here is undone in here, and told.
+create function affiliate.enqueue(
+  p_id uuid, p_kind text, p_click_id text, p_session_id text,
+  p_created_at double precision, p_data text, p_channel text
+) returns text -- queued, duplicate, or what went wrong
+language plpgsql as $function$
+declare
+  v_outcome text;
+begin
+  begin
+    v_outcome := affiliate.append(
+      array[p_id], array[p_kind], array[p_click_id], array[p_session_id], array[p_created_at], array[p_data], 'wait'
+    );
+  exception when deadlock_detected then
+    -- Two transactions report two visitors in opposite order. Neither is lost for that; their order is anybody's guess.
+    v_outcome := affiliate.append(
+      array[p_id], array[p_kind], array[p_click_id], array[p_session_id], array[p_created_at], array[p_data], 'none'
+    );
+  end;
+  if v_outcome = 'queued' and p_channel is not null then
+    perform pg_notify(p_channel, '');
+  end if;
+  return v_outcome;
+exception when query_canceled or others then
+  return sqlerrm;
+end
+$function$;
