@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { afterEach, expect, test, vi } from "vitest";
 import { STATEMENTS as EVENTS } from "../../src/outbox/disk/live-events.js";
+import type { DiskClaim } from "../../src/outbox/disk/protocol.js";
 import { LOOKS, STATEMENTS as UPKEEP } from "../../src/outbox/disk/upkeep.js";
 import { sample } from "../../src/testing/samples.js";
 import { type Disk, openDisk, rowOf } from "../helpers/disk-store.js";
@@ -81,7 +82,14 @@ test("takes over what a process has claimed that shows no sign of life, as inter
   expect(alive.claim(10)).toEqual([]);
   watch(alive);
 
-  expect(alive.claim(10)).toMatchObject([{ event: first, interrupted: true }]);
+  const [takenOver] = alive.claim(10);
+  expect(takenOver).toMatchObject({ event: first, interrupted: true });
+  // Given back untried, by an outbox that is being closed: nobody knows any more than before.
+  alive.settle(takenOver as DiskClaim, { is: "kept", maybeTaken: false });
+  const [again] = alive.claim(10);
+  expect(again).toMatchObject({ event: first, interrupted: true });
+  alive.settle(again as DiskClaim, { is: "retry", inMs: 0, maybeTaken: true });
+  expect(alive.claim(10)).toMatchObject([{ event: first, interrupted: false, maybeTaken: true }]);
   dead.close();
   alive.close();
 });

@@ -39,7 +39,8 @@ export const STATEMENTS = {
     returning seq, id, kind, data, created_at, queued_at, attempts, maybe_taken, interrupted`,
   rest: `
     update events
-    set claimed_by = null, pulse = null, interrupted = 0, maybe_taken = ?3, attempts = attempts + ?4, ready_at = ?5
+    set claimed_by = null, pulse = null, interrupted = interrupted and not ?4, maybe_taken = ?3, attempts = attempts + ?4,
+      ready_at = ?5
     where id = ?1 and claimed_by = ?2`,
   remove: "delete from events where id = ? returning *",
   removeOwn: "delete from events where id = ? and claimed_by = ? returning *",
