@@ -38,7 +38,6 @@ export default {
     "paymentAnswer",
     "statusAnswer",
     "src/sandbox/options.ts:schema",
-    "src/outbox/disk.ts:schema",
     "AmbiguousPolicy",
     "endpoints",
     "faultModes",

@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import { z } from "zod";
 import { type Clock, systemClock } from "../clock.js";
 import { OutboxError } from "../errors.js";
-import { readOptions } from "../read-options.js";
+import { readOptions, type SchemaOf } from "../read-options.js";
 import { openLink } from "./disk/link.js";
 import type { DiskClaim, Done } from "./disk/protocol.js";
 import { findEngine } from "./disk/sqlite.js";
@@ -15,35 +15,39 @@ const MIB = 1024 * 1024;
 const CLAIMED_AT_ONCE = 256;
 const RETRIED_AT_ONCE = 200;
 
+/** What `diskOutbox()` takes. */
+export interface DiskOutboxOptions {
+  /** Where its file is kept; made if it is missing. On a local disk, not on a network's. */
+  readonly directory: string;
+  /** How large the file grows at most, in bytes. Default 1 GiB. */
+  readonly maxBytes?: number | undefined;
+  /** How many dead letters are kept; the oldest goes first. Default 10,000. */
+  readonly maxDeadLetters?: number | undefined;
+  /** For how long what was delivered is known, and a duplicate, in milliseconds. Default 30 days. */
+  readonly rememberMs?: number | undefined;
+  /** After how long without a sign of life a process is taken for dead, and its events over, in milliseconds. Default 20,000. */
+  readonly leaseMs?: number | undefined;
+  /** How much may wait in memory while the disk is in trouble, in bytes by a rough count. Default 64 MiB. */
+  readonly maxMemoryBytes?: number | undefined;
+}
+
 const positive = { error: "must be a positive integer" };
+const aDirectory = { error: "must be a directory's path" };
+const aSize = { error: "must be a number of bytes, at least 1 MiB" };
+const aLease = { error: "must be a number of milliseconds, at least 1,000" };
 const count = z.int(positive).min(1, positive);
 
 const schema = z.strictObject({
-  directory: z
-    .string({ error: "must be a directory's path" })
-    .min(1, { error: "must be a directory's path" }),
+  directory: z.string(aDirectory).min(1, aDirectory),
   maxBytes: z
-    .int({ error: "must be a number of bytes, at least 1 MiB" })
-    .min(MIB, { error: "must be a number of bytes, at least 1 MiB" })
+    .int(aSize)
+    .min(MIB, aSize)
     .default(1024 * MIB),
   maxDeadLetters: count.default(10_000),
   rememberMs: count.default(30 * DAY_MS),
-  leaseMs: z
-    .int({ error: "must be a number of milliseconds, at least 1,000" })
-    .min(1_000, { error: "must be a number of milliseconds, at least 1,000" })
-    .default(20_000),
+  leaseMs: z.int(aLease).min(1_000, aLease).default(20_000),
   maxMemoryBytes: count.default(64 * MIB),
-});
-
-/**
- * - `directory`: where its file is kept; made if it is missing. On a local disk, not on a network's.
- * - `maxBytes`: how large the file grows at most. Default 1 GiB.
- * - `maxDeadLetters`: how many dead letters are kept; the oldest goes first. Default 10,000.
- * - `rememberMs`: for how long what was delivered is known, and a duplicate. Default 30 days.
- * - `leaseMs`: after how long without a sign of life a process is taken for dead, and its events over. Default 20,000.
- * - `maxMemoryBytes`: how much may wait in memory while the disk is in trouble, by a rough count. Default 64 MiB.
- */
-export type DiskOutboxOptions = z.input<typeof schema>;
+} satisfies SchemaOf<DiskOutboxOptions>);
 
 /**
  * Keeps events on this machine's disk, in one file for all its processes: they survive `kill -9`, a restart, a deploy.
