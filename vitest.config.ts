@@ -21,6 +21,9 @@ export default defineConfig({
     exclude: ["test/browser/**"],
     globalSetup: ["test/setup/build.ts"],
     testTimeout: 20_000,
+    hookTimeout: 60_000,
+    // However busy the machine is: what is waited for comes, or it is wrong.
+    expect: { poll: { timeout: 15_000, interval: 20 } },
     // Else Vitest takes every style sheet for an empty one, the sandbox's page's too.
     css: true,
   },

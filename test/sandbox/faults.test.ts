@@ -2,7 +2,9 @@ import { describe, expect, test } from "vitest";
 import type { FaultMode } from "../../src/sandbox/index.js";
 import { call, click, payment, startSandbox } from "./helpers.js";
 
-const causeCode = (error: { cause?: { code?: string } }) => error.cause?.code;
+// The parser's own error has a code in some versions of Node and none in others.
+const causeCode = ({ cause }: { cause?: { code?: string; name?: string } }) =>
+  cause?.name === "HTTPParserError" ? cause.name : cause?.code;
 
 test("down: the port refuses connections until all is well again", async () => {
   const sandbox = await startSandbox();
@@ -53,7 +55,7 @@ describe("answers with no HTTP at all:", () => {
     const sandbox = await startSandbox();
     await sandbox.fail(mode);
     const code = await call(sandbox, "click", click()).catch(causeCode);
-    expect(code).toBe(mode === "garbage" ? "HPE_INVALID_CONSTANT" : "ECONNRESET");
+    expect(code).toBe(mode === "garbage" ? "HTTPParserError" : "ECONNRESET");
     expect(sandbox.ledger.clicks()).toHaveLength(recorded);
     expect(sandbox.ledger.requests()).toMatchObject([{ fault: mode, status: null, response: null }]);
   });
