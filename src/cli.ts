@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 import { doctorCommand } from "./doctor/command.js";
+import { migrationsCommand } from "./migrations-command.js";
 import type { Terminal } from "./terminal.js";
 import { VERSION } from "./version.js";
 
 const usage = `Usage: express-affiliate <command> [options]
 
-  sandbox   runs the tracking service on this machine, to develop and test against
-  doctor    tells whether an integration with the tracking service works
+  sandbox      runs the tracking service on this machine, to develop and test against
+  doctor       tells whether an integration with the tracking service works
+  migrations   prints the SQL of the Postgres outbox's tables
 
 express-affiliate <command> --help tells more.`;
 
@@ -23,6 +25,8 @@ async function run([command, ...args]: string[]): Promise<number> {
       return runSandbox(args);
     case "doctor":
       return doctorCommand(args, terminal);
+    case "migrations":
+      return migrationsCommand(args, terminal);
     case "--version":
       terminal.stdout(VERSION);
       return 0;
