@@ -22,7 +22,7 @@ const floors: readonly (readonly string[])[] = [
   ["delivery/outcome.ts"],
   ["client.ts"],
   ["transport.ts", "cookies.ts"],
-  ["events.ts", "read-options.ts"],
+  ["events.ts", "finding.ts", "read-options.ts"],
   [
     "clock.ts",
     "delivery/backoff.ts",

@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util";
 import { callsFor } from "../client.js";
 import { errorFrom } from "../errors.js";
+import { type Finding, lineOf } from "../finding.js";
 import { readConfig } from "../options.js";
 import type { Terminal } from "../terminal.js";
-import type { Finding } from "./finding.js";
 import { checkName, checkTls } from "./reach.js";
 import { checkSession, checkStatus, noTestClick, type Patient, sendTestClick } from "./service.js";
 
@@ -31,7 +31,7 @@ export async function doctorCommand(args: string[], terminal: Terminal): Promise
     }
     const patient = patientFrom(flags, env);
     const findings = await examine(patient, flags);
-    for (const finding of findings) stdout(line(finding, terminal));
+    for (const finding of findings) stdout(lineOf(finding, terminal));
     return findings.some(({ is }) => is === "wrong") ? 1 : 0;
   } catch (error) {
     stderr(`${errorFrom(error).message}\n\n${help}`);
@@ -85,16 +85,4 @@ async function examine(patient: Patient, flags: Flags): Promise<Finding[]> {
     ...(flags.session === undefined ? [] : [await checkSession(patient, flags.session)]),
     ...(flags["send-test-click"] ? await sendTestClick(patient) : [noTestClick]),
   ];
-}
-
-const MARKS: Record<Finding["is"], { mark: string; color: string }> = {
-  well: { mark: "ok     ", color: "\u001b[32m" },
-  wrong: { mark: "WRONG  ", color: "\u001b[31m" },
-  note: { mark: "note   ", color: "\u001b[33m" },
-  "not-done": { mark: "-      ", color: "\u001b[2m" },
-};
-
-function line({ is, text }: Finding, { isTerminal }: Terminal): string {
-  const { mark, color } = MARKS[is];
-  return isTerminal ? `${color}${mark}\u001b[0m ${text}` : `${mark} ${text}`;
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { isIP } from "node:net";
 import { connect } from "node:tls";
 import { errorCodeOf, errorFrom } from "../errors.js";
-import { type Finding, note, well, wrong } from "./finding.js";
+import { type Finding, note, well, wrong } from "../finding.js";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const SOON_DAYS = 21;

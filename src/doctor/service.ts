@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import { request } from "undici";
 import { type Calls, isYes, refusalOf } from "../client.js";
 import { errorCodeOf, errorFrom } from "../errors.js";
+import { type Finding, notDone, note, well, wrong } from "../finding.js";
 import { maskEmails, type Secret } from "../secret.js";
 import type { Answer, Call } from "../transport.js";
-import { type Finding, notDone, note, well, wrong } from "./finding.js";
 
 const PATIENCE_MS = 10_000;
 const LONGEST_DRIFT_MS = 30_000;

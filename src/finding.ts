@@ -1,0 +1,34 @@
+import type { Terminal } from "./terminal.js";
+
+/** What a check found out, in one line for a person. */
+export interface Finding {
+  readonly is: "well" | "wrong" | "note" | "not-done";
+  readonly text: string;
+}
+
+export const well = (text: string): Finding => ({ is: "well", text });
+export const wrong = (text: string): Finding => ({ is: "wrong", text });
+export const note = (text: string): Finding => ({ is: "note", text });
+export const notDone = (text: string): Finding => ({ is: "not-done", text });
+
+export type Color = keyof typeof COLORS;
+
+const COLORS = { green: "\u001b[32m", red: "\u001b[31m", yellow: "\u001b[33m", dim: "\u001b[2m" };
+
+const MARKS: Record<Finding["is"], { mark: string; color: Color }> = {
+  well: { mark: "ok     ", color: "green" },
+  wrong: { mark: "WRONG  ", color: "red" },
+  note: { mark: "note   ", color: "yellow" },
+  "not-done": { mark: "-      ", color: "dim" },
+};
+
+/** The finding as a line on the terminal. */
+export function lineOf({ is, text }: Finding, terminal: Terminal): string {
+  const { mark, color } = MARKS[is];
+  return `${painted(mark, color, terminal)} ${text}`;
+}
+
+/** The text in a colour, where a person is looking. */
+export function painted(text: string, color: Color, { isTerminal }: Terminal): string {
+  return isTerminal ? `${COLORS[color]}${text}\u001b[0m` : text;
+}
