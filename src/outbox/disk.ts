@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Clock, systemClock } from "../clock.js";
 import { OutboxError } from "../errors.js";
 import { readOptions, type SchemaOf } from "../read-options.js";
+import { deadLettersThrough } from "./disk/asked-dead-letters.js";
 import { openLink } from "./disk/link.js";
 import type { DiskClaim, Done } from "./disk/protocol.js";
 import { findEngine } from "./disk/sqlite.js";
@@ -13,7 +14,6 @@ import { createShelter } from "./shelter.js";
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const MIB = 1024 * 1024;
 const CLAIMED_AT_ONCE = 256;
-const RETRIED_AT_ONCE = 200;
 
 /** What `diskOutbox()` takes. */
 export interface DiskOutboxOptions {
@@ -151,19 +151,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
       oldest: standing.oldest ?? shelter.oldest,
       ...(shelter.trouble && { trouble: shelter.trouble.message }),
     }),
-    deadLetters: {
-      list: ({ limit = 100 } = {}) => link.ask({ do: "list", limit }),
-      retry: async (id) => (await link.ask({ do: "retry", ids: [id] })) === 1,
-      async retryAll() {
-        const ids = await link.ask({ do: "dead ids" });
-        let retried = 0;
-        for (let from = 0; from < ids.length; from += RETRIED_AT_ONCE) {
-          retried += await link.ask({ do: "retry", ids: ids.slice(from, from + RETRIED_AT_ONCE) });
-        }
-        return retried;
-      },
-      discard: (id) => link.ask({ do: "discard", id }),
-    },
+    deadLetters: deadLettersThrough(link.ask),
     close() {
       closing ??= (async () => {
         await relay.stop();

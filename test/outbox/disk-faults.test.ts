@@ -4,6 +4,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -11,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openFile } from "../../src/outbox/disk/file.js";
+import { openExistingFile, openFile } from "../../src/outbox/disk/file.js";
 import { findEngine } from "../../src/outbox/disk/sqlite.js";
 import { diskOutbox } from "../../src/outbox/disk.js";
 import type { Deliver, LiveEvent, Outbox } from "../../src/outbox/outbox.js";
@@ -100,15 +101,41 @@ test("says at the start that a later version of the package has written the file
   expect(message).toContain("99");
 });
 
-test("lets one process alone have the file where SQLite is too old to share it", () => {
-  const path = join(scratchDirectory(), "outbox.db");
-  const old = { engine, maxBytes: MIB, shareableFrom: "99.0.0", patienceMs: 50 };
-  const first = openFile(path, old);
+test.each([openFile, openExistingFile])(
+  "lets one process alone have the file where SQLite is too old to share it: %o",
+  (open) => {
+    const path = join(scratchDirectory(), "outbox.db");
+    const old = { engine, maxBytes: MIB, shareableFrom: "99.0.0", patienceMs: 50 };
+    const first = openFile(path, old);
 
-  const { code, message } = codeOf(() => openFile(path, old));
-  expect(code).toBe("ERR_AFFILIATE_DISK_IN_USE");
-  expect(message).toMatch(/another process uses .* update Node/s);
-  first.close();
+    const { code, message } = codeOf(() => open(path, old));
+    expect(code).toBe("ERR_AFFILIATE_DISK_IN_USE");
+    expect(message).toMatch(/another process uses .* update Node/s);
+    first.close();
+  },
+);
+
+test("makes, migrates and overwrites nothing where it opens what is there", () => {
+  const directory = scratchDirectory();
+  const path = join(directory, "outbox.db");
+  const open = () => codeOf(() => openExistingFile(path, { engine, maxBytes: MIB }));
+
+  expect(open()).toMatchObject({
+    code: "ERR_AFFILIATE_DISK_MISSING",
+    message: expect.stringContaining(`there is no ${path}`),
+  });
+  expect(readdirSync(directory)).toEqual([]);
+
+  writeFileSync(path, "");
+  expect(open()).toMatchObject({
+    code: "ERR_AFFILIATE_DISK_MISSING",
+    message: expect.stringContaining("brings it up to date when it starts"),
+  });
+  expect(readFileSync(path, "utf8")).toBe("");
+
+  writeFileSync(path, "no database".repeat(1_000));
+  expect(open()).toMatchObject({ message: expect.stringContaining("not a database") });
+  expect(readdirSync(directory)).toEqual(["outbox.db"]);
 });
 
 test("sets a damaged file aside at the start, says where, and begins a new one", async () => {

@@ -22,6 +22,8 @@ export interface FileOptions {
   readonly patienceMs?: number;
 }
 
+type EngineAndOptions = FileOptions & { readonly engine: string };
+
 export interface OpenFile {
   readonly db: Database;
   /** Whether the path still leads to this file: it may have been set aside, or deleted. */
@@ -35,13 +37,42 @@ export interface OpenFile {
  *
  * @throws OutboxError, or what SQLite and the file system throw.
  */
-export function openFile(path: string, options: FileOptions & { readonly engine: string }): OpenFile {
+export function openFile(path: string, options: EngineAndOptions): OpenFile {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   create(path);
+  return openAt(path, options, () => {});
+}
+
+/**
+ * Opens a file that is there as its processes use it: neither made here, nor brought to another version.
+ *
+ * @throws OutboxError, or what SQLite and the file system throw.
+ */
+export function openExistingFile(path: string, options: EngineAndOptions): OpenFile {
+  if (!statSync(path, { throwIfNoEntry: false })) {
+    throw missing(`there is no ${path}; give the directory that the host gives to diskOutbox()`);
+  }
+  // Before anything is written: it may be no outbox at all.
+  return openAt(path, options, (db) => {
+    if (versionOf(db, path) === MIGRATIONS.length) return;
+    throw missing(
+      `${path} is no outbox, or one of an earlier version; the host's process brings it up to date when it starts`,
+    );
+  });
+}
+
+function missing(message: string): OutboxError {
+  return new OutboxError("ERR_AFFILIATE_DISK_MISSING", `diskOutbox: ${message}`);
+}
+
+function openAt(path: string, options: EngineAndOptions, check: (db: Database) => void): OpenFile {
   const { version, open } = loadEngine(options.engine);
   const db = open(path);
   try {
-    configure(db, path, { ...options, version });
+    takeHold(db, path, { ...options, version }, () => {
+      check(db);
+      configure(db, options.maxBytes);
+    });
     if (db.prepare("pragma journal_mode").get().journal_mode !== "wal") {
       throw new Error("its file system cannot keep SQLite's write-ahead log");
     }
@@ -70,31 +101,18 @@ function create(path: string): void {
   }
 }
 
-function configure(db: Database, path: string, options: FileOptions & { readonly version: string }): void {
-  const {
-    version,
-    maxBytes,
-    shareableFrom = SHAREABLE_FROM,
-    patienceMs = PATIENCE_WITH_ANOTHER_MS,
-  } = options;
+/** Does what comes first with the file, alone with it where this SQLite cannot share one. */
+function takeHold(
+  db: Database,
+  path: string,
+  options: FileOptions & { readonly version: string },
+  first: () => void,
+): void {
+  const { version, shareableFrom = SHAREABLE_FROM, patienceMs = PATIENCE_WITH_ANOTHER_MS } = options;
   const isShareable = compareVersions(version, shareableFrom) >= 0;
   if (!isShareable) db.exec("pragma locking_mode = exclusive");
   try {
-    whenFree(
-      () =>
-        db.exec(`
-          pragma auto_vacuum = incremental;
-          pragma journal_mode = wal;
-          pragma synchronous = full;
-          pragma wal_autocheckpoint = ${WAL_BYTES / PAGE_BYTES};
-          pragma journal_size_limit = ${WAL_BYTES};
-          pragma cache_size = -${CACHE_BYTES / 1024};
-          pragma max_page_count = ${Math.ceil(maxBytes / PAGE_BYTES)};
-          begin immediate;
-          commit;
-        `),
-      isShareable ? undefined : patienceMs,
-    );
+    whenFree(first, isShareable ? undefined : patienceMs);
   } catch (error) {
     if (isShareable || kindOf(error) !== "busy") throw error;
     throw new OutboxError(
@@ -106,21 +124,38 @@ function configure(db: Database, path: string, options: FileOptions & { readonly
   }
 }
 
+function configure(db: Database, maxBytes: number): void {
+  db.exec(`
+    pragma auto_vacuum = incremental;
+    pragma journal_mode = wal;
+    pragma synchronous = full;
+    pragma wal_autocheckpoint = ${WAL_BYTES / PAGE_BYTES};
+    pragma journal_size_limit = ${WAL_BYTES};
+    pragma cache_size = -${CACHE_BYTES / 1024};
+    pragma max_page_count = ${Math.ceil(maxBytes / PAGE_BYTES)};
+    begin immediate;
+    commit;
+  `);
+}
+
 function migrate(db: Database, path: string): void {
-  const versionOf = () => db.prepare("pragma user_version").get().user_version as number;
-  if (versionOf() === MIGRATIONS.length) return;
+  if (versionOf(db, path) === MIGRATIONS.length) return;
   inTransaction(db, () => {
-    const version = versionOf();
-    if (version > MIGRATIONS.length) {
-      throw new OutboxError(
-        "ERR_AFFILIATE_DISK_NEWER",
-        `diskOutbox: ${path} was written by a later version of express-affiliate (its format is ${version}, this one knows ` +
-          `${MIGRATIONS.length}); update this process, or give it another directory`,
-      );
-    }
-    for (const sql of MIGRATIONS.slice(version)) db.exec(sql);
+    for (const sql of MIGRATIONS.slice(versionOf(db, path))) db.exec(sql);
     db.exec(`pragma user_version = ${MIGRATIONS.length}`);
   });
+}
+
+function versionOf(db: Database, path: string): number {
+  const { user_version: version } = db.prepare("pragma user_version").get();
+  if (version > MIGRATIONS.length) {
+    throw new OutboxError(
+      "ERR_AFFILIATE_DISK_NEWER",
+      `diskOutbox: ${path} was written by a later version of express-affiliate (its format is ${version}, this one knows ` +
+        `${MIGRATIONS.length}); update this process, or give it another directory`,
+    );
+  }
+  return version;
 }
 
 /**

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { type MessagePort, workerData } from "node:worker_threads";
-import { AffiliateError } from "../../errors.js";
 import { type OpenFile, openFile, setAside } from "./file.js";
 import type { Reply, Request, ThreadOptions } from "./protocol.js";
 import { kindOf } from "./sqlite.js";
 import { createStore, type Outcome, type Store } from "./store.js";
+import { troubleOf } from "./trouble.js";
 import { LOOKS } from "./upkeep.js";
 
 /** The outbox's own thread: the only one that waits for the disk. */
@@ -41,7 +41,7 @@ function tryTo(task: (store: Store) => Outcome, asked?: number): Reply {
   } catch (error) {
     // Opened anew at the next attempt: a connection whose disk failed may not see that it is well again.
     letGo();
-    return { is: "failed", asked: asked !== undefined, ...wordsFor(error) };
+    return { is: "failed", asked: asked !== undefined, ...troubleOf(error, path) };
   }
 }
 
@@ -75,26 +75,4 @@ function letGo(): void {
     // It is of no use any more either way.
   }
   open = undefined;
-}
-
-function wordsFor(error: unknown): { code: string; message: string } {
-  if (error instanceof AffiliateError) return { code: error.code, message: error.message };
-  const { message } = error as Error;
-  switch (kindOf(error)) {
-    case "full":
-      return {
-        code: "ERR_AFFILIATE_DISK_FULL",
-        message: `diskOutbox: no space is left for ${path} (${message})`,
-      };
-    case "busy":
-      return {
-        code: "ERR_AFFILIATE_DISK_BUSY",
-        message: `diskOutbox: another process kept ${path} locked (${message})`,
-      };
-    default:
-      return {
-        code: "ERR_AFFILIATE_DISK_UNUSABLE",
-        message: `diskOutbox: ${path} cannot be written (${message}); it must be on a local disk, in a directory that this user may write`,
-      };
-  }
 }

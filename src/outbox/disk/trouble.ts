@@ -1,0 +1,25 @@
+import { AffiliateError } from "../../errors.js";
+import { kindOf } from "./sqlite.js";
+
+/** What is wrong with the file, of what SQLite, the file system or this package threw. */
+export function troubleOf(error: unknown, path: string): { code: string; message: string } {
+  if (error instanceof AffiliateError) return { code: error.code, message: error.message };
+  const { message } = error as Error;
+  switch (kindOf(error)) {
+    case "full":
+      return {
+        code: "ERR_AFFILIATE_DISK_FULL",
+        message: `diskOutbox: no space is left for ${path} (${message})`,
+      };
+    case "busy":
+      return {
+        code: "ERR_AFFILIATE_DISK_BUSY",
+        message: `diskOutbox: another process kept ${path} locked (${message})`,
+      };
+    default:
+      return {
+        code: "ERR_AFFILIATE_DISK_UNUSABLE",
+        message: `diskOutbox: ${path} cannot be written (${message}); it must be on a local disk, in a directory that this user may write`,
+      };
+  }
+}
