@@ -58,7 +58,7 @@ export async function migrate(
   if (isCurrent(await versionOf(client, schema))) return;
   if (!allowed) {
     throw unfit(
-      `the tables in the schema "${schema}" are missing or of an earlier version: run the SQL of postgresMigrations(${JSON.stringify(schema)}), or leave \`migrate\` at true`,
+      `the tables in the schema "${schema}" are missing or of an earlier version: run the SQL of postgresMigrations("${schema}"), which \`npx express-affiliate migrations --schema ${schema}\` prints, or let the host's process do so (\`migrate: true\`)`,
     );
   }
 
