@@ -30,6 +30,7 @@ const floors: readonly (readonly string[])[] = [
     "harmless.ts",
     "outbox/line.ts",
     "outbox/recent.ts",
+    "peer.ts",
     "retry-after.ts",
     "secret.ts",
     "terminal.ts",

@@ -1,6 +1,7 @@
 import { createRequire, isBuiltin } from "node:module";
 import { join } from "node:path";
 import { OutboxError } from "../../errors.js";
+import { resolvePeer } from "../../peer.js";
 
 /** What `node:sqlite` and `@photostructure/sqlite` have in common, as far as it is used here. */
 export interface Database {
@@ -31,12 +32,8 @@ const PEER = "@photostructure/sqlite";
  */
 export function findEngine(from: readonly (string | undefined)[], hasBuiltIn = isBuiltin(BUILT_IN)): string {
   if (hasBuiltIn) return BUILT_IN;
-  for (const place of from) {
-    if (place === undefined) continue;
-    try {
-      return createRequire(place).resolve(PEER);
-    } catch {}
-  }
+  const installed = resolvePeer(PEER, from);
+  if (installed !== undefined) return installed;
   throw new OutboxError(
     "ERR_AFFILIATE_DISK_ENGINE",
     `diskOutbox: Node ${process.versions.node} has no SQLite of its own (22.13 and later do); install one: npm install ${PEER}`,
