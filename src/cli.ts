@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { doctorCommand } from "./doctor/command.js";
 import { migrationsCommand } from "./migrations-command.js";
+import { outboxCommand } from "./outbox-command/command.js";
 import type { Terminal } from "./terminal.js";
 import { VERSION } from "./version.js";
 
@@ -8,6 +9,7 @@ const usage = `Usage: express-affiliate <command> [options]
 
   sandbox      runs the tracking service on this machine, to develop and test against
   doctor       tells whether an integration with the tracking service works
+  outbox       shows what waits in an outbox and what was given up; retries or discards it
   migrations   prints the SQL of the Postgres outbox's tables
 
 express-affiliate <command> --help tells more.`;
@@ -25,6 +27,8 @@ async function run([command, ...args]: string[]): Promise<number> {
       return runSandbox(args);
     case "doctor":
       return doctorCommand(args, terminal);
+    case "outbox":
+      return outboxCommand(args, terminal);
     case "migrations":
       return migrationsCommand(args, terminal);
     case "--version":

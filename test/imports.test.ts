@@ -11,7 +11,7 @@ const src = resolve(import.meta.dirname, "../src");
  */
 const floors: readonly (readonly string[])[] = [
   ["index.ts", "disk.ts", "postgres.ts", "cli.ts"],
-  ["affiliate.ts", "doctor/", "migrations-command.ts", "testing/"],
+  ["affiliate.ts", "doctor/", "migrations-command.ts", "outbox-command/", "testing/"],
   ["clicks.ts", "conversions.ts"],
   ["attribution.ts"],
   ["options.ts", "tracker.ts", "lifecycle.ts"],

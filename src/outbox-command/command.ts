@@ -1,0 +1,72 @@
+import { AffiliateError, errorCodeOf, errorFrom } from "../errors.js";
+import type { Terminal } from "../terminal.js";
+import { help, type Order, orderFrom, type Place } from "./arguments.js";
+import { discard, retry } from "./decision.js";
+import { openDisk } from "./disk.js";
+import { list } from "./list.js";
+import type { OpenOutbox } from "./outbox.js";
+import { passwordHider } from "./passwords.js";
+import { openPostgres } from "./postgres.js";
+import type { Report } from "./report.js";
+import { status } from "./status.js";
+
+/** `express-affiliate outbox`. Resolves with the exit code. */
+export async function outboxCommand(args: string[], terminal: Terminal): Promise<number> {
+  const { stdout, stderr, env } = terminal;
+  let order: Order | undefined;
+  try {
+    order = orderFrom(args, env);
+  } catch (error) {
+    stderr(`${passwordHider(args)(errorFrom(error).message)}\n\n${help}`);
+    return 2;
+  }
+  if (!order) {
+    stdout(help);
+    return 0;
+  }
+  const { json } = order;
+  try {
+    const report = await carryOut(order);
+    for (const line of json ? [JSON.stringify(report.json)] : report.lines(terminal)) stdout(line);
+    return report.isWell ? 0 : 1;
+  } catch (thrown) {
+    const error = problemOf(errorFrom(thrown), order.place);
+    if (json) stdout(JSON.stringify({ error }));
+    else stderr(error.message);
+    return 1;
+  }
+}
+
+async function carryOut(order: Order): Promise<Report> {
+  const outbox = open(order.place);
+  try {
+    return await act(outbox, order);
+  } finally {
+    await outbox.close();
+  }
+}
+
+function open(place: Place): OpenOutbox {
+  return "url" in place ? openPostgres(place.url, place.schema) : openDisk(place.directory);
+}
+
+function act(outbox: OpenOutbox, order: Order): Promise<Report> {
+  switch (order.action) {
+    case "status":
+      return status(outbox);
+    case "list":
+      return list(outbox, order.limit);
+    case "retry":
+      return retry(outbox, order);
+    case "discard":
+      return discard(outbox, order);
+  }
+}
+
+function problemOf(error: Error, place: Place): { code: string; message: string } {
+  const code = errorCodeOf(error);
+  if (error instanceof AffiliateError) return { code, message: error.message };
+  const hide = passwordHider("url" in place ? [place.url] : []);
+  // Node's own errors of several addresses at once say nothing.
+  return { code, message: `outbox: ${hide(error.message || code)}` };
+}
