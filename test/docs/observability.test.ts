@@ -11,10 +11,12 @@ import { register } from "prom-client";
 import request from "supertest";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Affiliate } from "../../src/index.js";
+import { sample } from "../../src/testing/samples.js";
 import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, envFor, startShop } from "../helpers/docs/shop.js";
 import { startService } from "../helpers/service.js";
+import { directoryWith, jsonOf } from "../outbox-command/helpers.js";
 
 const page = pageToRun("docs/observability.md");
 
@@ -51,6 +53,28 @@ describe("the tables", () => {
     for (const name of ["dead", "skipped", "dropped"] as const) {
       const row = rows.find(([, number]) => number === name)?.[0] ?? "";
       for (const reason of Object.keys(tracker.stats()[name])) expect(row).toContain(`\`${reason}\``);
+    }
+  });
+});
+
+describe("the command's documents", () => {
+  it("have the names that the table says", async () => {
+    const letter = sample("payment");
+    const directory = await directoryWith({ dead: [letter] });
+    const [, table = ""] = textOf("docs/observability.md").split("| action | document |");
+    const rows = (table.split("\n\n")[0] ?? "").split("\n").filter((row) => /^\| (`|any)/.test(row));
+    const documents = [
+      await jsonOf([directory, "status"]),
+      await jsonOf([directory, "list"]),
+      await jsonOf([directory, "retry", "nobody"]),
+      await jsonOf([directory, "discard", letter.id]),
+      await jsonOf([`${directory}/missing`, "status"]),
+    ];
+    expect(rows).toHaveLength(documents.length);
+    for (const [nth, { json }] of documents.entries()) {
+      for (const name of [...Object.keys(json), ...Object.keys(json.error ?? {})]) {
+        expect(rows[nth]).toContain(`\`${name}\``);
+      }
     }
   });
 });
