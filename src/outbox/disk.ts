@@ -79,7 +79,8 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         return link.ask({ do: "append", row });
       },
       claim: (limit) => link.ask({ do: "claim", limit: Math.min(limit, CLAIMED_AT_ONCE) }),
-      settle: ({ event, owner }, verdict) => link.ask({ do: "settle", id: event.id, owner, verdict }),
+      settle: ({ event: { id }, seq, owner }, verdict) =>
+        link.ask({ do: "settle", claimed: { seq, id, owner }, verdict }),
     },
     {
       maxBytes: maxMemoryBytes,

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type OpenFile, openFile } from "../../src/outbox/disk/file.js";
-import type { DiskClaim, Row } from "../../src/outbox/disk/protocol.js";
+import type { DiskClaim, Dropped, Request, Row } from "../../src/outbox/disk/protocol.js";
 import { findEngine } from "../../src/outbox/disk/sqlite.js";
 import { createStore, type Store } from "../../src/outbox/disk/store.js";
 import type { Verdict } from "../../src/outbox/outbox.js";
@@ -15,7 +15,7 @@ export interface Disk extends OpenFile {
   readonly store: Store;
   readonly path: string;
   claim(limit: number): DiskClaim[];
-  settle(claim: DiskClaim, verdict: Verdict): void;
+  settle(claim: DiskClaim, verdict: Verdict): readonly Dropped[];
   append(...rows: readonly Row[]): unknown[];
 }
 
@@ -31,10 +31,13 @@ export function openDisk(
     path,
     store,
     claim: (limit) => store.run([{ do: "claim", limit }]).results[0] as DiskClaim[],
-    settle: ({ event, owner: by }, verdict) =>
-      store.run([{ do: "settle", id: event.id, owner: by, verdict }]),
+    settle: (claim, verdict) => store.run([settling(claim, verdict)]).dropped,
     append: (...rows) => [...store.run(rows.map((row) => ({ do: "append", row }))).results],
   };
+}
+
+function settling({ event: { id }, seq, owner }: DiskClaim, verdict: Verdict): Request {
+  return { do: "settle", claimed: { seq, id, owner }, verdict };
 }
 
 export function rowOf(event = sample("payment")): Row {

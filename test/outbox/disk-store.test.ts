@@ -1,5 +1,7 @@
-import { statSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { afterEach, expect, test, vi } from "vitest";
+import { STATEMENTS as IDS } from "../../src/outbox/disk/known-ids.js";
+import { STATEMENTS as LINES } from "../../src/outbox/disk/lines.js";
 import { STATEMENTS as EVENTS } from "../../src/outbox/disk/live-events.js";
 import type { DiskClaim } from "../../src/outbox/disk/protocol.js";
 import { LOOKS, STATEMENTS as UPKEEP } from "../../src/outbox/disk/upkeep.js";
@@ -8,6 +10,7 @@ import { type Disk, openDisk, rowOf } from "../helpers/disk-store.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 const HOUR_MS = 3_600_000;
+const KNOWN = ["ids_new", "ids_young", "ids_old"];
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -23,6 +26,12 @@ function planOf({ db }: Disk, sql: string): string {
 
 function setTime(now: number): void {
   vi.spyOn(Date, "now").mockReturnValue(now);
+}
+
+/** Whether there are events that nobody has looked at yet: they may be ready at once. */
+function isLiningUp({ store }: Disk): boolean {
+  const { nextReadyAt } = store.run([]).standing;
+  return nextReadyAt !== null && nextReadyAt <= Date.now();
 }
 
 /** As long as it takes to see that another process shows no sign of life. */
@@ -42,12 +51,14 @@ test("claims by an index of those that are at the head of their line, however ma
 
 test("does nothing to an event that would look at all the others", () => {
   const disk = openDisk(scratchDirectory());
-  const everyEvent = { ...EVENTS, beat: UPKEEP.beat, takeOver: UPKEEP.takeOver };
+  const everyEvent = { ...EVENTS, ...LINES, ...IDS, beat: UPKEEP.beat, takeOver: UPKEEP.takeOver };
 
   for (const [name, sql] of Object.entries(everyEvent)) {
     const plan = planOf(disk, sql);
-    const scans = plan.split("\n").filter((step) => step.includes("SCAN") && !step.includes("CONSTANT ROW"));
-    // The oldest event, or the first that is ready, is the first entry of what is scanned.
+    const scans = plan
+      .split("\n")
+      .filter((step) => step.includes("SCAN") && !/CONSTANT ROW|lined_up/.test(step));
+    // `lined_up` is one row. The oldest event, or the first that is ready, is the first entry of what is scanned.
     const isOneStep = name === "oldest" || name === "nextReady";
     expect({ name, scans: isOneStep ? [] : scans }).toEqual({ name, scans: [] });
     expect({ name, plan }).not.toMatchObject({ plan: expect.stringContaining("TEMP B-TREE") });
@@ -58,10 +69,11 @@ test("does nothing to an event that would look at all the others", () => {
 test("finds the one event that is ready behind thousands of visitors whose first event rests", () => {
   const disk = openDisk(scratchDirectory());
   const resting = Array.from({ length: 2_000 }, () => rowOf());
-  disk.append(...resting, ...resting.map((row) => ({ ...row, id: `${row.id} next` })));
+  disk.append(...resting, ...resting.map((row) => ({ ...row, id: rowOf().id })));
   for (let claims = disk.claim(200); claims.length > 0; claims = disk.claim(200)) {
     for (const claim of claims) disk.settle(claim, { is: "retry", inMs: HOUR_MS, maybeTaken: false });
   }
+  while (isLiningUp(disk)) expect(disk.claim(10)).toEqual([]);
   const ready = rowOf();
   disk.append(ready);
 
@@ -163,14 +175,72 @@ test("forgets what was delivered when its time is over, some at a time", () => {
   disk.close();
 });
 
+test("knows an id again however many came after it, until it is time to forget it", () => {
+  const disk = openDisk(scratchDirectory(), { rememberMs: HOUR_MS, maxBytes: 2 ** 28 });
+  const first = rowOf();
+  disk.append(first);
+  disk.settle(disk.claim(1)[0] as never, { is: "delivered" });
+  const inTables = () => KNOWN.map((table) => disk.db.prepare(`select count(*) as n from ${table}`).get().n);
+  let number = 1;
+  const next = () => ({ ...first, id: (number++).toString(16).padStart(16, "0").padEnd(32, "0") });
+  const waiting: (typeof first)[] = [];
+  while (inTables()[2] === 0) {
+    const rows = Array.from({ length: 10_000 }, next);
+    expect(new Set(disk.append(...rows))).toEqual(new Set(["queued"]));
+    waiting.push(...rows);
+  }
+
+  expect(inTables().reduce((sum, n) => sum + n, 0)).toBe(waiting.length + 1);
+  expect(new Set(disk.append(first, ...waiting))).toEqual(new Set(["duplicate"]));
+  setTime(Date.now() + HOUR_MS + 1);
+  disk.store.lookAfter();
+  expect(disk.append(first, ...waiting.slice(0, 9))).toEqual(["queued", ...Array(9).fill("duplicate")]);
+  disk.close();
+});
+
+test("takes no event for another that had its place in a file that is gone", () => {
+  const directory = scratchDirectory();
+  const disk = openDisk(directory);
+  disk.append(rowOf());
+  const [old] = disk.claim(1) as [DiskClaim];
+  disk.close();
+  rmSync(directory, { recursive: true });
+  const anew = openDisk(directory);
+  anew.append(rowOf());
+  const [current] = anew.claim(1) as [DiskClaim];
+  expect(current.seq).toBe(old.seq);
+
+  anew.settle(old, { is: "dead", reason: "rejected", attempts: 1 });
+  anew.settle(old, { is: "delivered" });
+
+  const { queued, dead } = anew.store.run([]).standing;
+  expect({ queued, dead }).toEqual({ queued: 1, dead: { rejected: 0, unconfirmed: 0, expired: 0 } });
+  expect(anew.append({ ...rowOf(), id: old.event.id })).toEqual(["duplicate"]);
+  anew.close();
+});
+
+test("never uses a place again that somebody may still hold", () => {
+  const directory = scratchDirectory();
+  const [slow, other] = [openDisk(directory, { owner: "slow" }), openDisk(directory, { owner: "other" })];
+  slow.append(rowOf());
+  const [held] = slow.claim(1) as [DiskClaim];
+  watch(other);
+  other.settle(other.claim(1)[0] as DiskClaim, { is: "delivered" });
+
+  other.append(rowOf());
+
+  expect(other.claim(1)[0]?.seq).toBeGreaterThan(held.seq);
+  slow.close();
+  other.close();
+});
+
 test("keeps so many dead letters, and says which had to go", () => {
   const disk = openDisk(scratchDirectory(), { maxDeadLetters: 2 });
   const events = [sample("payment"), sample("payment"), sample("payment")];
   disk.append(...events.map(rowOf));
-  const dropped = disk.claim(3).flatMap(({ event, owner }) => {
-    const verdict = { is: "dead", reason: "rejected", attempts: 1 } as const;
-    return disk.store.run([{ do: "settle", id: event.id, owner, verdict }]).dropped;
-  });
+  const dropped = disk
+    .claim(3)
+    .flatMap((claim) => disk.settle(claim, { is: "dead", reason: "rejected", attempts: 1 }));
 
   expect(dropped).toEqual([{ event: events[0], reason: "dead-letters-full" }]);
   expect(disk.store.run([]).standing.dead.rejected).toBe(2);

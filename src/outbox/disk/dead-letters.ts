@@ -1,7 +1,8 @@
 import type { DeadLetter, Death } from "../outbox.js";
-import { type EventRow, eventOf, type LiveEvents, prepareAll } from "./live-events.js";
+import type { KnownIds } from "./known-ids.js";
+import { type EventRow, eventOf, type LiveEvents } from "./live-events.js";
 import type { Dropped } from "./protocol.js";
-import type { Database } from "./sqlite.js";
+import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
 
 const STATEMENTS = {
@@ -12,10 +13,10 @@ const STATEMENTS = {
   take: "delete from dead_letters where id = ? returning *",
   takeOldest: "delete from dead_letters where seq = (select min(seq) from dead_letters) returning *",
   list: "select * from dead_letters order by seq limit ?",
-  ids: "select id from dead_letters order by created_at, seq",
+  all: "select id from dead_letters order by created_at, seq",
 } as const;
 
-interface LetterRow extends Omit<EventRow, "click_id" | "session_id" | "queued_at" | "interrupted"> {
+interface LetterRow extends Omit<EventRow, "seq" | "click_id" | "session_id" | "queued_at" | "interrupted"> {
   readonly reason: Death["reason"];
   readonly status: number | null;
   readonly code: string | null;
@@ -28,18 +29,19 @@ export type DeadLetters = ReturnType<typeof createDeadLetters>;
 /** The events that were given up, until somebody decides. */
 export function createDeadLetters(
   db: Database,
-  parts: { totals: Totals; live: LiveEvents; max: number; drop: (dropped: Dropped) => void },
+  parts: { totals: Totals; ids: KnownIds; live: LiveEvents; max: number; drop: (dropped: Dropped) => void },
 ) {
-  const { totals, live, max, drop } = parts;
-  const { bury, take, takeOldest, list, ids } = prepareAll(db, STATEMENTS);
+  const { totals, ids, live, max, drop } = parts;
+  const { bury, take, takeOldest, list, all } = prepareAll(db, STATEMENTS);
 
   function evictOldest(): void {
     const row: LetterRow = takeOldest.get();
     totals.add(row.reason, -1, -row.size);
+    ids.forget(row.id);
     drop({ event: eventOf(row), reason: "dead-letters-full" });
   }
 
-  function insert(row: Omit<LetterRow, "seq">): void {
+  function insert(row: LetterRow): void {
     const { id, kind, data, created_at, size, attempts, maybe_taken } = row;
     const { reason, status, code, message, died_at } = row;
     bury.run(id, kind, data, created_at, size, attempts, maybe_taken, reason, status, code, message, died_at);
@@ -73,11 +75,11 @@ export function createDeadLetters(
       const maybeTaken = row.maybe_taken === 1 || row.reason === "unconfirmed";
       const { kind, data, created_at: createdAt, size } = row;
       const again = { id, kind, data, createdAt, clickId, sessionId };
-      if (live.insert(again, { queuedAt: now, maybeTaken, size }, now) === "queued") return true;
+      if (live.insert(again, { queuedAt: now, maybeTaken, size }, now)) return true;
       insert(row);
       return false;
     },
-    ids: (): string[] => ids.all().map(({ id }) => id),
+    ids: (): string[] => all.all().map(({ id }) => id),
     list: (limit: number): DeadLetter[] => list.all(limit).map(letterOf),
   };
 }

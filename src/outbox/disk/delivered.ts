@@ -1,12 +1,13 @@
-import { prepareAll } from "./live-events.js";
-import type { Database } from "./sqlite.js";
+import type { KnownIds } from "./known-ids.js";
+import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
 
 const STATEMENTS = {
-  remember: "insert or ignore into delivered (id, at) values (?, ?)",
+  remember: "insert into delivered (id, at) values (?, ?)",
   // The oldest are the first: a look at one row says whether there is anything to forget.
-  forget:
-    "delete from delivered where seq in (select seq from delivered order by seq limit ?1) and (at < ?2 or ?3)",
+  forget: `
+    delete from delivered where seq in (select seq from delivered order by seq limit ?1) and (at < ?2 or ?3)
+    returning id`,
 } as const;
 
 // So many that nobody waits for it.
@@ -14,16 +15,17 @@ const AT_ONCE = 1_000;
 
 export type Delivered = ReturnType<typeof createDelivered>;
 
-/** The ids of what the service has, so that it does not get it again. */
+/** Which of the known ids are those of events that the service has, and since when: until it is time to forget them. */
 export function createDelivered(
   db: Database,
-  { totals, max, rememberMs }: { totals: Totals; max: number; rememberMs: number },
+  { totals, ids, max, rememberMs }: { totals: Totals; ids: KnownIds; max: number; rememberMs: number },
 ) {
   const { remember, forget } = prepareAll(db, STATEMENTS);
 
   return {
     add(id: string, now: number): void {
-      if (remember.run(id, now).changes === 1) totals.add("delivered", 1, 0);
+      remember.run(id, now);
+      totals.add("delivered", 1, 0);
     },
     /** Forgets some of those that are too old, or too many. */
     forgetSome(now: number): void {
@@ -31,8 +33,9 @@ export function createDelivered(
       if (rows === 0) return;
       const tooMany = rows > max;
       const atOnce = tooMany ? Math.min(AT_ONCE, rows - max) : AT_ONCE;
-      const { changes } = forget.run(atOnce, now - rememberMs, +tooMany);
-      if (changes > 0) totals.add("delivered", -Number(changes), 0);
+      const forgotten: { id: string }[] = forget.all(atOnce, now - rememberMs, +tooMany);
+      for (const { id } of forgotten) ids.forget(id);
+      if (forgotten.length > 0) totals.add("delivered", -forgotten.length, 0);
     },
   };
 }

@@ -1,7 +1,7 @@
 import source from "inline:./thread.ts";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { OutboxError } from "../../errors.js";
-import type { Done, Reply, Request, Result, Results, ThreadOptions } from "./protocol.js";
+import type { Batch, Done, Reply, Request, Result, Results, ThreadOptions } from "./protocol.js";
 
 export interface Link {
   /** How things stood when the file was opened. */
@@ -19,6 +19,8 @@ interface Question {
 }
 
 const BATCH = 200;
+// One that the thread works at, and one that it finds when it is done.
+const BATCHES = 2;
 const LONGEST_START_MS = 60_000;
 
 /**
@@ -29,7 +31,8 @@ const LONGEST_START_MS = 60_000;
  */
 export function openLink(options: Omit<ThreadOptions, "replies">, onDone: (reply: Done) => void): Link {
   const questions: Question[] = [];
-  let asked: Question[] | undefined;
+  const asked: (readonly Question[])[] = [];
+  let generation = 0;
   let scheduled = false;
   let refusing: Error | undefined;
   let thread: Thread | undefined = startThread(options, hear, lose);
@@ -40,40 +43,41 @@ export function openLink(options: Omit<ThreadOptions, "replies">, onDone: (reply
     throw new OutboxError(first.code, first.message);
   }
   function schedule(): void {
-    if (scheduled || asked || questions.length === 0) return;
+    if (scheduled || asked.length === BATCHES || questions.length === 0) return;
     scheduled = true;
     setImmediate(send);
   }
 
   function send(): void {
     scheduled = false;
-    asked = questions.splice(0, BATCH);
+    const batch = questions.splice(0, BATCH);
+    asked.push(batch);
     thread ??= startThread(options, hear, lose);
-    thread.send(asked.map(({ request }) => request));
+    thread.send({ requests: batch.map(({ request }) => request), generation });
+    schedule();
   }
 
   function hear(reply: Reply): void {
     if (reply.is === "failed") {
-      if (reply.asked) fail(new OutboxError(reply.code, reply.message));
+      if (reply.generation === generation) fail(new OutboxError(reply.code, reply.message));
       return;
     }
     onDone(reply);
     if (!reply.results) return;
-    const answered = asked ?? [];
-    asked = undefined;
+    const answered = asked.shift() ?? [];
     for (const [nth, result] of reply.results.entries()) answered[nth]?.resolve(result);
     schedule();
-    if (!asked && questions.length === 0) thread?.rest();
+    if (asked.length === 0 && questions.length === 0) thread?.rest();
   }
 
   /** All that was asked fails together, and so does what is asked before anybody has heard of it: else it would overtake. */
   function fail(error: Error): void {
+    generation++;
     refusing = error;
     setImmediate(() => {
       refusing = undefined;
     });
-    const failed = [...(asked ?? []), ...questions.splice(0)];
-    asked = undefined;
+    const failed = [...asked.splice(0).flat(), ...questions.splice(0)];
     thread?.rest();
     for (const { reject } of failed) reject(error);
   }
@@ -97,7 +101,7 @@ export function openLink(options: Omit<ThreadOptions, "replies">, onDone: (reply
 }
 
 interface Thread {
-  send(requests: readonly Request[]): void;
+  send(batch: Batch): void;
   /** From here on it keeps no process alive, until it is sent something. */
   rest(): void;
   waitForReply(): Reply;
@@ -138,18 +142,18 @@ function startThread(
 
   rest();
   return {
-    send(requests) {
+    send(batch) {
       worker.ref();
-      port.postMessage(requests);
+      port.postMessage(batch);
     },
     rest,
     waitForReply() {
-      port.postMessage([]);
+      port.postMessage({ requests: [], generation: 0 } satisfies Batch);
       Atomics.wait(replies, 0, 0, LONGEST_START_MS);
       const received = receiveMessageOnPort(port);
       if (received) return received.message;
       const message = `diskOutbox: its thread did not start within ${LONGEST_START_MS} ms`;
-      return { is: "failed", asked: true, code: "ERR_AFFILIATE_DISK_UNUSABLE", message };
+      return { is: "failed", generation: 0, code: "ERR_AFFILIATE_DISK_UNUSABLE", message };
     },
     stop() {
       expected = true;

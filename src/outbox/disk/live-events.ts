@@ -1,17 +1,20 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
 import { kindsBelow, SHEDDING_ORDER } from "../outbox.js";
-import type { DiskClaim, Dropped, Row } from "./protocol.js";
-import type { Database, Value } from "./sqlite.js";
+import type { KnownIds } from "./known-ids.js";
+import type { Lines, Placed } from "./lines.js";
+import type { Claimed, DiskClaim, Dropped, Row } from "./protocol.js";
+import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
 
 const PAGE_BYTES = 4_096;
+const LINED_UP_AT_ONCE = 256;
+// Then the transaction has been long enough, should all of them belong to visitors who have to wait.
+const TIMES = 4;
 
 /** Rows as they leave the table. */
-export interface EventRow {
+export interface EventRow extends Placed {
   readonly id: string;
   readonly kind: EventKind;
-  readonly click_id: string | null;
-  readonly session_id: string | null;
   readonly data: string;
   readonly created_at: number;
   readonly queued_at: number;
@@ -21,18 +24,11 @@ export interface EventRow {
   readonly interrupted: number;
 }
 
-// The oldest of those that share an id of the visitor with the row at hand.
-const isFirstOf = (column: string) =>
-  `(${column} is null or seq = (select e.seq from events e where e.${column} = events.${column} order by e.seq limit 1))`;
-
 export const STATEMENTS = {
+  // Behind the last, and behind all that have ever lined up: what somebody still holds is never taken for another event.
   append: `
-    insert into events (id, kind, click_id, session_id, data, created_at, queued_at, size, maybe_taken, ready_at)
-    select ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,
-      case when exists (select 1 from events where click_id = ?3)
-             or exists (select 1 from events where session_id = ?4) then null else ?10 end
-    where not exists (select 1 from delivered where id = ?1) and not exists (select 1 from dead_letters where id = ?1)
-    on conflict (id) do nothing`,
+    insert into events (seq, id, kind, click_id, session_id, data, created_at, queued_at, size, maybe_taken)
+    values (max(ifnull((select max(seq) from events), 0), (select to_seq from lined_up)) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   claim: `
     update events set claimed_by = ?1, pulse = ?2, ready_at = null
     where seq in (select seq from events where ready_at <= ?3 order by ready_at, seq limit ?4)
@@ -41,15 +37,10 @@ export const STATEMENTS = {
     update events
     set claimed_by = null, pulse = null, interrupted = interrupted and not ?4, maybe_taken = ?3, attempts = attempts + ?4,
       ready_at = ?5
-    where id = ?1 and claimed_by = ?2`,
-  remove: "delete from events where id = ? returning *",
-  removeOwn: "delete from events where id = ? and claimed_by = ? returning *",
-  unblock: `
-    update events set ready_at = ?3
-    where seq in (
-      (select seq from events where click_id = ?1 order by seq limit 1),
-      (select seq from events where session_id = ?2 order by seq limit 1)
-    ) and ready_at is null and claimed_by is null and ${isFirstOf("click_id")} and ${isFirstOf("session_id")}`,
+    where seq = ?1 and id = ?6 and claimed_by = ?2`,
+  // By both: in a file that was begun anew, another event may be in its place.
+  remove: "delete from events where seq = ? and id = ? returning *",
+  removeOwn: "delete from events where seq = ? and id = ? and claimed_by = ? returning *",
   shed: `
     delete from events where seq = (
       select seq from events where kind = ? and claimed_by is null and kind <> 'payment' order by seq limit 1
@@ -60,29 +51,29 @@ export const STATEMENTS = {
 
 export type LiveEvents = ReturnType<typeof createLiveEvents>;
 
-/** The events that wait or are under way. A row that is at the head of its visitor's line has a time at which it is ready. */
+/** The events that wait or are under way. One that is at the head of its visitor's line has a time at which it is ready. */
 export function createLiveEvents(
   db: Database,
-  {
-    totals,
-    owner,
-    room,
-    drop,
-  }: { totals: Totals; owner: string; room: number; drop: (dropped: Dropped) => void },
+  parts: {
+    totals: Totals;
+    ids: KnownIds;
+    lines: Lines;
+    owner: string;
+    room: number;
+    drop: (dropped: Dropped) => void;
+  },
 ) {
-  const { append, claim, rest, remove, removeOwn, unblock, shed, oldest, nextReady } = prepareAll(
-    db,
-    STATEMENTS,
-  );
+  const { totals, ids, lines, owner, room, drop } = parts;
+  const { append, claim, rest, remove, removeOwn, shed, oldest, nextReady } = prepareAll(db, STATEMENTS);
 
+  /** Returns whether there was room. */
   function insert(row: Row, history: { queuedAt: number; maybeTaken: boolean; size: number }, now: number) {
-    if (!makeRoom(row.kind as EventKind, history.size, now)) return "full";
+    if (!makeRoom(row.kind as EventKind, history.size, now)) return false;
     const { id, kind, clickId, sessionId, data, createdAt } = row;
     const { queuedAt, size, maybeTaken } = history;
-    const values: Value[] = [id, kind, clickId, sessionId, data, createdAt, queuedAt, size, +maybeTaken, now];
-    if (append.run(...values).changes === 0) return "duplicate";
+    append.run(id, kind, clickId, sessionId, data, createdAt, queuedAt, size, +maybeTaken);
     totals.add(kind, 1, size);
-    return "queued";
+    return true;
   }
 
   function makeRoom(kind: EventKind, size: number, now: number): boolean {
@@ -90,6 +81,7 @@ export function createLiveEvents(
       const victim = oldestBelow(kind);
       if (!victim) return false;
       left(victim, now);
+      ids.forget(victim.id);
       drop({ event: eventOf(victim), reason: "full" });
     }
     return true;
@@ -106,15 +98,24 @@ export function createLiveEvents(
   /** What follows from a row's end: the visitor's next event has its turn. */
   function left(row: EventRow, now: number): void {
     totals.add(row.kind, -1, -row.size);
-    unblock.run(row.click_id, row.session_id, now);
+    lines.leave(row, now);
   }
 
   return {
     insert,
-    append: (row: Row, now: number) =>
-      insert(row, { queuedAt: row.createdAt, maybeTaken: false, size: sizeOnDisk(row) }, now),
+    append(row: Row, now: number): "queued" | "duplicate" | "full" {
+      if (!ids.learn(row.id)) return "duplicate";
+      const history = { queuedAt: row.createdAt, maybeTaken: false, size: sizeOnDisk(row) };
+      if (insert(row, history, now)) return "queued";
+      ids.forget(row.id);
+      return "full";
+    },
     claim(limit: number, pulse: number, now: number): DiskClaim[] {
-      const rows: (EventRow & { seq: number })[] = claim.all(owner, pulse, now, limit);
+      const rows: EventRow[] = claim.all(owner, pulse, now, limit);
+      for (let time = 0; rows.length < limit && time < TIMES; time++) {
+        if (lines.lineUp(LINED_UP_AT_ONCE, now) === 0) break;
+        rows.push(...claim.all(owner, pulse, now, limit - rows.length));
+      }
       return rows
         .sort((a, b) => a.seq - b.seq)
         .map((row) => ({
@@ -123,21 +124,33 @@ export function createLiveEvents(
           maybeTaken: row.maybe_taken === 1,
           interrupted: row.interrupted === 1,
           queuedAt: row.queued_at,
+          seq: row.seq,
           owner,
         }));
     },
     /** Gives a claimed event back, to be ready again at `readyAt`. */
-    rest(id: string, by: string, how: { maybeTaken: boolean; failed: boolean; readyAt: number }): void {
-      rest.run(id, by, +how.maybeTaken, +how.failed, Math.ceil(how.readyAt));
+    rest(
+      { seq, id, owner: by }: Claimed,
+      how: { maybeTaken: boolean; failed: boolean; readyAt: number },
+    ): void {
+      rest.run(seq, by, +how.maybeTaken, +how.failed, Math.ceil(how.readyAt), id);
     },
-    /** Takes it out, whoever has claimed it; or, with `by`, only if that one has. */
-    remove(id: string, now: number, by?: string): EventRow | undefined {
-      const row = by === undefined ? remove.get(id) : removeOwn.get(id, by);
+    /** Takes it out, whoever has claimed it meanwhile. */
+    remove({ seq, id }: Claimed, now: number): EventRow | undefined {
+      const row: EventRow | undefined = remove.get(seq, id);
+      if (row) left(row, now);
+      return row;
+    },
+    /** Takes it out, unless somebody else has claimed it meanwhile. */
+    removeOwn({ seq, id, owner: by }: Claimed, now: number): EventRow | undefined {
+      const row: EventRow | undefined = removeOwn.get(seq, id, by);
       if (row) left(row, now);
       return row;
     },
     oldest: (): number | null => oldest.get()?.created_at ?? null,
-    nextReadyAt: (): number | null => nextReady.get()?.ready_at ?? null,
+    /** What is not lined up yet may be ready now. */
+    nextReadyAt: (now: number): number | null =>
+      lines.hasMore() ? now : (nextReady.get()?.ready_at ?? null),
   };
 }
 
@@ -150,18 +163,13 @@ export function eventOf({
   return { id, kind, data: JSON.parse(data), createdAt: created_at } as OutboxEvent;
 }
 
-/** How many bytes a row takes in the file, its entries in the indexes included: rather more than less. */
+/** How many bytes a row takes in the file, with its id and its places in line: rather more than less. */
 function sizeOnDisk({ id, data, clickId, sessionId }: Row): number {
-  const ids = id.length + (clickId?.length ?? 0) + (sessionId?.length ?? 0);
-  const row = 80 + ids + Buffer.byteLength(data);
+  const visitor = (clickId?.length ?? 0) + (sessionId?.length ?? 0);
+  const row = 80 + id.length + visitor + Buffer.byteLength(data);
   // A leaf of an index is two thirds full on average; a row that is a third of a page or longer may have one to itself.
-  const inIndexes = 1.5 * (60 + ids);
+  const aside = 1.5 * (80 + visitor);
   return Math.ceil(
-    inIndexes + (row < PAGE_BYTES / 3 ? 1.25 * row : PAGE_BYTES * Math.ceil((row + 600) / PAGE_BYTES)),
+    aside + (row < PAGE_BYTES / 3 ? 1.25 * row : PAGE_BYTES * Math.ceil((row + 600) / PAGE_BYTES)),
   );
-}
-
-export function prepareAll<Name extends string>(db: Database, statements: Readonly<Record<Name, string>>) {
-  const prepared = Object.entries<string>(statements).map(([name, sql]) => [name, db.prepare(sql)]);
-  return Object.fromEntries(prepared) as Record<Name, ReturnType<Database["prepare"]>>;
 }

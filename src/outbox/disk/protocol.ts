@@ -23,15 +23,28 @@ export interface Row {
   readonly createdAt: number;
 }
 
-export interface DiskClaim extends LiveEvent {
+/** What is needed to find a claimed event again. */
+export interface Claimed {
+  readonly seq: number;
+  readonly id: string;
+  /** Who has claimed it. */
   readonly owner: string;
 }
 
-/** One thing that is asked of the thread. Those of one message are one transaction. */
+export interface DiskClaim extends LiveEvent, Omit<Claimed, "id"> {}
+
+/** What goes into one transaction. */
+export interface Batch {
+  readonly requests: readonly Request[];
+  /** Those that were sent before one of them failed fail with it: what came later must not overtake what came before. */
+  readonly generation: number;
+}
+
+/** One thing that is asked of the thread. */
 export type Request =
   | { readonly do: "append"; readonly row: Row }
   | { readonly do: "claim"; readonly limit: number }
-  | { readonly do: "settle"; readonly id: string; readonly owner: string; readonly verdict: Verdict }
+  | { readonly do: "settle"; readonly claimed: Claimed; readonly verdict: Verdict }
   | { readonly do: "list"; readonly limit: number }
   | { readonly do: "dead ids" }
   | { readonly do: "retry"; readonly ids: readonly string[] }
@@ -77,7 +90,8 @@ export interface Done {
 
 export interface Failed {
   readonly is: "failed";
-  readonly asked: boolean;
+  /** Missing where nothing was asked. */
+  readonly generation?: number;
   readonly code: string;
   readonly message: string;
 }

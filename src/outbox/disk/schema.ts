@@ -3,7 +3,7 @@ export const MIGRATIONS: readonly string[] = [
   `
   create table events (
     seq integer primary key,        -- the order in which they came
-    id text not null unique,
+    id text not null,
     kind text not null,
     click_id text,
     session_id text,
@@ -14,15 +14,18 @@ export const MIGRATIONS: readonly string[] = [
     attempts integer not null default 0,
     maybe_taken integer not null default 0,
     interrupted integer not null default 0,
-    ready_at integer,               -- null: waits behind an earlier event of its visitor, or is claimed
+    ready_at integer,               -- null: not lined up yet, waits behind an earlier event of its visitor, or is claimed
     claimed_by text,
     pulse integer                   -- the claimer's sign of life
   ) strict;
-  create index events_by_click on events (click_id) where click_id is not null;
-  create index events_by_session on events (session_id) where session_id is not null;
   create index events_ready on events (ready_at) where ready_at is not null;
   create index events_to_shed on events (kind) where claimed_by is null and kind <> 'payment';
   create index events_claimed on events (claimed_by) where claimed_by is not null;
+
+  -- Who goes before whom, of the events that are lined up: those up to a seq.
+  create table lines (visitor text, seq integer, primary key (visitor, seq)) strict, without rowid;
+  create table lined_up (to_seq integer not null) strict;
+  insert into lined_up values (0);
 
   create table dead_letters (
     seq integer primary key,
@@ -40,11 +43,12 @@ export const MIGRATIONS: readonly string[] = [
     died_at integer not null
   ) strict;
 
-  create table delivered (
-    seq integer primary key,
-    id text not null unique,
-    at integer not null
-  ) strict;
+  create table delivered (seq integer primary key, id text not null, at integer not null) strict;
+
+  -- The ids of all three, in three sizes of table.
+  create table ids_new (id integer primary key) strict;
+  create table ids_young (id integer primary key) strict;
+  create table ids_old (id integer primary key) strict;
 
   -- How many rows of a kind, of a reason, and delivered there are, and their size, so that nobody has to count.
   create table totals (name text primary key, rows integer not null, bytes integer not null) strict, without rowid;

@@ -18,7 +18,12 @@ export interface Statement {
   all(...values: Value[]): any[];
 }
 
-export type Value = string | number | null;
+export type Value = string | number | bigint | null;
+
+export function prepareAll<Name extends string>(db: Database, statements: Readonly<Record<Name, string>>) {
+  const prepared = Object.entries<string>(statements).map(([name, sql]) => [name, db.prepare(sql)]);
+  return Object.fromEntries(prepared) as Record<Name, Statement>;
+}
 
 const BUILT_IN = "node:sqlite";
 const PEER = "@photostructure/sqlite";

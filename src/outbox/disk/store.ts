@@ -1,5 +1,7 @@
 import { createDeadLetters } from "./dead-letters.js";
 import { createDelivered } from "./delivered.js";
+import { createKnownIds } from "./known-ids.js";
+import { createLines } from "./lines.js";
 import { createLiveEvents } from "./live-events.js";
 import { inTransaction } from "./lock.js";
 import type { Dropped, Request, Result, Standing, ThreadOptions } from "./protocol.js";
@@ -32,10 +34,12 @@ export function createStore(
   let dropped: Dropped[] = [];
   const drop = (each: Dropped) => dropped.push(each);
   const totals = createTotals(db);
-  const live = createLiveEvents(db, { totals, owner, room: maxBytes * SHARE_OF_EVENTS, drop });
-  const dead = createDeadLetters(db, { totals, live, max: maxDeadLetters, drop });
+  const ids = createKnownIds(db, totals);
+  const lines = createLines(db);
+  const live = createLiveEvents(db, { totals, ids, lines, owner, room: maxBytes * SHARE_OF_EVENTS, drop });
+  const dead = createDeadLetters(db, { totals, ids, live, max: maxDeadLetters, drop });
   const maxDelivered = Math.floor((maxBytes * SHARE_OF_DELIVERED) / BYTES_OF_DELIVERED);
-  const delivered = createDelivered(db, { totals, max: maxDelivered, rememberMs });
+  const delivered = createDelivered(db, { totals, ids, max: maxDelivered, rememberMs });
   const upkeep = createUpkeep(db, { owner });
   const changes = db.prepare("select total_changes() as number");
   const freePages = db.prepare("pragma freelist_count");
@@ -62,23 +66,24 @@ export function createStore(
     }
   }
 
-  function settle({ id, owner: by, verdict }: Extract<Request, { do: "settle" }>, now: number): undefined {
+  function settle({ claimed, verdict }: Extract<Request, { do: "settle" }>, now: number): undefined {
+    const { id } = claimed;
     switch (verdict.is) {
       case "delivered":
-        // True whoever says so: also where the claim was lost meanwhile, and the event given up as unconfirmed.
-        if (!live.remove(id, now)) dead.take(id);
-        delivered.add(id, now);
+        // True whoever says so: also where the claim was lost meanwhile, and the event given up as unconfirmed; and
+        // where the file was begun anew, and knows nothing of it.
+        if (live.remove(claimed, now) || dead.take(id) || ids.learn(id)) delivered.add(id, now);
         break;
       case "dead": {
-        const row = live.remove(id, now, by);
+        const row = live.removeOwn(claimed, now);
         if (row) dead.bury(row, verdict, now);
         break;
       }
       case "retry":
-        live.rest(id, by, { maybeTaken: verdict.maybeTaken, failed: true, readyAt: now + verdict.inMs });
+        live.rest(claimed, { maybeTaken: verdict.maybeTaken, failed: true, readyAt: now + verdict.inMs });
         break;
       case "kept":
-        live.rest(id, by, { maybeTaken: verdict.maybeTaken, failed: false, readyAt: now });
+        live.rest(claimed, { maybeTaken: verdict.maybeTaken, failed: false, readyAt: now });
     }
     return undefined;
   }
@@ -93,11 +98,11 @@ export function createStore(
       const results = body(now);
       totals.save();
       if (changes.get().number !== before) upkeep.noteTime(now);
-      return { results, standing: standing(), dropped };
+      return { results, standing: standing(now), dropped };
     });
   }
 
-  function standing(): Standing {
+  function standing(now: number): Standing {
     return {
       queued: totals.rows("click") + totals.rows("registration") + totals.rows("payment"),
       dead: {
@@ -106,7 +111,7 @@ export function createStore(
         expired: totals.rows("expired"),
       },
       oldest: live.oldest(),
-      nextReadyAt: live.nextReadyAt(),
+      nextReadyAt: live.nextReadyAt(now),
     };
   }
 

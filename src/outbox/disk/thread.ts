@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type MessagePort, workerData } from "node:worker_threads";
 import { type OpenFile, openFile, setAside } from "./file.js";
-import type { Reply, Request, ThreadOptions } from "./protocol.js";
+import type { Batch, Reply, ThreadOptions } from "./protocol.js";
 import { kindOf } from "./sqlite.js";
 import { createStore, type Outcome, type Store } from "./store.js";
 import { troubleOf } from "./trouble.js";
@@ -15,14 +15,18 @@ const upkeep = setInterval(() => say(tryTo((store) => store.lookAfter())), lease
 let open: (OpenFile & { readonly store: Store }) | undefined;
 /** Where a damaged file was put, until somebody has been told. */
 let place: string | undefined;
+/** What was sent before one of it failed, and is not looked at any more. */
+let refused = -1;
 
-port.on("message", (requests: readonly Request[] | "close") => {
-  if (requests === "close") {
+port.on("message", (batch: Batch | "close") => {
+  if (batch === "close") {
     clearInterval(upkeep);
     letGo();
     port.close();
-  } else {
-    say(tryTo((store) => store.run(requests), requests.length));
+  } else if (batch.generation !== refused) {
+    const reply = tryTo((store) => store.run(batch.requests), batch);
+    if (reply.is === "failed") refused = batch.generation;
+    say(reply);
   }
 });
 
@@ -32,16 +36,16 @@ function say(reply: Reply): void {
   Atomics.notify(replies, 0);
 }
 
-function tryTo(task: (store: Store) => Outcome, asked?: number): Reply {
+function tryTo(task: (store: Store) => Outcome, batch?: Batch): Reply {
   try {
     const { results, ...rest } = withoutDamage(task);
     const notice = place === undefined ? {} : { setAside: place };
     place = undefined;
-    return { is: "done", ...rest, ...notice, ...(asked !== undefined && { results }) };
+    return { is: "done", ...rest, ...notice, ...(batch && { results }) };
   } catch (error) {
     // Opened anew at the next attempt: a connection whose disk failed may not see that it is well again.
     letGo();
-    return { is: "failed", asked: asked !== undefined, ...troubleOf(error, path) };
+    return { is: "failed", ...(batch && { generation: batch.generation }), ...troubleOf(error, path) };
   }
 }
 

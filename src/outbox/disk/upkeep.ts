@@ -1,5 +1,4 @@
-import { prepareAll } from "./live-events.js";
-import type { Database } from "./sqlite.js";
+import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {
   beat: "update events set pulse = ?2 where claimed_by = ?1",
