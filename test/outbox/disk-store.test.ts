@@ -198,6 +198,18 @@ test("knows an id again however many came after it, until it is time to forget i
   disk.close();
 });
 
+test("leaves no row id behind that is more than a number of JavaScript holds: Node 26 throws at the next statement", () => {
+  const disk = openDisk(scratchDirectory());
+  disk.append(rowOf(), rowOf());
+
+  for (const name of KNOWN) {
+    disk.db.exec(`insert into ${name} values (${2n ** 62n})`);
+    const { id } = disk.db.prepare("select cast(last_insert_rowid() as text) as id").get();
+    expect({ name, id }).toEqual({ name, id: "2" });
+  }
+  disk.close();
+});
+
 test("takes no event for another that had its place in a file that is gone", () => {
   const directory = scratchDirectory();
   const disk = openDisk(directory);
