@@ -107,8 +107,8 @@ describeWithPostgres("operations", (database) => {
     expect(hands.dropped.at(-1)?.reason).toBe("full");
     const client = await pool.connect();
     await client.query("begin");
-    hands.room = 8;
     expect(await outbox.add(sample("payment"), { transaction: client })).toBe("queued");
+    hands.room = 8;
     await client.query("commit");
     client.release();
     for (let nth = 0; nth < 2; nth++) await hands.deliverNext();
