@@ -5,8 +5,8 @@ import type { Clock } from "./clock.js";
 import { broughtSession, visitorCookie } from "./cookies.js";
 import {
   type Attribution,
-  attributionFrom,
   type Click,
+  definedOf,
   type EventKind,
   isVisitorId,
   type Payment,
@@ -62,12 +62,11 @@ export interface AttributionRoom {
 
 /** The `req.affiliate` of a request: made once, at the tracker's first contact with it. */
 export function affiliateOf(req: Request, room: AttributionRoom): Visitor {
-  let visitor = room.visitors.get(req);
-  if (!visitor) {
-    visitor = new Visitor(req, room);
-    room.visitors.set(req, visitor);
-  }
+  const present = req.affiliate;
+  if (present instanceof Visitor && present.isOf(room)) return present;
   // With two trackers on an app, a handler that one of them wraps reports through that one.
+  if (present instanceof Visitor) present.stepAside();
+  const visitor = room.visitors.get(req) ?? new Visitor(req, room);
   req.affiliate = visitor;
   return visitor;
 }
@@ -90,6 +89,15 @@ export class Visitor implements RequestAffiliate {
     this.#req = req;
     this.#room = room;
     this.#sessionAtEntry = expressSessionIdOf(req);
+  }
+
+  isOf(room: AttributionRoom): boolean {
+    return this.#room === room;
+  }
+
+  /** Another tracker has the request now; what was found is kept for when it comes back. */
+  stepAside(): void {
+    this.#room.visitors.set(this.#req, this);
   }
 
   get consented(): boolean {
@@ -122,7 +130,8 @@ export class Visitor implements RequestAffiliate {
   }
 
   snapshot(): Attribution {
-    return attributionFrom(this);
+    const { clickId, sessionId } = this;
+    return definedOf({ clickId, sessionId });
   }
 
   trackClick(click: Click): Promise<Receipt> {
@@ -143,7 +152,7 @@ export class Visitor implements RequestAffiliate {
   }
 
   /** Reports for this visitor; `attribution` is what was known of them when the handler began. */
-  async report(kind: EventKind, input: unknown, attribution = this.snapshot()): Promise<Receipt> {
+  report(kind: EventKind, input: unknown, attribution = this.snapshot()): Promise<Receipt> {
     const { config, track, settled } = this.#room;
     const reported = track(kind, input, attribution, { inRequest: true, consented: this.consented });
     if (config.waitUntil) {

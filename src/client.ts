@@ -140,7 +140,7 @@ export type Calls = ReturnType<typeof callsFor>;
 
 /** The one call that reports an event. */
 export function callFor(event: OutboxEvent, calls: Calls): Call {
-  return { ...bareCallFor(event, calls), idempotencyKey: event.id };
+  return { idempotencyKey: event.id, ...bareCallFor(event, calls) };
 }
 
 function bareCallFor(event: OutboxEvent, calls: Calls): Call {
@@ -150,8 +150,8 @@ function bareCallFor(event: OutboxEvent, calls: Calls): Call {
     case "payment":
       return calls.paymentLead(event.data);
     case "registration": {
-      const { clickId, sessionId, email, customerName } = event.data;
-      if (clickId !== undefined) return calls.registration({ ...event.data, clickId });
+      const { clickId, sessionId, email, customerId, customerName } = event.data;
+      if (clickId !== undefined) return calls.registration({ clickId, email, customerId, customerName });
       return calls.registrationLead({ customerEmail: email, customerName, sessionId: sessionId as string });
     }
   }

@@ -31,10 +31,10 @@ export function attributionFrom(claimed: unknown): Attribution {
     const { clickId, sessionId } = Object(claimed) as Record<string, unknown>;
     return { clickId, sessionId };
   });
-  return {
-    ...(isVisitorId(ids?.clickId) && { clickId: ids.clickId }),
-    ...(isVisitorId(ids?.sessionId) && { sessionId: ids.sessionId }),
-  };
+  return definedOf({
+    clickId: isVisitorId(ids?.clickId) ? ids.clickId : undefined,
+    sessionId: isVisitorId(ids?.sessionId) ? ids.sessionId : undefined,
+  });
 }
 
 // Databases hold null for what is not there, and the service has no use for an empty string.
@@ -150,7 +150,7 @@ export function eventFrom(
       invalid: read.error.issues.map((issue) => `\`${issue.path.join(".")}\`: ${issue.message}`).join("; "),
     };
   }
-  const data = { ...attribution, ...definedOf(read.data) } as EventData[EventKind];
+  const data = definedOf(attribution, read.data) as EventData[EventKind];
   if (kind === "click") (data as { clickId?: string }).clickId ??= randomUUID();
   const id = hash("sha256", `${clientId} ${identityOf(kind, data)}`).slice(0, 32);
   return { id, kind, data, createdAt: now } as OutboxEvent;
@@ -165,8 +165,13 @@ function identityOf(kind: EventKind, data: EventData[EventKind]): string {
     : `registration of ${customerId}`;
 }
 
-function definedOf(data: object): object {
-  return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
+/** What is defined in these, the later over the earlier. No spreads: an object that begins with one takes Node 20 microseconds. */
+export function definedOf(...parts: readonly object[]): object {
+  const defined: Record<string, unknown> = {};
+  for (const part of parts as readonly Record<string, unknown>[]) {
+    for (const name in part) if (part[name] !== undefined) defined[name] = part[name];
+  }
+  return defined;
 }
 
 /** Who an event belongs to, as one string: for counting visitors, not for ordering their events. */

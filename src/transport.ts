@@ -110,9 +110,9 @@ function requestFor(
     method,
     path: prefix + path,
     headers: {
+      "content-type": body && "application/json",
+      "idempotency-key": idempotencyKey,
       ...headers,
-      ...(body && { "content-type": "application/json" }),
-      ...(idempotencyKey && { "idempotency-key": idempotencyKey }),
     },
     body: body ? JSON.stringify(body) : null,
   };
@@ -179,7 +179,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     if (this.#settled) return;
     this.#settled = true;
     if (this.#head) {
-      this.#settle({ answered: true, ...this.#head, body: error ? undefined : jsonOf(this.#chunks) });
+      this.#settle({ answered: true, body: error ? undefined : jsonOf(this.#chunks), ...this.#head });
     } else {
       this.#settle({
         answered: false,

@@ -1,14 +1,13 @@
-/** A place in a line; whoever holds it can step out. */
-export interface Spot<T> {
-  readonly member: T;
-  before: Spot<T> | undefined;
-  after: Spot<T> | undefined;
+/** What stands in a line: it holds its own place there, so that it costs no other object. */
+export interface InLine<T> {
+  before: T | undefined;
+  after: T | undefined;
 }
 
 /** First in, first out, and one can step out of the middle: a linked list, O(1) at any length. */
-export class Line<T> {
-  #first: Spot<T> | undefined;
-  #last: Spot<T> | undefined;
+export class Line<T extends InLine<T>> {
+  #first: T | undefined;
+  #last: T | undefined;
   #length = 0;
 
   get length(): number {
@@ -16,35 +15,36 @@ export class Line<T> {
   }
 
   get first(): T | undefined {
-    return this.#first?.member;
+    return this.#first;
   }
 
-  join(member: T): Spot<T> {
-    const spot: Spot<T> = { member, before: this.#last, after: undefined };
-    if (this.#last) this.#last.after = spot;
-    else this.#first = spot;
-    this.#last = spot;
+  /** A member stands in one line at a time. */
+  join(member: T): void {
+    member.before = this.#last;
+    member.after = undefined;
+    if (this.#last) this.#last.after = member;
+    else this.#first = member;
+    this.#last = member;
     this.#length++;
-    return spot;
   }
 
-  /** A spot is left once. */
-  leave(spot: Spot<T>): void {
-    if (spot.before) spot.before.after = spot.after;
-    else this.#first = spot.after;
-    if (spot.after) spot.after.before = spot.before;
-    else this.#last = spot.before;
+  /** Whoever leaves has joined, and not left since. */
+  leave(member: T): void {
+    if (member.before) member.before.after = member.after;
+    else this.#first = member.after;
+    if (member.after) member.after.before = member.before;
+    else this.#last = member.before;
     this.#length--;
   }
 
   /** The first `limit` of them, who stay where they are. */
   peek(limit: number): T[] {
     const members: T[] = [];
-    for (let spot = this.#first; spot && members.length < limit; spot = spot.after) members.push(spot.member);
+    for (let each = this.#first; each && members.length < limit; each = each.after) members.push(each);
     return members;
   }
 
   *[Symbol.iterator](): Generator<T> {
-    for (let spot = this.#first; spot; spot = spot.after) yield spot.member;
+    for (let each = this.#first; each; each = each.after) yield each;
   }
 }

@@ -4,7 +4,7 @@ import { OutboxError } from "../errors.js";
 import type { EventKind, OutboxEvent } from "../events.js";
 import { readOptions, type SchemaOf } from "../read-options.js";
 import { type Buried, DeadLetterBox } from "./dead-letter-box.js";
-import { Line, type Spot } from "./line.js";
+import { type InLine, Line } from "./line.js";
 import {
   kindsBelow,
   type LiveEvent,
@@ -35,15 +35,18 @@ const schema = z.strictObject({
   maxDeadLetters: count.default(1_000),
 } satisfies SchemaOf<MemoryOutboxOptions>);
 
-interface Entry extends Place, LiveEvent {
+interface Entry extends Place, LiveEvent, InLine<Entry> {
   attempts: number;
   maybeTaken: boolean;
   readonly size: number;
-  readonly alive: Spot<Entry>;
-  /** Its spot among those of its kind that could be shed: all but the ones under way. */
-  idle: Spot<Entry> | undefined;
-  ready: Spot<Entry> | undefined;
+  turn: Turn | undefined;
+  underWay: boolean;
   cancelRest: (() => void) | undefined;
+}
+
+/** An entry's place among those that are ready. */
+interface Turn extends InLine<Turn> {
+  readonly entry: Entry;
 }
 
 /**
@@ -55,13 +58,12 @@ interface Entry extends Place, LiveEvent {
 export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = systemClock): Outbox {
   const { maxEvents, maxBytes, maxDeadLetters } = readOptions("memoryOutbox", schema, options);
   const order = new VisitorOrder<Entry>();
-  const alive = new Line<Entry>();
-  const ready = new Line<Entry>();
-  const idle: Record<EventKind, Line<Entry>> = {
+  const alive: Record<EventKind, Line<Entry>> = {
     click: new Line(),
     registration: new Line(),
     payment: new Line(),
   };
+  const ready = new Line<Turn>();
   const ids = new Set<string>();
   /** Ids of what was delivered, discarded or has grown out of the dead letters: reported again, it is still a duplicate. */
   const done = new RecentIds(maxEvents);
@@ -70,7 +72,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   let observer: OutboxObserver | undefined;
   let bytes = 0;
 
-  function enter(event: OutboxEvent, history: { maybeTaken: boolean; queuedAt: number }): boolean {
+  function enter(event: OutboxEvent, maybeTaken: boolean, queuedAt: number): boolean {
     const size = sizeOf(event);
     if (!makeRoom(event.kind, size)) return false;
     bytes += size;
@@ -78,19 +80,19 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     const entry: Entry = {
       event,
       attempts: 0,
-      ...history,
+      maybeTaken,
       interrupted: false,
+      queuedAt,
       size,
-      // A spot wants its member and the member its spot.
-      alive: undefined as never,
-      idle: undefined,
-      ready: undefined,
+      turn: undefined,
+      underWay: false,
       cancelRest: undefined,
+      before: undefined,
+      after: undefined,
       byClick: undefined,
       bySession: undefined,
     };
-    (entry as { alive: Spot<Entry> }).alive = alive.join(entry);
-    entry.idle = idle[event.kind].join(entry);
+    alive[event.kind].join(entry);
     if (order.enter(entry, event.data)) makeReady(entry);
     return true;
   }
@@ -98,9 +100,9 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   function makeRoom(kind: EventKind, size: number): boolean {
     // Before anything is shed for what will not fit all the same.
     if (size > maxBytes) return false;
-    while (alive.length >= maxEvents || bytes + size > maxBytes) {
+    while (ids.size >= maxEvents || bytes + size > maxBytes) {
       const victim = kindsBelow(kind)
-        .map((lower) => idle[lower].first)
+        .map(firstToShed)
         .find((first) => first !== undefined);
       if (!victim) return false;
       remove(victim);
@@ -110,37 +112,44 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     return true;
   }
 
+  /** The oldest that is not under way; few are, however many wait. */
+  function firstToShed(kind: EventKind): Entry | undefined {
+    for (const entry of alive[kind]) if (!entry.underWay) return entry;
+    return undefined;
+  }
+
   function makeReady(entry: Entry): void {
-    entry.ready = ready.join(entry);
+    entry.turn = { entry, before: undefined, after: undefined };
+    ready.join(entry.turn);
     relay.wake();
   }
 
   function remove(entry: Entry): void {
     bytes -= entry.size;
     ids.delete(entry.event.id);
-    alive.leave(entry.alive);
-    stopIdling(entry);
+    alive[entry.event.kind].leave(entry);
+    stepOut(entry);
     entry.cancelRest?.();
     order.leave(entry, entry.event.data).forEach(makeReady);
   }
 
-  function stopIdling(entry: Entry): void {
-    if (entry.idle) idle[entry.event.kind].leave(entry.idle);
-    if (entry.ready) ready.leave(entry.ready);
-    entry.idle = undefined;
-    entry.ready = undefined;
+  function stepOut(entry: Entry): void {
+    if (entry.turn) ready.leave(entry.turn);
+    entry.turn = undefined;
   }
 
   function claim(limit: number): Entry[] {
     const claimed: Entry[] = [];
-    for (let entry = ready.first; entry && claimed.length < limit; entry = ready.first) {
-      stopIdling(entry);
+    for (const { entry } of ready.peek(limit)) {
+      stepOut(entry);
+      entry.underWay = true;
       claimed.push(entry);
     }
     return claimed;
   }
 
   function settle(entry: Entry, verdict: Verdict): void {
+    entry.underWay = false;
     switch (verdict.is) {
       case "delivered":
         done.add(entry.event.id);
@@ -158,19 +167,17 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
       }
       case "kept":
         entry.maybeTaken = verdict.maybeTaken;
-        entry.idle = idle[entry.event.kind].join(entry);
         makeReady(entry);
         break;
       case "retry":
         entry.attempts++;
         entry.maybeTaken = verdict.maybeTaken;
-        entry.idle = idle[entry.event.kind].join(entry);
         entry.cancelRest = clock.after(verdict.inMs, () => makeReady(entry));
     }
   }
 
   function revive({ letter, event, maybeTaken }: Buried): boolean {
-    return enter(event, { maybeTaken: maybeTaken || letter.reason === "unconfirmed", queuedAt: clock.now() });
+    return enter(event, maybeTaken || letter.reason === "unconfirmed", clock.now());
   }
 
   function retry(id: string): boolean {
@@ -178,6 +185,11 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     if (!buried || !revive(buried)) return false;
     dead.take(id);
     return true;
+  }
+
+  function oldest(): number | null {
+    const first = Object.values(alive).flatMap((line) => line.first?.event.createdAt ?? []);
+    return first.length > 0 ? Math.min(...first) : null;
   }
 
   return {
@@ -191,18 +203,14 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
         );
       }
       if (ids.has(event.id) || dead.get(event.id) || done.has(event.id)) return "duplicate";
-      return enter(event, { maybeTaken: false, queuedAt: event.createdAt }) ? "queued" : "full";
+      return enter(event, false, event.createdAt) ? "queued" : "full";
     },
     start(deliver, tellTo) {
       observer = tellTo;
       relay.start(deliver);
     },
     wake: relay.wake,
-    counts: () => ({
-      queued: alive.length,
-      dead: dead.counts,
-      oldest: alive.first?.event.createdAt ?? null,
-    }),
+    counts: () => ({ queued: ids.size, dead: dead.counts, oldest: oldest() }),
     deadLetters: {
       list: async ({ limit = 100 } = {}) => dead.list(limit),
       retry: async (id) => retry(id),
@@ -215,7 +223,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     },
     async close() {
       await relay.stop();
-      for (const entry of alive) entry.cancelRest?.();
+      for (const line of Object.values(alive)) for (const entry of line) entry.cancelRest?.();
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.js";
 import { errorFrom } from "../errors.js";
 import type { EventKind, OutboxEvent } from "../events.js";
-import { Line, type Spot } from "./line.js";
+import { type InLine, Line } from "./line.js";
 import {
   type AddOutcome,
   kindsBelow,
@@ -40,12 +40,15 @@ export interface ShelterOptions {
   readonly observer: OutboxObserver;
 }
 
-interface Guest {
+interface Guest extends InLine<Guest> {
   readonly event: OutboxEvent;
   readonly size: number;
-  inLine: Spot<Guest>;
-  /** Its spot among those of its kind that could be shed: all but the ones on their way. */
-  idle: Spot<Guest> | undefined;
+  idle: Idle | undefined;
+}
+
+/** A guest's place among those of its kind that could be shed: all but the ones on their way. */
+interface Idle extends InLine<Idle> {
+  readonly guest: Guest;
 }
 
 const FIRST_LOOK_MS = 1_000;
@@ -61,7 +64,7 @@ export function createShelter<Claim extends LiveEvent>(
   { maxBytes, clock, observer }: ShelterOptions,
 ): Shelter<Claim> {
   const line = new Line<Guest>();
-  const idle: Record<EventKind, Line<Guest>> = {
+  const idle: Record<EventKind, Line<Idle>> = {
     click: new Line(),
     registration: new Line(),
     payment: new Line(),
@@ -77,15 +80,15 @@ export function createShelter<Claim extends LiveEvent>(
   function enter(event: OutboxEvent): Guest | undefined {
     const size = sizeOf(event);
     if (!makeRoom(event.kind, size)) return undefined;
-    const guest: Guest = { event, size, inLine: undefined as never, idle: undefined };
-    guest.inLine = line.join(guest);
+    const guest: Guest = { event, size, idle: undefined, before: undefined, after: undefined };
+    line.join(guest);
     ids.add(event.id);
     bytes += size;
     return guest;
   }
 
   function leave(guest: Guest): void {
-    line.leave(guest.inLine);
+    line.leave(guest);
     setOff(guest);
     ids.delete(guest.event.id);
     bytes -= guest.size;
@@ -94,7 +97,7 @@ export function createShelter<Claim extends LiveEvent>(
   function makeRoom(kind: EventKind, size: number): boolean {
     while (bytes + size > maxBytes) {
       const victim = kindsBelow(kind)
-        .map((lower) => idle[lower].first)
+        .map((lower) => idle[lower].first?.guest)
         .find((first) => first !== undefined);
       if (!victim) return false;
       leave(victim);
@@ -104,7 +107,8 @@ export function createShelter<Claim extends LiveEvent>(
   }
 
   function stay(guest: Guest): void {
-    guest.idle = idle[guest.event.kind].join(guest);
+    guest.idle = { guest, before: undefined, after: undefined };
+    idle[guest.event.kind].join(guest.idle);
   }
 
   function setOff(guest: Guest): void {

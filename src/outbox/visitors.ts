@@ -1,7 +1,12 @@
 import type { Attribution } from "../events.js";
-import type { Spot } from "./line.js";
+import type { InLine } from "./line.js";
 
-/** An event's place among its visitor's, in the line of either id: what `VisitorOrder` writes into it. */
+/** An event's place in one of its lines. */
+export interface Spot<Entry> extends InLine<Spot<Entry>> {
+  readonly entry: Entry;
+}
+
+/** An event's places among its visitor's, in the line of either id: what `VisitorOrder` writes into it. */
 export interface Place {
   byClick: Spot<this> | undefined;
   bySession: Spot<this> | undefined;
@@ -37,9 +42,9 @@ function isNext({ byClick, bySession }: Place): boolean {
   return byClick?.before === undefined && bySession?.before === undefined;
 }
 
-function join<Entry>(last: Map<string, Spot<Entry>>, id: string, member: Entry): Spot<Entry> {
+function join<Entry>(last: Map<string, Spot<Entry>>, id: string, entry: Entry): Spot<Entry> {
   const before = last.get(id);
-  const spot: Spot<Entry> = { member, before, after: undefined };
+  const spot: Spot<Entry> = { entry, before, after: undefined };
   if (before) before.after = spot;
   last.set(id, spot);
   return spot;
@@ -52,5 +57,5 @@ function leave<Entry>(last: Map<string, Spot<Entry>>, id: string, spot: Spot<Ent
   else if (before) last.set(id, before);
   else last.delete(id);
   if (before) before.after = after;
-  return before ? undefined : after?.member;
+  return before ? undefined : after?.entry;
 }

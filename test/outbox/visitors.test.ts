@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Attribution } from "../../src/events.js";
-import type { Spot } from "../../src/outbox/line.js";
-import { type Place, VisitorOrder } from "../../src/outbox/visitors.js";
+import { type Place, type Spot, VisitorOrder } from "../../src/outbox/visitors.js";
 
 class Entry implements Place {
   byClick: Spot<this> | undefined;
