@@ -10,6 +10,7 @@ import {
   type LiveEvent,
   type Outbox,
   type OutboxObserver,
+  SHEDDING_ORDER,
   sizeOf,
   type Verdict,
 } from "./outbox.js";
@@ -188,8 +189,10 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   }
 
   function oldest(): number | null {
-    const first = Object.values(alive).flatMap((line) => line.first?.event.createdAt ?? []);
-    return first.length > 0 ? Math.min(...first) : null;
+    const first = Math.min(
+      ...SHEDDING_ORDER.map((kind) => alive[kind].first?.event.createdAt ?? Number.POSITIVE_INFINITY),
+    );
+    return Number.isFinite(first) ? first : null;
   }
 
   return {
