@@ -151,7 +151,8 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (status < 200) return;
-    const retryAfter = [headers["retry-after"]].flat()[0];
+    const { "retry-after": said } = headers;
+    const retryAfter = Array.isArray(said) ? said[0] : said;
     this.#head = { status, ...(retryAfter !== undefined && { retryAfter }) };
   }
 

@@ -1,0 +1,24 @@
+import type { Cell } from "./table.js";
+
+/** What was aimed at, and what came of it. Whoever misses an aim is told so, and not failed: machines differ. */
+export function createAims() {
+  const rows: Record<string, Cell>[] = [];
+
+  function add(aim: string, word: string, bound: number, measured: number, isMet: boolean): void {
+    const shown = (number: number) => Number(number.toFixed(2)).toLocaleString("en");
+    rows.push({
+      aim,
+      bound: `${word} ${shown(bound)}`,
+      measured: shown(measured),
+      met: isMet ? "yes" : "no",
+    });
+  }
+
+  return {
+    atLeast: (bound: number, measured: number, aim: string) =>
+      add(aim, "at least", bound, measured, measured >= bound),
+    atMost: (bound: number, measured: number, aim: string) =>
+      add(aim, "at most", bound, measured, measured <= bound),
+    rows: (): readonly Readonly<Record<string, Cell>>[] => rows,
+  };
+}

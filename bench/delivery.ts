@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { affiliate, memoryOutbox, type Receipt } from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
+import { Pool } from "undici";
+import { HEADERS, PATH, payment, visitor } from "./payments.js";
+import { scratch } from "./scratch.js";
+import { argument, say } from "./task.js";
+
+/** Who delivers: this package from one of its outboxes, or a host without it. */
+export type Carrier = "memory" | "disk" | "undici" | "fetch";
+
+export interface DeliveryReport {
+  readonly eventsPerSecond: number;
+  /** Processor time of this process for each event, in microseconds. */
+  readonly cpuMicros: number;
+}
+
+const { carrier, service, events } = argument as { carrier: Carrier; service: string; events: number };
+const CONCURRENCY = 8;
+const WARM_UP = 5_000;
+
+interface Work {
+  /** What the events wait in, where they wait. */
+  prepare(events: number): Promise<void>;
+  /** Resolves when the service has them all. */
+  deliver(): Promise<void>;
+}
+
+function withTracker(): Work {
+  const outbox =
+    carrier === "disk" ? diskOutbox({ directory: scratch() }) : memoryOutbox({ maxEvents: WARM_UP + events });
+  const tracker = affiliate({ baseUrl: service, clientId: 1, outbox });
+  const tracked: Promise<Receipt>[] = [];
+  return {
+    // In one turn of the event loop: nothing is on its way before it is asked for.
+    async prepare(number) {
+      for (let nth = 0; nth < number; nth++) {
+        const order = tracked.length;
+        tracked.push(tracker.trackPayment(payment(order), visitor(order)));
+      }
+    },
+    async deliver() {
+      await Promise.all(tracked);
+      while (tracker.stats().queued > 0) await sleep(5);
+    },
+  };
+}
+
+function withoutTracker(send: (body: string) => Promise<unknown>): Work {
+  const waiting: number[] = [];
+  async function sender(): Promise<void> {
+    for (let nth = waiting.pop(); nth !== undefined; nth = waiting.pop()) await send(bodyOf(nth));
+  }
+  return {
+    async prepare(number) {
+      for (let nth = 0; nth < number; nth++) waiting.push(nth);
+    },
+    async deliver() {
+      await Promise.all(Array.from({ length: CONCURRENCY }, sender));
+    },
+  };
+}
+
+function bodyOf(nth: number): string {
+  const { customerEmail, leadValue } = payment(nth);
+  const { sessionId } = visitor(nth);
+  return JSON.stringify({ clientId: 1, leadType: "PAYMENT", customerEmail, leadValue, sessionId });
+}
+
+function workOf(): Work {
+  if (carrier === "fetch") {
+    return withoutTracker(async (body) =>
+      (await fetch(service + PATH, { method: "POST", headers: HEADERS, body })).text(),
+    );
+  }
+  if (carrier === "undici") {
+    const pool = new Pool(service, { connections: CONCURRENCY });
+    return withoutTracker(async (body) =>
+      (await pool.request({ method: "POST", path: PATH, headers: HEADERS, body })).body.json(),
+    );
+  }
+  return withTracker();
+}
+
+const work = workOf();
+await work.prepare(WARM_UP);
+await work.deliver();
+await work.prepare(events);
+const began = performance.now();
+const before = process.cpuUsage();
+await work.deliver();
+const { user, system } = process.cpuUsage(before);
+say<DeliveryReport>({
+  eventsPerSecond: (events / (performance.now() - began)) * 1_000,
+  cpuMicros: (user + system) / events,
+});

@@ -1,0 +1,143 @@
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { setImmediate as turn } from "node:timers/promises";
+import { type Affiliate, affiliate, memoryOutbox, type Outbox } from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
+import { postgresOutbox } from "express-affiliate/postgres";
+import pg from "pg";
+import { startCluster } from "../test/helpers/cluster.js";
+import { payment, visitor } from "./payments.js";
+import { scratch } from "./scratch.js";
+import { argument, say } from "./task.js";
+
+export interface HandOverArgument {
+  readonly outbox: "memory" | "disk" | "postgres";
+  /** How many events wait when a measurement begins, in ascending order. */
+  readonly waiting: readonly number[];
+}
+
+/** One for each number of events waiting. */
+export type HandOverReport = readonly HandOver[];
+
+export interface HandOver {
+  readonly waiting: number;
+  /** Microseconds of the main thread for each event: from the call until the receipt is there. */
+  readonly mainThread: number;
+  /** Microseconds for each event until the receipt is there, of those that are handed over together. */
+  readonly untilReceipt: number;
+  /** Bytes of heap for each event that waits. */
+  readonly heapBytes: number;
+  /** Bytes in the outbox's directory for each event that waits, where it has one. */
+  readonly diskBytes: number | undefined;
+}
+
+const { outbox: name, waiting } = argument as HandOverArgument;
+const BATCH = 100;
+const BATCHES = 100;
+const GIB = 1024 ** 3;
+
+let handedOver = 0;
+
+interface Subject {
+  readonly outbox: Outbox;
+  readonly directory?: string;
+  readonly destroy?: () => Promise<void>;
+}
+
+async function createSubject(): Promise<Subject> {
+  switch (name) {
+    case "memory":
+      return { outbox: memoryOutbox({ maxEvents: 2_000_000, maxBytes: 4 * GIB }) };
+    case "disk": {
+      const directory = scratch();
+      return { outbox: diskOutbox({ directory, maxBytes: 4 * GIB }), directory };
+    }
+    case "postgres": {
+      const cluster = await startCluster();
+      const pool = new pg.Pool({ connectionString: cluster.connectionString });
+      const outbox = postgresOutbox({ pool });
+      return { outbox, destroy: () => pool.end().then(cluster.destroy) };
+    }
+  }
+}
+
+function trackerOf({ outbox }: Subject): Affiliate {
+  // Nobody listens there: what is handed over waits.
+  return affiliate({
+    baseUrl: "http://127.0.0.1:9",
+    clientId: 1,
+    outbox,
+    logger: { warn() {}, error() {} },
+  });
+}
+
+/** As a host gets them: parsed from a request. */
+function batch() {
+  const orders = Array.from({ length: BATCH }, () => {
+    handedOver++;
+    return { payment: payment(handedOver), visitor: visitor(handedOver) };
+  });
+  return JSON.parse(JSON.stringify(orders)) as typeof orders;
+}
+
+async function handOver(
+  tracker: Affiliate,
+  batches: number,
+): Promise<{ mainThread: number; untilReceipt: number }> {
+  let mainThread = 0;
+  let untilReceipt = 0;
+  for (let nth = 0; nth < batches; nth++) {
+    const orders = batch();
+    const before = performance.eventLoopUtilization();
+    const began = performance.now();
+    await Promise.all(orders.map((order) => tracker.trackPayment(order.payment, order.visitor)));
+    untilReceipt += performance.now() - began;
+    // Seen from the next turn, all of this one is over.
+    await turn();
+    mainThread += performance.eventLoopUtilization(before).active;
+  }
+  const microsEach = (ms: number) => (ms * 1_000) / (batches * BATCH);
+  return { mainThread: microsEach(mainThread), untilReceipt: microsEach(untilReceipt) };
+}
+
+function heapUsed(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed;
+}
+
+function sizeOf(folder: string): number {
+  return readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
+}
+
+async function measure(): Promise<HandOverReport> {
+  const subject = await createSubject();
+  const tracker = trackerOf(subject);
+  const { directory } = subject;
+  const heapBefore = heapUsed();
+  const first = handedOver;
+  const measured: HandOver[] = [];
+  for (const number of waiting) {
+    await handOver(tracker, (number - handedOver + first) / BATCH);
+    const costs = await handOver(tracker, BATCHES);
+    const waits = handedOver - first;
+    measured.push({
+      waiting: number,
+      ...costs,
+      heapBytes: (heapUsed() - heapBefore) / waits,
+      diskBytes: directory === undefined ? undefined : sizeOf(directory) / waits,
+    });
+  }
+  await tracker.close({ timeoutMs: 0 });
+  await subject.destroy?.();
+  return measured;
+}
+
+// Before its first turn, the event loop has no utilization. The compiler's work is no part of what is measured.
+await turn();
+const trial = await createSubject();
+const warmUp = trackerOf(trial);
+await handOver(warmUp, 3 * BATCHES);
+await warmUp.close({ timeoutMs: 0 });
+await trial.destroy?.();
+say<HandOverReport>(await measure());

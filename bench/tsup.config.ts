@@ -1,0 +1,17 @@
+import { defineConfig } from "tsup";
+import { inlineForEsbuild } from "../inline-plugin.js";
+import { rawText } from "../tsup.config.js";
+
+/** The benchmarks and the processes that they start, with the package's source in them. */
+export default defineConfig({
+  entry: ["bench", "delivery", "hand-over", "host", "loop-delay", "service"].map(
+    (name) => `bench/${name}.ts`,
+  ),
+  outDir: "node_modules/.cache/bench",
+  format: "esm",
+  target: "node20",
+  splitting: true,
+  shims: true,
+  silent: true,
+  esbuildPlugins: [rawText, inlineForEsbuild],
+});
