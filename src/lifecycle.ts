@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Delivery } from "./delivery/deliver.js";
 import type { Journal } from "./journal.js";
 import type { Outbox } from "./outbox/outbox.js";
+import { createProcessHooks } from "./process-hooks.js";
 import type { Transport } from "./transport.js";
 
 /** What `flush()` takes. */
@@ -24,22 +25,7 @@ const LONGEST_LOOK_MS = 50;
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-// One listener for all trackers of a process: each its own would look like a leak to Node.
-const atExit = new Set<() => void>();
-
-function runAtExit(): void {
-  for (const task of atExit) task();
-}
-
-function addAtExit(task: () => void): void {
-  if (atExit.size === 0) process.on("beforeExit", runAtExit);
-  atExit.add(task);
-}
-
-function removeAtExit(task: () => void): void {
-  atExit.delete(task);
-  if (atExit.size === 0) process.off("beforeExit", runAtExit);
-}
+const beforeExit = createProcessHooks("beforeExit");
 
 /** The end of a tracker: waiting for what is queued, and letting go of everything. */
 export function createLifecycle(parts: {
@@ -65,7 +51,7 @@ export function createLifecycle(parts: {
   }
 
   async function shutDown(timeoutMs: number) {
-    removeAtExit(onExit);
+    beforeExit.remove(onExit);
     delivery.stop();
     const closed = outbox
       .close()
@@ -97,13 +83,13 @@ export function createLifecycle(parts: {
       return;
     }
     // Once: a logger that takes its time brings the process back here.
-    removeAtExit(onExit);
+    beforeExit.remove(onExit);
     if (!outbox.durable) {
       journal.log("warn", `the process ends, and ${queued} events with it that could not be delivered`);
     }
   }
 
-  addAtExit(onExit);
+  beforeExit.add(onExit);
   return {
     get closed() {
       return closing !== undefined;

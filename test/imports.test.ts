@@ -31,6 +31,7 @@ const floors: readonly (readonly string[])[] = [
     "outbox/line.ts",
     "outbox/recent.ts",
     "peer.ts",
+    "process-hooks.ts",
     "retry-after.ts",
     "secret.ts",
     "terminal.ts",

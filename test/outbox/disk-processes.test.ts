@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { build } from "esbuild";
@@ -92,6 +92,19 @@ test("what was acknowledged is there after an exit in the same turn", async () =
   const outbox = diskOutbox({ directory });
   onTestFinished(() => outbox.close());
   expect(outbox.counts().queued).toBe(1);
+});
+
+test("closes its file when its process exits in the middle of its work, and leaves the exit code alone", async () => {
+  const directory = scratchDirectory();
+  const { ended } = startHost(`
+    const outbox = diskOutbox({ directory: "${directory}" });
+    for (let n = 0; n < 1000; n++) outbox.add({ ...event, id: String(n) });
+    setImmediate(() => setImmediate(() => process.exit(3)));
+  `);
+
+  expect(await ended).toMatchObject({ code: 3, errors: "" });
+  // Where nobody has it open any more, SQLite has no log beside it.
+  expect(readdirSync(directory)).toEqual(["outbox.db"]);
 });
 
 test.skipIf(process.getuid?.() !== 0)("says at the start that the directory may not be written", async () => {

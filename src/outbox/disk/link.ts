@@ -1,7 +1,17 @@
 import source from "inline:./thread.ts";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { OutboxError } from "../../errors.js";
-import type { Batch, Done, Reply, Request, Result, Results, ThreadOptions } from "./protocol.js";
+import { createProcessHooks } from "../../process-hooks.js";
+import {
+  type Batch,
+  type Done,
+  type Reply,
+  type Request,
+  type Result,
+  type Results,
+  SIGNALS,
+  type ThreadOptions,
+} from "./protocol.js";
 
 export interface Link {
   /** How things stood when the file was opened. */
@@ -22,6 +32,9 @@ const BATCH = 200;
 // One that the thread works at, and one that it finds when it is done.
 const BATCHES = 2;
 const LONGEST_START_MS = 60_000;
+const LONGEST_END_MS = 5_000;
+
+const atExit = createProcessHooks("exit");
 
 /**
  * Starts the outbox's thread, and waits until it has opened its file: what is wrong at the start is said at the start.
@@ -29,7 +42,7 @@ const LONGEST_START_MS = 60_000;
  *
  * @throws OutboxError
  */
-export function openLink(options: Omit<ThreadOptions, "replies">, onDone: (reply: Done) => void): Link {
+export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply: Done) => void): Link {
   const questions: Question[] = [];
   const asked: (readonly Question[])[] = [];
   let generation = 0;
@@ -109,18 +122,18 @@ interface Thread {
 }
 
 function startThread(
-  options: Omit<ThreadOptions, "replies">,
+  options: Omit<ThreadOptions, "signals">,
   hear: (reply: Reply) => void,
   lose: (error: Error) => void,
 ): Thread {
-  const replies = new Int32Array(new SharedArrayBuffer(4));
+  const signals = new Int32Array(new SharedArrayBuffer(8));
   const { port1: port, port2 } = new MessageChannel();
   const worker = new Worker(source, {
     eval: true,
     name: "express-affiliate",
     // Nothing of what the host loads into its own threads.
     execArgv: [],
-    workerData: { ...options, replies, port: port2 },
+    workerData: { ...options, signals, port: port2 },
     transferList: [port2],
   });
   const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
@@ -133,6 +146,13 @@ function startThread(
     if (!expected) lose(error);
     expected = true;
     port.close();
+    atExit.remove(endWithProcess);
+  }
+
+  /** `process.exit` would tear the thread out of SQLite's native code, which then aborts the process: it ends first. */
+  function endWithProcess(): void {
+    port.postMessage("close");
+    Atomics.wait(signals, SIGNALS.closed, 0, LONGEST_END_MS);
   }
 
   function rest(): void {
@@ -140,6 +160,7 @@ function startThread(
     port.unref();
   }
 
+  atExit.add(endWithProcess);
   rest();
   return {
     send(batch) {
@@ -149,7 +170,7 @@ function startThread(
     rest,
     waitForReply() {
       port.postMessage({ requests: [], generation: 0 } satisfies Batch);
-      Atomics.wait(replies, 0, 0, LONGEST_START_MS);
+      Atomics.wait(signals, SIGNALS.replied, 0, LONGEST_START_MS);
       const received = receiveMessageOnPort(port);
       if (received) return received.message;
       const message = `diskOutbox: its thread did not start within ${LONGEST_START_MS} ms`;

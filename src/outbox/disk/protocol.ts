@@ -9,9 +9,12 @@ export interface ThreadOptions {
   readonly maxDeadLetters: number;
   readonly rememberMs: number;
   readonly leaseMs: number;
-  /** Counts the replies, so that a main thread that starts can wait for the first. */
-  readonly replies: Int32Array;
+  /** What a main thread waits for that starts or ends, each in its place: see `SIGNALS`. */
+  readonly signals: Int32Array;
 }
+
+/** `replied` counts the replies, `closed` is 1 once the file is closed for good. */
+export const SIGNALS = { replied: 0, closed: 1 } as const;
 
 /** An event as a row takes it. */
 export interface Row {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type MessagePort, workerData } from "node:worker_threads";
 import { type OpenFile, openFile, setAside } from "./file.js";
-import type { Batch, Reply, ThreadOptions } from "./protocol.js";
+import { type Batch, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
 import { kindOf } from "./sqlite.js";
 import { createStore, type Outcome, type Store } from "./store.js";
 import { troubleOf } from "./trouble.js";
@@ -9,7 +9,7 @@ import { LOOKS } from "./upkeep.js";
 
 /** The outbox's own thread: the only one that waits for the disk. */
 const options = workerData as ThreadOptions & { port: MessagePort };
-const { path, leaseMs, port, replies } = options;
+const { path, leaseMs, port, signals } = options;
 const owner = randomUUID();
 const upkeep = setInterval(() => say(tryTo((store) => store.lookAfter())), leaseMs / LOOKS);
 let open: (OpenFile & { readonly store: Store }) | undefined;
@@ -23,6 +23,7 @@ port.on("message", (batch: Batch | "close") => {
     clearInterval(upkeep);
     letGo();
     port.close();
+    signal(SIGNALS.closed);
   } else if (batch.generation !== refused) {
     const reply = tryTo((store) => store.run(batch.requests), batch);
     if (reply.is === "failed") refused = batch.generation;
@@ -32,8 +33,12 @@ port.on("message", (batch: Batch | "close") => {
 
 function say(reply: Reply): void {
   port.postMessage(reply);
-  Atomics.add(replies, 0, 1);
-  Atomics.notify(replies, 0);
+  signal(SIGNALS.replied);
+}
+
+function signal(which: number): void {
+  Atomics.add(signals, which, 1);
+  Atomics.notify(signals, which);
 }
 
 function tryTo(task: (store: Store) => Outcome, batch?: Batch): Reply {

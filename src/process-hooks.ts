@@ -1,0 +1,19 @@
+/** Tasks for one of the process' own events, with one listener for all of them: each its own would look like a leak to Node. */
+export function createProcessHooks(event: "beforeExit" | "exit") {
+  const tasks = new Set<() => void>();
+
+  function run(): void {
+    for (const task of tasks) task();
+  }
+
+  return {
+    add(task: () => void): void {
+      if (tasks.size === 0) process.on(event as "exit", run);
+      tasks.add(task);
+    },
+    remove(task: () => void): void {
+      tasks.delete(task);
+      if (tasks.size === 0) process.off(event, run);
+    },
+  };
+}
