@@ -130,14 +130,10 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
     get durable() {
       return shelter.length === 0;
     },
-    async add(event, { transaction } = {}) {
-      if (transaction !== undefined) {
-        throw new OutboxError(
-          "ERR_AFFILIATE_TRANSACTION",
-          "diskOutbox: cannot take part in a transaction; use postgresOutbox, or track once the transaction has committed",
-        );
-      }
-      if (closing) throw new OutboxError("ERR_AFFILIATE_OUTBOX_CLOSED", "diskOutbox: it is closed");
+    // Not async: every event passes here, and each promise around another costs it half a microsecond.
+    add(event, { transaction } = {}) {
+      if (transaction !== undefined) return Promise.reject(noTransaction());
+      if (closing) return Promise.reject(closed());
       return shelter.add(event);
     },
     start(deliver, tellTo) {
@@ -163,6 +159,17 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
       return closing;
     },
   };
+}
+
+function noTransaction(): OutboxError {
+  return new OutboxError(
+    "ERR_AFFILIATE_TRANSACTION",
+    "diskOutbox: cannot take part in a transaction; use postgresOutbox, or track once the transaction has committed",
+  );
+}
+
+function closed(): OutboxError {
+  return new OutboxError("ERR_AFFILIATE_OUTBOX_CLOSED", "diskOutbox: it is closed");
 }
 
 function damage(path: string, setAside: string): OutboxError {

@@ -43,6 +43,20 @@ export function testSurvival(
     assert.equal(await stage.hands.deliverNext(), events[2]?.id);
   });
 
+  it("stores what it was given before it was closed, and says so", async () => {
+    const events = [sample("click"), sample("registration"), sample("payment")];
+    {
+      await using stage = await Stage.open(create);
+      const added = events.map((event) => stage.outbox.add(event));
+      await stage.close();
+      assert.deepEqual(await Promise.all(added), ["queued", "queued", "queued"]);
+      assert.equal(stage.outbox.durable, true);
+    }
+
+    await using stage = await Stage.open(reopen);
+    await stage.holds(3);
+  });
+
   it("knows what was delivered, and finds the dead letters", async () => {
     const [delivered, dead] = [sample("payment"), sample("payment")];
     {

@@ -94,17 +94,23 @@ test("what was acknowledged is there after an exit in the same turn", async () =
   expect(outbox.counts().queued).toBe(1);
 });
 
-test("closes its file when its process exits in the middle of its work, and leaves the exit code alone", async () => {
+test("stores what it has when its process exits, closes its file, and leaves the exit code alone", async () => {
   const directory = scratchDirectory();
   const { ended } = startHost(`
     const outbox = diskOutbox({ directory: "${directory}" });
-    for (let n = 0; n < 1000; n++) outbox.add({ ...event, id: String(n) });
-    setImmediate(() => setImmediate(() => process.exit(3)));
+    for (let n = 0; n < 1000; n++) outbox.add({ ...event, id: String(n).padStart(4, "0").repeat(8) });
+    setImmediate(() => setImmediate(() => {
+      outbox.add({ ...event, id: "f".repeat(32) });
+      process.exit(3);
+    }));
   `);
 
   expect(await ended).toMatchObject({ code: 3, errors: "" });
   // Where nobody has it open any more, SQLite has no log beside it.
   expect(readdirSync(directory)).toEqual(["outbox.db"]);
+  const outbox = diskOutbox({ directory });
+  onTestFinished(() => outbox.close());
+  expect(outbox.counts().queued).toBe(1001);
 });
 
 test.skipIf(process.getuid?.() !== 0)("says at the start that the directory may not be written", async () => {

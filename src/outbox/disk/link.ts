@@ -18,7 +18,7 @@ export interface Link {
   readonly first: Done;
   /** Rejects with an OutboxError; then nothing of what was asked at the same time has happened, or nobody knows. */
   ask<R extends Request>(request: R): Promise<Results[R["do"]]>;
-  /** Ends the thread once it has answered. */
+  /** Ends the thread once it has answered everything. */
   close(): Promise<void>;
 }
 
@@ -48,6 +48,7 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
   let generation = 0;
   let scheduled = false;
   let refusing: Error | undefined;
+  let whenIdle = () => {};
   let thread: Thread | undefined = startThread(options, hear, lose);
 
   const first = thread.waitForReply();
@@ -55,19 +56,24 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
     thread.stop();
     throw new OutboxError(first.code, first.message);
   }
+
   function schedule(): void {
-    if (scheduled || asked.length === BATCHES || questions.length === 0) return;
+    if (scheduled || asked.length >= BATCHES || questions.length === 0) return;
     scheduled = true;
-    setImmediate(send);
+    setImmediate(sendNext);
+  }
+
+  function sendNext(): void {
+    scheduled = false;
+    if (questions.length > 0) send();
+    schedule();
   }
 
   function send(): void {
-    scheduled = false;
     const batch = questions.splice(0, BATCH);
     asked.push(batch);
     thread ??= startThread(options, hear, lose);
     thread.send({ requests: batch.map(({ request }) => request), generation });
-    schedule();
   }
 
   function hear(reply: Reply): void {
@@ -80,7 +86,12 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
     const answered = asked.shift() ?? [];
     for (const [nth, result] of reply.results.entries()) answered[nth]?.resolve(result);
     schedule();
-    if (asked.length === 0 && questions.length === 0) thread?.rest();
+    if (asked.length === 0 && questions.length === 0) rest();
+  }
+
+  function rest(): void {
+    thread?.rest();
+    whenIdle();
   }
 
   /** All that was asked fails together, and so does what is asked before anybody has heard of it: else it would overtake. */
@@ -91,7 +102,7 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
       refusing = undefined;
     });
     const failed = [...asked.splice(0).flat(), ...questions.splice(0)];
-    thread?.rest();
+    rest();
     for (const { reject } of failed) reject(error);
   }
 
@@ -100,6 +111,14 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
     fail(new OutboxError("ERR_AFFILIATE_DISK_UNUSABLE", "diskOutbox: its thread ended", { cause }));
   }
 
+  /** `process.exit` would tear the thread out of SQLite's native code, which then aborts the process: it ends first. */
+  function endWithProcess(): void {
+    if (!thread) return;
+    while (questions.length > 0) send();
+    thread.end();
+  }
+
+  atExit.add(endWithProcess);
   return {
     first,
     ask(request) {
@@ -109,7 +128,15 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
         schedule();
       });
     },
-    close: async () => thread?.stop(),
+    async close() {
+      while (asked.length + questions.length > 0) {
+        await new Promise<void>((resolve) => {
+          whenIdle = resolve;
+        });
+      }
+      atExit.remove(endWithProcess);
+      await thread?.stop();
+    },
   };
 }
 
@@ -118,6 +145,8 @@ interface Thread {
   /** From here on it keeps no process alive, until it is sent something. */
   rest(): void;
   waitForReply(): Reply;
+  /** Ends it here and now, once it has done what it was sent. */
+  end(): void;
   stop(): Promise<void>;
 }
 
@@ -146,13 +175,6 @@ function startThread(
     if (!expected) lose(error);
     expected = true;
     port.close();
-    atExit.remove(endWithProcess);
-  }
-
-  /** `process.exit` would tear the thread out of SQLite's native code, which then aborts the process: it ends first. */
-  function endWithProcess(): void {
-    port.postMessage("close");
-    Atomics.wait(signals, SIGNALS.closed, 0, LONGEST_END_MS);
   }
 
   function rest(): void {
@@ -160,7 +182,6 @@ function startThread(
     port.unref();
   }
 
-  atExit.add(endWithProcess);
   rest();
   return {
     send(batch) {
@@ -175,6 +196,10 @@ function startThread(
       if (received) return received.message;
       const message = `diskOutbox: its thread did not start within ${LONGEST_START_MS} ms`;
       return { is: "failed", generation: 0, code: "ERR_AFFILIATE_DISK_UNUSABLE", message };
+    },
+    end() {
+      port.postMessage("close");
+      Atomics.wait(signals, SIGNALS.closed, 0, LONGEST_END_MS);
     },
     stop() {
       expected = true;
