@@ -4,8 +4,9 @@
  * What the package costs a host, measured against a host without it, or with what one would write without it, in the
  * same run. Prints it and writes it to bench/results/; `--quick` only sees that everything runs, and writes nothing.
  */
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
+import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { programsOfPostgres } from "../test/helpers/cluster.js";
 import { createAims } from "./aims.js";
@@ -187,4 +188,7 @@ await benchHandOver();
 await benchDelivery();
 await benchLoopDelay();
 print(`\n## Aims\n\n${tableOf(aims.rows())}`);
-if (!quick) writeFileSync(RESULTS, `${report.join("\n")}\n`);
+if (!quick) {
+  mkdirSync(dirname(RESULTS), { recursive: true });
+  writeFileSync(RESULTS, `${report.join("\n")}\n`);
+}

@@ -124,7 +124,7 @@ async function measure(): Promise<HandOverReport> {
     measured.push({
       waiting: number,
       ...costs,
-      heapBytes: (heapUsed() - heapBefore) / waits,
+      heapBytes: Math.max(0, heapUsed() - heapBefore) / waits,
       diskBytes: directory === undefined ? undefined : sizeOf(directory) / waits,
     });
   }
