@@ -163,17 +163,17 @@ async function benchDelivery(): Promise<void> {
 }
 
 async function benchLoopDelay(): Promise<void> {
-  const delayOf = (tracks: boolean) =>
-    resultOf<LoopDelayReport>("loop-delay", { events: quick ? 10_000 : 100_000, tracks });
+  const events = quick ? 10_000 : 100_000;
+  const delayOf = (tracks: boolean) => resultOf<LoopDelayReport>("loop-delay", { events, tracks });
   const rows = [
-    { events: "only made up", ...(await delayOf(false)) },
-    { events: "handed over to disk", ...(await delayOf(true)) },
+    { what: "only made up", ...(await delayOf(false)) },
+    { what: "handed over to disk", ...(await delayOf(true)) },
   ];
   section(
     "The event loop",
-    "Its delay while 100,000 events are handed over to the disk outbox as fast as it stores them.",
-    rows.map(({ events, p99Ms, longestMs }) => ({
-      events,
+    `Its delay while ${round(events)} events are handed over to the disk outbox as fast as it stores them.`,
+    rows.map(({ what, p99Ms, longestMs }) => ({
+      events: what,
       "p99, ms": millis(p99Ms),
       "longest, ms": millis(longestMs),
     })),

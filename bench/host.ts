@@ -16,8 +16,6 @@ export interface HostReport {
   readonly url: string;
   /** How many events wait or are under way. */
   readonly undelivered: number;
-  /** How much of a processor it has used so far. */
-  readonly cpuMs: number;
 }
 
 const { way, service } = argument as { way: Way; service: string };
@@ -85,10 +83,5 @@ const server = app.listen(0, "127.0.0.1");
 await once(server, "listening");
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-function cpuMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
-}
-
-const report = (): HostReport => ({ url, undelivered: undelivered(), cpuMs: cpuMs() });
+const report = (): HostReport => ({ url, undelivered: undelivered() });
 say(report(), report);

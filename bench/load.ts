@@ -11,8 +11,6 @@ export interface Comparison {
   readonly rate: number;
   /** The 99th percentile of the latency, of what it is without tracking. */
   readonly p99: number;
-  /** Processor time of the host, of what it is without tracking. */
-  readonly cpu: number;
   /** Requests a second without tracking. */
   readonly plainRate: number;
   /** How many sockets to the service were open at a time, at most. */
@@ -49,7 +47,6 @@ export async function compare({ rounds, ...options }: ComparisonOptions): Promis
   return {
     rate: median(pairs.map(({ plain, tracking }) => tracking.rate / plain.rate)),
     p99: median(pairs.map(({ plain, tracking }) => tracking.p99Ms / plain.p99Ms)),
-    cpu: median(pairs.map(({ plain, tracking }) => tracking.cpuMs / plain.cpuMs)),
     plainRate: median(pairs.map(({ plain }) => plain.rate)),
     mostSockets,
   };
@@ -63,8 +60,6 @@ interface Pair {
 interface Slice {
   readonly rate: number;
   readonly p99Ms: number;
-  /** Of the host, for each request. */
-  readonly cpuMs: number;
 }
 
 async function compareOnce({ way, state, oneIn }: Omit<ComparisonOptions, "rounds">) {
@@ -89,7 +84,6 @@ async function compareOnce({ way, state, oneIn }: Omit<ComparisonOptions, "round
 async function shoot(host: Child<HostReport>, oneIn: number, forMs: number): Promise<Slice> {
   const pool = new Pool(host.ready.url, { connections: CONNECTIONS, pipelining: 1 });
   const latencies: number[] = [];
-  const before = await host.report();
   const begin = performance.now();
   const end = begin + forMs;
 
@@ -106,11 +100,9 @@ async function shoot(host: Child<HostReport>, oneIn: number, forMs: number): Pro
   await Promise.all(Array.from({ length: CONNECTIONS }, (_, nth) => visit(nth)));
   const tookMs = performance.now() - begin;
   await pool.close();
-  const { cpuMs } = await host.report();
   return {
     rate: (latencies.length / tookMs) * 1_000,
     p99Ms: percentile(latencies, 0.99),
-    cpuMs: (cpuMs - before.cpuMs) / latencies.length,
   };
 }
 

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { type Clock, systemClock } from "../clock.js";
-import { OutboxError } from "../errors.js";
 import type { EventKind, OutboxEvent } from "../events.js";
 import { readOptions, type SchemaOf } from "../read-options.js";
 import { type Buried, DeadLetterBox } from "./dead-letter-box.js";
@@ -8,6 +7,7 @@ import { type InLine, Line } from "./line.js";
 import {
   kindsBelow,
   type LiveEvent,
+  noTransaction,
   type Outbox,
   type OutboxObserver,
   SHEDDING_ORDER,
@@ -140,11 +140,10 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   }
 
   function claim(limit: number): Entry[] {
-    const claimed: Entry[] = [];
-    for (const { entry } of ready.peek(limit)) {
+    const claimed = ready.peek(limit).map(({ entry }) => entry);
+    for (const entry of claimed) {
       stepOut(entry);
       entry.underWay = true;
-      claimed.push(entry);
     }
     return claimed;
   }
@@ -199,12 +198,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     name: "memory",
     durable: false,
     async add(event, { transaction } = {}) {
-      if (transaction !== undefined) {
-        throw new OutboxError(
-          "ERR_AFFILIATE_TRANSACTION",
-          "memoryOutbox: cannot take part in a transaction; use postgresOutbox, or track once the transaction has committed",
-        );
-      }
+      if (transaction !== undefined) throw noTransaction("memoryOutbox");
       if (ids.has(event.id) || dead.get(event.id) || done.has(event.id)) return "duplicate";
       return enter(event, false, event.createdAt) ? "queued" : "full";
     },

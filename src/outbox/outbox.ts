@@ -1,3 +1,4 @@
+import { OutboxError } from "../errors.js";
 import type { EventKind, OutboxEvent } from "../events.js";
 
 /** What an attempt means for the outbox. */
@@ -157,6 +158,14 @@ export const SHEDDING_ORDER: readonly EventKind[] = ["click", "registration", "p
 /** The kinds that give way to this one, in the order in which they do. */
 export function kindsBelow(kind: EventKind): readonly EventKind[] {
   return SHEDDING_ORDER.slice(0, SHEDDING_ORDER.indexOf(kind));
+}
+
+/** What `add` rejects with that can take no part in the host's transaction. */
+export function noTransaction(factory: string): OutboxError {
+  return new OutboxError(
+    "ERR_AFFILIATE_TRANSACTION",
+    `${factory}: cannot take part in a transaction; use postgresOutbox, or track once the transaction has committed`,
+  );
 }
 
 /** About how much memory or disk an event takes, in bytes: its texts and what surrounds them. */
