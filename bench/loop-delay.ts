@@ -35,9 +35,9 @@ async function run(number: number): Promise<void> {
       pending++;
       void tracker.trackPayment(happened, who).then(() => pending--);
     }
-    if (nth % PER_TURN === 0)
-      do await turn();
-      while (pending > MOST_PENDING);
+    if (nth % PER_TURN > 0) continue;
+    do await turn();
+    while (pending > MOST_PENDING);
   }
   while (pending > 0) await turn();
 }
