@@ -150,10 +150,18 @@ export function eventFrom(
       invalid: read.error.issues.map((issue) => `\`${issue.path.join(".")}\`: ${issue.message}`).join("; "),
     };
   }
-  const data = definedOf(attribution, read.data) as EventData[EventKind];
-  if (kind === "click") (data as { clickId?: string }).clickId ??= randomUUID();
-  const id = hash("sha256", `${clientId} ${identityOf(kind, data)}`).slice(0, 32);
+  const data = definedOf(attribution, read.data) as { -readonly [Name in keyof Attribution]: string };
+  if (kind === "click") data.clickId ??= randomUUID();
+  if (data.clickId !== undefined) data.clickId = ownCopy(data.clickId);
+  if (data.sessionId !== undefined) data.sessionId = ownCopy(data.sessionId);
+  const identity = identityOf(kind, data as EventData[EventKind]);
+  const id = hash("sha256", `${clientId} ${identity}`, "buffer").toString("hex", 0, 16);
   return { id, kind, data, createdAt: now } as OutboxEvent;
+}
+
+// An engine that cuts a string out of a Cookie header keeps the whole header for it, and an event may wait for days.
+function ownCopy(id: string): string {
+  return Buffer.from(id, "latin1").toString("latin1");
 }
 
 function identityOf(kind: EventKind, data: EventData[EventKind]): string {

@@ -9,6 +9,7 @@ import {
   visitorOf,
 } from "../src/events.js";
 import { maskEmails } from "../src/secret.js";
+import { heapUsed } from "./helpers/heap.js";
 
 const now = Date.UTC(2026, 0, 2);
 const read = (kind: OutboxEvent["kind"], input: unknown, attribution = {}) =>
@@ -98,6 +99,17 @@ describe("events", () => {
         },
       ),
     );
+  });
+
+  it("keep nothing of the request that their ids were cut out of", () => {
+    const payment = { paymentId: 1, customerEmail: "a@b", leadValue: 1 };
+    const before = heapUsed();
+    const events = Array.from({ length: 200 }, (_, nth) => {
+      const header = `theme=${"x".repeat(100_000)}; svc_session_id=0b0f3f5c-2b1e-4d7f-9a44-${nth}`;
+      return event("payment", payment, { sessionId: header.slice(header.lastIndexOf("=") + 1) });
+    });
+    expect(heapUsed() - before).toBeLessThan(2_000_000);
+    expect(visitorOf(events[7] as OutboxEvent)).toBe("0b0f3f5c-2b1e-4d7f-9a44-7");
   });
 
   it("know their customer and their visitor", () => {

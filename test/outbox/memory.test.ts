@@ -1,5 +1,3 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EventKind, OutboxEvent } from "../../src/events.js";
@@ -12,6 +10,7 @@ import {
   type Verdict,
 } from "../../src/outbox/outbox.js";
 import { FakeClock } from "../helpers/fake-clock.js";
+import { heapUsed } from "../helpers/heap.js";
 import { makeEvent } from "../helpers/virtual-delivery.js";
 
 const nobody: OutboxObserver = { dropped() {}, troubled() {}, recovered() {} };
@@ -175,12 +174,6 @@ describe("a memory outbox that is full", () => {
     expect(heapUsed() - before).toBeLessThan(2_000_000);
   });
 });
-
-function heapUsed(): number {
-  setFlagsFromString("--expose-gc");
-  runInNewContext("gc")();
-  return process.memoryUsage().heapUsed;
-}
 
 describe("a memory outbox", () => {
   it("remembers what was delivered, discarded, or grew out of the dead letters", async () => {
