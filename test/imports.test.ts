@@ -29,7 +29,7 @@ const floors: readonly (readonly string[])[] = [
     "errors.ts",
     "harmless.ts",
     "outbox/line.ts",
-    "outbox/recent.ts",
+    "outbox/known-ids.ts",
     "peer.ts",
     "process-hooks.ts",
     "retry-after.ts",

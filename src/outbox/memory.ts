@@ -3,6 +3,7 @@ import { type Clock, systemClock } from "../clock.js";
 import type { EventKind, OutboxEvent } from "../events.js";
 import { readOptions, type SchemaOf } from "../read-options.js";
 import { type Buried, DeadLetterBox } from "./dead-letter-box.js";
+import { KnownIds } from "./known-ids.js";
 import { type InLine, Line } from "./line.js";
 import {
   kindsBelow,
@@ -14,7 +15,6 @@ import {
   sizeOf,
   type Verdict,
 } from "./outbox.js";
-import { RecentIds } from "./recent.js";
 import { createRelay } from "./relay.js";
 import { type Place, VisitorOrder } from "./visitors.js";
 
@@ -65,19 +65,19 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     payment: new Line(),
   };
   const ready = new Line<Turn>();
-  const ids = new Set<string>();
-  /** Ids of what was delivered, discarded or has grown out of the dead letters: reported again, it is still a duplicate. */
-  const done = new RecentIds(maxEvents);
+  /** Also of what was delivered, discarded or has grown out of the dead letters: reported again, it is still a duplicate. */
+  const ids = new KnownIds(maxEvents);
   const dead = new DeadLetterBox(maxDeadLetters);
   const relay = createRelay({ claim, settle }, (error) => observer?.troubled(error as Error));
   let observer: OutboxObserver | undefined;
+  let length = 0;
   let bytes = 0;
 
   function enter(event: OutboxEvent, maybeTaken: boolean, queuedAt: number): boolean {
     const size = sizeOf(event);
     if (!makeRoom(event.kind, size)) return false;
+    length++;
     bytes += size;
-    ids.add(event.id);
     const entry: Entry = {
       event,
       attempts: 0,
@@ -101,12 +101,13 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   function makeRoom(kind: EventKind, size: number): boolean {
     // Before anything is shed for what will not fit all the same.
     if (size > maxBytes) return false;
-    while (ids.size >= maxEvents || bytes + size > maxBytes) {
+    while (length >= maxEvents || bytes + size > maxBytes) {
       const victim = kindsBelow(kind)
         .map(firstToShed)
         .find((first) => first !== undefined);
       if (!victim) return false;
       remove(victim);
+      ids.forget(victim.event.id);
       // Last, for whoever hears of it may well come back with an event at once.
       observer?.dropped(victim.event, "full");
     }
@@ -126,8 +127,8 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   }
 
   function remove(entry: Entry): void {
+    length--;
     bytes -= entry.size;
-    ids.delete(entry.event.id);
     alive[entry.event.kind].leave(entry);
     stepOut(entry);
     entry.cancelRest?.();
@@ -152,15 +153,15 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     entry.underWay = false;
     switch (verdict.is) {
       case "delivered":
-        done.add(entry.event.id);
         remove(entry);
+        ids.retire(entry.event.id);
         break;
       case "dead": {
         const { is: _, ...death } = verdict;
         const evicted = dead.bury(entry, death, clock.now());
         remove(entry);
         if (evicted) {
-          done.add(evicted.letter.id);
+          ids.retire(evicted.letter.id);
           observer?.dropped(evicted.event, "dead-letters-full");
         }
         break;
@@ -199,22 +200,24 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     durable: false,
     async add(event, { transaction } = {}) {
       if (transaction !== undefined) throw noTransaction("memoryOutbox");
-      if (ids.has(event.id) || dead.get(event.id) || done.has(event.id)) return "duplicate";
-      return enter(event, false, event.createdAt) ? "queued" : "full";
+      if (ids.has(event.id)) return "duplicate";
+      if (!enter(event, false, event.createdAt)) return "full";
+      ids.add(event.id);
+      return "queued";
     },
     start(deliver, tellTo) {
       observer = tellTo;
       relay.start(deliver);
     },
     wake: relay.wake,
-    counts: () => ({ queued: ids.size, dead: dead.counts, oldest: oldest() }),
+    counts: () => ({ queued: length, dead: dead.counts, oldest: oldest() }),
     deadLetters: {
       list: async ({ limit = 100 } = {}) => dead.list(limit),
       retry: async (id) => retry(id),
       retryAll: async () => dead.idsInOrder().filter(retry).length,
       discard: async (id) => {
         if (!dead.take(id)) return false;
-        done.add(id);
+        ids.retire(id);
         return true;
       },
     },
