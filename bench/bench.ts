@@ -54,7 +54,7 @@ async function benchHost(): Promise<void> {
   const rows: Record<string, Cell>[] = [];
   async function row(way: Way, state: State, oneIn: number): Promise<Comparison> {
     const compared = await compare({ way, state, oneIn, rounds: ROUNDS });
-    const { rate, p99, plainRate, mostSockets } = compared;
+    const { rate, p99, plainRate, plainUtilization, mostSockets } = compared;
     rows.push({
       way,
       "the service": state,
@@ -62,6 +62,7 @@ async function benchHost(): Promise<void> {
       throughput: share(rate),
       p99: share(p99),
       "requests/s without": round(plainRate),
+      "its event loop": share(plainUtilization),
       "sockets to the service": mostSockets,
     });
     return compared;
@@ -77,7 +78,7 @@ async function benchHost(): Promise<void> {
       aims.atMost(CONCURRENCY, all.mostSockets, `${way}, ${state}: sockets to the service`);
     }
   }
-  for (const way of ["undici", "fetch"] as const) {
+  for (const way of ["none", "undici", "fetch"] as const) {
     for (const oneIn of [100, 1]) await row(way, "healthy", oneIn);
   }
   section(

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import { performance } from "node:perf_hooks";
 import cookieParser from "cookie-parser";
 import express, { type Request, type RequestHandler, type Response } from "express";
 import { affiliate, memoryOutbox } from "express-affiliate";
@@ -16,6 +17,8 @@ export interface HostReport {
   readonly url: string;
   /** How many events wait or are under way. */
   readonly undelivered: number;
+  /** The share of the time since the last report that the event loop was at work. */
+  readonly utilization: number;
 }
 
 const { way, service } = argument as { way: Way; service: string };
@@ -83,5 +86,13 @@ const server = app.listen(0, "127.0.0.1");
 await once(server, "listening");
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-const report = (): HostReport => ({ url, undelivered: undelivered() });
+let reported = performance.eventLoopUtilization();
+
+function report(): HostReport {
+  const now = performance.eventLoopUtilization();
+  const { utilization } = performance.eventLoopUtilization(now, reported);
+  reported = now;
+  return { url, undelivered: undelivered(), utilization };
+}
+
 say(report(), report);
