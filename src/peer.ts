@@ -1,4 +1,10 @@
 import { createRequire } from "node:module";
+import { join } from "node:path";
+
+/** Where an optional peer may be installed: beside the module that wants it, beside the script that was started, or right here. */
+export function peerPlaces(wanting: string): readonly (string | undefined)[] {
+  return [wanting, process.argv[1], join(process.cwd(), "any.js")];
+}
 
 /**
  * Finds an optional peer.

@@ -8,7 +8,8 @@ import type { Request, Results } from "../outbox/disk/protocol.js";
 import { findEngine, kindOf } from "../outbox/disk/sqlite.js";
 import { createStore } from "../outbox/disk/store.js";
 import { troubleOf } from "../outbox/disk/trouble.js";
-import { type OpenOutbox, peerPlaces } from "./outbox.js";
+import { peerPlaces } from "../peer.js";
+import type { OpenOutbox } from "./outbox.js";
 
 // The host's are not known here. A retry takes the room that its dead letter had, so nothing needs to make way for it.
 const NO_LIMITS = { maxBytes: 2 ** 42, maxDeadLetters: 2 ** 42, rememberMs: 2 ** 42 };
@@ -22,7 +23,7 @@ const NO_LIMITS = { maxBytes: 2 ** 42, maxDeadLetters: 2 ** 42, rememberMs: 2 **
 export function openDisk(directory: string, options: Partial<FileOptions> = {}): OpenOutbox {
   const place = resolve(directory);
   const path = join(place, "outbox.db");
-  const engine = findEngine(peerPlaces());
+  const engine = findEngine(peerPlaces(import.meta.url));
   const { file, store } = inWords(path, () => {
     const file = openExistingFile(path, { ...NO_LIMITS, ...options, engine });
     return { file, store: createStore(file.db, randomUUID(), NO_LIMITS) };

@@ -1,8 +1,8 @@
 import { createRequire } from "node:module";
 import { OutboxError } from "../errors.js";
 import { postgresOutbox } from "../outbox/postgres.js";
-import { resolvePeer } from "../peer.js";
-import { type OpenOutbox, peerPlaces } from "./outbox.js";
+import { peerPlaces, resolvePeer } from "../peer.js";
+import type { OpenOutbox } from "./outbox.js";
 
 const PATIENCE_MS = 20_000;
 
@@ -33,7 +33,7 @@ export function openPostgres(url: string, schema: string | undefined): OpenOutbo
 }
 
 function loadPg(): typeof import("pg") {
-  const file = resolvePeer("pg", peerPlaces());
+  const file = resolvePeer("pg", peerPlaces(import.meta.url));
   if (file === undefined) {
     throw new OutboxError(
       "ERR_AFFILIATE_POSTGRES_DRIVER",

@@ -2,6 +2,7 @@ import { join, resolve } from "node:path";
 import { z } from "zod";
 import { type Clock, systemClock } from "../clock.js";
 import { OutboxError } from "../errors.js";
+import { peerPlaces } from "../peer.js";
 import { readOptions, type SchemaOf } from "../read-options.js";
 import { deadLettersThrough } from "./disk/asked-dead-letters.js";
 import { openLink } from "./disk/link.js";
@@ -62,7 +63,7 @@ const schema = z.strictObject({
 export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemClock): Outbox {
   const { directory, maxMemoryBytes, ...limits } = readOptions("diskOutbox", schema, options);
   const path = join(resolve(directory), "outbox.db");
-  const engine = findEngine([import.meta.url, process.argv[1], join(process.cwd(), "any.js")]);
+  const engine = findEngine(peerPlaces(import.meta.url));
   const notices: ((to: OutboxObserver) => void)[] = [];
   let observer: OutboxObserver | undefined;
   let cancelWake = () => {};

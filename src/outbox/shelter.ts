@@ -76,6 +76,7 @@ export function createShelter<Claim extends LiveEvent>(
   let lookMs = FIRST_LOOK_MS;
   let cancelLook = () => {};
   let recovery: Promise<void> | undefined;
+  let closed = false;
 
   function enter(event: OutboxEvent): Guest | undefined {
     const size = sizeOf(event);
@@ -133,8 +134,12 @@ export function createShelter<Claim extends LiveEvent>(
     if (trouble) return;
     trouble = errorFrom(error);
     lookMs = FIRST_LOOK_MS;
-    cancelLook = clock.after(lookMs, recover);
+    lookLater();
     observer.troubled(trouble);
+  }
+
+  function lookLater(): void {
+    if (!closed) cancelLook = clock.after(lookMs, recover);
   }
 
   function recover(): Promise<void> {
@@ -154,7 +159,7 @@ export function createShelter<Claim extends LiveEvent>(
     } catch (error) {
       trouble = errorFrom(error);
       lookMs = Math.min(lookMs * 2, LONGEST_LOOK_MS);
-      cancelLook = clock.after(lookMs, recover);
+      lookLater();
       return;
     }
     trouble = undefined;
@@ -220,9 +225,9 @@ export function createShelter<Claim extends LiveEvent>(
       verdicts.push([claim, verdict]);
     },
     async close() {
+      closed = true;
       cancelLook();
       if (trouble) await recover();
-      cancelLook();
     },
   };
 }

@@ -40,7 +40,7 @@ function setUp(maxBytes = 1_000_000) {
     tasks.shift()?.();
     await new Promise(setImmediate);
   };
-  return { shelter, stored, settled, said, state, look };
+  return { shelter, stored, settled, said, state, look, tasks };
 }
 
 test("keeps in memory what the storage cannot take, and takes it there in order when it is well again", async () => {
@@ -124,4 +124,16 @@ test("makes a last attempt when it is closed", async () => {
   await shelter.close();
 
   expect(stored).toEqual([event]);
+});
+
+test("looks at the storage no more once it is closed, whatever fails afterwards", async () => {
+  const { shelter, state, tasks } = setUp();
+  state.ill = true;
+  const added = shelter.add(sample("payment"));
+
+  await shelter.close();
+
+  expect(await added).toBe("sheltered");
+  expect(await shelter.add(sample("payment"))).toBe("sheltered");
+  expect(tasks).toEqual([]);
 });
