@@ -3,15 +3,18 @@ import type { AddressInfo } from "node:net";
 import { performance } from "node:perf_hooks";
 import cookieParser from "cookie-parser";
 import express, { type Request, type RequestHandler, type Response } from "express";
-import { affiliate, memoryOutbox } from "express-affiliate";
+import { affiliate, memoryOutbox, type Outbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { Pool } from "undici";
 import { HEADERS, PATH } from "./payments.js";
 import { scratch } from "./scratch.js";
 import { argument, say } from "./task.js";
 
-/** How a host reports a payment: not at all, through this package, or as one would without it. */
-export type Way = "none" | "memory" | "disk" | "undici" | "fetch";
+/**
+ * How a host reports a payment: not at all; through this package, from memory, from disk, or from an outbox that keeps
+ * nothing; or as one would without the package.
+ */
+export type Way = "none" | "memory" | "disk" | "unkept" | "undici" | "fetch";
 
 export interface HostReport {
   readonly url: string;
@@ -43,19 +46,33 @@ function paymentOf({ id, email, total }: Order) {
   return { paymentId: id, customerEmail: email, leadValue: total };
 }
 
+/** What is left of the cost where nothing is kept and nothing delivered. */
+const unkept: Outbox = {
+  name: "unkept",
+  durable: false,
+  add: async () => "queued",
+  start() {},
+  wake() {},
+  counts: () => ({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null }),
+  deadLetters: memoryOutbox().deadLetters,
+  async close() {},
+};
+
+const outboxes: Partial<Record<Way, () => Outbox>> = {
+  memory: memoryOutbox,
+  disk: () => diskOutbox({ directory: scratch() }),
+  unkept: () => unkept,
+};
+
 function checkout(): RequestHandler {
-  if (way === "memory" || way === "disk") {
-    const tracker = affiliate({
-      baseUrl: service,
-      clientId: 1,
-      outbox: way === "disk" ? diskOutbox({ directory: scratch() }) : memoryOutbox(),
-      logger: { warn() {}, error() {} },
-    });
+  const outbox = outboxes[way]?.();
+  if (outbox) {
+    const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, logger: { warn() {}, error() {} } });
     undelivered = () => tracker.stats().queued;
     app.use(tracker);
     return tracker.onPayment(async (req, res) => paymentOf(complete(req, res)));
   }
-  const send = way === "none" ? undefined : sender(way);
+  const send = senders[way]?.();
   return (req, res) => {
     const { id, email, total } = complete(req, res);
     if (!send) return;
@@ -68,14 +85,15 @@ function checkout(): RequestHandler {
 }
 
 /** What a host does that has no package for it. */
-function sender(way: "undici" | "fetch"): (body: string) => Promise<unknown> {
-  if (way === "fetch") {
-    return async (body) => (await fetch(service + PATH, { method: "POST", headers: HEADERS, body })).text();
-  }
-  const pool = new Pool(service, { connections: 8 });
-  return async (body) =>
-    (await pool.request({ method: "POST", path: PATH, headers: HEADERS, body })).body.dump();
-}
+const senders: Partial<Record<Way, () => (body: string) => Promise<unknown>>> = {
+  fetch: () => async (body) =>
+    (await fetch(service + PATH, { method: "POST", headers: HEADERS, body })).text(),
+  undici() {
+    const pool = new Pool(service, { connections: 8 });
+    return async (body) =>
+      (await pool.request({ method: "POST", path: PATH, headers: HEADERS, body })).body.dump();
+  },
+};
 
 const app = express().disable("x-powered-by");
 app.use(cookieParser(), express.json());

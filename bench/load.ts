@@ -30,9 +30,9 @@ export interface ComparisonOptions {
 
 const CONNECTIONS = 16;
 const VISITORS = 500;
-const WARM_UP_MS = 1_500;
+const WARM_UP_MS = 1_000;
 const SLICE_MS = 250;
-const SLICES = 10;
+const SLICES = 8;
 const CLOSING_BRACE = 125;
 
 /**
