@@ -168,9 +168,11 @@ export function noTransaction(factory: string): OutboxError {
   );
 }
 
-/** About how much memory or disk an event takes, in bytes: its texts and what surrounds them. */
+const BYTES_AROUND_TEXTS = 750;
+
+/** About how many bytes of heap an event takes that waits: its texts, the objects around them, and its places in line. */
 export function sizeOf({ data }: OutboxEvent): number {
-  let size = 400;
+  let size = BYTES_AROUND_TEXTS;
   for (const value of Object.values(data)) size += typeof value === "string" ? value.length : 8;
   return size;
 }

@@ -78,6 +78,18 @@ describe("a memory outbox that is full", () => {
     expect(outbox.counts().queued).toBe(3);
   });
 
+  it.each(["click", "registration", "payment"] as const)("holds about its bytes of %ss", async (kind) => {
+    const maxBytes = 8 * 1024 * 1024;
+    const { add } = start({ maxBytes });
+    const before = heapUsed();
+    let nth = 0;
+    const addAnother = () => add(kind, { clickId: `click-${++nth}`, sessionId: `session-${nth}` });
+    while ((await addAnother()) === "queued");
+    const taken = heapUsed() - before;
+    expect(taken).toBeGreaterThan(0.6 * maxBytes);
+    expect(taken).toBeLessThan(1.2 * maxBytes);
+  });
+
   it("sheds nothing for an event that would not fit all the same", async () => {
     const { outbox, add, dropped } = start({ maxBytes: 10_000 });
     await add("click");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { OutboxEvent } from "../../src/events.js";
-import type { LiveEvent, Verdict } from "../../src/outbox/outbox.js";
+import { type LiveEvent, sizeOf, type Verdict } from "../../src/outbox/outbox.js";
 import { createShelter, type Storage } from "../../src/outbox/shelter.js";
 import { sample } from "../../src/testing/samples.js";
 
@@ -103,7 +103,7 @@ test("remembers verdicts that could not be written, and writes them before anyth
 });
 
 test("is bounded: sheds clicks first, then registrations, payments last", async () => {
-  const { shelter, said, state } = setUp(1_700);
+  const { shelter, said, state } = setUp(3 * sizeOf(sample("click")));
   state.ill = true;
   for (const kind of ["click", "registration", "click"] as const) await shelter.add(sample(kind));
   said.length = 0;
