@@ -206,6 +206,20 @@ describe("a memory outbox", () => {
     for (const event of events) expect(await outbox.add(event)).toBe("duplicate");
   });
 
+  it("remembers the last `maxEvents` that it is done with, and no more", async () => {
+    const { outbox, clock, underWay } = start({ maxEvents: 3 }, 1);
+    const events = Array.from({ length: 4 }, (_, nth) => makeEvent("payment", {}, nth));
+    for (const event of events) {
+      expect(await outbox.add(event)).toBe("queued");
+      await clock.pass(0);
+      underWay.shift()?.settle({ is: "delivered" });
+      await clock.pass(0);
+    }
+    const again = [];
+    for (const event of events.reverse()) again.push(await outbox.add(event));
+    expect(again).toEqual(["duplicate", "duplicate", "duplicate", "queued"]);
+  });
+
   it("refuses to take part in a transaction", async () => {
     const { outbox } = start({});
     await expect(outbox.add(makeEvent("payment", {}, 1), { transaction: {} })).rejects.toMatchObject({
