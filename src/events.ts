@@ -155,11 +155,11 @@ export function eventFrom(
   if (data.clickId !== undefined) data.clickId = ownCopy(data.clickId);
   if (data.sessionId !== undefined) data.sessionId = ownCopy(data.sessionId);
   const identity = identityOf(kind, data as EventData[EventKind]);
-  const id = hash("sha256", `${clientId} ${identity}`, "buffer").toString("hex", 0, 16);
+  const id = ownCopy(hash("sha256", `${clientId} ${identity}`).slice(0, 32));
   return { id, kind, data, createdAt: now } as OutboxEvent;
 }
 
-// An engine that cuts a string out of a Cookie header keeps the whole header for it, and an event may wait for days.
+// An engine that cuts a string out of a longer one keeps the whole for it: a Cookie header, for as long as an event waits.
 function ownCopy(id: string): string {
   return Buffer.from(id, "latin1").toString("latin1");
 }

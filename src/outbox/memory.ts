@@ -6,6 +6,7 @@ import { type Buried, DeadLetterBox } from "./dead-letter-box.js";
 import { KnownIds } from "./known-ids.js";
 import { type InLine, Line } from "./line.js";
 import {
+  type AddOutcome,
   kindsBelow,
   type LiveEvent,
   noTransaction,
@@ -41,14 +42,17 @@ interface Entry extends Place, LiveEvent, InLine<Entry> {
   maybeTaken: boolean;
   readonly size: number;
   turn: Turn | undefined;
+  linedUp: boolean;
   underWay: boolean;
   cancelRest: (() => void) | undefined;
 }
 
-/** An entry's place among those that are ready. */
+/** An entry's place among those that have not lined up yet, or among those that are ready. */
 interface Turn extends InLine<Turn> {
   readonly entry: Entry;
 }
+
+const LINED_UP_AT_ONCE = 1_000;
 
 /**
  * Keeps events in this process's memory: they survive an outage of the service, and nothing else. For trying out, for
@@ -64,6 +68,8 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     registration: new Line(),
     payment: new Line(),
   };
+  /** They line up only when somebody has room for them: until then they lie in the order in which they came, and cost no more. */
+  const arrived = new Line<Turn>();
   const ready = new Line<Turn>();
   /** Also of what was delivered, discarded or has grown out of the dead letters: reported again, it is still a duplicate. */
   const ids = new KnownIds(maxEvents);
@@ -86,6 +92,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
       queuedAt,
       size,
       turn: undefined,
+      linedUp: false,
       underWay: false,
       cancelRest: undefined,
       before: undefined,
@@ -94,8 +101,15 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
       bySession: undefined,
     };
     alive[event.kind].join(entry);
-    if (order.enter(entry, event.data)) makeReady(entry);
+    takeTurn(entry, arrived);
     return true;
+  }
+
+  function add(event: OutboxEvent): AddOutcome {
+    if (ids.has(event.id)) return "duplicate";
+    if (!enter(event, false, event.createdAt)) return "full";
+    ids.add(event.id);
+    return "queued";
   }
 
   function makeRoom(kind: EventKind, size: number): boolean {
@@ -120,10 +134,14 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     return undefined;
   }
 
-  function makeReady(entry: Entry): void {
+  function takeTurn(entry: Entry, line: Line<Turn>): void {
     entry.turn = { entry, before: undefined, after: undefined };
-    ready.join(entry.turn);
+    line.join(entry.turn);
     relay.wake();
+  }
+
+  function makeReady(entry: Entry): void {
+    takeTurn(entry, ready);
   }
 
   function remove(entry: Entry): void {
@@ -132,21 +150,37 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     alive[entry.event.kind].leave(entry);
     stepOut(entry);
     entry.cancelRest?.();
-    order.leave(entry, entry.event.data).forEach(makeReady);
+    if (entry.linedUp) order.leave(entry, entry.event.data).forEach(makeReady);
   }
 
   function stepOut(entry: Entry): void {
-    if (entry.turn) ready.leave(entry.turn);
+    if (entry.turn) (entry.linedUp ? ready : arrived).leave(entry.turn);
     entry.turn = undefined;
   }
 
   function claim(limit: number): Entry[] {
+    lineUp(limit - ready.length);
     const claimed = ready.peek(limit).map(({ entry }) => entry);
     for (const entry of claimed) {
       stepOut(entry);
       entry.underWay = true;
     }
     return claimed;
+  }
+
+  /** Has arrivals take their place behind their visitors' earlier events, until so many more are ready. */
+  function lineUp(wanted: number): void {
+    let missing = wanted;
+    for (let time = 0; arrived.first && missing > 0 && time < LINED_UP_AT_ONCE; time++) {
+      const { entry } = arrived.first;
+      stepOut(entry);
+      entry.linedUp = true;
+      if (!order.enter(entry, entry.event.data)) continue;
+      makeReady(entry);
+      missing--;
+    }
+    // Many of them belong to visitors who have to wait: the host has its turn before the others are looked at.
+    if (missing > 0 && arrived.first) relay.wake();
   }
 
   function settle(entry: Entry, verdict: Verdict): void {
@@ -198,12 +232,10 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   return {
     name: "memory",
     durable: false,
-    async add(event, { transaction } = {}) {
-      if (transaction !== undefined) throw noTransaction("memoryOutbox");
-      if (ids.has(event.id)) return "duplicate";
-      if (!enter(event, false, event.createdAt)) return "full";
-      ids.add(event.id);
-      return "queued";
+    // Not async: every event passes here, and what it awaits is there already.
+    add(event, { transaction } = {}) {
+      if (transaction !== undefined) return Promise.reject(noTransaction("memoryOutbox"));
+      return Promise.resolve(add(event));
     },
     start(deliver, tellTo) {
       observer = tellTo;

@@ -168,7 +168,7 @@ export function noTransaction(factory: string): OutboxError {
   );
 }
 
-const BYTES_AROUND_TEXTS = 750;
+const BYTES_AROUND_TEXTS = 600;
 
 /** About how many bytes of heap an event takes that waits: its texts, the objects around them, and its places in line. */
 export function sizeOf({ data }: OutboxEvent): number {

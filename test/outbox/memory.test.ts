@@ -188,6 +188,14 @@ describe("a memory outbox that is full", () => {
 });
 
 describe("a memory outbox", () => {
+  it("finds whose turn it is behind thousands who have to wait", async () => {
+    const { add, underWay, clock } = start({}, 2);
+    for (let n = 0; n < 3_000; n++) await add("click", { sessionId: "busy" });
+    await add("payment", { sessionId: "other" });
+    for (let turn = 0; turn < 5; turn++) await clock.pass(0);
+    expect(underWay.map(({ event }) => event.data.sessionId)).toEqual(["busy", "other"]);
+  });
+
   it("remembers what was delivered, discarded, or grew out of the dead letters", async () => {
     const { outbox, clock, underWay } = start({ maxDeadLetters: 1 }, 1);
     const events = [1, 2, 3].map((number) => makeEvent("payment", {}, number, clock.now()));
