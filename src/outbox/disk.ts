@@ -74,11 +74,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
 
   const shelter = createShelter<DiskClaim>(
     {
-      append({ id, kind, data, createdAt }) {
-        const { clickId = null, sessionId = null } = data;
-        const row = { id, kind, clickId, sessionId, data: JSON.stringify(data), createdAt };
-        return link.ask({ do: "append", row });
-      },
+      append: (event) => link.ask({ do: "append", event }),
       claim: (limit) => link.ask({ do: "claim", limit: Math.min(limit, CLAIMED_AT_ONCE) }),
       settle: ({ event: { id }, seq, owner }, verdict) =>
         link.ask({ do: "settle", claimed: { seq, id, owner }, verdict }),

@@ -1,10 +1,10 @@
 import { join } from "node:path";
+import type { OutboxEvent } from "../../src/events.js";
 import { type OpenFile, openFile } from "../../src/outbox/disk/file.js";
-import type { DiskClaim, Dropped, Request, Row } from "../../src/outbox/disk/protocol.js";
+import type { DiskClaim, Dropped, Request } from "../../src/outbox/disk/protocol.js";
 import { findEngine } from "../../src/outbox/disk/sqlite.js";
 import { createStore, type Store } from "../../src/outbox/disk/store.js";
 import type { Verdict } from "../../src/outbox/outbox.js";
-import { sample } from "../../src/testing/samples.js";
 
 const MIB = 1024 * 1024;
 
@@ -16,7 +16,7 @@ export interface Disk extends OpenFile {
   readonly path: string;
   claim(limit: number): DiskClaim[];
   settle(claim: DiskClaim, verdict: Verdict): readonly Dropped[];
-  append(...rows: readonly Row[]): unknown[];
+  append(...events: readonly OutboxEvent[]): unknown[];
 }
 
 export function openDisk(
@@ -32,16 +32,10 @@ export function openDisk(
     store,
     claim: (limit) => store.run([{ do: "claim", limit }]).results[0] as DiskClaim[],
     settle: (claim, verdict) => store.run([settling(claim, verdict)]).dropped,
-    append: (...rows) => [...store.run(rows.map((row) => ({ do: "append", row }))).results],
+    append: (...events) => [...store.run(events.map((event) => ({ do: "append", event }))).results],
   };
 }
 
 function settling({ event: { id }, seq, owner }: DiskClaim, verdict: Verdict): Request {
   return { do: "settle", claimed: { seq, id, owner }, verdict };
-}
-
-export function rowOf(event = sample("payment")): Row {
-  const { id, kind, data, createdAt } = event;
-  const { clickId = null, sessionId = null } = data;
-  return { id, kind, clickId, sessionId, data: JSON.stringify(data), createdAt };
 }

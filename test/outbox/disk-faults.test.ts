@@ -18,7 +18,7 @@ import { diskOutbox } from "../../src/outbox/disk.js";
 import type { Deliver, LiveEvent, Outbox } from "../../src/outbox/outbox.js";
 import { until } from "../../src/testing/hands.js";
 import { sample } from "../../src/testing/samples.js";
-import { engine, openDisk, rowOf } from "../helpers/disk-store.js";
+import { engine, openDisk } from "../helpers/disk-store.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 const isRoot = process.getuid?.() === 0;
@@ -155,7 +155,7 @@ test("does the same when it finds the damage later", async () => {
   const { outbox, said, delivered, start } = watched({ directory });
   start();
   const other = openDisk(directory);
-  other.append(rowOf());
+  other.append(sample("payment"));
   other.db.exec("pragma wal_checkpoint(truncate)");
   other.close();
   const file = openSync(join(directory, "outbox.db"), "r+");
@@ -297,7 +297,7 @@ test("keeps in its directory nothing but its own", async () => {
 
   expect(readdirSync(directory).sort()).toEqual(["mine", "outbox.db"]);
   const disk = openDisk(directory);
-  expect(disk.append(rowOf())).toEqual(["queued"]);
+  expect(disk.append(sample("payment"))).toEqual(["queued"]);
   await holds(diskOutboxIn(directory), 2);
   disk.close();
 });

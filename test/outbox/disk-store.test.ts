@@ -6,7 +6,7 @@ import { STATEMENTS as EVENTS } from "../../src/outbox/disk/live-events.js";
 import type { DiskClaim } from "../../src/outbox/disk/protocol.js";
 import { LOOKS, STATEMENTS as UPKEEP } from "../../src/outbox/disk/upkeep.js";
 import { sample } from "../../src/testing/samples.js";
-import { type Disk, openDisk, rowOf } from "../helpers/disk-store.js";
+import { type Disk, openDisk } from "../helpers/disk-store.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 const HOUR_MS = 3_600_000;
@@ -68,13 +68,13 @@ test("does nothing to an event that would look at all the others", () => {
 
 test("finds the one event that is ready behind thousands of visitors whose first event rests", () => {
   const disk = openDisk(scratchDirectory());
-  const resting = Array.from({ length: 2_000 }, () => rowOf());
-  disk.append(...resting, ...resting.map((row) => ({ ...row, id: rowOf().id })));
+  const resting = Array.from({ length: 2_000 }, () => sample("payment"));
+  disk.append(...resting, ...resting.map((event) => ({ ...event, id: sample("payment").id })));
   for (let claims = disk.claim(200); claims.length > 0; claims = disk.claim(200)) {
     for (const claim of claims) disk.settle(claim, { is: "retry", inMs: HOUR_MS, maybeTaken: false });
   }
   while (isLiningUp(disk)) expect(disk.claim(10)).toEqual([]);
-  const ready = rowOf();
+  const ready = sample("payment");
   disk.append(ready);
 
   expect(disk.claim(10).map(({ event }) => event.id)).toEqual([ready.id]);
@@ -87,7 +87,7 @@ test("takes over what a process has claimed that shows no sign of life, as inter
   const [dead, alive] = [openDisk(directory, { owner: "dead" }), openDisk(directory, { owner: "alive" })];
   const first = sample("payment");
   const second = sample("payment", first.data);
-  dead.append(rowOf(first), rowOf(second));
+  dead.append(first, second);
   dead.claim(1);
 
   alive.store.lookAfter();
@@ -109,7 +109,7 @@ test("takes over what a process has claimed that shows no sign of life, as inter
 test("leaves a process its claims as long as it shows signs of life", () => {
   const directory = scratchDirectory();
   const [slow, other] = [openDisk(directory, { owner: "slow" }), openDisk(directory, { owner: "other" })];
-  slow.append(rowOf());
+  slow.append(sample("payment"));
   slow.claim(1);
 
   for (let round = 0; round < 5; round++) {
@@ -125,8 +125,8 @@ test("leaves a process its claims as long as it shows signs of life", () => {
 test("believes a process that says delivered, though its claim was taken over and given up meanwhile", () => {
   const directory = scratchDirectory();
   const [slow, other] = [openDisk(directory, { owner: "slow" }), openDisk(directory, { owner: "other" })];
-  const row = rowOf();
-  slow.append(row);
+  const event = sample("payment");
+  slow.append(event);
   const [claim] = slow.claim(1) as [never];
   watch(other);
   const [takenOver] = other.claim(1) as [never];
@@ -138,7 +138,7 @@ test("believes a process that says delivered, though its claim was taken over an
 
   const { queued, dead } = other.store.run([]).standing;
   expect({ queued, dead }).toEqual({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 } });
-  expect(other.append(row)).toEqual(["duplicate"]);
+  expect(other.append(event)).toEqual(["duplicate"]);
   slow.close();
   other.close();
 });
@@ -146,13 +146,13 @@ test("believes a process that says delivered, though its claim was taken over an
 test("does not let an event rest longer because the clock was set back", () => {
   const disk = openDisk(scratchDirectory());
   const now = Date.now();
-  disk.append(rowOf());
+  disk.append(sample("payment"));
   disk.settle(disk.claim(1)[0] as never, { is: "retry", inMs: 60_000, maybeTaken: false });
 
   setTime(now - 24 * HOUR_MS);
   const { nextReadyAt } = disk.store.run([]).standing;
   expect((nextReadyAt as number) - Date.now()).toBeLessThan(62_000);
-  const fresh = rowOf();
+  const fresh = sample("payment");
   disk.append(fresh);
   expect(disk.claim(1)[0]?.event.id).toBe(fresh.id);
 
@@ -163,21 +163,21 @@ test("does not let an event rest longer because the clock was set back", () => {
 
 test("forgets what was delivered when its time is over, some at a time", () => {
   const disk = openDisk(scratchDirectory(), { rememberMs: HOUR_MS });
-  const row = rowOf();
-  disk.append(row);
+  const event = sample("payment");
+  disk.append(event);
   disk.settle(disk.claim(1)[0] as never, { is: "delivered" });
 
   disk.store.lookAfter();
-  expect(disk.append(row)).toEqual(["duplicate"]);
+  expect(disk.append(event)).toEqual(["duplicate"]);
   setTime(Date.now() + HOUR_MS + 1);
   disk.store.lookAfter();
-  expect(disk.append(row)).toEqual(["queued"]);
+  expect(disk.append(event)).toEqual(["queued"]);
   disk.close();
 });
 
 test("knows an id again however many came after it, until it is time to forget it", () => {
   const disk = openDisk(scratchDirectory(), { rememberMs: HOUR_MS, maxBytes: 2 ** 28 });
-  const first = rowOf();
+  const first = sample("payment");
   disk.append(first);
   disk.settle(disk.claim(1)[0] as never, { is: "delivered" });
   const inTables = () => KNOWN.map((table) => disk.db.prepare(`select count(*) as n from ${table}`).get().n);
@@ -185,9 +185,9 @@ test("knows an id again however many came after it, until it is time to forget i
   const next = () => ({ ...first, id: (number++).toString(16).padStart(16, "0").padEnd(32, "0") });
   const waiting: (typeof first)[] = [];
   while (inTables()[2] === 0) {
-    const rows = Array.from({ length: 10_000 }, next);
-    expect(new Set(disk.append(...rows))).toEqual(new Set(["queued"]));
-    waiting.push(...rows);
+    const events = Array.from({ length: 10_000 }, next);
+    expect(new Set(disk.append(...events))).toEqual(new Set(["queued"]));
+    waiting.push(...events);
   }
 
   expect(inTables().reduce((sum, n) => sum + n, 0)).toBe(waiting.length + 1);
@@ -200,7 +200,7 @@ test("knows an id again however many came after it, until it is time to forget i
 
 test("leaves no row id behind that is more than a number of JavaScript holds: Node 26 throws at the next statement", () => {
   const disk = openDisk(scratchDirectory());
-  disk.append(rowOf(), rowOf());
+  disk.append(sample("payment"), sample("payment"));
 
   for (const name of KNOWN) {
     disk.db.exec(`insert into ${name} values (${2n ** 62n})`);
@@ -213,12 +213,12 @@ test("leaves no row id behind that is more than a number of JavaScript holds: No
 test("takes no event for another that had its place in a file that is gone", () => {
   const directory = scratchDirectory();
   const disk = openDisk(directory);
-  disk.append(rowOf());
+  disk.append(sample("payment"));
   const [old] = disk.claim(1) as [DiskClaim];
   disk.close();
   rmSync(directory, { recursive: true });
   const anew = openDisk(directory);
-  anew.append(rowOf());
+  anew.append(sample("payment"));
   const [current] = anew.claim(1) as [DiskClaim];
   expect(current.seq).toBe(old.seq);
 
@@ -227,19 +227,19 @@ test("takes no event for another that had its place in a file that is gone", () 
 
   const { queued, dead } = anew.store.run([]).standing;
   expect({ queued, dead }).toEqual({ queued: 1, dead: { rejected: 0, unconfirmed: 0, expired: 0 } });
-  expect(anew.append({ ...rowOf(), id: old.event.id })).toEqual(["duplicate"]);
+  expect(anew.append({ ...sample("payment"), id: old.event.id })).toEqual(["duplicate"]);
   anew.close();
 });
 
 test("never uses a place again that somebody may still hold", () => {
   const directory = scratchDirectory();
   const [slow, other] = [openDisk(directory, { owner: "slow" }), openDisk(directory, { owner: "other" })];
-  slow.append(rowOf());
+  slow.append(sample("payment"));
   const [held] = slow.claim(1) as [DiskClaim];
   watch(other);
   other.settle(other.claim(1)[0] as DiskClaim, { is: "delivered" });
 
-  other.append(rowOf());
+  other.append(sample("payment"));
 
   expect(other.claim(1)[0]?.seq).toBeGreaterThan(held.seq);
   slow.close();
@@ -249,7 +249,7 @@ test("never uses a place again that somebody may still hold", () => {
 test("keeps so many dead letters, and says which had to go", () => {
   const disk = openDisk(scratchDirectory(), { maxDeadLetters: 2 });
   const events = [sample("payment"), sample("payment"), sample("payment")];
-  disk.append(...events.map(rowOf));
+  disk.append(...events);
   const dropped = disk
     .claim(3)
     .flatMap((claim) => disk.settle(claim, { is: "dead", reason: "rejected", attempts: 1 }));
@@ -265,13 +265,11 @@ test("never grows its file beyond its bound, and gives the space back", () => {
   const longText = "漢".repeat(2_000);
   const outcomes = new Set<unknown>();
   for (let batch = 0; batch < 40; batch++) {
-    const rows = Array.from({ length: 100 }, (_, nth) => {
+    const events = Array.from({ length: 100 }, (_, nth) => {
       const event = sample("click");
-      return rowOf(
-        nth % 2 ? event : ({ ...event, data: { ...event.data, userAgent: longText } } as typeof event),
-      );
+      return nth % 2 ? event : ({ ...event, data: { ...event.data, userAgent: longText } } as typeof event);
     });
-    for (const outcome of disk.append(...rows)) outcomes.add(outcome);
+    for (const outcome of disk.append(...events)) outcomes.add(outcome);
   }
   const size = () => disk.db.prepare("pragma page_count").get().page_count * 4_096;
   const full = size();

@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
+import type { OutboxEvent } from "../../src/events.js";
 import { openLink } from "../../src/outbox/disk/link.js";
 import { diskOutbox } from "../../src/outbox/disk.js";
 import { until } from "../../src/testing/hands.js";
 import { sample } from "../../src/testing/samples.js";
-import { engine, rowOf } from "../helpers/disk-store.js";
+import { engine } from "../helpers/disk-store.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 const workers = vi.hoisted(() => [] as Worker[]);
@@ -41,13 +42,13 @@ test("stores nothing of what was asked before anybody has heard of a failure: it
   const limits = { maxBytes: 2 ** 26, maxDeadLetters: 10, rememberMs: 60_000, leaseMs: 60_000 };
   const link = openLink({ path: join(scratchDirectory(), "outbox.db"), engine, ...limits }, () => {});
   onTestFinished(() => link.close());
-  const append = (row: ReturnType<typeof rowOf>) => link.ask({ do: "append", row });
-  const rows = Array.from({ length: 600 }, () => rowOf());
-  const [poison, ...others] = [{ ...rowOf(), id: "no id" }, ...rows];
+  const append = (event: OutboxEvent) => link.ask({ do: "append", event });
+  const events = Array.from({ length: 600 }, () => sample("payment"));
+  const [poison, ...others] = [{ ...sample("payment"), id: "no id" }, ...events];
 
   const answers = await Promise.allSettled([append(poison), ...others.map(append)]);
 
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(["rejected"]));
   await new Promise(setImmediate);
-  expect(new Set(await Promise.all(rows.map(append)))).toEqual(new Set(["queued"]));
+  expect(new Set(await Promise.all(events.map(append)))).toEqual(new Set(["queued"]));
 });

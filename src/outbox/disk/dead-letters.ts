@@ -71,11 +71,9 @@ export function createDeadLetters(
       const row: LetterRow | undefined = take.get(id);
       if (!row) return false;
       totals.add(row.reason, -1, -row.size);
-      const { clickId = null, sessionId = null } = JSON.parse(row.data);
       const maybeTaken = row.maybe_taken === 1 || row.reason === "unconfirmed";
-      const { kind, data, created_at: createdAt, size } = row;
-      const again = { id, kind, data, createdAt, clickId, sessionId };
-      if (live.insert(again, { queuedAt: now, maybeTaken, size }, now)) return true;
+      const history = { queuedAt: now, maybeTaken, size: row.size };
+      if (live.insert(eventOf(row), row.data, history, now)) return true;
       insert(row);
       return false;
     },

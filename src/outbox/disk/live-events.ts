@@ -2,7 +2,7 @@ import type { EventKind, OutboxEvent } from "../../events.js";
 import { kindsBelow, SHEDDING_ORDER } from "../outbox.js";
 import type { KnownIds } from "./known-ids.js";
 import type { Lines, Placed } from "./lines.js";
-import type { Claimed, DiskClaim, Dropped, Row } from "./protocol.js";
+import type { Claimed, DiskClaim, Dropped } from "./protocol.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
 
@@ -67,11 +67,15 @@ export function createLiveEvents(
   const { append, claim, rest, remove, removeOwn, shed, oldest, nextReady } = prepareAll(db, STATEMENTS);
 
   /** Returns whether there was room. */
-  function insert(row: Row, history: { queuedAt: number; maybeTaken: boolean; size: number }, now: number) {
-    if (!makeRoom(row.kind as EventKind, history.size, now)) return false;
-    const { id, kind, clickId, sessionId, data, createdAt } = row;
-    const { queuedAt, size, maybeTaken } = history;
-    append.run(id, kind, clickId, sessionId, data, createdAt, queuedAt, size, +maybeTaken);
+  function insert(
+    { id, kind, data, createdAt }: OutboxEvent,
+    json: string,
+    { queuedAt, size, maybeTaken }: { queuedAt: number; maybeTaken: boolean; size: number },
+    now: number,
+  ): boolean {
+    if (!makeRoom(kind, size, now)) return false;
+    const { clickId = null, sessionId = null } = data;
+    append.run(id, kind, clickId, sessionId, json, createdAt, queuedAt, size, +maybeTaken);
     totals.add(kind, 1, size);
     return true;
   }
@@ -103,11 +107,12 @@ export function createLiveEvents(
 
   return {
     insert,
-    append(row: Row, now: number): "queued" | "duplicate" | "full" {
-      if (!ids.learn(row.id)) return "duplicate";
-      const history = { queuedAt: row.createdAt, maybeTaken: false, size: sizeOnDisk(row) };
-      if (insert(row, history, now)) return "queued";
-      ids.forget(row.id);
+    append(event: OutboxEvent, now: number): "queued" | "duplicate" | "full" {
+      if (!ids.learn(event.id)) return "duplicate";
+      const json = JSON.stringify(event.data);
+      const history = { queuedAt: event.createdAt, maybeTaken: false, size: sizeOnDisk(event, json) };
+      if (insert(event, json, history, now)) return "queued";
+      ids.forget(event.id);
       return "full";
     },
     claim(limit: number, pulse: number, now: number): DiskClaim[] {
@@ -164,9 +169,9 @@ export function eventOf({
 }
 
 /** How many bytes a row takes in the file, with its id and its places in line: rather more than less. */
-function sizeOnDisk({ id, data, clickId, sessionId }: Row): number {
-  const visitor = (clickId?.length ?? 0) + (sessionId?.length ?? 0);
-  const row = 80 + id.length + visitor + Buffer.byteLength(data);
+function sizeOnDisk({ id, data }: OutboxEvent, json: string): number {
+  const visitor = (data.clickId?.length ?? 0) + (data.sessionId?.length ?? 0);
+  const row = 80 + id.length + visitor + Buffer.byteLength(json);
   // A leaf of an index is two thirds full on average; a row that is a third of a page or longer may have one to itself.
   const aside = 1.5 * (80 + visitor);
   return Math.ceil(

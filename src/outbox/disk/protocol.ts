@@ -16,16 +16,6 @@ export interface ThreadOptions {
 /** `replied` counts the replies, `closed` is 1 once the file is closed for good. */
 export const SIGNALS = { replied: 0, closed: 1 } as const;
 
-/** An event as a row takes it. */
-export interface Row {
-  readonly id: string;
-  readonly kind: string;
-  readonly clickId: string | null;
-  readonly sessionId: string | null;
-  readonly data: string;
-  readonly createdAt: number;
-}
-
 /** What is needed to find a claimed event again. */
 export interface Claimed {
   readonly seq: number;
@@ -45,7 +35,7 @@ export interface Batch {
 
 /** One thing that is asked of the thread. */
 export type Request =
-  | { readonly do: "append"; readonly row: Row }
+  | { readonly do: "append"; readonly event: OutboxEvent }
   | { readonly do: "claim"; readonly limit: number }
   | { readonly do: "settle"; readonly claimed: Claimed; readonly verdict: Verdict }
   | { readonly do: "list"; readonly limit: number }

@@ -47,7 +47,7 @@ export function createStore(
   function answer(request: Request, now: number): Result {
     switch (request.do) {
       case "append":
-        return live.append(request.row, now);
+        return live.append(request.event, now);
       case "claim":
         return live.claim(request.limit, upkeep.pulse, now);
       case "settle":
