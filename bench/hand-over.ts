@@ -133,7 +133,8 @@ async function measure(): Promise<HandOverReport> {
   return measured;
 }
 
-// Before its first turn, the event loop has no utilization. The compiler's work is no part of what is measured.
+// Before its first turn, the event loop has no utilization. The compiler's work is no part of what is measured: what it has
+// made for the first tracker it makes anew for the next, and keeps from then on.
 await turn();
 for (let trial = 0; trial < 3; trial++) {
   const subject = await createSubject();
