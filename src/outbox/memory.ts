@@ -49,8 +49,10 @@ interface Entry extends Queued<Entry> {
  */
 export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = systemClock): Outbox {
   const { maxEvents, maxBytes, maxDeadLetters } = readOptions("memoryOutbox", schema, options);
-  const queue = new Queue<Entry>(() => relay.wake());
-  const relay = createRelay({ claim, settle }, (error) => observer?.troubled(error as Error));
+  const queue: Queue<Entry> = new Queue(() => relay.wake());
+  const relay = createRelay({ claim: (limit) => queue.claim(limit), settle }, (error) =>
+    observer?.troubled(error as Error),
+  );
   /** Also of what was delivered, discarded or has grown out of the dead letters: reported again, it is still a duplicate. */
   const ids = new KnownIds(maxEvents);
   const dead = new DeadLetterBox(maxDeadLetters);
@@ -69,7 +71,6 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
       queuedAt,
       size,
       turn: undefined,
-      linedUp: false,
       underWay: false,
       cancelRest: undefined,
       before: undefined,
@@ -109,10 +110,6 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     entry.cancelRest?.();
   }
 
-  function claim(limit: number): readonly Entry[] {
-    return queue.claim(limit);
-  }
-
   function settle(entry: Entry, verdict: Verdict): void {
     switch (verdict.is) {
       case "delivered":
@@ -131,13 +128,13 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
       }
       case "kept":
         entry.maybeTaken = verdict.maybeTaken;
-        queue.again(entry);
+        queue.requeue(entry);
         break;
       case "retry":
         entry.attempts++;
         entry.maybeTaken = verdict.maybeTaken;
         queue.rest(entry);
-        entry.cancelRest = clock.after(verdict.inMs, () => queue.again(entry));
+        entry.cancelRest = clock.after(verdict.inMs, () => queue.requeue(entry));
     }
   }
 
@@ -155,7 +152,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   return {
     name: "memory",
     durable: false,
-    // Not async: every event passes here, and what it awaits is there already.
+    // Not async: every event passes here, and there is nothing to await.
     add(event, { transaction } = {}) {
       if (transaction !== undefined) return Promise.reject(noTransaction("memoryOutbox"));
       return Promise.resolve(add(event));

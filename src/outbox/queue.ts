@@ -6,13 +6,13 @@ import { type Place, VisitorOrder } from "./visitors.js";
 /** What waits in a queue, or is under way: the queue writes its places into it. */
 export interface Queued<Entry> extends Place, LiveEvent, InLine<Entry> {
   turn: Turn<Entry> | undefined;
-  linedUp: boolean;
   underWay: boolean;
 }
 
 /** An entry's place among those that have not lined up yet, or among those that are ready. */
 interface Turn<Entry> extends InLine<Turn<Entry>> {
   readonly entry: Entry;
+  readonly line: Line<Turn<Entry>>;
 }
 
 const LINED_UP_AT_ONCE = 1_000;
@@ -59,18 +59,15 @@ export class Queue<Entry extends Queued<Entry>> {
   leave(entry: Entry): void {
     this.#alive[entry.event.kind].leave(entry);
     this.#giveUpTurn(entry);
-    if (!entry.linedUp) return;
     for (const next of this.#order.leave(entry, entry.event.data)) this.#takeTurn(next, this.#ready);
   }
 
   /** At most `limit` whose turn it is. They are under way from here on. */
   claim(limit: number): Entry[] {
-    this.#lineUp(limit - this.#ready.length);
     const claimed = this.#ready.peek(limit).map(({ entry }) => entry);
-    for (const entry of claimed) {
-      this.#giveUpTurn(entry);
-      entry.underWay = true;
-    }
+    for (const entry of claimed) this.#giveUpTurn(entry);
+    claimed.push(...this.#lineUp(limit - claimed.length));
+    for (const entry of claimed) entry.underWay = true;
     return claimed;
   }
 
@@ -80,7 +77,7 @@ export class Queue<Entry extends Queued<Entry>> {
   }
 
   /** It was claimed, and its turn has come again. */
-  again(entry: Entry): void {
+  requeue(entry: Entry): void {
     entry.underWay = false;
     this.#takeTurn(entry, this.#ready);
   }
@@ -95,29 +92,27 @@ export class Queue<Entry extends Queued<Entry>> {
     for (const line of Object.values(this.#alive)) yield* line;
   }
 
-  /** Has arrivals take their place behind their visitors' earlier events, until so many more are ready. */
-  #lineUp(wanted: number): void {
-    let missing = wanted;
-    for (let time = 0; this.#arrived.first && missing > 0 && time < LINED_UP_AT_ONCE; time++) {
+  /** Has arrivals take their place behind their visitors' earlier events, until it is the turn of `limit` of them. Returns those. */
+  #lineUp(limit: number): Entry[] {
+    const next: Entry[] = [];
+    for (let time = 0; this.#arrived.first && next.length < limit && time < LINED_UP_AT_ONCE; time++) {
       const { entry } = this.#arrived.first;
       this.#giveUpTurn(entry);
-      entry.linedUp = true;
-      if (!this.#order.enter(entry, entry.event.data)) continue;
-      this.#takeTurn(entry, this.#ready);
-      missing--;
+      if (this.#order.enter(entry, entry.event.data)) next.push(entry);
     }
     // Many of them belong to visitors who have to wait: the host has its turn before the others are looked at.
-    if (missing > 0 && this.#arrived.first) this.#onTurn();
+    if (this.#arrived.first && next.length < limit) this.#onTurn();
+    return next;
   }
 
   #takeTurn(entry: Entry, line: Line<Turn<Entry>>): void {
-    entry.turn = { entry, before: undefined, after: undefined };
+    entry.turn = { entry, line, before: undefined, after: undefined };
     line.join(entry.turn);
     this.#onTurn();
   }
 
   #giveUpTurn(entry: Entry): void {
-    if (entry.turn) (entry.linedUp ? this.#ready : this.#arrived).leave(entry.turn);
+    entry.turn?.line.leave(entry.turn);
     entry.turn = undefined;
   }
 }
