@@ -7,6 +7,7 @@
  */
 import { parseArgs } from "node:util";
 import pg from "pg";
+import { ENDPOINTS } from "../src/endpoints.js";
 import type { Deliver } from "../src/index.js";
 import { type PostgresOutbox, postgresOutbox } from "../src/postgres.js";
 import { sample, stranger } from "../src/testing/samples.js";
@@ -69,16 +70,19 @@ async function prove(events: number, rounds: number, visitors: number): Promise<
 
 function deliverAtOnce(gate: { readonly isOpen: boolean }): Deliver {
   let underWay = 0;
-  const deliver = async () => {
-    underWay++;
-    await new Promise(setImmediate);
-    underWay--;
-    return { is: "delivered" } as const;
+  return {
+    capacity() {
+      const limit = gate.isOpen ? CONCURRENCY - underWay : 0;
+      return { limit, lanes: limit > 0 ? ENDPOINTS.map((endpoint) => ({ endpoint, limit })) : [] };
+    },
+    async deliver() {
+      underWay++;
+      await new Promise(setImmediate);
+      underWay--;
+      return { type: "delivered" };
+    },
+    settled() {},
   };
-  return Object.defineProperties(deliver, {
-    room: { get: () => (gate.isOpen ? CONCURRENCY - underWay : 0) },
-    settled: { value() {} },
-  }) as unknown as Deliver;
 }
 
 async function report(
@@ -104,7 +108,16 @@ async function measure(pool: pg.Pool, seconds: number): Promise<Measured> {
   await client.query("begin");
   for (let nth = 0; nth < CLAIMS; nth++) {
     const began = performance.now();
-    await client.query(`select from affiliate.claim(gen_random_uuid(), ${CLAIMED_AT_ONCE}, '1 minute')`);
+    await client.query(
+      `select from affiliate.claim(gen_random_uuid(), '1 minute', $1, '{}', $2, $3, $4, $5, $4)`,
+      [
+        CLAIMED_AT_ONCE,
+        ENDPOINTS,
+        ENDPOINTS.map(() => CLAIMED_AT_ONCE),
+        ENDPOINTS.map(() => false),
+        ENDPOINTS.map(() => null),
+      ],
+    );
     times.push(performance.now() - began);
   }
   await client.query("rollback");

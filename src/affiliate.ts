@@ -4,7 +4,7 @@ import { createOnClick, type OnClickOptions } from "./clicks.js";
 import { callsFor, createClient, type TrackingClient } from "./client.js";
 import { systemClock } from "./clock.js";
 import { createWrapper, type WrapHandler } from "./conversions.js";
-import { createDelivery } from "./delivery/deliver.js";
+import { createDelivery } from "./delivery/delivery.js";
 import {
   type Attribution,
   attributionFrom,
@@ -58,7 +58,10 @@ export interface Affiliate extends RequestHandler {
   on<Name extends keyof Notices>(name: Name, listener: (notice: Notices[Name]) => void): this;
   /** Has `listener` told no more. */
   off<Name extends keyof Notices>(name: Name, listener: (notice: Notices[Name]) => void): this;
-  /** Waits until all that is queued is settled or the time is up. `left`: how many events are queued still. */
+  /**
+   * Waits until all that is queued is settled; or, with a durable outbox, until nothing more can be delivered now; or until
+   * the time is up. `left`: how many events are queued still.
+   */
   flush(options?: FlushOptions): Promise<{ settled: boolean; left: number }>;
   /**
    * Takes nothing more from the outbox, lets what is under way finish, or aborts it when the time is up, and closes the
@@ -102,7 +105,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     ambiguous,
     journal,
     hide,
-    onRoom: () => outbox.wake(),
+    onCapacity: () => outbox.wake(),
     clock,
   });
   const lifecycle = createLifecycle({ outbox, delivery, transport, journal });
@@ -118,7 +121,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
   };
 
   if (enabled) {
-    outbox.start(delivery.deliver, {
+    outbox.start(delivery, {
       dropped: (event, reason) => journal.dropped(event.kind, reason, { event }),
       troubled: (error) => journal.log("warn", `the ${outbox.name} outbox is in trouble: ${error.message}`),
       recovered: () => journal.log("warn", `the ${outbox.name} outbox is well again`),
@@ -142,6 +145,8 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     stats(): Stats {
       const { queued, dead, oldest, trouble } = outbox.counts();
       const { delivered, retried, duplicates, skipped, dropped } = journal.counts;
+      const { endpoints } = delivery;
+      const isPaused = Object.values(endpoints).some(({ state }) => state === "paused");
       return {
         queued,
         inFlight: delivery.inFlight,
@@ -152,7 +157,8 @@ export function affiliate(options: AffiliateOptions): Affiliate {
         dropped: { ...dropped },
         dead,
         oldestMs: oldest === null ? null : Math.max(0, clock.now() - oldest),
-        state: lifecycle.closed ? "closed" : delivery.paused ? "paused" : "open",
+        state: lifecycle.closed ? "closed" : isPaused ? "paused" : "open",
+        endpoints,
         ...(trouble !== undefined && { trouble }),
       };
     },

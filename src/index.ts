@@ -20,7 +20,8 @@ export type {
   TrackingStatus,
 } from "./client.js";
 export type { WrapHandler } from "./conversions.js";
-export type { PauseReason } from "./delivery/breaker.js";
+export type { PauseReason } from "./delivery/endpoint-health.js";
+export type { Endpoint } from "./endpoints.js";
 export {
   AffiliateError,
   ArgumentError,
@@ -30,18 +31,30 @@ export {
   TrackingApiError,
 } from "./errors.js";
 export type { Attribution, Click, EventKind, OutboxEvent, Payment, Registration } from "./events.js";
-export type { DropReason, EventNotice, Logger, Notices, SkipReason, Stats } from "./journal.js";
+export type {
+  DropReason,
+  EndpointState,
+  EventNotice,
+  Logger,
+  Notices,
+  PauseScope,
+  SkipReason,
+  Stats,
+} from "./journal.js";
 export type { CloseOptions, FlushOptions } from "./lifecycle.js";
 export type { AffiliateOptions, DeliverySettings } from "./options.js";
 export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory.js";
 export type {
   AddOutcome,
+  Capacity,
+  Claim,
   DeadLetter,
   DeadLetterQuery,
   Death,
   DeathReason,
   Deliver,
-  LiveEvent,
+  History,
+  Lane,
   Outbox,
   OutboxCounts,
   OutboxObserver,

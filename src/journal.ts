@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { Clock } from "./clock.js";
-import type { PauseReason } from "./delivery/breaker.js";
+import type { PauseReason } from "./delivery/endpoint-health.js";
+import type { Endpoint } from "./endpoints.js";
 import { type EventKind, emailOf, type OutboxEvent } from "./events.js";
 import { harmless } from "./harmless.js";
 import type { Death, DeathReason } from "./outbox/outbox.js";
@@ -22,7 +23,27 @@ export interface Logger {
 export type SkipReason = "no-attribution" | "consent" | "disabled" | "prefetch" | "bot";
 
 /** Why something that should have been reported was lost. */
-export type DropReason = "invalid" | "full" | "dead-letters-full" | "outbox" | "closed" | "pick";
+export type DropReason =
+  | "invalid"
+  | "full"
+  | "visitor-full"
+  | "dead-letters-full"
+  | "outbox"
+  | "closed"
+  | "pick";
+
+/** What is paused: the whole service, or one of its endpoints. */
+export type PauseScope = "origin" | Endpoint;
+
+/** How an endpoint is. While it is paused, trials are sent and nothing else. */
+export type EndpointState =
+  | { readonly state: "open" }
+  | {
+      readonly state: "paused";
+      readonly reason: PauseReason;
+      /** For how long it has been so, in milliseconds. */
+      readonly pausedMs: number;
+    };
 
 /** What every notice about an event says: never the API key, and no address in full. */
 export interface EventNotice {
@@ -47,9 +68,15 @@ export interface Notices {
     readonly message?: string;
   };
   skipped: { readonly kind: EventKind; readonly reason: SkipReason };
-  /** Nothing is sent for at least `forMs`. */
-  paused: { readonly reason: PauseReason; readonly forMs: number; readonly because: string };
-  resumed: { readonly pausedMs: number };
+  /** Nothing but trials is sent, the next in `forMs`; it has been so for `pausedMs`. */
+  paused: {
+    readonly scope: PauseScope;
+    readonly reason: PauseReason;
+    readonly because: string;
+    readonly pausedMs: number;
+    readonly forMs: number;
+  };
+  resumed: { readonly scope: PauseScope; readonly pausedMs: number };
 }
 
 /** Numbers of this process since its start, but for `queued`, `dead` and `oldestMs`, which are the outbox's. */
@@ -68,7 +95,10 @@ export interface Stats {
   readonly dead: Readonly<Record<DeathReason, number>>;
   /** How long ago the oldest queued event happened, in milliseconds. */
   readonly oldestMs: number | null;
+  /** `paused`: the service or at least one of its endpoints is. */
   readonly state: "open" | "paused" | "closed";
+  /** Each of the service's endpoints by itself. */
+  readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
   /** What is wrong with the outbox's storage at this moment; absent where nothing is. */
   readonly trouble?: string;
 }
@@ -77,8 +107,11 @@ const MINUTE_MS = 60_000;
 
 const REMEDIES: Record<PauseReason, string> = {
   unauthorized: "check `apiKey`: it is shown in the program's settings, in the marketing and tracking area",
-  misconfigured: "check `baseUrl`: it is what comes before /api/v1/, over https with a valid certificate",
+  misconfigured: "check `baseUrl`: it is what comes before /api/v1/",
+  unreachable:
+    "check `baseUrl`, its certificate, and the way there; events wait, and go out when the service is back",
   failing: "nothing needs to be done: events wait, and go out when the service is back",
+  silent: "nothing needs to be done: events wait, and go out when the service is back",
   throttled: "nothing needs to be done: events wait, and go out when the service asks for more",
 };
 
@@ -95,15 +128,20 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
       SkipReason,
       number
     >,
-    dropped: { invalid: 0, full: 0, "dead-letters-full": 0, outbox: 0, closed: 0, pick: 0 } as Record<
-      DropReason,
-      number
-    >,
+    dropped: {
+      invalid: 0,
+      full: 0,
+      "visitor-full": 0,
+      "dead-letters-full": 0,
+      outbox: 0,
+      closed: 0,
+      pick: 0,
+    } as Record<DropReason, number>,
   };
   const quietUntil = new Map<string, number>();
   const unlogged = new Map<string, number>();
   const awaited = new Map<string, { keptIsEnough: boolean; resolve: () => void }>();
-  let pausedSince: number | undefined;
+  const pausedSince = new Map<PauseScope, number>();
 
   function endWait(id: string): void {
     awaited.get(id)?.resolve();
@@ -146,7 +184,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
     warn,
     /** Resolves when the event was delivered, given up or lost; or, where kept is enough, when an attempt came to nothing. */
     settled(id: string, keptIsEnough: boolean): Promise<void> {
-      if (keptIsEnough && pausedSince !== undefined) return Promise.resolve();
+      if (keptIsEnough && pausedSince.size > 0) return Promise.resolve();
       return new Promise((resolve) => awaited.set(id, { keptIsEnough, resolve }));
     },
     /** Nobody will deliver anything any more. */
@@ -196,19 +234,39 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
       tell("skipped", () => ({ kind, reason }));
       log("debug", `a ${kind} was skipped: ${reason}`);
     },
-    paused(reason: PauseReason, forMs: number, because: string) {
-      pausedSince ??= clock.now();
+    paused(
+      scope: PauseScope,
+      {
+        reason,
+        because,
+        pausedMs,
+        forMs,
+      }: { reason: PauseReason; because: string; pausedMs: number; forMs: number },
+    ) {
+      const since = pausedSince.get(scope) ?? clock.now() - pausedMs;
+      pausedSince.set(scope, since);
       for (const [id, { keptIsEnough }] of awaited) if (keptIsEnough) endWait(id);
-      tell("paused", () => ({ reason, forMs, because: maskEmails(because) }));
-      warn(`paused ${reason}`, `delivery is paused, ${reason}: ${because}; ${REMEDIES[reason]}`);
+      tell("paused", () => ({ scope, reason, because: maskEmails(because), pausedMs, forMs }));
+      warn(
+        `paused ${scope} ${reason}`,
+        `delivery to ${nameOf(scope)} is paused, ${reason} since ${new Date(since).toISOString()}: ${because}; ${REMEDIES[reason]}`,
+      );
     },
-    resumed() {
-      const pausedMs = clock.now() - (pausedSince ?? clock.now());
-      pausedSince = undefined;
-      tell("resumed", () => ({ pausedMs }));
-      log("info", `delivery goes on after ${Math.round(pausedMs / 1000)} s`);
+    /** An endpoint refuses an event, and has taken no other since: the key or the address may be wrong. */
+    refused(endpoint: Endpoint, reason: PauseReason, because: string) {
+      warn(`refused ${endpoint}`, `${nameOf(endpoint)} refuses events: ${because}; ${REMEDIES[reason]}`);
+    },
+    resumed(scope: PauseScope) {
+      const pausedMs = clock.now() - (pausedSince.get(scope) ?? clock.now());
+      pausedSince.delete(scope);
+      tell("resumed", () => ({ scope, pausedMs }));
+      log("info", `delivery to ${nameOf(scope)} goes on after ${Math.round(pausedMs / 1000)} s`);
     },
   };
+}
+
+function nameOf(scope: PauseScope): string {
+  return scope === "origin" ? "the service" : `the endpoint ${scope}`;
 }
 
 function noticeOf(event: OutboxEvent): EventNotice {

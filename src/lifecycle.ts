@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Delivery } from "./delivery/deliver.js";
+import type { Delivery } from "./delivery/delivery.js";
 import type { Journal } from "./journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { createProcessHooks } from "./process-hooks.js";
@@ -45,7 +45,9 @@ export function createLifecycle(parts: {
     for (let look = 1; ; look = Math.min(look * 2, LONGEST_LOOK_MS)) {
       const left = outbox.counts().queued;
       const remaining = deadline - performance.now();
-      if (left === 0 || closing || !(remaining > 0)) return { settled: left === 0, left };
+      // What is left rests, or its endpoint is paused: the next process has it.
+      const isVain = outbox.idle === true && outbox.durable;
+      if (left === 0 || isVain || closing || !(remaining > 0)) return { settled: left === 0, left };
       await sleep(Math.min(look, remaining));
     }
   }

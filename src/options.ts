@@ -1,6 +1,6 @@
 import type { Request } from "express";
 import { z } from "zod";
-import type { AmbiguousPolicy } from "./delivery/deliver.js";
+import type { AmbiguousPolicy } from "./delivery/delivery.js";
 import type { EventKind } from "./events.js";
 import type { Logger } from "./journal.js";
 import { memoryOutbox } from "./outbox/memory.js";

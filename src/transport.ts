@@ -39,8 +39,13 @@ export interface TransportOptions {
   readonly clock: Clock;
 }
 
+export interface SendOptions {
+  /** Asked once a connection stands, just before the request's head is handed to it: where it says no, nothing is sent. */
+  readonly mayLeave?: () => boolean;
+}
+
 export interface Transport {
-  send(call: Call): Promise<Attempt>;
+  send(call: Call, options?: SendOptions): Promise<Attempt>;
   /** Ends every attempt under way; each resolves with what is known of it. */
   abort(): void;
   close(): Promise<void>;
@@ -48,13 +53,24 @@ export interface Transport {
 
 const LONGEST_BODY = 64 * 1024;
 
-class AttemptAborted extends Error {
-  readonly code = "UND_ERR_ABORTED";
+// A deadline that comes due later than this is late because nothing in this process was running.
+const TOLERANCE_MS = 1_000;
+
+/** Why an attempt was given up on this side. The codes are for `outcomeOf`, and never leave the package. */
+class Withdrawn extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
 }
 
-class DeadlineExceeded extends Error {
-  readonly code = "ERR_DEADLINE";
-}
+const tooLate = (ms: number) => new Withdrawn("ERR_DEADLINE", `no complete answer within ${ms} ms`);
+const aborted = () => new Withdrawn("UND_ERR_ABORTED", "the tracker was closed");
+const claimLost = () => new Withdrawn("ERR_CLAIM_LOST", "another process has taken the event over");
+const stoodStill = () =>
+  new Withdrawn("ERR_STOOD_STILL", "this process stood still before it could send the event");
 
 /** One pool of keep-alive connections to one origin. Single attempts; redirects are answers like any other. */
 export function createTransport(options: TransportOptions): Transport {
@@ -73,16 +89,26 @@ export function createTransport(options: TransportOptions): Transport {
   });
 
   return {
-    send(call) {
+    send(call, { mayLeave = () => true } = {}) {
       return new Promise((resolve) => {
-        const attempt = new AttemptHandler((result) => {
-          cancelDeadline();
-          underWay.delete(attempt);
-          resolve(result);
+        const deadline = clock.monotonic() + timeoutMs;
+        const attempt = new AttemptHandler({
+          refusal() {
+            // A connection may come in the turn of the event loop in which the deadline is late.
+            if (clock.monotonic() >= deadline) return tooLate(timeoutMs);
+            return mayLeave() ? undefined : claimLost();
+          },
+          settle(result) {
+            cancelDeadline();
+            underWay.delete(attempt);
+            const hasStoodStill = clock.monotonic() > deadline + TOLERANCE_MS;
+            const isUnsent = !result.answered && !result.requestSent;
+            resolve(isUnsent && hasStoodStill ? { ...result, error: stoodStill() } : result);
+          },
         });
         underWay.add(attempt);
         const cancelDeadline = clock.after(timeoutMs, () =>
-          attempt.stop(new DeadlineExceeded(`no complete answer within ${timeoutMs} ms`)),
+          afterReading(() => attempt.stop(tooLate(timeoutMs))),
         );
         try {
           pool.dispatch(requestFor(call, prefix, options.headers), attempt);
@@ -92,12 +118,22 @@ export function createTransport(options: TransportOptions): Transport {
       });
     },
     abort() {
-      for (const attempt of underWay) attempt.stop(new AttemptAborted("the tracker was closed"));
+      afterReading(() => {
+        for (const attempt of underWay) attempt.stop(aborted());
+      });
     },
     async close() {
       await pool.destroy();
     },
   };
+}
+
+/**
+ * Runs `judge` once what lies in the sockets has been read. Where this process stood still, the deadline comes due in the
+ * same turn of the event loop in which the answer is found, and before it.
+ */
+function afterReading(judge: () => void): void {
+  setImmediate(() => setImmediate(judge));
 }
 
 function requestFor(
@@ -121,15 +157,19 @@ function requestFor(
 /** Watches one request from undici's side. Settles once, whatever comes later and in whatever order. */
 class AttemptHandler implements Dispatcher.DispatchHandler {
   readonly #settle: (result: Attempt) => void;
+  readonly #refusal: () => Error | undefined;
   #settled = false;
+  #requestSent = false;
   #controller: Dispatcher.DispatchController | undefined;
   #stopped: Error | undefined;
   #head: { status: number; retryAfter?: string } | undefined;
   #chunks: Buffer[] = [];
   #length = 0;
 
-  constructor(settle: (result: Attempt) => void) {
-    this.#settle = settle;
+  /** @param options.refusal why the request must not leave after all, if it must not. */
+  constructor(options: { settle: (result: Attempt) => void; refusal: () => Error | undefined }) {
+    this.#settle = options.settle;
+    this.#refusal = options.refusal;
   }
 
   stop(reason: Error): void {
@@ -141,8 +181,14 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
 
   /** Called just before the request's head is written: what tells "never sent" from "perhaps taken". */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#stopped) controller.abort(this.#stopped);
-    else this.#controller = controller;
+    const refusal = this.#stopped ?? this.#refusal();
+    if (refusal) {
+      controller.abort(refusal);
+      this.#finish(refusal);
+      return;
+    }
+    this.#controller = controller;
+    this.#requestSent = true;
   }
 
   onResponseStart(
@@ -184,7 +230,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
     } else {
       this.#settle({
         answered: false,
-        requestSent: this.#controller !== undefined,
+        requestSent: this.#requestSent,
         error: error ?? new Error("the connection ended before an answer"),
       });
     }

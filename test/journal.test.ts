@@ -34,7 +34,7 @@ describe("the log", () => {
   it("is written by a logger that has only `warn` and `error`", () => {
     const { lines, journal } = startJournal();
     journal.skipped("click", "bot");
-    journal.resumed();
+    journal.resumed("origin");
     expect(lines).toEqual([]);
     expect(journal.counts.skipped.bot).toBe(1);
   });
@@ -124,7 +124,7 @@ describe("a wait for an event", () => {
       const wait = journal.settled(payment.id, false);
       expect(await isOver(wait)).toBe(false);
       journal.retry(payment, 1, 1_000, "500");
-      journal.paused("failing", 5_000, "500");
+      journal.paused("origin", { reason: "failing", because: "500", pausedMs: 0, forMs: 5_000 });
       expect(await isOver(wait)).toBe(false);
       happen(journal);
       expect(await isOver(wait)).toBe(true);
@@ -137,16 +137,16 @@ describe("a wait for an event", () => {
     const another = journal.settled("another", true);
     journal.retry(payment, 1, 1_000, "500");
     expect([await isOver(retried), await isOver(another)]).toEqual([true, false]);
-    journal.paused("failing", 5_000, "500");
+    journal.paused("origin", { reason: "failing", because: "500", pausedMs: 0, forMs: 5_000 });
     expect(await isOver(another)).toBe(true);
   });
 
   it("does not begin where the event is safe and nothing is sent for now", async () => {
     const { journal } = startJournal();
-    journal.paused("unauthorized", 300_000, "401");
+    journal.paused("origin", { reason: "unauthorized", because: "401", pausedMs: 0, forMs: 300_000 });
     expect(await isOver(journal.settled(payment.id, true))).toBe(true);
     expect(await isOver(journal.settled(payment.id, false))).toBe(false);
-    journal.resumed();
+    journal.resumed("origin");
     expect(await isOver(journal.settled("later", true))).toBe(false);
   });
 });

@@ -36,20 +36,20 @@ function transportTo(url: string, options: Partial<TransportOptions> = {}): Tran
   return transport;
 }
 
-const judge = (attempt: Attempt) => outcomeOf(attempt, { maybeTaken: false, now: Date.now() }).is;
+const judge = (attempt: Attempt) => outcomeOf(attempt, { maybeTaken: false, now: Date.now() }).type;
 const codeOf = (attempt: Attempt) => (attempt.answered ? attempt.status : errorCodeOf(attempt.error));
 
 describe("a request whose head never left", () => {
   it("fails where the connection is refused", async () => {
     const attempt = await transportTo(`http://127.0.0.1:${await closedPort()}`).send(post);
     expect(attempt).toMatchObject({ answered: false, requestSent: false });
-    expect([judge(attempt), codeOf(attempt)]).toEqual(["failed", "ECONNREFUSED"]);
+    expect([judge(attempt), codeOf(attempt)]).toEqual(["unreachable", "ECONNREFUSED"]);
   });
 
   it("fails where the name does not resolve", async () => {
     const attempt = await transportTo("http://no-such-host.invalid").send(post);
     expect(attempt).toMatchObject({ answered: false, requestSent: false });
-    expect(judge(attempt)).toBe("failed");
+    expect(judge(attempt)).toBe("unreachable");
     expect(["ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT", "ERR_DEADLINE"]).toContain(codeOf(attempt));
   });
 
@@ -62,14 +62,14 @@ describe("a request whose head never left", () => {
     });
     const attempt = await transport.send(post);
     expect(attempt).toMatchObject({ answered: false, requestSent: false });
-    expect([judge(attempt), codeOf(attempt)]).toEqual(["failed", "UND_ERR_CONNECT_TIMEOUT"]);
+    expect([judge(attempt), codeOf(attempt)]).toEqual(["unreachable", "UND_ERR_CONNECT_TIMEOUT"]);
   });
 
   it("fails where the connection is reset before it stands", async () => {
     const service = await faultyService({ onConnection: (socket) => void socket.resetAndDestroy() });
     const attempt = await transportTo(`https://127.0.0.1:${service.port}`).send(post);
     expect(attempt).toMatchObject({ answered: false, requestSent: false });
-    expect([judge(attempt), codeOf(attempt)]).toEqual(["failed", "ECONNRESET"]);
+    expect([judge(attempt), codeOf(attempt)]).toEqual(["unreachable", "ECONNRESET"]);
   });
 
   it("fails where no connection becomes free in time, and is not sent later", async () => {
@@ -188,7 +188,7 @@ describe("an answer whose head arrived", () => {
         onRequest: answering(status, {}, `location: ${elsewhere.url}/\r\n`),
       });
       const attempt = await transportTo(service.url).send(post);
-      expect([judge(attempt), codeOf(attempt)]).toEqual(["misconfigured", status]);
+      expect([judge(attempt), codeOf(attempt)]).toEqual(["refused", status]);
     }
     expect(elsewhere.connections.total).toBe(0);
   });
@@ -215,7 +215,7 @@ describe("a certificate", () => {
   });
   afterAll(() => made.remove());
 
-  it("is misconfigured when it is expired, not yet valid, another's, or signed by nobody known", async () => {
+  it("leaves the service unreachable when it is expired, not yet valid, another's, or signed by nobody known", async () => {
     const cases = [made.valid, made.expired, made.notYetValid, made.ofAnother, made.selfSigned];
     const services = await Promise.all(cases.map((tls) => faultyService({ tls })));
     const run = attempts(
@@ -224,19 +224,19 @@ describe("a certificate", () => {
     );
     expect((await run.over).stderr).toBe("");
     expect(run.said).toEqual([
-      { is: "delivered", code: 200 },
-      { is: "misconfigured", code: "CERT_HAS_EXPIRED" },
-      { is: "misconfigured", code: "CERT_NOT_YET_VALID" },
-      { is: "misconfigured", code: "ERR_TLS_CERT_ALTNAME_INVALID" },
-      { is: "misconfigured", code: "DEPTH_ZERO_SELF_SIGNED_CERT" },
+      { type: "delivered", code: 200 },
+      { type: "unreachable", code: "CERT_HAS_EXPIRED" },
+      { type: "unreachable", code: "CERT_NOT_YET_VALID" },
+      { type: "unreachable", code: "ERR_TLS_CERT_ALTNAME_INVALID" },
+      { type: "unreachable", code: "DEPTH_ZERO_SELF_SIGNED_CERT" },
     ]);
     expect(services.map(({ requests }) => requests.length)).toEqual([1, 0, 0, 0, 0]);
   });
 
-  it("is misconfigured when its authority is unknown", async () => {
+  it("leaves the service unreachable when its authority is unknown", async () => {
     const service = await faultyService({ tls: made.valid });
     const attempt = await transportTo(service.url).send(post);
-    expect([judge(attempt), codeOf(attempt)]).toEqual(["misconfigured", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"]);
+    expect([judge(attempt), codeOf(attempt)]).toEqual(["unreachable", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"]);
   });
 
   it("is not even asked for where the service speaks no TLS", async () => {
@@ -245,7 +245,7 @@ describe("a certificate", () => {
     });
     const attempt = await transportTo(`https://127.0.0.1:${service.port}`).send(post);
     expect(attempt).toMatchObject({ answered: false, requestSent: false });
-    expect(judge(attempt)).toBe("failed");
+    expect(judge(attempt)).toBe("unreachable");
   });
 });
 

@@ -4,6 +4,7 @@ import type { Clock } from "../../src/clock.js";
 export function hastyClock(haste: number): Clock {
   const began = Date.now();
   return {
+    monotonic: () => performance.now() * haste,
     now: () => began + (Date.now() - began) * haste,
     after(ms, task) {
       const timer = setTimeout(task, ms / haste);

@@ -12,7 +12,7 @@ import { peerPlaces } from "../peer.js";
 import type { OpenOutbox } from "./outbox.js";
 
 // The host's are not known here. A retry takes the room that its dead letter had, so nothing needs to make way for it.
-const NO_LIMITS = { maxBytes: 2 ** 42, maxDeadLetters: 2 ** 42, rememberMs: 2 ** 42 };
+const NO_LIMITS = { maxBytes: 2 ** 42, maxDeadLetters: 2 ** 42, rememberMs: 2 ** 42, leaseMs: 2 ** 42 };
 
 /**
  * Opens a directory's outbox as its processes do, to look as well: SQLite's log would be left behind by who may only read.

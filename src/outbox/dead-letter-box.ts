@@ -1,8 +1,8 @@
 import type { OutboxEvent } from "../events.js";
-import type { DeadLetter, Death, DeathReason, LiveEvent } from "./outbox.js";
+import type { Claim, DeadLetter, Death, DeathReason } from "./outbox.js";
 
 /** A dead letter together with what a retry of it needs to know. */
-export interface Buried {
+export interface Kept {
   readonly letter: DeadLetter;
   readonly event: OutboxEvent;
   readonly maybeTaken: boolean;
@@ -11,7 +11,7 @@ export interface Buried {
 /** The dead letters of a process: bounded, oldest first. */
 export class DeadLetterBox {
   readonly #max: number;
-  readonly #buried = new Map<string, Buried>();
+  readonly #kept = new Map<string, Kept>();
   readonly #counts: Record<DeathReason, number> = { rejected: 0, unconfirmed: 0, expired: 0 };
 
   constructor(max: number) {
@@ -22,35 +22,35 @@ export class DeadLetterBox {
     return { ...this.#counts };
   }
 
-  get(id: string): Buried | undefined {
-    return this.#buried.get(id);
+  get(id: string): Kept | undefined {
+    return this.#kept.get(id);
   }
 
   /** Keeps it. Returns the one that had to make room, if one had to. */
-  bury({ event, maybeTaken }: LiveEvent, death: Death, diedAt: number): Buried | undefined {
+  keep({ event, history: { maybeTaken } }: Claim, death: Death, diedAt: number): Kept | undefined {
     const { id, kind, data, createdAt } = event;
     const letter = { id, kind, event: data, ...death, createdAt, diedAt };
-    this.#buried.set(id, { letter, event, maybeTaken });
+    this.#kept.set(id, { letter, event, maybeTaken });
     this.#counts[death.reason]++;
-    if (this.#buried.size <= this.#max) return undefined;
-    const [oldest] = this.#buried.keys();
+    if (this.#kept.size <= this.#max) return undefined;
+    const [oldest] = this.#kept.keys();
     return this.take(oldest as string);
   }
 
-  take(id: string): Buried | undefined {
-    const buried = this.#buried.get(id);
-    if (!buried) return undefined;
-    this.#buried.delete(id);
-    this.#counts[buried.letter.reason]--;
-    return buried;
+  take(id: string): Kept | undefined {
+    const kept = this.#kept.get(id);
+    if (!kept) return undefined;
+    this.#kept.delete(id);
+    this.#counts[kept.letter.reason]--;
+    return kept;
   }
 
   list(limit: number): DeadLetter[] {
-    return [...this.#buried.values()].slice(0, limit).map(({ letter }) => letter);
+    return [...this.#kept.values()].slice(0, limit).map(({ letter }) => letter);
   }
 
   idsInOrder(): string[] {
-    const inOrder = [...this.#buried.values()].sort((a, b) => a.letter.createdAt - b.letter.createdAt);
+    const inOrder = [...this.#kept.values()].sort((a, b) => a.letter.createdAt - b.letter.createdAt);
     return inOrder.map(({ letter }) => letter.id);
   }
 }

@@ -2,12 +2,14 @@ import { join, resolve } from "node:path";
 import { z } from "zod";
 import { type Clock, systemClock } from "../clock.js";
 import { OutboxError } from "../errors.js";
+import type { OutboxEvent } from "../events.js";
 import { peerPlaces } from "../peer.js";
 import { readOptions, type SchemaOf } from "../read-options.js";
 import { deadLettersThrough } from "./disk/asked-dead-letters.js";
 import { openLink } from "./disk/link.js";
 import type { DiskClaim, Done } from "./disk/protocol.js";
 import { findEngine } from "./disk/sqlite.js";
+import { isHeld } from "./disk/upkeep.js";
 import { noTransaction, type Outbox, type OutboxObserver } from "./outbox.js";
 import { createRelay } from "./relay.js";
 import { createShelter } from "./shelter.js";
@@ -74,8 +76,15 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
 
   const shelter = createShelter<DiskClaim>(
     {
-      append: (event) => link.ask({ do: "append", event }),
-      claim: (limit) => link.ask({ do: "claim", limit: Math.min(limit, CLAIMED_AT_ONCE) }),
+      append: store,
+      async claim({ limit, lanes }) {
+        const capacity = { limit: Math.min(limit, CLAIMED_AT_ONCE), lanes };
+        const claims = await link.ask({ do: "claim", capacity });
+        return claims.map((claim) => ({
+          ...claim,
+          isHeld: () => isHeld(claim.life, standing.life, limits.leaseMs),
+        }));
+      },
       settle: ({ event: { id }, seq, owner }, verdict) =>
         link.ask({ do: "settle", claimed: { seq, id, owner }, verdict }),
     },
@@ -96,8 +105,16 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
 
   hear(link.first);
 
+  async function store(event: OutboxEvent): Promise<"queued" | "duplicate" | "full"> {
+    const outcome = await link.ask({ do: "append", event });
+    relay.wake();
+    return outcome;
+  }
+
   function hear(reply: Done): void {
     standing = reply.standing;
+    // What other processes have stored or left behind is found when the thread looks after its file.
+    if (!reply.results) relay.wake();
     for (const { event, reason } of reply.dropped) tell((to) => to.dropped(event, reason));
     const { setAside } = reply;
     if (setAside !== undefined) {
@@ -139,13 +156,16 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
       relay.start(deliver);
     },
     wake: relay.wake,
+    get idle() {
+      return relay.idle && shelter.length === 0;
+    },
     counts: () => ({
       queued: standing.queued + shelter.length,
       dead: standing.dead,
       oldest: standing.oldest ?? shelter.oldest,
       ...(shelter.trouble && { trouble: shelter.trouble.message }),
     }),
-    deadLetters: deadLettersThrough(link.ask),
+    deadLetters: deadLettersThrough(link.ask, relay.wake),
     close() {
       closing ??= (async () => {
         await relay.stop();

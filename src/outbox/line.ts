@@ -18,6 +18,10 @@ export class Line<T extends InLine<T>> {
     return this.#first;
   }
 
+  get last(): T | undefined {
+    return this.#last;
+  }
+
   /** A member stands in one line at a time. */
   join(member: T): void {
     member.before = this.#last;
@@ -28,7 +32,17 @@ export class Line<T extends InLine<T>> {
     this.#length++;
   }
 
-  /** Whoever leaves has joined, and not left since. */
+  /** As `join`, but at the front. */
+  rejoin(member: T): void {
+    member.before = undefined;
+    member.after = this.#first;
+    if (this.#first) this.#first.before = member;
+    else this.#last = member;
+    this.#first = member;
+    this.#length++;
+  }
+
+  /** A member that leaves has joined, and not left since. */
   leave(member: T): void {
     if (member.before) member.before.after = member.after;
     else this.#first = member.after;

@@ -1,16 +1,21 @@
 import { z } from "zod";
 import { type Clock, systemClock } from "../clock.js";
+import { endpointOf } from "../endpoints.js";
 import type { EventKind, OutboxEvent } from "../events.js";
 import { readOptions, type SchemaOf } from "../read-options.js";
-import { type Buried, DeadLetterBox } from "./dead-letter-box.js";
+import { ClicksByVisitor } from "./clicks-by-visitor.js";
+import { DeadLetterBox, type Kept } from "./dead-letter-box.js";
 import { KnownIds } from "./known-ids.js";
 import {
   type AddOutcome,
+  type History,
   kindsBelow,
+  type Lane,
   noTransaction,
   type Outbox,
   type OutboxObserver,
   sizeOf,
+  UNTRIED,
   type Verdict,
 } from "./outbox.js";
 import { Queue, type Queued } from "./queue.js";
@@ -35,11 +40,12 @@ const schema = z.strictObject({
 } satisfies SchemaOf<MemoryOutboxOptions>);
 
 interface Entry extends Queued<Entry> {
-  attempts: number;
-  maybeTaken: boolean;
+  history: History;
   readonly size: number;
   cancelRest: (() => void) | undefined;
 }
+
+const NO_LANE: Lane = { endpoint: "click", limit: 0 };
 
 /**
  * Keeps events in this process's memory: they survive an outage of the service, and nothing else. For trying out, for
@@ -50,23 +56,27 @@ interface Entry extends Queued<Entry> {
 export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = systemClock): Outbox {
   const { maxEvents, maxBytes, maxDeadLetters } = readOptions("memoryOutbox", schema, options);
   const queue: Queue<Entry> = new Queue(() => relay.wake());
-  const relay = createRelay({ claim: (limit) => queue.claim(limit), settle }, (error) =>
+  const relay = createRelay({ claim: (capacity) => queue.claim(capacity, clock.now()), settle }, (error) =>
     observer?.troubled(error as Error),
   );
+  const clicks = new ClicksByVisitor<Entry>();
   /** Also of what was delivered, discarded or has grown out of the dead letters: reported again, it is still a duplicate. */
   const ids = new KnownIds(maxEvents);
   const dead = new DeadLetterBox(maxDeadLetters);
   let observer: OutboxObserver | undefined;
   let bytes = 0;
 
-  function enter(event: OutboxEvent, maybeTaken: boolean, queuedAt: number): boolean {
+  function enter(event: OutboxEvent, history: History, queuedAt: number): boolean {
     const size = sizeOf(event);
+    const crowded = event.kind === "click" ? clicks.crowdedOut(event) : undefined;
+    if (crowded) shed(crowded, "visitor-full");
     if (!makeRoom(event.kind, size)) return false;
     bytes += size;
-    queue.join({
+    const entry: Entry = {
       event,
-      attempts: 0,
-      maybeTaken,
+      endpoint: endpointOf(event),
+      lane: NO_LANE,
+      history,
       interrupted: false,
       queuedAt,
       size,
@@ -77,13 +87,15 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
       after: undefined,
       byClick: undefined,
       bySession: undefined,
-    });
+    };
+    queue.join(entry);
+    if (event.kind === "click") clicks.add(entry);
     return true;
   }
 
   function add(event: OutboxEvent): AddOutcome {
     if (ids.has(event.id)) return "duplicate";
-    if (!enter(event, false, event.createdAt)) return "full";
+    if (!enter(event, UNTRIED, event.createdAt)) return "full";
     ids.add(event.id);
     return "queued";
   }
@@ -96,29 +108,34 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
         .map((lower) => queue.firstIdle(lower))
         .find((first) => first !== undefined);
       if (!victim) return false;
-      remove(victim);
-      ids.forget(victim.event.id);
-      // Last, for whoever hears of it may well come back with an event at once.
-      observer?.dropped(victim.event, "full");
+      shed(victim, "full");
     }
     return true;
   }
 
+  function shed(entry: Entry, reason: "full" | "visitor-full"): void {
+    remove(entry);
+    ids.forget(entry.event.id);
+    // Last, for a listener may well come back with an event at once.
+    observer?.dropped(entry.event, reason);
+  }
+
   function remove(entry: Entry): void {
     bytes -= entry.size;
-    queue.leave(entry);
+    queue.leave(entry, clock.now());
+    if (entry.event.kind === "click") clicks.remove(entry);
     entry.cancelRest?.();
   }
 
   function settle(entry: Entry, verdict: Verdict): void {
-    switch (verdict.is) {
+    switch (verdict.type) {
       case "delivered":
         remove(entry);
         ids.retire(entry.event.id);
         break;
       case "dead": {
-        const { is: _, ...death } = verdict;
-        const evicted = dead.bury(entry, death, clock.now());
+        const { type: _, ...death } = verdict;
+        const evicted = dead.keep(entry, death, clock.now());
         remove(entry);
         if (evicted) {
           ids.retire(evicted.letter.id);
@@ -126,25 +143,25 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
         }
         break;
       }
-      case "kept":
-        entry.maybeTaken = verdict.maybeTaken;
-        queue.requeue(entry);
+      case "release":
+        queue.release(entry);
         break;
       case "retry":
-        entry.attempts++;
-        entry.maybeTaken = verdict.maybeTaken;
+        entry.history = verdict.history;
         queue.rest(entry);
-        entry.cancelRest = clock.after(verdict.inMs, () => queue.requeue(entry));
+        if (verdict.inMs > 0) entry.cancelRest = clock.after(verdict.inMs, () => queue.requeue(entry));
+        else queue.requeue(entry);
     }
   }
 
-  function revive({ letter, event, maybeTaken }: Buried): boolean {
-    return enter(event, maybeTaken || letter.reason === "unconfirmed", clock.now());
+  function requeue({ letter, event, maybeTaken }: Kept): boolean {
+    const mayBeTaken = maybeTaken || letter.reason === "unconfirmed";
+    return enter(event, mayBeTaken ? { ...UNTRIED, maybeTaken: true } : UNTRIED, clock.now());
   }
 
   function retry(id: string): boolean {
-    const buried = dead.get(id);
-    if (!buried || !revive(buried)) return false;
+    const kept = dead.get(id);
+    if (!kept || !requeue(kept)) return false;
     dead.take(id);
     return true;
   }
@@ -162,6 +179,9 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
       relay.start(deliver);
     },
     wake: relay.wake,
+    get idle() {
+      return relay.idle;
+    },
     counts: () => ({ queued: queue.length, dead: dead.counts, oldest: queue.oldest }),
     deadLetters: {
       list: async ({ limit = 100 } = {}) => dead.list(limit),

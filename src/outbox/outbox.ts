@@ -1,21 +1,43 @@
+import type { Endpoint } from "../endpoints.js";
 import { OutboxError } from "../errors.js";
 import type { EventKind, OutboxEvent } from "../events.js";
+
+/** What the attempts at an event have taught. Plain JSON: an outbox stores it as it gets it, and hands it over again. */
+export interface History {
+  /** How many attempts were made. */
+  readonly attempts: number;
+  /** How many of them failed while their endpoint was not paused: the event rests the longer for each. */
+  readonly failures: number;
+  /** How often it was refused while other visitors' events were taken. */
+  readonly refusals: number;
+  /** Whether the service has asked for a pause in answer to it. */
+  readonly throttled: boolean;
+  /** Whether the service may have taken it. */
+  readonly maybeTaken: boolean;
+  /** When the last attempt ended, in milliseconds since the epoch; 0 where there was none. */
+  readonly triedAt: number;
+}
+
+/** The history of an event that was never tried. */
+export const UNTRIED: History = Object.freeze({
+  attempts: 0,
+  failures: 0,
+  refusals: 0,
+  throttled: false,
+  maybeTaken: false,
+  triedAt: 0,
+});
 
 /** What an attempt means for the outbox. */
 export type Verdict =
   /** The service has it: forget the event, remember its id. */
-  | { readonly is: "delivered" }
-  /** Try again in `inMs`; the visitor's later events wait for it. */
-  | ({ readonly is: "retry"; readonly inMs: number; readonly because?: string } & Doubt)
-  /** Nothing was tried that counts: hand it over again as soon as there is room. */
-  | ({ readonly is: "kept" } & Doubt)
-  /** Nobody tries again unless somebody asks for it: keep it as a dead letter, let the visitor's next event pass. */
-  | ({ readonly is: "dead" } & Death);
-
-interface Doubt {
-  /** Whether the service may have taken the event in this attempt or an earlier one. */
-  readonly maybeTaken: boolean;
-}
+  | { readonly type: "delivered" }
+  /** Tried in vain: hand it over again in `inMs`, with this history; the visitor's later events wait for it. */
+  | { readonly type: "retry"; readonly inMs: number; readonly history: History; readonly because?: string }
+  /** No attempt was made: hand it over again as it was. */
+  | { readonly type: "release" }
+  /** Not tried again unless the host asks for it: keep it as a dead letter, let the visitor's next event pass. */
+  | ({ readonly type: "dead" } & Death);
 
 /**
  * Why an event was given up:
@@ -38,17 +60,39 @@ export interface Death {
   readonly attempts: number;
 }
 
-/** An event whose turn it is. */
-export interface LiveEvent {
+/** Events of one endpoint that may be handed over now, first those that were never tried. */
+export interface Lane {
+  readonly endpoint: Endpoint;
+  /** How many at most. */
+  readonly limit: number;
+  /** Whether, of those that were never tried, the last to become their visitor's next go first. Default: the first. */
+  readonly newestFirst?: boolean;
+  /** Only those that were never tried and have been their visitor's next for at most so many milliseconds. */
+  readonly newWithinMs?: number;
+  /** Whether one that rests may be handed over all the same, where no other is there. */
+  readonly evenResting?: boolean;
+}
+
+/** What may be handed over at this moment. */
+export interface Capacity {
+  /** How many in all. */
+  readonly limit: number;
+  /** The most urgent first. */
+  readonly lanes: readonly Lane[];
+}
+
+/** An event whose turn it is, taken out of the outbox for one attempt. */
+export interface Claim {
   readonly event: OutboxEvent;
-  /** How many attempts at it have failed. */
-  readonly attempts: number;
-  /** Whether the service may have taken it in an earlier attempt. */
-  readonly maybeTaken: boolean;
-  /** Whether an attempt at it had begun when its process died: nobody knows how that one ended. */
+  /** The one that it was claimed for. */
+  readonly lane: Lane;
+  readonly history: History;
+  /** Whether an attempt at it had begun when its process died: how that one ended is unknown. */
   readonly interrupted: boolean;
   /** Since when it has been waiting, in milliseconds since the epoch: when it happened, or was last retried by hand. */
   readonly queuedAt: number;
+  /** Whether it is still this process's. Without it, it always is. */
+  isHeld?(): boolean;
 }
 
 /** An event that was not delivered and will not be, unless somebody retries it. */
@@ -63,19 +107,20 @@ export interface DeadLetter extends Death {
   readonly diedAt: number;
 }
 
-/** Takes one event to the service. Never rejects. */
+/** Takes events to the service. None of its methods throws. */
 export interface Deliver {
-  (live: LiveEvent): Promise<Verdict>;
-  /** How many more events may be handed over at this moment; 0 while the destination is paused. */
-  readonly room: number;
-  /** To be called once a verdict is acted on: only then is anybody told of it. `attempts` as it was handed over. Never throws. */
+  /** Which events may be handed over at this moment. */
+  capacity(): Capacity;
+  /** Makes one attempt. Never rejects. */
+  deliver(claim: Claim): Promise<Verdict>;
+  /** To be called once a verdict is acted on: only then are listeners told of it. `attempts`: of the history that was claimed. */
   settled(event: OutboxEvent, attempts: number, verdict: Verdict): void;
 }
 
 /** Whom an outbox tells of what it does on its own. None of these throws. */
 export interface OutboxObserver {
-  /** An event that was waiting had to make room for a more important one, or a dead letter for a newer one. */
-  dropped(event: OutboxEvent, reason: "full" | "dead-letters-full"): void;
+  /** An event that was waiting gave way to a more important one, or to its visitor's newer clicks; or a dead letter to a newer one. */
+  dropped(event: OutboxEvent, reason: "full" | "visitor-full" | "dead-letters-full"): void;
   /** Something is wrong with the storage; events go on as well as they can. Once for each trouble, not for each event. */
   troubled(error: Error): void;
   /** The storage is well again. */
@@ -114,8 +159,10 @@ export type AddOutcome = "queued" | "sheltered" | "duplicate" | "full";
  *
  * - **once**: an id that is known (waiting, dead, or delivered not long ago) is not stored again;
  * - **in order**: an event is handed over only when no earlier live event shares its click id or its session id;
- *   a retry holds back its visitor and nobody else; dead letters hold back nobody;
- * - **bounded**: when full, clicks are shed first, then registrations, payments last.
+ *   a retry holds back its visitor alone; dead letters hold back no event;
+ * - **the urgent first**: lanes in their order; in a lane the never tried before the tried, and of these the older first;
+ * - **bounded**: when full, clicks are shed first, then registrations, payments last; a visitor has at most
+ *   `CLICKS_OF_A_VISITOR` live clicks, of which the oldest gives way to a new one.
  *
  * `testOutbox` of `express-affiliate/testing` puts an implementation to the test.
  */
@@ -130,10 +177,15 @@ export interface Outbox {
    * `transaction` is the host's own; an outbox that can take no part in one rejects.
    */
   add(event: OutboxEvent, options?: { readonly transaction?: unknown }): Promise<AddOutcome>;
-  /** Begins handing events to `deliver`, one at a time for each visitor, as long as it has room; acts on its verdicts. Called once. */
+  /** Begins handing events to `deliver`, one at a time for each visitor, as its capacity allows; acts on its verdicts. Called once. */
   start(deliver: Deliver, observer: OutboxObserver): void;
-  /** `deliver` has room again. */
+  /** `deliver` may have capacity that it had not. */
   wake(): void;
+  /**
+   * Whether nothing is under way, and nothing of what waits may be handed over now: all of it rests, or its endpoint is
+   * paused. Without it, `flush()` waits until its time is up.
+   */
+  readonly idle?: boolean;
   /** As of now, or as of moments ago where counting means asking a server. */
   counts(): OutboxCounts;
   /** Where counting means asking a server: asks it now. What `counts()` says from there on. */
@@ -151,6 +203,9 @@ export interface Outbox {
   /** Hands over nothing more. Awaits the verdicts of what is under way, then lets go of files, connections and timers. */
   close(): Promise<void>;
 }
+
+/** How many clicks of one visitor wait at most. */
+export const CLICKS_OF_A_VISITOR = 100;
 
 /** Which kind gives way to which when an outbox is full: the first is shed first. */
 export const SHEDDING_ORDER: readonly EventKind[] = ["click", "registration", "payment"];

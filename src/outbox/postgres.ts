@@ -5,15 +5,16 @@ import type { OutboxEvent } from "../events.js";
 import { readOptions, type SchemaOf } from "../read-options.js";
 import type { Outbox, OutboxCounts, OutboxObserver, Verdict } from "./outbox.js";
 import { createAppend } from "./postgres/append.js";
-import { createCensus } from "./postgres/census.js";
+import { createBound } from "./postgres/bound.js";
 import { createClaims, type PostgresClaim } from "./postgres/claims.js";
+import { createCounts } from "./postgres/counts.js";
 import { ignore, openDatabase, type PostgresPool } from "./postgres/database.js";
 import { createDeadLetters } from "./postgres/dead-letters.js";
 import { listen } from "./postgres/listen.js";
 import { quoted, SCHEMA_NAME } from "./postgres/migrations.js";
-import { createRoom } from "./postgres/room.js";
 import { enqueue } from "./postgres/transaction.js";
 import { again, forgetOld } from "./postgres/upkeep.js";
+import { createVisitorClicks } from "./postgres/visitor-clicks.js";
 import { createRelay } from "./relay.js";
 import { createShelter } from "./shelter.js";
 
@@ -31,7 +32,7 @@ export interface PostgresOutboxOptions {
    * one connection only.
    */
   readonly listen?: boolean | undefined;
-  /** How often the table is looked into for what nobody told of, in milliseconds. Default 1,000. */
+  /** How often the table is looked into for what no notification told of, in milliseconds. Default 1,000. */
   readonly pollMs?: number | undefined;
   /**
    * After how long without a sign of life a process is taken for dead, and its events over, in milliseconds by the
@@ -103,19 +104,30 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   let closing: Promise<void> | undefined;
 
   const database = openDatabase(pool, { schema: read.schema, migrate: read.migrate });
-  const census = createCensus(database, schema);
+  const numbers = createCounts(database, schema);
   const append = createAppend(database, schema, clock);
-  const claims = createClaims(database, { schema, leaseMs, census, onDeath: () => void evict() });
-  const makeRoom = createRoom(database, {
+  const claims = createClaims(database, {
+    schema,
+    leaseMs,
+    counts: numbers,
+    onDeath: () => void evict(),
+    clock,
+  });
+  const makeRoom = createBound(database, {
     schema,
     maxEvents,
-    census,
+    counts: numbers,
     onShed: (event) => tell((to) => to.dropped(event, "full")),
+  });
+  const shedClicks = createVisitorClicks(database, {
+    schema,
+    counts: numbers,
+    onShed: (event) => tell((to) => to.dropped(event, "visitor-full")),
   });
   const { deadLetters, evict: evictOldest } = createDeadLetters(database, {
     schema,
     max: maxDeadLetters,
-    census,
+    counts: numbers,
     onRevived: () => relay.wake(),
   });
   const shelter = createShelter<PostgresClaim>(
@@ -138,7 +150,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   // Without a listener, an idle connection that is lost ends the host's process.
   pool.on("error", ignore);
 
-  /** What happens before anybody listens is told once somebody does. */
+  /** What happens before there is an observer is told once there is one. */
   function tell(notice: (to: OutboxObserver) => void): void {
     if (observer) notice(observer);
     else notices.push(notice);
@@ -147,18 +159,22 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   async function store(event: OutboxEvent): Promise<"queued" | "duplicate" | "full"> {
     const hasRoom = makeRoom(event.kind);
     if (hasRoom !== true && !(await hasRoom)) return "full";
-    return census.during(async () => {
-      const outcome = await append.append(event);
-      if (outcome === "queued") census.add(event.kind, 1, event.createdAt);
+    const outcome = await numbers.during(async () => {
+      const stored = await append.append(event);
+      if (stored !== "duplicate") numbers.add(event.kind, 1, event.createdAt);
       relay.wake();
-      return outcome;
+      return stored;
     }, 1);
+    if (outcome !== "crowded") return outcome;
+    // Where it fails, the visitor's next click tries again.
+    await shedClicks(event).catch(ignore);
+    return "queued";
   }
 
   async function settle(claim: PostgresClaim, verdict: Verdict): Promise<void> {
     await claims.settle(claim, verdict);
     // Sooner than the next look would find it.
-    if (verdict.is === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, relay.wake);
+    if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, relay.wake);
   }
 
   async function evict(): Promise<void> {
@@ -170,16 +186,21 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   async function join(transaction: unknown, event: OutboxEvent) {
     const hasRoom = makeRoom(event.kind);
     if (hasRoom !== true && !(await hasRoom)) return "full";
-    return enqueue(transaction, event, {
+    const outcome = await enqueue(transaction, event, {
       schema: read.schema,
       quotedSchema: schema,
       channel: listens ? channel : null,
       prepare: database.ready,
     });
+    if (outcome !== "crowded") return outcome;
+    // Not in the transaction, whose locks would hold up the visitor's deliveries; and not awaited, for it may have the
+    // pool's last connection.
+    void shedClicks(event).catch(ignore);
+    return "queued";
   }
 
   function counts(): OutboxCounts {
-    const { queued, dead, oldest } = census.counts();
+    const { queued, dead, oldest } = numbers.current;
     return {
       queued: queued + shelter.length,
       dead,
@@ -212,11 +233,11 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       relay.start(deliver);
       const countAgainIn = (took: number) =>
         Math.min(Math.max(COUNTED_AT_MOST_EVERY_MS, 100 * took), COUNTED_AT_LEAST_EVERY_MS);
-      void census.take().catch(ignore);
+      void numbers.take().catch(ignore);
       stops = [
         again(clock, () => pollMs, relay.wake),
         again(clock, () => leaseMs / 3, claims.renew),
-        again(clock, countAgainIn, census.take),
+        again(clock, countAgainIn, numbers.take),
         again(
           clock,
           () => UPKEEP_MS,
@@ -226,9 +247,12 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       if (listens) stops.push(listen(pool, { channel, onHint: relay.wake, clock }));
     },
     wake: relay.wake,
+    get idle() {
+      return relay.idle && shelter.length === 0 && shelter.trouble === undefined;
+    },
     counts,
     async look() {
-      await census.take();
+      await numbers.take();
       return counts();
     },
     deadLetters,

@@ -1,30 +1,29 @@
-import type { Deliver, LiveEvent, Verdict } from "./outbox.js";
+import type { Capacity, Claim, Deliver, Verdict } from "./outbox.js";
 
 /** A table of events that knows whose turn it is: what the outboxes differ in. */
-export interface Store<Claim extends LiveEvent> {
-  /** At most `limit` events whose turn has come: the oldest of their visitors, rested, and in nobody else's hands. */
-  claim(limit: number): readonly Claim[] | Promise<readonly Claim[]>;
+export interface Store<C extends Claim> {
+  /** Events whose turn has come, as the lanes allow: the oldest of their visitors, rested, and claimed by no other process. */
+  claim(capacity: Capacity): readonly C[] | Promise<readonly C[]>;
   /** Does with a claimed event what the verdict says. */
-  settle(claim: Claim, verdict: Verdict): void | Promise<void>;
+  settle(claim: C, verdict: Verdict): void | Promise<void>;
 }
 
 export interface Relay {
   start(deliver: Deliver): void;
-  /** Something may be deliverable that was not: an event came, or has rested, or there is room again. */
+  /** Something may be deliverable that was not: an event came, or has rested, or there is capacity again. */
   wake(): void;
+  /** Whether nothing is under way, and the last look found nothing that may be handed over. */
+  readonly idle: boolean;
   /** Claims nothing more. Resolves when the last verdict was acted on. */
   stop(): Promise<void>;
 }
 
 /**
- * Carries events from a store to `deliver` and the verdicts back, as many at once as there is room for.
+ * Carries events from a store to `deliver` and the verdicts back, as many at once as there is capacity for.
  *
  * @param onError hears what `claim`, `settle` or `deliver` failed with. The relay itself goes on at the next `wake`.
  */
-export function createRelay<Claim extends LiveEvent>(
-  store: Store<Claim>,
-  onError: (error: unknown) => void,
-): Relay {
+export function createRelay<C extends Claim>(store: Store<C>, onError: (error: unknown) => void): Relay {
   let deliver: Deliver | undefined;
   let scheduled = false;
   let claiming = false;
@@ -46,15 +45,15 @@ export function createRelay<Claim extends LiveEvent>(
   async function turn(to: Deliver): Promise<void> {
     scheduled = false;
     if (claiming) {
-      // Two claims at a time would each count the same room.
+      // Two claims at a time would each count the same capacity.
       wokenMeanwhile = true;
       return;
     }
     claiming = true;
     try {
-      const limit = stopping ? 0 : to.room;
-      if (limit > 0) {
-        const claimed = store.claim(limit);
+      const capacity = to.capacity();
+      if (!stopping && capacity.lanes.length > 0) {
+        const claimed = store.claim(capacity);
         for (const claim of claimed instanceof Promise ? await claimed : claimed) void carry(claim, to);
       }
     } catch (error) {
@@ -66,21 +65,21 @@ export function createRelay<Claim extends LiveEvent>(
     if (stopping) endIfIdle();
   }
 
-  async function carry(claim: Claim, to: Deliver): Promise<void> {
-    const { event, attempts, maybeTaken } = claim;
+  async function carry(claim: C, to: Deliver): Promise<void> {
+    const { event, history } = claim;
     underWay++;
     let verdict: Verdict;
     try {
-      verdict = stopping ? { is: "kept", maybeTaken } : await to(claim);
+      verdict = stopping ? { type: "release" } : await to.deliver(claim);
     } catch (error) {
-      // It never rejects; should it do so all the same, nobody can say how far the event got.
+      // It never rejects; should it do so all the same, how far the event got is unknown.
       onError(error);
-      verdict = { is: "dead", reason: "unconfirmed", attempts: attempts + 1 };
+      verdict = { type: "dead", reason: "unconfirmed", attempts: history.attempts + 1 };
     }
     try {
       const settled = store.settle(claim, verdict);
       if (settled) await settled;
-      to.settled(event, attempts, verdict);
+      to.settled(event, history.attempts, verdict);
     } catch (error) {
       onError(error);
     }
@@ -99,6 +98,9 @@ export function createRelay<Claim extends LiveEvent>(
       wake();
     },
     wake,
+    get idle() {
+      return underWay === 0 && !claiming && !scheduled;
+    },
     stop() {
       stopping = true;
       endIfIdle();

@@ -4,25 +4,26 @@ import type { EventKind, OutboxEvent } from "../events.js";
 import { type InLine, Line } from "./line.js";
 import {
   type AddOutcome,
+  type Capacity,
+  type Claim,
   kindsBelow,
-  type LiveEvent,
   type OutboxObserver,
   sizeOf,
   type Verdict,
 } from "./outbox.js";
 
 /** Where a durable outbox stores. What rejects means that the storage is in trouble; nobody knows then how far it got. */
-export interface Storage<Claim extends LiveEvent> {
+export interface Storage<C extends Claim> {
   append(event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
-  claim(limit: number): Promise<readonly Claim[]>;
-  settle(claim: Claim, verdict: Verdict): Promise<void>;
+  claim(capacity: Capacity): Promise<readonly C[]>;
+  settle(claim: C, verdict: Verdict): Promise<void>;
 }
 
 /** A storage whose troubles are nobody else's: `add`, `claim` and `settle` never reject. */
-export interface Shelter<Claim extends LiveEvent> {
+export interface Shelter<C extends Claim> {
   add(event: OutboxEvent): Promise<AddOutcome>;
-  claim(limit: number): Promise<readonly Claim[]>;
-  settle(claim: Claim, verdict: Verdict): Promise<void>;
+  claim(capacity: Capacity): Promise<readonly C[]>;
+  settle(claim: C, verdict: Verdict): Promise<void>;
   /** What is wrong with the storage, as long as something is. */
   readonly trouble: Error | undefined;
   /** How many events are on their way to the storage, or wait for it to be well. */
@@ -59,10 +60,10 @@ const CONVOY = 200;
  * Keeps in memory what a storage in trouble cannot take, and takes it there, in order, once it is well again. Nothing is
  * claimed meanwhile: an event in here may have to wait for one in there.
  */
-export function createShelter<Claim extends LiveEvent>(
-  storage: Storage<Claim>,
+export function createShelter<C extends Claim>(
+  storage: Storage<C>,
   { maxBytes, clock, observer }: ShelterOptions,
-): Shelter<Claim> {
+): Shelter<C> {
   const line = new Line<Guest>();
   const idle: Record<EventKind, Line<Idle>> = {
     click: new Line(),
@@ -70,7 +71,7 @@ export function createShelter<Claim extends LiveEvent>(
     payment: new Line(),
   };
   const ids = new Set<string>();
-  const verdicts: [Claim, Verdict][] = [];
+  const verdicts: [C, Verdict][] = [];
   let bytes = 0;
   let trouble: Error | undefined;
   let lookMs = FIRST_LOOK_MS;
@@ -167,7 +168,7 @@ export function createShelter<Claim extends LiveEvent>(
   }
 
   async function settleFirst(): Promise<void> {
-    await storage.settle(...(verdicts[0] as [Claim, Verdict]));
+    await storage.settle(...(verdicts[0] as [C, Verdict]));
     verdicts.shift();
   }
 
@@ -205,10 +206,10 @@ export function createShelter<Claim extends LiveEvent>(
         return "sheltered";
       }
     },
-    async claim(limit) {
+    async claim(capacity) {
       if (trouble) return [];
       try {
-        return await storage.claim(limit);
+        return await storage.claim(capacity);
       } catch (error) {
         fallIll(error);
         return [];

@@ -65,7 +65,7 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
     const handed = await stage.hands.next();
 
     await fill(stage.outbox, "payment");
-    handed.settle({ is: "delivered" });
+    handed.settle({ type: "delivered" });
     const next = await stage.hands.next();
 
     assert.deepEqual(stage.hands.dropped, []);

@@ -45,12 +45,12 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
     const before = Date.now();
 
     assert.equal(await outbox.deadLetters.retry(dead.id), true);
-    underWay.settle({ is: "delivered" });
+    underWay.settle({ type: "delivered" });
     const { live } = await hands.next();
 
     assert.deepEqual(live.event, dead);
-    assert.equal(live.attempts, 0);
-    assert.equal(live.maybeTaken, true);
+    assert.equal(live.history.attempts, 0);
+    assert.equal(live.history.maybeTaken, true);
     assert.equal(live.interrupted, false);
     assert.ok(live.queuedAt >= before);
     assert.deepEqual(await outbox.deadLetters.list(), []);
@@ -67,7 +67,7 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
 
     assert.equal(await stage.outbox.deadLetters.retry(event.id), true);
 
-    assert.equal((await stage.hands.next()).live.maybeTaken, false);
+    assert.equal((await stage.hands.next()).live.history.maybeTaken, false);
   });
 
   it("queues all of them again in the order in which they happened", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { until } from "./hands.js";
+import { UNTRIED } from "../outbox/outbox.js";
+import { retryIn, until } from "./hands.js";
 import type { OutboxUnderTest, TestRunner } from "./index.js";
 import { sample } from "./samples.js";
 import { Stage } from "./stage.js";
@@ -15,10 +16,10 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
       const { live } = await stage.hands.next();
 
       assert.deepEqual(live.event, event);
-      const { attempts, maybeTaken, interrupted, queuedAt } = live;
+      const { history, interrupted, queuedAt } = live;
       assert.deepEqual(
-        { attempts, maybeTaken, interrupted, queuedAt },
-        { attempts: 0, maybeTaken: false, interrupted: false, queuedAt: event.createdAt },
+        { history: { ...history }, interrupted, queuedAt },
+        { history: { ...UNTRIED }, interrupted: false, queuedAt: event.createdAt },
       );
     });
   }
@@ -44,7 +45,7 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
     await stage.empty();
   });
 
-  it("hands over no more at once than there is room for, and the rest when it is woken", async () => {
+  it("hands over no more at once than there is capacity for, and the rest when it is woken", async () => {
     await using stage = await Stage.open(create);
     const { hands, outbox } = stage;
     const events = Array.from({ length: 5 }, () => sample("payment"));
@@ -54,7 +55,7 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
 
     const [first] = [await hands.next(), await hands.next()];
     assert.equal(hands.ids.length, 2);
-    first.settle({ is: "delivered" });
+    first.settle({ type: "delivered" });
     await hands.next();
     assert.equal(hands.ids.length, 3);
     hands.room = 2;
@@ -65,42 +66,48 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
     assert.deepEqual([...hands.ids].sort(), events.map(({ id }) => id).sort());
   });
 
-  it("tries an event again after a retry, and counts the attempts", async () => {
+  it("hands an event over again after a retry, with the history that it was given", async () => {
     await using stage = await Stage.open(create);
     const event = sample("payment");
+    const history = {
+      attempts: 3,
+      failures: 2,
+      refusals: 1,
+      throttled: true,
+      maybeTaken: true,
+      triedAt: 1_700_000_000_000,
+    };
     stage.start();
     await stage.add(event);
 
-    (await stage.hands.next()).settle({ is: "retry", inMs: 5, maybeTaken: false });
-    const second = await stage.hands.next();
-    assert.equal(second.live.attempts, 1);
-    assert.equal(second.live.maybeTaken, false);
-    second.settle({ is: "retry", inMs: 5, maybeTaken: true });
-    const third = await stage.hands.next();
-    assert.equal(third.live.attempts, 2);
-    assert.equal(third.live.maybeTaken, true);
-    assert.equal(third.live.interrupted, false);
-    assert.equal(third.live.queuedAt, event.createdAt);
+    (await stage.hands.next()).settle({ type: "retry", inMs: 5, history });
+    const { live } = await stage.hands.next();
+
+    assert.deepEqual({ ...live.history }, history);
+    assert.equal(live.interrupted, false);
+    assert.equal(live.queuedAt, event.createdAt);
   });
 
-  it("hands a kept event over again, and counts no attempt", async () => {
+  it("hands an event that was released over again as it was", async () => {
     await using stage = await Stage.open(create);
     stage.start();
     await stage.add(sample("payment"));
 
-    (await stage.hands.next()).settle({ is: "kept", maybeTaken: true });
-    const { live } = await stage.hands.next();
+    (await stage.hands.next()).settle({ type: "release" });
+    const again = await stage.hands.next();
+    assert.deepEqual({ ...again.live.history }, { ...UNTRIED });
+    again.settle(retryIn(1, { attempts: 7 }));
+    (await stage.hands.next()).settle({ type: "release" });
 
-    assert.equal(live.attempts, 0);
-    assert.equal(live.maybeTaken, true);
+    assert.equal((await stage.hands.next()).live.history.attempts, 7);
   });
 
   it("says so once it has acted on a verdict", async () => {
     await using stage = await Stage.open(create);
     const { hands } = stage;
     const event = sample("payment");
-    const retry = { is: "retry", inMs: 1, maybeTaken: false } as const;
-    const delivered = { is: "delivered" } as const;
+    const retry = retryIn(1);
+    const delivered = { type: "delivered" } as const;
     stage.start();
     await stage.add(event);
 
@@ -124,7 +131,7 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
     stage.start();
     await stage.add({ ...oldest, createdAt: oldest.createdAt - 5_000 }, ...others);
 
-    (await hands.next()).settle({ is: "retry", inMs: 60_000, maybeTaken: false });
+    (await hands.next()).settle(retryIn(60_000));
     await hands.next();
 
     await stage.holds(3);
@@ -150,7 +157,7 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
     });
     await new Promise(setImmediate);
     assert.equal(closed, false);
-    underWay.settle({ is: "delivered" });
+    underWay.settle({ type: "delivered" });
     await closing;
 
     assert.equal(hands.ids.length, 1);

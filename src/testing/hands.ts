@@ -1,19 +1,40 @@
+import { ENDPOINTS } from "../endpoints.js";
 import type { OutboxEvent } from "../events.js";
-import type { Deliver, LiveEvent, Outbox, OutboxObserver, Verdict } from "../outbox/outbox.js";
+import {
+  type Claim,
+  type Deliver,
+  type History,
+  type Lane,
+  type Outbox,
+  type OutboxObserver,
+  UNTRIED,
+  type Verdict,
+} from "../outbox/outbox.js";
 
 const PATIENCE_MS = 10_000;
 
 /** An event that was handed over, and waits for its verdict. */
 export interface Handed {
-  readonly live: LiveEvent;
+  readonly live: Claim;
   readonly id: string;
   settle(verdict: Verdict): void;
+}
+
+/** A verdict after an attempt that failed, the event's first unless the history says otherwise. */
+export function retryIn(inMs: number, history: Partial<History> = {}): Verdict {
+  return {
+    type: "retry",
+    inMs,
+    history: { ...UNTRIED, attempts: 1, failures: 1, triedAt: Date.now(), ...history },
+  };
 }
 
 /** A `deliver` that does what a test says. */
 export class Hands {
   /** How many more may be handed over. */
   room = Number.POSITIVE_INFINITY;
+  /** Which may be, the most urgent first. */
+  lanes: readonly Lane[] = ENDPOINTS.map((endpoint) => ({ endpoint, limit: Number.POSITIVE_INFINITY }));
   started = false;
   /** Every id that was ever handed over, in order. */
   readonly ids: string[] = [];
@@ -27,14 +48,11 @@ export class Hands {
 
   start(outbox: Outbox): void {
     this.started = true;
-    const deliver = (live: LiveEvent) => this.#take(live);
-    Object.defineProperties(deliver, {
-      room: { get: () => this.room },
-      settled: {
-        value: ({ id }: OutboxEvent, attempts: number, verdict: Verdict) =>
-          this.told.push({ id, attempts, verdict }),
-      },
-    });
+    const deliver: Deliver = {
+      capacity: () => ({ limit: this.room, lanes: this.room > 0 ? this.lanes : [] }),
+      deliver: (claim) => this.#take(claim),
+      settled: ({ id }, attempts, verdict) => this.told.push({ id, attempts, verdict }),
+    };
     const observer: OutboxObserver = {
       dropped: (event, reason) => this.dropped.push({ event, reason }),
       troubled: (error) => {
@@ -42,7 +60,7 @@ export class Hands {
       },
       recovered() {},
     };
-    outbox.start(deliver as Deliver, observer);
+    outbox.start(deliver, observer);
   }
 
   /** The next event that is handed over. */
@@ -56,7 +74,7 @@ export class Hands {
   /** The next event, delivered at once. Resolves to its id. */
   async deliverNext(): Promise<string> {
     const { id, settle } = await this.next();
-    settle({ is: "delivered" });
+    settle({ type: "delivered" });
     return id;
   }
 
@@ -68,10 +86,10 @@ export class Hands {
   /** Gives back what is in them, and takes nothing more. */
   close(): void {
     this.room = Number.NEGATIVE_INFINITY;
-    for (const { settle } of this.#unsettled) settle({ is: "kept", maybeTaken: false });
+    for (const { settle } of this.#unsettled) settle({ type: "release" });
   }
 
-  #take(live: LiveEvent): Promise<Verdict> {
+  #take(live: Claim): Promise<Verdict> {
     this.ids.push(live.event.id);
     this.room--;
     return new Promise((resolve) => {

@@ -10,6 +10,7 @@ import { testHandover } from "./handover.js";
 import { testOnce } from "./once.js";
 import { testOrder } from "./order.js";
 import { testSurvival } from "./survival.js";
+import { testUrgency } from "./urgency.js";
 
 type Creates = () => Outbox | Promise<Outbox>;
 
@@ -56,6 +57,7 @@ export function testOutbox(
     describe("once", () => testOnce(it, outbox));
     describe("handing over", () => testHandover(it, outbox));
     describe("in order", () => testOrder(it, outbox));
+    describe("the urgent first", () => testUrgency(it, outbox));
     describe("dead letters", () => testDeadLetters(it, outbox));
     const { createSmall, reopen } = outbox;
     if (createSmall) describe("bounded", () => testBounds(it, createSmall));

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { retryIn } from "./hands.js";
 import type { OutboxUnderTest, TestRunner } from "./index.js";
 import { sample } from "./samples.js";
 import { Stage } from "./stage.js";
@@ -32,12 +33,12 @@ export function testOnce(it: TestRunner["it"], { create }: OutboxUnderTest): voi
     await stage.add(delivered);
     const underWay = await hands.next();
     assert.equal(await outbox.add(delivered), "duplicate");
-    underWay.settle({ is: "delivered" });
+    underWay.settle({ type: "delivered" });
     await stage.empty();
     assert.equal(await outbox.add(delivered), "duplicate");
 
     await stage.add(resting);
-    (await hands.next()).settle({ is: "retry", inMs: 60_000, maybeTaken: false });
+    (await hands.next()).settle(retryIn(60_000));
     assert.equal(await outbox.add(resting), "duplicate");
   });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { OutboxEvent } from "../events.js";
+import { retryIn } from "./hands.js";
 import type { OutboxUnderTest, TestRunner } from "./index.js";
 import { sample, stranger } from "./samples.js";
 import { REJECTED, Stage } from "./stage.js";
@@ -21,7 +22,7 @@ export function testOrder(it: TestRunner["it"], { create }: OutboxUnderTest): vo
       const other = sample("click");
       await stage.add(other);
       assert.equal(await stage.hands.deliverNext(), other.id);
-      handed.settle({ is: "delivered" });
+      handed.settle({ type: "delivered" });
     }
   });
 
@@ -37,13 +38,13 @@ export function testOrder(it: TestRunner["it"], { create }: OutboxUnderTest): vo
     stage.start();
 
     const first = [await stage.hands.next(), await stage.hands.next(), await stage.hands.next()];
-    assert.deepEqual(idsOf(first.map(({ live }) => live.event)), idsOf([byClick, bySession, unrelated]));
-    const [click, session] = first as [(typeof first)[0], (typeof first)[0]];
-    click.settle({ is: "delivered" });
+    assert.deepEqual(idsOf(first.map(({ live }) => live.event)), idsOf([bySession, unrelated, byClick]));
+    const [session, , click] = first as [(typeof first)[0], (typeof first)[0], (typeof first)[0]];
+    click.settle({ type: "delivered" });
     const sentinel = sample("click");
     await stage.add(sentinel);
     assert.equal(await stage.hands.deliverNext(), sentinel.id);
-    session.settle({ is: "delivered" });
+    session.settle({ type: "delivered" });
     assert.equal(await stage.hands.deliverNext(), byBoth.id);
     assert.equal(await stage.hands.deliverNext(), after.id);
   });
@@ -66,7 +67,7 @@ export function testOrder(it: TestRunner["it"], { create }: OutboxUnderTest): vo
     stage.start();
     await stage.add(first, second);
 
-    (await stage.hands.next()).settle({ is: "retry", inMs: 50, maybeTaken: false });
+    (await stage.hands.next()).settle(retryIn(50));
     await stage.add(other);
 
     assert.equal(await stage.hands.deliverNext(), other.id);
@@ -81,7 +82,7 @@ export function testOrder(it: TestRunner["it"], { create }: OutboxUnderTest): vo
     stage.start();
     await stage.add(first, second);
 
-    (await stage.hands.next()).settle({ is: "dead", ...REJECTED });
+    (await stage.hands.next()).settle({ type: "dead", ...REJECTED });
 
     assert.equal(await stage.hands.deliverNext(), second.id);
   });
@@ -104,11 +105,11 @@ export function testOrder(it: TestRunner["it"], { create }: OutboxUnderTest): vo
     while (gone.length < events.length) {
       const { live, settle } = await stage.hands.next();
       const luck = random();
-      if (luck < 0.15) settle({ is: "retry", inMs: 1 + 10 * random(), maybeTaken: false });
-      else if (luck < 0.25) settle({ is: "kept", maybeTaken: false });
+      if (luck < 0.15) settle(retryIn(1 + 10 * random()));
+      else if (luck < 0.25) settle({ type: "release" });
       else {
         gone.push(live.event);
-        settle(luck < 0.35 ? { is: "dead", ...REJECTED } : { is: "delivered" });
+        settle(luck < 0.35 ? { type: "dead", ...REJECTED } : { type: "delivered" });
       }
     }
     await stage.empty();

@@ -38,7 +38,7 @@ export class Stage implements AsyncDisposable {
     for (const event of events) {
       const before = this.outbox.counts().dead[death.reason];
       await this.add(event);
-      (await this.hands.next()).settle({ is: "dead", ...death });
+      (await this.hands.next()).settle({ type: "dead", ...death });
       await until(() => this.outbox.counts().dead[death.reason] > before, "a dead letter was not counted");
     }
   }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { until } from "./hands.js";
+import { UNTRIED } from "../outbox/outbox.js";
+import { retryIn, until } from "./hands.js";
 import type { OutboxUnderTest, TestRunner } from "./index.js";
 import { sample, stranger } from "./samples.js";
 import { REJECTED, Stage } from "./stage.js";
@@ -23,7 +24,7 @@ export function testSurvival(
       stage.hands.room = 1;
       stage.start();
       await stage.add(...events);
-      (await stage.hands.next()).settle({ is: "retry", inMs: 1, maybeTaken: true });
+      (await stage.hands.next()).settle(retryIn(1, { maybeTaken: true, triedAt: 1 }));
       await stage.close();
     }
 
@@ -31,14 +32,11 @@ export function testSurvival(
     await stage.holds(3);
     stage.start();
     const first = await stage.hands.next();
-    assert.deepEqual(first.live, {
-      ...first.live,
-      event: events[0],
-      attempts: 1,
-      maybeTaken: true,
-      interrupted: false,
-    });
-    first.settle({ is: "delivered" });
+    const { event, history, interrupted } = first.live;
+    assert.deepEqual(event, events[0]);
+    assert.deepEqual({ ...history }, { ...UNTRIED, attempts: 1, failures: 1, maybeTaken: true, triedAt: 1 });
+    assert.equal(interrupted, false);
+    first.settle({ type: "delivered" });
     assert.equal(await stage.hands.deliverNext(), events[1]?.id);
     assert.equal(await stage.hands.deliverNext(), events[2]?.id);
   });
@@ -97,7 +95,7 @@ export function testSurvival(
       stage.hands.room = 3;
       stage.hands.each(({ id, settle }) => {
         gone.push(id);
-        settle({ is: "delivered" });
+        settle({ type: "delivered" });
       });
       stage.start();
     }

@@ -1,15 +1,16 @@
 import { expect, it } from "vitest";
 import { backoffMs } from "../../src/delivery/backoff.js";
 
-it("rests 1, 2, 4, … seconds, 15 minutes at most", () => {
-  const rests = Array.from({ length: 14 }, (_, n) => backoffMs(n + 1, 1) / 1_000);
-  expect(rests).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900, 900]);
+it("rests 250 ms, and half as long again each time, 15 minutes at most", () => {
+  const rests = Array.from({ length: 24 }, (_, n) => Math.round(backoffMs(n + 1, 1)));
+  expect(rests.slice(0, 6)).toEqual([250, 375, 563, 844, 1_266, 1_898]);
+  expect(rests.slice(-5)).toEqual([554_209, 831_314, 900_000, 900_000, 900_000]);
 });
 
 it("rests between half of that and all of it", () => {
-  expect(backoffMs(3, 0)).toBe(2_000);
-  expect(backoffMs(3, 0.5)).toBe(3_000);
-  expect(backoffMs(3, 1)).toBe(4_000);
+  expect(backoffMs(2, 0)).toBe(187.5);
+  expect(backoffMs(2, 0.5)).toBe(281.25);
+  expect(backoffMs(2, 1)).toBe(375);
 });
 
 it("rests 15 minutes after however many attempts", () => {

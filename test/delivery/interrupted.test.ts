@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { callsFor } from "../../src/client.js";
 import { systemClock } from "../../src/clock.js";
-import { createDelivery } from "../../src/delivery/deliver.js";
+import { createDelivery } from "../../src/delivery/delivery.js";
+import { endpointOf } from "../../src/endpoints.js";
 import { type EventKind, eventFrom, type OutboxEvent } from "../../src/events.js";
 import { createJournal } from "../../src/journal.js";
-import type { LiveEvent } from "../../src/outbox/outbox.js";
+import { type Claim, UNTRIED } from "../../src/outbox/outbox.js";
 import type { Attempt, Call } from "../../src/transport.js";
 
 const INPUTS: Record<EventKind, object> = {
@@ -13,10 +14,16 @@ const INPUTS: Record<EventKind, object> = {
   payment: { paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 },
 };
 
-function interrupted(kind: EventKind): LiveEvent {
+function interrupted(kind: EventKind): Claim {
   const now = Date.now();
   const event = eventFrom(kind, INPUTS[kind], { clickId: "c" }, { clientId: 1, now }) as OutboxEvent;
-  return { event, attempts: 1, maybeTaken: false, interrupted: true, queuedAt: now };
+  return {
+    event,
+    lane: { endpoint: endpointOf(event), limit: 1 },
+    history: { ...UNTRIED, attempts: 1 },
+    interrupted: true,
+    queuedAt: now,
+  };
 }
 
 function deliveryTo(status: number) {
@@ -34,7 +41,7 @@ function deliveryTo(status: number) {
     ambiguous: { click: "retry", registration: "retry", payment: "hold" },
     journal: createJournal({ logger: { warn() {}, error() {} }, clock: systemClock }),
     hide: (text) => text,
-    onRoom() {},
+    onCapacity() {},
     clock: systemClock,
   });
   return { deliver, sent };
@@ -45,13 +52,18 @@ test("a payment whose attempt was cut short by the end of its process is held, n
 
   const verdict = await deliver(interrupted("payment"));
 
-  expect(verdict).toMatchObject({ is: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED", attempts: 2 });
+  expect(verdict).toMatchObject({
+    type: "dead",
+    reason: "unconfirmed",
+    code: "ERR_INTERRUPTED",
+    attempts: 2,
+  });
   expect(sent).toEqual([]);
 });
 
 test("a registration in the same case is sent again, and a conflict says that the service has it", async () => {
   const { deliver, sent } = deliveryTo(409);
 
-  expect(await deliver(interrupted("registration"))).toEqual({ is: "delivered" });
+  expect(await deliver(interrupted("registration"))).toEqual({ type: "delivered" });
   expect(sent).toHaveLength(1);
 });

@@ -20,66 +20,68 @@ const answer = (status: number, more: { body?: unknown; retryAfter?: string } = 
 const judge = (attempt: Attempt, maybeTaken = false) => outcomeOf(attempt, { maybeTaken, now: NOW });
 
 /** What each of undici's errors means when the request's head never left; once it left, every one is ambiguous. */
-const UNSENT: Record<string, Outcome["is"]> = {
-  UND_ERR: "failed",
-  UND_ERR_ABORT: "failed",
-  UND_ERR_ABORTED: "failed",
-  UND_ERR_BODY_TIMEOUT: "failed",
-  UND_ERR_BPL_MISSING_UPSTREAM: "failed",
-  UND_ERR_CLOSED: "failed",
-  UND_ERR_CONNECT_TIMEOUT: "failed",
-  UND_ERR_DESTROYED: "failed",
-  UND_ERR_HEADERS_OVERFLOW: "failed",
-  UND_ERR_HEADERS_TIMEOUT: "failed",
-  UND_ERR_INFO: "failed",
+const UNSENT: Record<string, Outcome["type"]> = {
+  UND_ERR: "unreachable",
+  UND_ERR_ABORT: "unreachable",
+  UND_ERR_ABORTED: "unsent",
+  UND_ERR_BODY_TIMEOUT: "unreachable",
+  UND_ERR_BPL_MISSING_UPSTREAM: "unreachable",
+  UND_ERR_CLOSED: "unreachable",
+  UND_ERR_CONNECT_TIMEOUT: "unreachable",
+  UND_ERR_DESTROYED: "unreachable",
+  UND_ERR_HEADERS_OVERFLOW: "unreachable",
+  UND_ERR_HEADERS_TIMEOUT: "unreachable",
+  UND_ERR_INFO: "unreachable",
   UND_ERR_INVALID_ARG: "rejected",
-  UND_ERR_INVALID_RETURN_VALUE: "failed",
-  UND_ERR_MAX_ORIGINS_REACHED: "failed",
+  UND_ERR_INVALID_RETURN_VALUE: "unreachable",
+  UND_ERR_MAX_ORIGINS_REACHED: "unreachable",
   UND_ERR_NOT_SUPPORTED: "rejected",
-  UND_ERR_PRX_TLS: "failed",
+  UND_ERR_PRX_TLS: "unreachable",
   UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: "rejected",
-  UND_ERR_REQ_RETRY: "failed",
-  UND_ERR_RESPONSE: "failed",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "failed",
-  UND_ERR_RES_EXCEEDED_MAX_SIZE: "failed",
-  UND_ERR_SOCKET: "failed",
-  UND_ERR_SOCKS5: "failed",
-  UND_ERR_WS_MESSAGE_SIZE_EXCEEDED: "failed",
-  HPE_INVALID_CONSTANT: "failed",
-  HTTPParserError: "failed",
+  UND_ERR_REQ_RETRY: "unreachable",
+  UND_ERR_RESPONSE: "unreachable",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "unreachable",
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: "unreachable",
+  UND_ERR_SOCKET: "unreachable",
+  UND_ERR_SOCKS5: "unreachable",
+  UND_ERR_WS_MESSAGE_SIZE_EXCEEDED: "unreachable",
+  HPE_INVALID_CONSTANT: "unreachable",
+  HTTPParserError: "unreachable",
   // Of the system, of DNS and of this package.
-  EAI_AGAIN: "failed",
-  ECONNREFUSED: "failed",
-  ECONNRESET: "failed",
-  EHOSTUNREACH: "failed",
-  EMFILE: "failed",
-  ENETUNREACH: "failed",
-  ENOTFOUND: "failed",
-  EPIPE: "failed",
-  EPROTO: "failed",
-  ERR_DEADLINE: "failed",
-  ERR_SSL_WRONG_VERSION_NUMBER: "failed",
-  ETIMEDOUT: "failed",
+  EAI_AGAIN: "unreachable",
+  ECONNREFUSED: "unreachable",
+  ECONNRESET: "unreachable",
+  EHOSTUNREACH: "unreachable",
+  EMFILE: "unreachable",
+  ENETUNREACH: "unreachable",
+  ENOTFOUND: "unreachable",
+  EPIPE: "unreachable",
+  EPROTO: "unreachable",
+  ERR_CLAIM_LOST: "unsent",
+  ERR_DEADLINE: "unreachable",
+  ERR_STOOD_STILL: "unsent",
+  ERR_SSL_WRONG_VERSION_NUMBER: "unreachable",
+  ETIMEDOUT: "unreachable",
   // Of certificates: OpenSSL's names for them, as Node passes them on.
-  CERT_CHAIN_TOO_LONG: "misconfigured",
-  CERT_HAS_EXPIRED: "misconfigured",
-  CERT_NOT_YET_VALID: "misconfigured",
-  CERT_REJECTED: "misconfigured",
-  CERT_REVOKED: "misconfigured",
-  CERT_SIGNATURE_FAILURE: "misconfigured",
-  CERT_UNTRUSTED: "misconfigured",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "misconfigured",
-  ERR_TLS_CERT_ALTNAME_FORMAT: "misconfigured",
-  ERR_TLS_CERT_ALTNAME_INVALID: "misconfigured",
-  HOSTNAME_MISMATCH: "misconfigured",
-  INVALID_CA: "misconfigured",
-  INVALID_PURPOSE: "misconfigured",
-  PATH_LENGTH_EXCEEDED: "misconfigured",
-  SELF_SIGNED_CERT_IN_CHAIN: "misconfigured",
-  UNABLE_TO_DECRYPT_CERT_SIGNATURE: "misconfigured",
-  UNABLE_TO_GET_ISSUER_CERT: "misconfigured",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "misconfigured",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "misconfigured",
+  CERT_CHAIN_TOO_LONG: "unreachable",
+  CERT_HAS_EXPIRED: "unreachable",
+  CERT_NOT_YET_VALID: "unreachable",
+  CERT_REJECTED: "unreachable",
+  CERT_REVOKED: "unreachable",
+  CERT_SIGNATURE_FAILURE: "unreachable",
+  CERT_UNTRUSTED: "unreachable",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "unreachable",
+  ERR_TLS_CERT_ALTNAME_FORMAT: "unreachable",
+  ERR_TLS_CERT_ALTNAME_INVALID: "unreachable",
+  HOSTNAME_MISMATCH: "unreachable",
+  INVALID_CA: "unreachable",
+  INVALID_PURPOSE: "unreachable",
+  PATH_LENGTH_EXCEEDED: "unreachable",
+  SELF_SIGNED_CERT_IN_CHAIN: "unreachable",
+  UNABLE_TO_DECRYPT_CERT_SIGNATURE: "unreachable",
+  UNABLE_TO_GET_ISSUER_CERT: "unreachable",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "unreachable",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "unreachable",
 };
 
 /** One of each of the errors that undici exports. */
@@ -102,49 +104,50 @@ describe("an attempt without an answer", () => {
     expect(without).toEqual([]);
   });
 
-  it.each(Object.entries(UNSENT))("is, for %s, %s where the request never left", (code, is) => {
-    expect(judge(silence(code, false))).toEqual({ is });
-    expect(judge(silence(code, false), true)).toEqual({ is });
+  it.each(Object.entries(UNSENT))("is, for %s, %s where the request never left", (code, type) => {
+    expect(judge(silence(code, false))).toEqual({ type });
+    expect(judge(silence(code, false), true)).toEqual({ type });
   });
 
   it.each(Object.keys(UNSENT))("is ambiguous for %s where the request left", (code) => {
-    expect(judge(silence(code, true))).toEqual({ is: "ambiguous" });
+    expect(judge(silence(code, true))).toEqual({ type: "ambiguous" });
   });
 
   it("is known by the code of what caused the error, where it has none itself", () => {
     const cause = Object.assign(new Error("expired"), { code: "CERT_HAS_EXPIRED" });
     const error = new TypeError("fetch failed", { cause });
-    expect(judge({ answered: false, requestSent: false, error })).toEqual({ is: "misconfigured" });
+    expect(judge({ answered: false, requestSent: false, error })).toEqual({ type: "unreachable" });
     expect(errorCodeOf(new RangeError("no code at all"))).toBe("RangeError");
   });
 });
 
-const STATUSES: Record<Outcome["is"], readonly number[]> = {
+const STATUSES: Record<Outcome["type"], readonly number[]> = {
   delivered: [200, 201, 202, 203, 204, 205, 206, 226, 299],
   rejected: [
     400, 402, 406, 409, 411, 412, 413, 414, 415, 416, 417, 418, 421, 422, 423, 424, 426, 428, 431, 451, 499,
   ],
-  unauthorized: [401, 403, 407],
-  misconfigured: [300, 301, 302, 303, 304, 305, 307, 308, 399, 404, 405, 410, 501],
-  throttled: [429],
-  failed: [408, 425, 500, 502, 503, 521, 523, 525, 526, 530],
+  refused: [300, 301, 302, 303, 304, 305, 307, 308, 399, 401, 403, 404, 405, 407, 410, 501],
+  throttled: [],
+  unreachable: [],
+  unsent: [],
+  failed: [408, 425, 429, 500, 502, 503, 521, 523, 525, 526, 530],
   ambiguous: [504, 505, 506, 507, 508, 510, 511, 520, 522, 524, 527, 529, 599, 600, 999],
 };
-const eachStatus = Object.entries(STATUSES).flatMap(([is, statuses]) =>
-  statuses.map((status) => ({ status, is })),
+const eachStatus = Object.entries(STATUSES).flatMap(([type, statuses]) =>
+  statuses.map((status) => ({ status, type })),
 );
 
 describe("an answer", () => {
-  it.each(eachStatus)("is, with status $status, $is", ({ status, is }) => {
-    expect(judge(answer(status)).is).toBe(is);
+  it.each(eachStatus)("is, with status $status, $type", ({ status, type }) => {
+    expect(judge(answer(status)).type).toBe(type);
   });
 
   it("has an outcome whatever its status", () => {
     for (let status = 200; status < 1_000; status++) {
-      const { is } = judge(answer(status));
-      if (status < 300) expect(is).toBe("delivered");
-      else if (status < 400) expect(is).toBe("misconfigured");
-      else expect(is).not.toBe("delivered");
+      const { type } = judge(answer(status));
+      if (status < 300) expect(type).toBe("delivered");
+      else if (status < 400) expect(type).toBe("refused");
+      else expect(type).not.toBe("delivered");
     }
   });
 
@@ -157,18 +160,18 @@ describe("an answer", () => {
     ["an array", [{ success: false }]],
     ["nothing that can be read", undefined],
   ])("of a 2xx is a yes with a body that is %s", (_name, body) => {
-    expect(judge(answer(200, { body }))).toEqual({ is: "delivered" });
-    expect(judge(answer(201, { body }))).toEqual({ is: "delivered" });
+    expect(judge(answer(200, { body }))).toEqual({ type: "delivered" });
+    expect(judge(answer(201, { body }))).toEqual({ type: "delivered" });
   });
 
   it("of a 2xx is a no where it says `success: false`", () => {
-    expect(judge(answer(200, { body: { success: false } }))).toEqual({ is: "rejected" });
-    expect(judge(answer(201, { body: { success: false } }), true)).toEqual({ is: "rejected" });
+    expect(judge(answer(200, { body: { success: false } }))).toEqual({ type: "rejected" });
+    expect(judge(answer(201, { body: { success: false } }), true)).toEqual({ type: "rejected" });
   });
 
   it("of 409 is the proof that an ambiguous attempt was taken", () => {
-    expect(judge(answer(409), true)).toEqual({ is: "delivered" });
-    expect(judge(answer(409), false)).toEqual({ is: "rejected" });
+    expect(judge(answer(409), true)).toEqual({ type: "delivered" });
+    expect(judge(answer(409), false)).toEqual({ type: "rejected" });
   });
 });
 
@@ -186,7 +189,7 @@ describe("Retry-After", () => {
     ["Tue, 31 Dec 2024 23:00:00 GMT", 1_000],
     ["Fri, 01 Jan 2100 00:00:00 GMT", 3_600_000],
   ])("of %j is obeyed, between a second and an hour", (retryAfter, retryAfterMs) => {
-    const throttled = { is: "throttled", retryAfterMs };
+    const throttled = { type: "throttled", retryAfterMs };
     expect(judge(answer(429, { retryAfter }))).toEqual(throttled);
     expect(judge(answer(503, { retryAfter }))).toEqual(throttled);
   });
@@ -194,13 +197,13 @@ describe("Retry-After", () => {
   it.each(["", "soon", "-5", "1.5", "1e3", "0x10", "2025-01-01", "May 5", "Wed, 99 Foo 2025"])(
     "of %j says nothing",
     (retryAfter) => {
-      expect(judge(answer(429, { retryAfter }))).toEqual({ is: "throttled" });
-      expect(judge(answer(503, { retryAfter }))).toEqual({ is: "failed" });
+      expect(judge(answer(429, { retryAfter }))).toEqual({ type: "failed" });
+      expect(judge(answer(503, { retryAfter }))).toEqual({ type: "failed" });
     },
   );
 
   it("means nothing with any other status", () => {
-    expect(judge(answer(500, { retryAfter: "60" }))).toEqual({ is: "failed" });
-    expect(judge(answer(400, { retryAfter: "60" }))).toEqual({ is: "rejected" });
+    expect(judge(answer(500, { retryAfter: "60" }))).toEqual({ type: "failed" });
+    expect(judge(answer(400, { retryAfter: "60" }))).toEqual({ type: "rejected" });
   });
 });

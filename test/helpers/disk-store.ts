@@ -1,10 +1,11 @@
 import { join } from "node:path";
+import { ENDPOINTS } from "../../src/endpoints.js";
 import type { OutboxEvent } from "../../src/events.js";
 import { type OpenFile, openFile } from "../../src/outbox/disk/file.js";
 import type { DiskClaim, Dropped, Request } from "../../src/outbox/disk/protocol.js";
 import { findEngine } from "../../src/outbox/disk/sqlite.js";
 import { createStore, type Store } from "../../src/outbox/disk/store.js";
-import type { Verdict } from "../../src/outbox/outbox.js";
+import type { Capacity, Verdict } from "../../src/outbox/outbox.js";
 
 const MIB = 1024 * 1024;
 
@@ -14,6 +15,7 @@ export const engine = findEngine([import.meta.url]);
 export interface Disk extends OpenFile {
   readonly store: Store;
   readonly path: string;
+  /** Claims events of any endpoint. */
   claim(limit: number): DiskClaim[];
   settle(claim: DiskClaim, verdict: Verdict): readonly Dropped[];
   append(...events: readonly OutboxEvent[]): unknown[];
@@ -21,21 +23,40 @@ export interface Disk extends OpenFile {
 
 export function openDisk(
   directory: string,
-  { owner = "me", maxBytes = 64 * MIB, maxDeadLetters = 1_000, rememberMs = 60_000 } = {},
+  options: {
+    owner?: string;
+    maxBytes?: number;
+    maxDeadLetters?: number;
+    rememberMs?: number;
+    leaseMs?: number;
+    time?: () => number;
+  } = {},
 ): Disk {
+  const {
+    owner = "me",
+    maxBytes = 64 * MIB,
+    maxDeadLetters = 1_000,
+    rememberMs = 60_000,
+    leaseMs = 20_000,
+    time = () => Date.now(),
+  } = options;
   const path = join(directory, "outbox.db");
   const file = openFile(path, { engine, maxBytes });
-  const store = createStore(file.db, owner, { maxBytes, maxDeadLetters, rememberMs });
+  const store = createStore(file.db, owner, { maxBytes, maxDeadLetters, rememberMs, leaseMs, time });
   return {
     ...file,
     path,
     store,
-    claim: (limit) => store.run([{ do: "claim", limit }]).results[0] as DiskClaim[],
+    claim: (limit) => store.run([{ do: "claim", capacity: allOf(limit) }]).results[0] as DiskClaim[],
     settle: (claim, verdict) => store.run([settling(claim, verdict)]).dropped,
     append: (...events) => [...store.run(events.map((event) => ({ do: "append", event }))).results],
   };
 }
 
-function settling({ event: { id }, seq, owner }: DiskClaim, verdict: Verdict): Request {
+function allOf(limit: number): Capacity {
+  return { limit, lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit })) };
+}
+
+export function settling({ event: { id }, seq, owner }: DiskClaim, verdict: Verdict): Request {
   return { do: "settle", claimed: { seq, id, owner }, verdict };
 }

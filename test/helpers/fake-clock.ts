@@ -13,8 +13,13 @@ export class FakeClock implements Clock {
   #order = 0;
   /** A binary heap: the earliest first, and of equals the one that was set first. */
   readonly #timers: Timer[] = [];
+  /** Resolves once nothing is left to do at this moment. Set it where what is left to do is outside of this process. */
+  settled: () => Promise<void> = settled;
 
-  now = (): number => this.#now;
+  // Whole, as `Date.now()` is.
+  now = (): number => Math.floor(this.#now);
+
+  monotonic = (): number => this.#now;
 
   after = (ms: number, task: () => void): (() => void) => {
     const timer = { at: this.#now + Math.max(0, ms), order: this.#order++, task, cancelled: false };
@@ -33,17 +38,17 @@ export class FakeClock implements Clock {
   /** Lets so much time pass: every timer that comes due fires, and all that follows from it happens before the next one. */
   async pass(ms: number): Promise<void> {
     const until = this.#now + ms;
-    await settled();
+    await this.settled();
     for (let next = this.#timers[0]; next && next.at <= until; next = this.#timers[0]) {
       this.#removeFirst();
       if (next.cancelled) continue;
       this.#now = next.at;
       next.task();
       // Those of the same moment belong together, as they do in Node.
-      if (this.#timers[0]?.at !== next.at) await settled();
+      if (this.#timers[0]?.at !== next.at) await this.settled();
     }
     this.#now = until;
-    await settled();
+    await this.settled();
   }
 
   #before(a: number, b: number): boolean {

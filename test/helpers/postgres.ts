@@ -1,7 +1,15 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, type SuiteCollector } from "vitest";
-import { type PostgresOutbox, type PostgresOutboxOptions, postgresOutbox } from "../../src/postgres.js";
+import type { Clock } from "../../src/clock.js";
+import {
+  type PostgresClient,
+  type PostgresOutbox,
+  type PostgresOutboxOptions,
+  type PostgresPool,
+  postgresOutbox,
+} from "../../src/postgres.js";
 import { type Cluster, programsOfPostgres, startCluster } from "./cluster.js";
+import type { FakeClock } from "./fake-clock.js";
 
 const isThere = programsOfPostgres() !== undefined;
 
@@ -12,9 +20,9 @@ export interface Database {
   /** The schema of the newest outbox. */
   schema: string;
   /** A new outbox in a schema of its own. */
-  create(options?: Partial<PostgresOutboxOptions>): Promise<PostgresOutbox>;
+  create(options?: Partial<PostgresOutboxOptions>, clock?: Clock): Promise<PostgresOutbox>;
   /** One more over the same tables. */
-  reopen(options?: Partial<PostgresOutboxOptions>): Promise<PostgresOutbox>;
+  reopen(options?: Partial<PostgresOutboxOptions>, clock?: Clock): Promise<PostgresOutbox>;
   /** Statements of the test's own; `$schema` stands for the schema of the newest outbox. */
   // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
   sql(text: string, values?: unknown[]): Promise<any[]>;
@@ -22,7 +30,7 @@ export interface Database {
 
 /**
  * Tests that need a PostgreSQL server: one that is started for them. Skipped where there is none, but under CI, where a
- * test that nobody runs counts as one that fails.
+ * test that is not run counts as one that fails.
  */
 export function describeWithPostgres(name: string, tests: (database: Database) => void): SuiteCollector {
   if (!isThere && !process.env.CI) {
@@ -44,12 +52,13 @@ export function describeWithPostgres(name: string, tests: (database: Database) =
         pools.push(pool);
         return pool;
       },
-      create(options) {
+      create(options, clock) {
         database.schema = `outbox_${++schemas}`;
-        return database.reopen(options);
+        return database.reopen(options, clock);
       },
-      async reopen(options = {}) {
-        const outbox = postgresOutbox({ pool: shared, schema: database.schema, pollMs: 20, ...options });
+      async reopen(options = {}, clock) {
+        const given = { pool: shared, schema: database.schema, pollMs: 20, ...options };
+        const outbox = postgresOutbox(given, clock);
         if (options.migrate !== false) await outbox.look();
         return outbox;
       },
@@ -68,4 +77,90 @@ export function describeWithPostgres(name: string, tests: (database: Database) =
     });
     tests(database);
   });
+}
+
+/** A pool whose server lives in a test's own time. */
+export interface VirtualPool extends PostgresPool {
+  /** How many requests to the server are under way. */
+  readonly pending: number;
+  /** Resolves once none is, and nothing that is left to do at this moment makes another. */
+  settled(): Promise<void>;
+}
+
+let virtualTimes = 0;
+
+/**
+ * A pool through which the server knows the time by a test's clock: each `now()` that is sent, in a statement or in a
+ * function's body, becomes a function that reads what the clock said when the statement was sent. For outboxes with
+ * `listen: false`: what a notification sets off is not counted as under way.
+ */
+export function virtualPool(pool: pg.Pool, clock: Pick<Clock, "now">): VirtualPool {
+  const name = `public.virtual_time_${++virtualTimes}`;
+  let told = 0;
+  let telling: Promise<unknown> = pool.query(`
+    create sequence ${name};
+    create function ${name}_now() returns timestamptz stable language sql
+    as 'select to_timestamp(last_value / 1000.0) from ${name}'`);
+  let pending = 0;
+  const waiting: (() => void)[] = [];
+
+  const virtual = (text: string) => text.replaceAll(/\bnow\(\)/g, `${name}_now()`);
+
+  async function track<T>(request: () => Promise<T>): Promise<T> {
+    pending++;
+    try {
+      if (told !== clock.now()) {
+        told = clock.now();
+        telling = telling.then(() => pool.query("select setval($1, $2)", [name, clock.now()]));
+      }
+      await telling;
+      return await request();
+    } finally {
+      pending--;
+      if (pending === 0) for (const resolve of waiting.splice(0)) resolve();
+    }
+  }
+
+  return {
+    get pending() {
+      return pending;
+    },
+    async settled() {
+      for (let quietTurns = 0; quietTurns < 3; ) {
+        if (pending > 0) await new Promise<void>((resolve) => waiting.push(resolve));
+        await new Promise((resolve) => setImmediate(resolve));
+        const isBusy = pending > 0 || process.getActiveResourcesInfo().includes("Immediate");
+        quietTurns = isBusy ? 0 : quietTurns + 1;
+      }
+    },
+    query: ({ text, ...rest }) => track(() => pool.query({ ...rest, text: virtual(text) })),
+    async connect() {
+      const client = await track(() => pool.connect());
+      const virtualClient: PostgresClient = {
+        query: (text) => track(() => client.query(virtual(text))),
+        on: (event, listener) => client.on(event as "error", listener),
+        removeListener: (event, listener) => client.removeListener(event, listener),
+        release: (destroy) => client.release(destroy),
+      };
+      return virtualClient;
+    },
+    on: (event, listener) => pool.on(event, listener),
+    removeListener: (event, listener) => pool.removeListener(event, listener),
+    options: pool.options,
+  };
+}
+
+/** Lets time pass on the clock and on the server alike; before each step, what is under way at the server ends. */
+export async function passWith(
+  pool: VirtualPool,
+  clock: FakeClock,
+  ms: number,
+  stepMs = 1_000,
+): Promise<void> {
+  const until = clock.now() + ms;
+  await pool.settled();
+  while (clock.now() < until) {
+    await clock.pass(Math.min(stepMs, until - clock.now()));
+    await pool.settled();
+  }
 }

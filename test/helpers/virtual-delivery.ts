@@ -1,8 +1,9 @@
 import { callsFor } from "../../src/client.js";
-import { createDelivery, type DeliveryOptions } from "../../src/delivery/deliver.js";
+import { createDelivery, type DeliveryOptions } from "../../src/delivery/delivery.js";
 import { type Attribution, type EventKind, eventFrom, type OutboxEvent } from "../../src/events.js";
 import { createJournal, type Notices } from "../../src/journal.js";
 import { type MemoryOutboxOptions, memoryOutbox } from "../../src/outbox/memory.js";
+import type { Outbox } from "../../src/outbox/outbox.js";
 import type { Attempt, Call, Transport } from "../../src/transport.js";
 import { FakeClock } from "./fake-clock.js";
 
@@ -34,6 +35,8 @@ export class VirtualService {
   readonly sent: Sent[] = [];
   /** Ids of the events that it took, in the order in which it took them. */
   readonly taken: string[] = [];
+  /** When it took each for the first time. */
+  readonly takenAt = new Map<string, number>();
   mostAtOnce = 0;
   #atOnce = 0;
   readonly #clock: FakeClock;
@@ -53,10 +56,14 @@ export class VirtualService {
   }
 
   readonly transport: Pick<Transport, "send"> = {
-    send: (call) => {
+    send: (call, { mayLeave } = {}) => {
+      if (mayLeave && !mayLeave()) throw new Error("a claim was lost");
       const reply = this.reply(call);
       this.sent.push({ at: this.#clock.now(), call, reply });
-      if (reply.taken && call.idempotencyKey) this.taken.push(call.idempotencyKey);
+      if (reply.taken && call.idempotencyKey) {
+        this.taken.push(call.idempotencyKey);
+        if (!this.takenAt.has(call.idempotencyKey)) this.takenAt.set(call.idempotencyKey, this.#clock.now());
+      }
       this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#atOnce);
       return new Promise((resolve) =>
         this.#clock.after(reply.afterMs, () => {
@@ -81,10 +88,18 @@ export interface VirtualOptions
   extends Partial<Pick<DeliveryOptions, "concurrency" | "maxAgeMs" | "ambiguous" | "hide">> {
   readonly reply?: (call: Call) => Reply;
   readonly outbox?: MemoryOutboxOptions;
+  /** Default: a memory outbox with the bounds above. */
+  readonly createOutbox?: (clock: FakeClock) => Outbox;
+  readonly random?: () => number;
 }
 
 /** Outbox, delivery and service as they are, and time as the test wants it. */
-export function startDelivery({ reply, outbox: bounds = {}, ...options }: VirtualOptions = {}) {
+export function startDelivery({
+  reply,
+  outbox: bounds = {},
+  createOutbox = (clock) => memoryOutbox(bounds, clock),
+  ...options
+}: VirtualOptions = {}) {
   const clock = new FakeClock();
   const service = new VirtualService(clock, reply);
   const lines: string[] = [];
@@ -94,7 +109,7 @@ export function startDelivery({ reply, outbox: bounds = {}, ...options }: Virtua
   for (const name of ["delivered", "retry", "dead", "dropped", "paused", "resumed"] as const) {
     journal.emitter.on(name, (notice) => notices.push({ name, notice: notice as Record<string, unknown> }));
   }
-  const outbox = memoryOutbox(bounds, clock);
+  const outbox = createOutbox(clock);
   const delivery = createDelivery({
     transport: service.transport,
     calls: callsFor(1),
@@ -103,12 +118,12 @@ export function startDelivery({ reply, outbox: bounds = {}, ...options }: Virtua
     ambiguous: { click: "retry", registration: "retry", payment: "hold" },
     hide: (text) => text,
     journal,
-    onRoom: () => outbox.wake(),
+    onCapacity: () => outbox.wake(),
     clock,
     random: () => 0.5,
     ...options,
   });
-  outbox.start(delivery.deliver, {
+  outbox.start(delivery, {
     dropped: (event, reason) => journal.dropped(event.kind, reason, { event }),
     troubled: (error) => journal.log("warn", error.message),
     recovered: () => {},
@@ -150,5 +165,5 @@ export function makeEvent(
   const event = eventFrom(kind, inputs[kind], attribution, { clientId: 1, now });
   if ("invalid" in event) throw new Error(event.invalid);
   // Two clicks with one click id are one click; the tests want two.
-  return kind === "click" ? { ...event, id: `click-${number}`.padStart(32, "0") } : event;
+  return kind === "click" ? { ...event, id: number.toString(16).padStart(16, "0").padEnd(32, "c") } : event;
 }

@@ -15,9 +15,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { openExistingFile, openFile } from "../../src/outbox/disk/file.js";
 import { findEngine } from "../../src/outbox/disk/sqlite.js";
 import { diskOutbox } from "../../src/outbox/disk.js";
-import type { Deliver, LiveEvent, Outbox } from "../../src/outbox/outbox.js";
+import type { Claim, Outbox } from "../../src/outbox/outbox.js";
 import { until } from "../../src/testing/hands.js";
 import { sample } from "../../src/testing/samples.js";
+import { delivering } from "../helpers/deliver.js";
 import { engine, openDisk } from "../helpers/disk-store.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
@@ -27,22 +28,19 @@ const MIB = 1024 * 1024;
 /** An outbox that delivers what it gets, and what it says meanwhile. */
 function watched(
   options: Parameters<typeof diskOutbox>[0],
-  deliver = async (_live: LiveEvent): Promise<unknown> => undefined,
+  deliver = async (_live: Claim): Promise<unknown> => undefined,
 ) {
   const outbox = diskOutbox(options);
   onTestFinished(() => outbox.close());
   const said: string[] = [];
   const delivered: string[] = [];
-  const hand = Object.assign(
-    async (live: LiveEvent) => {
-      await deliver(live);
-      delivered.push(live.event.id);
-      return { is: "delivered" } as const;
-    },
-    { room: 8, settled() {} },
-  );
+  const hand = delivering(async (claim) => {
+    await deliver(claim);
+    delivered.push(claim.event.id);
+    return { type: "delivered" };
+  });
   const start = () =>
-    outbox.start(hand satisfies Deliver, {
+    outbox.start(hand, {
       dropped: (_event, reason) => said.push(`dropped ${reason}`),
       troubled: (error) => said.push(`${(error as { code?: string }).code}`),
       recovered: () => said.push("recovered"),

@@ -98,15 +98,15 @@ test("stores what it has when its process exits, closes its file, and leaves the
   const directory = scratchDirectory();
   const { ended } = startHost(`
     const outbox = diskOutbox({ directory: "${directory}" });
-    for (let n = 0; n < 1000; n++) outbox.add({ ...event, id: String(n).padStart(4, "0").repeat(8) });
+    for (let n = 0; n < 1000; n++) outbox.add({ ...event, kind: "payment", id: String(n).padStart(4, "0").repeat(8) });
     setImmediate(() => setImmediate(() => {
-      outbox.add({ ...event, id: "f".repeat(32) });
+      outbox.add({ ...event, kind: "payment", id: "f".repeat(32) });
       process.exit(3);
     }));
   `);
 
   expect(await ended).toMatchObject({ code: 3, errors: "" });
-  // Where nobody has it open any more, SQLite has no log beside it.
+  // Where no process has it open any more, SQLite has no log beside it.
   expect(readdirSync(directory)).toEqual(["outbox.db"]);
   const outbox = diskOutbox({ directory });
   onTestFinished(() => outbox.close());

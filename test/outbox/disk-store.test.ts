@@ -5,6 +5,7 @@ import { STATEMENTS as LINES } from "../../src/outbox/disk/lines.js";
 import { STATEMENTS as EVENTS } from "../../src/outbox/disk/live-events.js";
 import type { DiskClaim } from "../../src/outbox/disk/protocol.js";
 import { LOOKS, STATEMENTS as UPKEEP } from "../../src/outbox/disk/upkeep.js";
+import { retryIn } from "../../src/testing/hands.js";
 import { sample } from "../../src/testing/samples.js";
 import { type Disk, openDisk } from "../helpers/disk-store.js";
 import { scratchDirectory } from "../helpers/scratch.js";
@@ -42,10 +43,16 @@ function watch({ store }: Disk): void {
 test("claims by an index of those that are at the head of their line, however many wait, rest, or follow", () => {
   const disk = openDisk(scratchDirectory());
 
-  const plan = planOf(disk, EVENTS.claim);
-
-  expect(plan).toContain("SEARCH events USING COVERING INDEX events_ready (ready_at<?)");
-  expect(plan).not.toMatch(/SCAN|TEMP B-TREE/);
+  const { claimOldest, claimNewest, claimTried } = EVENTS;
+  for (const [sql, index] of [
+    [claimOldest, "events_untried (endpoint=? AND ready_at>?)"],
+    [claimNewest, "events_untried (endpoint=? AND ready_at>?)"],
+    [claimTried, "events_tried (endpoint=? AND ready_at>? AND ready_at<?)"],
+  ] as const) {
+    const plan = planOf(disk, sql);
+    expect(plan).toContain(`SEARCH events USING COVERING INDEX ${index}`);
+    expect(plan).not.toMatch(/SCAN|TEMP B-TREE/);
+  }
   disk.close();
 });
 
@@ -57,8 +64,8 @@ test("does nothing to an event that would look at all the others", () => {
     const plan = planOf(disk, sql);
     const scans = plan
       .split("\n")
-      .filter((step) => step.includes("SCAN") && !/CONSTANT ROW|lined_up/.test(step));
-    // `lined_up` is one row. The oldest event, or the first that is ready, is the first entry of what is scanned.
+      .filter((step) => step.includes("SCAN") && !/CONSTANT ROW|lined_up|subquery/.test(step));
+    // `lined_up` is one row, and the subquery 100. The oldest event, or the first that is ready, is the first entry of what is scanned.
     const isOneStep = name === "oldest" || name === "nextReady";
     expect({ name, scans: isOneStep ? [] : scans }).toEqual({ name, scans: [] });
     expect({ name, plan }).not.toMatchObject({ plan: expect.stringContaining("TEMP B-TREE") });
@@ -71,7 +78,7 @@ test("finds the one event that is ready behind thousands of visitors whose first
   const resting = Array.from({ length: 2_000 }, () => sample("payment"));
   disk.append(...resting, ...resting.map((event) => ({ ...event, id: sample("payment").id })));
   for (let claims = disk.claim(200); claims.length > 0; claims = disk.claim(200)) {
-    for (const claim of claims) disk.settle(claim, { is: "retry", inMs: HOUR_MS, maybeTaken: false });
+    for (const claim of claims) disk.settle(claim, retryIn(HOUR_MS));
   }
   while (isLiningUp(disk)) expect(disk.claim(10)).toEqual([]);
   const ready = sample("payment");
@@ -96,12 +103,14 @@ test("takes over what a process has claimed that shows no sign of life, as inter
 
   const [takenOver] = alive.claim(10);
   expect(takenOver).toMatchObject({ event: first, interrupted: true });
-  // Given back untried, by an outbox that is being closed: nobody knows any more than before.
-  alive.settle(takenOver as DiskClaim, { is: "kept", maybeTaken: false });
+  // Given back untried, by an outbox that is being closed: what became of the first attempt is as unknown as before.
+  alive.settle(takenOver as DiskClaim, { type: "release" });
   const [again] = alive.claim(10);
   expect(again).toMatchObject({ event: first, interrupted: true });
-  alive.settle(again as DiskClaim, { is: "retry", inMs: 0, maybeTaken: true });
-  expect(alive.claim(10)).toMatchObject([{ event: first, interrupted: false, maybeTaken: true }]);
+  alive.settle(again as DiskClaim, retryIn(0, { maybeTaken: true }));
+  expect(alive.claim(10)).toMatchObject([
+    { event: first, interrupted: false, history: { maybeTaken: true } },
+  ]);
   dead.close();
   alive.close();
 });
@@ -130,11 +139,11 @@ test("believes a process that says delivered, though its claim was taken over an
   const [claim] = slow.claim(1) as [never];
   watch(other);
   const [takenOver] = other.claim(1) as [never];
-  slow.settle(claim, { is: "retry", inMs: 0, maybeTaken: false });
+  slow.settle(claim, retryIn(0));
   expect(slow.claim(1)).toEqual([]);
-  other.settle(takenOver, { is: "dead", reason: "unconfirmed", attempts: 1 });
+  other.settle(takenOver, { type: "dead", reason: "unconfirmed", attempts: 1 });
 
-  slow.settle(claim, { is: "delivered" });
+  slow.settle(claim, { type: "delivered" });
 
   const { queued, dead } = other.store.run([]).standing;
   expect({ queued, dead }).toEqual({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 } });
@@ -147,7 +156,7 @@ test("does not let an event rest longer because the clock was set back", () => {
   const disk = openDisk(scratchDirectory());
   const now = Date.now();
   disk.append(sample("payment"));
-  disk.settle(disk.claim(1)[0] as never, { is: "retry", inMs: 60_000, maybeTaken: false });
+  disk.settle(disk.claim(1)[0] as never, retryIn(60_000));
 
   setTime(now - 24 * HOUR_MS);
   const { nextReadyAt } = disk.store.run([]).standing;
@@ -165,7 +174,7 @@ test("forgets what was delivered when its time is over, some at a time", () => {
   const disk = openDisk(scratchDirectory(), { rememberMs: HOUR_MS });
   const event = sample("payment");
   disk.append(event);
-  disk.settle(disk.claim(1)[0] as never, { is: "delivered" });
+  disk.settle(disk.claim(1)[0] as never, { type: "delivered" });
 
   disk.store.lookAfter();
   expect(disk.append(event)).toEqual(["duplicate"]);
@@ -179,7 +188,7 @@ test("knows an id again however many came after it, until it is time to forget i
   const disk = openDisk(scratchDirectory(), { rememberMs: HOUR_MS, maxBytes: 2 ** 28 });
   const first = sample("payment");
   disk.append(first);
-  disk.settle(disk.claim(1)[0] as never, { is: "delivered" });
+  disk.settle(disk.claim(1)[0] as never, { type: "delivered" });
   const inTables = () => KNOWN.map((table) => disk.db.prepare(`select count(*) as n from ${table}`).get().n);
   let number = 1;
   const next = () => ({ ...first, id: (number++).toString(16).padStart(16, "0").padEnd(32, "0") });
@@ -222,8 +231,8 @@ test("takes no event for another that had its place in a file that is gone", () 
   const [current] = anew.claim(1) as [DiskClaim];
   expect(current.seq).toBe(old.seq);
 
-  anew.settle(old, { is: "dead", reason: "rejected", attempts: 1 });
-  anew.settle(old, { is: "delivered" });
+  anew.settle(old, { type: "dead", reason: "rejected", attempts: 1 });
+  anew.settle(old, { type: "delivered" });
 
   const { queued, dead } = anew.store.run([]).standing;
   expect({ queued, dead }).toEqual({ queued: 1, dead: { rejected: 0, unconfirmed: 0, expired: 0 } });
@@ -237,7 +246,7 @@ test("never uses a place again that somebody may still hold", () => {
   slow.append(sample("payment"));
   const [held] = slow.claim(1) as [DiskClaim];
   watch(other);
-  other.settle(other.claim(1)[0] as DiskClaim, { is: "delivered" });
+  other.settle(other.claim(1)[0] as DiskClaim, { type: "delivered" });
 
   other.append(sample("payment"));
 
@@ -252,7 +261,7 @@ test("keeps so many dead letters, and says which had to go", () => {
   disk.append(...events);
   const dropped = disk
     .claim(3)
-    .flatMap((claim) => disk.settle(claim, { is: "dead", reason: "rejected", attempts: 1 }));
+    .flatMap((claim) => disk.settle(claim, { type: "dead", reason: "rejected", attempts: 1 }));
 
   expect(dropped).toEqual([{ event: events[0], reason: "dead-letters-full" }]);
   expect(disk.store.run([]).standing.dead.rejected).toBe(2);
@@ -277,7 +286,7 @@ test("never grows its file beyond its bound, and gives the space back", () => {
   expect(full).toBeLessThanOrEqual(maxBytes);
 
   for (let claims = disk.claim(200); claims.length > 0; claims = disk.claim(200)) {
-    for (const claim of claims) disk.settle(claim, { is: "delivered" });
+    for (const claim of claims) disk.settle(claim, { type: "delivered" });
   }
   for (let round = 0; round < 5; round++) disk.store.lookAfter();
   expect(size()).toBeLessThan(full);

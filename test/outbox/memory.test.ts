@@ -2,13 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EventKind, OutboxEvent } from "../../src/events.js";
 import { memoryOutbox } from "../../src/outbox/memory.js";
-import {
-  type Deliver,
-  type LiveEvent,
-  type OutboxObserver,
-  sizeOf,
-  type Verdict,
-} from "../../src/outbox/outbox.js";
+import { type Claim, type OutboxObserver, sizeOf, type Verdict } from "../../src/outbox/outbox.js";
+import { retryIn } from "../../src/testing/hands.js";
+import { delivering, deliveringAll } from "../helpers/deliver.js";
 import { FakeClock } from "../helpers/fake-clock.js";
 import { heapUsed } from "../helpers/heap.js";
 import { makeEvent } from "../helpers/virtual-delivery.js";
@@ -16,19 +12,16 @@ import { makeEvent } from "../helpers/virtual-delivery.js";
 const nobody: OutboxObserver = { dropped() {}, troubled() {}, recovered() {} };
 
 /** An outbox whose events are held by whoever delivers them until the test says what became of each. */
-function start(options: Parameters<typeof memoryOutbox>[0], room = 0) {
+function start(options: Parameters<typeof memoryOutbox>[0], limit = 0) {
   const clock = new FakeClock();
   const outbox = memoryOutbox(options, clock);
   const dropped: string[] = [];
   const underWay: { event: OutboxEvent; settle: (verdict: Verdict) => void }[] = [];
-  const hold = ({ event }: LiveEvent) =>
+  const hold = ({ event }: Claim) =>
     new Promise<Verdict>((settle) => {
       underWay.push({ event, settle });
     });
-  const deliver: Deliver = Object.defineProperties(hold as Deliver, {
-    room: { get: () => room - underWay.length },
-    settled: { value: () => {} },
-  });
+  const deliver = delivering(hold, () => limit - underWay.length);
   outbox.start(deliver, { ...nobody, dropped: ({ kind }, reason) => dropped.push(`${kind} ${reason}`) });
   let number = 0;
   const add = (kind: EventKind, attribution = {}) =>
@@ -112,7 +105,7 @@ describe("a memory outbox that is full", () => {
     const outbox = memoryOutbox({ maxEvents: 3 });
     let number = 100;
     outbox.start(
-      Object.assign(async () => ({ is: "delivered" }) as const, { room: 0, settled() {} }),
+      deliveringAll(() => 0),
       {
         ...nobody,
         dropped: () => void outbox.add(makeEvent("payment", {}, number++)),
@@ -134,10 +127,10 @@ describe("a memory outbox that is full", () => {
       { sessionId: "s" },
     );
     const verdicts = fc.constantFrom<Verdict>(
-      { is: "delivered" },
-      { is: "retry", inMs: 1_000, maybeTaken: false },
-      { is: "kept", maybeTaken: false },
-      { is: "dead", reason: "rejected", attempts: 1 },
+      { type: "delivered" },
+      retryIn(1_000),
+      { type: "release" },
+      { type: "dead", reason: "rejected", attempts: 1 },
     );
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(kinds, visitors, verdicts), { maxLength: 60 }), async (steps) => {
@@ -154,7 +147,7 @@ describe("a memory outbox that is full", () => {
         // Nothing is lost on the way but what was shed: all the rest can still be delivered.
         for (let rounds = 0; rounds < 30; rounds++) {
           await clock.pass(1_000);
-          for (const { settle } of underWay.splice(0)) settle({ is: "delivered" });
+          for (const { settle } of underWay.splice(0)) settle({ type: "delivered" });
         }
         expect(outbox.counts().queued).toBe(0);
         expect(dropped.length).toBeLessThanOrEqual(queued);
@@ -167,14 +160,14 @@ describe("a memory outbox that is full", () => {
     const { add, underWay, clock, dropped } = start({ maxEvents: 2 }, 1);
     await add("payment", { sessionId: "resting" });
     await clock.pass(0);
-    underWay.shift()?.settle({ is: "retry", inMs: 1e12, maybeTaken: false });
+    underWay.shift()?.settle(retryIn(1e12));
     await clock.pass(0);
     const goThrough = async (rounds: number) => {
       for (let round = 0; round < rounds; round++) {
         await add("click", { sessionId: "resting" });
         await add("payment");
         await clock.pass(0);
-        underWay.shift()?.settle({ is: "delivered" });
+        underWay.shift()?.settle({ type: "delivered" });
         await clock.pass(0);
       }
     };
@@ -193,7 +186,7 @@ describe("a memory outbox", () => {
     for (let n = 0; n < 3_000; n++) await add("click", { sessionId: "busy" });
     await add("payment", { sessionId: "other" });
     for (let turn = 0; turn < 5; turn++) await clock.pass(0);
-    expect(underWay.map(({ event }) => event.data.sessionId)).toEqual(["busy", "other"]);
+    expect(underWay.map(({ event }) => event.data.sessionId)).toEqual(["other", "busy"]);
   });
 
   it("remembers what was delivered, discarded, or grew out of the dead letters", async () => {
@@ -201,9 +194,9 @@ describe("a memory outbox", () => {
     const events = [1, 2, 3].map((number) => makeEvent("payment", {}, number, clock.now()));
     for (const event of events) await outbox.add(event);
     const verdicts: Verdict[] = [
-      { is: "delivered" },
-      { is: "dead", reason: "unconfirmed", attempts: 1 },
-      { is: "dead", reason: "unconfirmed", attempts: 1 },
+      { type: "delivered" },
+      { type: "dead", reason: "unconfirmed", attempts: 1 },
+      { type: "dead", reason: "unconfirmed", attempts: 1 },
     ];
     for (const verdict of verdicts) {
       await clock.pass(0);
@@ -220,7 +213,7 @@ describe("a memory outbox", () => {
     for (const event of events) {
       expect(await outbox.add(event)).toBe("queued");
       await clock.pass(0);
-      underWay.shift()?.settle({ is: "delivered" });
+      underWay.shift()?.settle({ type: "delivered" });
       await clock.pass(0);
     }
     const again = [];
@@ -245,7 +238,7 @@ describe("a memory outbox", () => {
     await add("click");
     await clock.pass(0);
     const closed = outbox.close();
-    underWay[0]?.settle({ is: "retry", inMs: 60_000, maybeTaken: true });
+    underWay[0]?.settle(retryIn(60_000, { maybeTaken: true }));
     await closed;
     expect(clock.pending).toBe(0);
     expect(outbox.counts().queued).toBe(1);

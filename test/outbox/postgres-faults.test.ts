@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
+import { ENDPOINTS } from "../../src/endpoints.js";
 import type { Deliver, OutboxObserver } from "../../src/index.js";
 import type { PostgresOutbox, PostgresPool } from "../../src/postgres.js";
 import { sample, stranger } from "../../src/testing/samples.js";
@@ -34,13 +35,14 @@ describeWithPostgres("faults", (database) => {
   function run(outbox: PostgresOutbox) {
     const delivered: string[] = [];
     const said: string[] = [];
-    const deliver = Object.assign(
-      async ({ event }: Parameters<Deliver>[0]) => {
+    const deliver: Deliver = {
+      capacity: () => ({ limit: 8, lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit: 8 })) }),
+      async deliver({ event }) {
         delivered.push(event.id);
-        return { is: "delivered" } as const;
+        return { type: "delivered" };
       },
-      { room: 8, settled() {} },
-    );
+      settled() {},
+    };
     const observer: OutboxObserver = {
       dropped() {},
       troubled: () => said.push("troubled"),
@@ -130,7 +132,7 @@ describeWithPostgres("faults", (database) => {
     const event = sample("payment");
     const dead = await create();
     await dead.add(event);
-    await sql("select from $schema.claim(gen_random_uuid(), 1, '0 seconds')");
+    await sql("update $schema.events set claimed_by = gen_random_uuid(), due_at = now()");
     await dead.close();
     {
       await using stage = await Stage.open(() => reopen());
@@ -158,7 +160,8 @@ describeWithPostgres("faults", (database) => {
     await expect
       .poll(() => sql("select due_at > $1::timestamptz as renewed from $schema.events", [due]))
       .toEqual([{ renewed: true }]);
-    underWay.settle({ is: "delivered" });
+    expect(underWay.live.isHeld?.()).toBe(true);
+    underWay.settle({ type: "delivered" });
     await stage.empty();
     expect(other.hands.ids).toEqual([]);
   });
@@ -181,7 +184,7 @@ describeWithPostgres("faults", (database) => {
       ["click", true],
       ["payment", true],
     ]);
-    for (const { settle } of taken) settle({ is: "delivered" });
+    for (const { settle } of taken) settle({ type: "delivered" });
     const { live } = await stage.hands.next();
     expect(live).toMatchObject({ interrupted: false, event: { kind: "payment" } });
   });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { postgresMigrations, postgresOutbox } from "../../src/postgres.js";
+import { retryIn } from "../../src/testing/hands.js";
 import { sample } from "../../src/testing/samples.js";
 import { REJECTED, Stage } from "../../src/testing/stage.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
@@ -17,7 +18,7 @@ describeWithPostgres("operations", (database) => {
     await Promise.all(outboxes.map((outbox) => outbox.close()));
   });
 
-  test("makes no tables where it is told not to, and stores what waited once somebody has made them", async () => {
+  test("makes no tables where it is told not to, and stores what waited once they are made", async () => {
     database.schema = "by_hand";
     const outbox = await reopen({ migrate: false });
 
@@ -72,7 +73,7 @@ describeWithPostgres("operations", (database) => {
       await stage.add(odd);
       const { live, settle } = await stage.hands.next();
       expect(live.event).toEqual(odd);
-      settle({ is: "dead", ...REJECTED, message: customerName });
+      settle({ type: "dead", ...REJECTED, message: customerName });
       await stage.empty();
     }
     expect((await stage.outbox.deadLetters.list()).map(({ message }) => message)).toEqual(texts);
@@ -92,14 +93,14 @@ describeWithPostgres("operations", (database) => {
     await using stage = await Stage.open(() => reopen(small));
     const { outbox, hands } = stage;
     await stage.bury([sample("payment")]);
-    // The second makes the first give way, perhaps before anybody has seen that there were two.
+    // The second makes the first give way, perhaps before it is counted that there were two.
     await stage.add(sample("payment"));
-    (await hands.next()).settle({ is: "dead", ...REJECTED });
+    (await hands.next()).settle({ type: "dead", ...REJECTED });
     await expect.poll(() => hands.dropped.length).toBe(1);
     const [letter] = await outbox.deadLetters.list();
     expect(await outbox.deadLetters.retry(letter?.id as string)).toBe(true);
-    (await hands.next()).settle({ is: "retry", inMs: 1, maybeTaken: true });
-    (await hands.next()).settle({ is: "dead", ...REJECTED });
+    (await hands.next()).settle(retryIn(1));
+    (await hands.next()).settle({ type: "dead", ...REJECTED });
     await expect.poll(() => outbox.counts().dead.rejected).toBe(1);
     expect(await outbox.deadLetters.discard(letter?.id as string)).toBe(true);
     hands.room = 0;
@@ -192,57 +193,5 @@ describeWithPostgres("operations", (database) => {
     expect(await stage.outbox.add(recent)).toBe("duplicate");
     expect(await stage.outbox.add(dead)).toBe("duplicate");
     expect(await stage.outbox.add(old)).toBe("queued");
-  });
-
-  test("claims by an index, and looks at no more rows than it takes, however many rest", async () => {
-    const outbox = await create();
-    await sql(`
-      insert into $schema.events (id, kind, click_id, session_id, data, created_at, queued_at, due_at)
-      select gen_random_uuid(), 'payment', 'c' || nth, 's' || nth, '{}', now(), now(), now() + interval '1 hour'
-      from generate_series(1, 100000) as nth`);
-    await sql(`
-      insert into $schema.events (id, kind, click_id, data, created_at, queued_at)
-      select gen_random_uuid(), 'payment', 'ready' || nth, '{}', now(), now() from generate_series(1, 20) as nth`);
-    const client = await database.pool().connect();
-    const plans: string[] = [];
-    client.on("notice", ({ message }) => plans.push(String(message)));
-    await client.query("load 'auto_explain'");
-    await client.query("set auto_explain.log_min_duration = 0");
-    await client.query("set auto_explain.log_nested_statements = on");
-    await client.query("set auto_explain.log_analyze = on");
-    await client.query("set client_min_messages = log");
-
-    const { rows } = await client.query(
-      `select seq from ${database.schema}.claim('00000000-0000-0000-0000-000000000000', 8, '1 minute')`,
-    );
-    client.release();
-
-    expect(rows).toHaveLength(8);
-    expect(plans.join("\n")).toMatch(/Index Scan using events_due on events .*rows=8 loops=1\)/);
-    const nodes = plans.join("\n").match(/(?:Seq|Bitmap|Index|Index Only) (?:Heap )?Scan .*/g) ?? [];
-    for (const node of nodes) {
-      expect(node).not.toMatch(/Seq|Bitmap/);
-      expect(Number(node.match(/actual .*rows=(\d+)/)?.[1] ?? 0)).toBeLessThanOrEqual(8);
-    }
-    await outbox.close();
-  });
-
-  test("parks a visitor's backlog once, however long it is", async () => {
-    await using stage = await Stage.open(() => create());
-    const events = Array.from({ length: 300 }, () => sample("payment", { clickId: "one" }));
-    await Promise.all(events.map((event) => stage.outbox.add(event)));
-    stage.hands.room = 1;
-    stage.start();
-    const first = await stage.hands.next();
-    const other = sample("click");
-    stage.hands.room = 1;
-    await stage.add(other);
-    expect(await stage.hands.deliverNext()).toBe(other.id);
-
-    expect(await sql("select count(*)::int as n from $schema.events where due_at is null")).toEqual([
-      { n: 299 },
-    ]);
-    first.settle({ is: "delivered" });
-    for (const { id } of events.slice(1)) expect(await stage.hands.deliverNext()).toBe(id);
   });
 });

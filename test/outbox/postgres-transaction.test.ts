@@ -92,7 +92,7 @@ describeWithPostgres("in the host's own transaction", (database) => {
 
     const order = [await stage.hands.next()];
     expect(order[0]?.id).toBe(first.id);
-    order[0]?.settle({ is: "delivered" });
+    order[0]?.settle({ type: "delivered" });
     const rest = [await stage.hands.next(), await stage.hands.next()].map(({ id }) => id);
     expect(rest.sort()).toEqual([second.id, third.id].sort());
   });

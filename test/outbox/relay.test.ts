@@ -1,26 +1,28 @@
 import { describe, expect, it } from "vitest";
-import type { Deliver, LiveEvent, Verdict } from "../../src/outbox/outbox.js";
+import { type Claim, UNTRIED, type Verdict } from "../../src/outbox/outbox.js";
 import { createRelay, type Store } from "../../src/outbox/relay.js";
+import { retryIn } from "../../src/testing/hands.js";
+import { delivering, deliveringAll } from "../helpers/deliver.js";
 import { makeEvent } from "../helpers/virtual-delivery.js";
 
 const turns = async (count = 5) => {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-const live = (number: number): LiveEvent => ({
+const live = (number: number): Claim => ({
   event: makeEvent("payment", {}, number),
-  attempts: 2,
-  maybeTaken: false,
+  lane: { endpoint: "lead/payment", limit: 8 },
+  history: { ...UNTRIED, attempts: 2 },
   interrupted: false,
   queuedAt: 0,
 });
 
 /** A store that hands out what it is given, and writes down what it is told. */
-function plainStore({ asynchronous = false, waiting = [] as LiveEvent[] } = {}) {
+function plainStore({ asynchronous = false, waiting = [] as Claim[] } = {}) {
   const settled: Verdict[] = [];
   const limits: number[] = [];
-  const store: Store<LiveEvent> = {
-    claim(limit) {
+  const store: Store<Claim> = {
+    claim({ limit }) {
       limits.push(limit);
       const claimed = waiting.splice(0, limit);
       return asynchronous ? turns(2).then(() => claimed) : claimed;
@@ -31,14 +33,6 @@ function plainStore({ asynchronous = false, waiting = [] as LiveEvent[] } = {}) 
     },
   };
   return { store, settled, limits, waiting };
-}
-
-function delivering(
-  deliver: (event: LiveEvent) => Promise<Verdict>,
-  room: () => number,
-  onSettled: Deliver["settled"] = () => {},
-): Deliver {
-  return Object.defineProperties(deliver as Deliver, { room: { get: room }, settled: { value: onSettled } });
 }
 
 /** Delivers when it is told to. */
@@ -56,7 +50,7 @@ function gate(concurrency: number) {
   return {
     deliver,
     open,
-    letGo: () => open.shift()?.({ is: "delivered" }),
+    letGo: () => open.shift()?.({ type: "delivered" }),
     get mostAtOnce() {
       return mostAtOnce;
     },
@@ -71,7 +65,7 @@ describe.each([
   ["answers at once", false],
   ["takes its time", true],
 ])("the relay, with a store that %s", (_name, asynchronous) => {
-  it("carries everything, never more at once than there is room for", async () => {
+  it("carries everything, never more at once than there is capacity for", async () => {
     const { store, settled } = plainStore({
       asynchronous,
       waiting: Array.from({ length: 20 }, (_, n) => live(n)),
@@ -90,12 +84,7 @@ describe.each([
   it("loses no wake that comes while it is claiming", async () => {
     const { store, settled, waiting } = plainStore({ asynchronous });
     const relay = createRelay(store, unheard);
-    relay.start(
-      delivering(
-        async () => ({ is: "delivered" }),
-        () => 8,
-      ),
-    );
+    relay.start(deliveringAll(() => 8));
     for (let n = 0; n < 30; n++) {
       // At every phase of the claim that may be under way.
       waiting.push(live(n));
@@ -109,30 +98,20 @@ describe.each([
   it("claims once a turn, however often it is woken", async () => {
     const { store, limits } = plainStore({ asynchronous });
     const relay = createRelay(store, unheard);
-    relay.start(
-      delivering(
-        async () => ({ is: "delivered" }),
-        () => 8,
-      ),
-    );
+    relay.start(deliveringAll(() => 8));
     for (let n = 0; n < 1_000; n++) relay.wake();
     await turns(10);
     expect(limits).toEqual([8]);
   });
 
-  it("does not turn at all while there is no room", async () => {
+  it("does not turn at all while there is no capacity", async () => {
     const { store, limits } = plainStore({ asynchronous, waiting: [live(1)] });
-    let room = 0;
+    let limit = 0;
     const relay = createRelay(store, unheard);
-    relay.start(
-      delivering(
-        async () => ({ is: "delivered" }),
-        () => room,
-      ),
-    );
+    relay.start(deliveringAll(() => limit));
     await turns(50);
     expect(limits).toEqual([]);
-    room = 1;
+    limit = 1;
     relay.wake();
     await turns(5);
     expect(limits[0]).toBe(1);
@@ -159,21 +138,16 @@ describe.each([
     expect(waiting).toHaveLength(1);
   });
 
-  it("keeps what it is handed after it was stopped", async () => {
+  it("releases what it is handed after it was stopped", async () => {
     const { store, settled } = plainStore({ asynchronous: true, waiting: [live(1)] });
     const relay = createRelay(store, unheard);
-    relay.start(
-      delivering(
-        async () => ({ is: "delivered" }),
-        () => 1,
-      ),
-    );
+    relay.start(deliveringAll(() => 1));
     await turns(1);
     await relay.stop();
-    expect(settled).toEqual([{ is: "kept", maybeTaken: false }]);
+    expect(settled).toEqual([{ type: "release" }]);
   });
 
-  it("buries an event whose `deliver` breaks its word and rejects: nobody knows how far it got", async () => {
+  it("gives an event up whose `deliver` breaks its word and rejects: how far it got is unknown", async () => {
     const { store, settled } = plainStore({ asynchronous, waiting: [live(1), live(2)] });
     const errors: unknown[] = [];
     const relay = createRelay(store, (error) => errors.push(error));
@@ -186,7 +160,7 @@ describe.each([
       ),
     );
     await turns(10);
-    expect(settled).toEqual(Array(2).fill({ is: "dead", reason: "unconfirmed", attempts: 3 }));
+    expect(settled).toEqual(Array(2).fill({ type: "dead", reason: "unconfirmed", attempts: 3 }));
     expect(errors).toHaveLength(2);
   });
 
@@ -194,10 +168,10 @@ describe.each([
     const { store, settled } = plainStore({ asynchronous, waiting: [live(1), live(2)] });
     const errors: unknown[] = [];
     let trouble = 2;
-    const troubled: Store<LiveEvent> = {
-      claim: (limit) => {
+    const troubled: Store<Claim> = {
+      claim: (capacity) => {
         if (trouble-- > 1) throw new Error("disk");
-        return store.claim(limit);
+        return store.claim(capacity);
       },
       settle: (claim, verdict) => {
         if (trouble-- === 0) throw new Error("disk");
@@ -205,12 +179,7 @@ describe.each([
       },
     };
     const relay = createRelay(troubled, (error) => errors.push(error));
-    relay.start(
-      delivering(
-        async () => ({ is: "delivered" }),
-        () => 1,
-      ),
-    );
+    relay.start(deliveringAll(() => 1));
     await turns(10);
     relay.wake();
     await turns(20);
@@ -225,11 +194,7 @@ it.each([true, false])(
   async (asynchronous) => {
     const { store, settled } = plainStore({ asynchronous, waiting: [live(1), live(2), live(3)] });
     const told: unknown[] = [];
-    const verdicts: Verdict[] = [
-      { is: "delivered" },
-      { is: "retry", inMs: 1, maybeTaken: false },
-      { is: "kept", maybeTaken: true },
-    ];
+    const verdicts: Verdict[] = [{ type: "delivered" }, retryIn(1), { type: "release" }];
     const deliver = delivering(
       async () => verdicts[settled.length] as Verdict,
       () => 1,

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import type { OutboxEvent } from "../../src/events.js";
-import { type LiveEvent, sizeOf, type Verdict } from "../../src/outbox/outbox.js";
+import { type Claim, sizeOf, type Verdict } from "../../src/outbox/outbox.js";
 import { createShelter, type Storage } from "../../src/outbox/shelter.js";
 import { sample } from "../../src/testing/samples.js";
+import { capacityOf } from "../helpers/deliver.js";
 
 /** A storage that can be taken ill, and a clock that goes on when it is told to. */
 function setUp(maxBytes = 1_000_000) {
@@ -15,15 +16,16 @@ function setUp(maxBytes = 1_000_000) {
     if (state.ill) throw new Error("disk full");
     return result();
   };
-  const storage: Storage<LiveEvent> = {
+  const storage: Storage<Claim> = {
     append: (event) => orFail(() => stored.push(event)).then(() => "queued"),
-    claim: () => orFail(() => [{ event: sample("click") } as LiveEvent]),
+    claim: () => orFail(() => [{ event: sample("click") } as Claim]),
     settle: (_claim, verdict) => orFail(() => settled.push(verdict)).then(() => {}),
   };
   const shelter = createShelter(storage, {
     maxBytes,
     clock: {
       now: () => 0,
+      monotonic: () => 0,
       after(_ms, task) {
         tasks.push(task);
         return () => tasks.splice(tasks.indexOf(task), 1);
@@ -80,26 +82,26 @@ test("lets nothing overtake what waits in memory", async () => {
 
 test("claims nothing while there is trouble", async () => {
   const { shelter, state, look } = setUp();
-  expect(await shelter.claim(1)).toHaveLength(1);
+  expect(await shelter.claim(capacityOf(1))).toHaveLength(1);
   state.ill = true;
-  expect(await shelter.claim(1)).toEqual([]);
+  expect(await shelter.claim(capacityOf(1))).toEqual([]);
   state.ill = false;
-  expect(await shelter.claim(1)).toEqual([]);
+  expect(await shelter.claim(capacityOf(1))).toEqual([]);
   await look();
-  expect(await shelter.claim(1)).toHaveLength(1);
+  expect(await shelter.claim(capacityOf(1))).toHaveLength(1);
 });
 
 test("remembers verdicts that could not be written, and writes them before anything else", async () => {
   const { shelter, settled, state, look } = setUp();
-  const claim = { event: sample("click") } as LiveEvent;
+  const claim = { event: sample("click") } as Claim;
   state.ill = true;
 
-  await shelter.settle(claim, { is: "delivered" });
-  await shelter.settle(claim, { is: "kept", maybeTaken: false });
+  await shelter.settle(claim, { type: "delivered" });
+  await shelter.settle(claim, { type: "release" });
   state.ill = false;
   await look();
 
-  expect(settled).toEqual([{ is: "delivered" }, { is: "kept", maybeTaken: false }]);
+  expect(settled).toEqual([{ type: "delivered" }, { type: "release" }]);
 });
 
 test("is bounded: sheds clicks first, then registrations, payments last", async () => {

@@ -4,18 +4,30 @@ import type { Request, Results } from "./protocol.js";
 /** So few that other processes have their turn in between. */
 const RETRIED_AT_ONCE = 200;
 
-/** The dead letters of a file, through whoever is asked for them. */
+/**
+ * The dead letters of a file.
+ *
+ * @param ask asks the thread, or the file itself.
+ * @param onQueued hears that some were queued again.
+ */
 export function deadLettersThrough(
   ask: <R extends Request>(request: R) => Promise<Results[R["do"]]>,
+  onQueued: () => void = () => {},
 ): Outbox["deadLetters"] {
+  async function retry(ids: readonly string[]): Promise<number> {
+    const retried = await ask({ do: "retry", ids });
+    onQueued();
+    return retried;
+  }
+
   return {
     list: ({ limit = 100 } = {}) => ask({ do: "list", limit }),
-    retry: async (id) => (await ask({ do: "retry", ids: [id] })) === 1,
+    retry: async (id) => (await retry([id])) === 1,
     async retryAll() {
       const ids = await ask({ do: "dead ids" });
       let retried = 0;
       for (let from = 0; from < ids.length; from += RETRIED_AT_ONCE) {
-        retried += await ask({ do: "retry", ids: ids.slice(from, from + RETRIED_AT_ONCE) });
+        retried += await retry(ids.slice(from, from + RETRIED_AT_ONCE));
       }
       return retried;
     },

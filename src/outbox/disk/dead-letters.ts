@@ -1,4 +1,4 @@
-import type { DeadLetter, Death } from "../outbox.js";
+import { type DeadLetter, type Death, UNTRIED } from "../outbox.js";
 import type { KnownIds } from "./known-ids.js";
 import { type EventRow, eventOf, type LiveEvents } from "./live-events.js";
 import type { Dropped } from "./protocol.js";
@@ -6,17 +6,20 @@ import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
 
 const STATEMENTS = {
-  bury: `
+  keep: `
     insert into dead_letters
-      (id, kind, data, created_at, size, attempts, maybe_taken, reason, status, code, message, died_at)
+      (id, kind, data, created_at, size, attempts, history, reason, status, code, message, died_at)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   take: "delete from dead_letters where id = ? returning *",
+  takeInterrupted: `
+    delete from dead_letters where id = ? and reason = 'unconfirmed' and code = 'ERR_INTERRUPTED' returning *`,
   takeOldest: "delete from dead_letters where seq = (select min(seq) from dead_letters) returning *",
   list: "select * from dead_letters order by seq limit ?",
   all: "select id from dead_letters order by created_at, seq",
 } as const;
 
 interface LetterRow extends Omit<EventRow, "seq" | "click_id" | "session_id" | "queued_at" | "interrupted"> {
+  readonly attempts: number;
   readonly reason: Death["reason"];
   readonly status: number | null;
   readonly code: string | null;
@@ -32,7 +35,7 @@ export function createDeadLetters(
   parts: { totals: Totals; ids: KnownIds; live: LiveEvents; max: number; drop: (dropped: Dropped) => void },
 ) {
   const { totals, ids, live, max, drop } = parts;
-  const { bury, take, takeOldest, list, all } = prepareAll(db, STATEMENTS);
+  const { keep, take, takeInterrupted, takeOldest, list, all } = prepareAll(db, STATEMENTS);
 
   function evictOldest(): void {
     const row: LetterRow = takeOldest.get();
@@ -42,14 +45,21 @@ export function createDeadLetters(
   }
 
   function insert(row: LetterRow): void {
-    const { id, kind, data, created_at, size, attempts, maybe_taken } = row;
+    const { id, kind, data, created_at, size, attempts, history } = row;
     const { reason, status, code, message, died_at } = row;
-    bury.run(id, kind, data, created_at, size, attempts, maybe_taken, reason, status, code, message, died_at);
+    keep.run(id, kind, data, created_at, size, attempts, history, reason, status, code, message, died_at);
     totals.add(reason, 1, size);
   }
 
+  function requeue(row: LetterRow, history: string | null, now: number): boolean {
+    totals.add(row.reason, -1, -row.size);
+    if (live.insert(eventOf(row), row.data, { queuedAt: now, history, size: row.size }, now)) return true;
+    insert(row);
+    return false;
+  }
+
   return {
-    bury(row: EventRow, { reason, status, code, message, attempts }: Death, now: number): void {
+    keep(row: EventRow, { reason, status, code, message, attempts }: Death, now: number): void {
       insert({
         ...row,
         reason,
@@ -70,12 +80,13 @@ export function createDeadLetters(
     retry(id: string, now: number): boolean {
       const row: LetterRow | undefined = take.get(id);
       if (!row) return false;
-      totals.add(row.reason, -1, -row.size);
-      const maybeTaken = row.maybe_taken === 1 || row.reason === "unconfirmed";
-      const history = { queuedAt: now, maybeTaken, size: row.size };
-      if (live.insert(eventOf(row), row.data, history, now)) return true;
-      insert(row);
-      return false;
+      const mayBeTaken = row.reason === "unconfirmed" || (row.history && JSON.parse(row.history).maybeTaken);
+      return requeue(row, mayBeTaken ? JSON.stringify({ ...UNTRIED, maybeTaken: true }) : null, now);
+    },
+    /** Queues it again as it was: it was held for an attempt that, as is known now, was never made. */
+    retryInterrupted(id: string, now: number): void {
+      const row: LetterRow | undefined = takeInterrupted.get(id);
+      if (row) requeue(row, row.history, now);
     },
     ids: (): string[] => all.all().map(({ id }) => id),
     list: (limit: number): DeadLetter[] => list.all(limit).map(letterOf),

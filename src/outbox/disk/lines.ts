@@ -1,3 +1,4 @@
+import type { EventKind } from "../../events.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 // Neither id of the event at hand has an earlier event in its line.
@@ -9,12 +10,15 @@ export const STATEMENTS = {
   next: `
     select seq, click_id, session_id from events
     where seq > (select to_seq from lined_up) order by seq limit ?`,
+  more: `
+    select 1 from events
+    where kind = ? and claimed_by is null and seq > (select to_seq from lined_up) limit 1`,
   enter: "insert into lines (visitor, seq) values (?, ?)",
   lineUpTo: "update lined_up set to_seq = ?",
   leave: "delete from lines where visitor = ? and seq = ?",
   first: "select seq from lines where visitor = ? order by seq limit 1",
   makeReady: `
-    update events set ready_at = ?2
+    update events set ready_at = ifnull(?2, queued_at)
     where seq = ?1 and ready_at is null and claimed_by is null and ${IS_FIRST}`,
 } as const;
 
@@ -29,19 +33,19 @@ export type Lines = ReturnType<typeof createLines>;
 
 /**
  * Who may go before whom: an event waits for every earlier one that shares its click id or its session id. Events line up
- * only when somebody has room for them; until then they lie in the order in which they came, and cost no more than that,
+ * only when there is capacity for them; until then they lie in the order in which they came, and cost no more than that,
  * however many there are.
  */
 export function createLines(db: Database) {
-  const { next, enter, lineUpTo, leave, first, makeReady } = prepareAll(db, STATEMENTS);
+  const { next, more, enter, lineUpTo, leave, first, makeReady } = prepareAll(db, STATEMENTS);
 
   return {
     /** Has the next `limit` events take their place behind their visitors' earlier ones. Returns how many there were. */
-    lineUp(limit: number, now: number): number {
+    lineUp(limit: number): number {
       const events: Placed[] = next.all(limit);
       for (const event of events) {
         for (const visitor of visitorsOf(event)) enter.run(visitor, event.seq);
-        makeReady.run(event.seq, now);
+        makeReady.run(event.seq, null);
       }
       const end = events.at(-1);
       if (end) lineUpTo.run(end.seq);
@@ -55,7 +59,8 @@ export function createLines(db: Database) {
         if (head) makeReady.run(head.seq, now);
       }
     },
-    hasMore: (): boolean => next.get(1) !== undefined,
+    /** Whether events of this kind have not lined up yet. */
+    hasMore: (kind: EventKind): boolean => more.get(kind) !== undefined,
   };
 }
 

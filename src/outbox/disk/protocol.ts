@@ -1,5 +1,7 @@
 import type { OutboxEvent } from "../../events.js";
-import type { DeadLetter, DeathReason, LiveEvent, Verdict } from "../outbox.js";
+import type { Capacity, Claim, DeadLetter, DeathReason, Verdict } from "../outbox.js";
+
+import type { Life } from "./upkeep.js";
 
 /** What the outbox's thread is started with. */
 export interface ThreadOptions {
@@ -20,11 +22,14 @@ export const SIGNALS = { replied: 0, closed: 1 } as const;
 export interface Claimed {
   readonly seq: number;
   readonly id: string;
-  /** Who has claimed it. */
+  /** The process that has claimed it. */
   readonly owner: string;
 }
 
-export interface DiskClaim extends LiveEvent, Omit<Claimed, "id"> {}
+export interface DiskClaim extends Claim, Omit<Claimed, "id"> {
+  /** The claimer's life in which it was claimed, by number. */
+  readonly life: number;
+}
 
 /** What goes into one transaction. */
 export interface Batch {
@@ -36,7 +41,7 @@ export interface Batch {
 /** One thing that is asked of the thread. */
 export type Request =
   | { readonly do: "append"; readonly event: OutboxEvent }
-  | { readonly do: "claim"; readonly limit: number }
+  | { readonly do: "claim"; readonly capacity: Capacity }
   | { readonly do: "settle"; readonly claimed: Claimed; readonly verdict: Verdict }
   | { readonly do: "list"; readonly limit: number }
   | { readonly do: "dead ids" }
@@ -61,13 +66,14 @@ export interface Standing {
   readonly queued: number;
   readonly dead: Readonly<Record<DeathReason, number>>;
   readonly oldest: number | null;
-  /** When the next event is ready; `null` where none will be by itself. */
+  /** When there may be something to claim that there is not now; `null` where time alone changes nothing. */
   readonly nextReadyAt: number | null;
+  readonly life: Life;
 }
 
 export interface Dropped {
   readonly event: OutboxEvent;
-  readonly reason: "full" | "dead-letters-full";
+  readonly reason: "full" | "visitor-full" | "dead-letters-full";
 }
 
 /** What was asked has been done. */

@@ -5,22 +5,28 @@ export const MIGRATIONS: readonly string[] = [
     seq integer primary key,        -- the order in which they came
     id text not null,
     kind text not null,
+    endpoint text not null,
     click_id text,
     session_id text,
     data text not null,             -- JSON
     created_at integer not null,    -- this and every time below: milliseconds since the epoch
     queued_at integer not null,
     size integer not null,
-    attempts integer not null default 0,
-    maybe_taken integer not null default 0,
+    history text,                   -- JSON; null: never tried, and nothing known of it
+    tried integer not null default 0,
     interrupted integer not null default 0,
-    ready_at integer,               -- null: not lined up yet, waits behind an earlier event of its visitor, or is claimed
+    -- Of an event that was never tried: since when it is its visitor's next; of one that was: when it may be tried again.
+    -- Null: not lined up yet, waits behind an earlier event of its visitor, or is claimed.
+    ready_at integer,
     claimed_by text,
     pulse integer                   -- the claimer's sign of life
   ) strict;
-  create index events_ready on events (ready_at) where ready_at is not null;
-  create index events_to_shed on events (kind) where claimed_by is null and kind <> 'payment';
+  create index events_untried on events (endpoint, ready_at) where ready_at is not null and tried = 0;
+  create index events_tried on events (endpoint, ready_at) where ready_at is not null and tried = 1;
+  create index events_resting on events (ready_at) where ready_at is not null and tried = 1;
+  create index events_waiting on events (kind) where claimed_by is null;
   create index events_claimed on events (claimed_by) where claimed_by is not null;
+  create index events_clicks on events (coalesce(session_id, click_id)) where kind = 'click';
 
   -- Who goes before whom, of the events that are lined up: those up to a seq.
   create table lines (visitor text, seq integer, primary key (visitor, seq)) strict, without rowid;
@@ -35,7 +41,7 @@ export const MIGRATIONS: readonly string[] = [
     created_at integer not null,
     size integer not null,
     attempts integer not null,
-    maybe_taken integer not null,
+    history text,
     reason text not null,
     status integer,
     code text,

@@ -29,8 +29,11 @@ export type Store = ReturnType<typeof createStore>;
 export function createStore(
   db: Database,
   owner: string,
-  { maxBytes, maxDeadLetters, rememberMs }: Pick<ThreadOptions, "maxBytes" | "maxDeadLetters" | "rememberMs">,
+  options: Pick<ThreadOptions, "maxBytes" | "maxDeadLetters" | "rememberMs" | "leaseMs"> & {
+    readonly time?: () => number;
+  },
 ) {
+  const { maxBytes, maxDeadLetters, rememberMs, leaseMs, time = () => Date.now() } = options;
   let dropped: Dropped[] = [];
   const drop = (each: Dropped) => dropped.push(each);
   const totals = createTotals(db);
@@ -40,7 +43,7 @@ export function createStore(
   const dead = createDeadLetters(db, { totals, ids, live, max: maxDeadLetters, drop });
   const maxDelivered = Math.floor((maxBytes * SHARE_OF_DELIVERED) / BYTES_OF_DELIVERED);
   const delivered = createDelivered(db, { totals, ids, max: maxDelivered, rememberMs });
-  const upkeep = createUpkeep(db, { owner });
+  const upkeep = createUpkeep(db, { owner, leaseMs });
   const changes = db.prepare("select total_changes() as number");
   const freePages = db.prepare("pragma freelist_count");
 
@@ -49,7 +52,7 @@ export function createStore(
       case "append":
         return live.append(request.event, now);
       case "claim":
-        return live.claim(request.limit, upkeep.pulse, now);
+        return live.claim(request.capacity, upkeep.showLife(), now, upkeep.life.number);
       case "settle":
         return settle(request, now);
       case "list":
@@ -68,22 +71,22 @@ export function createStore(
 
   function settle({ claimed, verdict }: Extract<Request, { do: "settle" }>, now: number): undefined {
     const { id } = claimed;
-    switch (verdict.is) {
+    switch (verdict.type) {
       case "delivered":
-        // True whoever says so: also where the claim was lost meanwhile, and the event given up as unconfirmed; and
-        // where the file was begun anew, and knows nothing of it.
+        // True whichever process says so: also where another has taken the event over meanwhile and given it up as
+        // unconfirmed, and where the file was begun anew and knows nothing of it.
         if (live.remove(claimed, now) || dead.take(id) || ids.learn(id)) delivered.add(id, now);
         break;
       case "dead": {
         const row = live.removeOwn(claimed, now);
-        if (row) dead.bury(row, verdict, now);
+        if (row) dead.keep(row, verdict, now);
         break;
       }
       case "retry":
-        live.rest(claimed, { maybeTaken: verdict.maybeTaken, failed: true, readyAt: now + verdict.inMs });
+        live.rest(claimed, verdict.history, now + verdict.inMs);
         break;
-      case "kept":
-        live.rest(claimed, { maybeTaken: verdict.maybeTaken, failed: false, readyAt: now });
+      case "release":
+        if (!live.release(claimed, now)) dead.retryInterrupted(id, now);
     }
     return undefined;
   }
@@ -91,7 +94,7 @@ export function createStore(
   function transact(body: (now: number) => Result[]): Outcome {
     dropped = [];
     return inTransaction(db, () => {
-      const now = Date.now();
+      const now = time();
       const before = changes.get().number;
       totals.load();
       upkeep.followClock(now);
@@ -112,6 +115,7 @@ export function createStore(
       },
       oldest: live.oldest(),
       nextReadyAt: live.nextReadyAt(now),
+      life: upkeep.life,
     };
   }
 

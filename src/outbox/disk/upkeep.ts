@@ -1,3 +1,4 @@
+import { type Instant, isWithin, present } from "../lease.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {
@@ -9,28 +10,53 @@ export const STATEMENTS = {
     update events set claimed_by = null, pulse = null, interrupted = 1, ready_at = ?2 where claimed_by = ?1`,
   clock: "select now from clock",
   setClock: "update clock set now = ?",
-  shift: "update events set ready_at = ready_at - ?1 where ready_at > ?2",
+  shift: `
+    update events set ready_at = ready_at - ?1 where ready_at is not null and tried = 1 and ready_at > ?2`,
 } as const;
 
 const TOLERANCE_MS = 1_000;
+// Others may take an event over after a lease, or three quarters of one after the last sign of life that they have seen.
+const SAFE_SHARE = 0.6;
+
+/** A time during which this process showed so often that it lives that no other can have taken its claims over. */
+export interface Life {
+  readonly number: number;
+  /** When it last showed that it lives. */
+  readonly shownAt: Instant;
+}
+
+/** Whether what was claimed in that life is this process's still. */
+export function isHeld(claimedIn: number, { number, shownAt }: Life, leaseMs: number): boolean {
+  return claimedIn === number && isWithin(leaseMs * SAFE_SHARE, shownAt);
+}
 
 /** How often a process is looked at, to no avail, before it is taken for dead. */
 export const LOOKS = 4;
 
+let lives = 0;
+
 /** What keeps a file in order while processes and clocks come and go. */
-export function createUpkeep(db: Database, { owner }: { owner: string }) {
+export function createUpkeep(db: Database, { owner, leaseMs }: { owner: string; leaseMs: number }) {
   const { beat, claimers, takeOver, clock, setClock, shift } = prepareAll(db, STATEMENTS);
   const seen = new Map<string, { pulse: number; looks: number }>();
   let pulse = 1;
+  let life: Life = { shownAt: present(), number: ++lives };
+
+  function showLife(): number {
+    const isTheSame = isWithin(leaseMs * SAFE_SHARE, life.shownAt);
+    life = { shownAt: present(), number: isTheSame ? life.number : ++lives };
+    return ++pulse;
+  }
 
   return {
-    /** What a claim made now carries. */
-    get pulse() {
-      return pulse;
+    get life() {
+      return life;
     },
+    /** A sign of life for a claim to carry. Other processes go by the last that they see, on whatever claim it is. */
+    showLife,
     /** Shows that this process lives, on all that it has claimed. */
     beat(): void {
-      beat.run(owner, ++pulse);
+      beat.run(owner, showLife());
     },
     /**
      * Takes over what a process has claimed that shows no sign of life from one look to the next, several times over. By

@@ -1,13 +1,15 @@
 import type { Clock } from "../../clock.js";
 import { OutboxError } from "../../errors.js";
 import type { OutboxEvent } from "../../events.js";
+import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import { inBatches } from "./batch.js";
 import type { Database } from "./database.js";
 import { columnsOf } from "./rows.js";
 
-type Stored = "queued" | "duplicate";
+/** `crowded`: queued, and its visitor has more clicks than may wait. */
+type Stored = "queued" | "crowded" | "duplicate";
 
-interface Guest {
+interface Pending {
   readonly event: OutboxEvent;
   resolve(outcome: Stored): void;
   reject(error: unknown): void;
@@ -28,19 +30,21 @@ const LOOK_MS = 50;
  * @param schema a quoted identifier.
  */
 export function createAppend(database: Database, schema: string, clock: Clock) {
-  const text = `select outcome from ${schema}.append($1, $2, $3, $4, $5, $6, 'try') as outcome`;
-  const held: Guest[] = [];
+  const text = `select outcome from ${schema}.append(
+    $1, $2, $3, $4, $5, $6, $7, ${CLICKS_OF_A_VISITOR}, 'try'
+  ) as outcome`;
+  const held: Pending[] = [];
   let cancelLook: (() => void) | undefined;
   let isClosed = false;
 
   // One call at a time, so that nothing overtakes what is held while it is looked at again.
-  const inTurn = inBatches<Guest | "held", void>(async (asked) => {
+  const inTurn = inBatches<Pending | "held", void>(async (asked) => {
     const waited = asked.includes("held") ? held.splice(0) : [];
-    const guests = [...waited, ...asked.filter((each) => each !== "held")];
+    const pending = [...waited, ...asked.filter((each) => each !== "held")];
     try {
-      for (let nth = 0; nth < guests.length; nth += AT_ONCE) await store(guests.slice(nth, nth + AT_ONCE));
+      for (let nth = 0; nth < pending.length; nth += AT_ONCE) await store(pending.slice(nth, nth + AT_ONCE));
     } catch (error) {
-      for (const { reject } of guests) reject(error);
+      for (const { reject } of pending) reject(error);
     }
     if (isClosed) releaseHeld();
     else if (held.length > 0) cancelLook ??= clock.after(LOOK_MS, lookAgain);
@@ -52,8 +56,8 @@ export function createAppend(database: Database, schema: string, clock: Clock) {
     void inTurn("held");
   }
 
-  async function store(guests: readonly Guest[]): Promise<void> {
-    for (let rest = holdBack(guests, []); rest.length > 0; ) {
+  async function store(pending: readonly Pending[]): Promise<void> {
+    for (let rest = holdBack(pending, []); rest.length > 0; ) {
       const rows = await database.query<OutcomeRow>(text, columnsOf(rest.map(({ event }) => event)));
       const busy = rest.filter((_, nth) => rows[nth]?.outcome === "busy");
       if (busy.length === 0) {
@@ -65,14 +69,14 @@ export function createAppend(database: Database, schema: string, clock: Clock) {
   }
 
   /** Puts those that have to wait, and those that belong behind one that waits, where they wait. Returns the others. */
-  function holdBack(guests: readonly Guest[], busy: readonly Guest[]): Guest[] {
+  function holdBack(pending: readonly Pending[], busy: readonly Pending[]): Pending[] {
     const keys = new Set(held.flatMap(({ event }) => keysOf(event)));
-    return guests.filter((guest) => {
-      const own = keysOf(guest.event);
-      const isFree = !busy.includes(guest) && !own.some((key) => keys.has(key));
+    return pending.filter((each) => {
+      const own = keysOf(each.event);
+      const isFree = !busy.includes(each) && !own.some((key) => keys.has(key));
       if (!isFree) {
         for (const key of own) keys.add(key);
-        held.push(guest);
+        held.push(each);
       }
       return isFree;
     });

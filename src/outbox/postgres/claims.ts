@@ -1,23 +1,37 @@
 import { randomUUID } from "node:crypto";
-import type { LiveEvent, Verdict } from "../outbox.js";
+import type { Clock } from "../../clock.js";
+import { type Capacity, type Claim, type Lane, UNTRIED, type Verdict } from "../outbox.js";
 import { inBatches } from "./batch.js";
-import type { Census } from "./census.js";
+import type { Counts } from "./counts.js";
 import type { Database } from "./database.js";
 import { asciiJson, EVENT_COLUMNS, type EventRow, eventOf, inMs } from "./rows.js";
 
-export interface PostgresClaim extends LiveEvent {
+export interface PostgresClaim extends Claim {
   readonly seq: string;
+  /** When the request began that last claimed or renewed it; `undefined` once another process has it. */
+  heldSince: Moment | undefined;
+  isHeld(): boolean;
+}
+
+/** By the clock on the wall, which may be set, and by the other, which may stand still while the machine sleeps. */
+interface Moment {
+  readonly wall: number;
+  readonly monotonic: number;
 }
 
 interface ClaimRow extends EventRow {
   readonly seq: string;
-  readonly attempts: number;
-  readonly maybe_taken: boolean;
+  /** The first is 1. */
+  readonly lane_number: number;
+  readonly history: string | null;
   readonly interrupted: boolean;
   readonly queued_at: string;
 }
 
+const CLAIMED_AT_ONCE = 1_000;
 const SETTLED_AT_ONCE = 200;
+// Of the lease: the rest is for clocks that do not run alike.
+const SURELY_HELD = 0.9;
 
 /**
  * The claims of this process: taken, kept alive while their deliveries are under way, and settled.
@@ -27,23 +41,34 @@ const SETTLED_AT_ONCE = 200;
  */
 export function createClaims(
   database: Database,
-  options: { schema: string; leaseMs: number; census: Census; onDeath: () => void },
+  options: { schema: string; leaseMs: number; counts: Counts; onDeath: () => void; clock: Clock },
 ) {
-  const { schema, leaseMs, census, onDeath } = options;
+  const { schema, leaseMs, counts, onDeath, clock } = options;
   const worker = randomUUID();
   const lease = `${leaseMs} milliseconds`;
   const underWay = new Map<string, PostgresClaim>();
   let mayHaveLostOne = false;
 
   const claimText = `
-    select seq::text, ${EVENT_COLUMNS}, attempts, maybe_taken, interrupted, ${inMs("queued_at")}
-    from ${schema}.claim($1, $2, $3)`;
+    select lane_number, seq::text, ${EVENT_COLUMNS}, history::text, interrupted, ${inMs("queued_at")}
+    from ${schema}.claim($1, $2, $3, $4, $5, $6, $7, $8, $9) as turn, lateral (select (turn.claimed).*) as event`;
 
-  async function claim(limit: number): Promise<PostgresClaim[]> {
+  async function claim({ limit, lanes }: Capacity): Promise<PostgresClaim[]> {
     if (mayHaveLostOne) await releaseLost();
+    const since = moment();
     try {
-      const rows = await database.query<ClaimRow>(claimText, [worker, Math.min(limit, 1_000), lease]);
-      const claims = rows.map(claimOf);
+      const rows = await database.query<ClaimRow>(claimText, [
+        worker,
+        lease,
+        Math.min(limit, CLAIMED_AT_ONCE),
+        [...underWay.keys()],
+        lanes.map(({ endpoint }) => endpoint),
+        lanes.map((lane) => Math.min(lane.limit, CLAIMED_AT_ONCE)),
+        lanes.map(({ newestFirst = false }) => newestFirst),
+        lanes.map(({ newWithinMs = null }) => newWithinMs),
+        lanes.map(({ evenResting = false }) => evenResting),
+      ]);
+      const claims = rows.map((row) => claimOf(row, lanes[row.lane_number - 1] as Lane, since));
       for (const each of claims) underWay.set(each.seq, each);
       return claims;
     } catch (error) {
@@ -52,13 +77,31 @@ export function createClaims(
     }
   }
 
-  /** Nobody was told of a claim whose answer was lost: no attempt has begun, whatever its row says. */
+  function claimOf(row: ClaimRow, lane: Lane, since: Moment): PostgresClaim {
+    const claimed: PostgresClaim = {
+      seq: row.seq,
+      event: eventOf(row),
+      lane,
+      history: row.history === null ? UNTRIED : JSON.parse(row.history),
+      interrupted: row.interrupted,
+      queuedAt: Number(row.queued_at),
+      heldSince: since,
+      isHeld: () => claimed.heldSince !== undefined && isRecent(claimed.heldSince),
+    };
+    return claimed;
+  }
+
+  function moment(): Moment {
+    return { wall: clock.now(), monotonic: clock.monotonic() };
+  }
+
+  function isRecent({ wall, monotonic }: Moment): boolean {
+    return Math.max(clock.now() - wall, clock.monotonic() - monotonic) < SURELY_HELD * leaseMs;
+  }
+
+  /** A claim whose answer was lost was not acted on: no attempt has begun, whatever its row says. */
   async function releaseLost(): Promise<void> {
-    await database.query(
-      `update ${schema}.events set claimed_by = null, due_at = now()
-       where claimed_by = $1 and seq <> all ($2)`,
-      [worker, [...underWay.keys()]],
-    );
+    await database.query(`select ${schema}.release_lost($1, $2)`, [worker, [...underWay.keys()]]);
     mayHaveLostOne = false;
   }
 
@@ -67,24 +110,24 @@ export function createClaims(
   const settle = inBatches<[PostgresClaim, Verdict], void>(async (settled) => {
     const claims = settled.map(([each]) => each);
     const verdicts = settled.map(([, verdict]) => verdict);
-    const removed = await census.during(async () => {
+    const removed = await counts.during(async () => {
       const rows = await database.query<{ seq: string }>(settleText, [
         worker,
         claims.map(({ seq }) => seq),
         claims.map(({ event }) => event.id),
-        verdicts.map((verdict) => (verdict.is === "dead" ? verdict.reason : verdict.is)),
-        verdicts.map((verdict) => (verdict.is === "retry" ? verdict.inMs : 0)),
-        verdicts.map((verdict) => "maybeTaken" in verdict && verdict.maybeTaken),
-        verdicts.map((verdict) => (verdict.is === "dead" ? deathJson(verdict) : null)),
+        verdicts.map((verdict) => (verdict.type === "dead" ? verdict.reason : verdict.type)),
+        verdicts.map((verdict) => (verdict.type === "retry" ? verdict.inMs : 0)),
+        verdicts.map((verdict) => (verdict.type === "retry" ? asciiJson(verdict.history) : null)),
+        verdicts.map((verdict) => (verdict.type === "dead" ? deathJson(verdict) : null)),
       ]);
       return new Set(rows.map(({ seq }) => seq));
     });
     for (const [{ seq, event }, verdict] of settled) {
       underWay.delete(seq);
       if (!removed.has(seq)) continue;
-      census.add(event.kind, -1);
-      if (verdict.is !== "dead") continue;
-      census.add(verdict.reason, 1);
+      counts.add(event.kind, -1);
+      if (verdict.type !== "dead") continue;
+      counts.add(verdict.reason, 1);
       onDeath();
     }
     return [];
@@ -93,22 +136,22 @@ export function createClaims(
   return {
     claim,
     settle: (claimed: PostgresClaim, verdict: Verdict): Promise<void> => settle([claimed, verdict]),
-    /** Puts off the end of the leases of what is under way. */
+    /** Puts off the end of the leases of what is under way, and finds out what another process has taken over. */
     async renew(): Promise<void> {
       if (underWay.size === 0) return;
-      await database.query(
-        `update ${schema}.events set due_at = now() + $1::interval where seq = any ($2) and claimed_by = $3`,
-        [lease, [...underWay.keys()], worker],
+      const since = moment();
+      const claims = [...underWay.values()];
+      const rows = await database.query<{ seq: string }>(
+        `update ${schema}.events set due_at = now() + $1::interval where seq = any ($2) and claimed_by = $3
+         returning seq::text`,
+        [lease, claims.map(({ seq }) => seq), worker],
       );
+      const renewed = new Set(rows.map(({ seq }) => seq));
+      for (const each of claims) each.heldSince = renewed.has(each.seq) ? since : undefined;
     },
   };
 }
 
-function claimOf(row: ClaimRow): PostgresClaim {
-  const { seq, attempts, maybe_taken: maybeTaken, interrupted, queued_at } = row;
-  return { seq, event: eventOf(row), attempts, maybeTaken, interrupted, queuedAt: Number(queued_at) };
-}
-
-function deathJson({ is: _, ...death }: Verdict & { is: "dead" }): string {
+function deathJson({ type: _, ...death }: Verdict & { type: "dead" }): string {
   return asciiJson(death);
 }

@@ -1,19 +1,21 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
-import type { DeathReason, Outbox } from "../outbox.js";
-import type { Census } from "./census.js";
+import { type DeathReason, type Outbox, UNTRIED } from "../outbox.js";
+import type { Counts } from "./counts.js";
 import type { Database } from "./database.js";
 import { EVENT_COLUMNS, type EventRow, eventOf, LETTER_COLUMNS, type LetterRow, letterOf } from "./rows.js";
 
-interface RisenRow {
+interface RevivedRow {
   readonly kind: EventKind;
   readonly reason: DeathReason;
 }
+
+const DOUBTFUL = JSON.stringify({ ...UNTRIED, maybeTaken: true });
 
 // Each takes up to three of the server's locks.
 const REVIVED_AT_ONCE = 50;
 
 /**
- * What was given up, until somebody decides.
+ * What was given up, until it is retried or discarded.
  *
  * @param options.schema a quoted identifier.
  * @param options.max how many are kept.
@@ -21,21 +23,21 @@ const REVIVED_AT_ONCE = 50;
  */
 export function createDeadLetters(
   database: Database,
-  options: { schema: string; max: number; census: Census; onRevived: () => void },
+  options: { schema: string; max: number; counts: Counts; onRevived: () => void },
 ) {
-  const { schema, max, census, onRevived } = options;
+  const { schema, max, counts, onRevived } = options;
   let isEvicting = false;
 
   async function revive(ids: readonly string[]): Promise<number> {
-    const risen = await census.during(() =>
-      database.query<RisenRow>(`select kind, reason from ${schema}.revive($1)`, [ids]),
+    const rows = await counts.during(() =>
+      database.query<RevivedRow>(`select kind, reason from ${schema}.revive($1, $2)`, [ids, DOUBTFUL]),
     );
-    for (const { kind, reason } of risen) {
-      census.add(reason, -1);
-      census.add(kind, 1);
+    for (const { kind, reason } of rows) {
+      counts.add(reason, -1);
+      counts.add(kind, 1);
     }
-    if (risen.length > 0) onRevived();
-    return risen.length;
+    if (rows.length > 0) onRevived();
+    return rows.length;
   }
 
   /** Takes them away; their ids stay known for as long as if they had been delivered. */
@@ -53,7 +55,7 @@ export function createDeadLetters(
        select ${columns} from removed`,
       [value],
     );
-    for (const { reason } of rows) census.add(reason, -1);
+    for (const { reason } of rows) counts.add(reason, -1);
     return rows;
   }
 
@@ -83,7 +85,7 @@ export function createDeadLetters(
     deadLetters,
     /** Removes the oldest of those that are too many; what comes meanwhile, with the next. */
     async evict(): Promise<readonly OutboxEvent[]> {
-      const tooMany = census.dead - max;
+      const tooMany = counts.dead - max;
       if (tooMany <= 0 || isEvicting) return [];
       isEvicting = true;
       try {

@@ -1,3 +1,4 @@
+import { endpointOf } from "../../endpoints.js";
 import type { OutboxEvent } from "../../events.js";
 import type { DeadLetter, DeathReason } from "../outbox.js";
 
@@ -41,11 +42,12 @@ export function asciiJson(value: unknown): string {
   );
 }
 
-/** The values of `append`'s first six parameters. */
+/** The values of `append`'s first seven parameters. */
 export function columnsOf(events: readonly OutboxEvent[]): unknown[] {
   return [
     events.map(({ id }) => id),
     events.map(({ kind }) => kind),
+    events.map(endpointOf),
     events.map(({ data }) => data.clickId ?? null),
     events.map(({ data }) => data.sessionId ?? null),
     events.map(({ createdAt }) => createdAt),

@@ -1,5 +1,7 @@
+import { endpointOf } from "../../endpoints.js";
 import { OutboxError } from "../../errors.js";
 import type { OutboxEvent } from "../../events.js";
+import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import { asciiJson } from "./rows.js";
 
 /** The host's own open transaction: a client of `pg`, or anything else that runs a statement in it. */
@@ -14,14 +16,15 @@ export interface PostgresTransaction {
  * have failed is undone by the function that is called, inside of the second; that there is such a function, and that it
  * may be called, is what the first one asks.
  *
- * @param options.channel whom to notify at the commit; `null`: nobody.
+ * @param options.channel which channel to notify at the commit; `null`: none.
+ * @returns `crowded` where it is queued, and its visitor has more clicks than may wait.
  * @throws OutboxError
  */
 export async function enqueue(
   transaction: unknown,
   event: OutboxEvent,
   options: { schema: string; quotedSchema: string; channel: string | null; prepare: () => Promise<void> },
-): Promise<"queued" | "duplicate"> {
+): Promise<"queued" | "crowded" | "duplicate"> {
   if (!isTransaction(transaction)) {
     throw refusal("`transaction` must have a method query(text, values), as the clients of pg have");
   }
@@ -40,12 +43,13 @@ export async function enqueue(
     transaction,
     // Texts, each with its type in the statement: libraries differ in what they make of anything else.
     `select ${options.quotedSchema}.enqueue(
-       $1::text::uuid, $2::text, $3::text, $4::text, $5::text::double precision, $6::text, $7::text
+       $1::text::uuid, $2::text, $3::text, $4::text, $5::text, $6::text::double precision, $7::text,
+       ${CLICKS_OF_A_VISITOR}, $8::text
      ) as outcome`,
-    [id, kind, clickId, sessionId, String(createdAt), asciiJson(data), options.channel],
+    [id, kind, endpointOf(event), clickId, sessionId, String(createdAt), asciiJson(data), options.channel],
   );
   const outcome = row?.outcome;
-  if (outcome === "queued" || outcome === "duplicate") return outcome;
+  if (outcome === "queued" || outcome === "crowded" || outcome === "duplicate") return outcome;
   throw refusal(`nothing was stored, and the transaction goes on: ${outcome}`);
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from "../../clock.js";
 import type { Database } from "./database.js";
 
-// So few that nobody waits for it, and a replica keeps up.
+// So few that no other statement waits for it, and a replica keeps up.
 const FORGOTTEN_AT_ONCE = 1_000;
 
 /** Forgets, in small batches, the ids of what was delivered long ago. Several processes may do so at the same time. */
@@ -36,7 +36,7 @@ export function again(clock: Clock, ms: (took: number) => number, task: () => un
     try {
       await task();
     } catch {
-      // Whatever is wrong with the server is told by those who claim and store.
+      // Whatever is wrong with the server is told by claiming and storing.
     }
     if (!isStopped) cancel = clock.after(ms(clock.now() - began), round);
   }

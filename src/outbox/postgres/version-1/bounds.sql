@@ -1,6 +1,6 @@
--- Making room, and dead letters that are queued again.
+-- Bounds, and dead letters that are queued again.
 
--- Makes room: removes the oldest events of a kind that nobody has, and forgets them.
+-- Makes room: removes the oldest events of a kind that no process has, and forgets them.
 create function affiliate.shed(p_kind text, p_number integer) returns setof affiliate.events
 language plpgsql
 -- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
@@ -23,8 +23,52 @@ begin
 end
 $function$;
 
--- Queues dead letters again, each as the last of its visitor's.
-create function affiliate.revive(p_ids uuid[]) returns setof affiliate.dead_letters
+-- Removes the oldest clicks of a click's visitor that no process has, and forgets them, until at most p_most are left with
+-- this one, which may not be committed yet. A visitor is a session; where there is none, a click id without one.
+create function affiliate.shed_clicks(p_id uuid, p_click_id text, p_session_id text, p_most integer)
+returns setof affiliate.events
+language plpgsql
+-- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $function$
+declare
+  v_clicks bigint[];
+  v_oldest bigint[];
+  v_shed affiliate.events[];
+begin
+  if p_session_id is null then
+    v_clicks := array(
+      select seq from affiliate.events
+      where click_id = p_click_id and session_id is null and kind = 'click' and id <> p_id order by seq
+    );
+  else
+    v_clicks := array(
+      select seq from affiliate.events where session_id = p_session_id and kind = 'click' and id <> p_id order by seq
+    );
+  end if;
+  v_oldest := array(
+    select seq from affiliate.events where seq = any (v_clicks) and claimed_by is null
+    order by seq limit greatest(0, cardinality(v_clicks) + 1 - p_most)
+  );
+  if v_oldest = '{}' then
+    return;
+  end if;
+
+  -- The visitor's next first, as settling does: so that the two do not wait for each other.
+  perform affiliate.lock_next(array_agg(click_id), array_agg(session_id)) from affiliate.events where seq = any (v_oldest);
+  with removed as (
+    delete from affiliate.events where seq = any (v_oldest) and claimed_by is null returning *
+  ), forgotten as (
+    delete from affiliate.known_ids as known using removed where known.id = removed.id
+  )
+  select coalesce(array_agg(removed::affiliate.events order by seq), '{}') into v_shed from removed;
+  perform affiliate.promote(array_agg(click_id), array_agg(session_id)) from unnest(v_shed);
+  return query select * from unnest(v_shed) order by seq;
+end
+$function$;
+
+-- Queues dead letters again, each as the last of its visitor's. p_doubtful is the history of one that may have been taken.
+create function affiliate.revive(p_ids uuid[], p_doubtful json) returns setof affiliate.dead_letters
 language plpgsql
 -- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -40,8 +84,9 @@ begin
   with risen as (
     delete from affiliate.dead_letters where id = any (p_ids) returning *
   ), stored as (
-    insert into affiliate.events (id, kind, click_id, session_id, data, created_at, queued_at, maybe_taken)
-    select id, kind, click_id, session_id, data, created_at, now(), maybe_taken or reason = 'unconfirmed'
+    insert into affiliate.events (id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at, history)
+    select id, kind, endpoint, click_id, session_id, data, created_at, now(), now(),
+      case when reason = 'unconfirmed' or (history ->> 'maybeTaken')::boolean then p_doubtful end
     from risen order by created_at, seq
   )
   select * from risen;

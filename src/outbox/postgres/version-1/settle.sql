@@ -1,15 +1,10 @@
 -- Settling. Each statement of a function sees what was committed before it began.
 
--- It is the turn of the next event of each of these visitors, if it was waiting for nothing else.
-create function affiliate.promote(p_click_ids text[], p_session_ids text[]) returns void
-language plpgsql
--- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
-as $function$
-declare
-  v_next bigint[];
+-- Locks the next event of each of these visitors, in one order for every caller.
+create function affiliate.lock_next(p_click_ids text[], p_session_ids text[]) returns bigint[]
+language plpgsql as $function$
 begin
-  v_next := array(
+  return array(
     select seq from affiliate.events
     where seq in (
       select (select seq from affiliate.events where click_id = visitor order by seq limit 1)
@@ -21,16 +16,28 @@ begin
     order by seq
     for update
   );
-  -- A new statement: with the locks in hand it sees what whoever had them before has written.
+end
+$function$;
+
+-- It is the turn of the next event of each of these visitors, if it was waiting for nothing else.
+create function affiliate.promote(p_click_ids text[], p_session_ids text[]) returns void
+language plpgsql
+-- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $function$
+declare
+  v_next bigint[] := affiliate.lock_next(p_click_ids, p_session_ids);
+begin
+  -- A new statement: with the locks it sees what the transactions that had them before have written.
   update affiliate.events set due_at = now() where seq = any (v_next) and due_at is null;
 end
 $function$;
 
--- Acts on verdicts, one for each claim: delivered, retry, kept, or the reason of a death. A delivery counts whoever tells
--- of it; the rest is the word of the claim's owner.
+-- Acts on verdicts, one for each claim: delivered, retry, release, or the reason of a death. A delivery counts from any
+-- process; any other verdict from the claim's owner alone.
 create function affiliate.settle(
   p_worker uuid, p_seqs bigint[], p_ids uuid[], p_verdicts text[],
-  p_in_ms double precision[], p_maybe_taken boolean[], p_deaths text[]
+  p_in_ms double precision[], p_histories text[], p_deaths text[]
 ) returns setof bigint -- the seqs of what was removed
 language plpgsql
 -- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
@@ -41,20 +48,20 @@ declare
   v_click_ids text[];
   v_session_ids text[];
   v_delivered uuid[] := array(
-    select id from unnest(p_ids, p_verdicts) as verdict (id, is_) where is_ = 'delivered'
+    select id from unnest(p_ids, p_verdicts) as verdict (id, verdict) where verdict = 'delivered'
   );
 begin
-  with verdict as (
-    select * from unnest(p_seqs, p_verdicts, p_deaths) as verdict (seq, is_, death)
+  with settled as (
+    select * from unnest(p_seqs, p_verdicts, p_deaths) as settled (seq, verdict, death) order by seq
   ), removed as (
-    delete from affiliate.events as event using verdict
-    where event.seq = verdict.seq
-      and (is_ = 'delivered' or is_ not in ('retry', 'kept') and event.claimed_by = p_worker)
-    returning event.*, verdict.is_, verdict.death
-  ), buried as (
-    insert into affiliate.dead_letters (id, kind, click_id, session_id, data, created_at, maybe_taken, reason, death)
-    select id, kind, click_id, session_id, data, created_at, maybe_taken, is_, death::json
-    from removed where is_ <> 'delivered' order by seq
+    delete from affiliate.events as event using settled
+    where event.seq = settled.seq
+      and (verdict = 'delivered' or verdict not in ('retry', 'release') and event.claimed_by = p_worker)
+    returning event.*, verdict, death
+  ), given_up as (
+    insert into affiliate.dead_letters (id, kind, endpoint, click_id, session_id, data, created_at, history, reason, death)
+    select id, kind, endpoint, click_id, session_id, data, created_at, history, verdict, death::json
+    from removed where verdict <> 'delivered' order by seq
   )
   select coalesce(array_agg(seq), '{}'), array_agg(click_id), array_agg(session_id)
   into v_removed, v_click_ids, v_session_ids from removed;
@@ -64,16 +71,28 @@ begin
 
   update affiliate.events as event
   set claimed_by = null,
-      maybe_taken = verdict.maybe_taken,
-      interrupted = interrupted and is_ = 'kept',
-      attempts = attempts + (is_ = 'retry')::integer,
-      due_at = now() + in_ms * interval '1 millisecond'
-  from unnest(p_seqs, p_verdicts, p_in_ms, p_maybe_taken) as verdict (seq, is_, in_ms, maybe_taken)
-  where event.seq = verdict.seq and event.claimed_by = p_worker and is_ in ('retry', 'kept');
+      history = case when verdict = 'retry' then settled.history::json else event.history end,
+      tried = tried or verdict = 'retry',
+      interrupted = interrupted and verdict = 'release',
+      due_at = case
+        when verdict = 'retry' then now() + in_ms * interval '1 millisecond'
+        when tried then now()
+        else least(queued_at, now())
+      end
+  from unnest(p_seqs, p_verdicts, p_in_ms, p_histories) as settled (seq, verdict, in_ms, history)
+  where event.seq = settled.seq and event.claimed_by = p_worker and verdict in ('retry', 'release');
 
   if v_removed <> '{}' then
     perform affiliate.promote(v_click_ids, v_session_ids);
   end if;
   return query select unnest(v_removed);
 end
+$function$;
+
+-- Takes back what a worker has without knowing it: the answer to its claim was lost, and nothing was sent.
+create function affiliate.release_lost(p_worker uuid, p_held bigint[]) returns void
+language sql as $function$
+  update affiliate.events
+  set claimed_by = null, due_at = case when tried then now() else least(queued_at, now()) end
+  where claimed_by = p_worker and seq <> all (p_held)
 $function$;

@@ -12,27 +12,29 @@ create table affiliate.events (
   seq         bigint generated always as identity primary key,
   id          uuid not null,
   kind        text not null,
+  endpoint    text not null,
   click_id    text,
   session_id  text,
   data        json not null,
   created_at  timestamptz not null,
   queued_at   timestamptz not null,
-  attempts    integer not null default 0,
-  maybe_taken boolean not null default false,
+  history     json,
+  tried       boolean not null default false,
   interrupted boolean not null default false,
   claimed_by  uuid,
-  due_at      timestamptz default now()
+  due_at      timestamptz
 ) with (
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0.5, vacuum_truncate = off
 );
 comment on table  affiliate.events is 'What waits to be reported, or is under way.';
 comment on column affiliate.events.seq is 'The order of a visitor''s events is the order in which they were committed.';
+comment on column affiliate.events.history is 'What the attempts at it have taught. Null: there was none.';
 comment on column affiliate.events.due_at is
-  'When it may be claimed: the end of its rest, or of its claim''s lease. Null while it waits behind an earlier event of its visitor.';
+  'While a process has it: when the claim''s lease ends. Else, where it was never tried: since when it is its visitor''s next; where it was: the end of its rest. Null while it waits behind an earlier event of its visitor.';
 comment on column affiliate.events.claimed_by is 'The process that has it. Still there when its lease ends: that process has died.';
 
-create index events_due on affiliate.events (due_at, seq) where due_at is not null;
+create index events_due on affiliate.events (endpoint, tried, due_at, seq) where due_at is not null;
 create index events_click on affiliate.events (click_id, seq) where click_id is not null;
 create index events_session on affiliate.events (session_id, seq) where session_id is not null;
 
@@ -51,13 +53,14 @@ create table affiliate.dead_letters (
   seq         bigint generated always as identity primary key,
   id          uuid not null unique,
   kind        text not null,
+  endpoint    text not null,
   click_id    text,
   session_id  text,
   data        json not null,
   created_at  timestamptz not null,
-  maybe_taken boolean not null,
+  history     json,
   reason      text not null,
   death       json not null,
   died_at     timestamptz not null default now()
 );
-comment on table affiliate.dead_letters is 'What was given up, until somebody retries or discards it.';
+comment on table affiliate.dead_letters is 'What was given up, until it is retried or discarded.';

@@ -3,7 +3,7 @@ import type { DeathReason, OutboxCounts } from "../outbox.js";
 import type { Database } from "./database.js";
 import { inMs } from "./rows.js";
 
-interface CensusRow {
+interface CountRow {
   readonly name: EventKind | DeathReason;
   readonly number: string;
   readonly created_at: string | null;
@@ -11,9 +11,9 @@ interface CensusRow {
 
 const DOUBTS_AT_MOST = 5;
 
-const nobody = () => ({ click: 0, registration: 0, payment: 0, rejected: 0, unconfirmed: 0, expired: 0 });
+const none = () => ({ click: 0, registration: 0, payment: 0, rejected: 0, unconfirmed: 0, expired: 0 });
 
-export type Census = ReturnType<typeof createCensus>;
+export type Counts = ReturnType<typeof createCounts>;
 
 /**
  * How many there are: counted by the server now and then, for other processes add and remove too, and from there on by what
@@ -21,8 +21,8 @@ export type Census = ReturnType<typeof createCensus>;
  *
  * @param schema a quoted identifier.
  */
-export function createCensus(database: Database, schema: string) {
-  let numbers = nobody();
+export function createCounts(database: Database, schema: string) {
+  let numbers = none();
   let oldest: number | null = null;
   let underWay = 0;
   let coming = 0;
@@ -41,7 +41,7 @@ export function createCensus(database: Database, schema: string) {
     get dead(): number {
       return numbers.rejected + numbers.unconfirmed + numbers.expired;
     },
-    counts(): Pick<OutboxCounts, "queued" | "dead" | "oldest"> {
+    get current(): Pick<OutboxCounts, "queued" | "dead" | "oldest"> {
       const { rejected, unconfirmed, expired } = numbers;
       return { queued: total(), dead: { rejected, unconfirmed, expired }, oldest };
     },
@@ -71,14 +71,14 @@ export function createCensus(database: Database, schema: string) {
     async take(): Promise<void> {
       const before = changes;
       const quiet = underWay === 0;
-      const rows = await database.query<CensusRow>(`
+      const rows = await database.query<CountRow>(`
         select kind as name, count(*)::text as number, ${inMs("created_at", "min(created_at)")}
         from ${schema}.events group by kind
         union all
         select reason, count(*)::text, null from ${schema}.dead_letters group by reason`);
       if (!(quiet && changes === before) && ++doubts < DOUBTS_AT_MOST) return;
       doubts = 0;
-      numbers = nobody();
+      numbers = none();
       oldest = null;
       for (const { name, number, created_at } of rows) {
         numbers[name] = Number(number);

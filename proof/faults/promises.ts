@@ -1,0 +1,328 @@
+/**
+ * The promises in numbers of docs/delivery.md, as far as a minute can show them: real sockets, real time, each outbox. The
+ * tests show the same, and the hours that are missing here, in virtual time.
+ */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { diskOutbox } from "../../src/disk.js";
+import { affiliate, type EventKind, memoryOutbox, type Outbox } from "../../src/index.js";
+import { postgresOutbox } from "../../src/postgres.js";
+import { type Cluster, programsOfPostgres, startCluster } from "../../test/helpers/cluster.js";
+
+type Misbehave = (res: ServerResponse) => void;
+
+const says =
+  (status: number, headers = {}): Misbehave =>
+  (res) =>
+    void res.writeHead(status, headers).end("{}");
+const reset: Misbehave = (res) => void res.socket?.resetAndDestroy();
+const silence: Misbehave = () => {};
+
+/** A service whose behaviour the proof changes, and what it took when. */
+async function startService() {
+  const takenAt = new Map<string, number>();
+  let requests = 0;
+  const service = {
+    takenAt,
+    get requests() {
+      return requests;
+    },
+    /** How it fails for this visitor at this path; `undefined`: it takes the event. */
+    fault: (_visitor: string, _path: string): Misbehave | undefined => undefined,
+    answerMs: 20,
+    url: "",
+    async goAway(): Promise<void> {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+    async comeBack(): Promise<void> {
+      server = listen(port);
+      await once(server, "listening");
+    },
+    close(): void {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+
+  async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    requests++;
+    let text = "";
+    for await (const chunk of req) text += chunk;
+    const { sessionId = "" } = text === "" ? {} : JSON.parse(text);
+    const misbehave = service.fault(sessionId, req.url ?? "");
+    if (misbehave) return misbehave(res);
+    const key = String(req.headers["idempotency-key"]);
+    if (req.method === "POST" && !takenAt.has(key)) takenAt.set(key, performance.now());
+    setTimeout(() => res.writeHead(200).end('{"success":true}'), service.answerMs);
+  }
+
+  const listen = (port: number): Server =>
+    createServer((req, res) => void handle(req, res).catch(() => {})).listen(port, "127.0.0.1");
+  let server = listen(0);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  service.url = `http://127.0.0.1:${port}`;
+  return service;
+}
+
+/** One tracker and its service. */
+async function open(outbox: Outbox) {
+  const service = await startService();
+  const tracker = affiliate({ baseUrl: service.url, clientId: 1, outbox, logger: { warn() {}, error() {} } });
+  const addedAt = new Map<string, number>();
+  let number = 0;
+
+  async function track(kind: EventKind, visitor = `visitor-${number}`): Promise<string> {
+    const nth = String(number++);
+    const attribution = { sessionId: visitor };
+    const customer = { email: "ann@shop.example", customerId: nth };
+    const payment = { paymentId: nth, customerEmail: "ann@shop.example", leadValue: 1 };
+    const receipt =
+      kind === "click"
+        ? await tracker.trackClick({ affiliateReference: "ALICE", source: nth }, attribution)
+        : kind === "payment"
+          ? await tracker.trackPayment(payment, attribution)
+          : await tracker.trackRegistration(customer, attribution);
+    if (receipt.outcome !== "queued") throw new Error(`an event was ${receipt.outcome}`);
+    addedAt.set(receipt.id, performance.now());
+    return receipt.id;
+  }
+
+  return {
+    service,
+    tracker,
+    track,
+    /** The longest wait of these, in milliseconds; infinite where one was not taken. */
+    longest: (ids: readonly string[]) =>
+      Math.max(
+        ...ids.map(
+          (id) => (service.takenAt.get(id) ?? Number.POSITIVE_INFINITY) - (addedAt.get(id) as number),
+        ),
+      ),
+    async settled(timeoutMs: number): Promise<number> {
+      const began = performance.now();
+      while (tracker.stats().queued > 0 && performance.now() - began < timeoutMs) await sleep(5);
+      return tracker.stats().queued > 0 ? Number.POSITIVE_INFINITY : performance.now() - began;
+    },
+    async close(): Promise<void> {
+      await tracker.close({ timeoutMs: 1_000 });
+      service.close();
+    },
+  };
+}
+
+type World = Awaited<ReturnType<typeof open>>;
+
+interface Promised {
+  readonly name: string;
+  /** What was measured, in words, and whether that was promised. */
+  run(world: World): Promise<readonly [measured: string, isKept: boolean]>;
+}
+
+const ms = (value: number) => (Number.isFinite(value) ? `${Math.round(value)} ms` : "never");
+
+function poison(name: string, misbehave: Misbehave, longestMs: number): Promised {
+  return {
+    name: `gives 20 strangers' clicks ${name}`,
+    async run({ service, track, longest }) {
+      service.fault = (visitor) => (visitor.startsWith("poison") ? misbehave : undefined);
+      for (let n = 0; n < 20; n++) await track("click", `poison-${n}`);
+      const [clicks, payments]: [string[], string[]] = [[], []];
+      for (let n = 0; n < 20; n++) {
+        clicks.push(await track("click"));
+        payments.push(await track("payment"));
+        await sleep(500);
+      }
+      await sleep(longestMs);
+      const [click, payment] = [longest(clicks), longest(payments)];
+      return [`others' clicks ${ms(click)}, payments ${ms(payment)}`, click <= longestMs && payment <= 1_000];
+    },
+  };
+}
+
+const together: readonly Promised[] = [
+  ...[302, 401, 403, 404, 429, 500, 502, 504].map((status) => poison(`${status}`, says(status), 5_000)),
+  poison("a reset", reset, 5_000),
+  poison("silence", silence, 15_000),
+  {
+    name: "refuses connections for 10 s",
+    async run({ service, track, settled, tracker }) {
+      await service.goAway();
+      for (let n = 0; n < 100; n++) {
+        await track(n % 2 ? "payment" : "click");
+        await sleep(100);
+      }
+      await service.comeBack();
+      const tookMs = await settled(20_000);
+      return [`${tracker.stats().delivered} events within ${ms(tookMs)}`, tookMs <= 2_000 + 100 * 10];
+    },
+  },
+  {
+    name: "answers 500 for 10 s",
+    async run({ service, track, settled }) {
+      service.fault = () => says(500);
+      await track("payment");
+      await sleep(2_000);
+      const before = service.requests;
+      for (let n = 0; n < 80; n++) {
+        await track(n % 2 ? "payment" : "click");
+        await sleep(100);
+      }
+      const late = service.requests - before;
+      service.fault = () => undefined;
+      const tookMs = await settled(20_000);
+      return [
+        `80 events within ${ms(tookMs)}; ${late} requests in 8 s`,
+        tookMs <= 2_000 + 80 * 10 && late <= 40,
+      ];
+    },
+  },
+  {
+    name: "is silent for 5 s",
+    async run({ service, track, settled }) {
+      service.fault = () => silence;
+      for (let n = 0; n < 50; n++) {
+        await track(n % 2 ? "registration" : "click");
+        await sleep(100);
+      }
+      service.fault = () => undefined;
+      const tookMs = await settled(30_000);
+      return [`50 events within ${ms(tookMs)}`, tookMs <= 12_000 + 50 * 10];
+    },
+  },
+  {
+    name: "asks for a pause of 3 s",
+    async run({ service, track, settled }) {
+      const until = performance.now() + 3_000;
+      let early = 0;
+      service.fault = () => {
+        if (performance.now() >= until) return undefined;
+        early++;
+        return says(429, { "retry-after": "3" });
+      };
+      await track("payment");
+      await sleep(500);
+      const before = early;
+      for (let n = 0; n < 50; n++) await track("payment");
+      await sleep(until - performance.now());
+      const tookMs = await settled(10_000);
+      return [
+        `${early - before} requests before, all within ${ms(tookMs)}`,
+        early === before && tookMs <= 2_500,
+      ];
+    },
+  },
+  {
+    name: "swallows payments for 30 s, answers the rest",
+    async run({ service, track, longest, tracker }) {
+      service.fault = (_visitor, path) => (path.endsWith("/lead/payment") ? silence : undefined);
+      const clicks: string[] = [];
+      for (let n = 0; n < 60; n++) {
+        await track("payment");
+        clicks.push(await track("click"));
+        await sleep(500);
+      }
+      const { unconfirmed } = tracker.stats().dead;
+      const click = longest(clicks.slice(0, -2));
+      return [`${unconfirmed} unconfirmed; clicks ${ms(click)}`, unconfirmed <= 9 && click <= 1_000];
+    },
+  },
+];
+
+/** These keep the processor busy, and each has it to itself. */
+const alone: readonly Promised[] = [
+  {
+    name: "fails 3 of 10 attempts",
+    async run({ service, track, settled, tracker }) {
+      service.fault = () => (Math.random() < 0.3 ? says(500) : undefined);
+      for (let n = 0; n < 2_000; n++) await track(n % 2 ? "click" : "registration");
+      const tookMs = await settled(60_000);
+      const { delivered } = tracker.stats();
+      return [
+        `${delivered} within ${ms(tookMs)} of the last`,
+        delivered === 2_000 && tookMs <= 20_000 && service.requests <= (1.3 * 2_000) / 0.7,
+      ];
+    },
+  },
+  {
+    name: "has 4,000 clicks waiting, at 25 ms each",
+    async run({ service, track, longest }) {
+      service.answerMs = 25;
+      await Promise.all(Array.from({ length: 4_000 }, () => track("click")));
+      const payment = await track("payment");
+      await sleep(1_500);
+      const waited = longest([payment]);
+      return [`a payment ${ms(waited)}`, waited <= 1_000];
+    },
+  },
+];
+
+/** Prints the table. Resolves to whether every promise was kept. */
+export async function provePromises(): Promise<boolean> {
+  const cluster = programsOfPostgres() ? await startCluster({ fsync: "off" }) : undefined;
+  const outboxes = [inMemory(), onDisk(), ...(cluster ? [inPostgres(cluster)] : [])];
+  if (!cluster) console.log("There is no PostgreSQL server on this machine: its rows are left out.");
+  let isKept = true;
+  for (const { name, create } of outboxes) {
+    console.log(`\n${`the service, with the ${name} outbox`.padEnd(58)}${"requests".padStart(9)}   measured`);
+    const results = await Promise.all(together.map((promised) => prove(promised, create)));
+    for (const promised of alone) results.push(await prove(promised, create));
+    for (const row of results) {
+      console.log(
+        `${row.name.padEnd(58)}${String(row.requests).padStart(9)}   ${row.measured}${row.isKept ? "" : "   BROKEN"}`,
+      );
+      isKept &&= row.isKept;
+    }
+  }
+  await cluster?.destroy();
+  return isKept;
+}
+
+interface Creation {
+  readonly outbox: Outbox;
+  dispose?(): Promise<void> | void;
+}
+
+async function prove({ name, run }: Promised, create: () => Creation) {
+  const { outbox, dispose } = create();
+  const world = await open(outbox);
+  const [measured, isKept] = await run(world);
+  const { requests } = world.service;
+  await world.close();
+  await dispose?.();
+  return { name, requests, measured, isKept };
+}
+
+function inMemory() {
+  return { name: "memory", create: (): Creation => ({ outbox: memoryOutbox() }) };
+}
+
+function onDisk() {
+  return {
+    name: "disk",
+    create(): Creation {
+      const directory = mkdtempSync(join(tmpdir(), "express-affiliate-faults-"));
+      return { outbox: diskOutbox({ directory }), dispose: () => rmSync(directory, { recursive: true }) };
+    },
+  };
+}
+
+function inPostgres({ connectionString }: Cluster) {
+  return {
+    name: "Postgres",
+    create(): Creation {
+      const pool = new pg.Pool({ connectionString, max: 4 });
+      const schema = `faults_${randomBytes(4).toString("hex")}`;
+      return { outbox: postgresOutbox({ pool, schema }), dispose: () => pool.end() };
+    },
+  };
+}

@@ -1,0 +1,283 @@
+import type { Endpoint } from "../endpoints.js";
+import type { Lane } from "../outbox/outbox.js";
+
+/** Why nothing but trials is sent. */
+export type PauseReason =
+  | "failing"
+  | "silent"
+  | "throttled"
+  | "unauthorized"
+  | "misconfigured"
+  | "unreachable";
+
+/** An attempt under way. */
+export interface Ticket {
+  readonly health: EndpointHealth;
+  readonly beganAt: number;
+  /** How many attempts the endpoint had taken when this one began. */
+  readonly passes: number;
+  readonly isNewcomer: boolean;
+}
+
+/** An attempt that did not deliver its event. */
+export interface Failure {
+  readonly visitor: string;
+  readonly reason: PauseReason;
+  /** Whether the event may have been taken. */
+  readonly isAmbiguous: boolean;
+}
+
+/** What is wrong with an endpoint, and since when by the clock that it is told the time by. */
+export interface Trouble {
+  readonly reason: PauseReason;
+  readonly since: number;
+  /** When an event may try next. */
+  readonly until: number;
+}
+
+/** A newcomer was never tried, and has been its visitor's next for no longer than this. */
+const NEWCOMER_MS = 15_000;
+const NEWCOMERS_AT_ONCE = 3;
+const SAVED_TRIALS = 5;
+
+const FAILURES_OF_AN_OUTAGE = 16;
+const SHORTEST_OUTAGE_MS = 500;
+const SLOW_MS = 1_000;
+const SLOW_BY = 4;
+const SUSPECT_MS = 15_000;
+const STUCK_AT_MOST = 3;
+
+const NONE = { newcomers: 0, others: 0 };
+
+/**
+ * What attempts have found out about one endpoint, and from it who may try next. Knows no network and no clock: the time
+ * comes with each question, in milliseconds since any moment.
+ *
+ * - **Open**: up to `limit` attempts at once. A pass adds one, a failure takes half.
+ * - **Suspect**, for 15 s after an attempt that took long and failed: three places for newcomers and one for the others,
+ *   so that events which meet silence cannot take every place.
+ * - **Outage**: nothing was taken from different visitors for a while. Only trials: a newcomer where a trial is saved, and
+ *   every tenth of the outage any event. One pass ends it.
+ */
+export class EndpointHealth {
+  readonly #endpoint: Endpoint;
+  readonly #max: number;
+  /** Whether an event that may have been taken is held, and not sent again: then a trial may cost one. */
+  readonly #holdsAmbiguous: boolean;
+  readonly #underWay = new Set<Ticket>();
+  #newcomersUnderWay = 0;
+
+  #limit: number;
+  #passes = 0;
+  #passMs = 0;
+
+  /** The failures since the last pass. */
+  #failures = 0;
+  #failingSince = Number.POSITIVE_INFINITY;
+  readonly #visitors = new Set<string>();
+  #held = 0;
+
+  #outage: { readonly since: number; reason: PauseReason; trialAt: number; isCostly: boolean } | undefined;
+  #throttle: { readonly since: number; until: number } | undefined;
+  #suspectUntil = Number.NEGATIVE_INFINITY;
+  #savedTrials = SAVED_TRIALS;
+  #savedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(endpoint: Endpoint, options: { max: number; holdsAmbiguous: boolean }) {
+    this.#endpoint = endpoint;
+    this.#max = options.max;
+    this.#limit = options.max;
+    this.#holdsAmbiguous = options.holdsAmbiguous;
+  }
+
+  get underWay(): number {
+    return this.#underWay.size;
+  }
+
+  get trouble(): Trouble | undefined {
+    if (this.#throttle) return { reason: "throttled", ...this.#throttle };
+    if (this.#outage)
+      return { reason: this.#outage.reason, since: this.#outage.since, until: this.#outage.trialAt };
+    return undefined;
+  }
+
+  /** Since when the endpoint has swallowed what it may not be sent twice: the status endpoint is asked meanwhile. */
+  get swallowsSince(): number | undefined {
+    return this.#isSwallowing ? this.#outage?.since : undefined;
+  }
+
+  get #isSwallowing(): boolean {
+    return this.#outage?.isCostly === true;
+  }
+
+  /** Which events may be handed over now. `trials`: whether a trial may begin at this moment. */
+  lanes(now: number, trials: boolean): Lane[] {
+    const { newcomers, others } = this.#places(now, trials);
+    const endpoint = this.#endpoint;
+    const lanes: Lane[] = [];
+    if (newcomers > 0)
+      lanes.push({ endpoint, limit: newcomers, newestFirst: true, newWithinMs: NEWCOMER_MS });
+    if (others > 0) {
+      const isRegular = this.#limit === this.#max && now >= this.#suspectUntil;
+      lanes.push({
+        endpoint,
+        limit: others,
+        newestFirst: !isRegular,
+        evenResting: this.#outage !== undefined,
+      });
+    }
+    return lanes;
+  }
+
+  /** An event of this lane is about to be sent. `undefined`: not any more, for things have changed since it was claimed. */
+  begin({ newWithinMs }: Lane, now: number, trials: boolean): Ticket | undefined {
+    const isNewcomer = newWithinMs !== undefined;
+    const { newcomers, others } = this.#places(now, trials);
+    if ((isNewcomer ? Math.max(newcomers, this.#outage ? 0 : others) : others) < 1) return undefined;
+    if (this.#outage) this.#spendTrial(this.#outage, isNewcomer, now);
+    const ticket = { health: this, beganAt: now, passes: this.#passes, isNewcomer };
+    this.#underWay.add(ticket);
+    if (isNewcomer) this.#newcomersUnderWay++;
+    return ticket;
+  }
+
+  /** The attempt says nothing of the endpoint. */
+  end(ticket: Ticket): void {
+    this.#underWay.delete(ticket);
+    if (ticket.isNewcomer) this.#newcomersUnderWay--;
+  }
+
+  /** The endpoint has read an event and decided on it. */
+  pass(ticket: Ticket, now: number): void {
+    this.end(ticket);
+    this.#limit = Math.min(this.#max, (this.#outage || this.#throttle ? 1 : this.#limit) + 1);
+    this.#passes++;
+    this.#passMs = now - ticket.beganAt;
+    this.#failures = 0;
+    this.#failingSince = Number.POSITIVE_INFINITY;
+    this.#visitors.clear();
+    this.#held = 0;
+    this.#outage = undefined;
+    if (this.#throttle && now >= this.#throttle.until) this.#throttle = undefined;
+  }
+
+  /** The endpoint did not take an event. Returns whether that may be the event's own fault. */
+  fail(ticket: Ticket, { visitor, reason, isAmbiguous }: Failure, now: number): boolean {
+    this.end(ticket);
+    if (this.#throttle && now >= this.#throttle.until) this.#throttle = undefined;
+    if (now - ticket.beganAt >= Math.max(SLOW_MS, SLOW_BY * this.#passMs))
+      this.#suspectUntil = now + SUSPECT_MS;
+    // What began before the last pass says nothing that the pass does not know better.
+    if (ticket.passes !== this.#passes) return true;
+    this.#limit = Math.max(1, Math.floor(this.#limit / 2));
+    this.#failures++;
+    this.#failingSince = Math.min(this.#failingSince, ticket.beganAt);
+    if (this.#visitors.size < 2) this.#visitors.add(visitor);
+    const isCostly = isAmbiguous && this.#holdsAmbiguous;
+    if (isCostly) this.#held++;
+    const isNew = this.#outage === undefined && this.#isOutage(now, isCostly);
+    if (isNew) this.#outage = { since: this.#failingSince, reason, trialAt: now, isCostly };
+    if (!this.#outage) return true;
+    this.#outage.reason = reason;
+    this.#outage.isCostly = isCostly;
+    // Newcomers have trials of their own: they must not put off that of the others.
+    if (isNew || !ticket.isNewcomer) this.#outage.trialAt = now + this.#restMs(now);
+    return false;
+  }
+
+  /** The service asks for a pause. */
+  throttle(ticket: Ticket, forMs: number, now: number): void {
+    this.end(ticket);
+    this.#limit = 1;
+    const until = Math.max(now + forMs, this.#throttle?.until ?? 0);
+    this.#throttle = { since: this.#throttle?.since ?? now, until };
+  }
+
+  /** The way to the endpoint was down: it is approached carefully again. */
+  slowDown(): void {
+    this.#limit = 1;
+  }
+
+  /** A sign that the endpoint may be well again: any event may try at once. */
+  tryNow(now: number): void {
+    if (this.#outage) this.#outage.trialAt = now;
+  }
+
+  /** When lanes open next without anything happening; infinite where none will. `trialsAt`: when a trial may begin. */
+  opensAt(now: number, trialsAt: number): number {
+    if (this.#throttle && now < this.#throttle.until) return this.#throttle.until;
+    if (!this.#outage) return this.#suspectUntil > now ? this.#suspectUntil : Number.POSITIVE_INFINITY;
+    const times = [Math.max(this.#outage.trialAt, trialsAt)];
+    if (!this.#isSwallowing) times.push(Math.max(this.#nextSavedAt(now, this.#outage.since), trialsAt));
+    return Math.min(...times.filter((time) => time > now));
+  }
+
+  /** How many more attempts may begin. */
+  #places(now: number, trials: boolean): typeof NONE {
+    if (this.#throttle && now < this.#throttle.until) return NONE;
+    const newcomersUnderWay = this.#newcomersUnderWay;
+    const othersUnderWay = this.#underWay.size - newcomersUnderWay;
+    if (this.#outage) {
+      if (!trials) return NONE;
+      const isSaved = !this.#isSwallowing && this.#savedTrialsAt(now, this.#outage.since) >= 1;
+      return {
+        newcomers: isSaved && newcomersUnderWay < NEWCOMERS_AT_ONCE ? 1 : 0,
+        others: now >= this.#outage.trialAt && othersUnderWay === 0 ? 1 : 0,
+      };
+    }
+    if (this.#holdsAmbiguous && (this.#held > 0 || this.#stuck(now) >= STUCK_AT_MOST)) {
+      return { newcomers: 0, others: Math.max(0, 1 - this.#underWay.size) };
+    }
+    if (now < this.#suspectUntil) {
+      return {
+        newcomers: Math.max(0, NEWCOMERS_AT_ONCE - newcomersUnderWay),
+        others: Math.max(0, 1 - othersUnderWay),
+      };
+    }
+    return { newcomers: 0, others: Math.max(0, this.#limit - this.#underWay.size) };
+  }
+
+  #stuck(now: number): number {
+    const long = Math.max(SLOW_MS, SLOW_BY * this.#passMs);
+    return [...this.#underWay].filter(({ beganAt }) => now - beganAt >= long).length;
+  }
+
+  /** None of the last attempts was taken: of many, or for long, and of different visitors. Where each costs an event, two do. */
+  #isOutage(now: number, isCostly: boolean): boolean {
+    const longEnough = now - this.#failingSince >= Math.max(SHORTEST_OUTAGE_MS, SLOW_BY * this.#passMs);
+    return this.#visitors.size > 1 && (isCostly || longEnough || this.#failures >= FAILURES_OF_AN_OUTAGE);
+  }
+
+  /** How long after a failed trial any event may try again: the longer, the longer the outage; longer still where it costs. */
+  #restMs(now: number): number {
+    const lasted = now - (this.#outage?.since ?? now);
+    return this.#isSwallowing ? clamp(3.5 * lasted, 45_000, 3_600_000) : clamp(lasted / 10, 1_000, 60_000);
+  }
+
+  #spendTrial(outage: { since: number; trialAt: number }, isNewcomer: boolean, now: number): void {
+    if (!isNewcomer) {
+      outage.trialAt = now + this.#restMs(now);
+      return;
+    }
+    this.#savedTrials = this.#savedTrialsAt(now, outage.since) - 1;
+    this.#savedAt = now;
+  }
+
+  #savedTrialsAt(now: number, since: number): number {
+    return Math.min(SAVED_TRIALS, this.#savedTrials + (now - this.#savedAt) / savingMs(now, since));
+  }
+
+  #nextSavedAt(now: number, since: number): number {
+    const missing = 1 - this.#savedTrialsAt(now, since);
+    return missing <= 0 ? now : now + missing * savingMs(now, since);
+  }
+}
+
+/** How long it takes to save one trial. */
+function savingMs(now: number, since: number): number {
+  return clamp((now - since) / 10, 1_000, 5_000);
+}
+
+export function clamp(value: number, least: number, most: number): number {
+  return Math.min(Math.max(value, least), most);
+}

@@ -1,0 +1,164 @@
+import { ENDPOINTS, type Endpoint } from "../endpoints.js";
+import type { Capacity, Lane } from "../outbox/outbox.js";
+import {
+  clamp,
+  EndpointHealth,
+  type Failure,
+  type PauseReason,
+  type Ticket,
+  type Trouble,
+} from "./endpoint-health.js";
+
+export type { PauseReason, Ticket, Trouble };
+
+/** What an attempt says of the service. */
+export type Finding =
+  /** An event was read and decided on. */
+  | { readonly type: "pass" }
+  /** An event was not taken. */
+  | ({ readonly type: "failure" } & Failure)
+  | { readonly type: "pause"; readonly forMs: number }
+  /** There was no connection. */
+  | { readonly type: "unreachable" }
+  /** The attempt says something of its event alone. */
+  | { readonly type: "nothing" };
+
+const UNREACHABLES_OF_AN_OUTAGE = 3;
+const TRIALS_APART_MS = 500;
+
+/**
+ * Whose fault is it? What happens before a connection stands says something of the **origin**; what is answered, or is not,
+ * says something of that **endpoint**. Who may try next follows from both. Pure state: it knows no network and no clock,
+ * the time comes with each question, in milliseconds since any moment.
+ */
+export class Health {
+  readonly #concurrency: number;
+  readonly #endpoints: Readonly<Record<Endpoint, EndpointHealth>>;
+  readonly #all: readonly EndpointHealth[];
+  #unreachables = 0;
+  #originDown: { readonly since: number; askAt: number } | undefined;
+  /** When the status endpoint is to be asked on behalf of an endpoint that swallows payments. */
+  #askAt = 0;
+  #isAsking = false;
+  #statusAnswers = true;
+  #trialsAt = Number.NEGATIVE_INFINITY;
+
+  constructor(concurrency: number, holdsAmbiguous: (endpoint: Endpoint) => boolean) {
+    this.#concurrency = concurrency;
+    // Never all of them: where one endpoint is silent, the others have sockets left.
+    const max = Math.max(1, Math.floor(concurrency * 0.75));
+    this.#endpoints = Object.fromEntries(
+      ENDPOINTS.map((name) => [
+        name,
+        new EndpointHealth(name, { max, holdsAmbiguous: holdsAmbiguous(name) }),
+      ]),
+    ) as Record<Endpoint, EndpointHealth>;
+    this.#all = Object.values(this.#endpoints);
+  }
+
+  /** Which events may be handed over now. */
+  capacity(now: number): Capacity {
+    const underWay = this.#all.reduce((sum, endpoint) => sum + endpoint.underWay, 0);
+    const limit = this.#originDown ? 0 : this.#concurrency - underWay - Number(this.#isAsking);
+    const trials = now >= this.#trialsAt;
+    return { limit, lanes: limit > 0 ? this.#all.flatMap((endpoint) => endpoint.lanes(now, trials)) : [] };
+  }
+
+  /** An event that was claimed from this lane is about to be sent. `undefined`: not any more. */
+  begin(lane: Lane, now: number): Ticket | undefined {
+    if (this.#originDown) return undefined;
+    const endpoint = this.#endpoints[lane.endpoint];
+    const ticket = endpoint.begin(lane, now, now >= this.#trialsAt);
+    if (ticket && endpoint.trouble) this.#trialsAt = now + TRIALS_APART_MS;
+    return ticket;
+  }
+
+  /** The attempt has ended. Returns whether a failure may be the event's own fault, and not the service's. */
+  end(ticket: Ticket, finding: Finding, now: number): boolean {
+    const { health } = ticket;
+    if (finding.type === "pass" || finding.type === "failure" || finding.type === "pause") this.#connected();
+    switch (finding.type) {
+      case "pass":
+        health.pass(ticket, now);
+        return true;
+      case "failure":
+        return health.fail(ticket, finding, now);
+      case "pause":
+        health.throttle(ticket, finding.forMs, now);
+        return false;
+      case "unreachable":
+        health.end(ticket);
+        return !this.#disconnected(now);
+      case "nothing":
+        health.end(ticket);
+        return true;
+    }
+  }
+
+  /** When the status endpoint is to be asked next; infinite where nothing depends on it, or it is being asked. */
+  get askAt(): number {
+    if (this.#isAsking) return Number.POSITIVE_INFINITY;
+    if (this.#originDown) return this.#originDown.askAt;
+    return this.#swallowsSince === undefined ? Number.POSITIVE_INFINITY : this.#askAt;
+  }
+
+  /** The status endpoint is about to be asked: `asked` will tell. */
+  ask(): void {
+    this.#isAsking = true;
+  }
+
+  /**
+   * What the status endpoint had to say.
+   *
+   * @param answer `sick`: it answered, and not as one that is well does.
+   * @param restMs for how long it asks to be left alone.
+   */
+  asked(answer: "well" | "sick" | "silent" | "unreachable", now: number, restMs = 0): void {
+    this.#isAsking = false;
+    const since = this.#originDown?.since ?? this.#swallowsSince ?? now;
+    const next = now + Math.max(restMs, clamp((now - since) / 10, 1_000, 60_000));
+    if (answer === "unreachable") this.#disconnected(now);
+    else if (answer !== "silent") this.#connected();
+    this.#askAt = next;
+    if (this.#originDown) this.#originDown.askAt = next;
+    const answers = answer === "well";
+    if (answers && !this.#statusAnswers) for (const endpoint of this.#all) endpoint.tryNow(now);
+    this.#statusAnswers = answers;
+  }
+
+  /** When lanes open next without anything happening; infinite where none will. */
+  opensAt(now: number): number {
+    if (this.#originDown) return Number.POSITIVE_INFINITY;
+    return Math.min(...this.#all.map((endpoint) => endpoint.opensAt(now, this.#trialsAt)));
+  }
+
+  get originTrouble(): Trouble | undefined {
+    if (!this.#originDown) return undefined;
+    const { since, askAt: until } = this.#originDown;
+    return { reason: "unreachable", since, until };
+  }
+
+  troubleOf(endpoint: Endpoint): Trouble | undefined {
+    return this.#endpoints[endpoint].trouble;
+  }
+
+  get #swallowsSince(): number | undefined {
+    return this.#all.map(({ swallowsSince }) => swallowsSince).find((since) => since !== undefined);
+  }
+
+  #connected(): void {
+    this.#unreachables = 0;
+    if (!this.#originDown) return;
+    this.#originDown = undefined;
+    for (const endpoint of this.#all) endpoint.slowDown();
+  }
+
+  /** Returns whether the origin is down. */
+  #disconnected(now: number): boolean {
+    this.#unreachables++;
+    if (this.#unreachables >= UNREACHABLES_OF_AN_OUTAGE) {
+      this.#originDown ??= { since: now, askAt: now + 1_000 };
+    }
+    return this.#originDown !== undefined;
+  }
+}

@@ -1,0 +1,41 @@
+import { type OutboxEvent, visitorOf } from "../../events.js";
+import { CLICKS_OF_A_VISITOR } from "../outbox.js";
+import { inBatches } from "./batch.js";
+import type { Counts } from "./counts.js";
+import type { Database } from "./database.js";
+import { EVENT_COLUMNS, type EventRow, eventOf } from "./rows.js";
+
+const AT_ONCE = 64;
+
+/**
+ * The bound of each visitor's clicks. Storing a click says for nothing whether there are too many; a request more is made
+ * only then.
+ *
+ * @param options.schema a quoted identifier.
+ * @param options.onShed hears of each click that gave way.
+ * @returns a function that takes a new click, and sheds its visitor's oldest while there are too many.
+ */
+export function createVisitorClicks(
+  database: Database,
+  options: { schema: string; counts: Counts; onShed: (event: OutboxEvent) => void },
+): (click: OutboxEvent) => Promise<void> {
+  const { schema, counts, onShed } = options;
+  const text = `select ${EVENT_COLUMNS} from ${schema}.shed_clicks($1, $2, $3, $4)`;
+
+  async function shedFor({ id, data }: OutboxEvent): Promise<void> {
+    const { clickId, sessionId } = data;
+    const rows = await counts.during(() =>
+      database.query<EventRow>(text, [id, clickId ?? null, sessionId ?? null, CLICKS_OF_A_VISITOR]),
+    );
+    counts.add("click", -rows.length);
+    for (const row of rows) onShed(eventOf(row));
+  }
+
+  return inBatches<OutboxEvent, void>(async (clicks) => {
+    // The last of each visitor: the others are among those that it looks at.
+    const byVisitor = new Map(clicks.map((click) => [visitorOf(click), click]));
+    // One after the other: a flood of clicks takes one connection, however many come.
+    for (const click of byVisitor.values()) await shedFor(click);
+    return [];
+  }, AT_ONCE);
+}

@@ -1,0 +1,236 @@
+import { describe, expect, it } from "vitest";
+import { hanging, type Reply, refused, says, startDelivery, yes } from "../helpers/virtual-delivery.js";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+type Rig = ReturnType<typeof startDelivery>;
+
+async function addMany({ add }: Rig, number: number, kind: "click" | "payment" = "click"): Promise<void> {
+  for (let n = 0; n < number; n++) await add(kind, { sessionId: `s${n}` });
+}
+
+describe("an outage of the origin", () => {
+  it("begins after three attempts without a connection, of whatever endpoint, and pauses all of them", async () => {
+    const rig = startDelivery({ concurrency: 1, reply: () => refused });
+    await addMany(rig, 20, "payment");
+    await rig.clock.pass(HOUR_MS);
+    expect(rig.service.posts).toHaveLength(3);
+    expect(rig.service.probes[0]?.call.path).toBe("/api/v1/tracking/status/express-affiliate-probe");
+    expect(new Set(Object.values(rig.delivery.endpoints).map(({ state }) => state))).toEqual(
+      new Set(["paused"]),
+    );
+    expect(rig.delivery.endpoints.click).toMatchObject({ reason: "unreachable" });
+  });
+
+  it("is looked at by the status endpoint: every second at first, a tenth of its length later, once a minute at last", async () => {
+    const rig = startDelivery({ concurrency: 1, reply: () => refused });
+    await addMany(rig, 5);
+    await rig.clock.pass(HOUR_MS);
+    const at = rig.service.probes.map((probe) => probe.at);
+    const rests = at.slice(1).map((time, n) => (time - (at[n] as number)) / SECOND_MS);
+    expect(rests.slice(0, 5).every((rest) => rest > 0.99 && rest < 1.1)).toBe(true);
+    expect(rests.slice(-20).every((rest) => rest > 59 && rest < 61)).toBe(true);
+    expect(rests).toEqual([...rests].sort((a, b) => a - b));
+  });
+
+  it.each([200, 404, 401, 500, 429])("ends when the status endpoint answers, be it %i", async (status) => {
+    const rig = startDelivery({ reply: () => refused });
+    await addMany(rig, 30);
+    await rig.clock.pass(10 * SECOND_MS);
+    rig.service.reply = ({ method }) => (method === "GET" ? says(status) : yes);
+    await rig.clock.pass(5 * SECOND_MS);
+    expect(rig.service.taken).toHaveLength(30);
+  });
+
+  it("ends with one, two, three, … requests at a time", async () => {
+    const rig = startDelivery({ reply: () => refused });
+    await addMany(rig, 100);
+    await rig.clock.pass(SECOND_MS);
+    rig.service.reply = ({ method }) => ({ ...yes, afterMs: method === "GET" ? 1 : 100 });
+    const before = rig.service.posts.length;
+    await rig.clock.pass(MINUTE_MS);
+    const atOnce = new Map<number, number>();
+    for (const { at } of rig.service.posts.slice(before)) atOnce.set(at, (atOnce.get(at) ?? 0) + 1);
+    expect([...atOnce.values()].slice(0, 5)).toEqual([1, 2, 4, 6, 6]);
+  });
+
+  it("is told once when it begins and once when it ends, by the name of the origin", async () => {
+    const rig = startDelivery({ reply: () => refused });
+    await addMany(rig, 50);
+    await rig.clock.pass(HOUR_MS);
+    rig.service.reply = () => yes;
+    await rig.clock.pass(HOUR_MS);
+    expect(rig.noticesOf("paused")).toEqual([
+      {
+        scope: "origin",
+        reason: "unreachable",
+        forMs: 1_000,
+        pausedMs: 0,
+        because: "the connection was reset",
+      },
+    ]);
+    expect(rig.noticesOf("resumed")).toEqual([{ scope: "origin", pausedMs: expect.any(Number) }]);
+    expect(rig.noticesOf("resumed")[0]?.pausedMs).toBeGreaterThan(HOUR_MS - 2 * SECOND_MS);
+    expect(rig.lines.filter((line) => line.includes("paused"))).toEqual([
+      "express-affiliate: delivery to the service is paused, unreachable since 2025-01-01T00:00:00.001Z: the connection was " +
+        "reset; check `baseUrl`, its certificate, and the way there; events wait, and go out when the service is back",
+    ]);
+  });
+});
+
+describe("an outage of an endpoint", () => {
+  it("is not made by one visitor, whatever becomes of that visitor's events", async () => {
+    const rig = startDelivery({
+      reply: ({ body }) => (Object(body).sessionId === "poison" ? says(500) : yes),
+    });
+    for (let n = 0; n < 20; n++) await rig.add("click", { sessionId: "poison" });
+    await rig.clock.pass(HOUR_MS);
+    expect(rig.noticesOf("paused")).toEqual([]);
+    await rig.add("click", { sessionId: "other" });
+    await rig.clock.pass(SECOND_MS);
+    expect(rig.service.taken).toHaveLength(1);
+  });
+
+  it("leaves the other endpoints alone, and is told by its name, with the status and the remedy", async () => {
+    const rig = startDelivery({ reply: ({ path }) => (path.endsWith("/click") ? says(500) : yes) });
+    await addMany(rig, 30);
+    await rig.clock.pass(10 * SECOND_MS);
+    for (let n = 0; n < 30; n++) await rig.add("payment", { sessionId: `p${n}` });
+    await rig.clock.pass(SECOND_MS);
+    expect(rig.service.taken).toHaveLength(30);
+    const { click, ...others } = rig.delivery.endpoints;
+    expect(click).toMatchObject({ state: "paused", reason: "failing" });
+    expect(Object.values(others)).toEqual(Array(3).fill({ state: "open" }));
+    expect(rig.noticesOf("paused")).toMatchObject([{ scope: "click", reason: "failing" }]);
+    expect(rig.lines.filter((line) => line.includes("paused"))).toEqual([
+      expect.stringMatching(
+        /the endpoint click is paused, failing since 2025-01-01T00:00:0.*: answered 500: .*events wait/,
+      ),
+    ]);
+  });
+
+  it("is told again when it turns into something that the host must act upon", async () => {
+    const rig = startDelivery({ reply: () => says(500) });
+    await addMany(rig, 50);
+    await rig.clock.pass(MINUTE_MS);
+    rig.service.reply = () => says(401);
+    await rig.clock.pass(10 * MINUTE_MS);
+    expect(rig.noticesOf("paused").map(({ reason }) => reason)).toEqual(["failing", "unauthorized"]);
+    expect(rig.noticesOf("resumed")).toEqual([]);
+    expect(rig.lines.at(-1)).toMatch(/unauthorized since .* answered 401: .* check `apiKey`/);
+  });
+
+  it("costs a service that answers 500 for 4 s fewer than 60 requests with 300 events waiting", async () => {
+    const rig = startDelivery({ reply: () => says(500) });
+    await addMany(rig, 300);
+    await rig.clock.pass(4 * SECOND_MS);
+    expect(rig.service.sent.length).toBeLessThan(60);
+  });
+
+  it("does not count against the events that were tried in it: they go out at once when it ends", async () => {
+    const rig = startDelivery({ reply: () => says(500) });
+    await addMany(rig, 10);
+    await rig.clock.pass(6 * HOUR_MS);
+    rig.service.reply = () => yes;
+    await rig.clock.pass(MINUTE_MS + 2 * SECOND_MS);
+    expect(rig.service.taken).toHaveLength(10);
+  });
+});
+
+describe("an event that is refused", () => {
+  it.each([301, 302, 307, 308, 401, 403, 404, 405, 407, 410, 501])(
+    "with %i five times while others pass is a dead letter, and the endpoint is not paused",
+    async (status) => {
+      const rig = startDelivery({
+        reply: ({ body }) => (Object(body).sessionId === "poison" ? says(status) : yes),
+      });
+      await rig.add("payment", { sessionId: "poison" });
+      for (let n = 0; n < 60; n++) {
+        await rig.add("payment", { sessionId: `s${n}` });
+        await rig.clock.pass(SECOND_MS);
+      }
+      expect(rig.service.taken).toHaveLength(60);
+      expect(await rig.outbox.deadLetters.list()).toMatchObject([{ reason: "rejected", status }]);
+      expect(rig.noticesOf("paused")).toEqual([]);
+      expect(rig.service.posts.length - 60).toBeLessThanOrEqual(10);
+    },
+  );
+
+  it("as all others are is none, however often, and the host is told of the key or the address", async () => {
+    for (const [status, remedy] of [
+      [401, /check `apiKey`/],
+      [404, /check `baseUrl`/],
+    ] as const) {
+      const rig = startDelivery({ reply: () => says(status) });
+      await addMany(rig, 100, "payment");
+      await rig.clock.pass(HOUR_MS);
+      expect(rig.outbox.counts()).toMatchObject({ queued: 100, dead: { rejected: 0 } });
+      expect(rig.lines.every((line) => remedy.test(line))).toBe(true);
+      expect(rig.lines.length).toBeLessThanOrEqual(2);
+      rig.service.reply = () => yes;
+      await rig.clock.pass(2 * MINUTE_MS);
+      expect(rig.service.taken).toHaveLength(100);
+    }
+  });
+
+  it("is told of though there is only that one, where nothing has been taken", async () => {
+    const rig = startDelivery({ reply: () => says(401) });
+    await rig.add("payment", { sessionId: "s" });
+    await rig.clock.pass(SECOND_MS);
+    expect(rig.lines).toEqual([expect.stringMatching(/lead\/payment refuses events: .*check `apiKey`/)]);
+  });
+});
+
+describe("a service that swallows requests", () => {
+  it.each([8, 16, 64])(
+    "leaves no more payments unconfirmed than its places and a few trials, with %i",
+    async (concurrency) => {
+      const rig = startDelivery({ concurrency, reply: () => hanging });
+      for (let n = 0; n < 200; n++) {
+        await rig.add("payment", { sessionId: `s${n}` });
+        await rig.clock.pass(37);
+      }
+      await rig.clock.pass(10 * MINUTE_MS);
+      expect(rig.outbox.counts().dead.unconfirmed).toBeLessThanOrEqual(concurrency + 1);
+      rig.service.reply = () => yes;
+      await rig.clock.pass(HOUR_MS);
+      expect(rig.outbox.counts().queued).toBe(0);
+    },
+  );
+});
+
+describe("a service that asks to be left alone", () => {
+  const cases: [string, Reply, number][] = [
+    ["429 with seconds", says(429, { retryAfter: "30" }), 30_000],
+    ["503 with seconds", says(503, { retryAfter: "30" }), 30_000],
+    ["429 with a date", says(429, { retryAfter: "Wed, 01 Jan 2025 00:00:40 GMT" }), 39_995],
+    ["429 with an hour too long", says(429, { retryAfter: "86400" }), HOUR_MS],
+    ["429 with no time at all", says(429, { retryAfter: "0" }), 1_000],
+    ["429 with a date gone by", says(429, { retryAfter: "Wed, 01 Jan 2020 00:00:00 GMT" }), 1_000],
+  ];
+
+  it.each(cases)("is left alone as long: %s", async (_name, reply, forMs) => {
+    const rig = startDelivery({ concurrency: 1, reply: () => reply });
+    await addMany(rig, 10, "payment");
+    await rig.clock.pass(100);
+    expect(rig.noticesOf("paused")).toMatchObject([{ scope: "lead/payment", reason: "throttled", forMs }]);
+    rig.service.reply = () => yes;
+    await rig.clock.pass(forMs - 200);
+    expect(rig.service.sent).toHaveLength(1);
+    await rig.clock.pass(SECOND_MS);
+    expect(rig.service.taken).toHaveLength(10);
+    expect(rig.noticesOf("delivered").every(({ attempts }) => attempts === 1)).toBe(true);
+    expect(rig.noticesOf("retry")).toEqual([]);
+  });
+
+  it("by its status endpoint is asked by it no more until then", async () => {
+    const rig = startDelivery({
+      reply: ({ method }) => (method === "GET" ? says(429, { retryAfter: "600" }) : hanging),
+    });
+    await addMany(rig, 30, "payment");
+    await rig.clock.pass(9 * MINUTE_MS);
+    expect(rig.service.probes).toHaveLength(1);
+  });
+});

@@ -1,0 +1,159 @@
+/** A process that stood still: it was stopped, its machine slept, or its event loop was blocked. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { createServer as createTlsServer } from "node:tls";
+import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
+import { diskOutbox } from "../../src/outbox/disk.js";
+import { until } from "../../src/testing/hands.js";
+import { certificates } from "../helpers/certificates.js";
+import { answering, faultyService, silent } from "../helpers/faulty-service.js";
+import { scratchDirectory } from "../helpers/scratch.js";
+
+const required = (subpath: string) => JSON.stringify(join(inject("builtPackage"), `dist/${subpath}.cjs`));
+
+/** Runs a host, whose tracker's notices are said line by line. */
+function startHost(script: string, env: Record<string, string> = {}) {
+  const preamble = `
+    const { affiliate } = require(${required("index")});
+    const { diskOutbox } = require(${required("disk")});
+    const payment = (paymentId) => ({ paymentId, customerEmail: "ann@shop.example", leadValue: 9 });
+    const block = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+    const say = (name, { reason, code, attempts }) =>
+      require("node:fs").writeSync(1, JSON.stringify({ name, reason, code, attempts }) + "\\n");
+    function track(options) {
+      const tracker = affiliate({ clientId: 1, logger: { warn() {}, error() {} }, ...options });
+      for (const name of ["delivered", "dead", "retry"]) tracker.on(name, (notice) => say(name, notice));
+      return tracker;
+    }
+  `;
+  const host: ChildProcess = spawn(process.execPath, ["-e", preamble + script], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  onTestFinished(() => void host.kill("SIGKILL"));
+  const said: Record<string, unknown>[] = [];
+  createInterface({ input: host.stdout as NodeJS.ReadableStream }).on("line", (line) =>
+    said.push(JSON.parse(line)),
+  );
+  return { host, said, heard: () => until(() => said.length > 0, "the host heard nothing") };
+}
+
+describe("an event loop that was blocked for longer than `timeoutMs`", () => {
+  it("reads the answer that lies in the socket before it judges the deadline", async () => {
+    const service = await faultyService({ onRequest: answering(200) });
+    const { said, heard } = startHost(`
+      const tracker = track({ baseUrl: "${service.url}", delivery: { timeoutMs: 300 } });
+      tracker.trackPayment(payment(1), { sessionId: "s" });
+      // Sent in the next turn or the one after it; the answer comes while nothing here is running.
+      require("node:diagnostics_channel").subscribe("undici:client:sendHeaders", () => setImmediate(block, 2_000));
+    `);
+    await heard();
+    expect(said).toEqual([{ name: "delivered", attempts: 1 }]);
+  });
+
+  it("sends nothing that it could not send before, and tries it again as if new", async () => {
+    const service = await faultyService({ onRequest: answering(200) });
+    const { said, heard } = startHost(`
+      const tracker = track({ baseUrl: "${service.url}", delivery: { timeoutMs: 300 } });
+      tracker.trackPayment(payment(1), { sessionId: "s" });
+      const socket = require("node:net").Socket.prototype;
+      const { connect } = socket;
+      // The connection comes while nothing here is running, and with it the deadline.
+      socket.connect = function (...args) {
+        socket.connect = connect;
+        process.nextTick(block, 2_000);
+        return connect.apply(this, args);
+      };
+    `);
+    await heard();
+    expect(said).toEqual([{ name: "delivered", attempts: 1 }]);
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it("holds a payment that was sent, and to which no answer came", async () => {
+    const service = await faultyService({ onRequest: silent });
+    const { said, heard } = startHost(`
+      const tracker = track({ baseUrl: "${service.url}", delivery: { timeoutMs: 300 } });
+      tracker.trackPayment(payment(1), { sessionId: "s" });
+      require("node:diagnostics_channel").subscribe("undici:client:sendHeaders", () => setImmediate(block, 2_000));
+    `);
+    await heard();
+    expect(said).toMatchObject([{ name: "dead", reason: "unconfirmed" }]);
+  });
+});
+
+describe("a process that was stopped for longer than its lease", () => {
+  let made: ReturnType<typeof certificates>;
+  beforeAll(() => {
+    made = certificates();
+  });
+  afterAll(() => made.remove());
+
+  it("does not send what another process has taken over", async () => {
+    const taken: string[] = [];
+    const tlsServer = createTlsServer(made.valid, (socket) => {
+      socket.on("error", () => {});
+      socket.setEncoding("utf8").on("data", (text: unknown) => {
+        for (const [, key] of String(text).matchAll(/idempotency-key: (\w+)/gi)) taken.push(key as string);
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 16\r\n\r\n{"success":true}');
+      });
+    });
+    // The stopped process has a connection, but the handshake that must come before the request is held up.
+    const held: Socket[] = [];
+    let isOpen = false;
+    const gate = createServer((socket) => {
+      socket.on("error", () => {});
+      if (isOpen) tlsServer.emit("connection", socket);
+      else held.push(socket);
+    }).listen(0, "127.0.0.1");
+    await once(gate, "listening");
+    onTestFinished(() => {
+      for (const socket of held) socket.destroy();
+      gate.close();
+    });
+    const url = `https://127.0.0.1:${(gate.address() as AddressInfo).port}`;
+    const directory = scratchDirectory();
+    const script = `
+      const outbox = diskOutbox({ directory: "${directory}", leaseMs: 1_000 });
+      setInterval(() => {}, 1_000);
+      const tracker = track({ baseUrl: "${url}", outbox, delivery: { connectTimeoutMs: 60_000, timeoutMs: 60_000 } });
+    `;
+    const env = { NODE_EXTRA_CA_CERTS: made.authorityFile };
+    const stopped = startHost(
+      `${script} for (const id of [1, 2, 3]) tracker.trackPayment(payment(id), { sessionId: "s" + id });`,
+      env,
+    );
+    await until(() => held.length === 3, "no connection was made");
+    stopped.host.kill("SIGSTOP");
+
+    // Another takes the payments over, does not know how far they got, and holds them; a person retries them.
+    const outbox = diskOutbox({ directory, leaseMs: 1_000 });
+    const other = startHost(script, env);
+    await until(() => other.said.length === 3, "the payments were not taken over");
+    expect(other.said).toMatchObject(
+      Array(3).fill({ name: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED" }),
+    );
+    isOpen = true;
+    expect(await outbox.deadLetters.retryAll()).toBe(3);
+    await outbox.close();
+    await until(() => other.said.length === 6, "the payments were not delivered");
+    expect(new Set(taken).size).toBe(3);
+
+    for (const socket of held) tlsServer.emit("connection", socket);
+    stopped.host.kill("SIGCONT");
+    const marker = startHost(
+      `${script} tracker.trackClick({ affiliateReference: "A" }, { sessionId: "later" });`,
+      env,
+    );
+    await marker.heard();
+    await until(
+      () => held.every((socket) => socket.bytesRead > 0 || socket.destroyed),
+      "nothing came of the connections",
+    );
+    expect(taken).toHaveLength(4);
+    expect(new Set(taken).size).toBe(4);
+  });
+});

@@ -1,0 +1,21 @@
+import { ENDPOINTS } from "../../src/endpoints.js";
+import type { Capacity, Claim, Deliver, Verdict } from "../../src/outbox/outbox.js";
+
+/** Room for so many events of any endpoint. */
+export function capacityOf(limit: number): Capacity {
+  return { limit, lanes: limit > 0 ? ENDPOINTS.map((endpoint) => ({ endpoint, limit })) : [] };
+}
+
+/** What an outbox is started with: a function that makes the attempts, and how many more may begin. */
+export function delivering(
+  deliver: (claim: Claim) => Promise<Verdict>,
+  limit: () => number = () => 8,
+  settled: Deliver["settled"] = () => {},
+): Deliver {
+  return { capacity: () => capacityOf(limit()), deliver, settled };
+}
+
+/** As `delivering`, and everything is delivered. */
+export function deliveringAll(limit?: () => number): Deliver {
+  return delivering(async () => ({ type: "delivered" }), limit);
+}

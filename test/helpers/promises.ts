@@ -1,0 +1,388 @@
+import { describe, expect, it } from "vitest";
+import type { EventKind, OutboxEvent } from "../../src/events.js";
+import type { Outbox } from "../../src/outbox/outbox.js";
+import type { Call } from "../../src/transport.js";
+import type { FakeClock } from "./fake-clock.js";
+import { hanging, type Reply, refused, says, startDelivery, yes } from "./virtual-delivery.js";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+
+const reset: Reply = { taken: false, afterMs: 5, silence: "sent" };
+
+const visitorIn = ({ body }: Call) => String((body as { sessionId?: string } | undefined)?.sessionId);
+const isPoison = (call: Call) => visitorIn(call).startsWith("poison");
+
+const NOTHING_LEFT = { queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 } };
+
+/** How much of it: what is stored takes time, even where time is virtual. */
+export interface Scale {
+  /** How many events wait, where many do. */
+  readonly many: number;
+  /** How many strangers there are at once whose events the service does not take. */
+  readonly strangers: readonly number[];
+  /** How many of the ways in which a service can fail, at most. */
+  readonly kinds: number;
+  /** How long it fails, at most. */
+  readonly longestMs: number;
+}
+
+/** The promises in numbers of docs/delivery.md, in virtual time: every row of the table. */
+export function testPromises(
+  createOutbox: (clock: FakeClock) => Outbox,
+  { many, strangers, kinds, longestMs }: Scale,
+): void {
+  function start(reply: (call: Call) => Reply, options: { maxAgeMs?: number } = {}) {
+    const random = seeded(7);
+    const rig = startDelivery({ reply, createOutbox, random, ...options });
+    let visitors = 0;
+    const addedAt = new Map<string, number>();
+    return {
+      ...rig,
+      random,
+      /** What is left in the outbox. */
+      async settled() {
+        const { queued, dead } = (await rig.outbox.look?.()) ?? rig.outbox.counts();
+        return { queued, dead };
+      },
+      async track(kind: EventKind, visitor = `visitor-${visitors++}`): Promise<OutboxEvent> {
+        const event = await rig.add(kind, { sessionId: visitor });
+        addedAt.set(event.id, rig.clock.now());
+        return event;
+      },
+      /** How long each waited, in milliseconds; infinite where it was not taken. */
+      waits: (events: readonly OutboxEvent[]) =>
+        events.map(
+          ({ id }) => (rig.service.takenAt.get(id) ?? Number.POSITIVE_INFINITY) - (addedAt.get(id) as number),
+        ),
+    };
+  }
+
+  describe("a service that gives some visitors' events, for ever,", () => {
+    const answers: [string, Reply][] = [
+      ...[302, 401, 403, 404, 408, 429, 500, 502, 503, 504].map((status): [string, Reply] => [
+        `${status}`,
+        says(status),
+      ]),
+      ["a reset", reset],
+    ];
+
+    it.each(answers.slice(0, kinds))(
+      "%s, and takes the others: each of these within 5 s, at other endpoints within 1 s",
+      async (_n, bad) => {
+        for (const number of strangers) {
+          const { clock, track, waits } = start((call) => (isPoison(call) ? bad : yes));
+          for (let n = 0; n < number; n++) await track("click", `poison-${n}`);
+          const [clicks, payments]: OutboxEvent[][] = [[], []];
+          for (let second = 0; second < 90; second++) {
+            if (second % 20 === 19) await track("click", `poison-later-${second}`);
+            clicks?.push(await track("click"));
+            payments?.push(await track("payment"));
+            await clock.pass(SECOND_MS);
+          }
+          await clock.pass(5 * SECOND_MS);
+          expect(Math.max(...waits(clicks ?? []))).toBeLessThanOrEqual(5 * SECOND_MS);
+          expect(Math.max(...waits(payments ?? []))).toBeLessThanOrEqual(SECOND_MS);
+        }
+      },
+    );
+
+    it.each(answers.slice(0, Math.min(kinds, -2 + answers.length)))(
+      "%s to payments, and takes others': each of these within 5 s",
+      async (_n, bad) => {
+        const { clock, track, waits } = start((call) => (isPoison(call) ? bad : yes));
+        for (let n = 0; n < 20; n++) await track("payment", `poison-${n}`);
+        const payments: OutboxEvent[] = [];
+        for (let n = 0; n < 60; n++) {
+          payments.push(await track("payment"));
+          await clock.pass(MINUTE_MS / 4);
+          await track("payment", `poison-later-${n}`);
+        }
+        await clock.pass(5 * SECOND_MS);
+        expect(Math.max(...waits(payments))).toBeLessThanOrEqual(5 * SECOND_MS);
+      },
+    );
+
+    it("silence, and takes the others: of these 99 of 100 within one attempt's time and 5 s, at other endpoints each within 1 s", async () => {
+      for (const number of strangers) {
+        const { clock, track, waits } = start((call) => (isPoison(call) ? hanging : yes));
+        for (let n = 0; n < number; n++) await track("click", `poison-${n}`);
+        const clicks: OutboxEvent[] = [];
+        const payments: OutboxEvent[] = [];
+        for (let n = 0; n < 500; n++) {
+          clicks.push(await track("click"));
+          if (n % 10 === 0) payments.push(await track("payment"));
+          await clock.pass(SECOND_MS / 5);
+        }
+        await clock.pass(MINUTE_MS);
+        expect(share(waits(clicks), (ms) => ms <= 15 * SECOND_MS)).toBeGreaterThanOrEqual(0.99);
+        expect(Math.max(...waits(clicks))).toBeLessThan(MINUTE_MS);
+        expect(Math.max(...waits(payments))).toBeLessThanOrEqual(SECOND_MS);
+      }
+    });
+
+    it("silence to payments: the others' within one attempt's time and 5 s", async () => {
+      const { clock, track, waits, settled } = start((call) => (isPoison(call) ? hanging : yes));
+      const payments: OutboxEvent[] = [];
+      for (let n = 0; n < 200; n++) {
+        if (n % 20 === 0) await track("payment", `poison-${n}`);
+        payments.push(await track("payment"));
+        await clock.pass(SECOND_MS);
+      }
+      await clock.pass(MINUTE_MS);
+      expect(Math.max(...waits(payments))).toBeLessThanOrEqual(15 * SECOND_MS);
+      expect((await settled()).dead.unconfirmed).toBe(10);
+    });
+  });
+
+  describe("a service that fails a random share of attempts", () => {
+    it.each([
+      [0.3, 1],
+      [0.5, 0.99],
+    ])("of %d takes every event, once, and %d of them within 20 s of the last", async (p, promised) => {
+      const { clock, service, track, random, waits, settled } = start(() => (random() < p ? says(500) : yes));
+      const events: OutboxEvent[] = [];
+      for (let n = 0; n < 2 * many; n++) {
+        events.push(await track(n % 2 ? "click" : "registration"));
+        await clock.pass(2);
+      }
+      const ended = clock.now();
+      await clock.pass(20 * SECOND_MS);
+      expect(service.taken.length).toBeGreaterThanOrEqual(Math.floor(promised * events.length));
+      await clock.pass(5 * MINUTE_MS);
+      expect(await settled()).toEqual(NOTHING_LEFT);
+      expect(new Set(service.taken).size).toBe(events.length);
+      expect(service.taken).toHaveLength(events.length);
+      expect(service.posts.length).toBeLessThanOrEqual((1.3 * events.length) / (1 - p));
+      expect(Math.max(...waits(events))).toBeLessThan(clock.now() - ended);
+    });
+  });
+
+  describe("a service that is down", () => {
+    const outages: [string, Reply, number][] = [
+      ["refuses connections", refused, 0],
+      ["answers 500", says(500), 0],
+      ["answers 503", says(503), 0],
+      ["answers 401", says(401), 0],
+      ["answers 404", says(404), 0],
+      ["is silent", hanging, 10 * SECOND_MS],
+    ];
+    const lengths = [2 * SECOND_MS, 10 * SECOND_MS, MINUTE_MS, HOUR_MS, 24 * HOUR_MS].filter(
+      (ms) => ms <= longestMs,
+    );
+
+    it.each(outages.slice(0, kinds))(
+      "and %s takes all that waited soon after it is back, without a herd, and is left alone until then",
+      async (_n, bad, attemptMs) => {
+        for (const outageMs of lengths) {
+          let isDown = false;
+          const { clock, service, track, settled } = start(() => (isDown ? bad : yes));
+          for (let n = 0; n < 20; n++) {
+            await track("click");
+            await clock.pass(100);
+          }
+          isDown = true;
+          const began = clock.now();
+          const events = Math.min(many, outageMs / 100);
+          const kinds: EventKind[] =
+            attemptMs > 0 ? ["click", "registration"] : ["click", "registration", "payment"];
+          for (let n = 0; n < events; n++) {
+            await track(kinds[n % kinds.length] as EventKind);
+            await clock.pass(outageMs / events);
+          }
+          isDown = false;
+          const back = clock.now();
+          const queued = (await settled()).queued;
+          expect(queued).toBe(events);
+          const soon = Math.max(2 * SECOND_MS, Math.min(outageMs / 10, MINUTE_MS));
+          await clock.pass(soon + attemptMs + queued * 10 + SECOND_MS / 2);
+
+          expect(await settled()).toEqual(NOTHING_LEFT);
+          const late = service.sent.filter(({ at }) => at >= began + 2 * SECOND_MS && at < back);
+          expect(late.length).toBeLessThanOrEqual(2 * ((outageMs - 2 * SECOND_MS) / SECOND_MS) + 2);
+          const firstAnswer = service.posts.find(({ at, reply }) => at >= back && reply.taken)?.at ?? back;
+          const herd = service.posts.filter(({ at }) => at >= firstAnswer && at < firstAnswer + 100);
+          expect(herd.length).toBeLessThanOrEqual(60);
+          expect(new Set(service.taken).size).toBe(service.taken.length);
+        }
+      },
+    );
+
+    // Of what takes hours, a store that is slow even in virtual time shows nothing that the others do not.
+    if (longestMs >= HOUR_MS) {
+      it("asks for less the longer it lasts", async () => {
+        for (const [, bad] of outages.slice(0, kinds)) {
+          const { clock, service, track } = start(() => bad);
+          for (let n = 0; n < 50; n++) await track("click");
+          await clock.pass(HOUR_MS);
+          const before = service.sent.length;
+          await clock.pass(HOUR_MS);
+          expect(service.sent.length - before).toBeLessThanOrEqual(61);
+        }
+      });
+
+      it("loses nothing, however much longer than `maxAgeMs` it is down", async () => {
+        for (const [, bad, attemptMs] of outages.slice(0, kinds)) {
+          const { clock, service, track, settled } = start(() => bad, { maxAgeMs: HOUR_MS });
+          for (let n = 0; n < 50; n++) {
+            await track(attemptMs > 0 ? "click" : "payment");
+            await clock.pass(SECOND_MS);
+          }
+          await clock.pass(3 * HOUR_MS);
+          service.reply = () => yes;
+          await clock.pass(2 * MINUTE_MS);
+          expect(await settled()).toEqual(NOTHING_LEFT);
+          expect(new Set(service.taken).size).toBe(50);
+        }
+      });
+    }
+
+    it("for one visitor alone takes that visitor's event within half of the time that it failed", async () => {
+      for (const failedMs of [10 * SECOND_MS, 5 * MINUTE_MS, 6 * HOUR_MS].filter((ms) => ms <= longestMs)) {
+        const { clock, service, track, waits } = start(() => says(500));
+        const event = await track("payment");
+        await clock.pass(failedMs);
+        service.reply = () => yes;
+        await clock.pass(Math.min(failedMs / 2, 15 * MINUTE_MS) + SECOND_MS);
+        expect(waits([event])[0]).toBeLessThan(Number.POSITIVE_INFINITY);
+      }
+    });
+  });
+
+  describe("a service that asks for a pause", () => {
+    it.each([429, 503])("with %d gets not one request before, and all within 2 s after", async (status) => {
+      let until = 0;
+      const { clock, service, track, settled } = start(() =>
+        clock.now() < until
+          ? says(status, { retryAfter: String(Math.ceil((until - clock.now()) / SECOND_MS)) })
+          : yes,
+      );
+      for (const pauseMs of [5 * SECOND_MS, 90 * SECOND_MS]) {
+        until = clock.now() + pauseMs;
+        await track("payment");
+        await clock.pass(100);
+        const before = service.posts.length;
+        for (let n = 0; n < 100; n++) await track("payment");
+        await clock.pass(until - clock.now() - 1);
+        expect(service.posts).toHaveLength(before);
+        await clock.pass(2 * SECOND_MS);
+        expect((await settled()).queued).toBe(0);
+      }
+    });
+
+    it("holds back one event alone when it asks a second time for that one, having taken others", async () => {
+      const { clock, service, track, waits } = start((call) =>
+        isPoison(call) ? says(429, { retryAfter: "30" }) : yes,
+      );
+      await track("click", "poison");
+      const events: OutboxEvent[] = [];
+      for (let n = 0; n < 120; n++) {
+        events.push(await track("click"));
+        await clock.pass(SECOND_MS);
+      }
+      await clock.pass(5 * SECOND_MS);
+      expect(Math.max(...waits(events.slice(31)))).toBeLessThanOrEqual(5 * SECOND_MS);
+      expect(service.posts.filter(({ call }) => isPoison(call)).length).toBeLessThanOrEqual(6);
+    });
+  });
+
+  describe("a service that swallows payments, and answers the rest,", () => {
+    const swallowing = ({ path }: Call) => (path.endsWith("/lead/payment") ? hanging : yes);
+
+    it.each([
+      ["silence", hanging, 1],
+      ["silence", hanging, 10],
+      ["silence", hanging, 60],
+      ["a reset", reset, 1],
+      ["504", says(504), 10],
+    ])(
+      "by %s gets at most 9 in the first hour, then one an hour; the rest goes on",
+      async (_n, bad, seconds) => {
+        const { clock, track, waits, settled } = start(({ path }) =>
+          path.endsWith("/lead/payment") ? bad : yes,
+        );
+        const began = clock.now();
+        const clicks: OutboxEvent[] = [];
+        // A burst takes every place before the first of them is known to be in doubt.
+        for (let n = 0; n < 20; n++) await track("payment");
+        for (let n = 0; n < Math.min(4 * HOUR_MS, longestMs) / (seconds * SECOND_MS); n++) {
+          await track("payment");
+          if (n % 20 === 0) clicks.push(await track("click"));
+          await clock.pass(seconds * SECOND_MS);
+          if (clock.now() - began === HOUR_MS)
+            expect((await settled()).dead.unconfirmed).toBeLessThanOrEqual(9);
+        }
+        expect((await settled()).dead.unconfirmed).toBeLessThanOrEqual(12);
+        expect(Math.max(...waits(clicks.slice(0, -1)))).toBeLessThanOrEqual(SECOND_MS);
+      },
+    );
+
+    it("is found again within four times as long as it lasted", async () => {
+      for (const lastedMs of [MINUTE_MS, 10 * MINUTE_MS].filter((ms) => ms <= longestMs)) {
+        const { clock, service, track, settled } = start(swallowing);
+        for (let n = 0; n < 60; n++) {
+          await track("payment");
+          await clock.pass(lastedMs / 60);
+        }
+        service.reply = () => yes;
+        await clock.pass(Math.min(4 * lastedMs, HOUR_MS) + 10 * SECOND_MS);
+        expect((await settled()).queued).toBe(0);
+      }
+    });
+
+    it("is found again within a tenth where the status endpoint was silent too", async () => {
+      const { clock, service, track, settled } = start(() => hanging);
+      for (let n = 0; n < 60; n++) {
+        await track("payment");
+        await clock.pass(10 * SECOND_MS);
+      }
+      service.reply = () => yes;
+      await clock.pass(MINUTE_MS + 11 * SECOND_MS);
+      expect((await settled()).queued).toBe(0);
+    });
+  });
+
+  it("a service that takes each event and loses its answer gets no payment twice", async () => {
+    const { clock, service, track, settled } = start(() => ({ taken: true, afterMs: 5, silence: "sent" }));
+    for (let n = 0; n < 50; n++) await track(n % 2 ? "payment" : "click");
+    await clock.pass(Math.min(HOUR_MS, 5 * longestMs));
+    service.reply = ({ idempotencyKey = "" }) => (service.takenAt.has(idempotencyKey) ? says(409) : yes);
+    await clock.pass(HOUR_MS);
+    const paid = service.posts
+      .filter(({ call }) => call.path.endsWith("/lead/payment"))
+      .map(({ call }) => call.idempotencyKey);
+    expect(new Set(paid).size).toBe(paid.length);
+    const known = paid.length - (await settled()).dead.unconfirmed;
+    expect(known).toBeGreaterThan(0);
+    expect(await settled()).toMatchObject({ queued: 0, dead: { rejected: 0, expired: 0 } });
+    expect(new Set(service.taken).size).toBe(50);
+  });
+
+  it(`a new payment is the next to go where ${many * 100} clicks wait`, async () => {
+    const { clock, service, track } = start(() => ({ ...yes, afterMs: 25 }));
+    for (let n = 0; n < many * 100; n++) await track("click");
+    await clock.pass(10);
+    const before = service.posts.length;
+    const payment = await track("payment");
+    await clock.pass(SECOND_MS);
+    const paid = service.posts.findIndex(({ call }) => call.idempotencyKey === payment.id);
+    expect(paid).toBeGreaterThanOrEqual(0);
+    expect(paid - before).toBeLessThanOrEqual(1);
+    expect(
+      service.posts.slice(0, paid).filter(({ call }) => call.path.endsWith("/click")).length,
+    ).toBeLessThanOrEqual(8);
+  });
+}
+
+function share(values: readonly number[], isGood: (value: number) => boolean): number {
+  return values.filter(isGood).length / values.length;
+}
+
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

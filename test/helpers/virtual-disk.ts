@@ -1,0 +1,62 @@
+import { deadLettersThrough } from "../../src/outbox/disk/asked-dead-letters.js";
+import type { DiskClaim, Results } from "../../src/outbox/disk/protocol.js";
+import type { Outbox, OutboxObserver } from "../../src/outbox/outbox.js";
+import { createRelay } from "../../src/outbox/relay.js";
+import { openDisk, settling } from "./disk-store.js";
+import type { FakeClock } from "./fake-clock.js";
+import { scratchDirectory } from "./scratch.js";
+
+/** The disk outbox's file and its relay in virtual time: without the thread, which has a clock of its own. */
+export function virtualDisk(clock: FakeClock): Outbox {
+  const disk = openDisk(scratchDirectory(), { time: clock.now, maxBytes: 1024 ** 3 });
+  // What is proved here is whose turn it is, and not what survives a crash.
+  disk.db.exec("pragma synchronous = off");
+  let observer: OutboxObserver | undefined;
+  let cancelWake = () => {};
+
+  function run<Name extends keyof Results>(
+    request: Parameters<typeof disk.store.run>[0][number] & { do: Name },
+  ) {
+    const { results, dropped, standing } = disk.store.run([request]);
+    for (const { event, reason } of dropped) observer?.dropped(event, reason);
+    cancelWake();
+    const { nextReadyAt } = standing;
+    if (nextReadyAt !== null)
+      cancelWake = clock.after(Math.max(0, nextReadyAt - clock.now()), () => relay.wake());
+    return { result: results[0] as Results[Name], standing };
+  }
+
+  const relay = createRelay<DiskClaim>(
+    {
+      claim: (capacity) => run({ do: "claim", capacity }).result as DiskClaim[],
+      settle: (claim, verdict) => void run(settling(claim, verdict) as never),
+    },
+    (error) => {
+      throw error;
+    },
+  );
+
+  return {
+    name: "disk",
+    durable: true,
+    async add(event) {
+      const { result } = run({ do: "append", event });
+      relay.wake();
+      return result as "queued" | "duplicate" | "full";
+    },
+    start(deliver, told) {
+      observer = told;
+      relay.start(deliver);
+    },
+    wake: relay.wake,
+    get idle() {
+      return relay.idle;
+    },
+    counts: () => disk.store.run([]).standing,
+    deadLetters: deadLettersThrough(async (request) => run(request as never).result as never, relay.wake),
+    async close() {
+      await relay.stop();
+      disk.close();
+    },
+  };
+}
