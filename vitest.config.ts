@@ -20,6 +20,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     exclude: ["test/browser/**"],
     globalSetup: ["test/setup/build.ts"],
+    // The tests wait more than they work.
+    maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 60_000,
     // However busy the machine is: what is waited for comes, or it is wrong.
