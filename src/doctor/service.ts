@@ -90,6 +90,8 @@ function clock({ date }: Reply, now: number): Finding {
 /** Whom a session is attributed to. */
 export async function checkSession(patient: Patient, sessionId: string): Promise<Finding> {
   const reply = await ask(patient, patient.calls.status(sessionId), patient.apiKey);
+  if (!(reply instanceof Error) && reply.status === 401 && !patient.apiKey)
+    return note(`session ${sessionId}: to see whom it is attributed to takes a key (--api-key-env NAME)`);
   if (reply instanceof Error || !isStatus(reply))
     return wrong(`session ${sessionId}: ${saidNo(patient, reply)}`);
   const { hasAffiliate, affiliateReference, clickId, clickedAt } = reply.body as Record<string, unknown>;

@@ -2,10 +2,11 @@ import { parseArgs } from "node:util";
 import type { SandboxOptions } from "./options.js";
 import { createSandbox, type Sandbox } from "./sandbox.js";
 
-/** Where the command writes, line by line. */
+/** Where the command writes, line by line, and how it reads its arguments. */
 export interface CommandIo {
   stdout(line: string): void;
   stderr(line: string): void;
+  readonly parse?: typeof parseArgs;
 }
 
 const help = `Usage: express-affiliate sandbox [options]
@@ -27,9 +28,9 @@ Runs the affiliate tracking service on this machine: for development and tests, 
  * the exit code where there is nothing to run: 0 after `--help`, 1 when it cannot start, 2 for arguments that are wrong.
  */
 export async function sandboxCommand(args: string[], io: CommandIo): Promise<Sandbox | number> {
-  const flags = parseFlags(args);
+  const flags = parseFlags(args, io.parse ?? parseArgs);
   if (flags instanceof Error) {
-    io.stderr(`${flags.message}\n\n${help}`);
+    io.stderr(`sandbox: ${flags.message}\nexpress-affiliate sandbox --help lists all options`);
     return 2;
   }
   if (flags.help) {
@@ -38,17 +39,35 @@ export async function sandboxCommand(args: string[], io: CommandIo): Promise<San
   }
   try {
     const sandbox = await createSandbox(toOptions(flags));
-    io.stdout("The affiliate tracking service's sandbox is running. For development and tests only.\n");
-    io.stdout(`  base URL   ${sandbox.url}`);
-    io.stdout(`  client id  ${sandbox.clientId}`);
-    io.stdout(`  API key    ${sandbox.apiKey}`);
-    io.stdout(`  inspector  ${sandbox.inspectorUrl}`);
-    io.stdout(`  ledger     ${flags.db ?? "in memory; keep it in a file with --db FILE"}`);
+    for (const line of welcome(sandbox, flags)) io.stdout(line);
     return sandbox;
   } catch (error) {
     io.stderr(error instanceof Error ? error.message : String(error));
     return 1;
   }
+}
+
+function welcome({ url, inspectorUrl, clientId, apiKey }: Sandbox, flags: Flags): string[] {
+  const list = flags["require-key-for"] ?? "";
+  const key = list.includes("click") ? " --api-key-env TRACKING_API_KEY" : "";
+  return [
+    "The sandbox of the affiliate tracking service is running. For development and",
+    "tests only.",
+    "",
+    `  inspector  ${inspectorUrl}`,
+    `  ledger     ${flags.db ?? "in memory; keep it in a file with --db FILE"}`,
+    "",
+    "Your app's .env:",
+    "",
+    `TRACKING_URL=${url}`,
+    `TRACKING_CLIENT_ID=${clientId}`,
+    `TRACKING_API_KEY=${apiKey}`,
+    "",
+    "The first event, a click:",
+    "",
+    `npx express-affiliate doctor --base-url ${url} --client-id ${clientId}${key} --send-test-click`,
+    "",
+  ];
 }
 
 type Flags = {
@@ -57,10 +76,10 @@ type Flags = {
   help?: boolean;
 };
 
-function parseFlags(args: string[]): Flags | Error {
+function parseFlags(args: string[], parse: typeof parseArgs): Flags | Error {
   const text = { type: "string" } as const;
   try {
-    return parseArgs({
+    return parse({
       args,
       options: {
         port: { ...text, default: "4010" },
