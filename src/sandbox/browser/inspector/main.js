@@ -43,13 +43,14 @@ function setConnection(connection) {
   if (document.body.dataset.connection === connection) return;
   document.body.dataset.connection = connection;
   const isLive = connection === "live";
-  if (!isLive) focused = document.activeElement;
+  if (!isLive) {
+    focused = document.activeElement;
+    $("fault").textContent = "The sandbox has stopped.";
+  }
   for (const set of document.querySelectorAll("fieldset")) set.disabled = !isLive;
   if (isLive && document.activeElement === document.body) focused?.focus();
   $("connection").replaceChildren(
-    ...(isLive
-      ? ["live"]
-      : ["The sandbox has stopped; it was last heard of at ", time(new Date().toISOString())]),
+    ...(isLive ? ["live"] : ["No connection to the sandbox since ", time(new Date().toISOString())]),
   );
 }
 

@@ -55,6 +55,7 @@ export function showAbout({ url, clientId, apiKey, file }) {
     [
       "API key",
       h("code", {}, apiKey),
+      " ",
       h("button", { type: "button", id: "copy", "aria-label": "Copy the API key" }, "Copy"),
     ],
     ["Ledger", file ? foreign(file, "code") : "in memory"],
