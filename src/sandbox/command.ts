@@ -11,17 +11,24 @@ export interface CommandIo {
 
 const help = `Usage: express-affiliate sandbox [options]
 
-Runs the affiliate tracking service on this machine: for development and tests, never production.
+Runs the affiliate tracking service on this machine: for development and tests,
+never production.
 
   --port N               the service's port (default 4010; 0: any free one)
-  --inspector-port N     the inspector's port (default: the one after the service's)
+  --inspector-port N     the inspector's port (default: the one after the
+                         service's)
   --host ADDRESS         the address to listen on (default 127.0.0.1)
-  --db FILE              keeps the ledger in this SQLite file (default: in memory)
+  --db FILE              keeps the ledger in this SQLite file (default: in
+                         memory)
   --api-key KEY          the program owner's API key (default sandbox-api-key)
   --client-id N          the program owner's clientId (default 1001)
-  --require-key-for LIST the endpoints that answer 401 without the key, comma-separated (default status):
-                         click, registration, registrationLead, paymentLead, status, or none
-  --help                 prints this`;
+  --require-key-for LIST the endpoints that answer 401 without the key, comma-
+                         separated (default status): click, registration,
+                         registrationLead, paymentLead, status, or none
+  --help                 prints this
+
+Exit code: 0 once it has been stopped, 1 where it cannot start, 2 for arguments
+that are wrong.`;
 
 /**
  * `express-affiliate sandbox`. Resolves with the running sandbox, once it listens and its address is printed; or with
@@ -43,7 +50,7 @@ export async function sandboxCommand(args: string[], io: CommandIo): Promise<San
     return sandbox;
   } catch (error) {
     io.stderr(error instanceof Error ? error.message : String(error));
-    return 1;
+    return error instanceof TypeError ? 2 : 1;
   }
 }
 

@@ -1,4 +1,5 @@
 /// <reference lib="dom" />
+import fc from "fast-check";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Sandbox } from "../../src/sandbox/index.js";
@@ -214,6 +215,51 @@ describe.skipIf(!hasChromium)("the inspector", () => {
       expect(await page.evaluate(() => String(getSelection()))).toBe(selected);
       expect(selected).toContain("s-30");
       expect(await top()).toBe(before);
+    });
+
+    test("makes of the page what drawing it anew would, whatever changes", async () => {
+      const page = await inspect(await startSandbox());
+      type Patch = (parent: Element, ...children: unknown[]) => void;
+      const patch = await page.evaluateHandle<Patch>('import("/patch.js").then((module) => module.patch)');
+      const item = fc.record({
+        key: fc.option(fc.integer({ min: 0, max: 9 })),
+        tag: fc.constantFrom("p", "b"),
+        text: fc.string(),
+      });
+      const list = fc.uniqueArray(item, { selector: ({ key }) => key ?? Symbol(), maxLength: 12 });
+      await fc.assert(
+        fc.asyncProperty(fc.array(list, { minLength: 2, maxLength: 4 }), fc.nat(), async (lists, focus) => {
+          const isAsDrawn = await page.evaluate(
+            ([lists, focus, patch]) => {
+              const draw = ({ key, tag, text }: (typeof lists)[number][number]) => {
+                const element = document.createElement(tag);
+                if (key !== null) Object.assign(element.dataset, { key });
+                element.tabIndex = 0;
+                element.append(text);
+                return element;
+              };
+              const [kept, anew] = [document.createElement("div"), document.createElement("div")];
+              document.body.append(kept);
+              const isSame = lists.map((list) => {
+                const focused = kept.children[focus % Math.max(1, kept.children.length)] as
+                  | HTMLElement
+                  | undefined;
+                focused?.focus();
+                patch(kept, list.map(draw));
+                anew.replaceChildren(...list.map(draw));
+                // The focus is lost only with its element.
+                const isHeld = !focused?.isConnected || document.activeElement === focused;
+                return isHeld && kept.innerHTML === anew.innerHTML;
+              });
+              kept.remove();
+              return isSame;
+            },
+            [lists, focus, patch] as const,
+          );
+          expect(isAsDrawn).toEqual(lists.map(() => true));
+        }),
+        { numRuns: 300 },
+      );
     });
 
     test("keeps the focus in a visitor who moves to the top", async () => {

@@ -63,7 +63,7 @@ test("refuses values that are wrong, by name", async () => {
     "--require-key-for",
     "click,refund",
   );
-  expect(code).toBe(1);
+  expect(code).toBe(2);
   for (const name of ["port", "clientId", "requireKeyFor"]) expect(err).toContain(name);
 });
 
