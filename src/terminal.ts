@@ -25,13 +25,15 @@ export function printable(text: string): string {
 }
 
 /** The text with line breaks between words, for a person; each line after the first begins with `indent` spaces. */
-export function wrapped(text: string, indent: number, { isTerminal, columns = 80 }: Terminal): string {
+export function wrapped(text: string, indent: number, { isTerminal, columns }: Terminal): string {
   if (!isTerminal) return text;
+  // Some terminals say that they have none.
+  const width = columns || 80;
   const lines = [""];
   for (const word of text.split(" ")) {
     const line = lines.at(-1) as string;
     if (line === "") lines[lines.length - 1] = word;
-    else if (indent + line.length + 1 + word.length <= columns) lines[lines.length - 1] = `${line} ${word}`;
+    else if (indent + line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
     else lines.push(word);
   }
   return lines.join(`\n${" ".repeat(indent)}`);

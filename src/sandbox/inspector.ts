@@ -26,8 +26,9 @@ export interface About {
   readonly file: string | null;
 }
 
-/** A page gets at most this many states a second, however busy the service is. */
+/** Pages get at most this many states a second, however busy the service is, and fewer where making them takes long. */
 const STATES_PER_SECOND = 5;
+const MOST_OF_THE_TIME = 1 / 5;
 
 const scripts = { dom, entries, keys, main, patch, requests, service, visitors };
 
@@ -39,6 +40,7 @@ const faultRequest = z.strictObject({ mode: z.enum(faultModes), forMs: ms, delay
 export function createInspector(ledger: LedgerStore, faults: Faults, about: () => About) {
   const watchers = new Map<ServerResponse, View>();
   let timer: NodeJS.Timeout | undefined;
+  let tookMs = 0;
 
   function stateEvent(view: View): string {
     return `data: ${JSON.stringify(stateFor(ledger, faults, view))}\n\n`;
@@ -46,10 +48,15 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
 
   function refresh(): void {
     if (watchers.size === 0) return;
-    timer ??= setTimeout(function tellWatchers() {
-      timer = undefined;
-      for (const [watcher, view] of watchers) watcher.write(stateEvent(view));
-    }, 1000 / STATES_PER_SECOND).unref();
+    timer ??= setTimeout(
+      function tellWatchers() {
+        timer = undefined;
+        const started = performance.now();
+        for (const [watcher, view] of watchers) watcher.write(stateEvent(view));
+        tookMs = performance.now() - started;
+      },
+      Math.max(1000 / STATES_PER_SECOND, tookMs / MOST_OF_THE_TIME),
+    ).unref();
   }
   ledger.events.on("entry", refresh).on("clear", refresh);
 
@@ -112,6 +119,6 @@ function script(text: string): Handler {
   return (_req, res) => send(res, 200, "text/javascript; charset=utf-8", text);
 }
 
-// A second lock: the page's script writes texts only, and even if it did not, nothing but its own files would run.
+// The page's script writes texts only. Even if it did not, the browser would run nothing but its own files.
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -22,7 +22,7 @@ export interface Sandbox {
   readonly ledger: Ledger;
   /** The fault in force. */
   readonly fault: Fault;
-  /** Has the tracking endpoints fail so, from the next request on; `fail("ok")` heals them. Resolves once it is so; does nothing once closed. */
+  /** Has the tracking endpoints fail so, from the next request on; `fail("ok")` ends that. Resolves once it is so; does nothing once closed. */
   fail(mode: FaultMode, options?: FaultOptions): Promise<void>;
   /** Ends all connections and closes the ledger. What waits for an entry is rejected. */
   close(): Promise<void>;

@@ -29,7 +29,7 @@ describe.skipIf(!hasChromium)("the inspector", () => {
     await page.getByText("live", { exact: true }).waitFor();
     return page;
   }
-  const visitor = (page: Page, name: string) => page.getByRole("listitem", { name });
+  const visitor = (page: Page, name: string | RegExp) => page.getByRole("listitem", { name });
 
   describe("the stream of visitors", () => {
     test("shows a visitor's way live, as it happens", async () => {
@@ -118,6 +118,12 @@ describe.skipIf(!hasChromium)("the inspector", () => {
       await stream.getByRole("button", { name: "Show more" }).click();
       await expect.poll(() => page.locator(".visitor").count()).toBe(120);
       expect(await stream.getByText("of 120").count()).toBe(0);
+
+      for (let each = 0; each < 30; each += 1)
+        await call(sandbox, "click", click({ clickId: `again-${each}`, sessionId: "s-7" }));
+      await visitor(page, /^s-7 /).getByText("20 of 31").waitFor();
+      await visitor(page, /^s-7 /).getByRole("button", { name: "Show more" }).click();
+      await expect.poll(() => visitor(page, /^s-7 /).locator(".entry").count()).toBe(31);
     });
 
     test("keeps its headings in view", async () => {

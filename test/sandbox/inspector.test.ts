@@ -95,16 +95,16 @@ test("tells open pages of each visitor's way, the totals, the requests and the f
   expect(busy.unlinked.shown).toMatchObject([
     {
       name: "di@shop.test",
-      clicks: [],
-      payments: [{ notLinked: "no-click-with-this-session-id", request: 4 }],
+      clicks: { total: 0 },
+      payments: { shown: [{ notLinked: "no-click-with-this-session-id", request: 4 }] },
     },
   ]);
   expect(busy.visitors.shown).toMatchObject([
     {
       name: "bo@shop.test",
-      clicks: [{ id: 1, request: 1 }],
-      registrations: [{ linkedClick: 1, request: 2, why: null }],
-      payments: [{ linkedThrough: "sessionId", request: 3, why: null }],
+      clicks: { shown: [{ id: 1, request: 1 }] },
+      registrations: { shown: [{ linkedClick: 1, request: 2, why: null }] },
+      payments: { shown: [{ linkedThrough: "sessionId", request: 3, why: null }] },
     },
   ]);
 
@@ -150,6 +150,21 @@ describe("what is shown", () => {
     expect(cut.visitors).toMatchObject({ total: 4, shown: [{ name: "s-4" }, { name: "v3@shop.test" }] });
     expect(cut.requests).toMatchObject({ total: 9, shown: { length: 5 } });
     expect((await shown("?visitors=102")).visitors.shown).toHaveLength(4);
+  });
+
+  test("is the last of what a visitor did, and what was not linked", async () => {
+    const { sandbox, shown } = await aFewVisitors();
+    await call(sandbox, "lead/payment", payment({ customerEmail: "x@shop.test", sessionId: "late" }));
+    await call(sandbox, "click", click({ clickId: "c-5", sessionId: "late" }));
+    for (let each = 1; each <= 4; each += 1)
+      await call(
+        sandbox,
+        "lead/payment",
+        payment({ customerEmail: "x@shop.test", sessionId: "late", leadValue: each }),
+      );
+    const [visitor] = (await shown("?entries=2&search=x@shop.test")).unlinked.shown;
+    expect(visitor?.payments.total).toBe(5);
+    expect(visitor?.payments.shown.map(({ leadValue }) => leadValue)).toEqual([49.9, 3, 4]);
   });
 
   test("can be narrowed to a visitor, an affiliate and a state", async () => {

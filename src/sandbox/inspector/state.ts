@@ -17,7 +17,12 @@ export interface Part<T> {
 export type ShownClick = Click & { readonly request: number | null };
 /** `why` says what is known of one that was not linked; null: it was. */
 export type ShownLead = Lead & { readonly request: number | null; readonly why: Explanation | null };
-export type ShownVisitor = Visitor<ShownClick, ShownLead, ShownLead>;
+/** A visitor with the last of what they did, and with what was not linked. */
+export interface ShownVisitor extends Pick<Visitor, "key" | "name" | "lastAt"> {
+  readonly clicks: Part<ShownClick>;
+  readonly registrations: Part<ShownLead>;
+  readonly payments: Part<ShownLead>;
+}
 
 /** A request in the list; all of it is at `/request?id=`. */
 export type RequestLine = Pick<
@@ -49,7 +54,7 @@ export function stateFor(ledger: LedgerStore, faults: Faults, view: View): Inspe
   const isUnlinked = (visitor: Visitor) => stateOf(visitor) === "not-linked";
   const show = (visitors: Visitor[], count: number) => ({
     total: visitors.length,
-    shown: visitors.slice(0, count).map((visitor) => shownVisitor(ledger, visitor)),
+    shown: visitors.slice(0, count).map((visitor) => shownVisitor(ledger, visitor, view.entries)),
   });
   return {
     fault: faults.current(),
@@ -73,18 +78,31 @@ function isWanted(visitor: Visitor, { search, affiliate, state }: View): boolean
   return search === "" || entries.some((entry) => has(Object.values(entry), search));
 }
 
-function shownVisitor(ledger: LedgerStore, visitor: Visitor): ShownVisitor {
+function shownVisitor(ledger: LedgerStore, visitor: Visitor, count: number): ShownVisitor {
+  const { key, name, lastAt, clicks, registrations, payments } = visitor;
   const request = ledger.tables.requests.thatReported;
-  const shown = (lead: Lead): ShownLead => ({
-    ...lead,
-    request: request(lead),
-    why: lead.linkedClick === null ? explain(ledger, lead) : null,
-  });
+  const leads = (all: readonly Lead[]): Part<ShownLead> => {
+    const unlinked = all.filter(({ linkedClick }) => linkedClick === null);
+    const chosen = new Set([...unlinked.slice(-count), ...all.slice(-count)]);
+    const shown = all
+      .filter((lead) => chosen.has(lead))
+      .map((lead) => ({
+        ...lead,
+        request: request(lead),
+        why: lead.linkedClick === null ? explain(ledger, lead) : null,
+      }));
+    return { total: all.length, shown };
+  };
   return {
-    ...visitor,
-    clicks: visitor.clicks.map((click) => ({ ...click, request: request(click) })),
-    registrations: visitor.registrations.map(shown),
-    payments: visitor.payments.map(shown),
+    key,
+    name,
+    lastAt,
+    clicks: {
+      total: clicks.length,
+      shown: clicks.slice(-count).map((click) => ({ ...click, request: request(click) })),
+    },
+    registrations: leads(registrations),
+    payments: leads(payments),
   };
 }
 

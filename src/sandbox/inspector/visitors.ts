@@ -1,14 +1,14 @@
 import type { Click, Lead, Payment, Registration } from "../ledger/entries.js";
 
 /** What belongs together by its ids, its customer, or its linking. Each list in order of arrival. */
-export interface Visitor<C extends Click = Click, R extends Lead = Registration, P extends Lead = Payment> {
+export interface Visitor {
   /** The same from state to state: the kind and number of the first entry. */
   readonly key: string;
   /** The customer's name or e-mail address, else an id. */
   readonly name: string;
-  readonly clicks: C[];
-  readonly registrations: R[];
-  readonly payments: P[];
+  readonly clicks: Click[];
+  readonly registrations: Registration[];
+  readonly payments: Payment[];
   /** When the last of it came: ISO 8601 in UTC. */
   readonly lastAt: string;
 }

@@ -46,25 +46,18 @@ function visitorRow({ key, name, clicks, registrations, payments, lastAt }) {
     "li",
     { class: "visitor", "data-key": id, tabindex: "-1", "aria-labelledby": id },
     h("h4", { id }, foreign(name), " ", time(lastAt)),
-    step("Clicks", clicks.map(clickEntry), "no click"),
-    step(
-      "Registrations",
-      registrations.map((lead) => leadEntry(lead, name)),
-      "not registered",
-    ),
-    step(
-      "Payments",
-      payments.map((lead) => leadEntry(lead, name)),
-      "nothing paid",
-    ),
+    step("Clicks", clicks, clickEntry, "no click"),
+    step("Registrations", registrations, (lead) => leadEntry(lead, name), "not registered"),
+    step("Payments", payments, (lead) => leadEntry(lead, name), "nothing paid"),
   );
 }
 
-function step(title, entries, nothing) {
+function step(title, entries, show, nothing) {
   return h(
     "div",
     { role: "group", "aria-label": title },
-    entries.length > 0 ? entries : h("p", { class: "quiet" }, nothing),
+    entries.total > 0 ? entries.shown.map(show) : h("p", { class: "quiet" }, nothing),
+    h("p", { class: "more" }, more("entries", entries)),
   );
 }
 
@@ -114,10 +107,9 @@ let lastRead;
 /** Says what is new since the last time. */
 export function readNews({ unlinked, visitors }) {
   const entries = [...unlinked.shown, ...visitors.shown].flatMap((visitor) =>
-    [...visitor.clicks, ...visitor.registrations, ...visitor.payments].map((entry) => ({
-      ...entry,
-      visitor,
-    })),
+    [visitor.clicks, visitor.registrations, visitor.payments]
+      .flatMap(({ shown }) => shown)
+      .map((entry) => ({ ...entry, visitor })),
   );
   const news = lastRead === undefined ? [] : entries.filter(({ at }) => at > lastRead);
   lastRead = [lastRead ?? "", ...entries.map(({ at }) => at)].sort().at(-1);
