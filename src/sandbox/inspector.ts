@@ -28,7 +28,7 @@ export interface About {
 
 /** Pages get at most this many states a second, however busy the service is, and fewer where making them takes long. */
 const STATES_PER_SECOND = 5;
-const MOST_OF_THE_TIME = 1 / 5;
+const SHARE_OF_TIME = 1 / 5;
 
 const scripts = { dom, entries, keys, main, patch, requests, service, visitors };
 
@@ -55,7 +55,7 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
         for (const [watcher, view] of watchers) watcher.write(stateEvent(view));
         tookMs = performance.now() - started;
       },
-      Math.max(1000 / STATES_PER_SECOND, tookMs / MOST_OF_THE_TIME),
+      Math.max(1000 / STATES_PER_SECOND, tookMs / SHARE_OF_TIME),
     ).unref();
   }
   ledger.events.on("entry", refresh).on("clear", refresh);

@@ -88,7 +88,7 @@ test("tells open pages of each visitor's way, the totals, the requests and the f
     payment({ sessionId: "x", customerEmail: "di@shop.test", leadValue: 5 }),
   );
   const busy = await until(({ requests }) => requests.total === 4);
-  expect(busy.affiliates).toEqual([
+  expect(busy.affiliates.shown).toEqual([
     { affiliateReference: "ALICE", clicks: 1, registrations: 1, payments: 1, value: 49.9 },
     { affiliateReference: null, clicks: 0, registrations: 0, payments: 1, value: 5 },
   ]);
@@ -116,7 +116,7 @@ test("tells open pages of each visitor's way, the totals, the requests and the f
   sandbox.ledger.clear();
   expect(await until(({ requests }) => requests.total === 0)).toMatchObject({
     visitors: { total: 0 },
-    affiliates: [],
+    affiliates: { total: 0 },
   });
 });
 
@@ -150,6 +150,9 @@ describe("what is shown", () => {
     expect(cut.visitors).toMatchObject({ total: 4, shown: [{ name: "s-4" }, { name: "v3@shop.test" }] });
     expect(cut.requests).toMatchObject({ total: 9, shown: { length: 5 } });
     expect((await shown("?visitors=102")).visitors.shown).toHaveLength(4);
+    const { total, shown: affiliates } = (await shown("?affiliates=1")).affiliates;
+    expect(total).toBe(4);
+    expect(affiliates.map((each) => each.affiliateReference)).toEqual([expect.stringMatching(/^A/), null]);
   });
 
   test("is the last of what a visitor did, and what was not linked", async () => {
@@ -220,7 +223,7 @@ describe("what is shown", () => {
     for (let each = 0; each < 2; each += 1)
       await call(sandbox, "lead/payment", payment({ leadValue: Number.MAX_VALUE }));
     const until = await watch(sandbox);
-    expect((await until(({ affiliates }) => affiliates)).affiliates).toMatchObject([
+    expect((await until(({ affiliates }) => affiliates)).affiliates.shown).toMatchObject([
       { value: Number.MAX_VALUE },
     ]);
   });

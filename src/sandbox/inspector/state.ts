@@ -35,7 +35,7 @@ export interface InspectorState {
   readonly fault: Fault;
   /** When the service had which fault, the last first; the fault in force among them. */
   readonly faults: readonly FaultPeriod[];
-  readonly affiliates: readonly AffiliateTotals[];
+  readonly affiliates: Part<AffiliateTotals>;
   /** The visitors with something that was not linked, and the others; the last first. */
   readonly unlinked: Part<ShownVisitor>;
   readonly visitors: Part<ShownVisitor>;
@@ -59,7 +59,7 @@ export function stateFor(ledger: LedgerStore, faults: Faults, view: View): Inspe
   return {
     fault: faults.current(),
     faults: periods.latest(SHOWN_FAULTS),
-    affiliates: ledger.affiliates(),
+    affiliates: affiliatesFor(ledger, view),
     unlinked: show(matching.filter(isUnlinked), view.unlinked),
     visitors: show(
       matching.filter((visitor) => !isUnlinked(visitor)),
@@ -68,6 +68,13 @@ export function stateFor(ledger: LedgerStore, faults: Faults, view: View): Inspe
     older: clicks.count() > MOST || leads.count() > MOST,
     requests: requestsFor(ledger, view),
   };
+}
+
+/** The most valuable, and what was linked to no click. */
+function affiliatesFor(ledger: LedgerStore, { affiliates: count }: View): Part<AffiliateTotals> {
+  const all = ledger.affiliates();
+  const shown = all.filter(({ affiliateReference }, index) => index < count || affiliateReference === null);
+  return { total: all.length, shown };
 }
 
 function isWanted(visitor: Visitor, { search, affiliate, state }: View): boolean {

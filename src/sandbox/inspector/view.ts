@@ -16,10 +16,11 @@ const schema = z.object({
   containing: text,
   /** Requests whose status begins with this digit; `none`: without an answer. */
   answered: z.enum(["", "2", "4", "5", "none"]).catch(""),
-  /** How many visitors with something that was not linked, how many others, how much of each, how many requests. */
+  /** How many visitors with something that was not linked, how many others, how much of each; affiliates; requests. */
   unlinked: count(10),
   visitors: count(100),
   entries: count(20),
+  affiliates: count(100),
   requests: count(100),
 });
 

@@ -8,8 +8,8 @@ export function clicksTable(database: Database) {
   const count = database.prepare("select count(*) as count from clicks");
   const latest = database.prepare(
     `select * from clicks
-     where id in (select id from clicks order by id desc limit ?1)
-        or id in (select linkedClick from leads order by id desc limit ?1)
+     where id in (select id from clicks order by id desc limit ?)
+        or id in (select linkedClick from leads order by id desc limit ?)
      order by id`,
   );
   const byId = database.prepare("select * from clicks where id = ?");
@@ -28,7 +28,7 @@ export function clicksTable(database: Database) {
     all: () => all.all().map(toClick),
     count: () => (count.get() as { count: number }).count,
     /** The last so many, and those that the last so many leads were linked to. */
-    latest: (count: number) => latest.all(count).map(toClick),
+    latest: (count: number) => latest.all(count, count).map(toClick),
     ofNumber: (id: number) => optional(byId.get(id)),
     ofClickId: (clickId: string) => optional(byClickId.get(clickId)),
     /** The last one until then: a visitor who came through two affiliates' links belongs to the later. */

@@ -22,8 +22,8 @@ export function leadsTable(database: Database) {
   const count = database.prepare("select count(*) as count from leads");
   const latest = database.prepare(
     `${select}
-     where leads.id in (select id from leads order by id desc limit ?1)
-        or kind = 'registration' and customer in (select customer from leads order by id desc limit ?1)
+     where leads.id in (select id from leads order by id desc limit ?)
+        or kind = 'registration' and customer in (select customer from leads order by id desc limit ?)
      order by leads.id`,
   );
   const byId = database.prepare(`${select} where leads.id = ?`);
@@ -52,7 +52,7 @@ export function leadsTable(database: Database) {
     all: () => all.all().map(toLead),
     count: () => (count.get() as { count: number }).count,
     /** The last so many, and the registrations of their customers. */
-    latest: (count: number) => latest.all(count).map(toLead),
+    latest: (count: number) => latest.all(count, count).map(toLead),
     /** The customer's last registration, and the click it was linked to. */
     registrationOf: (customerEmail: string) =>
       lastRegistration.get(customerEmail.toLowerCase()) as

@@ -106,7 +106,6 @@ export function showFault({ fault, faults: periods }) {
   const { mode, since } = fault;
   const [last] = periods;
   until = fault.until;
-  document.body.dataset.fault = mode;
   document.title = mode === "ok" ? "Affiliate sandbox" : `${mode} · Affiliate sandbox`;
   patch(
     $("fault"),
@@ -125,7 +124,7 @@ export function showFault({ fault, faults: periods }) {
   countDown();
 }
 
-/** How long the fault still lasts. Not read out: every second it would drown all else. */
+/** How long the fault still lasts. Not read out, or every second would be. */
 export function countDown() {
   const left = until === null ? "" : `${span(Math.max(0, Date.parse(until) - Date.now()))} left`;
   if ($("left").textContent !== left) $("left").textContent = left;

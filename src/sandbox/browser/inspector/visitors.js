@@ -17,6 +17,7 @@ export function showVisitors({ unlinked, visitors, faults, older }, isFiltered) 
     ...visitors.shown.map((visitor) => [visitor.lastAt, visitorRow(visitor)]),
     ...marks.map((fault) => [fault.since, faultMark(fault)]),
   ].sort(([at], [otherAt]) => (at < otherAt ? 1 : -1));
+  $("others").hidden = stream.length === 0;
   const isEmpty = unlinked.total + visitors.total === 0;
   patch($("visitors"), isEmpty && emptyRow(isFiltered), ...stream.map(([, row]) => row));
   patch($("visitors-count"), String(unlinked.total + visitors.total));
@@ -87,9 +88,10 @@ export function showAffiliates(affiliates) {
     );
   };
   const none = h("tr", {}, h("td", { colspan: 5, class: "quiet" }, "None yet."));
-  patch($("affiliates"), affiliates.length > 0 ? affiliates.map(row) : none);
+  patch($("affiliates"), affiliates.total > 0 ? affiliates.shown.map(row) : none);
+  patch($("affiliates-more"), more("affiliates", affiliates));
 
-  const names = affiliates.map(({ affiliateReference }) => affiliateReference).filter(Boolean);
+  const names = affiliates.shown.map(({ affiliateReference }) => affiliateReference).filter(Boolean);
   const chosen = $("affiliate").value;
   if (chosen !== "" && !names.includes(chosen)) names.push(chosen);
   const option = (value, text) => h("option", { value, "data-key": `option ${value}`, dir: "auto" }, text);
