@@ -22,6 +22,11 @@ const style = `
   :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
 `;
 
+const favicon = `data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#8a3b12"/>' +
+    '<path d="M4 3v10M12 3v10M4 8h8" stroke="#faf7f2" stroke-width="2"/></svg>',
+)}`;
+
 /** @param {unknown} text */
 function html(text) {
   return String(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
@@ -39,6 +44,7 @@ function layout({ title, body, user }) {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${html(title)} · Hearth &amp; Thread</title>
+<link rel="icon" href="${favicon}">
 <style>${style}</style>
 <header><a href="/">Hearth &amp; Thread</a><span>${user ? `Hello, ${html(user.name)}` : ""}</span></header>
 <main>${body}</main>
@@ -109,7 +115,8 @@ export function thanksPage({ order }) {
     body: `<h1>Thank you, ${html(order.buyer.name)}.</h1>
       <p>Your ${html(order.product.name.toLowerCase())} is on its way. Reload this page: it is still one payment.</p>
       <p>Order <code>${html(order.id)}</code></p>
-      ${order.product.monthly ? nextMonth(order) : ""}`,
+      ${order.product.monthly ? nextMonth(order) : ""}
+      ${wayOn}`,
   });
 }
 
@@ -119,11 +126,14 @@ export function renewedPage({ order }) {
     title: "A month later",
     user: order.buyer,
     body: `<h1>A month has passed.</h1>
-      <p>The gateway has charged ${money(order.total)} and said so twice, by webhook. It is one payment, to the credit of whoever
-      sent you.</p>
-      ${nextMonth(order)}`,
+      <p>The gateway has charged ${money(order.total)} and said so twice, by webhook. It is one payment, and the affiliate who sent
+      you is credited with it.</p>
+      ${nextMonth(order)}
+      ${wayOn}`,
   });
 }
+
+const wayOn = `<p><a href="/">Back to the shop</a></p>`;
 
 /** @param {Order} order */
 function nextMonth(order) {
@@ -136,6 +146,6 @@ function nextMonth(order) {
 export function errorPage(message) {
   return layout({
     title: "Sorry",
-    body: `<h1>Sorry</h1><p>${html(message)}</p><p><a href="/">Back to the shop</a></p>`,
+    body: `<h1>Sorry</h1><p>${html(message)}</p>${wayOn}`,
   });
 }

@@ -1,6 +1,6 @@
 // @ts-check
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { affiliate } from "express-affiliate";
@@ -10,14 +10,21 @@ import { createGateway } from "./gateway.js";
 import { createShop } from "./shop.js";
 
 /**
- * Starts the tracking service's sandbox and the shop that reports to it, both on free ports of this machine.
+ * Starts the tracking service's sandbox and the shop that reports to it, both on free ports of this machine, and on the same
+ * ones when `data` is used again: so bookmarks, and the cookies of who was there, are good for the next start.
  *
- * @param {{ data?: string }} [options] `data`: the folder for the outbox and the ledger; by default one that ends with the shop.
+ * @param {{ data?: string }} [options] `data`: the folder for the outbox, the ledger and the ports; by default one that is
+ *   removed when the shop closes.
  */
 export async function serve({ data } = {}) {
   const folder = data ?? (await mkdtemp(join(tmpdir(), "example-shop-")));
   await mkdir(folder, { recursive: true });
-  const sandbox = await createSandbox({ file: join(folder, "ledger.db") });
+  const ports = await portsOf(folder);
+  const sandbox = await createSandbox({
+    file: join(folder, "ledger.db"),
+    port: ports.service,
+    inspectorPort: ports.inspector,
+  });
   const tracker = affiliate({
     baseUrl: sandbox.url,
     clientId: sandbox.clientId,
@@ -26,9 +33,14 @@ export async function serve({ data } = {}) {
     outbox: diskOutbox({ directory: join(folder, "outbox") }),
   });
   const snippet = { url: `${sandbox.url}/snippet.js`, clientId: sandbox.clientId };
-  const server = createShop({ tracker, gateway: createGateway(), snippet }).listen(0, "127.0.0.1");
+  const server = createShop({ tracker, gateway: createGateway(), snippet }).listen(ports.shop, "127.0.0.1");
   await once(server, "listening");
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  await keepPorts(folder, {
+    shop: port,
+    service: portIn(sandbox.url),
+    inspector: portIn(sandbox.inspectorUrl),
+  });
 
   return {
     sandbox,
@@ -49,4 +61,28 @@ export async function serve({ data } = {}) {
       if (data === undefined) await rm(folder, { recursive: true });
     },
   };
+}
+
+/**
+ * The ports of the last start; any free ones where there was none.
+ *
+ * @param {string} folder
+ * @returns {Promise<{ shop: number, service: number, inspector: number }>}
+ */
+async function portsOf(folder) {
+  try {
+    return JSON.parse(await readFile(join(folder, "ports.json"), "utf8"));
+  } catch {
+    return { shop: 0, service: 0, inspector: 0 };
+  }
+}
+
+/** @param {string} folder @param {{ shop: number, service: number, inspector: number }} ports */
+async function keepPorts(folder, ports) {
+  await writeFile(join(folder, "ports.json"), JSON.stringify(ports));
+}
+
+/** @param {string} url */
+function portIn(url) {
+  return Number(new URL(url).port);
 }

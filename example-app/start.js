@@ -6,7 +6,12 @@ import { serve } from "./serve.js";
 import { walk } from "./walk.js";
 
 const once = process.argv.includes("--once");
-const example = await serve(once ? {} : { data: fileURLToPath(new URL(".data", import.meta.url)) });
+const data = fileURLToPath(new URL(".data", import.meta.url));
+const example = await serve(once ? {} : { data }).catch((error) => {
+  console.error(`The example does not start: ${error.message}`);
+  console.error(`If it is running already, end it first. Remove ${data} to start anew, on other ports.`);
+  process.exit(1);
+});
 const { sandbox, tracker, shopUrl } = example;
 
 if (once) {
@@ -27,14 +32,39 @@ if (once) {
   4. Have the service fail at the press of a button, and buy again: the shop does not notice.
   5. Subscribe to the tea, and let a month pass: the payment comes by webhook, and is ALICE's still.
 
-  Ctrl-C ends both, in order. So does kill -9, out of order: nothing that was paid is lost.
+  Ctrl-C ends both, in order; kill -9 ${process.pid} at any moment. Either way nothing that was paid is lost, and
+  npm run example goes on where it was, at the same addresses.
 `);
-  tracker.on("delivered", ({ kind, email }) =>
-    console.log(`  recorded: ${kind}${email ? ` of ${email}` : ""}`),
-  );
+  const suggest = suggestions();
+  tracker.on("delivered", ({ kind, email }) => {
+    console.log(`  recorded: ${kind}${email ? ` of ${email}` : ""}`);
+    suggest(kind);
+  });
+  tracker.on("retry", ({ kind }) => {
+    console.log(`  not recorded yet: ${kind}`);
+    suggest("retry");
+  });
   tracker.on("skipped", ({ kind, reason }) => console.log(`  not reported: ${kind}, ${reason}`));
   process.once("SIGINT", () => void example.close());
   process.once("SIGTERM", () => void example.close());
+}
+
+/** What to try next, said once each. */
+function suggestions() {
+  const said = new Set();
+  /** @type {Record<string, string>} */
+  const next = {
+    click: "sign up in the shop.",
+    registration: `buy something, and look at ${sandbox.inspectorUrl}`,
+    payment: `press "down" at ${sandbox.inspectorUrl} and buy something else.`,
+    retry: `kill -9 ${process.pid}, and npm run example: the payment is not lost.`,
+  };
+  /** @param {string} what */
+  return function suggest(what) {
+    if (said.has(what) || !next[what]) return;
+    said.add(what);
+    console.log(`    next: ${next[what]}`);
+  };
 }
 
 async function walkOnce() {

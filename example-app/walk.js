@@ -7,11 +7,14 @@ const browser = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefo
 /**
  * @param {string} shopUrl
  * @param {{ reference: string, name: string, email: string }} visitor
- * @returns {Promise<{ sessionId: string }>} the session by which the tracking service knows him.
+ * @returns {Promise<{ sessionId: string, pages: string[] }>} the session by which the tracking service knows him, and the pages
+ *   that he saw.
  */
 export async function walk(shopUrl, { reference, name, email }) {
   /** @type {Map<string, string>} */
   const cookies = new Map();
+  /** @type {string[]} */
+  const pages = [];
 
   /** @param {string} path @param {Record<string, string>} [form] */
   async function visit(path, form) {
@@ -30,7 +33,9 @@ export async function walk(shopUrl, { reference, name, email }) {
       cookies.set(cookieName, value);
     }
     if (response.status >= 400) throw new Error(`${path} answered ${response.status}`);
-    return response.text();
+    const page = await response.text();
+    if (response.status === 200) pages.push(page);
+    return page;
   }
 
   await visit(`/welcome?ref=${encodeURIComponent(reference)}`);
@@ -42,5 +47,5 @@ export async function walk(shopUrl, { reference, name, email }) {
   await visit("/checkout/complete", { order });
   await visit("/next-month", { order });
 
-  return { sessionId: cookies.get("svc_session_id") ?? "" };
+  return { sessionId: cookies.get("svc_session_id") ?? "", pages };
 }

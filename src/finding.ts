@@ -1,4 +1,4 @@
-import type { Terminal } from "./terminal.js";
+import { hasColors, printable, type Terminal, wrapped } from "./terminal.js";
 
 /** What a check found out, in one line for a person. */
 export interface Finding {
@@ -22,13 +22,13 @@ const MARKS: Record<Finding["is"], { mark: string; color: Color }> = {
   "not-done": { mark: "-      ", color: "dim" },
 };
 
-/** The finding as a line on the terminal. */
+/** The finding as a line on the terminal. It may repeat what a service said. */
 export function lineOf({ is, text }: Finding, terminal: Terminal): string {
   const { mark, color } = MARKS[is];
-  return `${painted(mark, color, terminal)} ${text}`;
+  return `${painted(mark, color, terminal)} ${wrapped(printable(text), mark.length + 1, terminal)}`;
 }
 
 /** The text in a colour, where a person is looking. */
-export function painted(text: string, color: Color, { isTerminal }: Terminal): string {
-  return isTerminal ? `${COLORS[color]}${text}\u001b[0m` : text;
+export function painted(text: string, color: Color, terminal: Terminal): string {
+  return hasColors(terminal) ? `${COLORS[color]}${text}\u001b[0m` : text;
 }

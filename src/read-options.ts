@@ -1,6 +1,6 @@
-import { closest, distance } from "fastest-levenshtein";
 import type { z } from "zod";
 import { OptionsError } from "./errors.js";
+import { nearestWord } from "./nearest.js";
 
 // Whoever mistypes one of these must not find what they typed in a log.
 const NEVER_SHOWN = new Set(["apiKey", "baseUrl"]);
@@ -40,14 +40,9 @@ function wrongOption({ path, message, input }: z.core.$ZodIssue): string {
 
 function unknownOption(path: PropertyKey[], names: string[]): string {
   const key = String(path.at(-1));
-  const nearest = closest(
-    key.toLowerCase(),
-    names.map((name) => name.toLowerCase()),
-  );
-  const suggestion = names.find((name) => name.toLowerCase() === nearest);
-  const isNear = distance(key.toLowerCase(), nearest) <= Math.max(2, key.length / 3);
+  const suggestion = nearestWord(key, names);
   return `\`${path.join(".")}\` is not an option; ${
-    suggestion && isNear
+    suggestion
       ? `did you mean \`${suggestion}\`?`
       : `there are ${names.map((name) => `\`${name}\``).join(", ")}`
   }`;

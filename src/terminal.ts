@@ -1,8 +1,56 @@
+import { once } from "node:events";
+import { createInterface } from "node:readline/promises";
+
 /** What a command sees of where it runs. */
 export interface Terminal {
   stdout(line: string): void;
   stderr(line: string): void;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether a person is looking, so that colours make sense. */
+  /** Whether a person is looking, so that colours and line breaks make sense. */
   readonly isTerminal: boolean;
+  /** How wide it is. Default: 80. */
+  readonly columns?: number | undefined;
+  /** Asks a person whether to go on; left out where there is none to ask. */
+  readonly ask?: ((question: string) => Promise<boolean>) | undefined;
+}
+
+/** Whether to use colours: for a person, unless `NO_COLOR` is set or the terminal is a dumb one. */
+export function hasColors({ isTerminal, env }: Terminal): boolean {
+  return isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
+}
+
+/** A text of others without what a terminal would act upon: each such run of characters is a space. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
+}
+
+/** The text with line breaks between words, for a person; each line after the first begins with `indent` spaces. */
+export function wrapped(text: string, indent: number, { isTerminal, columns }: Terminal): string {
+  if (!isTerminal) return text;
+  // Some terminals say that they have none.
+  const width = columns || 80;
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1) as string;
+    if (line === "") lines[lines.length - 1] = word;
+    else if (indent + line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines.join(`\n${" ".repeat(indent)}`);
+}
+
+/** Asks a question that is answered with `y` or `yes`; anything else, and the end of the input, is no. */
+export async function askThrough(
+  input: NodeJS.ReadableStream,
+  output: NodeJS.WritableStream,
+  question: string,
+): Promise<boolean> {
+  const lines = createInterface({ input, output });
+  const closed = once(lines, "close").then(() => "");
+  try {
+    const answer = await Promise.race([lines.question(`${question} [y/N] `), closed]);
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    lines.close();
+  }
 }

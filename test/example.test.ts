@@ -1,9 +1,13 @@
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { serve } from "../example-app/serve.js";
 import { walk } from "../example-app/walk.js";
+import { runNode, userProject } from "./helpers/user-project.js";
 
 describe("the example shop", () => {
   it("turns a visit, a sign-up and a payment into one chain", async () => {
@@ -40,6 +44,60 @@ describe("the example shop", () => {
       { kind: "payment", affiliateReference: "ALICE" },
       { kind: "payment", affiliateReference: "ALICE" },
     ]);
+  });
+
+  it("has the same addresses when it is started again", async () => {
+    const data = await mkdtemp(join(tmpdir(), "example-shop-"));
+    onTestFinished(() => rm(data, { recursive: true }));
+    const addresses = async () => {
+      const { shopUrl, sandbox, close } = await serve({ data });
+      await close();
+      return [shopUrl, sandbox.url, sandbox.inspectorUrl];
+    };
+    expect(await addresses()).toEqual(await addresses());
+  });
+
+  it("says which process to kill and what to try next, and starts at the same addresses after that", async () => {
+    const folder = resolve(import.meta.dirname, "../example-app");
+    const files = readdirSync(folder).filter((name) => name.endsWith(".js"));
+    const sources = files.map((name) => [name, readFileSync(join(folder, name), "utf8")]);
+    const project = await userProject(
+      { ...Object.fromEntries(sources), "package.json": '{ "type": "module" }' },
+      ["express", "express-session"],
+    );
+    async function start() {
+      const child = runNode(project, ["start.js"]);
+      const lines = createInterface(child.stdout as NodeJS.ReadableStream);
+      let out = "";
+      lines.on("line", (line) => {
+        out += `${line}\n`;
+      });
+      await expect.poll(() => out).toContain("npm run example goes on");
+      expect(out).toContain(`kill -9 ${child.pid} at any moment`);
+      return { child, output: () => out, shopUrl: /The shop +(\S+)/.exec(out)?.[1] ?? "" };
+    }
+    const first = await start();
+    await walk(first.shopUrl, { reference: "ALICE", name: "Grace", email: "grace@customers.example" });
+    await expect
+      .poll(first.output)
+      .toMatch(/recorded: click.*next: sign up.*next: buy something.*next: press "down"/s);
+    first.child.kill("SIGKILL");
+    await once(first.child, "close");
+    expect((await start()).shopUrl).toBe(first.shopUrl);
+  });
+
+  it("has an icon on every page, and a way on from the page that thanks", async () => {
+    const { shopUrl, close } = await serve();
+    onTestFinished(close);
+    const { pages } = await walk(shopUrl, {
+      reference: "ALICE",
+      name: "Grace",
+      email: "g@customers.example",
+    });
+    for (const page of pages) expect(page).toContain('<link rel="icon" href="data:image/svg+xml,');
+    const thanks = pages.filter((page) => page.includes("Thank you"));
+    expect(thanks).toHaveLength(2);
+    for (const page of thanks) expect(page).toContain('<a href="/">Back to the shop</a>');
   });
 
   it("answers what a stranger posts without failing", async () => {

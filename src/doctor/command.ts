@@ -1,47 +1,65 @@
-import { parseArgs } from "node:util";
+import { readArguments, refuseArguments } from "../arguments.js";
 import { callsFor } from "../client.js";
-import { errorFrom } from "../errors.js";
-import { type Finding, lineOf } from "../finding.js";
+import { errorFrom, OptionsError } from "../errors.js";
+import { type Finding, lineOf, painted } from "../finding.js";
 import { readConfig } from "../options.js";
 import type { Terminal } from "../terminal.js";
-import { checkName, checkTls } from "./reach.js";
-import { checkSession, checkStatus, noTestClick, type Patient, sendTestClick } from "./service.js";
+import { checkAddress, checkName, checkTls } from "./reach.js";
+import { checkSession, checkStatus, noTestClick, sendTestClick, type Target } from "./service.js";
 
 const help = `Usage: express-affiliate doctor --base-url URL --client-id N [options]
 
-Tells whether an integration with the tracking service works. Looks, and posts nothing unless told to.
+Tells whether an integration with the tracking service works. Looks, and posts
+nothing unless told to.
 
   --base-url URL       the service's address: what comes before /api/v1/
   --client-id N        the program owner's clientId
   --api-key-env NAME   the environment variable that holds the API key
   --session ID         also tells whom this session is attributed to
   --send-test-click    also posts a click, which stays in the service's records
+  --json               prints one JSON document
   --help               prints this
 
-Exit code: 0 where all is well, 1 where something is not, 2 for arguments that are wrong.`;
+Exit code: 0 where all is well, 1 where something is not, 2 for arguments that
+are wrong.`;
 
 /** `express-affiliate doctor`. Resolves with the exit code. */
 export async function doctorCommand(args: string[], terminal: Terminal): Promise<number> {
-  const { stdout, stderr, env } = terminal;
+  const { stdout, env } = terminal;
+  let flags: Flags;
+  let target: Target;
   try {
-    const flags = parseFlags(args);
+    flags = parseFlags(args);
     if (flags.help) {
       stdout(help);
       return 0;
     }
-    const patient = patientFrom(flags, env);
-    const findings = await examine(patient, flags);
-    for (const finding of findings) stdout(lineOf(finding, terminal));
-    return findings.some(({ is }) => is === "wrong") ? 1 : 0;
+    target = targetFrom(flags, env);
   } catch (error) {
-    stderr(`${errorFrom(error).message}\n\n${help}`);
-    return 2;
+    return refuseArguments("doctor", inFlags(errorFrom(error)), terminal);
   }
+  const findings: Finding[] = [];
+  for await (const finding of examine(target, flags)) {
+    findings.push(finding);
+    if (!flags.json) stdout(lineOf(finding, terminal));
+  }
+  const wrongs = findings.filter(({ is }) => is === "wrong").length;
+  stdout(flags.json ? JSON.stringify({ healthy: wrongs === 0, findings }) : verdict(wrongs, terminal));
+  return wrongs === 0 ? 0 : 1;
+}
+
+function verdict(wrongs: number, terminal: Terminal): string {
+  if (wrongs === 0) return painted("healthy: nothing wrong was found", "green", terminal);
+  return painted(
+    `not healthy: ${wrongs} ${wrongs === 1 ? "finding is" : "findings are"} WRONG`,
+    "red",
+    terminal,
+  );
 }
 
 function parseFlags(args: string[]) {
   const text = { type: "string" } as const;
-  const { values } = parseArgs({
+  const { values } = readArguments({
     args,
     options: {
       "base-url": text,
@@ -49,6 +67,7 @@ function parseFlags(args: string[]) {
       "api-key-env": text,
       session: text,
       "send-test-click": { type: "boolean" },
+      json: { type: "boolean", default: false },
       help: { type: "boolean", short: "h" },
     },
   });
@@ -58,10 +77,10 @@ function parseFlags(args: string[]) {
 type Flags = ReturnType<typeof parseFlags>;
 
 /** The same reading of the options as `affiliate()`'s, so that what is refused there is refused here. */
-function patientFrom(flags: Flags, env: Terminal["env"]): Patient {
+function targetFrom(flags: Flags, env: Terminal["env"]): Target {
   const name = flags["api-key-env"];
   const key = name === undefined ? undefined : env[name];
-  if (name !== undefined && !key) throw new Error(`doctor: the environment variable ${name} is not set`);
+  if (name !== undefined && !key) throw new Error(`the environment variable ${name} is not set`);
   const { baseUrl, clientId, apiKey } = readConfig({
     baseUrl: flags["base-url"] as string,
     clientId: flags["client-id"] === undefined ? (undefined as never) : Number(flags["client-id"]),
@@ -70,19 +89,29 @@ function patientFrom(flags: Flags, env: Terminal["env"]): Patient {
   const calls = callsFor(clientId);
   // Refused here, where it is still a matter of usage.
   if (flags.session !== undefined) calls.status(flags.session);
-  return { baseUrl, calls, apiKey, now: Date.now };
+  return { baseUrl, clientId, calls, apiKey, now: Date.now };
 }
 
-async function examine(patient: Patient, flags: Flags): Promise<Finding[]> {
-  const name = await checkName(patient.baseUrl);
-  if (name.is === "wrong") return [name];
-  const tls = await checkTls(patient.baseUrl, patient.now());
-  if (tls.is === "wrong") return [name, tls];
-  return [
-    name,
-    tls,
-    ...(await checkStatus(patient)),
-    ...(flags.session === undefined ? [] : [await checkSession(patient, flags.session)]),
-    ...(flags["send-test-click"] ? await sendTestClick(patient) : [noTestClick]),
-  ];
+/** What is wrong with the options, by the names that they have on the command line. */
+function inFlags(error: Error): string {
+  if (!(error instanceof OptionsError)) return error.message;
+  return error.message
+    .replace(/^affiliate: ?/, "")
+    .replaceAll("`baseUrl`", "--base-url")
+    .replaceAll("`clientId`", "--client-id")
+    .replaceAll("`apiKey`", "--api-key-env");
+}
+
+/** Each finding as soon as it is made. Where one step fails, those that need it are left out. */
+async function* examine(target: Target, flags: Flags): AsyncGenerator<Finding> {
+  const { baseUrl, now } = target;
+  for (const step of [checkAddress, checkName, (url: URL) => checkTls(url, now())]) {
+    const finding = await step(baseUrl);
+    if (finding) yield finding;
+    if (finding?.is === "wrong") return;
+  }
+  yield* checkStatus(target);
+  if (flags.session !== undefined) yield await checkSession(target, flags.session);
+  if (flags["send-test-click"]) yield* sendTestClick(target);
+  else yield noTestClick(target);
 }

@@ -7,7 +7,37 @@ import { type Finding, note, well, wrong } from "../finding.js";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const SOON_DAYS = 21;
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
+
+/** What Node's and OpenSSL's codes say, in plain words. */
+const MEANINGS: readonly (readonly [code: RegExp, plain: string])[] = [
+  [/^CERT_HAS_EXPIRED$/, "the certificate is out of date: the service's operator must renew it"],
+  [/^CERT_NOT_YET_VALID$/, "the certificate is valid later only: is this machine's clock right?"],
+  [
+    /ALTNAME/,
+    "the certificate belongs to another name: is the address spelt as the service's operator does?",
+  ],
+  [
+    /SELF_SIGNED|UNABLE_TO_(VERIFY|GET)/,
+    "this machine does not know who issued the certificate: the service must send its intermediate certificates too; " +
+      "behind a company's proxy, name its authority's file in NODE_EXTRA_CA_CERTS",
+  ],
+  [/^(ERR_SSL|EPROTO)/, "what answers at this port does not speak TLS: is it plain http, or another port?"],
+  [/^ECONNREFUSED$/, "nothing listens at this port: is the port right, does the service run?"],
+  [
+    /^(ECONNRESET|ETIMEDOUT|Error)$/,
+    "the connection was cut or never came about: a firewall or proxy in between?",
+  ],
+];
+
+/** Whether the address holds more than it should; `undefined` where it does not. */
+export function checkAddress({ origin, pathname }: URL): Finding | undefined {
+  const [, before = "", extra] = /^(.*?)\/*(\/api\/v\d+(?:\/.*)?)$/.exec(pathname) ?? [];
+  if (extra === undefined) return undefined;
+  return wrong(
+    `the address ends with ${extra}, which this package adds itself: give ${origin}${before} alone`,
+  );
+}
 
 /** Whether the service's name stands for an address. */
 export async function checkName({ hostname }: URL): Promise<Finding> {
@@ -38,18 +68,20 @@ export async function checkTls(
     port: Number(port || 443),
     ...(isIP(host) === 0 && { servername: host }),
     ...(ca !== undefined && { ca }),
-    timeout: PATIENCE_MS,
+    timeout: TIMEOUT_MS,
   });
   try {
-    socket.once("timeout", () => socket.destroy(new Error(`no TLS connection within ${PATIENCE_MS} ms`)));
+    socket.once("timeout", () => socket.destroy(new Error(`no TLS connection within ${TIMEOUT_MS} ms`)));
     await once(socket, "secureConnect");
     const until = Date.parse(socket.getPeerCertificate().valid_to);
     const days = Math.floor((until - now) / DAY_MS);
     const says = `the certificate is trusted and valid until ${new Date(until).toISOString().slice(0, 10)} (${days} days)`;
     return days < SOON_DAYS ? note(`${says}: that is soon`) : well(says);
   } catch (error) {
-    const { message } = errorFrom(error);
-    return wrong(`no trusted TLS connection: ${message || errorCodeOf(errorFrom(error))}`);
+    const problem = errorFrom(error);
+    const code = errorCodeOf(problem);
+    const plain = MEANINGS.find(([pattern]) => pattern.test(code))?.[1];
+    return wrong(`no trusted TLS connection: ${problem.message || code}${plain ? `; ${plain}` : ""}`);
   } finally {
     socket.destroy();
   }

@@ -6,12 +6,13 @@ import { type Finding, notDone, note, well, wrong } from "../finding.js";
 import { maskEmails, type Secret } from "../secret.js";
 import type { Answer, Call } from "../transport.js";
 
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 const LONGEST_DRIFT_MS = 30_000;
 
 /** The service to be examined, and how to ask it. */
-export interface Patient {
+export interface Target {
   readonly baseUrl: URL;
+  readonly clientId: number;
   readonly calls: Calls;
   readonly apiKey: Secret | undefined;
   readonly now: () => number;
@@ -21,7 +22,7 @@ interface Reply extends Answer {
   readonly date: string | undefined;
 }
 
-async function ask({ baseUrl }: Patient, call: Call, key: Secret | undefined): Promise<Reply | Error> {
+async function ask({ baseUrl }: Target, call: Call, key: Secret | undefined): Promise<Reply | Error> {
   try {
     const { statusCode, headers, body } = await request(baseUrl.href.replace(/\/+$/, "") + call.path, {
       method: call.method,
@@ -31,7 +32,7 @@ async function ask({ baseUrl }: Patient, call: Call, key: Secret | undefined): P
         ...(key && { authorization: `Bearer ${key.reveal()}` }),
       },
       body: call.body ? JSON.stringify(call.body) : null,
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     const json = await body.json().catch(() => undefined);
     return { answered: true, status: statusCode, body: json, date: headers.date?.toString() };
@@ -40,7 +41,7 @@ async function ask({ baseUrl }: Patient, call: Call, key: Secret | undefined): P
   }
 }
 
-function saidNo({ apiKey, now }: Patient, reply: Reply | Error): string {
+function saidNo({ apiKey, now }: Target, reply: Reply | Error): string {
   if (reply instanceof Error) return reply.message || errorCodeOf(reply);
   const hide = (text: string) => maskEmails(apiKey?.removeFrom(text) ?? text);
   const { status, error, message } = refusalOf(reply, { now: now(), hide });
@@ -48,28 +49,45 @@ function saidNo({ apiKey, now }: Patient, reply: Reply | Error): string {
 }
 
 /** Whether the status endpoint (§4.5) answers, with the key and without; and whether its clock and ours agree. */
-export async function checkStatus(patient: Patient): Promise<Finding[]> {
-  const { calls, apiKey, now } = patient;
+export async function* checkStatus(target: Target): AsyncGenerator<Finding> {
+  const { calls, apiKey, now } = target;
   const call = calls.status("express-affiliate-doctor");
-  const bare = await ask(patient, call, undefined);
-  if (bare instanceof Error) return [wrong(`the service does not answer: ${saidNo(patient, bare)}`)];
-  const findings = [withoutKey(patient, bare)];
-  if (apiKey) findings.push(withKey(patient, await ask(patient, call, apiKey)));
-  return [...findings, clock(bare, now())];
+  const bare = await ask(target, call, undefined);
+  const answeredAt = now();
+  if (bare instanceof Error) return yield wrong(`the service does not answer: ${saidNo(target, bare)}`);
+  yield withoutKey(target, bare);
+  if (apiKey) yield withKey(target, await ask(target, call, apiKey));
+  yield clock(bare, answeredAt);
 }
 
-function withoutKey(patient: Patient, reply: Reply): Finding {
+function withoutKey(target: Target, reply: Reply): Finding {
   if (isStatus(reply)) return well("the status endpoint answers, and wants no key");
   if (reply.status !== 401)
-    return wrong(`the status endpoint does not answer as one should: ${saidNo(patient, reply)}`);
-  return patient.apiKey
+    return wrong(
+      `the status endpoint does not answer as one should: ${saidNo(target, reply)}; ${meaning(target, reply)}`,
+    );
+  return target.apiKey
     ? well("the status endpoint wants a key: 401 without one")
     : note("the status endpoint wants a key, and none was given (--api-key-env NAME)");
 }
 
-function withKey(patient: Patient, reply: Reply | Error): Finding {
+function withKey(target: Target, reply: Reply | Error): Finding {
   if (!(reply instanceof Error) && isStatus(reply)) return well("the status endpoint takes the key");
-  return wrong(`the status endpoint does not take the key: ${saidNo(patient, reply)}`);
+  return wrong(
+    `the status endpoint does not take the key: ${saidNo(target, reply)}; is it this program owner's, whole, and not revoked?`,
+  );
+}
+
+/** What an answer that is none of the tracking API's says of the address, in plain words. */
+function meaning({ baseUrl }: Target, { status }: Reply): string {
+  const base = baseUrl.href.replace(/\/+$/, "");
+  if (status === 404)
+    return `there is nothing at ${base}/api/v1/tracking/status/…: --base-url is what comes before /api/v1/`;
+  if (status < 300) return `something else than the tracking service answers at ${base}`;
+  if (status < 400)
+    return "it sends the caller to another address, where this package never follows: give that address";
+  if (status < 500) return `what answers at ${base} is perhaps not the tracking service`;
+  return "the service, or what stands before it, has a fault of its own";
 }
 
 function isStatus(reply: Reply): boolean {
@@ -88,20 +106,22 @@ function clock({ date }: Reply, now: number): Finding {
 }
 
 /** Whom a session is attributed to. */
-export async function checkSession(patient: Patient, sessionId: string): Promise<Finding> {
-  const reply = await ask(patient, patient.calls.status(sessionId), patient.apiKey);
+export async function checkSession(target: Target, sessionId: string): Promise<Finding> {
+  const reply = await ask(target, target.calls.status(sessionId), target.apiKey);
+  if (!(reply instanceof Error) && reply.status === 401 && !target.apiKey)
+    return note(`session ${sessionId}: to see whom it is attributed to takes a key (--api-key-env NAME)`);
   if (reply instanceof Error || !isStatus(reply))
-    return wrong(`session ${sessionId}: ${saidNo(patient, reply)}`);
+    return wrong(`session ${sessionId}: ${saidNo(target, reply)}`);
   const { hasAffiliate, affiliateReference, clickId, clickedAt } = reply.body as Record<string, unknown>;
   return hasAffiliate
     ? well(
         `session ${sessionId} is attributed to ${affiliateReference}, through click ${clickId} at ${clickedAt}`,
       )
-    : wrong(`session ${sessionId} is attributed to nobody`);
+    : wrong(`session ${sessionId} is attributed to no affiliate`);
 }
 
 /** Posts a click that is recognisable as a test, and looks whether the service knows its session afterwards. */
-export async function sendTestClick(patient: Patient): Promise<Finding[]> {
+export async function* sendTestClick(target: Target): AsyncGenerator<Finding> {
   const id = `doctor-${randomUUID()}`;
   const click = {
     affiliateReference: "express-affiliate-doctor",
@@ -109,15 +129,23 @@ export async function sendTestClick(patient: Patient): Promise<Finding[]> {
     sessionId: id,
     source: "express-affiliate-doctor",
   };
-  const reply = await ask(patient, patient.calls.click(click), patient.apiKey);
-  if (reply instanceof Error || !isYes(reply))
-    return [wrong(`the test click was not taken: ${saidNo(patient, reply)}`)];
-  return [
-    well(`the test click was taken: reference ${click.affiliateReference}, session ${id}`),
-    await checkSession(patient, id),
-  ];
+  const reply = await ask(target, target.calls.click(click), target.apiKey);
+  if (reply instanceof Error || !isYes(reply)) {
+    yield wrong(
+      `the test click was not taken: ${saidNo(target, reply)}; is --client-id ${target.clientId} right?`,
+    );
+    return;
+  }
+  yield well(
+    `the test click was taken for client id ${target.clientId}: reference ${click.affiliateReference}, session ${id}`,
+  );
+  yield await checkSession(target, id);
 }
 
-export const noTestClick: Finding = notDone(
-  "nothing was posted: whether clicks are taken shows with --send-test-click, which leaves a click in the service's records",
-);
+/** What is not known where nothing was posted. */
+export function noTestClick({ clientId }: Target): Finding {
+  return notDone(
+    `nothing was posted: whether clicks are taken, and client id ${clientId} is known, shows with --send-test-click, ` +
+      "which leaves a click in the service's records",
+  );
+}

@@ -1,28 +1,38 @@
-import { parseArgs } from "node:util";
+import { readArguments } from "../arguments.js";
+import { nearestWord } from "../nearest.js";
 import { SCHEMA_NAME } from "../outbox/postgres/migrations.js";
 import type { Terminal } from "../terminal.js";
 
 export const help = `Usage: express-affiliate outbox <directory|postgres-url> <action> [options]
        express-affiliate outbox --url-env NAME <action> [options]
 
-Shows what waits in an outbox and what was given up, and decides about the latter. Safe while the host's processes run:
-it delivers nothing itself, makes no outbox and migrates none.
+Shows what waits in an outbox and what was given up, and decides about the
+latter. Safe while the host's processes run: it delivers nothing itself, makes
+no outbox and migrates none.
 
-  status              how many events wait, since when, how many were given up and why
-  list                the dead letters, oldest first, without the customers' addresses and names that are known of them:
-                      --json has everything
-  retry ID... | --all     queues dead letters again; the host's own process delivers them
-  discard ID... | --all   forgets dead letters; reported again, they are still duplicates
+  status                  how many events wait, since when, how many were given
+                          up and why
+  list                    the dead letters, oldest first: the payment's id and
+                          amount, and the customer's address masked; --json has
+                          everything
+  retry ID... | --all     queues dead letters again; the host's own process
+                          delivers them
+  discard ID... | --all   forgets dead letters; reported again, they are still
+                          duplicates; --all asks first
 
-  --url-env NAME      the environment variable that holds the Postgres URL, so that no shell remembers its password
-  --schema NAME       the schema of the Postgres outbox's tables (default affiliate)
-  --limit N           how many dead letters to list at most (default 100)
-  --all               every dead letter there is
-  --json              prints one JSON document
-  --help              prints this
+  --url-env NAME          the environment variable that holds the Postgres URL,
+                          so that no shell remembers its password
+  --schema NAME           the schema of the Postgres outbox's tables
+                          (default affiliate)
+  --limit N               how many dead letters to list at most (default 100)
+  --all                   every dead letter there is
+  --yes                   discard --all does not ask
+  --json                  prints one JSON document
+  --help                  prints this
 
-Exit code: 0 where all is well, dead letters or not; 1 where something is not: no outbox there, trouble with its storage,
-an id that it has no dead letter of; 2 for arguments that are wrong.`;
+Exit code: 0 where all is well, dead letters or not; 1 where something is not:
+no outbox there, trouble with its storage, an id that it has no dead letter of,
+or no to a question; 2 for arguments that are wrong.`;
 
 const ACTIONS = ["status", "list", "retry", "discard"] as const;
 
@@ -37,13 +47,15 @@ export interface Order {
   readonly action: (typeof ACTIONS)[number];
   readonly ids: readonly string[];
   readonly all: boolean;
+  /** Not to be asked before all is discarded. */
+  readonly yes: boolean;
   readonly limit: number;
   readonly json: boolean;
 }
 
 /** What the arguments ask for; `undefined` where that is help. Throws where they are wrong. */
 export function orderFrom(args: string[], env: Terminal["env"]): Order | undefined {
-  const { values: flags, positionals } = parseArgs({
+  const { values: flags, positionals } = readArguments({
     args,
     allowPositionals: true,
     options: {
@@ -51,6 +63,7 @@ export function orderFrom(args: string[], env: Terminal["env"]): Order | undefin
       schema: { type: "string" },
       limit: { type: "string" },
       all: { type: "boolean", default: false },
+      yes: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       help: { type: "boolean", short: "h" },
     },
@@ -60,8 +73,9 @@ export function orderFrom(args: string[], env: Terminal["env"]): Order | undefin
   const words = variable === undefined ? positionals : [urlIn(env, variable), ...positionals];
   const [where, action, ...ids] = words;
   if (!where) throw wrong("say where it is: a directory, or a Postgres URL");
-  const { all, json, limit = "100" } = flags;
-  const order = { ids: [...new Set(ids)], all, json, limit: Number(limit) };
+  const { all, yes, json, limit = "100" } = flags;
+  if (yes && !(action === "discard" && all)) throw wrong("--yes goes with discard --all");
+  const order = { ids: [...new Set(ids)], all, yes, json, limit: Number(limit) };
   switch (action) {
     case "retry":
     case "discard":
@@ -79,9 +93,12 @@ export function orderFrom(args: string[], env: Terminal["env"]): Order | undefin
         throw wrong("status takes no ids, no --all and no --limit");
       }
       break;
-    default:
+    default: {
       // Not repeated: where words were swapped, it is the URL.
-      throw wrong(`say what to do${variable ? "" : " after where it is"}: ${ACTIONS.join(", ")}`);
+      const nearest = nearestWord(action ?? "", ACTIONS);
+      const meant = nearest ? `; did you mean ${nearest}?` : "";
+      throw wrong(`say what to do${variable ? "" : " after where it is"}: ${ACTIONS.join(", ")}${meant}`);
+    }
   }
   return { ...order, action, place: placeFrom(where, flags.schema) };
 }
@@ -117,5 +134,5 @@ function isPostgres(where: string): boolean {
 }
 
 function wrong(message: string): Error {
-  return new Error(`outbox: ${message}`);
+  return new Error(message);
 }

@@ -1,7 +1,8 @@
+import { refuseArguments } from "../arguments.js";
 import { AffiliateError, errorCodeOf, errorFrom } from "../errors.js";
 import type { Terminal } from "../terminal.js";
 import { help, type Order, orderFrom, type Place } from "./arguments.js";
-import { discard, retry } from "./decision.js";
+import { discard, kept, mayDiscard, retry } from "./decision.js";
 import { openDisk } from "./disk.js";
 import { list } from "./list.js";
 import type { OpenOutbox } from "./outbox.js";
@@ -16,9 +17,10 @@ export async function outboxCommand(args: string[], terminal: Terminal): Promise
   let order: Order | undefined;
   try {
     order = orderFrom(args, env);
+    if (order && mustAsk(order) && (order.json || !terminal.ask))
+      throw new Error("discard --all forgets every dead letter; with --yes it does so without asking");
   } catch (error) {
-    stderr(`${passwordHider(args)(errorFrom(error).message)}\n\n${help}`);
-    return 2;
+    return refuseArguments("outbox", passwordHider(args)(errorFrom(error).message), terminal);
   }
   if (!order) {
     stdout(help);
@@ -26,7 +28,7 @@ export async function outboxCommand(args: string[], terminal: Terminal): Promise
   }
   const { json } = order;
   try {
-    const report = await carryOut(order);
+    const report = await carryOut(order, terminal);
     for (const line of json ? [JSON.stringify(report.json)] : report.lines(terminal)) stdout(line);
     return report.isWell ? 0 : 1;
   } catch (thrown) {
@@ -37,9 +39,14 @@ export async function outboxCommand(args: string[], terminal: Terminal): Promise
   }
 }
 
-async function carryOut(order: Order): Promise<Report> {
+function mustAsk({ action, all, yes }: Order): boolean {
+  return action === "discard" && all && !yes;
+}
+
+async function carryOut(order: Order, { ask }: Terminal): Promise<Report> {
   const outbox = open(order.place);
   try {
+    if (mustAsk(order) && !(await mayDiscard(outbox, ask))) return kept;
     return await act(outbox, order);
   } finally {
     await outbox.close();

@@ -3,7 +3,7 @@ import type { DeadLetter } from "../outbox/outbox.js";
 import type { Terminal } from "../terminal.js";
 import type { OpenOutbox } from "./outbox.js";
 import type { Report } from "./report.js";
-import { countOf, withoutCustomer } from "./words.js";
+import { countOf, detailsOf, withoutCustomer } from "./words.js";
 
 /** The oldest dead letters, and whether there are more. */
 export async function list(outbox: OpenOutbox, limit: number): Promise<Report> {
@@ -28,6 +28,7 @@ function linesOf(letter: DeadLetter, terminal: Terminal): string[] {
   const times = `happened ${timeOf(createdAt)}, given up ${timeOf(diedAt)} after ${countOf(attempts, "attempt")}`;
   return [
     `${id}  ${kind}  ${painted(reason, "yellow", terminal)}`,
+    `    ${detailsOf(event)}`,
     ...(words === "" ? [] : [`    ${withoutCustomer(words, event)}`]),
     `    ${painted(times, "dim", terminal)}`,
   ];

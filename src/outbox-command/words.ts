@@ -1,5 +1,6 @@
 import type { OutboxEvent } from "../events.js";
-import { maskEmails } from "../secret.js";
+import { maskEmail, maskEmails } from "../secret.js";
+import { printable } from "../terminal.js";
 
 const UNITS = [
   ["day", 24 * 60 * 60 * 1_000],
@@ -20,6 +21,21 @@ export function spanOf(ms: number): string {
   return "less than a minute";
 }
 
+/** What an event is about, in one line: a payment's id and amount, a customer's masked address, a click's affiliate. */
+export function detailsOf(data: OutboxEvent["data"]): string {
+  const { paymentId, leadValue, email, customerEmail, affiliateReference } = data as Partial<
+    Record<"paymentId" | "leadValue" | "email" | "customerEmail" | "affiliateReference", string | number>
+  >;
+  const address = email ?? customerEmail;
+  const parts = [
+    paymentId !== undefined && `payment ${paymentId}`,
+    leadValue,
+    address !== undefined && maskEmail(String(address)),
+    affiliateReference !== undefined && `affiliate ${affiliateReference}`,
+  ];
+  return printable(parts.filter((part) => part !== false && part !== undefined).join(", "));
+}
+
 /** What a service said about an event, in one line, without the customer's address and name. */
 export function withoutCustomer(text: string, data: OutboxEvent["data"]): string {
   const { email, customerEmail, customerName } = data as Partial<
@@ -32,8 +48,7 @@ export function withoutCustomer(text: string, data: OutboxEvent["data"]): string
     ...names.filter(Boolean).map((name) => `(?<![\\p{L}\\p{N}])${literally(name)}(?![\\p{L}\\p{N}])`),
   ];
   const hidden = patterns.reduce((left, pattern) => left.replaceAll(new RegExp(pattern, "giu"), "***"), text);
-  // Somebody else's words: what a terminal would act upon is no part of them.
-  return maskEmails(hidden).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
+  return printable(maskEmails(hidden));
 }
 
 function literally(text: string): string {

@@ -32,10 +32,10 @@ export function createApi(service: Service, ledger: LedgerStore, { apiKey, requi
     const request = validated(endpoints[endpoint].request, parseJson(req, body));
     const key = req.headers["idempotency-key"]?.toString() || undefined;
     return ledger.atomically(function answerOnce() {
-      const earlier = key === undefined ? undefined : ledger.answers.of(endpoint, key);
+      const earlier = key === undefined ? undefined : ledger.tables.answers.of(endpoint, key);
       if (earlier) return { ...earlier, headers: { "idempotent-replayed": "true" }, replayed: true };
       const answer = service[endpoint](request as never);
-      if (key !== undefined) ledger.answers.add(endpoint, key, answer);
+      if (key !== undefined) ledger.tables.answers.add(endpoint, key, answer);
       return answer;
     });
   }

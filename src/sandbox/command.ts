@@ -2,34 +2,42 @@ import { parseArgs } from "node:util";
 import type { SandboxOptions } from "./options.js";
 import { createSandbox, type Sandbox } from "./sandbox.js";
 
-/** Where the command writes, line by line. */
+/** Where the command writes, line by line, and how it reads its arguments. */
 export interface CommandIo {
   stdout(line: string): void;
   stderr(line: string): void;
+  readonly parse?: typeof parseArgs;
 }
 
 const help = `Usage: express-affiliate sandbox [options]
 
-Runs the affiliate tracking service on this machine: for development and tests, never production.
+Runs the affiliate tracking service on this machine: for development and tests,
+never production.
 
   --port N               the service's port (default 4010; 0: any free one)
-  --inspector-port N     the inspector's port (default: the one after the service's)
+  --inspector-port N     the inspector's port (default: the one after the
+                         service's)
   --host ADDRESS         the address to listen on (default 127.0.0.1)
-  --db FILE              keeps the ledger in this SQLite file (default: in memory)
+  --db FILE              keeps the ledger in this SQLite file (default: in
+                         memory)
   --api-key KEY          the program owner's API key (default sandbox-api-key)
   --client-id N          the program owner's clientId (default 1001)
-  --require-key-for LIST the endpoints that answer 401 without the key, comma-separated (default status):
-                         click, registration, registrationLead, paymentLead, status, or none
-  --help                 prints this`;
+  --require-key-for LIST the endpoints that answer 401 without the key, comma-
+                         separated (default status): click, registration,
+                         registrationLead, paymentLead, status, or none
+  --help                 prints this
+
+Exit code: 0 once it has been stopped, 1 where it cannot start, 2 for arguments
+that are wrong.`;
 
 /**
  * `express-affiliate sandbox`. Resolves with the running sandbox, once it listens and its address is printed; or with
  * the exit code where there is nothing to run: 0 after `--help`, 1 when it cannot start, 2 for arguments that are wrong.
  */
 export async function sandboxCommand(args: string[], io: CommandIo): Promise<Sandbox | number> {
-  const flags = parseFlags(args);
+  const flags = parseFlags(args, io.parse ?? parseArgs);
   if (flags instanceof Error) {
-    io.stderr(`${flags.message}\n\n${help}`);
+    io.stderr(`sandbox: ${flags.message}\nexpress-affiliate sandbox --help lists all options`);
     return 2;
   }
   if (flags.help) {
@@ -38,17 +46,35 @@ export async function sandboxCommand(args: string[], io: CommandIo): Promise<San
   }
   try {
     const sandbox = await createSandbox(toOptions(flags));
-    io.stdout("The affiliate tracking service's sandbox is running. For development and tests only.\n");
-    io.stdout(`  base URL   ${sandbox.url}`);
-    io.stdout(`  client id  ${sandbox.clientId}`);
-    io.stdout(`  API key    ${sandbox.apiKey}`);
-    io.stdout(`  inspector  ${sandbox.inspectorUrl}`);
-    io.stdout(`  ledger     ${flags.db ?? "in memory; keep it in a file with --db FILE"}`);
+    for (const line of welcome(sandbox, flags)) io.stdout(line);
     return sandbox;
   } catch (error) {
     io.stderr(error instanceof Error ? error.message : String(error));
-    return 1;
+    return error instanceof TypeError ? 2 : 1;
   }
+}
+
+function welcome({ url, inspectorUrl, clientId, apiKey }: Sandbox, flags: Flags): string[] {
+  const list = flags["require-key-for"] ?? "";
+  const key = list.includes("click") ? " --api-key-env TRACKING_API_KEY" : "";
+  return [
+    "The sandbox of the affiliate tracking service is running. For development and",
+    "tests only.",
+    "",
+    `  inspector  ${inspectorUrl}`,
+    `  ledger     ${flags.db ?? "in memory; keep it in a file with --db FILE"}`,
+    "",
+    "Your app's .env:",
+    "",
+    `TRACKING_URL=${url}`,
+    `TRACKING_CLIENT_ID=${clientId}`,
+    `TRACKING_API_KEY=${apiKey}`,
+    "",
+    "The first event, a click:",
+    "",
+    `npx express-affiliate doctor --base-url ${url} --client-id ${clientId}${key} --send-test-click`,
+    "",
+  ];
 }
 
 type Flags = {
@@ -57,10 +83,10 @@ type Flags = {
   help?: boolean;
 };
 
-function parseFlags(args: string[]): Flags | Error {
+function parseFlags(args: string[], parse: typeof parseArgs): Flags | Error {
   const text = { type: "string" } as const;
   try {
-    return parseArgs({
+    return parse({
       args,
       options: {
         port: { ...text, default: "4010" },

@@ -39,6 +39,8 @@ export interface FaultOptions {
 /** A fault in force. */
 export interface Fault {
   readonly mode: FaultMode;
+  /** Since when, as ISO 8601 in UTC. */
+  readonly since: string;
   /** When it ends by itself, as ISO 8601 in UTC; null: when it is told to. */
   readonly until: string | null;
   readonly delayMs: number;
@@ -49,13 +51,14 @@ export interface Faults {
   current(): Fault;
   /** Sets the fault in force; resolves once it is. Rejects with a TypeError for a mode that does not exist. */
   set(mode: FaultMode, options?: FaultOptions): Promise<void>;
-  /** From now on nothing changes any more. */
-  stop(): void;
+  /** From now on nothing changes any more. False where that was so already. */
+  stop(): boolean;
 }
 
 /** Holds the one fault in force and ends it in time; `enforce` is told of each. */
 export function createFaults(enforce: (fault: Fault) => void | Promise<void>): Faults {
-  let fault: Fault = { mode: "ok", until: null, delayMs: 0, retryAfterSeconds: 0 };
+  const since = new Date().toISOString();
+  let fault: Fault = { mode: "ok", since, until: null, delayMs: 0, retryAfterSeconds: 0 };
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
@@ -65,15 +68,19 @@ export function createFaults(enforce: (fault: Fault) => void | Promise<void>): F
     }
     if (stopped) return;
     clearTimeout(timer);
-    const until = forMs === undefined ? null : new Date(Date.now() + forMs).toISOString();
+    const now = Date.now();
+    const since = new Date(now).toISOString();
+    const until = forMs === undefined ? null : new Date(now + forMs).toISOString();
     if (forMs !== undefined) timer = setTimeout(() => set("ok"), forMs).unref();
-    fault = { mode, until, delayMs, retryAfterSeconds };
+    fault = { mode, since, until, delayMs, retryAfterSeconds };
     await enforce(fault);
   }
 
   function stop() {
+    const stops = !stopped;
     stopped = true;
     clearTimeout(timer);
+    return stops;
   }
 
   return { current: () => fault, set, stop };

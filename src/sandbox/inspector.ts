@@ -1,19 +1,21 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { z } from "zod";
 import dom from "./browser/inspector/dom.js?raw";
+import entries from "./browser/inspector/entries.js?raw";
+import keys from "./browser/inspector/keys.js?raw";
 import main from "./browser/inspector/main.js?raw";
 import page from "./browser/inspector/page.html?raw";
+import patch from "./browser/inspector/patch.js?raw";
 import requests from "./browser/inspector/requests.js?raw";
 import service from "./browser/inspector/service.js?raw";
 import style from "./browser/inspector/style.css?raw";
 import visitors from "./browser/inspector/visitors.js?raw";
-import { type Decision, decisions } from "./decisions.js";
-import { type Fault, type Faults, faultModes } from "./faults.js";
+import { decisions } from "./decisions.js";
+import { type Faults, faultModes } from "./faults.js";
 import { parseJson, Refused, readBody, refusal, send, sendJson } from "./http.js";
-import type { AffiliateTotals } from "./ledger/affiliates.js";
-import type { RecordedRequest } from "./ledger/entries.js";
+import { stateFor } from "./inspector/state.js";
+import { readView, type View } from "./inspector/view.js";
 import type { LedgerStore } from "./ledger/ledger.js";
-import { groupByVisitor, type Visitor } from "./visitors.js";
 
 /** What the page says about the service. */
 export interface About {
@@ -24,68 +26,54 @@ export interface About {
   readonly file: string | null;
 }
 
-/** All that the page shows. It gets the whole anew whenever something has changed. */
-export interface InspectorState {
-  readonly about: About;
-  readonly fault: Fault;
-  readonly affiliates: AffiliateTotals[];
-  readonly visitors: Visitor[];
-  readonly requests: RecordedRequest[];
-  readonly decisions: readonly Decision[];
-}
-
-/** How much of the past the page gets. */
-const SHOWN = { entries: 500, visitors: 100, requests: 200, characters: 4000 };
-
-/** A page gets at most this many states a second, however busy the service is. */
+/** Pages get at most this many states a second, however busy the service is, and fewer where making them takes long. */
 const STATES_PER_SECOND = 5;
+const SHARE_OF_TIME = 1 / 5;
 
-const scripts = { dom, main, requests, service, visitors };
+const scripts = { dom, entries, keys, main, patch, requests, service, visitors };
 
-const faultRequest = z.strictObject({
-  mode: z.enum(faultModes),
-  forMs: z.int().positive().optional(),
-  delayMs: z.int().positive().optional(),
-});
+const MAX_TIMER_MS = 2 ** 31 - 1;
+const ms = z.int().positive().max(MAX_TIMER_MS).optional();
+const faultRequest = z.strictObject({ mode: z.enum(faultModes), forMs: ms, delayMs: ms });
 
 /** The page that shows the service at work, and its buttons. `refresh` tells the open pages that something changed. */
 export function createInspector(ledger: LedgerStore, faults: Faults, about: () => About) {
-  const watchers = new Set<ServerResponse>();
+  const watchers = new Map<ServerResponse, View>();
   let timer: NodeJS.Timeout | undefined;
+  let tookMs = 0;
 
-  function state(): InspectorState {
-    return {
-      about: about(),
-      fault: faults.current(),
-      affiliates: ledger.affiliates(),
-      visitors: groupByVisitor(ledger.latestClicks(SHOWN.entries), ledger.latestLeads(SHOWN.entries)).slice(
-        0,
-        SHOWN.visitors,
-      ),
-      requests: ledger.latestRequests(SHOWN.requests).map((request) => ({
-        ...request,
-        body: request.body?.slice(0, SHOWN.characters) ?? null,
-        response: request.response?.slice(0, SHOWN.characters) ?? null,
-      })),
-      decisions,
-    };
+  function stateEvent(view: View): string {
+    return `data: ${JSON.stringify(stateFor(ledger, faults, view))}\n\n`;
   }
 
   function refresh(): void {
     if (watchers.size === 0) return;
-    timer ??= setTimeout(function tellWatchers() {
-      timer = undefined;
-      const event = `data: ${JSON.stringify(state())}\n\n`;
-      for (const watcher of watchers) watcher.write(event);
-    }, 1000 / STATES_PER_SECOND).unref();
+    timer ??= setTimeout(
+      function tellWatchers() {
+        timer = undefined;
+        const started = performance.now();
+        for (const [watcher, view] of watchers) watcher.write(stateEvent(view));
+        tookMs = performance.now() - started;
+      },
+      Math.max(1000 / STATES_PER_SECOND, tookMs / SHARE_OF_TIME),
+    ).unref();
   }
   ledger.events.on("entry", refresh).on("clear", refresh);
 
-  function watch(_req: IncomingMessage, res: ServerResponse): void {
+  function watch(req: IncomingMessage, res: ServerResponse): void {
+    const view = readView(req.url ?? "");
+    const unchanging = JSON.stringify({ about: about(), decisions });
     res.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-    res.write(`retry: 1000\ndata: ${JSON.stringify(state())}\n\n`);
-    watchers.add(res);
+    res.write(`retry: 1000\nevent: about\ndata: ${unchanging}\n\n${stateEvent(view)}`);
+    watchers.set(res, view);
     res.on("close", () => watchers.delete(res));
+  }
+
+  function oneRequest(req: IncomingMessage, res: ServerResponse): void {
+    const id = /[?&]id=(\d{1,15})$/.exec(req.url ?? "")?.[1];
+    const request = id && ledger.tables.requests.ofNumber(Number(id));
+    if (!request) throw new Refused(404, `Request ${id} is not kept; the last 5000 are.`);
+    sendJson(res, { status: 200, body: request });
   }
 
   async function setFault(req: IncomingMessage, res: ServerResponse): Promise<void> {
@@ -109,6 +97,7 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
     "GET /style.css": (_req, res) => send(res, 200, "text/css; charset=utf-8", style),
     ...Object.fromEntries(Object.entries(scripts).map(([name, text]) => [`GET /${name}.js`, script(text)])),
     "GET /events": watch,
+    "GET /request": oneRequest,
     "POST /fault": setFault,
     "POST /clear": clear,
   };
@@ -130,6 +119,6 @@ function script(text: string): Handler {
   return (_req, res) => send(res, 200, "text/javascript; charset=utf-8", text);
 }
 
-// A second lock: the page's script writes texts only, and even if it did not, nothing but its own files would run.
+// The page's script writes texts only. Even if it did not, the browser would run nothing but its own files.
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -22,7 +22,7 @@ export interface Sandbox {
   readonly ledger: Ledger;
   /** The fault in force. */
   readonly fault: Fault;
-  /** Has the tracking endpoints fail so, from the next request on; `fail("ok")` heals them. Resolves once it is so; does nothing once closed. */
+  /** Has the tracking endpoints fail so, from the next request on; `fail("ok")` ends that. Resolves once it is so; does nothing once closed. */
   fail(mode: FaultMode, options?: FaultOptions): Promise<void>;
   /** Ends all connections and closes the ledger. What waits for an entry is rejected. */
   close(): Promise<void>;
@@ -50,7 +50,8 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
       return sendJson(res, { status: 200, body: openApiDocument(service.url, requireKeyFor) });
     await handleTracking(req, res);
   }
-  async function enforce({ mode }: Fault): Promise<void> {
+  async function enforce({ mode, since }: Fault): Promise<void> {
+    ledger.tables.faults.change(mode, since);
     refresh();
     await (mode === "down" ? service.shut() : service.open());
   }
@@ -63,7 +64,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   }
   async function close(): Promise<void> {
     // First, lest a fault that ends just now opens the door again.
-    faults.stop();
+    if (faults.stop()) ledger.tables.faults.change("ok", new Date().toISOString());
     for (const step of undo.splice(0)) await step();
   }
 

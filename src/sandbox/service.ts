@@ -26,7 +26,7 @@ export function createService(ledger: LedgerStore, clientId: number) {
     click(request: ClickRequest): Answer {
       ownedBy(request);
       const { clickId, sessionId } = request;
-      const known = clickId === undefined ? undefined : ledger.clickOfClickId(clickId);
+      const known = clickId === undefined ? undefined : ledger.tables.clicks.ofClickId(clickId);
       const { id } = known ?? ledger.addClick(request);
       const message = known ? "This click was recorded before." : "Click recorded.";
       return { status: known ? 200 : 201, body: { success: true, clickId: id, sessionId, message } };
@@ -75,7 +75,7 @@ export function createService(ledger: LedgerStore, clientId: number) {
     },
 
     status(sessionId: string): Answer {
-      const click = ledger.clickOfSession(sessionId);
+      const click = ledger.tables.clicks.ofSession(sessionId);
       if (!click) return { status: 200, body: { sessionId, hasAffiliate: false } };
       const { affiliateReference, id, at } = click;
       return {

@@ -32,7 +32,9 @@ export function createTracking(api: ReturnType<typeof createApi>, ledger: Ledger
       response: answered ? JSON.stringify(answered.body) : null,
       ms: Math.round(performance.now() - started),
       fault: fault.mode,
+      idempotencyKey: req.headers["idempotency-key"]?.toString() || null,
       replayed: answer !== undefined && "replayed" in answer,
+      ...reportedBy(req, answer),
     });
 
     if (answered) return sendJson(res, answered);
@@ -52,6 +54,15 @@ const refusals: { readonly [mode in FaultMode]?: (fault: Fault) => Answer } = {
 
 /** Faults that neither record nor answer. */
 const silent: ReadonlySet<FaultMode> = new Set(["hang", "reset", "garbage"]);
+
+// In the answers, a click's own id is a number where the click was reported, and else the client's text.
+function reportedBy({ method }: IncomingMessage, answer: Answer | undefined) {
+  const { clickId, leadId } = Object(method === "POST" ? answer?.body : undefined);
+  return {
+    recordedClick: typeof clickId === "number" ? clickId : null,
+    recordedLead: typeof leadId === "number" ? leadId : null,
+  };
+}
 
 // The browser snippet posts its clicks from the shop's pages. The other endpoints are for servers.
 function allowBrowsers(req: IncomingMessage, res: ServerResponse): void {

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
+import axe from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
@@ -48,4 +49,20 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
 /** Keeps a picture in `.screenshots`, which git ignores. */
 export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
+}
+
+/** What axe finds in the page as it is now, and a picture of it. */
+export async function expectAccessible(page: Page, name: string): Promise<void> {
+  await picture(page, name);
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
+  expect(
+    violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) })),
+    name,
+  ).toEqual([]);
+}
+
+/** Whether all of the page is as wide as the window at most. */
+export function fits(page: Page): Promise<boolean> {
+  return page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);
 }

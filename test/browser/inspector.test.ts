@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
-import type { Browser } from "playwright-core";
+import fc from "fast-check";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Sandbox } from "../../src/sandbox/index.js";
 import {
@@ -11,7 +12,9 @@ import {
   registrationLead,
   startSandbox,
 } from "../sandbox/helpers.js";
-import { hasChromium, launch, openPage, picture } from "./chromium.js";
+import { expectAccessible, fits, hasChromium, launch, openPage } from "./chromium.js";
+
+const phone = { viewport: { width: 390, height: 844 } };
 
 describe.skipIf(!hasChromium)("the inspector", () => {
   let browser: Browser;
@@ -20,233 +23,506 @@ describe.skipIf(!hasChromium)("the inspector", () => {
   });
   afterAll(() => browser.close());
 
-  test("shows a visitor's way live, as it happens", async () => {
-    const sandbox = await startSandbox();
-    const page = await openPage(browser);
-    await page.goto(sandbox.url);
-    await page.getByText("live", { exact: true }).waitFor();
-    await page.getByText("Nobody yet.").waitFor();
-
-    await call(sandbox, "click", click());
-    await page.locator(".visitor").getByText("ALICE").waitFor();
-    await call(sandbox, "registration", registration({ customerName: "Bo Berg" }));
-    await page.locator(".visitor").getByText("ALICE, through the click id").waitFor();
-    await call(sandbox, "lead/payment", payment());
-    await page.locator(".visitor").getByText("ALICE, through the session id").waitFor();
-
-    expect(await page.locator(".visitor").count()).toBe(1);
-    expect(await page.locator("#affiliates tr").allTextContents()).toEqual(["ALICE11149.90"]);
-  });
-
-  test("says why something was not linked", async () => {
-    const sandbox = await startSandbox();
-    await call(sandbox, "registration", registration({ clickId: "late", email: "cy@shop.test" }));
-    await call(sandbox, "click", click({ clickId: "late", sessionId: "session-2" }));
-    await call(
-      sandbox,
-      "lead/registration",
-      registrationLead({ sessionId: "unheard-of", customerEmail: "di@shop.test" }),
-    );
-    await call(sandbox, "click", click());
-    await call(sandbox, "registration", registration());
-    await call(sandbox, "lead/payment", payment({ customerEmail: "cy@shop.test" }));
-
-    const page = await openPage(browser);
-    await page.goto(sandbox.inspectorUrl);
-    for (const reason of [
-      "the click came after it",
-      "no click with this session id",
-      "the session's click is another visitor's",
-    ]) {
-      await page.getByText(`not linked: ${reason}`).waitFor();
-    }
-  });
-
-  test("shows what strangers sent as text, whatever it is", async () => {
-    const sandbox = await startSandbox();
-    const page = await openPage(browser);
-    const requested: string[] = [];
-    page.on("request", (request) => requested.push(new URL(request.url()).pathname));
-    page.on("dialog", (dialog) => expect.unreachable(dialog.message()));
-
-    const evil = (name: string) =>
-      `<script src="/evil-${name}"></script><img src=/evil onerror=alert('${name}')>`;
-    const email = `${evil("email").replaceAll(" ", "/")}@shop.test`;
-    const url = `http://shop.test/?${evil("url")}`;
-    await call(sandbox, "click", {
-      clientId: 1001,
-      affiliateReference: evil("reference"),
-      clickId: evil("click"),
-      sessionId: evil("session"),
-      clickedUrl: url,
-      referrerUrl: url,
-      userAgent: evil("agent"),
-      source: evil("source"),
-    });
-    const customer = { customerId: evil("customer"), customerName: evil("name") };
-    await call(sandbox, "registration", { clickId: evil("click"), email, ...customer });
-    await call(sandbox, "registration", { clickId: evil("unknown"), email: `2${email}`, ...customer });
-    await call(
-      sandbox,
-      "lead/registration",
-      registrationLead({ customerEmail: email, customerName: evil("name"), sessionId: evil("session") }),
-    );
-    await call(sandbox, "lead/payment", payment({ customerEmail: email, sessionId: evil("session") }));
-    await call(sandbox, `status/${encodeURIComponent(evil("path"))}?${evil("query")}`, undefined, {
-      "user-agent": evil("header"),
-    });
-    await fetch(`${sandbox.url}/${evil("nowhere")}`, { method: "POST", body: evil("body") });
-
-    await page.goto(sandbox.inspectorUrl);
-    await page.getByText(evil("reference")).first().waitFor();
-    await page.locator("#requests summary").first().click();
-    await page.locator("#requests pre").getByText(evil("body")).waitFor();
-    for (const name of ["name", "customer", "source", "session"]) {
-      expect(await page.locator("#visitors").textContent()).toContain(evil(name));
-    }
-    expect(await page.locator("main script, main img").count()).toBe(0);
-    expect(requested.filter((path) => path.includes("evil"))).toEqual([]);
-  });
-
-  test("has the service fail at the press of a button, counts down, and heals it", async () => {
-    const sandbox = await startSandbox();
-    const page = await openPage(browser);
-    await page.goto(sandbox.inspectorUrl);
-    await page.getByRole("button", { name: "down", exact: true }).click();
-    await page.getByText(/down, ok again in (30|29) s/).waitFor();
-    await expect(call(sandbox, "click", click())).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
-    expect(await page.getByRole("button", { name: "down", exact: true }).getAttribute("aria-pressed")).toBe(
-      "true",
-    );
-    await page.getByText(/ok again in 28 s/).waitFor();
-    await picture(page, "inspector-down");
-
-    await page.getByRole("button", { name: "ok", exact: true }).click();
-    await page.getByText("All is well.").waitFor();
-    expect(await call(sandbox, "click", click())).toMatchObject({ status: 201 });
-
-    await page.getByLabel("slow by").fill("123");
-    await page.locator("#duration").selectOption("until told otherwise");
-    await page.getByRole("button", { name: "slow", exact: true }).click();
-    await expect.poll(() => sandbox.fault).toMatchObject({ mode: "slow", delayMs: 123, until: null });
-  });
-
-  test("has a button for each fault", async () => {
-    const sandbox = await startSandbox();
-    const page = await openPage(browser);
-    await page.goto(sandbox.inspectorUrl);
-    const modes = [
-      "down",
-      "slow",
-      "500",
-      "503",
-      "429",
-      "401",
-      "hang",
-      "reset",
-      "reset-after",
-      "garbage",
-      "ok",
-    ];
-    for (const mode of modes) {
-      await page.locator(`#modes button[value="${mode}"]`).click();
-      await expect.poll(() => sandbox.fault.mode).toBe(mode);
-    }
-  });
-
-  test("works by keyboard alone", async () => {
-    const sandbox = await startSandbox();
-    await call(sandbox, "click", click());
-    const page = await openPage(browser);
+  async function inspect(sandbox: Sandbox, options?: BrowserContextOptions): Promise<Page> {
+    const page = await openPage(browser, options);
     await page.goto(sandbox.inspectorUrl);
     await page.getByText("live", { exact: true }).waitFor();
-    const focus = () => page.evaluate(() => document.activeElement?.textContent?.trim());
-    const tabTo = async (text: string) => {
-      for (let steps = 0; (await focus()) !== text; steps += 1) {
-        expect(steps).toBeLessThan(40);
-        await page.keyboard.press("Tab");
+    return page;
+  }
+  const visitor = (page: Page, name: string | RegExp) => page.getByRole("listitem", { name });
+
+  describe("the stream of visitors", () => {
+    test("shows a visitor's way live, as it happens", async () => {
+      const sandbox = await startSandbox();
+      const page = await inspect(sandbox);
+      await page.getByText("No visitor yet.").waitFor();
+
+      await call(sandbox, "click", click());
+      await visitor(page, "session-1").getByText("ALICE").waitFor();
+      await call(sandbox, "registration", registration({ customerName: "Bo Berg" }));
+      await visitor(page, "Bo Berg").getByText("ALICE, through the click id of click 1").waitFor();
+      await call(sandbox, "lead/payment", payment());
+      await visitor(page, "Bo Berg").getByText("ALICE, through the session id of click 1").waitFor();
+
+      expect(await page.locator(".visitor").count()).toBe(1);
+      expect(await page.locator("#affiliates tr").allTextContents()).toEqual(["ALICE11149.90"]);
+    });
+
+    test("puts first what was not linked, and says why, with the facts and the request", async () => {
+      const sandbox = await startSandbox();
+      await call(sandbox, "registration", registration({ clickId: "late", email: "cy@shop.test" }));
+      await call(sandbox, "click", click({ clickId: "late", sessionId: "session-2" }));
+      await call(
+        sandbox,
+        "lead/registration",
+        registrationLead({ sessionId: "unheard-of", customerEmail: "di@shop.test" }),
+      );
+      await call(sandbox, "registration", registration({ clickId: "1", email: "ed@shop.test" }));
+      await call(sandbox, "click", click());
+      await call(sandbox, "registration", registration());
+      await call(sandbox, "lead/payment", payment({ customerEmail: "cy@shop.test" }));
+
+      const page = await inspect(sandbox);
+      const names = await page.locator(".visitor h4 .foreign").allTextContents();
+      expect(names).toEqual(["cy@shop.test", "ed@shop.test", "di@shop.test", "bo@shop.test"]);
+      const why = (name: string) => visitor(page, name).getByText("Not linked:").locator("xpath=..");
+      const time = String.raw`\d+ (ms|s)`;
+      expect(await why("cy@shop.test").allTextContents()).toEqual([
+        expect.stringMatching(
+          `Not linked: the click came after it. It carried the click id late. The same id has click 1 \\(ALICE\\), which came ${time} after it.`,
+        ),
+        expect.stringMatching(
+          `Not linked: the session’s click is another visitor’s. It carried the session id session-1. The same id has click 2 \\(ALICE\\), which came ${time} before it; bo@shop.test registered through it. cy@shop.test registered \\(lead 1\\), and that was linked to no click either.`,
+        ),
+      ]);
+      expect(await why("di@shop.test").textContent()).toMatch(
+        new RegExp(
+          `no click with this session id. It carried the session id unheard-of. The nearest is click 1 \\(ALICE\\), ${time} before it, with the session id session-2`,
+        ),
+      );
+      expect(await why("ed@shop.test").textContent()).toContain(
+        "That is the number that the service gave click 1 (ALICE); its click id is late.",
+      );
+
+      await visitor(page, "di@shop.test").getByRole("link", { name: "request 3" }).click();
+      const dialog = page.getByRole("dialog", { name: "Request 3" });
+      await dialog.getByText('"sessionId": "unheard-of"').first().waitFor();
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "hidden" });
+      expect(new URL(page.url()).hash).toBe("");
+    });
+
+    test("can be narrowed to a visitor, an affiliate and a state", async () => {
+      const sandbox = await startSandbox();
+      await aBusyDay(sandbox);
+      const page = await inspect(sandbox);
+      const names = () => page.locator(".visitor h4 .foreign").allTextContents();
+      await page.getByLabel("Affiliate", { exact: true }).selectOption("KIRAN");
+      await expect.poll(names).toEqual(["s-51ee", "dana@shop.test"]);
+      await page.getByLabel("State").selectOption("only clicked");
+      await expect.poll(names).toEqual(["s-51ee"]);
+      await page.getByLabel("Affiliate", { exact: true }).selectOption("any affiliate");
+      await page.getByLabel("State").selectOption("any state");
+      await page.getByLabel("Visitor", { exact: true }).fill("eli@");
+      await expect.poll(names).toEqual(["eli@shop.test"]);
+      await page.getByLabel("Visitor", { exact: true }).fill("eve");
+      await page.getByText("No visitor is like that.").waitFor();
+    });
+
+    test("says how many there are where it shows fewer, and shows more when asked", async () => {
+      const sandbox = await startSandbox();
+      await manyVisitors(sandbox, 120);
+      const page = await inspect(sandbox);
+      const stream = page.getByRole("region", { name: "Visitors" });
+      await stream.getByText("100 of 120").waitFor();
+      await stream.getByRole("button", { name: "Show more" }).click();
+      await expect.poll(() => page.locator(".visitor").count()).toBe(120);
+      expect(await stream.getByText("of 120").count()).toBe(0);
+
+      for (let each = 0; each < 30; each += 1)
+        await call(sandbox, "click", click({ clickId: `again-${each}`, sessionId: "s-7" }));
+      await visitor(page, /^s-7 /).getByText("20 of 31").waitFor();
+      await visitor(page, /^s-7 /).getByRole("button", { name: "Show more" }).click();
+      await expect.poll(() => visitor(page, /^s-7 /).locator(".entry").count()).toBe(31);
+    });
+
+    test("keeps its headings in view", async () => {
+      const sandbox = await startSandbox();
+      await manyVisitors(sandbox, 60);
+      const page = await inspect(sandbox);
+      await page.locator(".visitor").nth(40).scrollIntoViewIfNeeded();
+      for (const heading of ["Visitors", "Registrations"]) {
+        const box = await page.locator(".head").getByText(heading).first().boundingBox();
+        expect(box?.y).toBeLessThan(100);
+        expect(box?.y).toBeGreaterThanOrEqual(0);
       }
-    };
-    await tabTo("503");
-    await page.keyboard.press("Enter");
-    await expect.poll(() => sandbox.fault.mode).toBe("503");
-    expect(await page.evaluate(() => getComputedStyle(document.activeElement as Element).outlineStyle)).toBe(
-      "solid",
-    );
+    });
 
-    page.on("dialog", (dialog) => dialog.accept());
-    await tabTo("Clear everything");
-    await page.keyboard.press("Space");
-    await page.getByText("Nobody yet.").waitFor();
-    expect(sandbox.ledger.clicks()).toEqual([]);
+    test("shows what strangers sent as text, whatever it is", async () => {
+      const sandbox = await startSandbox();
+      const page = await openPage(browser);
+      const requested: string[] = [];
+      page.on("request", (request) => requested.push(new URL(request.url()).pathname));
+      page.on("dialog", (dialog) => expect.unreachable(dialog.message()));
+
+      const evil = (name: string) =>
+        `<script src="/evil-${name}"></script><img src=/evil onerror=alert('${name}')>`;
+      const email = `${evil("email").replaceAll(" ", "/")}@shop.test`;
+      const url = `http://shop.test/?${evil("url")}`;
+      await call(sandbox, "click", {
+        clientId: 1001,
+        affiliateReference: evil("reference"),
+        clickId: evil("click"),
+        sessionId: evil("session"),
+        clickedUrl: url,
+        referrerUrl: url,
+        userAgent: evil("agent"),
+        source: evil("source"),
+      });
+      const customer = { customerId: evil("customer"), customerName: evil("name") };
+      await call(sandbox, "registration", { clickId: evil("click"), email, ...customer });
+      await call(sandbox, "registration", { clickId: evil("unknown"), email: `2${email}`, ...customer });
+      await call(
+        sandbox,
+        "lead/registration",
+        registrationLead({ customerEmail: email, customerName: evil("name"), sessionId: evil("session") }),
+      );
+      await call(sandbox, "lead/payment", payment({ customerEmail: email, sessionId: evil("session") }));
+      await call(sandbox, `status/${encodeURIComponent(evil("path"))}?${evil("query")}`, undefined, {
+        "user-agent": evil("header"),
+      });
+      await fetch(`${sandbox.url}/${evil("nowhere")}`, { method: "POST", body: evil("body") });
+
+      await page.goto(sandbox.inspectorUrl);
+      await page.locator("strong").getByText(evil("reference")).first().waitFor();
+      await page.locator("#requests a").first().click();
+      await page.locator("#request pre").getByText(evil("body")).waitFor();
+      for (const name of ["name", "customer", "source", "session"]) {
+        expect(await page.getByRole("main").textContent()).toContain(evil(name));
+      }
+      expect(await page.locator("main script, main img, dialog script, dialog img").count()).toBe(0);
+      expect(requested.filter((path) => path.includes("evil"))).toEqual([]);
+    });
+
+    test("keeps its lines the right way round, whatever the script of a name", async () => {
+      const sandbox = await startSandbox();
+      const name = "\u202eאבי\u2067";
+      await call(sandbox, "click", click());
+      await call(sandbox, "registration", registration({ customerName: name }));
+      const page = await inspect(sandbox);
+      const line = page.locator('[aria-label="Registrations"] .entry p').first();
+      const lefts = await line
+        .locator("> *")
+        .evaluateAll((parts) => parts.map((part) => part.getBoundingClientRect().left));
+      expect(lefts).toHaveLength(3);
+      expect(await line.textContent()).toContain("\\u202e");
+      expect(lefts).toEqual(lefts.toSorted((a, b) => a - b));
+    });
   });
 
-  test("filters the requests, and keeps open what was opened", async () => {
+  describe("a live update", () => {
+    test("keeps the focus, the selection and the scroll position", async () => {
+      const sandbox = await startSandbox();
+      await manyVisitors(sandbox, 60);
+      const page = await inspect(sandbox);
+      const row = visitor(page, "s-30");
+      await row.scrollIntoViewIfNeeded();
+      await row.getByRole("link").focus();
+      await row.getByText("session id").evaluate((element) => getSelection()?.selectAllChildren(element));
+      const selected = await page.evaluate(() => String(getSelection()));
+      const top = async () => Math.round((await row.boundingBox())?.y ?? -1);
+      const before = await top();
+
+      await manyVisitors(sandbox, 5, "new");
+      await call(sandbox, "lead/payment", payment({ sessionId: "none" }));
+      await expect.poll(() => page.locator("#visitors-count").textContent()).toBe("66");
+
+      expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("request 31");
+      expect(await page.evaluate(() => String(getSelection()))).toBe(selected);
+      expect(selected).toContain("s-30");
+      expect(await top()).toBe(before);
+    });
+
+    test("makes of the page what drawing it anew would, whatever changes", async () => {
+      const page = await inspect(await startSandbox());
+      type Patch = (parent: Element, ...children: unknown[]) => void;
+      const patch = await page.evaluateHandle<Patch>('import("/patch.js").then((module) => module.patch)');
+      const item = fc.record({
+        key: fc.option(fc.integer({ min: 0, max: 9 })),
+        tag: fc.constantFrom("p", "b"),
+        text: fc.string(),
+      });
+      const list = fc.uniqueArray(item, { selector: ({ key }) => key ?? Symbol(), maxLength: 12 });
+      await fc.assert(
+        fc.asyncProperty(fc.array(list, { minLength: 2, maxLength: 4 }), fc.nat(), async (lists, focus) => {
+          const isAsDrawn = await page.evaluate(
+            ([lists, focus, patch]) => {
+              const draw = ({ key, tag, text }: (typeof lists)[number][number]) => {
+                const element = document.createElement(tag);
+                if (key !== null) Object.assign(element.dataset, { key });
+                element.tabIndex = 0;
+                element.append(text);
+                return element;
+              };
+              const [kept, anew] = [document.createElement("div"), document.createElement("div")];
+              document.body.append(kept);
+              const isSame = lists.map((list) => {
+                const focused = kept.children[focus % Math.max(1, kept.children.length)] as
+                  | HTMLElement
+                  | undefined;
+                focused?.focus();
+                patch(kept, list.map(draw));
+                anew.replaceChildren(...list.map(draw));
+                // The focus is lost only with its element.
+                const isHeld = !focused?.isConnected || document.activeElement === focused;
+                return isHeld && kept.innerHTML === anew.innerHTML;
+              });
+              kept.remove();
+              return isSame;
+            },
+            [lists, focus, patch] as const,
+          );
+          expect(isAsDrawn).toEqual(lists.map(() => true));
+        }),
+        { numRuns: 300 },
+      );
+    });
+
+    test("keeps the focus in a visitor who moves to the top", async () => {
+      const sandbox = await startSandbox();
+      await manyVisitors(sandbox, 10);
+      const page = await inspect(sandbox);
+      await visitor(page, "s-3").getByRole("link").focus();
+      await call(sandbox, "registration", registration({ clickId: "c-3", email: "bo@shop.test" }));
+      await page.locator(".visitor").first().getByText("bo@shop.test").first().waitFor();
+      expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("request 4");
+      expect(await page.locator(".visitor h4 .foreign").allTextContents()).toEqual(
+        ["bo@shop.test", 9, 8, 7, 6, 5, 4, 2, 1, 0].map((each) =>
+          typeof each === "number" ? `s-${each}` : each,
+        ),
+      );
+    });
+  });
+
+  describe("the faults", () => {
+    test("are on at the press of a button: since when, until when, and what was missed; then they are a mark in the stream", async () => {
+      const sandbox = await startSandbox();
+      await call(sandbox, "click", click());
+      const page = await inspect(sandbox);
+      await page.getByRole("button", { name: "503" }).click();
+      const bar = page.getByRole("region", { name: "Faults" });
+      await bar.getByText(/503 since \S+, until \S+/).waitFor();
+      await bar.getByText(/^(29|30) s left$/).waitFor();
+      await bar.getByText("So far: no request met it.").waitFor();
+      expect(await page.getByRole("button", { name: "503" }).getAttribute("aria-pressed")).toBe("true");
+      expect(await page.title()).toBe("503 · Affiliate sandbox");
+
+      const order = { "idempotency-key": "order-1" };
+      await call(sandbox, "lead/payment", payment(), order);
+      await bar.getByText("So far: 1 payment missed; none recorded since.").waitFor();
+      await page.getByRole("button", { name: "ok" }).click();
+      await bar.getByText("No fault").waitFor();
+      await call(sandbox, "lead/payment", payment(), order);
+      await page.getByText(/^503 from \S+ to \S+: 1 payment missed; all recorded since$/).waitFor();
+      expect(await page.locator("#visitors > li").allTextContents()).toEqual([
+        expect.stringContaining("bo@shop.test"),
+        expect.stringContaining("503"),
+      ]);
+    });
+
+    test("take effect: down refuses connections, slow is as slow as told", async () => {
+      const sandbox = await startSandbox();
+      const page = await inspect(sandbox);
+      await page.getByRole("button", { name: "down" }).click();
+      await page.getByText("refused connections leave no trace here").first().waitFor();
+      await expect(call(sandbox, "click", click())).rejects.toMatchObject({
+        cause: { code: "ECONNREFUSED" },
+      });
+      await page.getByLabel("slow by").fill("123");
+      await page.getByLabel("for").selectOption("until told otherwise");
+      await page.getByRole("button", { name: "slow" }).click();
+      await expect.poll(() => sandbox.fault).toMatchObject({ mode: "slow", delayMs: 123, until: null });
+      await page.getByText("until told otherwise").first().waitFor();
+    });
+
+    test("say why they were refused", async () => {
+      const sandbox = await startSandbox();
+      const page = await inspect(sandbox);
+      await page.getByLabel("slow by").fill("-5");
+      await page.getByRole("button", { name: "slow" }).click();
+      await page.getByRole("alert").getByText("A fault is { mode, forMs?, delayMs? }").waitFor();
+      await page.getByRole("button", { name: "ok" }).click();
+      await expect.poll(() => page.getByRole("alert").textContent()).toBe("");
+    });
+
+    test("have a button each", async () => {
+      const sandbox = await startSandbox();
+      const page = await inspect(sandbox);
+      const modes = await page.locator("#modes button").allTextContents();
+      expect(modes).toHaveLength(11);
+      for (const mode of [...modes.slice(1), "ok"]) {
+        await page.getByRole("button", { name: mode, exact: true }).click();
+        await expect.poll(() => sandbox.fault.mode).toBe(mode);
+      }
+    });
+  });
+
+  describe("by keyboard", () => {
+    test("a fault is set and everything is cleared", async () => {
+      const sandbox = await startSandbox();
+      await call(sandbox, "click", click());
+      const page = await inspect(sandbox);
+      const focus = () => page.evaluate(() => document.activeElement?.textContent?.trim());
+      const tabTo = async (text: string) => {
+        for (let steps = 0; (await focus()) !== text; steps += 1) {
+          expect(steps).toBeLessThan(40);
+          await page.keyboard.press("Tab");
+        }
+      };
+      await tabTo("503");
+      await page.keyboard.press("Enter");
+      await expect.poll(() => sandbox.fault.mode).toBe("503");
+      const outline = await page.evaluate(
+        () => getComputedStyle(document.activeElement as Element).outlineStyle,
+      );
+      expect(outline).toBe("solid");
+
+      page.on("dialog", (dialog) => dialog.accept());
+      await tabTo("Clear everything");
+      await page.keyboard.press("Space");
+      await page.getByText("No visitor yet.").waitFor();
+      expect(sandbox.ledger.clicks()).toEqual([]);
+    });
+
+    test("shortcuts go where they say, and can be turned off", async () => {
+      const sandbox = await startSandbox();
+      await manyVisitors(sandbox, 3);
+      const page = await inspect(sandbox);
+      const focused = () => page.evaluate(() => document.activeElement?.id);
+      for (const [pressed, id] of [
+        ["/", "search"],
+        ["j", "search"],
+      ] as const) {
+        await page.keyboard.press(pressed);
+        expect(await focused()).toBe(id);
+      }
+      await page.getByLabel("Visitor", { exact: true }).fill("");
+      await page.getByRole("button", { name: "Shortcuts" }).focus();
+      await page.keyboard.press("j");
+      await page.keyboard.press("j");
+      await page.keyboard.press("k");
+      const name = () => page.evaluate(() => document.activeElement?.querySelector(".foreign")?.textContent);
+      expect(await name()).toBe("s-2");
+      await page.keyboard.press("f");
+      expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("ok");
+      await page.keyboard.press("r");
+      expect(await focused()).toBe("containing");
+
+      await page.getByRole("button", { name: "Shortcuts" }).focus();
+      await page.keyboard.press("?");
+      await page.getByLabel("Shortcuts are on").uncheck();
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("/");
+      expect(await focused()).toBe("help");
+    });
+  });
+
+  test("filters the requests, and opens one by its address", async () => {
     const sandbox = await startSandbox();
     await call(sandbox, "click", click(), key(sandbox));
     await call(sandbox, "lead/payment", { nonsense: true });
     await sandbox.fail("reset");
     await call(sandbox, "registration", registration()).catch(() => {});
     await sandbox.fail("ok");
-    const page = await openPage(browser);
-    await page.goto(sandbox.inspectorUrl);
+    const page = await inspect(sandbox);
     const requests = page.locator("#requests > li");
     await expect.poll(() => requests.count()).toBe(3);
 
     for (const [answered, path] of [
-      ["with success", "/click"],
-      ["with 4xx", "/lead/payment"],
-      ["not at all", "/registration"],
+      ["success", "/click"],
+      ["4xx", "/lead/payment"],
+      ["no answer", "/registration"],
     ] as const) {
-      await page.getByLabel("answered").selectOption(answered);
-      expect(await requests.allTextContents()).toEqual([expect.stringContaining(path)]);
+      await page.getByLabel("Answered").selectOption(answered);
+      await expect.poll(() => requests.allTextContents()).toEqual([expect.stringContaining(path)]);
     }
-    await page.getByLabel("answered").selectOption("in any way");
-    await page.getByLabel("containing").fill("alice");
-    expect(await requests.count()).toBe(1);
+    await page.getByLabel("Answered").selectOption("any answer");
+    await page.getByLabel("Requests containing").fill("alice");
+    await expect.poll(() => requests.count()).toBe(1);
 
-    await requests.locator("summary").click();
-    expect(await requests.textContent()).toContain("authorization: Bearer •••");
-    await call(sandbox, "click", click({ clickId: "click-2" }));
-    await expect.poll(() => requests.count()).toBe(2);
-    expect(await page.locator("#requests details[open]").count()).toBe(1);
+    await page.goto(`${sandbox.inspectorUrl}/#request-1`);
+    const dialog = page.getByRole("dialog", { name: "Request 1" });
+    await dialog.getByText("authorization: Bearer •••").waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await page.goto(`${sandbox.inspectorUrl}/#request-77`);
+    await page.getByRole("dialog").getByText("Request 77 is not kept; the last 5000 are.").waitFor();
   });
 
-  test("finds the sandbox again after it has been away", async () => {
+  test("says that the sandbox has stopped, turns its buttons off, and finds it again", async () => {
     const first = await startSandbox();
-    const page = await openPage(browser);
-    await page.goto(first.inspectorUrl);
-    await page.getByText("live", { exact: true }).waitFor();
+    const page = await inspect(first);
+    await page.getByRole("button", { name: "503" }).focus();
     await first.close();
-    await page.getByText("the sandbox has stopped").waitFor();
+    await page.getByText(/^No connection to the sandbox since/).waitFor();
+    await page.getByText("The sandbox has stopped.").waitFor();
+    for (const name of ["503", "Clear everything"])
+      expect(await page.getByRole("button", { name }).isDisabled()).toBe(true);
+    await expectAccessible(page, "inspector-stopped");
+
     const second = await startSandbox({ inspectorPort: Number(new URL(first.inspectorUrl).port) });
     await page.getByText("live", { exact: true }).waitFor();
-    expect(await page.locator("#about").textContent()).toContain(second.url);
+    expect(await page.locator("#address").textContent()).toContain(second.url);
+    expect(await page.getByRole("button", { name: "503" }).isEnabled()).toBe(true);
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("503");
   });
 
-  test("reads well on a desk, on a phone, by day and by night", async () => {
+  describe.each<[string, BrowserContextOptions]>([
+    ["wide", { viewport: { width: 1280, height: 900 } }],
+    ["wide-dark", { viewport: { width: 1280, height: 900 }, colorScheme: "dark" }],
+    ["narrow", phone],
+    ["narrow-dark", { ...phone, colorScheme: "dark" }],
+    ["forced-colours", { viewport: { width: 1280, height: 900 }, forcedColors: "active" }],
+    ["narrow-forced-colours", { ...phone, forcedColors: "active" }],
+  ])("%s: axe finds nothing, and nothing is wider than the window,", (name, options) => {
+    test("empty, with visitors, with all open, with a request open, with a fault on", async () => {
+      const sandbox = await startSandbox();
+      const page = await inspect(sandbox, options);
+      const look = async (state: string) => {
+        await expectAccessible(page, `inspector-${name}-${state}`);
+        expect(await fits(page)).toBe(true);
+      };
+      await look("empty");
+      await aBusyDay(sandbox);
+      await visitor(page, "Bo Berg").waitFor();
+      await look("visitors");
+      for (const details of await page.locator("summary").all()) await details.click();
+      await look("open");
+      await page
+        .getByRole("link", { name: /registration.*201/ })
+        .first()
+        .click();
+      await page.getByRole("dialog").getByText("Headers").waitFor();
+      await look("request");
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("?");
+      await page.getByRole("dialog").getByText("find visitors").waitFor();
+      await look("shortcuts");
+      await page.keyboard.press("Escape");
+      await sandbox.fail("reset-after", { forMs: 600_000 });
+      await call(sandbox, "click", click({ clickId: "x" })).catch(() => {});
+      await page.getByText("So far: 1 click recorded without an answer").waitFor();
+      await look("fault");
+    });
+  });
+
+  test("fits 390 px, whatever the numbers, ids and names", async () => {
     const sandbox = await startSandbox();
-    await aBusyDay(sandbox);
-    for (const [name, options] of Object.entries({
-      "inspector-desktop": { viewport: { width: 1280, height: 900 } },
-      "inspector-dark": { viewport: { width: 1280, height: 900 }, colorScheme: "dark" },
-      "inspector-phone": { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2 },
-      "inspector-phone-dark": {
-        viewport: { width: 390, height: 844 },
-        deviceScaleFactor: 2,
-        colorScheme: "dark",
-      },
-    } as const)) {
-      const page = await openPage(browser, options);
-      await page.goto(sandbox.inspectorUrl);
-      await page.getByText("live", { exact: true }).waitFor();
-      await page.locator("#requests summary").first().click();
-      await picture(page, name);
-      const tooWide = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
-      expect(tooWide).toBe(false);
-    }
+    const long = "w".repeat(256);
+    const ids = { clickId: long, sessionId: long, affiliateReference: "A".repeat(300), source: long };
+    await call(sandbox, "click", click({ ...ids, clickedUrl: `https://shop.test/${long}` }));
+    await call(
+      sandbox,
+      "registration",
+      registration({ clickId: long, customerId: long, customerName: long }),
+    );
+    for (const leadValue of [Number.MAX_VALUE, Number.MAX_VALUE, 123456789012345.12, 0.000001])
+      await call(sandbox, "lead/payment", payment({ leadValue, sessionId: long }));
+    await call(
+      sandbox,
+      "lead/payment",
+      payment({ sessionId: "z".repeat(256), customerEmail: `${long}@shop.test` }),
+    );
+    const page = await inspect(sandbox, phone);
+    await page.getByText("1.798E308").first().waitFor();
+    await expectAccessible(page, "inspector-narrow-long");
+    expect(await fits(page)).toBe(true);
   });
 });
+
+async function manyVisitors(sandbox: Sandbox, count: number, name = ""): Promise<void> {
+  for (let each = 0; each < count; each += 1)
+    await call(sandbox, "click", click({ clickId: `c${name}-${each}`, sessionId: `s${name}-${each}` }));
+}
 
 async function aBusyDay(sandbox: Sandbox): Promise<void> {
   const landing = { clickedUrl: "https://shop.test/?ref=ALICE&utm_source=newsletter", source: "newsletter" };

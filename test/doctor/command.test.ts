@@ -15,15 +15,24 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 
 async function doctor(
   args: string[],
-  { isTerminal = false, env = { TRACKING_KEY: KEY } as Record<string, string> } = {},
+  {
+    isTerminal = false,
+    columns = undefined as number | undefined,
+    env = { TRACKING_KEY: KEY } as Record<string, string>,
+    onLine = (_line: string) => {},
+  } = {},
 ) {
   const out: string[] = [];
   const err: string[] = [];
   const code = await doctorCommand(args, {
-    stdout: (line) => out.push(line),
+    stdout: (line) => {
+      out.push(line);
+      onLine(line);
+    },
     stderr: (line) => err.push(line),
     env,
     isTerminal,
+    columns,
   });
   expect([...out, ...err].join("\n")).not.toContain(KEY);
   return { code, out, err };
@@ -56,7 +65,10 @@ describe("doctor", () => {
       "ok      the status endpoint wants a key: 401 without one",
       "ok      the status endpoint takes the key",
       expect.stringMatching(/^ok {6}its clock and this machine's agree/),
-      expect.stringMatching(/^- {7}nothing was posted/),
+      expect.stringMatching(
+        /^- {7}nothing was posted: .* client id 1001 is known, shows with --send-test-click/,
+      ),
+      "healthy: nothing wrong was found",
     ]);
     expect(code).toBe(0);
     expect(sandbox.ledger.requests().map(({ method }) => method)).toEqual(["GET", "GET"]);
@@ -80,7 +92,7 @@ describe("doctor", () => {
     expect(known.out.join("\n")).toContain("session s1 is attributed to ALICE, through click 1 at ");
     const unknown = await doctor([...args, "s2"]);
     expect(unknown.code).toBe(1);
-    expect(unknown.out).toContain("WRONG   session s2 is attributed to nobody");
+    expect(unknown.out).toContain("WRONG   session s2 is attributed to no affiliate");
   });
 
   it("posts a click where it is told to, and looks whether it arrived", async () => {
@@ -92,7 +104,8 @@ describe("doctor", () => {
       affiliateReference: "express-affiliate-doctor",
       source: "express-affiliate-doctor",
     });
-    expect(out.at(-1)).toContain(`session ${click?.sessionId} is attributed to express-affiliate-doctor`);
+    expect(out.at(-3)).toContain("the test click was taken for client id 1001");
+    expect(out.at(-2)).toContain(`session ${click?.sessionId} is attributed to express-affiliate-doctor`);
   });
 
   it("finds a wrong key, and does not show it", async () => {
@@ -119,12 +132,75 @@ describe("doctor", () => {
     expect(out.join("\n")).toContain("WRONG   the service does not answer: connect ECONNREFUSED");
   });
 
-  it("finds another service at the address", async () => {
+  it.each([
+    [200, "something else than the tracking service answers at http://127.0.0.1"],
+    [302, "it sends the caller to another address, where this package never follows"],
+    [403, "is perhaps not the tracking service"],
+    [404, "/api/v1/tracking/status/…: --base-url is what comes before /api/v1/"],
+    [502, "the service, or what stands before it, has a fault of its own"],
+  ])("finds something else at the address: %i, in plain words", async (status, plain) => {
     const { code, out } = await doctor(
-      await startHttp((_req, res) => void res.end("<html>Welcome to nginx</html>")),
+      await startHttp((_req, res) => void res.writeHead(status).end("<html>Welcome to nginx</html>")),
     );
     expect(code).toBe(1);
-    expect(out.join("\n")).toContain("WRONG   the status endpoint does not answer as one should");
+    expect(out.join("\n")).toContain(`WRONG   the status endpoint does not answer as one should: ${status} `);
+    expect(out.join("\n")).toContain(plain);
+    expect(out.at(-1)).toBe("not healthy: 1 finding is WRONG");
+  });
+
+  it.each(["/api/v1", "/api/v1/", "/base/api/v1/tracking"])(
+    "finds %s too much in the address",
+    async (path) => {
+      const { sandbox } = await startSandbox();
+      const { code, out } = await doctor(["--base-url", sandbox.url + path, "--client-id", "1"]);
+      const before = path.startsWith("/base") ? "/base" : "";
+      expect(code).toBe(1);
+      expect(out[0]).toContain(`which this package adds itself: give ${sandbox.url}${before} alone`);
+      expect(sandbox.ledger.requests()).toEqual([]);
+    },
+  );
+
+  it("finds a client id that the service does not know, where a click may be sent", async () => {
+    const { sandbox } = await startSandbox();
+    const { code, out } = await doctor(["--base-url", sandbox.url, "--client-id", "7", "--send-test-click"]);
+    expect(code).toBe(1);
+    expect(out.join("\n")).toMatch(/WRONG {3}the test click was not taken: 422 .*; is --client-id 7 right\?/);
+    expect(sandbox.ledger.clicks()).toEqual([]);
+  });
+
+  it("notes that it takes a key to see whom a session is attributed to", async () => {
+    const { sandbox, address } = await startSandbox();
+    const { code, out } = await doctor([...address, "--send-test-click"]);
+    expect(code).toBe(0);
+    expect(out.at(-2)).toMatch(/^note {4}session .*: to see whom it is attributed to takes a key/);
+    expect(sandbox.ledger.clicks()).toHaveLength(1);
+  });
+
+  it("prints each finding as it comes", async () => {
+    let asked = 0;
+    const address = await startHttp((_req, res) => {
+      asked += 1;
+      res.end(JSON.stringify({ sessionId: "x", hasAffiliate: false }));
+    });
+    const askedBefore: Record<string, number> = {};
+    await doctor(address, {
+      onLine(line) {
+        askedBefore[line.slice(8, 30)] ??= asked;
+      },
+    });
+    expect(Object.values(askedBefore).slice(0, 3)).toEqual([0, 0, 1]);
+  });
+
+  it("prints one JSON document where it is told to", async () => {
+    const { address } = await startSandbox();
+    const well = await doctor([...address, "--json"], { isTerminal: true });
+    expect(well.out).toHaveLength(1);
+    expect(JSON.parse(well.out[0] ?? "")).toEqual({
+      healthy: true,
+      findings: expect.arrayContaining([{ is: "note", text: expect.stringContaining("wants a key") }]),
+    });
+    const { code, out } = await doctor(["--base-url", "http://127.0.0.1:1", "--client-id", "1", "--json"]);
+    expect({ code, healthy: JSON.parse(out[0] ?? "").healthy }).toEqual({ code: 1, healthy: false });
   });
 
   it("finds a clock that is wrong", async () => {
@@ -145,33 +221,37 @@ describe("doctor", () => {
       res.end(
         JSON.stringify({
           error: req.headers.authorization,
-          message: `no ${req.headers.authorization} ada@shop.example`,
+          message: `no ${req.headers.authorization} ada@shop.example\u001b[2J\u202e`,
         }),
       );
     });
     const { out } = await doctor([...echo, "--api-key-env", "TRACKING_KEY"]);
-    expect(out.join("\n")).toContain("no Bearer [redacted] a***@shop.example");
+    expect(out.join("\n")).toContain("no Bearer [redacted] a***@shop.example [2J");
+    for (const character of ["\u001b", "\u202e"]) expect(out.join("\n")).not.toContain(character);
   });
 
   it.each([
-    [[], /`baseUrl` is required/],
+    [[], /^doctor:\n {2}- --base-url is required.*\n {2}- --client-id is required/],
     [["--base-url", "http://tracking.example", "--client-id", "1"], /must begin with https:/],
     [["--base-url", "https://u:pa55word@tracking.example", "--client-id", "1"], /must not hold credentials/],
     [
       ["--base-url", "https://tracking.example", "--client-id", "one"],
-      /`clientId` must be a positive integer/,
+      /--client-id must be a positive integer/,
     ],
     [
       ["--base-url", "https://tracking.example", "--client-id", "1", "--api-key-env", "NONE"],
       /NONE is not set/,
     ],
     [["--base-url", "https://tracking.example", "--client-id", "1", "--session", "."], /session id must be/],
-    [["--nope"], /Unknown option '--nope'/],
+    [["--nope"], /there is no option --nope$/m],
+    [["--send-testclick"], /there is no option --send-testclick; did you mean --send-test-click\?/],
+    [["--base-url"], /'--base-url <value>' argument missing/],
   ])("refuses %j as usage", async (args, because) => {
     const { code, out, err } = await doctor(args);
     expect(code).toBe(2);
     expect(out).toEqual([]);
     expect(err.join("\n")).toMatch(because);
+    expect(err.at(-1)).toBe("express-affiliate doctor --help lists what it takes");
     expect(err.join("\n")).not.toContain("pa55word");
   });
 
@@ -187,10 +267,24 @@ describe("doctor", () => {
     );
   });
 
-  it("uses colours for a person, and none for a file", async () => {
+  it("uses colours for a person, and none for a file, a dumb terminal, or with NO_COLOR", async () => {
     const { address } = await startSandbox();
-    expect((await doctor(address, { isTerminal: true })).out.join("")).toContain("\u001b[");
-    expect((await doctor(address)).out.join("")).not.toContain("\u001b[");
+    const hasColors = async (isTerminal: boolean, env: Record<string, string>) =>
+      (await doctor(address, { isTerminal, env })).out.join("").includes("\u001b[");
+    expect(await hasColors(true, {})).toBe(true);
+    expect(await hasColors(true, { NO_COLOR: "" })).toBe(true);
+    expect(await hasColors(false, {})).toBe(false);
+    expect(await hasColors(true, { NO_COLOR: "1" })).toBe(false);
+    expect(await hasColors(true, { TERM: "dumb" })).toBe(false);
+  });
+
+  it("breaks its lines between words for a person, and not for a file", async () => {
+    const { address } = await startSandbox();
+    const env = { NO_COLOR: "1" };
+    const { out } = await doctor(address, { isTerminal: true, columns: 60, env });
+    for (const line of out.join("\n").split("\n")) expect(line.length).toBeLessThanOrEqual(60);
+    expect(out.join("\n")).toMatch(/^- {7}nothing was posted.*\n {8}\S/m);
+    expect((await doctor(address)).out.join("")).not.toContain("\n");
   });
 
   it("runs from the command line", async () => {
@@ -211,7 +305,11 @@ describe("doctor", () => {
       code: 1,
     });
     expect(await cli("doctor", "--help")).toMatchObject({ code: 0, stderr: "" });
-    expect(await cli("nonsense")).toMatchObject({ code: 2, stdout: "" });
+    expect(await cli("nonsense")).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "express-affiliate: there is no command nonsense\nexpress-affiliate --help lists all\n",
+    });
   });
 });
 
@@ -246,21 +344,30 @@ describe("checkTls", () => {
     });
   });
 
-  it.each(["expired", "notYetValid", "ofAnother", "selfSigned"] as const)(
-    "finds a certificate that is %s",
-    async (which) => {
+  it.each([
+    ["expired", "the certificate is out of date"],
+    ["notYetValid", "the certificate is valid later only: is this machine's clock right?"],
+    ["ofAnother", "the certificate belongs to another name"],
+    ["selfSigned", "this machine does not know who issued the certificate"],
+  ] as const)(
+    "finds a certificate that is %s, and says in plain words what that is",
+    async (which, plain) => {
       const found = await checkTls(await serve(made[which]), Date.now(), made.authority.cert);
       expect(found).toMatchObject({
         is: "wrong",
-        text: expect.stringMatching(/^no trusted TLS connection: ./),
+        text: expect.stringMatching(new RegExp(`^no trusted TLS connection: .*; ${plain.replace("?", ".")}`)),
       });
     },
   );
 
-  it("finds that there is no TLS", async () => {
+  it("finds that there is no TLS, or nothing at all", async () => {
     const [, url = ""] = await startHttp((_req, res) => void res.end());
-    expect(await checkTls(new URL(url.replace("http:", "https:")), Date.now())).toMatchObject({
+    const { text } = await checkTls(new URL(url.replace("http:", "https:")), Date.now());
+    expect(text).toContain("what answers at this port does not speak TLS");
+    const nothing = await checkTls(new URL("https://127.0.0.1:1"), Date.now());
+    expect(nothing).toMatchObject({
       is: "wrong",
+      text: expect.stringContaining("nothing listens at this port"),
     });
   });
 });

@@ -12,7 +12,7 @@ describe("the command `outbox`", () => {
       const { code, out, err } = await outbox([flag]);
       expect({ code, err }).toEqual({ code: 0, err: "" });
       expect(out).toContain("Usage: express-affiliate outbox <directory|postgres-url> <action>");
-      expect(out).toContain("without the customers' addresses and names");
+      expect(out).toContain("the customer's address masked");
       expect(out).toContain("Exit code: 0 where all is well, dead letters or not;");
     }
   });
@@ -45,8 +45,13 @@ describe("the command `outbox`", () => {
     [["--url-env", "DIRECTORY", "status"], "DIRECTORY must hold a URL that begins with postgres://"],
     [["--url-env", "DATABASE_URL"], "say what to do: status"],
     [["--url-env", "DATABASE_URL", DATABASE, "status"], "say what to do: status"],
-    [["--nope"], "Unknown option '--nope'"],
-    [[`--${DATABASE}`], "Unknown option"],
+    [["--nope"], "there is no option --nope"],
+    [["here", "status", "--jsn"], "there is no option --jsn; did you mean --json?"],
+    [["here", "lits"], "did you mean list?"],
+    [["here", "discard", ID, "--yes"], "--yes goes with discard --all"],
+    [["here", "discard", "--all"], "with --yes it does so without asking"],
+    [["here", "discard", "--all", "--json"], "with --yes it does so without asking"],
+    [[`--${DATABASE}`], "there is no option"],
     [["here", `--json=${DATABASE}`, "status"], "does not take an argument"],
   ])("refuses %j as usage", async (args, because) => {
     const { code, out, err } = await outbox(args, {
@@ -54,7 +59,7 @@ describe("the command `outbox`", () => {
     });
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain(because);
-    expect(err).toContain("Usage: express-affiliate outbox");
+    expect(err).toContain("\nexpress-affiliate outbox --help lists what it takes");
     expect(err).not.toContain("pa55word");
   });
 

@@ -94,6 +94,7 @@ describe("list", () => {
     expect(code).toBe(0);
     expect(out.split("\n")).toEqual([
       `${letter.id}  registration  rejected`,
+      "    a***@shop.example",
       "    422 Unprocessable Entity: *** (***) is known as b***@other.example [2J, says ***",
       expect.stringMatching(/^ {4}happened 20\S+Z, given up 20\S+Z after 2 attempts$/),
     ]);
@@ -117,6 +118,12 @@ describe("list", () => {
     });
   });
 
+  it("shows a payment's id and amount, and its customer's address masked", async () => {
+    const letter = sample("payment");
+    const { out } = await outbox([await directoryWith({ dead: [letter] }), "list"]);
+    expect(out.split("\n")[1]).toBe("    payment 2024-17, 19.9, a***@shop.example");
+  });
+
   it("shows what has neither status nor message", async () => {
     const directory = scratchDirectory();
     await using stage = await Stage.open(() => diskOutbox({ directory }));
@@ -126,6 +133,7 @@ describe("list", () => {
     const lines = (await outbox([directory, "list"])).out.split("\n");
     expect(lines).toEqual([
       expect.stringMatching(/ {2}click {2}expired$/),
+      "    affiliate ALICE",
       expect.stringMatching(/after 1 attempt$/),
     ]);
   });
@@ -202,17 +210,39 @@ describe("discard", () => {
   it("forgets all", async () => {
     const directory = await directoryWith({ dead: [sample("payment"), sample("click")] });
 
-    expect(await jsonOf([directory, "discard", "--all"])).toEqual({
+    expect(await jsonOf([directory, "discard", "--all", "--yes"])).toEqual({
       code: 0,
       json: { discarded: 2, notFound: [] },
     });
-    expect(await outbox([directory, "discard", "--all"])).toMatchObject({ out: "ok      no dead letters" });
+    const ask = async (question: string) => expect.unreachable(question);
+    expect(await outbox([directory, "discard", "--all"], { ask })).toMatchObject({
+      out: "ok      no dead letters",
+    });
     expect(await found(directory)).toEqual({ queued: 0, dead: 0 });
+  });
+
+  it("asks before it forgets all, and does as it is told", async () => {
+    const directory = await directoryWith({ dead: [sample("payment"), sample("click")] });
+    const asked: string[] = [];
+    const answer = (yes: boolean) => async (question: string) => {
+      asked.push(question);
+      return yes;
+    };
+    expect(await outbox([directory, "discard", "--all"], { ask: answer(false) })).toEqual({
+      code: 1,
+      out: "note    nothing was discarded",
+      err: "",
+    });
+    expect(await found(directory)).toEqual({ queued: 0, dead: 2 });
+    expect(await outbox([directory, "discard", "--all"], { ask: answer(true) })).toMatchObject({ code: 0 });
+    expect(await found(directory)).toEqual({ queued: 0, dead: 0 });
+    const question = "Discard 2 dead letters (2 rejected)? They cannot be brought back.";
+    expect(asked).toEqual([question, question]);
   });
 });
 
 describe("a directory's outbox", () => {
-  it.each(["status", "list", "retry --all", "discard --all"])("is not made by %s", async (words) => {
+  it.each(["status", "list", "retry --all", "discard --all --yes"])("is not made by %s", async (words) => {
     const empty = scratchDirectory();
     const missing = join(empty, "missing");
     for (const directory of [empty, missing]) {

@@ -2,13 +2,18 @@ import { expect } from "vitest";
 import { diskOutbox } from "../../src/disk.js";
 import type { OutboxEvent } from "../../src/events.js";
 import { outboxCommand } from "../../src/outbox-command/command.js";
+import type { Terminal } from "../../src/terminal.js";
 import { Stage } from "../../src/testing/stage.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 /** Runs the command in this process. */
 export async function outbox(
   args: readonly string[],
-  { isTerminal = false, env = {} as Readonly<Record<string, string>> } = {},
+  {
+    isTerminal = false,
+    env = {} as Readonly<Record<string, string>>,
+    ask = undefined as Terminal["ask"],
+  } = {},
 ) {
   const out: string[] = [];
   const err: string[] = [];
@@ -17,6 +22,7 @@ export async function outbox(
     stderr: (line) => err.push(line),
     env,
     isTerminal,
+    ask,
   });
   return { code, out: out.join("\n"), err: err.join("\n") };
 }

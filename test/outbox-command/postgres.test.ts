@@ -61,7 +61,9 @@ describeWithPostgres("an outbox in Postgres", (database) => {
       out: "ok      1 queued again; delivered by the host's own process",
     });
     expect(await sql("select count(*)::int as n from $schema.events")).toEqual([{ n: 3 }]);
-    expect(await outbox([...here(), "discard", "--all"])).toMatchObject({ out: "ok      no dead letters" });
+    expect(await outbox([...here(), "discard", "--all", "--yes"])).toMatchObject({
+      out: "ok      no dead letters",
+    });
   });
 
   it("is found by an address in the environment", async () => {
@@ -72,7 +74,7 @@ describeWithPostgres("an outbox in Postgres", (database) => {
   });
 
   it("is not made where it is missing", async () => {
-    for (const words of ["status", "list", "retry --all", "discard --all"]) {
+    for (const words of ["status", "list", "retry --all", "discard --all --yes"]) {
       const args = [database.cluster.connectionString, "--schema", "missing", ...words.split(" ")];
       const { code, out, err } = await outbox(args);
       expect({ code, out }).toEqual({ code: 1, out: "" });

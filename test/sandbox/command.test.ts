@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { sandboxCommand } from "../../src/sandbox/command.js";
+import { outputOf, runNode, userProject } from "../helpers/user-project.js";
 import { startSandbox } from "./helpers.js";
 
 async function run(...args: string[]) {
@@ -25,11 +26,25 @@ test("starts the sandbox and prints what an app needs to know", async () => {
     "--require-key-for",
     "none",
   );
-  expect(out).toContain(`base URL   ${sandbox?.url}`);
-  expect(out).toMatch(/client id {2}7\n.*API key {4}k\n/);
+  expect(out).toContain(`\n\nTRACKING_URL=${sandbox?.url}\nTRACKING_CLIENT_ID=7\nTRACKING_API_KEY=k\n\n`);
+  expect(out).toContain(`inspector  ${sandbox?.inspectorUrl}\n`);
   const res = await fetch(`${sandbox?.url}/api/v1/tracking/status/x`);
   expect(res.status).toBe(200);
 });
+
+test.each(["status", "click,status", "none"])(
+  "prints a command that makes the first event, where a key is required for %s",
+  async (list) => {
+    const { sandbox, out } = await run("--port", "0", "--require-key-for", list);
+    const [, args = ""] = /^npx express-affiliate (doctor .*)$/m.exec(out) ?? [];
+    const env = { ...process.env, TRACKING_API_KEY: sandbox?.apiKey };
+    const project = await userProject({});
+    const cli = "node_modules/express-affiliate/dist/cli.js";
+    const { code, stdout } = await outputOf(runNode(project, [cli, ...args.split(" ")], { env }));
+    expect({ code, stdout }).toMatchObject({ code: 0 });
+    expect(sandbox?.ledger.clicks()).toHaveLength(1);
+  },
+);
 
 test("prints its help", async () => {
   expect(await run("--help")).toMatchObject({ code: 0, out: expect.stringContaining("--db FILE") });
@@ -48,7 +63,7 @@ test("refuses values that are wrong, by name", async () => {
     "--require-key-for",
     "click,refund",
   );
-  expect(code).toBe(1);
+  expect(code).toBe(2);
   for (const name of ["port", "clientId", "requireKeyFor"]) expect(err).toContain(name);
 });
 

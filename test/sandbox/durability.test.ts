@@ -94,3 +94,25 @@ test("names the file and the reason when it cannot be opened", async () => {
   const file = await temporaryFile("no/such/folder.db");
   await expect(startSandbox({ file })).rejects.toThrow(`sandbox: ${file} cannot be opened`);
 });
+
+test("a file of an earlier version gets what was added since", async () => {
+  const file = await temporaryFile();
+  const first = await startSandbox({ file });
+  await call(first, "click", click());
+  await first.close();
+  const database = openDatabase(file);
+  const { sql } = database
+    .prepare(
+      "select group_concat('drop index ' || name, ';') as sql from sqlite_schema where sql like '%requests_by_%' or name = 'clicks_by_time'",
+    )
+    .get() as { sql: string };
+  database.exec(`${sql}; drop table faults; pragma user_version = 0;`);
+  for (const column of ["idempotencyKey", "recordedClick", "recordedLead"])
+    database.exec(`alter table requests drop column ${column}`);
+  database.close();
+
+  const second = await startSandbox({ file });
+  await second.fail("503");
+  await call(second, "click", click({ clickId: "click-2" }));
+  expect(second.ledger.requests()).toMatchObject([{ recordedClick: null }, { status: 503 }]);
+});

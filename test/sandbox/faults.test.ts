@@ -1,5 +1,9 @@
-import { describe, expect, test } from "vitest";
-import type { FaultMode } from "../../src/sandbox/index.js";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { FaultMode, Sandbox } from "../../src/sandbox/index.js";
+import { type LedgerStore, openLedger } from "../../src/sandbox/ledger/ledger.js";
 import { call, click, payment, startSandbox } from "./helpers.js";
 
 // The parser's own error has a code in some versions of Node and none in others.
@@ -96,4 +100,74 @@ test("a closed sandbox does not open again", async () => {
   await sandbox.close();
   await sandbox.fail("ok");
   expect(await call(sandbox, "click", click()).catch(causeCode)).toBe("ECONNREFUSED");
+});
+
+describe("the ledger keeps of each fault", () => {
+  const periods = (sandbox: Sandbox) => (sandbox.ledger as LedgerStore).tables.faults.latest(10);
+  const keyed = (name: string) => ({ "idempotency-key": name });
+
+  test("since when it was, until when, and the reports that met it, each once", async () => {
+    const sandbox = await startSandbox();
+    await sandbox.fail("503");
+    await call(sandbox, "click", click());
+    for (let attempt = 1; attempt <= 3; attempt += 1)
+      await call(sandbox, "lead/payment", payment(), keyed("order-1"));
+    await call(sandbox, "status/session-1");
+    expect(periods(sandbox)).toMatchObject([{ mode: "503", since: sandbox.fault.since, until: null }]);
+    await sandbox.fail("ok");
+    expect(periods(sandbox)).toEqual([
+      {
+        id: 1,
+        mode: "503",
+        since: expect.any(String),
+        until: sandbox.fault.since,
+        requests: 5,
+        reports: { click: 1, paymentLead: 1 },
+        recorded: 0,
+      },
+    ]);
+  });
+
+  test("how many of those reports came later all the same", async () => {
+    const sandbox = await startSandbox();
+    await sandbox.fail("hang");
+    const cut = call(sandbox, "lead/payment", payment(), keyed("order-1")).catch(() => {});
+    await sandbox.ledger.waitFor({ kind: "request" });
+    await sandbox.fail("500");
+    await call(sandbox, "click", click(), keyed("click-1"));
+    await sandbox.fail("ok");
+    await call(sandbox, "lead/payment", payment(), keyed("order-1"));
+    expect(periods(sandbox)).toMatchObject([
+      { mode: "500", reports: { click: 1 }, recorded: 0 },
+      { mode: "hang", reports: { paymentLead: 1 }, recorded: 1 },
+    ]);
+    await sandbox.close();
+    await cut;
+  });
+
+  test("that what is answered late or not at all was recorded", async () => {
+    const sandbox = await startSandbox();
+    await sandbox.fail("reset-after");
+    await call(sandbox, "click", click()).catch(() => {});
+    expect(periods(sandbox)).toMatchObject([{ mode: "reset-after", reports: { click: 1 }, recorded: 1 }]);
+    expect(sandbox.ledger.requests()).toMatchObject([{ recordedClick: 1, status: null }]);
+  });
+
+  test.each([
+    ["was closed", (ledger: LedgerStore) => ledger.tables.faults.change("ok", "2030-01-01T00:00:05.000Z")],
+    ["was killed", () => {}],
+  ])("its end, where the sandbox %s during it", async (_, end) => {
+    const folder = await mkdtemp(join(tmpdir(), "sandbox-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const file = join(folder, "ledger.db");
+    const before = openLedger(file);
+    before.tables.faults.change("503", "2030-01-01T00:00:00.000Z");
+    end(before);
+    before.close();
+    const after = openLedger(file);
+    expect(after.tables.faults.latest(1)).toMatchObject([
+      { mode: "503", until: expect.stringMatching(/^2030/) },
+    ]);
+    after.close();
+  });
 });

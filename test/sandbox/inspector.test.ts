@@ -3,24 +3,30 @@ import { readdir, readFile } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import fc from "fast-check";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
 import { decisions } from "../../src/sandbox/decisions.js";
 import type { Sandbox } from "../../src/sandbox/index.js";
-import type { InspectorState } from "../../src/sandbox/inspector.js";
+import type { InspectorState } from "../../src/sandbox/inspector/state.js";
+import { readView } from "../../src/sandbox/inspector/view.js";
+import type { About } from "../../src/sandbox/inspector.js";
+import { openLedger } from "../../src/sandbox/ledger/ledger.js";
+import { createService } from "../../src/sandbox/service.js";
 import { call, click, payment, registration, startSandbox } from "./helpers.js";
 
-/** Watches as a page does: each next state, until one is as asked. */
-async function watch(sandbox: Sandbox) {
-  const req = request(`${sandbox.inspectorUrl}/events`).end();
+/** What a page is told: first what does not change, then each state. */
+type Told = InspectorState & { about?: About; decisions?: unknown };
+
+/** Watches as a page does: all that it is told, until something is as asked. */
+async function watch(sandbox: Sandbox, query = "") {
+  const req = request(`${sandbox.inspectorUrl}/events${query}`).end();
   onTestFinished(() => void req.destroy());
   const [res] = (await once(req, "response")) as [IncomingMessage];
   const lines = createInterface(res)[Symbol.asyncIterator]();
-  return async function until(wanted: (state: InspectorState) => boolean): Promise<InspectorState> {
+  return async function until(wanted: (state: Told) => unknown): Promise<Told> {
     for (;;) {
       const { value } = await lines.next();
-      const state: InspectorState | undefined = value.startsWith("data: ")
-        ? JSON.parse(value.slice(6))
-        : undefined;
+      const state: Told | undefined = value.startsWith("data: ") ? JSON.parse(value.slice(6)) : undefined;
       if (state && wanted(state)) return state;
     }
   };
@@ -40,13 +46,13 @@ test("serves every file that the page asks for, and needs no other host", async 
   const sandbox = await startSandbox();
   const page = await (await fetch(sandbox.inspectorUrl)).text();
   const scripts = page.match(/(?<=src=")[^"]+/g) ?? [];
-  const main = await (await fetch(`${sandbox.inspectorUrl}/main.js`)).text();
-  const modules = main.match(/(?<=from "\.\/)[^"]+/g) ?? [];
-  for (const file of [...scripts, "style.css", ...modules]) {
+  const files = new Set([...scripts, "style.css"]);
+  for (const file of files) {
     const res = await fetch(`${sandbox.inspectorUrl}/${file}`);
     expect(res.status).toBe(200);
     const text = await res.text();
     expect(text.length).toBeGreaterThan(100);
+    for (const [, module = ""] of text.matchAll(/from "\.\/([^"]+)"/g)) files.add(module);
     expect(text).not.toMatch(/https?:\/\/|innerHTML|outerHTML|insertAdjacentHTML|document\.write/);
   }
 });
@@ -67,13 +73,11 @@ test("is in the built package as it is in the source", async () => {
 test("tells open pages of each visitor's way, the totals, the requests and the fault, as they change", async () => {
   const sandbox = await startSandbox();
   const until = await watch(sandbox);
-  const first = await until(() => true);
-  expect(first).toMatchObject({
+  expect(await until(() => true)).toEqual({
     about: { url: sandbox.url, clientId: 1001, apiKey: sandbox.apiKey, file: null },
-    fault: { mode: "ok" },
-    visitors: [],
     decisions,
   });
+  expect(await until(() => true)).toMatchObject({ fault: { mode: "ok" }, visitors: { total: 0, shown: [] } });
 
   await call(sandbox, "click", click());
   await call(sandbox, "registration", registration());
@@ -83,22 +87,159 @@ test("tells open pages of each visitor's way, the totals, the requests and the f
     "lead/payment",
     payment({ sessionId: "x", customerEmail: "di@shop.test", leadValue: 5 }),
   );
-  const busy = await until(({ requests }) => requests.length === 4);
-  expect(busy.affiliates).toEqual([
+  const busy = await until(({ requests }) => requests.total === 4);
+  expect(busy.affiliates.shown).toEqual([
     { affiliateReference: "ALICE", clicks: 1, registrations: 1, payments: 1, value: 49.9 },
     { affiliateReference: null, clicks: 0, registrations: 0, payments: 1, value: 5 },
   ]);
-  expect(busy.visitors).toMatchObject([
-    { clicks: [], payments: [{ notLinked: "no-click-with-this-session-id" }] },
-    { clicks: [{ id: 1 }], registrations: [{ linkedClick: 1 }], payments: [{ linkedThrough: "sessionId" }] },
+  expect(busy.unlinked.shown).toMatchObject([
+    {
+      name: "di@shop.test",
+      clicks: { total: 0 },
+      payments: { shown: [{ notLinked: "no-click-with-this-session-id", request: 4 }] },
+    },
+  ]);
+  expect(busy.visitors.shown).toMatchObject([
+    {
+      name: "bo@shop.test",
+      clicks: { shown: [{ id: 1, request: 1 }] },
+      registrations: { shown: [{ linkedClick: 1, request: 2, why: null }] },
+      payments: { shown: [{ linkedThrough: "sessionId", request: 3, why: null }] },
+    },
   ]);
 
   await sandbox.fail("503", { forMs: 60_000 });
-  expect((await until(({ fault }) => fault.mode === "503")).fault.until).toMatch(/Z$/);
+  expect((await until(({ fault }) => fault?.mode === "503")).fault).toMatchObject({
+    since: expect.stringMatching(/Z$/),
+    until: expect.stringMatching(/Z$/),
+  });
   sandbox.ledger.clear();
-  expect(await until(({ requests }) => requests.length === 0)).toMatchObject({
-    visitors: [],
-    affiliates: [],
+  expect(await until(({ requests }) => requests.total === 0)).toMatchObject({
+    visitors: { total: 0 },
+    affiliates: { total: 0 },
+  });
+});
+
+describe("what is shown", () => {
+  async function aFewVisitors() {
+    const sandbox = await startSandbox();
+    for (let each = 1; each <= 3; each += 1) {
+      const clickId = `c-${each}`;
+      await call(
+        sandbox,
+        "click",
+        click({ clickId, sessionId: `s-${each}`, affiliateReference: `A${each}` }),
+      );
+      await call(sandbox, "registration", registration({ clickId, email: `v${each}@shop.test` }));
+    }
+    await call(sandbox, "click", click({ clickId: "c-4", sessionId: "s-4", affiliateReference: "A1" }));
+    await call(sandbox, "lead/payment", payment({ sessionId: "none", customerEmail: "Di@shop.test" }));
+    await call(sandbox, "lead/payment", { nonsense: true });
+    const shown = async (query: string) => {
+      const until = await watch(sandbox, query);
+      return until(({ visitors }) => visitors);
+    };
+    return { sandbox, shown };
+  }
+  const names = ({ unlinked, visitors }: InspectorState) =>
+    [...unlinked.shown, ...visitors.shown].map(({ name }) => name);
+
+  test("says how many there are where it is cut, and more comes when asked for", async () => {
+    const { shown } = await aFewVisitors();
+    const cut = await shown("?visitors=2&requests=5");
+    expect(cut.visitors).toMatchObject({ total: 4, shown: [{ name: "s-4" }, { name: "v3@shop.test" }] });
+    expect(cut.requests).toMatchObject({ total: 9, shown: { length: 5 } });
+    expect((await shown("?visitors=102")).visitors.shown).toHaveLength(4);
+    const { total, shown: affiliates } = (await shown("?affiliates=1")).affiliates;
+    expect(total).toBe(4);
+    expect(affiliates.map((each) => each.affiliateReference)).toEqual([expect.stringMatching(/^A/), null]);
+  });
+
+  test("is the last of what a visitor did, and what was not linked", async () => {
+    const { sandbox, shown } = await aFewVisitors();
+    await call(sandbox, "lead/payment", payment({ customerEmail: "x@shop.test", sessionId: "late" }));
+    await call(sandbox, "click", click({ clickId: "c-5", sessionId: "late" }));
+    for (let each = 1; each <= 4; each += 1)
+      await call(
+        sandbox,
+        "lead/payment",
+        payment({ customerEmail: "x@shop.test", sessionId: "late", leadValue: each }),
+      );
+    const [visitor] = (await shown("?entries=2&search=x@shop.test")).unlinked.shown;
+    expect(visitor?.payments.total).toBe(5);
+    expect(visitor?.payments.shown.map(({ leadValue }) => leadValue)).toEqual([49.9, 3, 4]);
+  });
+
+  test("can be narrowed to a visitor, an affiliate and a state", async () => {
+    const { shown } = await aFewVisitors();
+    expect(names(await shown("?search=DI%40SHOP"))).toEqual(["Di@shop.test"]);
+    expect(names(await shown("?search=s-2"))).toEqual(["v2@shop.test"]);
+    expect(names(await shown("?affiliate=A1"))).toEqual(["s-4", "v1@shop.test"]);
+    expect(names(await shown("?state=not-linked"))).toEqual(["Di@shop.test"]);
+    expect(names(await shown("?state=clicked"))).toEqual(["s-4"]);
+    expect(names(await shown("?state=linked&affiliate=A3"))).toEqual(["v3@shop.test"]);
+  });
+
+  test("can be narrowed to requests by what they contain and how they were answered", async () => {
+    const { shown } = await aFewVisitors();
+    const paths = async (query: string) => (await shown(query)).requests.shown.map(({ path }) => path);
+    expect(await paths("?answered=4")).toEqual(["/api/v1/tracking/lead/payment"]);
+    expect(await paths("?containing=v2%40shop")).toEqual(["/api/v1/tracking/registration"]);
+    expect(await paths("?answered=none")).toEqual([]);
+  });
+
+  test("is a visitor with the click that it was linked to, however long ago that was", async () => {
+    const ledger = openLedger();
+    ledger.atomically(() => {
+      const service = createService(ledger, 1001);
+      service.click(click());
+      service.registration(registration());
+      for (let other = 0; other < 3; other += 1)
+        service.click(click({ clickId: `o-${other}`, sessionId: "o" }));
+      service.paymentLead({ ...payment({ sessionId: undefined }), leadType: "PAYMENT" });
+    });
+    const { clicks, leads } = ledger.tables;
+    expect(clicks.latest(1).map(({ id }) => id)).toEqual([1, 4]);
+    expect(leads.latest(1).map(({ kind }) => kind)).toEqual(["registration", "payment"]);
+    ledger.close();
+  });
+
+  test("stays what it is, whatever the query says", () => {
+    fc.assert(
+      fc.property(fc.webUrl({ withQueryParameters: true }), fc.string({ unit: "binary" }), (url, text) => {
+        for (const address of [url, text, `/events?visitors=${text}&state=${text}&search=${text}`]) {
+          const { visitors, unlinked, requests } = readView(address);
+          for (const count of [visitors, unlinked, requests]) expect(count).toSatisfy(isCount);
+        }
+      }),
+    );
+    function isCount(count: number) {
+      return Number.isInteger(count) && count >= 1 && count <= 5000;
+    }
+  });
+
+  test("adds up to a number where the sum is too large for one", async () => {
+    const sandbox = await startSandbox();
+    for (let each = 0; each < 2; each += 1)
+      await call(sandbox, "lead/payment", payment({ leadValue: Number.MAX_VALUE }));
+    const until = await watch(sandbox);
+    expect((await until(({ affiliates }) => affiliates)).affiliates.shown).toMatchObject([
+      { value: Number.MAX_VALUE },
+    ]);
+  });
+
+  test("is one request in full, or that it is kept no more", async () => {
+    const { sandbox } = await aFewVisitors();
+    const one = await fetch(`${sandbox.inspectorUrl}/request?id=2`);
+    expect(await one.json()).toMatchObject({
+      id: 2,
+      recordedLead: 1,
+      body: expect.stringContaining("v1@shop.test"),
+    });
+    for (const id of ["99", "", "x", "1e3", "9999999999999999999999"]) {
+      const none = await fetch(`${sandbox.inspectorUrl}/request?id=${id}`);
+      expect(none.status).toBe(404);
+    }
   });
 });
 
@@ -117,7 +258,12 @@ describe("its buttons", () => {
 
   test("refuse what is no fault", async () => {
     const sandbox = await startSandbox();
-    for (const body of ['{"mode":"asleep"}', '{"mode":"slow","delayMs":-1}', "[]"]) {
+    for (const body of [
+      '{"mode":"asleep"}',
+      '{"mode":"slow","delayMs":-1}',
+      '{"mode":"500","forMs":1e12}',
+      "[]",
+    ]) {
       expect((await press(sandbox, "fault", body)).status).toBe(422);
     }
     expect(sandbox.fault.mode).toBe("ok");

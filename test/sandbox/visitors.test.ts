@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { groupByVisitor } from "../../src/sandbox/inspector/visitors.js";
 import { openLedger } from "../../src/sandbox/ledger/ledger.js";
 import { createService } from "../../src/sandbox/service.js";
-import { groupByVisitor } from "../../src/sandbox/visitors.js";
 import { click, payment, registration, registrationLead } from "./helpers.js";
 
 type Service = ReturnType<typeof createService>;
@@ -10,7 +10,8 @@ type Service = ReturnType<typeof createService>;
 function visitorsAfter(story: (service: Service) => void): string[] {
   const ledger = openLedger();
   ledger.atomically(() => story(createService(ledger, 1001)));
-  const visitors = groupByVisitor(ledger.latestClicks(100), ledger.latestLeads(100));
+  const { clicks, leads } = ledger.tables;
+  const visitors = groupByVisitor(clicks.latest(100), leads.latest(100));
   ledger.close();
   return visitors
     .map(({ clicks, registrations, payments }) =>

@@ -1,6 +1,6 @@
 import type { Database } from "./sqlite.js";
 
-/** What came through one affiliate, or, where `affiliateReference` is null, through nobody. */
+/** What came through one affiliate; where `affiliateReference` is null: what was linked to no click. */
 export interface AffiliateTotals {
   readonly affiliateReference: string | null;
   readonly clicks: number;
@@ -10,7 +10,7 @@ export interface AffiliateTotals {
   readonly value: number;
 }
 
-/** The totals of every affiliate, the most valuable first; what was linked to nobody last. */
+/** The totals of every affiliate, the most valuable first; what was linked to no click last. */
 export function affiliatesView(database: Database) {
   const totals = database.prepare(
     `with entries as (
@@ -23,5 +23,12 @@ export function affiliatesView(database: Database) {
      from entries group by affiliateReference
      order by affiliateReference is null, value desc, registrations desc, clicks desc`,
   );
-  return { totals: () => totals.all() as AffiliateTotals[] };
+  return {
+    totals: () =>
+      (totals.all() as AffiliateTotals[]).map((each) => ({
+        ...each,
+        // A sum beyond the largest number is infinite, which JSON cannot say.
+        value: Math.min(each.value, Number.MAX_VALUE),
+      })),
+  };
 }

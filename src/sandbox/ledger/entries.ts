@@ -78,8 +78,13 @@ export interface RecordedRequest {
   readonly ms: number;
   /** The fault in force. */
   readonly fault: FaultMode;
+  readonly idempotencyKey: string | null;
   /** Whether the answer repeats an earlier one with the same Idempotency-Key. */
   readonly replayed: boolean;
+  /** The numeric id of the click that it reported; null where none was recorded. */
+  readonly recordedClick: number | null;
+  /** The `leadId` of the registration or payment that it reported; null where none was recorded. */
+  readonly recordedLead: number | null;
 }
 
 /** The entries in the ledger, by kind. */

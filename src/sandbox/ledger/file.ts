@@ -34,6 +34,22 @@ const tables = `
   pragma application_id = ${APPLICATION_ID};
 `;
 
+/** What later versions of this package added to the tables, in order; `user_version` counts those that a file has. */
+const additions = [
+  `create index clicks_by_time on clicks (at);
+   alter table requests add column idempotencyKey text;
+   alter table requests add column recordedClick integer;
+   alter table requests add column recordedLead integer;
+   create index requests_by_key on requests (idempotencyKey, path);
+   create index requests_by_fault on requests (fault, at) where fault <> 'ok';
+   create index requests_by_click on requests (recordedClick);
+   create index requests_by_lead on requests (recordedLead);
+
+   create table faults (
+     id integer primary key autoincrement, mode text not null, since text not null, until text
+   ) strict;`,
+];
+
 /**
  * Opens a ledger's database, making it where it is new, and holds it for this process alone: the lock is the
  * operating system's, so it goes when the process does, however that ends. What is committed outlives `kill -9`.
@@ -64,15 +80,18 @@ export function closeLedgerFile(database: Database): void {
 }
 
 function prepareTables(database: Database, file: string): void {
-  const { application_id: id } = database.prepare("pragma application_id").get() as {
-    application_id: number;
-  };
-  if (id === APPLICATION_ID) return;
-  const { others } = database.prepare("select count(*) as others from sqlite_schema").get() as {
-    others: number;
-  };
-  if (others > 0) throw new Error(`sandbox: ${file} is a database of something else; choose another file`);
-  database.exec(tables);
+  const { id, version, others } = database
+    .prepare(
+      `select application_id as id, user_version as version, (select count(*) from sqlite_schema) as others
+       from pragma_application_id, pragma_user_version`,
+    )
+    .get() as { id: number; version: number; others: number };
+  if (id !== APPLICATION_ID) {
+    if (others > 0) throw new Error(`sandbox: ${file} is a database of something else; choose another file`);
+    database.exec(tables);
+  }
+  for (const addition of additions.slice(version)) database.exec(addition);
+  database.exec(`pragma user_version = ${Math.max(version, additions.length)}`);
 }
 
 function explained(error: Error, file: string): Error {

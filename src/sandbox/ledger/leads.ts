@@ -19,10 +19,16 @@ export interface NewLead {
 export function leadsTable(database: Database) {
   const select = "select leads.*, affiliateReference from leads left join clicks on clicks.id = linkedClick";
   const all = database.prepare(`${select} order by leads.id`);
-  const latest = database.prepare(`${select} order by leads.id desc limit ?`);
+  const count = database.prepare("select count(*) as count from leads");
+  const latest = database.prepare(
+    `${select}
+     where leads.id in (select id from leads order by id desc limit ?)
+        or kind = 'registration' and customer in (select customer from leads order by id desc limit ?)
+     order by leads.id`,
+  );
   const byId = database.prepare(`${select} where leads.id = ?`);
   const lastRegistration = database.prepare(
-    "select linkedClick as click from leads where customer = ? and kind = 'registration' order by id desc limit 1",
+    "select id, at, linkedClick as click from leads where customer = ? and kind = 'registration' order by id desc limit 1",
   );
   const registeredThrough = database.prepare(
     "select customer from leads where linkedClick = ? and kind = 'registration'",
@@ -38,15 +44,25 @@ export function leadsTable(database: Database) {
         or notLinked = 'no-click-with-this-session-id' and sessionId = ?`,
   );
 
+  function customersOf(click: number): string[] {
+    return registeredThrough.all(click).map((row) => (row as { customer: string }).customer);
+  }
+
   return {
     all: () => all.all().map(toLead),
-    latest: (count: number) => latest.all(count).map(toLead).reverse(),
+    count: () => (count.get() as { count: number }).count,
+    /** The last so many, and the registrations of their customers. */
+    latest: (count: number) => latest.all(count, count).map(toLead),
     /** The customer's last registration, and the click it was linked to. */
     registrationOf: (customerEmail: string) =>
-      lastRegistration.get(customerEmail.toLowerCase()) as { click: number | null } | undefined,
-    /** Whether this customer, and whether anybody else, registered through that click. */
+      lastRegistration.get(customerEmail.toLowerCase()) as
+        | { id: number; at: string; click: number | null }
+        | undefined,
+    /** The customers who registered through that click. */
+    customersOf,
+    /** Whether this customer, and whether another one, registered through that click. */
     registeredThrough(click: number, customerEmail: string) {
-      const customers = registeredThrough.all(click).map((row) => (row as { customer: string }).customer);
+      const customers = customersOf(click);
       const self = customers.includes(customerEmail.toLowerCase());
       return { self, others: customers.length > (self ? 1 : 0) };
     },

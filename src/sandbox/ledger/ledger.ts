@@ -17,9 +17,11 @@ import {
   type Registration,
   type Where,
 } from "./entries.js";
+import { faultsTable } from "./faults.js";
 import { closeLedgerFile, openLedgerFile } from "./file.js";
 import { leadsTable, type NewLead } from "./leads.js";
 import { requestsTable } from "./requests.js";
+import type { Database } from "./sqlite.js";
 import { type LedgerEvents, nextEntry } from "./waiting.js";
 
 /** What the service has recorded, for tests to read. Lists are in order of arrival. */
@@ -47,33 +49,37 @@ export interface Ledger {
 export interface LedgerStore extends Ledger {
   readonly events: LedgerEvents;
   readonly past: Past;
-  readonly answers: ReturnType<typeof answersTable>;
-  clickOfClickId(clickId: string): Click | undefined;
-  clickOfSession(sessionId: string): Click | undefined;
+  readonly tables: Tables;
   /** For use within `atomically`, as `addLead` is. */
   addClick(click: ClickRequest): Click;
   addLead(lead: NewLead, link: Link): Lead;
   addRequest(request: Omit<RecordedRequest, "kind" | "id">): void;
   affiliates(): AffiliateTotals[];
-  /** The last so many, in order of arrival. */
-  latestClicks(count: number): Click[];
-  latestLeads(count: number): Lead[];
-  /** The last so many, the last first. */
-  latestRequests(count: number): RecordedRequest[];
   /** Runs `work` so that all it writes is kept, or none of it. */
   atomically<T>(work: () => T): T;
   close(): void;
 }
 
+type Tables = ReturnType<typeof tablesOf>;
+
+function tablesOf(database: Database) {
+  return {
+    clicks: clicksTable(database),
+    leads: leadsTable(database),
+    requests: requestsTable(database),
+    faults: faultsTable(database),
+    answers: answersTable(database),
+  };
+}
+
 /** Opens the ledger in `file`, or in memory. Throws where the file is in use or is something else. */
 export function openLedger(file = ":memory:"): LedgerStore {
   const database = openLedgerFile(file);
-  const clicks = clicksTable(database);
-  const leads = leadsTable(database);
-  const requests = requestsTable(database);
+  const tables = tablesOf(database);
+  const { clicks, leads, requests } = tables;
   const events: LedgerEvents = new EventEmitter();
   events.setMaxListeners(0);
-  /** Written, not yet committed: nobody hears of it before. */
+  /** Written and not yet committed: told to listeners once it is. */
   let written: Entry[] = [];
 
   function find<K extends Kind>(kind: K, where: object = {}): Entries[K][] {
@@ -85,7 +91,7 @@ export function openLedger(file = ":memory:"): LedgerStore {
 
   return {
     events,
-    answers: answersTable(database),
+    tables,
     past: {
       clickOfClickId: (clickId) => clicks.ofClickId(clickId)?.id,
       clickOfSession: (sessionId) => clicks.ofSession(sessionId)?.id,
@@ -103,8 +109,6 @@ export function openLedger(file = ":memory:"): LedgerStore {
       return first ?? nextEntry(events, { kind, where }, timeoutMs, () => find(kind));
     },
 
-    clickOfClickId: clicks.ofClickId,
-    clickOfSession: clicks.ofSession,
     addClick(request) {
       const click = clicks.add(request);
       leads.cameBefore(click);
@@ -118,9 +122,6 @@ export function openLedger(file = ":memory:"): LedgerStore {
     },
     addRequest: (request) => void events.emit("entry", requests.add(request)),
     affiliates: affiliatesView(database).totals,
-    latestClicks: clicks.latest,
-    latestLeads: leads.latest,
-    latestRequests: requests.latest,
 
     atomically(work) {
       written = [];
@@ -137,7 +138,8 @@ export function openLedger(file = ":memory:"): LedgerStore {
     },
     clear() {
       database.exec(
-        "begin; delete from leads; delete from clicks; delete from requests; delete from answers; commit",
+        `begin; delete from leads; delete from clicks; delete from requests; delete from answers;
+         delete from faults where until is not null; commit`,
       );
       events.emit("clear");
     },

@@ -1,29 +1,78 @@
-// All that the page shows came from strangers, so it builds elements and sets texts, and never parses HTML.
+// All that the page shows was sent by strangers, so it builds elements and sets texts, and never parses HTML.
+import { patch } from "./patch.js";
 
 /** The element with that id. */
 export const $ = (id) => document.getElementById(id);
 
-/** An element with its properties and children; texts are texts. */
-export function h(tag, properties, ...children) {
-  const element = Object.assign(document.createElement(tag), properties);
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+/** An element with these attributes and children; texts are texts. `false` and `null` leave an attribute out. */
+export function h(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== false && value !== null) element.setAttribute(name, value === true ? "" : value);
+  }
+  patch(element, children);
   return element;
 }
 
-/** The time of day of an ISO 8601 timestamp. */
-export function time(at) {
-  return h("time", { dateTime: at, title: at }, new Date(at).toLocaleTimeString([], { hour12: false }));
+/**
+ * A text that a stranger chose. Whatever its script, it cannot turn the line around it: the characters that would do so even
+ * from within an isolated element are written out, as `\u202e`.
+ */
+export function foreign(text, tag = "bdi") {
+  const written = String(text).replace(/[\u202a-\u202e\u2066-\u2069]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16)}`;
+  });
+  return h(tag, { class: "foreign", dir: "auto" }, written);
 }
 
-/** A decimal amount, as the reader writes it. */
-export const amount = (value) =>
-  value.toLocaleString([], { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+/** The time of day of an ISO 8601 timestamp; with its date where that is not today's. */
+export function time(at) {
+  const when = new Date(at);
+  const isToday = when.toDateString() === new Date().toDateString();
+  const text = when.toLocaleTimeString([], { hour12: false });
+  return h("time", { datetime: at, title: at }, isToday ? text : `${when.toLocaleDateString()} ${text}`);
+}
 
-/** Tells the sandbox something. */
+const units = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1000],
+];
+
+/** A length of time, in its largest unit. */
+export function span(ms) {
+  const [unit, length] = units.find(([, length]) => ms >= length) ?? ["ms", 1];
+  return `${Math.floor(ms / length)} ${unit}`;
+}
+
+/** A decimal amount, as the reader writes it; one with more than 15 digits as a power of ten. */
+export function amount(value) {
+  return value < 1e15
+    ? value.toLocaleString([], { minimumFractionDigits: 2, maximumFractionDigits: 6 })
+    : value.toLocaleString([], { notation: "scientific", maximumFractionDigits: 3 });
+}
+
+/** `1 click`, `2 clicks`, `2 status queries`. */
+export function countOf(number, noun) {
+  return `${number.toLocaleString([])} ${number === 1 ? noun : `${noun}s`}`;
+}
+
+/** "100 of 601", where not all is shown, and a button for more of it. */
+export function more(list, { shown, total }) {
+  if (shown.length === total) return [];
+  const numbers = [shown.length, total].map((number) => number.toLocaleString([]));
+  return [
+    h("span", {}, numbers.join(" of "), " "),
+    h("button", { type: "button", "data-more": list, "data-shown": shown.length }, "Show more"),
+  ];
+}
+
+/** Tells the sandbox something. Throws with what it answered where it refuses, and where it does not answer. */
 export async function post(path, body) {
-  await fetch(path, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
+  const headers = { "content-type": "application/json" };
+  const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) }).catch(() => {
+    throw new Error("The sandbox does not answer.");
   });
+  if (!answer.ok) throw new Error((await answer.json()).message);
 }

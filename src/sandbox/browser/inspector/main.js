@@ -1,45 +1,75 @@
-// The inspector's page: draws what the sandbox tells it, whenever that has changed.
-import { $, post } from "./dom.js";
-import { filterRequests, showRequests } from "./requests.js";
-import { offerModes, showAbout, showDecisions, showFault } from "./service.js";
+// The inspector's page: shows what the sandbox tells it, whenever that has changed.
+import { $, post, time } from "./dom.js";
+import { startShortcuts } from "./keys.js";
+import { openNamed, showRequests } from "./requests.js";
+import { attempt, countDown, offerModes, showAbout, showDecisions, showFault } from "./service.js";
 import { readNews, showAffiliates, showVisitors } from "./visitors.js";
 
-/** The parts of the page are drawn again only when what they show has changed, so that a selection in one stays. */
-const drawn = {};
+const filters = ["search", "affiliate", "state", "containing", "answered"];
+/** How much of each list is asked for; the rest is the sandbox's own choice. */
+const counts = new Map();
+let source;
 
-function draw(part, show, data) {
-  const key = JSON.stringify(data);
-  if (drawn[part] === key) return;
-  drawn[part] = key;
-  show(data);
-}
-
+/** Asks for the state as the filters say, and again whenever they change. */
 function connect() {
-  const source = new EventSource("events");
+  source?.close();
+  const view = new URLSearchParams(counts.entries());
+  for (const name of filters) if ($(name).value !== "") view.set(name, $(name).value);
+  source = new EventSource(`events?${view}`);
+  source.addEventListener("about", ({ data }) => {
+    const { about, decisions } = JSON.parse(data);
+    showAbout(about);
+    showDecisions(decisions);
+  });
   source.addEventListener("message", ({ data }) => {
     const state = JSON.parse(data);
-    showFault(state.fault);
-    draw("about", showAbout, state.about);
-    draw("affiliates", showAffiliates, state.affiliates);
-    draw("visitors", showVisitors, state.visitors);
-    draw("requests", showRequests, state.requests);
-    draw("decisions", showDecisions, state.decisions);
-    readNews(state.visitors);
+    showFault(state);
+    showVisitors(
+      state,
+      ["search", "affiliate", "state"].some((name) => view.has(name)),
+    );
+    showAffiliates(state.affiliates);
+    showRequests(state, view.has("containing") || view.has("answered"));
+    readNews(state);
     setConnection("live");
   });
-  source.addEventListener("error", () => setConnection("waiting", "the sandbox has stopped; waiting for it"));
+  source.addEventListener("error", () => setConnection("stopped"));
 }
 
-function setConnection(state, text = state) {
-  $("connection").dataset.state = state;
-  if ($("connection").textContent !== text) $("connection").textContent = text;
+/** Where the focus was when the buttons went off, which takes it away. */
+let focused;
+
+function setConnection(connection) {
+  if (document.body.dataset.connection === connection) return;
+  document.body.dataset.connection = connection;
+  const isLive = connection === "live";
+  if (!isLive) {
+    focused = document.activeElement;
+    $("fault").textContent = "The sandbox has stopped.";
+  }
+  for (const set of document.querySelectorAll("fieldset")) set.disabled = !isLive;
+  if (isLive && document.activeElement === document.body) focused?.focus();
+  $("connection").replaceChildren(
+    ...(isLive ? ["live"] : ["No connection to the sandbox since ", time(new Date().toISOString())]),
+  );
 }
 
 offerModes();
 connect();
-setInterval(() => showFault(), 1000);
-$("search").addEventListener("input", filterRequests);
-$("answered").addEventListener("change", filterRequests);
-$("clear").addEventListener("click", async () => {
-  if (confirm("Forget all clicks, registrations, payments and requests?")) await post("clear", {});
+startShortcuts();
+setInterval(countDown, 1000);
+for (const name of filters) $(name).addEventListener("input", connect);
+document.addEventListener("click", ({ target }) => {
+  const { more, shown } = target.dataset;
+  if (more === undefined) return;
+  counts.set(more, Number(shown) + 100);
+  connect();
+});
+addEventListener("hashchange", openNamed);
+openNamed();
+$("request").addEventListener("close", () => {
+  if (location.hash.startsWith("#request-")) history.pushState(null, "", " ");
+});
+$("clear").addEventListener("click", () => {
+  if (confirm("Forget all clicks, registrations, payments and requests?")) attempt(() => post("clear", {}));
 });

@@ -1,74 +1,72 @@
-// The raw requests, and the filter over them.
-import { $, h, time } from "./dom.js";
-import { nameOf } from "./service.js";
+// The list of requests, and one of them in full.
+import { $, foreign, h, more, time } from "./dom.js";
+import { patch } from "./patch.js";
 
-/** Each request keeps its element, so that what a reader has opened stays open. */
-let requestElements = new Map();
-
-export function showRequests(requests) {
-  requestElements = new Map(
-    requests.map((request) => [request.id, requestElements.get(request.id) ?? requestElement(request)]),
-  );
-  filterRequests();
-}
-
-export function filterRequests() {
-  const search = $("search").value.toLowerCase();
-  const answered = $("answered").value;
-  const shown = [...requestElements.values()].filter(
-    ({ dataset, textContent }) =>
-      dataset.answered.startsWith(answered) && textContent.toLowerCase().includes(search),
-  );
-  const none = h("li", { className: "empty" }, requestElements.size > 0 ? "None like that." : "None yet.");
-  $("requests").replaceChildren(...(shown.length > 0 ? shown : [none]));
-}
-
-function requestElement({ at, method, path, headers, body, status, response, ms, fault, replayed }) {
-  const answered = status === null ? "no answer" : String(status);
-  const summary = h(
-    "summary",
-    {},
-    time(at),
-    h("span", { className: "mono" }, method),
-    h("span", { className: "mono path" }, path),
-    h(
-      "span",
-      {},
-      h("span", { className: "quiet" }, `${ms} ms`),
-      fault === "ok" ? "" : h("span", { className: "tag" }, nameOf(fault)),
-      replayed ? h("span", { className: "tag" }, "replayed") : "",
-      h("span", { className: status < 300 && status ? "tag good" : "tag bad" }, answered),
-    ),
-  );
-  const raw = [
-    [
-      "Headers",
-      Object.entries(headers)
-        .map((pair) => pair.join(": "))
-        .join("\n"),
-    ],
-    ["Body", pretty(body)],
-    ["Answer", pretty(response)],
-  ].filter(([, text]) => text);
-  const item = h(
+export function showRequests({ requests }, isFiltered) {
+  const none = h(
     "li",
-    {},
+    { class: "quiet", "data-key": "empty" },
+    isFiltered ? "None is like that." : "None yet.",
+  );
+  patch($("requests"), requests.total > 0 ? requests.shown.map(requestRow) : none);
+  patch($("requests-count"), String(requests.total));
+  patch($("requests-more"), more("requests", requests));
+}
+
+function requestRow({ id, at, method, path, status, ms, fault, replayed }) {
+  return h(
+    "li",
+    { "data-key": `request-${id}` },
     h(
-      "details",
-      {},
-      summary,
+      "a",
+      { href: `#request-${id}` },
+      time(at),
+      h("code", {}, method, " ", foreign(path)),
       h(
-        "div",
-        { className: "raw" },
-        raw.flatMap(([title, text]) => [
-          h("p", { className: "quiet" }, title),
-          h("pre", { tabIndex: 0 }, text),
-        ]),
+        "span",
+        {},
+        fault !== "ok" && fault !== String(status) && `${fault}, `,
+        replayed && "replayed, ",
+        h("strong", { class: status >= 200 && status < 300 ? "" : "attention" }, status ?? "no answer"),
+        ` ${ms} ms`,
       ),
     ),
   );
-  item.dataset.answered = status === null ? "none" : answered;
-  return item;
+}
+
+/** Opens the request that the address names, as `#request-7` does. */
+export async function openNamed() {
+  const id = /^#request-(\d+)$/.exec(location.hash)?.[1];
+  if (id === undefined) return $("request").close();
+  const answer = await fetch(`request?id=${id}`).catch(() => undefined);
+  const body = await answer?.json();
+  if (location.hash !== `#request-${id}`) return;
+  $("request-title").textContent = `Request ${id}`;
+  patch($("request-body"), answer?.ok ? requestParts(body) : h("p", {}, problem(body)));
+  if (!$("request").open) $("request").showModal();
+}
+
+function problem(body) {
+  return body?.message ?? "The sandbox does not answer.";
+}
+
+function requestParts({ at, method, path, headers, body, status, response, ms, fault, replayed }) {
+  const lines = Object.entries(headers).map((pair) => pair.join(": "));
+  const texts = { Headers: lines.join("\n"), Body: pretty(body), Answer: pretty(response) };
+  return [
+    h("p", {}, h("code", {}, method, " ", foreign(path))),
+    h(
+      "p",
+      { class: "quiet" },
+      time(at),
+      `, answered ${status ?? "not at all"} in ${ms} ms`,
+      fault !== "ok" && `, fault: ${fault}`,
+      replayed && ", an earlier answer to its Idempotency-Key",
+    ),
+    Object.entries(texts)
+      .filter(([, text]) => text)
+      .map(([title, text]) => [h("h3", {}, title), h("pre", { tabindex: "0" }, text)]),
+  ];
 }
 
 function pretty(text) {

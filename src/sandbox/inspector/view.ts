@@ -1,0 +1,34 @@
+import { z } from "zod";
+
+/** How much of each list a page gets at most, and how far back visitors are looked for. */
+export const MOST = 5000;
+
+const text = z.string().max(300).catch("");
+const count = (usual: number) => z.coerce.number().int().min(1).max(MOST).catch(usual);
+
+const schema = z.object({
+  /** Visitors that have this text in one of their fields. */
+  search: text,
+  /** Visitors with a click or a lead of this affiliate; empty: all. */
+  affiliate: text,
+  state: z.enum(["", "not-linked", "linked", "clicked"]).catch(""),
+  /** Requests that have this text in their head, body or answer. */
+  containing: text,
+  /** Requests whose status begins with this digit; `none`: without an answer. */
+  answered: z.enum(["", "2", "4", "5", "none"]).catch(""),
+  /** How many visitors with something that was not linked, how many others, how much of each; affiliates; requests. */
+  unlinked: count(10),
+  visitors: count(100),
+  entries: count(20),
+  affiliates: count(100),
+  requests: count(100),
+});
+
+/** What a page wants to see. */
+export type View = z.output<typeof schema>;
+
+/** The view in an address's query. What makes no sense there counts as left out. */
+export function readView(address: string): View {
+  const query = address.includes("?") ? address.slice(address.indexOf("?")) : "";
+  return schema.parse(Object.fromEntries(new URLSearchParams(query)));
+}

@@ -1,0 +1,100 @@
+import type { Click, Lead, Payment, Registration } from "../ledger/entries.js";
+
+/** What belongs together by its ids, its customer, or its linking. Each list in order of arrival. */
+export interface Visitor {
+  /** The same from state to state: the kind and number of the first entry. */
+  readonly key: string;
+  /** The customer's name or e-mail address, else an id. */
+  readonly name: string;
+  readonly clicks: Click[];
+  readonly registrations: Registration[];
+  readonly payments: Payment[];
+  /** When the last of it came: ISO 8601 in UTC. */
+  readonly lastAt: string;
+}
+
+/** `not-linked`: a registration or payment was linked to no click. `linked`: all were. `clicked`: there is none. */
+export type VisitorState = "not-linked" | "linked" | "clicked";
+
+/** Groups clicks and leads by visitor; the one who was there last comes first. */
+export function groupByVisitor(clicks: readonly Click[], leads: readonly Lead[]): Visitor[] {
+  const entries = [...clicks, ...leads];
+  const sets = disjointSets();
+  for (const entry of entries) sets.join(marksOf(entry));
+
+  const groups = new Map<string, (Click | Lead)[]>();
+  for (const entry of entries) {
+    const root = sets.rootOf(marksOf(entry)[0]);
+    const group = groups.get(root);
+    if (group) group.push(entry);
+    else groups.set(root, [entry]);
+  }
+  return [...groups.values()].map(visitorOf).sort((a, b) => (a.lastAt < b.lastAt ? 1 : -1));
+}
+
+export function stateOf({ registrations, payments }: Visitor): VisitorState {
+  const leads = [...registrations, ...payments];
+  if (leads.length === 0) return "clicked";
+  return leads.some(({ linkedClick }) => linkedClick === null) ? "not-linked" : "linked";
+}
+
+function visitorOf(entries: (Click | Lead)[]): Visitor {
+  const [first] = entries as [Click | Lead];
+  const clicks = entries.filter((entry): entry is Click => entry.kind === "click");
+  const registrations = entries.filter((entry): entry is Registration => entry.kind === "registration");
+  const payments = entries.filter((entry): entry is Payment => entry.kind === "payment");
+  const lead = registrations.at(-1) ?? payments.at(-1);
+  const id = first.sessionId ?? first.clickId ?? `click ${first.id}`;
+  return {
+    key: `${first.kind === "click" ? "click" : "lead"}-${first.id}`,
+    name: lead?.customerName || lead?.customerEmail || id,
+    clicks,
+    registrations,
+    payments,
+    lastAt:
+      entries
+        .map(({ at }) => at)
+        .sort()
+        .at(-1) ?? "",
+  };
+}
+
+/** Every mark that an entry shares with others of its visitor. */
+function marksOf(entry: Click | Lead): [string, ...string[]] {
+  if (entry.kind === "click") return [`#${entry.id}`, ...ids(entry)];
+  const customer = `@${entry.customerEmail.toLowerCase()}`;
+  if (entry.linkedClick !== null) return [`#${entry.linkedClick}`, customer];
+  // The session is shared with the visitor whose click it is; this customer is another.
+  return entry.notLinked === "another-visitors-click" ? [customer] : [customer, ...ids(entry)];
+}
+
+function ids({ clickId, sessionId }: { clickId: string | null; sessionId: string | null }): string[] {
+  return [
+    ...(clickId === null ? [] : [`click ${clickId}`]),
+    ...(sessionId === null ? [] : [`session ${sessionId}`]),
+  ];
+}
+
+/** Union-find: which marks have been joined, through however many steps. */
+function disjointSets() {
+  const parents = new Map<string, string>();
+
+  function rootOf(mark: string): string {
+    let root = mark;
+    for (let parent = parents.get(root); parent !== undefined; parent = parents.get(root)) root = parent;
+    // Every mark on the way is brought nearer to the root, so that a long chain is walked once.
+    for (let at = mark; at !== root; ) {
+      const next = parents.get(at) as string;
+      parents.set(at, root);
+      at = next;
+    }
+    return root;
+  }
+  function join([first, ...others]: [string, ...string[]]): void {
+    for (const other of others) {
+      const [root, otherRoot] = [rootOf(first), rootOf(other)];
+      if (root !== otherRoot) parents.set(otherRoot, root);
+    }
+  }
+  return { rootOf, join };
+}
