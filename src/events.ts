@@ -10,6 +10,7 @@
 import { hash, randomUUID } from "node:crypto";
 import { z } from "zod";
 import { harmless } from "./harmless.js";
+import { type Amount, amountFrom } from "./money.js";
 
 /** What links a conversion to a click (specification, section 1). Plain JSON; keep it on the user's row. */
 export interface Attribution {
@@ -73,7 +74,12 @@ export const registrationSchema = z.object({
 export const paymentSchema = z.object({
   paymentId: hostId.transform(String),
   customerEmail: emailAddress,
-  leadValue: z.number({ error: "must be a number" }).gt(0, { error: "must be above zero" }),
+  leadValue: z.unknown().transform((given, { issues }) => {
+    const amount = amountFrom(given);
+    if (typeof amount === "number") return amount;
+    issues.push({ code: "custom", input: given, message: amount });
+    return z.NEVER;
+  }),
 });
 
 /** A visit through an affiliate's link (section 2.2). */
@@ -103,8 +109,11 @@ export interface Payment {
   /** The host's own order or charge id: what makes a second report of this payment a duplicate. */
   readonly paymentId: string | number | bigint;
   readonly customerEmail: string;
-  /** A decimal amount in major units (19.9, not 1990), above zero. */
-  readonly leadValue: number;
+  /**
+   * A decimal amount in major units (19.9, not 1990): a number, a decimal text as databases give for NUMERIC, or an object
+   * whose text is a plain decimal, such as Prisma's `Decimal`. Zero is skipped, and less is refused.
+   */
+  readonly leadValue: Amount;
 }
 
 /** What each kind of event holds once its input was read: the specification's field names, strings for ids. */
@@ -131,9 +140,11 @@ export type OutboxEvent = { [Kind in EventKind]: EventOf<Kind> }[EventKind];
 
 const schemas = { click: clickSchema, registration: registrationSchema, payment: paymentSchema };
 
-/** An input that is no event, with a reason that names the field and not what was in it. */
+/** An input that is no event, with a reason that names the field; of what was in it, an amount alone is shown. */
 export interface InvalidInput {
   readonly invalid: string;
+  /** Where that is no mistake: a payment of zero, which is a trial or a free invoice. */
+  readonly skip?: "zero";
 }
 
 /** Reads a host's word of what happened into an event. `clientId` keeps two programs' order 1 apart. */
@@ -150,6 +161,7 @@ export function eventFrom(
       invalid: read.error.issues.map((issue) => `\`${issue.path.join(".")}\`: ${issue.message}`).join("; "),
     };
   }
+  if ((read.data as { leadValue?: number }).leadValue === 0) return { invalid: "it is zero", skip: "zero" };
   const data = definedOf(attribution, read.data) as { -readonly [Name in keyof Attribution]: string };
   if (kind === "click") data.clickId ??= randomUUID();
   if (data.clickId !== undefined) data.clickId = ownCopy(data.clickId);

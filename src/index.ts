@@ -32,6 +32,7 @@ export {
 export type { Attribution, Click, EventKind, OutboxEvent, Payment, Registration } from "./events.js";
 export type { DropReason, EventNotice, Logger, Notices, SkipReason, Stats } from "./journal.js";
 export type { CloseOptions, FlushOptions } from "./lifecycle.js";
+export type { Amount } from "./money.js";
 export type { AffiliateOptions, DeliverySettings } from "./options.js";
 export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory.js";
 export type {

@@ -19,7 +19,7 @@ export interface Logger {
 }
 
 /** Why something that was reported is none of the service's business. */
-export type SkipReason = "no-attribution" | "consent" | "disabled" | "prefetch" | "bot";
+export type SkipReason = "no-attribution" | "consent" | "disabled" | "prefetch" | "bot" | "zero";
 
 /** Why something that should have been reported was lost. */
 export type DropReason = "invalid" | "full" | "dead-letters-full" | "outbox" | "closed" | "pick";
@@ -91,7 +91,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
     delivered: 0,
     retried: 0,
     duplicates: 0,
-    skipped: { "no-attribution": 0, consent: 0, disabled: 0, prefetch: 0, bot: 0 } as Record<
+    skipped: { "no-attribution": 0, consent: 0, disabled: 0, prefetch: 0, bot: 0, zero: 0 } as Record<
       SkipReason,
       number
     >,

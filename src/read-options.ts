@@ -1,6 +1,7 @@
 import { closest, distance } from "fastest-levenshtein";
 import type { z } from "zod";
 import { OptionsError } from "./errors.js";
+import { shown } from "./printable.js";
 
 // Whoever mistypes one of these must not find what they typed in a log.
 const NEVER_SHOWN = new Set(["apiKey", "baseUrl"]);
@@ -60,11 +61,4 @@ function namesAt(schema: z.ZodType, path: PropertyKey[]): string[] {
     while (at?.unwrap) at = at.unwrap() as typeof at;
   }
   return Object.keys(at?.shape ?? {});
-}
-
-function shown(value: unknown): string {
-  if (typeof value === "string") return `${JSON.stringify(value.slice(0, 80))} (string)`;
-  if (typeof value === "function" || (typeof value === "object" && value !== null))
-    return `a ${typeof value}`;
-  return `${String(value)} (${value === null ? "null" : typeof value})`;
 }

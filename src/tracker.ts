@@ -60,6 +60,7 @@ export function createTrack({ clientId, enabled, outbox, journal, clock, isClose
     if (isClosed()) return drop(kind, "closed", "the tracker is closed");
 
     const event = eventFrom(kind, input, attribution, { clientId, now: clock.now() });
+    if ("skip" in event && event.skip) return skip(kind, event.skip);
     if ("invalid" in event) return drop(kind, "invalid", event.invalid);
     try {
       const outcome = await outbox.add(event, { transaction });

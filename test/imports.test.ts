@@ -23,6 +23,7 @@ const floors: readonly (readonly string[])[] = [
   ["client.ts"],
   ["transport.ts", "cookies.ts"],
   ["events.ts", "finding.ts", "read-options.ts"],
+  ["money.ts"],
   [
     "clock.ts",
     "delivery/backoff.ts",
@@ -31,6 +32,7 @@ const floors: readonly (readonly string[])[] = [
     "outbox/line.ts",
     "outbox/known-ids.ts",
     "peer.ts",
+    "printable.ts",
     "process-hooks.ts",
     "retry-after.ts",
     "secret.ts",
