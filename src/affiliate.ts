@@ -1,18 +1,12 @@
 import type { RequestHandler } from "express";
 import { type AttributionRoom, affiliateOf } from "./attribution.js";
+import { type AttributionInput, attributionFrom } from "./attribution-input.js";
 import { createOnClick, type OnClickOptions } from "./clicks.js";
 import { callsFor, createClient, type TrackingClient } from "./client.js";
 import { systemClock } from "./clock.js";
 import { createWrapper, type WrapHandler } from "./conversions.js";
 import { createDelivery } from "./delivery/deliver.js";
-import {
-  type Attribution,
-  attributionFrom,
-  type Click,
-  type EventKind,
-  type Payment,
-  type Registration,
-} from "./events.js";
+import type { Click, EventKind, Payment, Registration } from "./events.js";
 import { createJournal, type Notices, type Stats } from "./journal.js";
 import { type CloseOptions, createLifecycle, type FlushOptions } from "./lifecycle.js";
 import { type AffiliateOptions, readConfig } from "./options.js";
@@ -30,7 +24,7 @@ export interface TrackOptions {
 type Report<Happened> = (
   happened: Happened,
   /** What `req.affiliate.snapshot()` gave when the visitor was there. */
-  attribution?: Attribution | null,
+  attribution?: AttributionInput,
   options?: TrackOptions,
 ) => Promise<Receipt>;
 

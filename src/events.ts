@@ -13,29 +13,16 @@ import { harmless } from "./harmless.js";
 import { type Amount, amountFrom } from "./money.js";
 
 /** What links a conversion to a click (specification, section 1). Plain JSON; keep it on the user's row. */
-export interface Attribution {
+export type Attribution = {
   readonly clickId?: string;
   readonly sessionId?: string;
-}
+};
 
 const VISITOR_ID = /^[\x21-\x7e]{1,256}$/;
 
 /** A click id or session id as this package takes it: 1 to 256 printable ASCII characters without spaces. */
 export function isVisitorId(value: unknown): value is string {
   return typeof value === "string" && VISITOR_ID.test(value);
-}
-
-/** The usable ids of something that claims to be an attribution; whatever else is in it is ignored. */
-export function attributionFrom(claimed: unknown): Attribution {
-  // A row of an ORM may have getters, and a getter may throw.
-  const ids = harmless(() => {
-    const { clickId, sessionId } = Object(claimed) as Record<string, unknown>;
-    return { clickId, sessionId };
-  });
-  return definedOf({
-    clickId: isVisitorId(ids?.clickId) ? ids.clickId : undefined,
-    sessionId: isVisitorId(ids?.sessionId) ? ids.sessionId : undefined,
-  });
 }
 
 // Databases hold null for what is not there, and the service has no use for an empty string.

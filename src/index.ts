@@ -5,6 +5,7 @@
  */
 export { type Affiliate, affiliate, type TrackOptions } from "./affiliate.js";
 export type { Attributed, RequestAffiliate } from "./attribution.js";
+export type { AttributionInput, Json } from "./attribution-input.js";
 export type { OnClickOptions } from "./clicks.js";
 export type {
   CallOptions,

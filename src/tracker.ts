@@ -1,5 +1,5 @@
 import type { Clock } from "./clock.js";
-import { type Attribution, type EventKind, eventFrom } from "./events.js";
+import { type Attribution, type EventKind, eventFrom, type InvalidInput } from "./events.js";
 import type { DropReason, Journal, SkipReason } from "./journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 
@@ -27,7 +27,7 @@ export interface Circumstances {
 export type Track = (
   kind: EventKind,
   input: unknown,
-  attribution: Attribution,
+  attribution: Attribution | InvalidInput,
   circumstances?: Circumstances,
 ) => Promise<Receipt>;
 
@@ -56,6 +56,7 @@ export function createTrack({ clientId, enabled, outbox, journal, clock, isClose
     const { inRequest = false, consented = true, transaction } = circumstances;
     if (!enabled) return skip(kind, "disabled");
     if (!consented) return skip(kind, "consent");
+    if ("invalid" in attribution) return drop(kind, "invalid", attribution.invalid);
     if (!isReferred(kind, attribution, inRequest)) return skip(kind, "no-attribution");
     if (isClosed()) return drop(kind, "closed", "the tracker is closed");
 

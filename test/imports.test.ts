@@ -21,7 +21,7 @@ const floors: readonly (readonly string[])[] = [
   ["outbox/outbox.ts", "outbox/visitors.ts", "delivery/breaker.ts"],
   ["delivery/outcome.ts"],
   ["client.ts"],
-  ["transport.ts", "cookies.ts"],
+  ["transport.ts", "cookies.ts", "attribution-input.ts"],
   ["events.ts", "finding.ts", "read-options.ts"],
   ["money.ts"],
   [
