@@ -42,7 +42,7 @@ const emailAddress = z
 
 const visitorId = z.unknown().transform((value) => (isVisitorId(value) ? value : undefined));
 
-export const clickSchema = z.object({
+const clickSchema = z.object({
   affiliateReference: z.string().regex(VISITOR_ID, { error: "must be an affiliate's reference code" }),
   clickId: visitorId.optional(),
   sessionId: visitorId.optional(),
@@ -52,13 +52,13 @@ export const clickSchema = z.object({
   source: optionalText,
 });
 
-export const registrationSchema = z.object({
+const registrationSchema = z.object({
   email: emailAddress,
   customerId: hostId.nullish().transform((id) => (id === null || id === undefined ? undefined : String(id))),
   customerName: optionalText,
 });
 
-export const paymentSchema = z.object({
+const paymentSchema = z.object({
   paymentId: hostId.transform(String),
   customerEmail: emailAddress,
   leadValue: z.unknown().transform((given, { issues }) => {
@@ -105,9 +105,23 @@ export interface Payment {
 
 /** What each kind of event holds once its input was read: the specification's field names, strings for ids. */
 export interface EventData {
-  readonly click: Attribution & z.output<typeof clickSchema>;
-  readonly registration: Attribution & z.output<typeof registrationSchema>;
-  readonly payment: Attribution & z.output<typeof paymentSchema>;
+  readonly click: Attribution & {
+    readonly affiliateReference: string;
+    readonly clickedUrl?: string | undefined;
+    readonly referrerUrl?: string | undefined;
+    readonly userAgent?: string | undefined;
+    readonly source?: string | undefined;
+  };
+  readonly registration: Attribution & {
+    readonly email: string;
+    readonly customerId?: string | undefined;
+    readonly customerName?: string | undefined;
+  };
+  readonly payment: Attribution & {
+    readonly paymentId: string;
+    readonly customerEmail: string;
+    readonly leadValue: number;
+  };
 }
 
 /** `click`, `registration` or `payment`. */
@@ -125,7 +139,11 @@ type EventOf<Kind extends EventKind> = {
 /** An event as an outbox keeps it: plain JSON. */
 export type OutboxEvent = { [Kind in EventKind]: EventOf<Kind> }[EventKind];
 
-const schemas = { click: clickSchema, registration: registrationSchema, payment: paymentSchema };
+const schemas: { readonly [Kind in EventKind]: z.ZodType<Omit<EventData[Kind], keyof Attribution>> } = {
+  click: clickSchema,
+  registration: registrationSchema,
+  payment: paymentSchema,
+};
 
 /** An input that is no event, with a reason that names the field; of what was in it, an amount alone is shown. */
 export interface InvalidInput {

@@ -8,15 +8,15 @@ import type { Outbox } from "./outbox/outbox.js";
 import { readOptions, type SchemaOf } from "./read-options.js";
 import { Secret } from "./secret.js";
 
-/** What `affiliate()` takes. */
+/** What `affiliate()` takes. What is read from the environment may be `undefined`: that is an error at start-up, not a type error. */
 export interface AffiliateOptions {
   /**
    * The service's address: what comes before `/api/v1/`. `https:`, or plain `http:` to this machine alone. No credentials,
    * no query.
    */
-  readonly baseUrl: string | URL;
+  readonly baseUrl: string | URL | undefined;
   /** The program owner (specification, section 2.1): a positive integer. */
-  readonly clientId: number;
+  readonly clientId: number | undefined;
   /** Sent as `Authorization: Bearer` to `baseUrl` and nowhere else (section 5); never shown. Default: none. */
   readonly apiKey?: string | undefined;
   /** Allows plain `http:` to another machine. Default `false`. */

@@ -13,6 +13,12 @@ export const outboxes = (pool: Parameters<typeof postgresOutbox>[0]["pool"]) => 
 export const contract = () => testOutbox;
 
 export async function shop(options: AffiliateOptions): Promise<Receipt> {
+  // What may be undefined is an error at start-up.
+  affiliate({
+    baseUrl: process.env.TRACKING_URL,
+    clientId: Number(process.env.TRACKING_CLIENT_ID),
+    enabled: false,
+  });
   const tracker: Affiliate = affiliate(options);
   const app = express();
   app.use(tracker);
@@ -30,11 +36,11 @@ export async function shop(options: AffiliateOptions): Promise<Receipt> {
   );
   app.post(
     "/users/:id/orders",
-    tracker.onPayment(
+    tracker.onPayment<{ id: string }>(
       (req, res) => {
         res.json({ id: req.params.id });
       },
-      (req) => ({ paymentId: String(req.params.id), customerEmail: "ada@shop.example", leadValue: 19.9 }),
+      (req) => ({ paymentId: req.params.id, customerEmail: "ada@shop.example", leadValue: 19.9 }),
     ),
   );
   // @ts-expect-error: a payment says how much it was.
