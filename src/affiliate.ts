@@ -79,6 +79,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     baseUrl: config.baseUrl,
     connections: concurrency,
     connectTimeoutMs,
+    proxy: config.proxy,
     timeoutMs,
     clock,
     headers: {

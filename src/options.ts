@@ -1,6 +1,7 @@
 import type { Request } from "express";
 import { z } from "zod";
 import type { AmbiguousPolicy } from "./delivery/deliver.js";
+import type { OutgoingProxy } from "./dispatcher.js";
 import type { EventKind } from "./events.js";
 import type { Logger } from "./journal.js";
 import { memoryOutbox } from "./outbox/memory.js";
@@ -46,6 +47,11 @@ export interface AffiliateOptions {
    * for hosts that freeze a process after the response. Default: none.
    */
   readonly waitUntil?: ((promise: Promise<void>, req: Request) => void) | undefined;
+  /**
+   * The outgoing proxy: its address (`http:` or `https:`, with credentials where it wants them), or `"environment"` for what
+   * HTTPS_PROXY and NO_PROXY say. It tunnels, and sees the service's host name alone. Default: none, as in Node.
+   */
+  readonly proxy?: string | URL | undefined;
 }
 
 /** How events are delivered. */
@@ -106,6 +112,7 @@ const delivery = z.strictObject(
   anObject,
 );
 
+const A_PROXY = 'must be a proxy\'s address, such as http://proxy.example:3128, or "environment"';
 const A_BASE_URL = "must be the service's address, such as https://tracking.example";
 
 const schema = z.strictObject({
@@ -138,11 +145,16 @@ const schema = z.strictObject({
     .optional(),
   enabled: flag.default(true),
   waitUntil: aFunction<(promise: Promise<void>, req: Request) => void>().optional(),
+  proxy: z
+    .union([z.string(), z.instanceof(URL)], { error: A_PROXY })
+    .refine(isProxy, { error: A_PROXY })
+    .optional(),
 } satisfies SchemaOf<AffiliateOptions>);
 
 export type Config = Readonly<
-  Omit<z.output<typeof schema>, "baseUrl" | "apiKey" | "outbox" | "logger"> & {
+  Omit<z.output<typeof schema>, "baseUrl" | "apiKey" | "outbox" | "logger" | "proxy"> & {
     baseUrl: URL;
+    proxy: OutgoingProxy | undefined;
     apiKey: Secret | undefined;
     outbox: Outbox;
     logger: Logger;
@@ -164,6 +176,7 @@ export function readConfig(options: AffiliateOptions): Config {
     apiKey: read.apiKey === undefined ? undefined : new Secret(read.apiKey),
     outbox: read.outbox ?? memoryOutbox(),
     logger: read.logger ?? warningsOnly,
+    proxy: read.proxy === undefined || read.proxy === "environment" ? read.proxy : new URL(read.proxy),
   });
 }
 
@@ -175,13 +188,20 @@ const warningsOnly: Logger = {
 // None of these quotes the address: it may hold a password.
 function problemWith(address: string | URL, allowInsecure: boolean): string | undefined {
   if (!URL.canParse(String(address))) return A_BASE_URL;
-  const { protocol, hostname, username, password, search, hash } = new URL(address);
+  const { protocol, hostname, pathname, username, password, search, hash } = new URL(address);
   if (username || password) return "must not hold credentials: the key goes into `apiKey`";
   if (search || hash) return "must end with its path: no query, no fragment";
+  if (/\/api\/v1(\/tracking)?\/*$/.test(pathname))
+    return "must end before /api/v1: each call adds that itself";
   if (protocol === "https:") return undefined;
   if (protocol !== "http:") return "must begin with https:";
   if (allowInsecure || isLoopback(hostname)) return undefined;
   return "must begin with https:, or the key and customers' addresses would travel in the open (`allowInsecure: true` allows it)";
+}
+
+function isProxy(address: string | URL): boolean {
+  if (address === "environment") return true;
+  return URL.canParse(String(address)) && /^https?:$/.test(new URL(address).protocol);
 }
 
 function isLoopback(hostname: string): boolean {

@@ -22,6 +22,7 @@ const floors: readonly (readonly string[])[] = [
   ["delivery/outcome.ts"],
   ["client.ts"],
   ["transport.ts", "cookies.ts", "attribution-input.ts"],
+  ["dispatcher.ts"],
   ["events.ts", "finding.ts", "read-options.ts"],
   ["money.ts"],
   [

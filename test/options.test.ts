@@ -61,6 +61,9 @@ describe("options", () => {
     ["https://tracking.example/#pa55word", "no query, no fragment"],
     ["tracking.example", "must be the service's address"],
     ["", "must be the service's address"],
+    ["https://tracking.example/api/v1", "must end before /api/v1"],
+    ["https://tracking.example/eu/api/v1/", "must end before /api/v1"],
+    ["https://tracking.example/api/v1/tracking", "must end before /api/v1"],
     [42, "must be the service's address"],
   ])("refuses %s as base URL, and does not repeat it", (baseUrl, because) => {
     const { message } = refusal({ ...right, baseUrl });
@@ -96,6 +99,9 @@ describe("options", () => {
     ["logger", { warn() {} }],
     ["enabled", "yes"],
     ["waitUntil", {}],
+    ["proxy", "proxy.example"],
+    ["proxy", "socks5://proxy.example"],
+    ["proxy", true],
     ["delivery", 8],
     ["delivery.concurrency", 0],
     ["delivery.concurrency", 257],
