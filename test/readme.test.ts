@@ -7,9 +7,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createSandbox } from "../src/sandbox/index.js";
 import { problemsIn } from "./helpers/docs/check.js";
 import { type Block, blocksOf } from "./helpers/docs/pages.js";
+import { browser } from "./helpers/docs/shop.js";
 import { runNode, userProject } from "./helpers/user-project.js";
 
-const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0";
 const readme = readFileSync(resolve(import.meta.dirname, "../README.md"), "utf8");
 
 function blockUnder(heading: string): string {
@@ -54,24 +54,16 @@ describe("the quick start", () => {
     await Promise.race([once(app.stdout as NodeJS.ReadableStream, "data"), once(app, "close")]);
     expect(errors).toEqual([]);
 
-    const page = `http://127.0.0.1:${port}/`;
-    const landing = await fetch(`${page}?ref=ALICE`, {
-      headers: { accept: "text/html", "user-agent": FIREFOX },
-    });
-    const cookie = landing.headers
-      .getSetCookie()
-      .map((each) => each.split(";")[0])
-      .join("; ");
-    const html = await landing.text();
+    const visitor = browser(`http://127.0.0.1:${port}`);
+    const { text: html } = await visitor.get("/?ref=ALICE");
     for (let visit = 0; visit < 2; visit++) {
       for (const [, path = "", name = "", value = ""] of html.matchAll(
         /action="(.+?)"><input name="(.+?)" value="(.+?)">/g,
       )) {
-        const submitted = await fetch(new URL(path, page), {
-          method: "POST",
-          headers: { cookie },
-          body: new URLSearchParams({ [name]: value }),
-        });
+        const submitted = await visitor
+          .post(path)
+          .type("form")
+          .send({ [name]: value });
         expect(submitted.ok).toBe(true);
       }
     }
