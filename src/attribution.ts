@@ -50,7 +50,7 @@ declare global {
 export type Attributed<Req extends object = Request> = Req & { affiliate: RequestAffiliate };
 
 export interface AttributionRoom {
-  readonly config: Pick<Config, "cookieName" | "session" | "consent" | "waitUntil">;
+  readonly config: Pick<Config, "cookieName" | "session" | "consent" | "waitUntil" | "signed">;
   readonly journal: Journal;
   readonly clock: Clock;
   readonly track: Track;
@@ -113,7 +113,8 @@ export class Visitor implements RequestAffiliate {
 
   get clickId(): string | undefined {
     if (!this.consented) return undefined;
-    this.#clickId ??= visitorCookie(this.#req, this.#room.config.cookieName);
+    const { cookieName, signed } = this.#room.config;
+    this.#clickId ??= visitorCookie(this.#req, cookieName, signed);
     return this.#clickId;
   }
 
@@ -184,7 +185,7 @@ export class Visitor implements RequestAffiliate {
 
   #readSessionId(): string | undefined {
     const { config, journal } = this.#room;
-    const { session } = config;
+    const { session, signed } = config;
     if (typeof session === "function") {
       const id = harmless(
         () => session(this.#req),
@@ -192,8 +193,8 @@ export class Visitor implements RequestAffiliate {
       );
       return isVisitorId(id) ? id : undefined;
     }
-    if (typeof session === "string") return visitorCookie(this.#req, session);
-    return visitorCookie(this.#req, SESSION_COOKIE) ?? this.#expressSession();
+    if (typeof session === "string") return visitorCookie(this.#req, session, signed);
+    return visitorCookie(this.#req, SESSION_COOKIE, signed) ?? this.#expressSession();
   }
 
   #expressSession(): string | undefined {

@@ -65,11 +65,13 @@ export function createOnClick(room: AttributionRoom) {
         maxAge: maxAgeMs,
         ...(domain !== undefined && { domain }),
       };
+      const { cookieName, signed } = room.config;
+      const signedId = (name: string, id: string) => signed?.sign(name, id) ?? id;
       keepFromSharedCaches(res);
-      res.cookie(room.config.cookieName, clickId, cookie);
+      res.cookie(cookieName, signedId(cookieName, clickId), cookie);
       const sessionCookie = sessionCookieName(room);
-      if (sessionCookie && visitorCookie(req, sessionCookie) !== sessionId) {
-        res.cookie(sessionCookie, sessionId, { ...cookie, httpOnly: true });
+      if (sessionCookie && visitorCookie(req, sessionCookie, signed) !== sessionId) {
+        res.cookie(sessionCookie, signedId(sessionCookie, sessionId), { ...cookie, httpOnly: true });
       }
       void visitor.trackClick(landing.click());
     }

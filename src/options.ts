@@ -8,6 +8,7 @@ import { memoryOutbox } from "./outbox/memory.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { readOptions, type SchemaOf } from "./read-options.js";
 import { Secret } from "./secret.js";
+import { createSignatures, type Signatures } from "./signatures.js";
 
 /** What `affiliate()` takes. What is read from the environment may be `undefined`: that is an error at start-up, not a type error. */
 export interface AffiliateOptions {
@@ -52,6 +53,11 @@ export interface AffiliateOptions {
    * HTTPS_PROXY and NO_PROXY say. It tunnels, and sees the service's host name alone. Default: none, as in Node.
    */
   readonly proxy?: string | URL | undefined;
+  /**
+   * A secret, or several: `onClick` signs its cookies with the first, and only what one of them has signed is read. For sites
+   * without the service's browser snippet, which cannot sign. Default: none; whatever the cookies hold is taken.
+   */
+  readonly signed?: string | readonly string[] | undefined;
 }
 
 /** How events are delivered. */
@@ -149,12 +155,18 @@ const schema = z.strictObject({
     .union([z.string(), z.instanceof(URL)], { error: A_PROXY })
     .refine(isProxy, { error: A_PROXY })
     .optional(),
+  signed: z
+    .custom<string | readonly string[]>(areSecrets, {
+      error: "must be a secret, or a list of them, newest first",
+    })
+    .optional(),
 } satisfies SchemaOf<AffiliateOptions>);
 
 export type Config = Readonly<
-  Omit<z.output<typeof schema>, "baseUrl" | "apiKey" | "outbox" | "logger" | "proxy"> & {
+  Omit<z.output<typeof schema>, "baseUrl" | "apiKey" | "outbox" | "logger" | "proxy" | "signed"> & {
     baseUrl: URL;
     proxy: OutgoingProxy | undefined;
+    signed: Signatures | undefined;
     apiKey: Secret | undefined;
     outbox: Outbox;
     logger: Logger;
@@ -176,6 +188,7 @@ export function readConfig(options: AffiliateOptions): Config {
     apiKey: read.apiKey === undefined ? undefined : new Secret(read.apiKey),
     outbox: read.outbox ?? memoryOutbox(),
     logger: read.logger ?? warningsOnly,
+    signed: read.signed ? createSignatures([read.signed].flat().map((each) => new Secret(each))) : undefined,
     proxy: read.proxy === undefined || read.proxy === "environment" ? read.proxy : new URL(read.proxy),
   });
 }
@@ -197,6 +210,11 @@ function problemWith(address: string | URL, allowInsecure: boolean): string | un
   if (protocol !== "http:") return "must begin with https:";
   if (allowInsecure || isLoopback(hostname)) return undefined;
   return "must begin with https:, or the key and customers' addresses would travel in the open (`allowInsecure: true` allows it)";
+}
+
+function areSecrets(value: unknown): boolean {
+  const secrets = [value].flat();
+  return secrets.length > 0 && secrets.every((secret) => typeof secret === "string" && secret !== "");
 }
 
 function isProxy(address: string | URL): boolean {

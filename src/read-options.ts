@@ -4,7 +4,7 @@ import { OptionsError } from "./errors.js";
 import { shown } from "./printable.js";
 
 // Whoever mistypes one of these must not find what they typed in a log.
-const NEVER_SHOWN = new Set(["apiKey", "baseUrl", "proxy"]);
+const NEVER_SHOWN = new Set(["apiKey", "baseUrl", "proxy", "signed"]);
 
 /** The fields of a schema for `Options`: one for each, and none besides. */
 export type SchemaOf<Options> = { [Option in keyof Options]-?: z.ZodType<unknown, Options[Option]> };

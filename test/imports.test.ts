@@ -22,7 +22,7 @@ const floors: readonly (readonly string[])[] = [
   ["delivery/outcome.ts"],
   ["client.ts"],
   ["transport.ts", "cookies.ts", "attribution-input.ts", "landing-page.ts"],
-  ["dispatcher.ts"],
+  ["dispatcher.ts", "signatures.ts"],
   ["events.ts", "finding.ts", "read-options.ts"],
   ["money.ts"],
   [
