@@ -1,16 +1,17 @@
 import type { RequestHandler } from "express";
-import { type AttributionRoom, affiliateOf } from "./attribution.js";
+import { type AttributionRoom, affiliateOf, createAttributionOf } from "./attribution.js";
 import { type AttributionInput, attributionFrom } from "./attribution-input.js";
 import { createOnClick, type OnClickOptions } from "./clicks.js";
 import { callsFor, createClient, type TrackingClient } from "./client.js";
 import { systemClock } from "./clock.js";
 import { createWrapper, type WrapHandler } from "./conversions.js";
 import { createDelivery } from "./delivery/deliver.js";
-import type { Click, EventKind, Payment, Registration } from "./events.js";
+import type { Attribution, Click, EventKind, Payment, Registration } from "./events.js";
 import { createJournal, type Notices, type Stats } from "./journal.js";
 import { type CloseOptions, createLifecycle, type FlushOptions } from "./lifecycle.js";
 import { type AffiliateOptions, readConfig } from "./options.js";
 import type { Outbox } from "./outbox/outbox.js";
+import type { RequestSource } from "./request-source.js";
 import { createTrack, type Receipt } from "./tracker.js";
 import { createTransport } from "./transport.js";
 import { VERSION } from "./version.js";
@@ -42,6 +43,12 @@ export interface Affiliate extends RequestHandler {
   readonly trackRegistration: Report<Registration>;
   /** Reports a payment outside a request: a webhook, a renewal, a job. Never rejects. */
   readonly trackPayment: Report<Payment>;
+  /**
+   * `{ clickId, sessionId }` of a request that is not Express's: a request of Node, a `Request` or `Headers` of the Fetch
+   * standard. With `consent`, `cookieName` and `session` as for any other; these are called with what stands in for an Express
+   * request (`headers`, `cookies`, `get()`). Never throws. Hand it to `trackRegistration` or `trackPayment`.
+   */
+  readonly attributionOf: (source: RequestSource) => Attribution;
   /** The five endpoints of the specification, one attempt each, awaited; these do reject. */
   readonly client: TrackingClient;
   /** What was rejected, is unconfirmed, or grew too old. */
@@ -129,6 +136,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     onClick: createOnClick(room),
     onRegistration: createWrapper<Registration>("registration", room),
     onPayment: createWrapper<Payment>("payment", room),
+    attributionOf: createAttributionOf(room),
     trackClick: reporter<Click>("click"),
     trackRegistration: reporter<Registration>("registration"),
     trackPayment: reporter<Payment>("payment"),

@@ -15,6 +15,8 @@ import {
 import { harmless } from "./harmless.js";
 import type { Journal } from "./journal.js";
 import type { Config } from "./options.js";
+import { shown } from "./printable.js";
+import { type RequestSource, requestFrom } from "./request-source.js";
 import type { Receipt, Track } from "./tracker.js";
 import { RequestWork } from "./wait-until.js";
 
@@ -69,6 +71,24 @@ export function affiliateOf(req: Request, room: AttributionRoom): Visitor {
   const visitor = room.visitors.get(req) ?? new Visitor(req, room);
   req.affiliate = visitor;
   return visitor;
+}
+
+/** `attributionOf`: what a request says of its visitor, for handlers that are not Express's. Never throws. */
+export function createAttributionOf(room: AttributionRoom): (source: RequestSource) => Attribution {
+  return function attributionOf(source) {
+    const req = harmless(() => requestFrom(source));
+    if (!req) {
+      room.journal.warn(
+        "attributionOf",
+        `\`attributionOf\` wants a request or its headers, got ${shown(source)}`,
+      );
+      return {};
+    }
+    const present = req.affiliate;
+    return present instanceof Visitor && present.isOf(room)
+      ? present.snapshot()
+      : new Visitor(req, room).snapshot();
+  };
 }
 
 /**

@@ -48,8 +48,13 @@ function allOf({ headers }: Request, name: string): string[] {
 function cookiesOf(req: Request): Cookies {
   const { cookies } = req as { cookies?: unknown };
   if (typeof cookies === "object" && cookies !== null) return cookies as Cookies;
+  return cookiesIn(req.headers.cookie);
+}
+
+/** What is in a Cookie header, as cookie-parser reads it. */
+export function cookiesIn(header: string | undefined): Cookies {
   // On a stand-in, not on the request: a cookie-parser that the host mounts further down must still find its work undone.
-  const standIn = { headers: { cookie: req.headers.cookie } } as Request;
+  const standIn = { headers: { cookie: header } } as Request;
   parseCookies(standIn, {} as Response, () => {});
   return standIn.cookies;
 }

@@ -49,4 +49,5 @@ export type {
   OutboxObserver,
   Verdict,
 } from "./outbox/outbox.js";
+export type { HeadersLike, RequestSource } from "./request-source.js";
 export type { Receipt } from "./tracker.js";

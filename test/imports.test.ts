@@ -14,6 +14,7 @@ const floors: readonly (readonly string[])[] = [
   ["affiliate.ts", "doctor/", "migrations-command.ts", "outbox-command/", "testing/"],
   ["clicks.ts", "conversions.ts"],
   ["attribution.ts"],
+  ["request-source.ts"],
   ["options.ts", "tracker.ts", "lifecycle.ts"],
   ["outbox/memory.ts", "outbox/disk.ts", "outbox/postgres.ts", "delivery/deliver.ts"],
   ["journal.ts", "outbox/relay.ts", "outbox/shelter.ts", "outbox/queue.ts", "outbox/dead-letter-box.ts"],

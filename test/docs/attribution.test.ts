@@ -123,6 +123,25 @@ describe("an OAuth sign-up", () => {
   });
 });
 
+describe("a handler that is not Express's", () => {
+  it("reports with the ids of its own request", async () => {
+    const { tracker, sandbox } = await startShop();
+    const { handleSignup } = await page.run("Handlers that are not Express's", {
+      tracker,
+      users: users(ada),
+    });
+    const response = await handleSignup(
+      new Request("http://shop.example/signup", {
+        method: "POST",
+        headers: { cookie: "svc_click_id=c1" },
+        body: JSON.stringify({ email: ada.email }),
+      }),
+    );
+    expect(response.status).toBe(201);
+    await sandbox.ledger.waitFor({ kind: "registration", clickId: "c1", customerId: "7" });
+  });
+});
+
 describe("a payment months later", () => {
   const charge = { id: "ch_1", customer: "cus_7", amount: 1990 };
   const succeeded = (id: string) => JSON.stringify({ id, type: "charge.succeeded", charge });
