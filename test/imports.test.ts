@@ -26,8 +26,8 @@ const floors: readonly (readonly string[])[] = [
   ["dispatcher.ts", "signatures.ts"],
   ["events.ts", "finding.ts", "read-options.ts"],
   ["money.ts"],
+  ["clock.ts"],
   [
-    "clock.ts",
     "delivery/backoff.ts",
     "errors.ts",
     "harmless.ts",
@@ -37,6 +37,7 @@ const floors: readonly (readonly string[])[] = [
     "printable.ts",
     "private-response.ts",
     "process-hooks.ts",
+    "real-timers.ts",
     "retry-after.ts",
     "secret.ts",
     "terminal.ts",
