@@ -1,6 +1,7 @@
 import type { Dispatcher } from "undici";
 import type { Clock } from "./clock.js";
 import { createDispatcher, type DispatcherOptions } from "./dispatcher.js";
+import { timersAreFaked } from "./real-timers.js";
 
 /** One HTTP request to the service, before it is one: `path` is what follows the base URL. */
 export interface Call {
@@ -59,7 +60,9 @@ export function createTransport(options: TransportOptions): Transport {
   const { baseUrl, timeoutMs, clock } = options;
   const prefix = baseUrl.pathname.replace(/\/+$/, "");
   const underWay = new Set<AttemptHandler>();
-  const pool = createDispatcher(options);
+  const connections = createDispatcher(options);
+  // Undici waits for a fake timer before it uses a connection again. Tests that fake them get a new one for each call.
+  let fresh: Dispatcher | undefined;
 
   return {
     send(call) {
@@ -74,7 +77,11 @@ export function createTransport(options: TransportOptions): Transport {
           attempt.stop(new DeadlineExceeded(`no complete answer within ${timeoutMs} ms`)),
         );
         try {
-          pool.dispatch({ origin: baseUrl.origin, ...requestFor(call, prefix, options.headers) }, attempt);
+          const isFaked = timersAreFaked();
+          if (isFaked) fresh ??= createDispatcher(options);
+          const pool = (isFaked && fresh) || connections;
+          const request = requestFor(call, prefix, options.headers);
+          pool.dispatch({ origin: baseUrl.origin, ...request, reset: isFaked }, attempt);
         } catch (error) {
           attempt.onResponseError(undefined, error as Error);
         }
@@ -84,7 +91,9 @@ export function createTransport(options: TransportOptions): Transport {
       for (const attempt of underWay) attempt.stop(new AttemptAborted("the tracker was closed"));
     },
     async close() {
-      await pool.destroy();
+      const destroyed = Promise.all([connections.destroy(), fresh?.destroy()]);
+      // Undici tells of it by a microtask, which Jest fakes as well.
+      if (!timersAreFaked()) await destroyed;
     },
   };
 }
