@@ -24,7 +24,8 @@ const library = {
   disk: "src/disk.ts",
   postgres: "src/postgres.ts",
   sandbox: "src/sandbox/index.ts",
-  testing: "src/testing/index.ts",
+  testing: "src/testing.ts",
+  outbox: "src/outbox.ts",
 };
 const common = {
   target: "node20",

@@ -1,16 +1,18 @@
 import express from "express";
 import { type Affiliate, type AffiliateOptions, affiliate, type Receipt } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
+import { type Outbox, testOutbox } from "express-affiliate/outbox";
 import { postgresOutbox } from "express-affiliate/postgres";
 import { createSandbox } from "express-affiliate/sandbox";
-import { testOutbox } from "express-affiliate/testing";
+import { recordingOutbox } from "express-affiliate/testing";
 
 export const outboxes = (pool: Parameters<typeof postgresOutbox>[0]["pool"]) => [
   diskOutbox({ directory: "outbox" }),
   postgresOutbox({ pool }),
 ];
 
-export const contract = () => testOutbox;
+export const contract = (create: () => Outbox) => () => testOutbox("own", { create });
+export const recorded = () => recordingOutbox().events.map(({ kind, data }) => ({ kind, ...data }));
 
 export async function shop(options: AffiliateOptions): Promise<Receipt> {
   // What may be undefined is an error at start-up.
