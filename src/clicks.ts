@@ -6,7 +6,7 @@ import { type AttributionRoom, affiliateOf, SESSION_COOKIE, type Visitor } from 
 import { visitorCookie } from "./cookies.js";
 import { harmless } from "./harmless.js";
 import type { SkipReason } from "./journal.js";
-import { landingOf, userAgentOf } from "./landing-page.js";
+import { isOpenedByPerson, landingOf, userAgentOf } from "./landing-page.js";
 import { keepFromSharedCaches } from "./private-response.js";
 import { readOptions, type SchemaOf } from "./read-options.js";
 
@@ -89,7 +89,8 @@ export function createOnClick(room: AttributionRoom) {
 function reasonToSkip(req: Request, visitor: Visitor): SkipReason | undefined {
   if (!visitor.consented) return "consent";
   if (isPrefetch(req)) return "prefetch";
-  return isbot(userAgentOf(req)) ? "bot" : undefined;
+  if (isbot(userAgentOf(req))) return "bot";
+  return isOpenedByPerson(req) ? undefined : "not-a-page";
 }
 
 // Chrome and Safari say it in Sec-Purpose, others in Purpose, Firefox long said it in X-Moz.

@@ -10,7 +10,7 @@ import { maskEmail, maskEmails } from "./secret.js";
 export interface Logger {
   /** What was skipped. */
   debug?(line: string): unknown;
-  /** What has become well again. */
+  /** What has become well again; and outside production, once each, why something is not reported. */
   info?(line: string): unknown;
   /** What somebody should know, or do something about. */
   warn(line: string): unknown;
@@ -19,7 +19,14 @@ export interface Logger {
 }
 
 /** Why something that was reported is none of the service's business. */
-export type SkipReason = "no-attribution" | "consent" | "disabled" | "prefetch" | "bot" | "zero";
+export type SkipReason =
+  | "no-attribution"
+  | "consent"
+  | "disabled"
+  | "prefetch"
+  | "bot"
+  | "not-a-page"
+  | "zero";
 
 /** Why something that should have been reported was lost. */
 export type DropReason = "invalid" | "full" | "dead-letters-full" | "outbox" | "closed" | "pick";
@@ -75,6 +82,18 @@ export interface Stats {
 
 const MINUTE_MS = 60_000;
 
+/** Why nothing was reported, for the developer who waits for the first event. */
+const WHY_SKIPPED: Record<Exclude<SkipReason, "disabled">, string> = {
+  "no-attribution":
+    "its request has neither a click id nor a session id. Visitors bring them in cookies, from a page with the browser snippet or `onClick`",
+  consent: "`consent` did not return true for its visitor",
+  prefetch: "the page was loaded ahead, and not yet opened",
+  bot: "its User-Agent is taken for a bot's, as those of curl and headless browsers are",
+  "not-a-page":
+    "its request is not one for a page that a person opens: browsers say so in Sec-Fetch-Dest and Sec-Fetch-Mode, or accept text/html",
+  zero: "its `leadValue` is zero",
+};
+
 const REMEDIES: Record<PauseReason, string> = {
   unauthorized: "check `apiKey`: it is shown in the program's settings, in the marketing and tracking area",
   misconfigured: "check `baseUrl`: it is what comes before /api/v1/, over https with a valid certificate",
@@ -91,10 +110,15 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
     delivered: 0,
     retried: 0,
     duplicates: 0,
-    skipped: { "no-attribution": 0, consent: 0, disabled: 0, prefetch: 0, bot: 0, zero: 0 } as Record<
-      SkipReason,
-      number
-    >,
+    skipped: {
+      "no-attribution": 0,
+      consent: 0,
+      disabled: 0,
+      prefetch: 0,
+      bot: 0,
+      "not-a-page": 0,
+      zero: 0,
+    } as Record<SkipReason, number>,
     dropped: { invalid: 0, full: 0, "dead-letters-full": 0, outbox: 0, closed: 0, pick: 0 } as Record<
       DropReason,
       number
@@ -102,6 +126,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
   };
   const quietUntil = new Map<string, number>();
   const unlogged = new Map<string, number>();
+  const hinted = new Set<string>();
   const awaited = new Map<string, { keptIsEnough: boolean; resolve: () => void }>();
   let pausedSince: number | undefined;
 
@@ -139,11 +164,19 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
     unlogged.delete(subject);
   }
 
+  /** Says it the first time, and not in production: what is no trouble, but puzzles a developer. */
+  function hint(subject: string, line: string): void {
+    if (hinted.has(subject) || process.env.NODE_ENV === "production") return;
+    hinted.add(subject);
+    log("info", `${line} (said once, and not in production)`);
+  }
+
   return {
     counts,
     emitter,
     log,
     warn,
+    hint,
     /** Resolves when the event was delivered, given up or lost; or, where kept is enough, when an attempt came to nothing. */
     settled(id: string, keptIsEnough: boolean): Promise<void> {
       if (keptIsEnough && pausedSince !== undefined) return Promise.resolve();
@@ -195,6 +228,8 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
       counts.skipped[reason]++;
       tell("skipped", () => ({ kind, reason }));
       log("debug", `a ${kind} was skipped: ${reason}`);
+      if (reason === "disabled") return;
+      hint(`skipped ${kind} ${reason}`, `a ${kind} is not reported: ${WHY_SKIPPED[reason]}`);
     },
     paused(reason: PauseReason, forMs: number, because: string) {
       pausedSince ??= clock.now();

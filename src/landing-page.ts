@@ -13,9 +13,9 @@ export interface Landing {
   click(): Click;
 }
 
-/** The affiliate's reference and the click that it makes, where a person opens this page through an affiliate's link. */
+/** The affiliate's reference in a page's address, and the click that it makes where a person opens the page. */
 export function landingOf(req: Request, param: string): Landing | undefined {
-  if (!isOpenedByPerson(req)) return undefined;
+  if (req.method !== "GET") return undefined;
   const query = queryOf(req);
   const [reference, ...more] = query.getAll(param);
   if (more.length > 0 || !isVisitorId(reference)) return undefined;
@@ -38,9 +38,7 @@ export function userAgentOf(req: Request): string | undefined {
  * Whether a person opens this as a page of its own. Browsers say so in Sec-Fetch headers, on https and on this machine, and
  * say of images, iframes, scripts and fetches what they are. A browser that does not asks for `text/html` by name.
  */
-function isOpenedByPerson(req: Request): boolean {
-  if (req.method !== "GET") return false;
-  const { headers } = req;
+export function isOpenedByPerson({ headers }: Request): boolean {
   const dest = headers["sec-fetch-dest"];
   const mode = headers["sec-fetch-mode"];
   if (dest !== undefined || mode !== undefined || headers["sec-fetch-site"] !== undefined) {

@@ -39,7 +39,7 @@ export interface AffiliateOptions {
   /** Where events wait. Default `memoryOutbox()`. */
   readonly outbox?: Outbox | undefined;
   readonly delivery?: DeliverySettings | undefined;
-  /** Any of console, pino, winston. Default: the console, warnings and errors only. */
+  /** Any of console, pino, winston. Default: the console; in production warnings and errors only. */
   readonly logger?: Logger | undefined;
   /** `false`: everything is in place and nothing is sent, as tests and previews want it. Default `true`. */
   readonly enabled?: boolean | undefined;
@@ -187,13 +187,14 @@ export function readConfig(options: AffiliateOptions): Config {
     baseUrl: new URL(read.baseUrl),
     apiKey: read.apiKey === undefined ? undefined : new Secret(read.apiKey),
     outbox: read.outbox ?? memoryOutbox(),
-    logger: read.logger ?? warningsOnly,
+    logger: read.logger ?? toConsole,
     signed: read.signed ? createSignatures([read.signed].flat().map((each) => new Secret(each))) : undefined,
     proxy: read.proxy === undefined || read.proxy === "environment" ? read.proxy : new URL(read.proxy),
   });
 }
 
-const warningsOnly: Logger = {
+const toConsole: Logger = {
+  info: (line) => process.env.NODE_ENV !== "production" && console.info(line),
   warn: (line) => console.warn(line),
   error: (line) => console.error(line),
 };
