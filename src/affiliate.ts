@@ -12,6 +12,7 @@ import { type CloseOptions, createLifecycle, type FlushOptions } from "./lifecyc
 import { type AffiliateOptions, readConfig } from "./options.js";
 import type { Outbox } from "./outbox/outbox.js";
 import type { RequestSource } from "./request-source.js";
+import { presentable } from "./secret.js";
 import { createTrack, type Receipt } from "./tracker.js";
 import { createTransport } from "./transport.js";
 import { VERSION } from "./version.js";
@@ -79,8 +80,8 @@ export function affiliate(options: AffiliateOptions): Affiliate {
   const { clientId, outbox, enabled, apiKey } = config;
   const { concurrency, connectTimeoutMs, timeoutMs, maxAgeMs, ambiguous } = config.delivery;
   const clock = systemClock;
-  const hide = (text: string) => apiKey?.removeFrom(text) ?? text;
-  const journal = createJournal({ logger: config.logger, clock });
+  const hide = (text: string) => presentable(text, apiKey);
+  const journal = createJournal({ logger: config.logger, clock, hide });
 
   const transport = createTransport({
     baseUrl: config.baseUrl,

@@ -40,7 +40,7 @@ async function run([command, ...args]: string[]): Promise<number> {
       return 0;
     default:
       terminal.stderr(
-        command === undefined ? usage : `express-affiliate: there is no command "${command}"\n\n${usage}`,
+        command === undefined ? usage : `express-affiliate: there is no such command\n\n${usage}`,
       );
       return 2;
   }

@@ -1,3 +1,4 @@
+import { printable } from "./printable.js";
 import type { Terminal } from "./terminal.js";
 
 /** What a check found out, in one line for a person. */
@@ -25,7 +26,7 @@ const MARKS: Record<Finding["is"], { mark: string; color: Color }> = {
 /** The finding as a line on the terminal. */
 export function lineOf({ is, text }: Finding, terminal: Terminal): string {
   const { mark, color } = MARKS[is];
-  return `${painted(mark, color, terminal)} ${text}`;
+  return `${painted(mark, color, terminal)} ${printable(text)}`;
 }
 
 /** The text in a colour, where a person is looking. */

@@ -4,6 +4,7 @@ import type { PauseReason } from "./delivery/breaker.js";
 import { type EventKind, emailOf, type OutboxEvent } from "./events.js";
 import { harmless } from "./harmless.js";
 import type { Death, DeathReason } from "./outbox/outbox.js";
+import { printable } from "./printable.js";
 import { maskEmail, maskEmails } from "./secret.js";
 
 /** Any of console, pino, winston. Each line is one string. */
@@ -104,7 +105,14 @@ const REMEDIES: Record<PauseReason, string> = {
 export type Journal = ReturnType<typeof createJournal>;
 
 /** What happened, kept as counts, told to listeners and logged. Nothing that a listener or logger does comes back. */
-export function createJournal({ logger, clock }: { logger: Logger; clock: Clock }) {
+export function createJournal(parts: {
+  logger: Logger;
+  clock: Clock;
+  /** Takes out of others' words what must not be shown. */
+  hide?: (text: string) => string;
+}) {
+  const { logger, clock, hide = printable } = parts;
+  const shown = (text: string) => maskEmails(hide(text));
   const emitter = new EventEmitter<Record<keyof Notices, [unknown]>>().setMaxListeners(0);
   const counts = {
     delivered: 0,
@@ -148,7 +156,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
   }
 
   function log(level: "debug" | "info" | "warn" | "error", line: string): void {
-    if (logger[level]) harmless(() => logger[level]?.(`express-affiliate: ${maskEmails(line)}`));
+    if (logger[level]) harmless(() => logger[level]?.(`express-affiliate: ${shown(line)}`));
   }
 
   /** At most once a minute for each subject; the next line says how many were left out. */
@@ -200,7 +208,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
     retry(event: OutboxEvent, attempts: number, inMs: number, because: string) {
       counts.retried++;
       if (awaited.get(event.id)?.keptIsEnough) endWait(event.id);
-      tell("retry", () => ({ ...noticeOf(event), attempts, inMs, because: maskEmails(because) }));
+      tell("retry", () => ({ ...noticeOf(event), attempts, inMs, because: shown(because) }));
     },
     dead(event: OutboxEvent, death: Death) {
       endWait(event.id);
@@ -208,7 +216,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
       tell("dead", () => ({
         ...noticeOf(event),
         ...death,
-        ...(death.message && { message: maskEmails(message) }),
+        ...(death.message && { message: shown(message) }),
       }));
       warn(`dead ${reason}`, `a ${event.kind} is now a dead letter: ${reason} ${code} ${message}`.trimEnd());
     },
@@ -220,7 +228,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
         ...(event && noticeOf(event)),
         kind,
         reason,
-        ...(message && { message: maskEmails(message) }),
+        ...(message && { message: shown(message) }),
       }));
       warn(`dropped ${kind} ${reason}`, `a ${kind} was dropped: ${message ?? reason}`);
     },
@@ -234,7 +242,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
     paused(reason: PauseReason, forMs: number, because: string) {
       pausedSince ??= clock.now();
       for (const [id, { keptIsEnough }] of awaited) if (keptIsEnough) endWait(id);
-      tell("paused", () => ({ reason, forMs, because: maskEmails(because) }));
+      tell("paused", () => ({ reason, forMs, because: shown(because) }));
       warn(`paused ${reason}`, `delivery is paused, ${reason}: ${because}; ${REMEDIES[reason]}`);
     },
     resumed() {

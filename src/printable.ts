@@ -1,10 +1,15 @@
 // Control characters, format characters (they turn writing round, or are not seen), line separators, half characters.
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu;
 const NOT_ASCII = /[^\x20-\x7e]/g;
 
-/** The text as one line that no terminal and no log reader takes for a command: what cannot be seen is escaped, `\u001b`. */
+/** Others' words as one line that no terminal and no log reader acts upon: what cannot be seen is a space. */
 export function printable(text: string): string {
-  return text.replace(UNPRINTABLE, escaped);
+  return text.replace(UNPRINTABLE, " ");
+}
+
+/** JSON with the same in its texts, which every reader of JSON reads as it was: what cannot be seen is escaped. */
+export function printableJson(value: unknown): string {
+  return JSON.stringify(value).replace(UNPRINTABLE, escaped);
 }
 
 /** What arrived instead, for an error's message: `"42" (string)`, `-1 (number)`, `an array`. In printable ASCII. */

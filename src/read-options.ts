@@ -4,6 +4,7 @@ import { OptionsError } from "./errors.js";
 import { shown } from "./printable.js";
 
 // Whoever mistypes one of these must not find what they typed in a log.
+const LONGEST_SHOWN = 12;
 const NEVER_SHOWN = new Set(["apiKey", "baseUrl", "proxy", "signed"]);
 
 /** The fields of a schema for `Options`: one for each, and none besides. */
@@ -22,21 +23,25 @@ export function readOptions<Schema extends z.ZodObject>(
 ): Readonly<z.output<Schema>> {
   const read = schema.safeParse(options, { reportInput: true });
   if (read.success) return Object.freeze(read.data);
-  throw new OptionsError(
-    factory,
-    read.error.issues.flatMap((issue) =>
-      issue.code === "unrecognized_keys"
-        ? issue.keys.map((key) => unknownOption([...issue.path, key], namesAt(schema, issue.path)))
-        : [wrongOption(issue)],
-    ),
+  const problems = read.error.issues.flatMap((issue) =>
+    issue.code === "unrecognized_keys"
+      ? issue.keys.map((key) => unknownOption([...issue.path, key], namesAt(schema, issue.path)))
+      : [wrongOption(issue)],
   );
+  throw new OptionsError(factory, problems);
 }
 
 function wrongOption({ path, message, input }: z.core.$ZodIssue): string {
   if (path.length === 0) return "options must be an object";
   if (input === undefined) return `\`${path.join(".")}\` is required: it ${message}`;
-  const got = NEVER_SHOWN.has(String(path[0])) ? "" : `, got ${shown(input)}`;
+  const got = NEVER_SHOWN.has(String(path[0])) ? "" : `, got ${briefly(input)}`;
   return `\`${path.join(".")}\` ${message}${got}`;
+}
+
+/** What is as long as a key may be one, in the wrong place. */
+function briefly(input: unknown): string {
+  const isLong = typeof input === "string" && input.length > LONGEST_SHOWN;
+  return isLong ? `a string of ${input.length} characters` : shown(input);
 }
 
 function unknownOption(path: PropertyKey[], names: string[]): string {
@@ -47,7 +52,8 @@ function unknownOption(path: PropertyKey[], names: string[]): string {
   );
   const suggestion = names.find((name) => name.toLowerCase() === nearest);
   const isNear = distance(key.toLowerCase(), nearest) <= Math.max(2, key.length / 3);
-  return `\`${path.join(".")}\` is not an option; ${
+  const name = /^\w{1,32}$/.test(key) ? `\`${path.join(".")}\`` : "what has no option's name";
+  return `${name} is not an option; ${
     suggestion && isNear
       ? `did you mean \`${suggestion}\`?`
       : `there are ${names.map((name) => `\`${name}\``).join(", ")}`

@@ -124,6 +124,19 @@ describe("options", () => {
     },
   );
 
+  it.each([
+    ["clientId", "sk_live_0123456789abcdef"],
+    ["cookieName", "sk_live 0123456789abcdef"],
+    ["delivery", "sk_live_0123456789abcdef"],
+    ["delivery.ambiguous.payment", "sk_live_0123456789abcdef"],
+    ["signed", ["sk_live_0123456789abcdef", ""]],
+    ["proxy", "sk_live_0123456789abcdef"],
+    ["sk_live-0123456789abcdef", "true"],
+  ])("does not repeat an API key that stands in `%s`", (path, value) => {
+    const options = path.split(".").reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
+    expect(refusal({ ...right, ...(options as object) }).message).not.toMatch(/sk_live.0/);
+  });
+
   it("shows the API key nowhere", async () => {
     const apiKey = "key-that-nobody-may-see";
     const tracker = affiliate({ ...right, apiKey });

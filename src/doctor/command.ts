@@ -3,6 +3,7 @@ import { callsFor } from "../client.js";
 import { errorFrom } from "../errors.js";
 import { type Finding, lineOf } from "../finding.js";
 import { readConfig } from "../options.js";
+import { maskEmails, presentable } from "../secret.js";
 import type { Terminal } from "../terminal.js";
 import { checkName, checkTls } from "./reach.js";
 import { checkSession, checkStatus, noTestClick, type Patient, sendTestClick } from "./service.js";
@@ -31,7 +32,9 @@ export async function doctorCommand(args: string[], terminal: Terminal): Promise
     }
     const patient = patientFrom(flags, env);
     const findings = await examine(patient, flags);
-    for (const finding of findings) stdout(lineOf(finding, terminal));
+    // Whatever the service has said, and wherever it stands.
+    const hide = (text: string) => maskEmails(presentable(text, patient.apiKey));
+    for (const { is, text } of findings) stdout(lineOf({ is, text: hide(text) }, terminal));
     return findings.some(({ is }) => is === "wrong") ? 1 : 0;
   } catch (error) {
     stderr(`${errorFrom(error).message}\n\n${help}`);
@@ -41,8 +44,10 @@ export async function doctorCommand(args: string[], terminal: Terminal): Promise
 
 function parseFlags(args: string[]) {
   const text = { type: "string" } as const;
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args,
+    // Else it would be repeated in an error, and may be a key.
+    allowPositionals: true,
     options: {
       "base-url": text,
       "client-id": text,
@@ -52,6 +57,7 @@ function parseFlags(args: string[]) {
       help: { type: "boolean", short: "h" },
     },
   });
+  if (positionals.length > 0) throw new Error("doctor: takes options only, such as --base-url URL");
   return values;
 }
 
@@ -61,7 +67,11 @@ type Flags = ReturnType<typeof parseFlags>;
 function patientFrom(flags: Flags, env: Terminal["env"]): Patient {
   const name = flags["api-key-env"];
   const key = name === undefined ? undefined : env[name];
-  if (name !== undefined && !key) throw new Error(`doctor: the environment variable ${name} is not set`);
+  if (name !== undefined && !key) {
+    // It may be the key itself that was given.
+    const shown = /^[A-Z_]+$/.test(name) ? name : "that --api-key-env names";
+    throw new Error(`doctor: the environment variable ${shown} is not set`);
+  }
   const { baseUrl, clientId, apiKey } = readConfig({
     baseUrl: flags["base-url"] as string,
     clientId: flags["client-id"] === undefined ? (undefined as never) : Number(flags["client-id"]),

@@ -1,4 +1,5 @@
 import type { OutboxEvent } from "../events.js";
+import { printable } from "../printable.js";
 import { maskEmails } from "../secret.js";
 
 const UNITS = [
@@ -32,8 +33,7 @@ export function withoutCustomer(text: string, data: OutboxEvent["data"]): string
     ...names.filter(Boolean).map((name) => `(?<![\\p{L}\\p{N}])${literally(name)}(?![\\p{L}\\p{N}])`),
   ];
   const hidden = patterns.reduce((left, pattern) => left.replaceAll(new RegExp(pattern, "giu"), "***"), text);
-  // Somebody else's words: what a terminal would act upon is no part of them.
-  return maskEmails(hidden).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
+  return printable(maskEmails(hidden));
 }
 
 function literally(text: string): string {
