@@ -40,6 +40,9 @@ const SHOWN = { entries: 500, visitors: 100, requests: 200, characters: 4000 };
 /** A page gets at most this many states a second, however busy the service is. */
 const STATES_PER_SECOND = 5;
 
+/** How many bytes a page may leave unread. */
+const MOST_UNREAD = 4 * 1024 * 1024;
+
 const scripts = { dom, main, requests, service, visitors };
 
 const faultRequest = z.strictObject({
@@ -76,7 +79,11 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
     timer ??= setTimeout(function tellWatchers() {
       timer = undefined;
       const event = `data: ${JSON.stringify(state())}\n\n`;
-      for (const watcher of watchers) watcher.write(event);
+      for (const watcher of watchers) {
+        // It has stopped reading; a page that is still there connects anew.
+        if (watcher.writableLength > MOST_UNREAD) watcher.destroy();
+        else watcher.write(event);
+      }
     }, 1000 / STATES_PER_SECOND).unref();
   }
   ledger.events.on("entry", refresh).on("clear", refresh);
