@@ -103,6 +103,7 @@ export class Visitor implements RequestAffiliate {
   #consented: boolean | undefined;
   #clickId: string | undefined;
   #sessionId: string | undefined;
+  #loginSession: string | undefined;
   #work: RequestWork | undefined;
 
   constructor(req: Request, room: AttributionRoom) {
@@ -175,7 +176,11 @@ export class Visitor implements RequestAffiliate {
   /** Reports for this visitor; `attribution` is what was known of them when the handler began. */
   report(kind: EventKind, input: unknown, attribution = this.snapshot()): Promise<Receipt> {
     const { config, track, settled } = this.#room;
-    const reported = track(kind, input, attribution, { inRequest: true, consented: this.consented });
+    const { clickId, sessionId } = attribution;
+    const isLogin = clickId === undefined && sessionId !== undefined && sessionId === this.#loginSession;
+    const byLoginSession = isLogin || undefined;
+    const { consented } = this;
+    const reported = track(kind, input, attribution, { inRequest: true, consented, byLoginSession });
     if (config.waitUntil) {
       this.hold(async () => {
         const receipt = await reported;
@@ -221,7 +226,8 @@ export class Visitor implements RequestAffiliate {
     const id = this.#sessionAtEntry ?? expressSessionIdOf(this.#req);
     if (typeof id !== "string" || id === "" || !broughtSession(this.#req, id)) return undefined;
     // The id is the key to somebody's login; the service gets something as unique that opens nothing.
-    return hash("sha256", id);
+    this.#loginSession = hash("sha256", id);
+    return this.#loginSession;
   }
 }
 

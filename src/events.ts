@@ -127,11 +127,17 @@ export interface EventData {
 /** `click`, `registration` or `payment`. */
 export type EventKind = keyof EventData;
 
+/** What is kept with an event for delivery alone, and not sent. */
+export interface Provenance {
+  /** Whether its one id is the digest of a login session: whether an affiliate referred its visitor is yet to be asked. */
+  readonly byLoginSession?: true;
+}
+
 type EventOf<Kind extends EventKind> = {
   /** 32 hex digits, the same for the same happening: dedupe key and `Idempotency-Key` in one. */
   readonly id: string;
   readonly kind: Kind;
-  readonly data: EventData[Kind];
+  readonly data: EventData[Kind] & Provenance;
   /** When it happened, in milliseconds since the epoch. */
   readonly createdAt: number;
 };
@@ -157,7 +163,7 @@ export function eventFrom(
   kind: EventKind,
   input: unknown,
   attribution: Attribution,
-  { clientId, now }: { clientId: number; now: number },
+  { clientId, now, byLoginSession }: { clientId: number; now: number; byLoginSession?: true | undefined },
 ): OutboxEvent | InvalidInput {
   const read = harmless(() => schemas[kind].safeParse(input));
   if (!read) return { invalid: "it threw when it was read" };
@@ -167,7 +173,9 @@ export function eventFrom(
     };
   }
   if ((read.data as { leadValue?: number }).leadValue === 0) return { invalid: "it is zero", skip: "zero" };
-  const data = definedOf(attribution, read.data) as { -readonly [Name in keyof Attribution]: string };
+  const data = definedOf(attribution, read.data, { byLoginSession }) as {
+    -readonly [Name in keyof Attribution]: string;
+  };
   if (kind === "click") data.clickId ??= randomUUID();
   if (data.clickId !== undefined) data.clickId = ownCopy(data.clickId);
   if (data.sessionId !== undefined) data.sessionId = ownCopy(data.sessionId);

@@ -22,6 +22,7 @@ export interface Logger {
 /** Why something that was reported is none of the service's business. */
 export type SkipReason =
   | "no-attribution"
+  | "not-referred"
   | "consent"
   | "disabled"
   | "prefetch"
@@ -93,6 +94,7 @@ const WHY_SKIPPED: Record<Exclude<SkipReason, "disabled">, string> = {
   "not-a-page":
     "its request is not one for a page that a person opens: browsers say so in Sec-Fetch-Dest and Sec-Fetch-Mode, or accept text/html",
   zero: "its `leadValue` is zero",
+  "not-referred": "the service knows of no affiliate who referred its visitor",
 };
 
 const REMEDIES: Record<PauseReason, string> = {
@@ -126,6 +128,7 @@ export function createJournal(parts: {
       bot: 0,
       "not-a-page": 0,
       zero: 0,
+      "not-referred": 0,
     } as Record<SkipReason, number>,
     dropped: { invalid: 0, full: 0, "dead-letters-full": 0, outbox: 0, closed: 0, pick: 0 } as Record<
       DropReason,

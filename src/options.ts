@@ -54,6 +54,13 @@ export interface AffiliateOptions {
    */
   readonly proxy?: string | URL | undefined;
   /**
+   * Whose referral the service confirms, at its status endpoint (§4.5), before an event is sent: of visitors that are known by
+   * a login session alone, as everybody is who has logged in where express-session is mounted (`"login-session"`); of everybody
+   * with a session id (`"always"`); or of nobody (`"never"`). Whom no affiliate referred is skipped, as `not-referred`, and
+   * their address stays with the host. Default `"login-session"`.
+   */
+  readonly confirmReferral?: "login-session" | "always" | "never" | undefined;
+  /**
    * A secret, or several: `onClick` signs its cookies with the first, and only what one of them has signed is read. For sites
    * without the service's browser snippet, which cannot sign. Default: none; whatever the cookies hold is taken.
    */
@@ -155,6 +162,9 @@ const schema = z.strictObject({
     .union([z.string(), z.instanceof(URL)], { error: A_PROXY })
     .refine(isProxy, { error: A_PROXY })
     .optional(),
+  confirmReferral: z
+    .enum(["login-session", "always", "never"], { error: 'must be "login-session", "always" or "never"' })
+    .default("login-session"),
   signed: z
     .custom<string | readonly string[]>(areSecrets, {
       error: "must be a secret, or a list of them, newest first",

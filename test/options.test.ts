@@ -102,6 +102,7 @@ describe("options", () => {
     ["proxy", "proxy.example"],
     ["proxy", "socks5://proxy.example"],
     ["proxy", true],
+    ["confirmReferral", "sometimes"],
     ["signed", ""],
     ["signed", []],
     ["signed", ["new", ""]],
