@@ -26,7 +26,7 @@ const floors: readonly (readonly string[])[] = [
   ["dispatcher.ts", "signatures.ts"],
   ["events.ts", "finding.ts", "read-options.ts"],
   ["money.ts"],
-  ["clock.ts"],
+  ["clock.ts", "secret.ts"],
   [
     "delivery/backoff.ts",
     "errors.ts",
@@ -39,7 +39,6 @@ const floors: readonly (readonly string[])[] = [
     "process-hooks.ts",
     "real-timers.ts",
     "retry-after.ts",
-    "secret.ts",
     "terminal.ts",
     "version.ts",
     "wait-until.ts",
