@@ -32,6 +32,7 @@ export default {
     "Doubt",
     "EventData",
     "EventOf",
+    "Provenance",
     "ServiceId",
     "AmbiguousPolicy",
     "faultModes",
