@@ -1,4 +1,4 @@
-import { dirname, resolve } from "node:path";
+import { dirname, relative, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 
 const PREFIX = "inline:";
@@ -24,13 +24,14 @@ export const inlineForEsbuild: Plugin = {
   name: "inline",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^inline:/ }, ({ path, resolveDir }) => ({
-      path: resolve(resolveDir, path.slice(PREFIX.length)),
+      // Within the project, for the same reason as in tsup.config.ts.
+      path: relative(process.cwd(), resolve(resolveDir, path.slice(PREFIX.length))),
       namespace: "inline",
     }));
     onLoad({ filter: /./, namespace: "inline" }, async ({ path }) => ({
-      contents: await scriptOf(path),
+      contents: await scriptOf(resolve(path)),
       loader: "text",
-      watchFiles: [path],
+      watchFiles: [resolve(path)],
     }));
   },
 };

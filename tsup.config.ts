@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { relative, resolve } from "node:path";
 import { defineConfig, type Options } from "tsup";
 import { inlineForEsbuild } from "./inline-plugin.js";
 
@@ -9,7 +9,8 @@ export const rawText: NonNullable<Options["esbuildPlugins"]>[number] = {
   setup(build) {
     // The suffix stays on the path until the file is read, or tsup would take a style sheet for one of its own.
     build.onResolve({ filter: /\?raw$/ }, ({ path, resolveDir }) => ({
-      path: resolve(resolveDir, path),
+      // Within the project: a comment says where each came from, and the package is to be the same from any folder.
+      path: relative(process.cwd(), resolve(resolveDir, path)),
       namespace: "raw-text",
     }));
     build.onLoad({ filter: /.*/, namespace: "raw-text" }, async ({ path }) => ({
@@ -24,7 +25,8 @@ const library = {
   disk: "src/disk.ts",
   postgres: "src/postgres.ts",
   sandbox: "src/sandbox/index.ts",
-  testing: "src/testing/index.ts",
+  testing: "src/testing.ts",
+  outbox: "src/outbox.ts",
 };
 const common = {
   target: "node20",

@@ -10,7 +10,8 @@ export default defineConfig({
       "express-affiliate/disk": "src/disk.ts",
       "express-affiliate/postgres": "src/postgres.ts",
       "express-affiliate/sandbox": "src/sandbox/index.ts",
-      "express-affiliate/testing": "src/testing/index.ts",
+      "express-affiliate/testing": "src/testing.ts",
+      "express-affiliate/outbox": "src/outbox.ts",
     }).map(([name, file]) => ({
       find: new RegExp(`^${name}$`),
       replacement: new URL(file, import.meta.url).pathname,

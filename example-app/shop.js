@@ -73,8 +73,10 @@ export function createShop({ tracker, gateway, snippet }) {
       // A new session for a new login. → The visitor's attribution was read before this line.
       await regenerate(req);
       Object.assign(req.session, { userId: user.id });
+      // → Before the response, like all that could throw.
+      const registration = { email, customerId: user.id, customerName: name };
       res.redirect(303, "/");
-      return { email, customerId: user.id, customerName: name };
+      return registration;
     }),
   );
 
@@ -100,8 +102,9 @@ export function createShop({ tracker, gateway, snippet }) {
         return;
       }
       order.paid = true;
+      const payment = { paymentId: order.id, customerEmail: order.buyer.email, leadValue: order.total };
       res.send(thanksPage({ order }));
-      return { paymentId: order.id, customerEmail: order.buyer.email, leadValue: order.total };
+      return payment;
     }),
   );
 

@@ -1,22 +1,18 @@
 import type { RequestHandler } from "express";
-import { type AttributionRoom, affiliateOf } from "./attribution.js";
+import { type AttributionRoom, affiliateOf, createAttributionOf } from "./attribution.js";
+import { type AttributionInput, attributionFrom } from "./attribution-input.js";
 import { createOnClick, type OnClickOptions } from "./clicks.js";
 import { callsFor, createClient, type TrackingClient } from "./client.js";
 import { systemClock } from "./clock.js";
 import { createWrapper, type WrapHandler } from "./conversions.js";
 import { createDelivery } from "./delivery/delivery.js";
-import {
-  type Attribution,
-  attributionFrom,
-  type Click,
-  type EventKind,
-  type Payment,
-  type Registration,
-} from "./events.js";
+import type { Attribution, Click, EventKind, Payment, Registration } from "./events.js";
 import { createJournal, type Notices, type Stats } from "./journal.js";
 import { type CloseOptions, createLifecycle, type FlushOptions } from "./lifecycle.js";
 import { type AffiliateOptions, readConfig } from "./options.js";
 import type { Outbox } from "./outbox/outbox.js";
+import type { RequestSource } from "./request-source.js";
+import { presentable } from "./secret.js";
 import { createTrack, type Receipt } from "./tracker.js";
 import { createTransport } from "./transport.js";
 import { VERSION } from "./version.js";
@@ -30,7 +26,7 @@ export interface TrackOptions {
 type Report<Happened> = (
   happened: Happened,
   /** What `req.affiliate.snapshot()` gave when the visitor was there. */
-  attribution?: Attribution | null,
+  attribution?: AttributionInput,
   options?: TrackOptions,
 ) => Promise<Receipt>;
 
@@ -48,6 +44,12 @@ export interface Affiliate extends RequestHandler {
   readonly trackRegistration: Report<Registration>;
   /** Reports a payment outside a request: a webhook, a renewal, a job. Never rejects. */
   readonly trackPayment: Report<Payment>;
+  /**
+   * `{ clickId, sessionId }` of a request that is not Express's: a request of Node, a `Request` or `Headers` of the Fetch
+   * standard. With `consent`, `cookieName` and `session` as for any other; these are called with what stands in for an Express
+   * request (`headers`, `cookies`, `get()`). Never throws. Hand it to `trackRegistration` or `trackPayment`.
+   */
+  readonly attributionOf: (source: RequestSource) => Attribution;
   /** The five endpoints of the specification, one attempt each, awaited; these do reject. */
   readonly client: TrackingClient;
   /** What was rejected, is unconfirmed, or grew too old. */
@@ -81,13 +83,14 @@ export function affiliate(options: AffiliateOptions): Affiliate {
   const { clientId, outbox, enabled, apiKey } = config;
   const { concurrency, connectTimeoutMs, timeoutMs, maxAgeMs, ambiguous } = config.delivery;
   const clock = systemClock;
-  const hide = (text: string) => apiKey?.removeFrom(text) ?? text;
-  const journal = createJournal({ logger: config.logger, clock });
+  const hide = (text: string) => presentable(text, apiKey);
+  const journal = createJournal({ logger: config.logger, clock, hide });
 
   const transport = createTransport({
     baseUrl: config.baseUrl,
     connections: concurrency,
     connectTimeoutMs,
+    proxy: config.proxy,
     timeoutMs,
     clock,
     headers: {
@@ -137,6 +140,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     onClick: createOnClick(room),
     onRegistration: createWrapper<Registration>("registration", room),
     onPayment: createWrapper<Payment>("payment", room),
+    attributionOf: createAttributionOf(room),
     trackClick: reporter<Click>("click"),
     trackRegistration: reporter<Registration>("registration"),
     trackPayment: reporter<Payment>("payment"),

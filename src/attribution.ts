@@ -15,6 +15,8 @@ import {
 import { harmless } from "./harmless.js";
 import type { Journal } from "./journal.js";
 import type { Config } from "./options.js";
+import { shown } from "./printable.js";
+import { type RequestSource, requestFrom } from "./request-source.js";
 import type { Receipt, Track } from "./tracker.js";
 import { RequestWork } from "./wait-until.js";
 
@@ -50,7 +52,7 @@ declare global {
 export type Attributed<Req extends object = Request> = Req & { affiliate: RequestAffiliate };
 
 export interface AttributionRoom {
-  readonly config: Pick<Config, "cookieName" | "session" | "consent" | "waitUntil">;
+  readonly config: Pick<Config, "cookieName" | "session" | "consent" | "waitUntil" | "signed">;
   readonly journal: Journal;
   readonly clock: Clock;
   readonly track: Track;
@@ -71,6 +73,24 @@ export function affiliateOf(req: Request, room: AttributionRoom): Visitor {
   return visitor;
 }
 
+/** `attributionOf`: what a request says of its visitor, for handlers that are not Express's. Never throws. */
+export function createAttributionOf(room: AttributionRoom): (source: RequestSource) => Attribution {
+  return function attributionOf(source) {
+    const req = harmless(() => requestFrom(source));
+    if (!req) {
+      room.journal.warn(
+        "attributionOf",
+        `\`attributionOf\` wants a request or its headers, got ${shown(source)}`,
+      );
+      return {};
+    }
+    const present = req.affiliate;
+    return present instanceof Visitor && present.isOf(room)
+      ? present.snapshot()
+      : new Visitor(req, room).snapshot();
+  };
+}
+
 /**
  * Reads only when asked, and only with consent: session middleware may be mounted later, and most requests report
  * nothing. What it has once found it keeps, whatever becomes of the session.
@@ -83,6 +103,7 @@ export class Visitor implements RequestAffiliate {
   #consented: boolean | undefined;
   #clickId: string | undefined;
   #sessionId: string | undefined;
+  #loginSession: string | undefined;
   #work: RequestWork | undefined;
 
   constructor(req: Request, room: AttributionRoom) {
@@ -113,7 +134,8 @@ export class Visitor implements RequestAffiliate {
 
   get clickId(): string | undefined {
     if (!this.consented) return undefined;
-    this.#clickId ??= visitorCookie(this.#req, this.#room.config.cookieName);
+    const { cookieName, signed } = this.#room.config;
+    this.#clickId ??= visitorCookie(this.#req, cookieName, signed);
     return this.#clickId;
   }
 
@@ -154,7 +176,11 @@ export class Visitor implements RequestAffiliate {
   /** Reports for this visitor; `attribution` is what was known of them when the handler began. */
   report(kind: EventKind, input: unknown, attribution = this.snapshot()): Promise<Receipt> {
     const { config, track, settled } = this.#room;
-    const reported = track(kind, input, attribution, { inRequest: true, consented: this.consented });
+    const { clickId, sessionId } = attribution;
+    const isLogin = clickId === undefined && sessionId !== undefined && sessionId === this.#loginSession;
+    const byLoginSession = isLogin || undefined;
+    const { consented } = this;
+    const reported = track(kind, input, attribution, { inRequest: true, consented, byLoginSession });
     if (config.waitUntil) {
       this.hold(async () => {
         const receipt = await reported;
@@ -184,7 +210,7 @@ export class Visitor implements RequestAffiliate {
 
   #readSessionId(): string | undefined {
     const { config, journal } = this.#room;
-    const { session } = config;
+    const { session, signed } = config;
     if (typeof session === "function") {
       const id = harmless(
         () => session(this.#req),
@@ -192,15 +218,16 @@ export class Visitor implements RequestAffiliate {
       );
       return isVisitorId(id) ? id : undefined;
     }
-    if (typeof session === "string") return visitorCookie(this.#req, session);
-    return visitorCookie(this.#req, SESSION_COOKIE) ?? this.#expressSession();
+    if (typeof session === "string") return visitorCookie(this.#req, session, signed);
+    return visitorCookie(this.#req, SESSION_COOKIE, signed) ?? this.#expressSession();
   }
 
   #expressSession(): string | undefined {
     const id = this.#sessionAtEntry ?? expressSessionIdOf(this.#req);
     if (typeof id !== "string" || id === "" || !broughtSession(this.#req, id)) return undefined;
     // The id is the key to somebody's login; the service gets something as unique that opens nothing.
-    return hash("sha256", id);
+    this.#loginSession = hash("sha256", id);
+    return this.#loginSession;
   }
 }
 

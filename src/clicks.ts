@@ -4,9 +4,10 @@ import { isbot } from "isbot";
 import { z } from "zod";
 import { type AttributionRoom, affiliateOf, SESSION_COOKIE, type Visitor } from "./attribution.js";
 import { visitorCookie } from "./cookies.js";
-import { type Click, isVisitorId } from "./events.js";
 import { harmless } from "./harmless.js";
 import type { SkipReason } from "./journal.js";
+import { isOpenedByPerson, landingOf, userAgentOf } from "./landing-page.js";
+import { keepFromSharedCaches } from "./private-response.js";
 import { readOptions, type SchemaOf } from "./read-options.js";
 
 const HOUR_MS = 60 * 60 * 1_000;
@@ -46,8 +47,9 @@ export function createOnClick(room: AttributionRoom) {
     const { param, domain, maxAgeMs } = readOptions("onClick", schema, options);
 
     function land(req: Request, res: Response): void {
-      const reference = req.query[param];
-      if (!isPageView(req) || !isVisitorId(reference)) return;
+      const landing = landingOf(req, param);
+      if (!landing) return;
+      const { reference } = landing;
       const visitor = affiliateOf(req, room);
       const skipReason = reasonToSkip(req, visitor);
       if (skipReason) room.journal.skipped("click", skipReason);
@@ -63,13 +65,15 @@ export function createOnClick(room: AttributionRoom) {
         maxAge: maxAgeMs,
         ...(domain !== undefined && { domain }),
       };
+      const { cookieName, signed } = room.config;
+      const signedId = (name: string, id: string) => signed?.sign(name, id) ?? id;
       keepFromSharedCaches(res);
-      res.cookie(room.config.cookieName, clickId, cookie);
+      res.cookie(cookieName, signedId(cookieName, clickId), cookie);
       const sessionCookie = sessionCookieName(room);
-      if (sessionCookie && visitorCookie(req, sessionCookie) !== sessionId) {
-        res.cookie(sessionCookie, sessionId, { ...cookie, httpOnly: true });
+      if (sessionCookie && visitorCookie(req, sessionCookie, signed) !== sessionId) {
+        res.cookie(sessionCookie, signedId(sessionCookie, sessionId), { ...cookie, httpOnly: true });
       }
-      void visitor.trackClick(clickFrom(req, reference, param));
+      void visitor.trackClick(landing.click());
     }
 
     return function affiliateClick(req, res, next) {
@@ -82,14 +86,11 @@ export function createOnClick(room: AttributionRoom) {
   };
 }
 
-function isPageView(req: Request): boolean {
-  return req.method === "GET" && req.accepts("html") !== false;
-}
-
 function reasonToSkip(req: Request, visitor: Visitor): SkipReason | undefined {
   if (!visitor.consented) return "consent";
   if (isPrefetch(req)) return "prefetch";
-  return isbot(req.get("user-agent")) ? "bot" : undefined;
+  if (isbot(userAgentOf(req))) return "bot";
+  return isOpenedByPerson(req) ? undefined : "not-a-page";
 }
 
 // Chrome and Safari say it in Sec-Purpose, others in Purpose, Firefox long said it in X-Moz.
@@ -119,42 +120,4 @@ function tagOf(reference: string): string {
 /** Where a session id can be kept so that it is found again; a host that says by a function what the session is keeps it itself. */
 function sessionCookieName({ config }: AttributionRoom): string | undefined {
   return typeof config.session === "function" ? undefined : (config.session ?? SESSION_COOKIE);
-}
-
-/** Cookies on a page that a CDN keeps would be handed to everybody. */
-function keepFromSharedCaches(res: Response): void {
-  const set = String(res.getHeader("Cache-Control") ?? "");
-  if (!/\b(private|no-store)\b/i.test(set)) res.setHeader("Cache-Control", "private");
-}
-
-function clickFrom(req: Request, reference: string, param: string): Click {
-  const source = req.query.utm_source;
-  return {
-    affiliateReference: reference,
-    clickedUrl: clickedUrl(req, param),
-    referrerUrl: withoutQuery(req.get("referrer")),
-    userAgent: req.get("user-agent")?.slice(0, 512),
-    source: typeof source === "string" ? source.slice(0, 256) : undefined,
-  };
-}
-
-/** The landing page's address with the reference and the campaign's parameters: the rest is between visitor and host. */
-function clickedUrl(req: Request, param: string): string | undefined {
-  const { protocol, hostname, originalUrl } = req;
-  const named = req.get("host") ?? "";
-  // Behind a trusted proxy the two differ, and the proxy knows better; else `host` has the port as well.
-  const host = named.startsWith(hostname) ? named : hostname;
-  if (!URL.canParse(originalUrl, `${protocol}://${host}`)) return undefined;
-  const url = new URL(originalUrl, `${protocol}://${host}`);
-  for (const name of [...url.searchParams.keys()]) {
-    if (name !== param && !name.startsWith("utm_")) url.searchParams.delete(name);
-  }
-  url.hash = "";
-  return url.href.slice(0, 2_048);
-}
-
-function withoutQuery(address: string | undefined): string | undefined {
-  if (address === undefined || !URL.canParse(address)) return undefined;
-  const { protocol, origin, pathname } = new URL(address);
-  return protocol === "https:" || protocol === "http:" ? `${origin}${pathname}`.slice(0, 2_048) : undefined;
 }

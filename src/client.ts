@@ -40,6 +40,7 @@ export interface PaymentLeadRequest {
 }
 
 // An id is an integer in one answer and a string in another (section 2.2), so either is taken where one is due.
+type ServiceId = number | string;
 const serviceId = z.union([z.number(), z.string()]);
 
 // The service's answers are read leniently: what is null, or not of the specified type, counts as left out.
@@ -47,28 +48,66 @@ const text = z.string().optional().catch(undefined);
 const id = serviceId.optional().catch(undefined);
 const number = z.number().optional().catch(undefined);
 
-const clickAnswer = z.object({ clickId: id, sessionId: text, message: text });
-const registrationAnswer = z.object({ leadId: id, clickId: id, message: text });
-const leadAnswer = z.object({ leadId: id, message: text });
-const paymentAnswer = z.object({ leadId: id, leadValue: number, conversionSource: text, message: text });
-const statusAnswer = z.object({
+/** Answer to §4.1. */
+export interface ClickAnswer {
+  /** The service's own number for the click. */
+  readonly clickId?: ServiceId | undefined;
+  readonly sessionId?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+/** Answer to §4.2. */
+export interface RegistrationAnswer {
+  readonly leadId?: ServiceId | undefined;
+  readonly clickId?: ServiceId | undefined;
+  readonly message?: string | undefined;
+}
+
+/** Answer to §4.3, which the specification does not show; what the other leads have is read where it is there. */
+export interface RegistrationLeadAnswer {
+  readonly leadId?: ServiceId | undefined;
+  readonly message?: string | undefined;
+}
+
+/** Answer to §4.4. */
+export interface PaymentAnswer {
+  readonly leadId?: ServiceId | undefined;
+  readonly leadValue?: number | undefined;
+  readonly conversionSource?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+/** Answer to §4.5. Without an affiliate the other fields are left out, whether the service left them out or sent null. */
+export interface TrackingStatus {
+  readonly sessionId?: string | undefined;
+  readonly hasAffiliate: boolean;
+  readonly affiliateReference?: string | undefined;
+  readonly clickId?: ServiceId | undefined;
+  /** ISO 8601 in UTC. */
+  readonly clickedAt?: string | undefined;
+}
+
+// Their types stand above, not inferred: what is published must not make a host's compiler read zod.
+const clickAnswer: z.ZodType<ClickAnswer> = z.object({ clickId: id, sessionId: text, message: text });
+const registrationAnswer: z.ZodType<RegistrationAnswer> = z.object({
+  leadId: id,
+  clickId: id,
+  message: text,
+});
+const leadAnswer: z.ZodType<RegistrationLeadAnswer> = z.object({ leadId: id, message: text });
+const paymentAnswer: z.ZodType<PaymentAnswer> = z.object({
+  leadId: id,
+  leadValue: number,
+  conversionSource: text,
+  message: text,
+});
+const statusAnswer: z.ZodType<TrackingStatus> = z.object({
   sessionId: text,
   hasAffiliate: z.boolean(),
   affiliateReference: text,
   clickId: id,
   clickedAt: text,
 });
-
-/** Answer to §4.1: `clickId` is the service's own number for the click. */
-export type ClickAnswer = z.output<typeof clickAnswer>;
-/** Answer to §4.2. */
-export type RegistrationAnswer = z.output<typeof registrationAnswer>;
-/** Answer to §4.3, which the specification does not show; what the other leads have is read where it is there. */
-export type RegistrationLeadAnswer = z.output<typeof leadAnswer>;
-/** Answer to §4.4. */
-export type PaymentAnswer = z.output<typeof paymentAnswer>;
-/** Answer to §4.5. Without an affiliate the other fields are left out, whether the service left them out or sent null. */
-export type TrackingStatus = z.output<typeof statusAnswer>;
 
 /** Options of a single call. */
 export interface CallOptions {

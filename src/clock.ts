@@ -1,3 +1,5 @@
+import { clearTimeout, monotonic, now, setTimeout } from "./real-timers.js";
+
 /** Time as the rest of the package sees it, so that a test can live through three days in a second. */
 export interface Clock {
   /** Milliseconds since the epoch. */
@@ -11,8 +13,8 @@ export interface Clock {
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
+  now,
+  monotonic,
   after(ms, task) {
     // Unref'ed here, once and for all: no timer of ours keeps a host's process alive.
     const timer = setTimeout(task, Math.min(ms, LONGEST_TIMER_MS)).unref();

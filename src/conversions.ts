@@ -54,10 +54,11 @@ export function createWrapper<Happened>(
       const { visitor, report } = arrive(req);
       // Not at `finish`, which never comes when the visitor hangs up: the payment happened all the same.
       visitor.hold(() =>
-        run(handler, req, res, next).then(
-          (happened) => (res.statusCode < 400 ? report(happened) : undefined),
-          next,
-        ),
+        run(handler, req, res, next).then((happened) => {
+          if (isNothing(happened)) hintAt(NOTHING_RETURNED);
+          else if (res.statusCode >= 400) hintAt(answered(res));
+          else return report(happened);
+        }, next),
       );
     };
   }
@@ -69,9 +70,11 @@ export function createWrapper<Happened>(
       const closed = new Promise<void>((resolve) => res.once("close", resolve));
       visitor.hold(async () => {
         await closed;
-        if (!res.headersSent || res.statusCode >= 400) return;
+        if (!res.headersSent || res.statusCode >= 400) return hintAt(answered(res));
         try {
-          await report(await pick(req, res));
+          const happened = await pick(req, res);
+          if (isNothing(happened)) hintAt(NOTHING_PICKED);
+          else await report(happened);
         } catch (error) {
           room.journal.dropped(kind, "pick", { message: `its \`pick\` threw: ${error}` });
         }
@@ -82,19 +85,36 @@ export function createWrapper<Happened>(
 
   function arrive(req: Request): {
     visitor: Visitor;
-    report: (happened: unknown) => Promise<unknown> | undefined;
+    report: (happened: unknown) => Promise<unknown>;
   } {
     const visitor = affiliateOf(req, room);
     // Taken before the handler runs: it may regenerate the session.
     const attribution = visitor.snapshot();
     return {
       visitor,
-      report: (happened) =>
-        happened === undefined || happened === null ? undefined : visitor.report(kind, happened, attribution),
+      report: (happened) => visitor.report(kind, happened, attribution),
     };
   }
 
+  function hintAt(because: string): void {
+    room.journal.hint(`${kind} ${because}`, `a wrapped handler reports no ${kind}: ${because}`);
+  }
+
   return wrap as WrapHandler<Happened>;
+}
+
+const NOTHING_RETURNED = "it returned nothing. What it returns is what happened; nothing, where nothing did";
+const NOTHING_PICKED =
+  "its `pick` returned nothing. What it returns is what happened; nothing, where nothing did";
+
+function answered({ statusCode }: Response): string {
+  return statusCode < 400
+    ? "its visitor hung up before it answered"
+    : `its response's status is ${statusCode}`;
+}
+
+function isNothing(happened: unknown): happened is undefined | null {
+  return happened === undefined || happened === null;
 }
 
 /** A throw becomes a rejection: Express 4 routes neither a handler's promise nor what is thrown after it to `next`. */

@@ -10,31 +10,19 @@
 import { hash, randomUUID } from "node:crypto";
 import { z } from "zod";
 import { harmless } from "./harmless.js";
+import { type Amount, amountFrom } from "./money.js";
 
 /** What links a conversion to a click (specification, section 1). Plain JSON; keep it on the user's row. */
-export interface Attribution {
+export type Attribution = {
   readonly clickId?: string;
   readonly sessionId?: string;
-}
+};
 
 const VISITOR_ID = /^[\x21-\x7e]{1,256}$/;
 
 /** A click id or session id as this package takes it: 1 to 256 printable ASCII characters without spaces. */
 export function isVisitorId(value: unknown): value is string {
   return typeof value === "string" && VISITOR_ID.test(value);
-}
-
-/** The usable ids of something that claims to be an attribution; whatever else is in it is ignored. */
-export function attributionFrom(claimed: unknown): Attribution {
-  // A row of an ORM may have getters, and a getter may throw.
-  const ids = harmless(() => {
-    const { clickId, sessionId } = Object(claimed) as Record<string, unknown>;
-    return { clickId, sessionId };
-  });
-  return definedOf({
-    clickId: isVisitorId(ids?.clickId) ? ids.clickId : undefined,
-    sessionId: isVisitorId(ids?.sessionId) ? ids.sessionId : undefined,
-  });
 }
 
 // Databases hold null for what is not there, and the service has no use for an empty string.
@@ -54,7 +42,7 @@ const emailAddress = z
 
 const visitorId = z.unknown().transform((value) => (isVisitorId(value) ? value : undefined));
 
-export const clickSchema = z.object({
+const clickSchema = z.object({
   affiliateReference: z.string().regex(VISITOR_ID, { error: "must be an affiliate's reference code" }),
   clickId: visitorId.optional(),
   sessionId: visitorId.optional(),
@@ -64,16 +52,21 @@ export const clickSchema = z.object({
   source: optionalText,
 });
 
-export const registrationSchema = z.object({
+const registrationSchema = z.object({
   email: emailAddress,
   customerId: hostId.nullish().transform((id) => (id === null || id === undefined ? undefined : String(id))),
   customerName: optionalText,
 });
 
-export const paymentSchema = z.object({
+const paymentSchema = z.object({
   paymentId: hostId.transform(String),
   customerEmail: emailAddress,
-  leadValue: z.number({ error: "must be a number" }).gt(0, { error: "must be above zero" }),
+  leadValue: z.unknown().transform((given, { issues }) => {
+    const amount = amountFrom(given);
+    if (typeof amount === "number") return amount;
+    issues.push({ code: "custom", input: given, message: amount });
+    return z.NEVER;
+  }),
 });
 
 /** A visit through an affiliate's link (section 2.2). */
@@ -103,25 +96,48 @@ export interface Payment {
   /** The host's own order or charge id: what makes a second report of this payment a duplicate. */
   readonly paymentId: string | number | bigint;
   readonly customerEmail: string;
-  /** A decimal amount in major units (19.9, not 1990), above zero. */
-  readonly leadValue: number;
+  /**
+   * A decimal amount in major units (19.9, not 1990): a number, a decimal text as databases give for NUMERIC, or an object
+   * whose text is a plain decimal, such as Prisma's `Decimal`. Zero is skipped, and less is refused.
+   */
+  readonly leadValue: Amount;
 }
 
 /** What each kind of event holds once its input was read: the specification's field names, strings for ids. */
 export interface EventData {
-  readonly click: Attribution & z.output<typeof clickSchema>;
-  readonly registration: Attribution & z.output<typeof registrationSchema>;
-  readonly payment: Attribution & z.output<typeof paymentSchema>;
+  readonly click: Attribution & {
+    readonly affiliateReference: string;
+    readonly clickedUrl?: string | undefined;
+    readonly referrerUrl?: string | undefined;
+    readonly userAgent?: string | undefined;
+    readonly source?: string | undefined;
+  };
+  readonly registration: Attribution & {
+    readonly email: string;
+    readonly customerId?: string | undefined;
+    readonly customerName?: string | undefined;
+  };
+  readonly payment: Attribution & {
+    readonly paymentId: string;
+    readonly customerEmail: string;
+    readonly leadValue: number;
+  };
 }
 
 /** `click`, `registration` or `payment`. */
 export type EventKind = keyof EventData;
 
+/** What is kept with an event for delivery alone, and not sent. */
+export interface Provenance {
+  /** Whether its one id is the digest of a login session: whether an affiliate referred its visitor is yet to be asked. */
+  readonly byLoginSession?: true;
+}
+
 type EventOf<Kind extends EventKind> = {
   /** 32 hex digits, the same for the same happening: dedupe key and `Idempotency-Key` in one. */
   readonly id: string;
   readonly kind: Kind;
-  readonly data: EventData[Kind];
+  readonly data: EventData[Kind] & Provenance;
   /** When it happened, in milliseconds since the epoch. */
   readonly createdAt: number;
 };
@@ -129,11 +145,17 @@ type EventOf<Kind extends EventKind> = {
 /** An event as an outbox keeps it: plain JSON. */
 export type OutboxEvent = { [Kind in EventKind]: EventOf<Kind> }[EventKind];
 
-const schemas = { click: clickSchema, registration: registrationSchema, payment: paymentSchema };
+const schemas: { readonly [Kind in EventKind]: z.ZodType<Omit<EventData[Kind], keyof Attribution>> } = {
+  click: clickSchema,
+  registration: registrationSchema,
+  payment: paymentSchema,
+};
 
-/** An input that is no event, with a reason that names the field and not what was in it. */
+/** An input that is no event, with a reason that names the field; of what was in it, an amount alone is shown. */
 export interface InvalidInput {
   readonly invalid: string;
+  /** Where that is no mistake: a payment of zero, which is a trial or a free invoice. */
+  readonly skip?: "zero";
 }
 
 /** Reads a host's word of what happened into an event. `clientId` keeps two programs' order 1 apart. */
@@ -141,7 +163,7 @@ export function eventFrom(
   kind: EventKind,
   input: unknown,
   attribution: Attribution,
-  { clientId, now }: { clientId: number; now: number },
+  { clientId, now, byLoginSession }: { clientId: number; now: number; byLoginSession?: true | undefined },
 ): OutboxEvent | InvalidInput {
   const read = harmless(() => schemas[kind].safeParse(input));
   if (!read) return { invalid: "it threw when it was read" };
@@ -150,7 +172,10 @@ export function eventFrom(
       invalid: read.error.issues.map((issue) => `\`${issue.path.join(".")}\`: ${issue.message}`).join("; "),
     };
   }
-  const data = definedOf(attribution, read.data) as { -readonly [Name in keyof Attribution]: string };
+  if ((read.data as { leadValue?: number }).leadValue === 0) return { invalid: "it is zero", skip: "zero" };
+  const data = definedOf(attribution, read.data, { byLoginSession }) as {
+    -readonly [Name in keyof Attribution]: string;
+  };
   if (kind === "click") data.clickId ??= randomUUID();
   if (data.clickId !== undefined) data.clickId = ownCopy(data.clickId);
   if (data.sessionId !== undefined) data.sessionId = ownCopy(data.sessionId);

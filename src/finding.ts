@@ -1,4 +1,5 @@
-import { hasColors, printable, type Terminal, wrapped } from "./terminal.js";
+import { printable } from "./printable.js";
+import { hasColors, type Terminal, wrapped } from "./terminal.js";
 
 /** What a check found out, in one line for a person. */
 export interface Finding {

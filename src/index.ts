@@ -5,6 +5,7 @@
  */
 export { type Affiliate, affiliate, type TrackOptions } from "./affiliate.js";
 export type { Attributed, RequestAffiliate } from "./attribution.js";
+export type { AttributionInput, Json } from "./attribution-input.js";
 export type { OnClickOptions } from "./clicks.js";
 export type {
   CallOptions,
@@ -42,6 +43,7 @@ export type {
   Stats,
 } from "./journal.js";
 export type { CloseOptions, FlushOptions } from "./lifecycle.js";
+export type { Amount } from "./money.js";
 export type { AffiliateOptions, DeliverySettings } from "./options.js";
 export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory.js";
 export type {
@@ -60,4 +62,5 @@ export type {
   OutboxObserver,
   Verdict,
 } from "./outbox/outbox.js";
+export type { HeadersLike, RequestSource } from "./request-source.js";
 export type { Receipt } from "./tracker.js";

@@ -5,13 +5,14 @@ import type { Endpoint } from "./endpoints.js";
 import { type EventKind, emailOf, type OutboxEvent } from "./events.js";
 import { harmless } from "./harmless.js";
 import type { Death, DeathReason } from "./outbox/outbox.js";
+import { printable } from "./printable.js";
 import { maskEmail, maskEmails } from "./secret.js";
 
 /** Any of console, pino, winston. Each line is one string. */
 export interface Logger {
   /** What was skipped. */
   debug?(line: string): unknown;
-  /** What has become well again. */
+  /** What has become well again; and outside production, once each, why something is not reported. */
   info?(line: string): unknown;
   /** What somebody should know, or do something about. */
   warn(line: string): unknown;
@@ -20,7 +21,15 @@ export interface Logger {
 }
 
 /** Why something that was reported is none of the service's business. */
-export type SkipReason = "no-attribution" | "consent" | "disabled" | "prefetch" | "bot";
+export type SkipReason =
+  | "no-attribution"
+  | "not-referred"
+  | "consent"
+  | "disabled"
+  | "prefetch"
+  | "bot"
+  | "not-a-page"
+  | "zero";
 
 /** Why something that should have been reported was lost. */
 export type DropReason =
@@ -105,6 +114,19 @@ export interface Stats {
 
 const MINUTE_MS = 60_000;
 
+/** Why nothing was reported, for the developer who waits for the first event. */
+const WHY_SKIPPED: Record<Exclude<SkipReason, "disabled">, string> = {
+  "no-attribution":
+    "its request has neither a click id nor a session id. Visitors bring them in cookies, from a page with the browser snippet or `onClick`",
+  consent: "`consent` did not return true for its visitor",
+  prefetch: "the page was loaded ahead, and not yet opened",
+  bot: "its User-Agent is taken for a bot's, as those of curl and headless browsers are",
+  "not-a-page":
+    "its request is not one for a page that a person opens: browsers say so in Sec-Fetch-Dest and Sec-Fetch-Mode, or accept text/html",
+  zero: "its `leadValue` is zero",
+  "not-referred": "the service knows of no affiliate who referred its visitor",
+};
+
 const REMEDIES: Record<PauseReason, string> = {
   unauthorized: "check `apiKey`: it is shown in the program's settings, in the marketing and tracking area",
   misconfigured: "check `baseUrl`: it is what comes before /api/v1/",
@@ -118,16 +140,29 @@ const REMEDIES: Record<PauseReason, string> = {
 export type Journal = ReturnType<typeof createJournal>;
 
 /** What happened, kept as counts, told to listeners and logged. Nothing that a listener or logger does comes back. */
-export function createJournal({ logger, clock }: { logger: Logger; clock: Clock }) {
+export function createJournal(parts: {
+  logger: Logger;
+  clock: Clock;
+  /** Takes out of others' words what must not be shown. */
+  hide?: (text: string) => string;
+}) {
+  const { logger, clock, hide = printable } = parts;
+  const shown = (text: string) => maskEmails(hide(text));
   const emitter = new EventEmitter<Record<keyof Notices, [unknown]>>().setMaxListeners(0);
   const counts = {
     delivered: 0,
     retried: 0,
     duplicates: 0,
-    skipped: { "no-attribution": 0, consent: 0, disabled: 0, prefetch: 0, bot: 0 } as Record<
-      SkipReason,
-      number
-    >,
+    skipped: {
+      "no-attribution": 0,
+      consent: 0,
+      disabled: 0,
+      prefetch: 0,
+      bot: 0,
+      "not-a-page": 0,
+      zero: 0,
+      "not-referred": 0,
+    } as Record<SkipReason, number>,
     dropped: {
       invalid: 0,
       full: 0,
@@ -140,6 +175,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
   };
   const quietUntil = new Map<string, number>();
   const unlogged = new Map<string, number>();
+  const hinted = new Set<string>();
   const awaited = new Map<string, { keptIsEnough: boolean; resolve: () => void }>();
   const pausedSince = new Map<PauseScope, number>();
 
@@ -161,7 +197,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
   }
 
   function log(level: "debug" | "info" | "warn" | "error", line: string): void {
-    if (logger[level]) harmless(() => logger[level]?.(`express-affiliate: ${maskEmails(line)}`));
+    if (logger[level]) harmless(() => logger[level]?.(`express-affiliate: ${shown(line)}`));
   }
 
   /** At most once a minute for each subject; the next line says how many were left out. */
@@ -177,11 +213,19 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
     unlogged.delete(subject);
   }
 
+  /** Says it the first time, and not in production: what is no trouble, but puzzles a developer. */
+  function hint(subject: string, line: string): void {
+    if (hinted.has(subject) || process.env.NODE_ENV === "production") return;
+    hinted.add(subject);
+    log("info", `${line} (said once, and not in production)`);
+  }
+
   return {
     counts,
     emitter,
     log,
     warn,
+    hint,
     /** Resolves when the event was delivered, given up or lost; or, where kept is enough, when an attempt came to nothing. */
     settled(id: string, keptIsEnough: boolean): Promise<void> {
       if (keptIsEnough && pausedSince.size > 0) return Promise.resolve();
@@ -205,7 +249,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
     retry(event: OutboxEvent, attempts: number, inMs: number, because: string) {
       counts.retried++;
       if (awaited.get(event.id)?.keptIsEnough) endWait(event.id);
-      tell("retry", () => ({ ...noticeOf(event), attempts, inMs, because: maskEmails(because) }));
+      tell("retry", () => ({ ...noticeOf(event), attempts, inMs, because: shown(because) }));
     },
     dead(event: OutboxEvent, death: Death) {
       endWait(event.id);
@@ -213,7 +257,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
       tell("dead", () => ({
         ...noticeOf(event),
         ...death,
-        ...(death.message && { message: maskEmails(message) }),
+        ...(death.message && { message: shown(message) }),
       }));
       warn(`dead ${reason}`, `a ${event.kind} is now a dead letter: ${reason} ${code} ${message}`.trimEnd());
     },
@@ -225,7 +269,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
         ...(event && noticeOf(event)),
         kind,
         reason,
-        ...(message && { message: maskEmails(message) }),
+        ...(message && { message: shown(message) }),
       }));
       warn(`dropped ${kind} ${reason}`, `a ${kind} was dropped: ${message ?? reason}`);
     },
@@ -233,6 +277,8 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
       counts.skipped[reason]++;
       tell("skipped", () => ({ kind, reason }));
       log("debug", `a ${kind} was skipped: ${reason}`);
+      if (reason === "disabled") return;
+      hint(`skipped ${kind} ${reason}`, `a ${kind} is not reported: ${WHY_SKIPPED[reason]}`);
     },
     paused(
       scope: PauseScope,
@@ -246,7 +292,7 @@ export function createJournal({ logger, clock }: { logger: Logger; clock: Clock 
       const since = pausedSince.get(scope) ?? clock.now() - pausedMs;
       pausedSince.set(scope, since);
       for (const [id, { keptIsEnough }] of awaited) if (keptIsEnough) endWait(id);
-      tell("paused", () => ({ scope, reason, because: maskEmails(because), pausedMs, forMs }));
+      tell("paused", () => ({ scope, reason, because: shown(because), pausedMs, forMs }));
       warn(
         `paused ${scope} ${reason}`,
         `delivery to ${nameOf(scope)} is paused, ${reason} since ${new Date(since).toISOString()}: ${because}; ${REMEDIES[reason]}`,

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Delivery } from "./delivery/delivery.js";
 import type { Journal } from "./journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { createProcessHooks } from "./process-hooks.js";
+import { clearTimeout, monotonic, setTimeout, sleep } from "./real-timers.js";
 import type { Transport } from "./transport.js";
 
 /** What `flush()` takes. */
@@ -39,12 +39,12 @@ export function createLifecycle(parts: {
 
   // Its timers are not unref'ed: somebody waits for this.
   async function flush({ timeoutMs = DEFAULT_TIMEOUT_MS }: FlushOptions = {}) {
-    const deadline = performance.now() + timeoutMs;
+    const deadline = monotonic() + timeoutMs;
     // What other processes have queued counts too, and nobody may have looked yet.
     if (outbox.look) await Promise.race([outbox.look().catch(() => {}), sleep(Math.max(timeoutMs, 0))]);
     for (let look = 1; ; look = Math.min(look * 2, LONGEST_LOOK_MS)) {
       const left = outbox.counts().queued;
-      const remaining = deadline - performance.now();
+      const remaining = deadline - monotonic();
       // What is left rests, or its endpoint is paused: the next process has it.
       const isVain = outbox.idle === true && outbox.durable;
       if (left === 0 || isVain || closing || !(remaining > 0)) return { settled: left === 0, left };

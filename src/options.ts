@@ -1,22 +1,24 @@
 import type { Request } from "express";
 import { z } from "zod";
 import type { AmbiguousPolicy } from "./delivery/delivery.js";
+import type { OutgoingProxy } from "./dispatcher.js";
 import type { EventKind } from "./events.js";
 import type { Logger } from "./journal.js";
 import { memoryOutbox } from "./outbox/memory.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { readOptions, type SchemaOf } from "./read-options.js";
 import { Secret } from "./secret.js";
+import { createSignatures, type Signatures } from "./signatures.js";
 
-/** What `affiliate()` takes. */
+/** What `affiliate()` takes. What is read from the environment may be `undefined`: that is an error at start-up, not a type error. */
 export interface AffiliateOptions {
   /**
    * The service's address: what comes before `/api/v1/`. `https:`, or plain `http:` to this machine alone. No credentials,
    * no query.
    */
-  readonly baseUrl: string | URL;
+  readonly baseUrl: string | URL | undefined;
   /** The program owner (specification, section 2.1): a positive integer. */
-  readonly clientId: number;
+  readonly clientId: number | undefined;
   /** Sent as `Authorization: Bearer` to `baseUrl` and nowhere else (section 5); never shown. Default: none. */
   readonly apiKey?: string | undefined;
   /** Allows plain `http:` to another machine. Default `false`. */
@@ -37,7 +39,7 @@ export interface AffiliateOptions {
   /** Where events wait. Default `memoryOutbox()`. */
   readonly outbox?: Outbox | undefined;
   readonly delivery?: DeliverySettings | undefined;
-  /** Any of console, pino, winston. Default: the console, warnings and errors only. */
+  /** Any of console, pino, winston. Default: the console; in production warnings and errors only. */
   readonly logger?: Logger | undefined;
   /** `false`: everything is in place and nothing is sent, as tests and previews want it. Default `true`. */
   readonly enabled?: boolean | undefined;
@@ -46,6 +48,23 @@ export interface AffiliateOptions {
    * for hosts that freeze a process after the response. Default: none.
    */
   readonly waitUntil?: ((promise: Promise<void>, req: Request) => void) | undefined;
+  /**
+   * The outgoing proxy: its address (`http:` or `https:`, with credentials where it wants them), or `"environment"` for what
+   * HTTPS_PROXY and NO_PROXY say. It tunnels, and sees the service's host name alone. Default: none, as in Node.
+   */
+  readonly proxy?: string | URL | undefined;
+  /**
+   * Whose referral the service confirms, at its status endpoint (§4.5), before an event is sent: of visitors that are known by
+   * a login session alone, as everybody is who has logged in where express-session is mounted (`"login-session"`); of everybody
+   * with a session id (`"always"`); or of nobody (`"never"`). Whom no affiliate referred is skipped, as `not-referred`, and
+   * their address stays with the host. Default `"login-session"`.
+   */
+  readonly confirmReferral?: "login-session" | "always" | "never" | undefined;
+  /**
+   * A secret, or several: `onClick` signs its cookies with the first, and only what one of them has signed is read. For sites
+   * without the service's browser snippet, which cannot sign. Default: none; whatever the cookies hold is taken.
+   */
+  readonly signed?: string | readonly string[] | undefined;
 }
 
 /** How events are delivered. */
@@ -106,6 +125,7 @@ const delivery = z.strictObject(
   anObject,
 );
 
+const A_PROXY = 'must be a proxy\'s address, such as http://proxy.example:3128, or "environment"';
 const A_BASE_URL = "must be the service's address, such as https://tracking.example";
 
 const schema = z.strictObject({
@@ -138,11 +158,25 @@ const schema = z.strictObject({
     .optional(),
   enabled: flag.default(true),
   waitUntil: aFunction<(promise: Promise<void>, req: Request) => void>().optional(),
+  proxy: z
+    .union([z.string(), z.instanceof(URL)], { error: A_PROXY })
+    .refine(isProxy, { error: A_PROXY })
+    .optional(),
+  confirmReferral: z
+    .enum(["login-session", "always", "never"], { error: 'must be "login-session", "always" or "never"' })
+    .default("login-session"),
+  signed: z
+    .custom<string | readonly string[]>(areSecrets, {
+      error: "must be a secret, or a list of them, newest first",
+    })
+    .optional(),
 } satisfies SchemaOf<AffiliateOptions>);
 
 export type Config = Readonly<
-  Omit<z.output<typeof schema>, "baseUrl" | "apiKey" | "outbox" | "logger"> & {
+  Omit<z.output<typeof schema>, "baseUrl" | "apiKey" | "outbox" | "logger" | "proxy" | "signed"> & {
     baseUrl: URL;
+    proxy: OutgoingProxy | undefined;
+    signed: Signatures | undefined;
     apiKey: Secret | undefined;
     outbox: Outbox;
     logger: Logger;
@@ -163,11 +197,14 @@ export function readConfig(options: AffiliateOptions): Config {
     baseUrl: new URL(read.baseUrl),
     apiKey: read.apiKey === undefined ? undefined : new Secret(read.apiKey),
     outbox: read.outbox ?? memoryOutbox(),
-    logger: read.logger ?? warningsOnly,
+    logger: read.logger ?? toConsole,
+    signed: read.signed ? createSignatures([read.signed].flat().map((each) => new Secret(each))) : undefined,
+    proxy: read.proxy === undefined || read.proxy === "environment" ? read.proxy : new URL(read.proxy),
   });
 }
 
-const warningsOnly: Logger = {
+const toConsole: Logger = {
+  info: (line) => process.env.NODE_ENV !== "production" && console.info(line),
   warn: (line) => console.warn(line),
   error: (line) => console.error(line),
 };
@@ -175,13 +212,25 @@ const warningsOnly: Logger = {
 // None of these quotes the address: it may hold a password.
 function problemWith(address: string | URL, allowInsecure: boolean): string | undefined {
   if (!URL.canParse(String(address))) return A_BASE_URL;
-  const { protocol, hostname, username, password, search, hash } = new URL(address);
+  const { protocol, hostname, pathname, username, password, search, hash } = new URL(address);
   if (username || password) return "must not hold credentials: the key goes into `apiKey`";
   if (search || hash) return "must end with its path: no query, no fragment";
+  if (/\/api\/v1(\/tracking)?\/*$/.test(pathname))
+    return "must end before /api/v1: each call adds that itself";
   if (protocol === "https:") return undefined;
   if (protocol !== "http:") return "must begin with https:";
   if (allowInsecure || isLoopback(hostname)) return undefined;
   return "must begin with https:, or the key and customers' addresses would travel in the open (`allowInsecure: true` allows it)";
+}
+
+function areSecrets(value: unknown): boolean {
+  const secrets = [value].flat();
+  return secrets.length > 0 && secrets.every((secret) => typeof secret === "string" && secret !== "");
+}
+
+function isProxy(address: string | URL): boolean {
+  if (address === "environment") return true;
+  return URL.canParse(String(address)) && /^https?:$/.test(new URL(address).protocol);
 }
 
 function isLoopback(hostname: string): boolean {

@@ -1,9 +1,11 @@
 import type { z } from "zod";
 import { OptionsError } from "./errors.js";
 import { nearestWord } from "./nearest.js";
+import { shown } from "./printable.js";
 
 // Whoever mistypes one of these must not find what they typed in a log.
-const NEVER_SHOWN = new Set(["apiKey", "baseUrl"]);
+const LONGEST_SHOWN = 12;
+const NEVER_SHOWN = new Set(["apiKey", "baseUrl", "proxy", "signed"]);
 
 /** The fields of a schema for `Options`: one for each, and none besides. */
 export type SchemaOf<Options> = { [Option in keyof Options]-?: z.ZodType<unknown, Options[Option]> };
@@ -21,27 +23,32 @@ export function readOptions<Schema extends z.ZodObject>(
 ): Readonly<z.output<Schema>> {
   const read = schema.safeParse(options, { reportInput: true });
   if (read.success) return Object.freeze(read.data);
-  throw new OptionsError(
-    factory,
-    read.error.issues.flatMap((issue) =>
-      issue.code === "unrecognized_keys"
-        ? issue.keys.map((key) => unknownOption([...issue.path, key], namesAt(schema, issue.path)))
-        : [wrongOption(issue)],
-    ),
+  const problems = read.error.issues.flatMap((issue) =>
+    issue.code === "unrecognized_keys"
+      ? issue.keys.map((key) => unknownOption([...issue.path, key], namesAt(schema, issue.path)))
+      : [wrongOption(issue)],
   );
+  throw new OptionsError(factory, problems);
 }
 
 function wrongOption({ path, message, input }: z.core.$ZodIssue): string {
   if (path.length === 0) return "options must be an object";
   if (input === undefined) return `\`${path.join(".")}\` is required: it ${message}`;
-  const got = NEVER_SHOWN.has(String(path[0])) ? "" : `, got ${shown(input)}`;
+  const got = NEVER_SHOWN.has(String(path[0])) ? "" : `, got ${briefly(input)}`;
   return `\`${path.join(".")}\` ${message}${got}`;
+}
+
+/** What is as long as a key may be one, in the wrong place. */
+function briefly(input: unknown): string {
+  const isLong = typeof input === "string" && input.length > LONGEST_SHOWN;
+  return isLong ? `a string of ${input.length} characters` : shown(input);
 }
 
 function unknownOption(path: PropertyKey[], names: string[]): string {
   const key = String(path.at(-1));
   const suggestion = nearestWord(key, names);
-  return `\`${path.join(".")}\` is not an option; ${
+  const name = /^\w{1,32}$/.test(key) ? `\`${path.join(".")}\`` : "what has no option's name";
+  return `${name} is not an option; ${
     suggestion
       ? `did you mean \`${suggestion}\`?`
       : `there are ${names.map((name) => `\`${name}\``).join(", ")}`
@@ -55,11 +62,4 @@ function namesAt(schema: z.ZodType, path: PropertyKey[]): string[] {
     while (at?.unwrap) at = at.unwrap() as typeof at;
   }
   return Object.keys(at?.shape ?? {});
-}
-
-function shown(value: unknown): string {
-  if (typeof value === "string") return `${JSON.stringify(value.slice(0, 80))} (string)`;
-  if (typeof value === "function" || (typeof value === "object" && value !== null))
-    return `a ${typeof value}`;
-  return `${String(value)} (${value === null ? "null" : typeof value})`;
 }

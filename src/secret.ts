@@ -1,10 +1,12 @@
 import { inspect } from "node:util";
+import { printable } from "./printable.js";
 
 const HIDDEN = "[redacted]";
 
 /** A string that is sent and never shown: not by inspect, JSON, a template, nor in what a service echoes. */
 export class Secret {
   readonly #value: string;
+  #spellings: RegExp | undefined;
 
   constructor(value: string) {
     this.#value = value;
@@ -14,9 +16,10 @@ export class Secret {
     return this.#value;
   }
 
-  /** The text without this secret in it. */
+  /** The text without this secret in it: as it is, percent-encoded, escaped as in JSON, or in base64, alone or within more. */
   removeFrom(text: string): string {
-    return text.replaceAll(this.#value, HIDDEN);
+    this.#spellings ??= spellingsOf(this.#value);
+    return text.replaceAll(this.#spellings, HIDDEN);
   }
 
   toString(): string {
@@ -30,6 +33,46 @@ export class Secret {
   [inspect.custom](): string {
     return HIDDEN;
   }
+}
+
+function spellingsOf(value: string): RegExp {
+  const spelt = Array.from(value, (character) => {
+    const bytes = [...Buffer.from(character)].map(
+      (byte) => `%${anyCase(byte.toString(16).padStart(2, "0"))}`,
+    );
+    // The encoded first: of %25, % alone would leave 25.
+    return `(?:${bytes.join("")}|\\\\?${literally(character)})`;
+  });
+  return new RegExp(
+    [spelt.join(""), ...[0, 1, 2].flatMap((offset) => inBase64(value, offset))].join("|"),
+    "g",
+  );
+}
+
+/** The part of its base64 that does not depend on what stands before and after it, when `offset` bytes of a group of three do. */
+function inBase64(value: string, offset: number): string[] {
+  const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(value)]);
+  const sure = bytes.toString("base64").slice(offset && offset + 1, Math.floor((bytes.length * 8) / 6));
+  // Of so short a secret, the same letters stand in many a text.
+  if (sure.length < 6) return [];
+  const characters = Array.from(sure, (each) => BASE64_SIGNS[each] ?? each);
+  return [`[\\w+/-]{0,3}${characters.join("")}[\\w+/-]{0,2}`];
+}
+
+// In base64 for addresses they are others, and they may be percent-encoded on top.
+const BASE64_SIGNS: Record<string, string> = { "+": "(?:[+-]|%2[bB])", "/": "(?:[/_]|%2[fF])" };
+
+function literally(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\/-]/g, "\\$&");
+}
+
+function anyCase(hex: string): string {
+  return hex.replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
+}
+
+/** A service's words as they may be shown, in a log line, a terminal or a notice: without the secret, and in one line. */
+export function presentable(text: string, secret: Secret | undefined): string {
+  return printable(secret?.removeFrom(text) ?? text);
 }
 
 /** Masks an e-mail address: `alice@shop.example` → `a***@shop.example`. */

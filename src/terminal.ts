@@ -19,11 +19,6 @@ export function hasColors({ isTerminal, env }: Terminal): boolean {
   return isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
 }
 
-/** A text of others without what a terminal would act upon: each such run of characters is a space. */
-export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
-}
-
 /** The text with line breaks between words, for a person; each line after the first begins with `indent` spaces. */
 export function wrapped(text: string, indent: number, { isTerminal, columns }: Terminal): string {
   if (!isTerminal) return text;

@@ -1,5 +1,5 @@
 import type { Clock } from "./clock.js";
-import { type Attribution, type EventKind, eventFrom } from "./events.js";
+import { type Attribution, type EventKind, eventFrom, type InvalidInput } from "./events.js";
 import type { DropReason, Journal, SkipReason } from "./journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 
@@ -20,6 +20,8 @@ export interface Circumstances {
   /** A request without attribution is somebody whom nobody referred, and whose address stays home. */
   readonly inRequest?: boolean;
   readonly consented?: boolean;
+  /** The visitor is known by a login session alone. */
+  readonly byLoginSession?: true | undefined;
   /** The host's own database transaction, to take part in. */
   readonly transaction?: unknown;
 }
@@ -27,7 +29,7 @@ export interface Circumstances {
 export type Track = (
   kind: EventKind,
   input: unknown,
-  attribution: Attribution,
+  attribution: Attribution | InvalidInput,
   circumstances?: Circumstances,
 ) => Promise<Receipt>;
 
@@ -53,13 +55,15 @@ export function createTrack({ clientId, enabled, outbox, journal, clock, isClose
   }
 
   return async function track(kind, input, attribution, circumstances = {}) {
-    const { inRequest = false, consented = true, transaction } = circumstances;
+    const { inRequest = false, consented = true, byLoginSession, transaction } = circumstances;
     if (!enabled) return skip(kind, "disabled");
     if (!consented) return skip(kind, "consent");
+    if ("invalid" in attribution) return drop(kind, "invalid", attribution.invalid);
     if (!isReferred(kind, attribution, inRequest)) return skip(kind, "no-attribution");
     if (isClosed()) return drop(kind, "closed", "the tracker is closed");
 
-    const event = eventFrom(kind, input, attribution, { clientId, now: clock.now() });
+    const event = eventFrom(kind, input, attribution, { clientId, now: clock.now(), byLoginSession });
+    if ("skip" in event && event.skip) return skip(kind, event.skip);
     if ("invalid" in event) return drop(kind, "invalid", event.invalid);
     try {
       const outcome = await outbox.add(event, { transaction });

@@ -1,5 +1,7 @@
-import { type Dispatcher, Pool } from "undici";
+import type { Dispatcher } from "undici";
 import type { Clock } from "./clock.js";
+import { createDispatcher, type DispatcherOptions } from "./dispatcher.js";
+import { timersAreFaked } from "./real-timers.js";
 
 /** One HTTP request to the service, before it is one: `path` is what follows the base URL. */
 export interface Call {
@@ -29,10 +31,7 @@ export interface Silence {
   readonly error: Error;
 }
 
-export interface TransportOptions {
-  readonly baseUrl: URL;
-  readonly connections: number;
-  readonly connectTimeoutMs: number;
+export interface TransportOptions extends DispatcherOptions {
   /** For the whole attempt, from the call to the last byte that is read of the answer. */
   readonly timeoutMs: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -74,19 +73,12 @@ const stoodStill = () =>
 
 /** One pool of keep-alive connections to one origin. Single attempts; redirects are answers like any other. */
 export function createTransport(options: TransportOptions): Transport {
-  const { baseUrl, connections, connectTimeoutMs, timeoutMs, clock } = options;
+  const { baseUrl, timeoutMs, clock } = options;
   const prefix = baseUrl.pathname.replace(/\/+$/, "");
   const underWay = new Set<AttemptHandler>();
-  const pool = new Pool(baseUrl.origin, {
-    connections,
-    connect: { timeout: connectTimeoutMs },
-    // A connection that has idled for long may be dead without our knowing it, and a payment sent into it is in doubt.
-    // Undici leaves one after 4 s, or 2 s before the server says that it would; never later than this.
-    keepAliveMaxTimeout: 30_000,
-    // The attempt's own deadline is the only one: undici's are coarse, and would tell the same silence by other names.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  const connections = createDispatcher(options);
+  // Undici waits for a fake timer before it uses a connection again. Tests that fake them get a new one for each call.
+  let fresh: Dispatcher | undefined;
 
   return {
     send(call, { mayLeave = () => true } = {}) {
@@ -111,7 +103,11 @@ export function createTransport(options: TransportOptions): Transport {
           afterReading(() => attempt.stop(tooLate(timeoutMs))),
         );
         try {
-          pool.dispatch(requestFor(call, prefix, options.headers), attempt);
+          const isFaked = timersAreFaked();
+          if (isFaked) fresh ??= createDispatcher(options);
+          const pool = (isFaked && fresh) || connections;
+          const request = requestFor(call, prefix, options.headers);
+          pool.dispatch({ origin: baseUrl.origin, ...request, reset: isFaked }, attempt);
         } catch (error) {
           attempt.onResponseError(undefined, error as Error);
         }
@@ -123,7 +119,9 @@ export function createTransport(options: TransportOptions): Transport {
       });
     },
     async close() {
-      await pool.destroy();
+      const destroyed = Promise.all([connections.destroy(), fresh?.destroy()]);
+      // Undici tells of it by a microtask, which Jest fakes as well.
+      if (!timersAreFaked()) await destroyed;
     },
   };
 }

@@ -91,7 +91,11 @@ describe("the tracker", () => {
       ...first,
       outcome: "duplicate",
     });
-    expect(await tracker.trackPayment({ ...order, leadValue: 0 })).toEqual({
+    expect(await tracker.trackPayment({ ...order, leadValue: "0.00" })).toEqual({
+      outcome: "skipped",
+      reason: "zero",
+    });
+    expect(await tracker.trackPayment({ ...order, leadValue: -1 })).toEqual({
       outcome: "rejected",
       reason: "invalid",
     });
@@ -107,8 +111,20 @@ describe("the tracker", () => {
     expect(tracker.stats()).toMatchObject({
       duplicates: 1,
       dropped: { invalid: 1, closed: 1 },
+      skipped: { zero: 1 },
       state: "closed",
     });
+  });
+
+  it("takes an amount as a database gives it", async () => {
+    const { url, posted } = await startService();
+    const tracker = startTracker({ baseUrl: url });
+    const decimal = { d: [19, 9000000], e: 1, s: 1, toString: () => "19.9" }; // decimal.js's, as Prisma gives it
+    for (const [nth, leadValue] of ["19.90", decimal, 19.9].entries()) {
+      await tracker.trackPayment({ ...order, paymentId: nth, leadValue });
+    }
+    await tracker.flush();
+    expect(posted.map(({ body }) => body.leadValue)).toEqual([19.9, 19.9, 19.9]);
   });
 
   it("never rejects a report, whatever it is given", async () => {
@@ -234,9 +250,11 @@ describe("the tracker", () => {
     });
     const { url } = await startService();
     const tracker = affiliate({ baseUrl: url, clientId: 1 });
-    await tracker.trackPayment({ ...order, leadValue: 0 });
+    await tracker.trackPayment({ ...order, leadValue: "0x13" });
     await tracker.close();
-    expect(lines).toEqual(["express-affiliate: a payment was dropped: `leadValue`: must be above zero"]);
+    expect(lines).toEqual([
+      'express-affiliate: a payment was dropped: `leadValue`: must be a decimal amount that is not negative, such as 19.9 or "19.90", got "0x13" (string)',
+    ]);
   });
 
   it("is an Express handler with a name", () => {

@@ -7,6 +7,7 @@ import fc from "fast-check";
 import request from "supertest";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { AffiliateOptions } from "../src/index.js";
+import { recordingOutbox } from "../src/testing.js";
 import { eachExpress } from "./helpers/express.js";
 import { startService } from "./helpers/service.js";
 import { linesLogger, startTracker } from "./helpers/tracker.js";
@@ -203,6 +204,34 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     expect(await peek(first.get("Set-Cookie")?.[0]?.split(";")[0])).toEqual({
       sessionId: hash("sha256", first.body),
     });
+  });
+
+  it("keeps with an event that a login session is all that its visitor is known by", async () => {
+    const outbox = recordingOutbox();
+    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
+    const app = express().use(expressSession(true), tracker);
+    app.post(
+      "/",
+      tracker.onPayment((req, res) => {
+        res.end();
+        return { paymentId: String(req.query.id), customerEmail: "ada@shop.example", leadValue: 1 };
+      }),
+    );
+    const [login = ""] = (await request(app).post("/?id=0")).get("Set-Cookie") ?? [];
+    const session = login.split(";")[0] ?? "";
+    await request(app).post("/?id=login").set("Cookie", session);
+    await request(app).post("/?id=click").set("Cookie", `${session}; svc_click_id=c1`);
+    await request(app).post("/?id=session").set("Cookie", `${session}; svc_session_id=s1`);
+    await tracker.trackPayment(
+      { paymentId: 1, customerEmail: "ada@shop.example", leadValue: 1 },
+      { sessionId: "s1" },
+    );
+    expect(outbox.events.map(({ data }) => data)).toEqual([
+      expect.objectContaining({ paymentId: "login", byLoginSession: true }),
+      expect.not.objectContaining({ byLoginSession: expect.anything() }),
+      expect.not.objectContaining({ byLoginSession: expect.anything() }),
+      expect.not.objectContaining({ byLoginSession: expect.anything() }),
+    ]);
   });
 
   it("sends the session's id itself where the host says so", async () => {

@@ -255,17 +255,16 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
   });
 
   it.each([
-    { ...order, leadValue: 0 },
     { ...order, leadValue: -5 },
     { ...order, leadValue: Number.NaN },
     { ...order, leadValue: Number.POSITIVE_INFINITY },
-    { ...order, leadValue: "19.90" },
+    { ...order, leadValue: "19,90" },
     { ...order, paymentId: "" },
     { ...order, paymentId: undefined },
     { ...order, customerEmail: "nobody" },
     "o1",
     true,
-  ])("refuses %j as a payment, and says why without saying what was in it", async (payment) => {
+  ])("refuses %j as a payment, and says why without naming the customer", async (payment) => {
     const { post, reported, tracker, logger } = await shop((tracker) =>
       tracker.onPayment((_req, res) => {
         res.json({});
@@ -276,7 +275,7 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     expect(await reported()).toEqual([]);
     expect(tracker.stats().dropped.invalid).toBe(1);
     expect(logger.lines).toHaveLength(1);
-    expect(logger.lines[0]).not.toMatch(/19\.90|ada@|nobody/);
+    expect(logger.lines[0]).not.toMatch(/ada@|nobody/);
   });
 
   it("works where the middleware itself is not mounted", async () => {
@@ -352,8 +351,8 @@ describe("the wrapped handler's types", () => {
     });
     // @ts-expect-error: a registration has an e-mail address.
     tracker.onRegistration(async () => ({ customerId: 1 }));
-    // @ts-expect-error: the amount is a number.
-    tracker.onPayment(() => ({ paymentId: 1, customerEmail: "a@b.example", leadValue: "19.90" }));
+    // @ts-expect-error: a payment has an amount.
+    tracker.onPayment(() => ({ paymentId: 1, customerEmail: "a@b.example", leadValue: null }));
     // @ts-expect-error: there is no such notice.
     tracker.on("deliverd", () => {});
     expectTypeOf<Registration["customerId"]>().toEqualTypeOf<string | number | bigint | null | undefined>();

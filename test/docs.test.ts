@@ -5,7 +5,16 @@ import packageJson from "../package.json" with { type: "json" };
 import tsconfig from "../tsconfig.json" with { type: "json" };
 import typedoc from "../typedoc.config.js";
 import { problemsIn } from "./helpers/docs/check.js";
-import { anchorsOf, blocksOf, isCode, isUnchecked, linksOf, pages, root } from "./helpers/docs/pages.js";
+import {
+  anchorsOf,
+  blocksOf,
+  isCode,
+  isUnchecked,
+  linksOf,
+  pages,
+  root,
+  textOf,
+} from "./helpers/docs/pages.js";
 
 const code = pages.flatMap(blocksOf).filter(isCode);
 
@@ -29,7 +38,7 @@ describe("the docs' code", () => {
       ...blocks[0],
       line: 50,
       info: "ts",
-      code: 'import { affiliate } from "express-affiliate";\naffiliate({ baseUrl: process.env.URL, clientId: 1 });',
+      code: 'import { affiliate } from "express-affiliate";\naffiliate({ baseUrl: "", clientId: process.env.ID });',
     };
     expect(problemsIn([...blocks, strict as (typeof blocks)[0]])).toEqual([
       expect.stringContaining("README.md:51: Type 'string | undefined' is not assignable"),
@@ -39,6 +48,16 @@ describe("the docs' code", () => {
       expect.stringContaining("README.md:40: Cannot find name 'express'"),
     ]);
   }, 60_000);
+});
+
+describe("the docs' handlers", () => {
+  it("say what happened before they respond, so that nothing throws in between", () => {
+    const responds = /\bres\b[^\n]*;\n\s*(if [^\n]*\n\s*)?return \{/;
+    expect(responds.test("  res.json(order);\n  return { paymentId: order.id };")).toBe(true);
+    const shop = { page: "example-app/shop.js", line: 1, code: textOf("example-app/shop.js") };
+    const wrong = [...code, shop].filter((block) => responds.test(block.code));
+    expect(wrong.map(({ page, line }) => `${page}:${line}`)).toEqual([]);
+  });
 });
 
 describe("the API reference", () => {

@@ -61,6 +61,9 @@ describe("options", () => {
     ["https://tracking.example/#pa55word", "no query, no fragment"],
     ["tracking.example", "must be the service's address"],
     ["", "must be the service's address"],
+    ["https://tracking.example/api/v1", "must end before /api/v1"],
+    ["https://tracking.example/eu/api/v1/", "must end before /api/v1"],
+    ["https://tracking.example/api/v1/tracking", "must end before /api/v1"],
     [42, "must be the service's address"],
   ])("refuses %s as base URL, and does not repeat it", (baseUrl, because) => {
     const { message } = refusal({ ...right, baseUrl });
@@ -96,6 +99,13 @@ describe("options", () => {
     ["logger", { warn() {} }],
     ["enabled", "yes"],
     ["waitUntil", {}],
+    ["proxy", "proxy.example"],
+    ["proxy", "socks5://proxy.example"],
+    ["proxy", true],
+    ["confirmReferral", "sometimes"],
+    ["signed", ""],
+    ["signed", []],
+    ["signed", ["new", ""]],
     ["delivery", 8],
     ["delivery.concurrency", 0],
     ["delivery.concurrency", 257],
@@ -114,6 +124,19 @@ describe("options", () => {
       if (apiKey) expect(message).not.toContain(apiKey);
     },
   );
+
+  it.each([
+    ["clientId", "sk_live_0123456789abcdef"],
+    ["cookieName", "sk_live 0123456789abcdef"],
+    ["delivery", "sk_live_0123456789abcdef"],
+    ["delivery.ambiguous.payment", "sk_live_0123456789abcdef"],
+    ["signed", ["sk_live_0123456789abcdef", ""]],
+    ["proxy", "sk_live_0123456789abcdef"],
+    ["sk_live-0123456789abcdef", "true"],
+  ])("does not repeat an API key that stands in `%s`", (path, value) => {
+    const options = path.split(".").reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
+    expect(refusal({ ...right, ...(options as object) }).message).not.toMatch(/sk_live.0/);
+  });
 
   it("shows the API key nowhere", async () => {
     const apiKey = "key-that-nobody-may-see";

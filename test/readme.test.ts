@@ -5,6 +5,9 @@ import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createSandbox } from "../src/sandbox/index.js";
+import { problemsIn } from "./helpers/docs/check.js";
+import { type Block, blocksOf } from "./helpers/docs/pages.js";
+import { browser } from "./helpers/docs/shop.js";
 import { runNode, userProject } from "./helpers/user-project.js";
 
 const readme = readFileSync(resolve(import.meta.dirname, "../README.md"), "utf8");
@@ -51,21 +54,30 @@ describe("the quick start", () => {
     await Promise.race([once(app.stdout as NodeJS.ReadableStream, "data"), once(app, "close")]);
     expect(errors).toEqual([]);
 
-    const post = (path: string, body: object) =>
-      fetch(`http://127.0.0.1:${port}${path}`, {
-        method: "POST",
-        headers: { "content-type": "application/json", cookie: "svc_click_id=c1; svc_session_id=s1" },
-        body: JSON.stringify(body),
-      });
-    expect((await post("/signup", { email: "ada@shop.example", name: "Ada" })).status).toBe(201);
-    expect((await post("/checkout/complete", { id: "o1", email: "ada@shop.example" })).status).toBe(200);
-    await sandbox.ledger.waitFor({
-      kind: "registration",
-      customerEmail: "ada@shop.example",
-      customerId: "7",
-    });
-    await sandbox.ledger.waitFor({ kind: "payment", customerEmail: "ada@shop.example", leadValue: 19.9 });
+    const visitor = browser(`http://127.0.0.1:${port}`);
+    const { text: html } = await visitor.get("/?ref=ALICE");
+    for (let visit = 0; visit < 2; visit++) {
+      for (const [, path = "", name = "", value = ""] of html.matchAll(
+        /action="(.+?)"><input name="(.+?)" value="(.+?)">/g,
+      )) {
+        const submitted = await visitor
+          .post(path)
+          .type("form")
+          .send({ [name]: value });
+        expect(submitted.ok).toBe(true);
+      }
+    }
+    const ofAlice = { affiliateReference: "ALICE", customerEmail: "ada@shop.example" };
+    await expect.poll(() => sandbox.ledger.leads(ofAlice)).toHaveLength(4);
+    const [one, two] = sandbox.ledger.registrations();
+    expect(one?.customerId).not.toBe(two?.customerId);
+    expect(sandbox.ledger.payments()).toMatchObject([{ leadValue: 19.9 }, { leadValue: 19.9 }]);
   });
+
+  it("is right for TypeScript's strict mode", () => {
+    const [block] = blocksOf("README.md").filter(({ heading }) => heading === "Quick start");
+    expect(problemsIn([{ ...(block as Block), info: "ts" }])).toEqual([]);
+  }, 60_000);
 });
 
 describe("the options table", () => {

@@ -1,18 +1,26 @@
 import express from "express";
 import { type Affiliate, type AffiliateOptions, affiliate, type Receipt } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
+import { type Outbox, testOutbox } from "express-affiliate/outbox";
 import { postgresOutbox } from "express-affiliate/postgres";
 import { createSandbox } from "express-affiliate/sandbox";
-import { testOutbox } from "express-affiliate/testing";
+import { recordingOutbox } from "express-affiliate/testing";
 
 export const outboxes = (pool: Parameters<typeof postgresOutbox>[0]["pool"]) => [
   diskOutbox({ directory: "outbox" }),
   postgresOutbox({ pool }),
 ];
 
-export const contract = () => testOutbox;
+export const contract = (create: () => Outbox) => () => testOutbox("own", { create });
+export const recorded = () => recordingOutbox().events.map(({ kind, data }) => ({ kind, ...data }));
 
 export async function shop(options: AffiliateOptions): Promise<Receipt> {
+  // What may be undefined is an error at start-up.
+  affiliate({
+    baseUrl: process.env.TRACKING_URL,
+    clientId: Number(process.env.TRACKING_CLIENT_ID),
+    enabled: false,
+  });
   const tracker: Affiliate = affiliate(options);
   const app = express();
   app.use(tracker);
@@ -30,11 +38,11 @@ export async function shop(options: AffiliateOptions): Promise<Receipt> {
   );
   app.post(
     "/users/:id/orders",
-    tracker.onPayment(
+    tracker.onPayment<{ id: string }>(
       (req, res) => {
         res.json({ id: req.params.id });
       },
-      (req) => ({ paymentId: String(req.params.id), customerEmail: "ada@shop.example", leadValue: 19.9 }),
+      (req) => ({ paymentId: req.params.id, customerEmail: "ada@shop.example", leadValue: 19.9 }),
     ),
   );
   // @ts-expect-error: a payment says how much it was.

@@ -3,6 +3,7 @@ import { callsFor } from "../client.js";
 import { errorFrom, OptionsError } from "../errors.js";
 import { type Finding, lineOf, painted } from "../finding.js";
 import { readConfig } from "../options.js";
+import { maskEmails, presentable } from "../secret.js";
 import type { Terminal } from "../terminal.js";
 import { checkAddress, checkName, checkTls } from "./reach.js";
 import { checkSession, checkStatus, noTestClick, sendTestClick, type Target } from "./service.js";
@@ -39,7 +40,10 @@ export async function doctorCommand(args: string[], terminal: Terminal): Promise
     return refuseArguments("doctor", inFlags(errorFrom(error)), terminal);
   }
   const findings: Finding[] = [];
-  for await (const finding of examine(target, flags)) {
+  // Whatever the service has said, and wherever it stands.
+  const hide = (text: string) => maskEmails(presentable(text, target.apiKey));
+  for await (const { is, text } of examine(target, flags)) {
+    const finding = { is, text: hide(text) };
     findings.push(finding);
     if (!flags.json) stdout(lineOf(finding, terminal));
   }
@@ -59,8 +63,10 @@ function verdict(wrongs: number, terminal: Terminal): string {
 
 function parseFlags(args: string[]) {
   const text = { type: "string" } as const;
-  const { values } = readArguments({
+  const { values, positionals } = readArguments({
     args,
+    // Else it would be repeated in an error, and may be a key.
+    allowPositionals: true,
     options: {
       "base-url": text,
       "client-id": text,
@@ -71,6 +77,7 @@ function parseFlags(args: string[]) {
       help: { type: "boolean", short: "h" },
     },
   });
+  if (positionals.length > 0) throw new Error("takes options only, such as --base-url URL");
   return values;
 }
 
@@ -80,7 +87,11 @@ type Flags = ReturnType<typeof parseFlags>;
 function targetFrom(flags: Flags, env: Terminal["env"]): Target {
   const name = flags["api-key-env"];
   const key = name === undefined ? undefined : env[name];
-  if (name !== undefined && !key) throw new Error(`the environment variable ${name} is not set`);
+  if (name !== undefined && !key) {
+    // It may be the key itself that was given.
+    const shown = /^[A-Z_]+$/.test(name) ? name : "that --api-key-env names";
+    throw new Error(`the environment variable ${shown} is not set`);
+  }
   const { baseUrl, clientId, apiKey } = readConfig({
     baseUrl: flags["base-url"] as string,
     clientId: flags["client-id"] === undefined ? (undefined as never) : Number(flags["client-id"]),

@@ -3,10 +3,11 @@ import { request } from "undici";
 import { type Calls, isYes, refusalOf } from "../client.js";
 import { errorCodeOf, errorFrom } from "../errors.js";
 import { type Finding, notDone, note, well, wrong } from "../finding.js";
-import { maskEmails, type Secret } from "../secret.js";
+import { presentable, type Secret } from "../secret.js";
 import type { Answer, Call } from "../transport.js";
 
 const TIMEOUT_MS = 10_000;
+const LONGEST_BODY = 64 * 1024;
 const LONGEST_DRIFT_MS = 30_000;
 
 /** The service to be examined, and how to ask it. */
@@ -34,16 +35,28 @@ async function ask({ baseUrl }: Target, call: Call, key: Secret | undefined): Pr
       body: call.body ? JSON.stringify(call.body) : null,
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    const json = await body.json().catch(() => undefined);
+    const json = await jsonIn(body).catch(() => undefined);
     return { answered: true, status: statusCode, body: json, date: headers.date?.toString() };
   } catch (error) {
     return errorFrom(error);
   }
 }
 
+/** The JSON in a body, if it is that within 64 KiB: more is not read. */
+async function jsonIn(body: AsyncIterable<Buffer>): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > LONGEST_BODY) return undefined;
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString());
+}
+
 function saidNo({ apiKey, now }: Target, reply: Reply | Error): string {
   if (reply instanceof Error) return reply.message || errorCodeOf(reply);
-  const hide = (text: string) => maskEmails(apiKey?.removeFrom(text) ?? text);
+  const hide = (text: string) => presentable(text, apiKey);
   const { status, error, message } = refusalOf(reply, { now: now(), hide });
   return `${status} ${error}: ${message}`;
 }

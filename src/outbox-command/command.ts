@@ -1,5 +1,6 @@
 import { refuseArguments } from "../arguments.js";
 import { AffiliateError, errorCodeOf, errorFrom } from "../errors.js";
+import { printable, printableJson } from "../printable.js";
 import type { Terminal } from "../terminal.js";
 import { help, type Order, orderFrom, type Place } from "./arguments.js";
 import { discard, kept, mayDiscard, retry } from "./decision.js";
@@ -29,12 +30,12 @@ export async function outboxCommand(args: string[], terminal: Terminal): Promise
   const { json } = order;
   try {
     const report = await carryOut(order, terminal);
-    for (const line of json ? [JSON.stringify(report.json)] : report.lines(terminal)) stdout(line);
+    for (const line of json ? [printableJson(report.json)] : report.lines(terminal)) stdout(line);
     return report.isWell ? 0 : 1;
   } catch (thrown) {
     const error = problemOf(errorFrom(thrown), order.place);
-    if (json) stdout(JSON.stringify({ error }));
-    else stderr(error.message);
+    if (json) stdout(printableJson({ error }));
+    else stderr(error.message.split("\n").map(printable).join("\n"));
     return 1;
   }
 }

@@ -1,6 +1,6 @@
 import type { OutboxEvent } from "../events.js";
+import { printable } from "../printable.js";
 import { maskEmail, maskEmails } from "../secret.js";
-import { printable } from "../terminal.js";
 
 const UNITS = [
   ["day", 24 * 60 * 60 * 1_000],

@@ -164,7 +164,7 @@ export type AddOutcome = "queued" | "sheltered" | "duplicate" | "full";
  * - **bounded**: when full, clicks are shed first, then registrations, payments last; a visitor has at most
  *   `CLICKS_OF_A_VISITOR` live clicks, of which the oldest gives way to a new one.
  *
- * `testOutbox` of `express-affiliate/testing` puts an implementation to the test.
+ * `testOutbox` of `express-affiliate/outbox` puts an implementation to the test.
  */
 export interface Outbox {
   /** For log lines: `memory`, `disk`, `postgres`. */

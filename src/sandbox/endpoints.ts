@@ -130,8 +130,8 @@ export const endpoints = {
     request: undefined,
     response: statusResponse,
   },
-} as const;
+} as const satisfies Record<EndpointName, object>;
 
 /** The five endpoints of the specification (§4.1 to §4.5), by name. */
-export type EndpointName = keyof typeof endpoints;
+export type EndpointName = "click" | "registration" | "registrationLead" | "paymentLead" | "status";
 export const endpointNames = Object.keys(endpoints) as [EndpointName, ...EndpointName[]];

@@ -30,6 +30,9 @@ export interface About {
 const STATES_PER_SECOND = 5;
 const SHARE_OF_TIME = 1 / 5;
 
+/** How many bytes a page may leave unread. */
+const MOST_UNREAD = 4 * 1024 * 1024;
+
 const scripts = { dom, entries, keys, main, patch, requests, service, visitors };
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -52,7 +55,11 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
       function tellWatchers() {
         timer = undefined;
         const started = performance.now();
-        for (const [watcher, view] of watchers) watcher.write(stateEvent(view));
+        for (const [watcher, view] of watchers) {
+          // It has stopped reading; a page that is still there connects anew.
+          if (watcher.writableLength > MOST_UNREAD) watcher.destroy();
+          else watcher.write(stateEvent(view));
+        }
         tookMs = performance.now() - started;
       },
       Math.max(1000 / STATES_PER_SECOND, tookMs / SHARE_OF_TIME),

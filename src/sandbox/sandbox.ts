@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createApi } from "./api.js";
 import snippet from "./browser/snippet.js?raw";
+import { refuseForeignPages } from "./browsers.js";
 import { type Door, openDoor } from "./door.js";
+import { endpoints } from "./endpoints.js";
 import { createFaults, type Fault, type FaultMode, type FaultOptions } from "./faults.js";
 import { guarded, send, sendJson } from "./http.js";
 import { createInspector } from "./inspector.js";
@@ -58,7 +60,12 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
 
   const undo: (() => void | Promise<void>)[] = [stop, ledger.close];
   async function open(handle: typeof handleService, port: number): Promise<Door> {
-    const door = await openDoor(guarded(handle), host, port);
+    const ours: typeof handle = async (req, res) => {
+      // The browser snippet posts clicks from the shop's pages.
+      refuseForeignPages(req, host, handle === handleService && req.url === endpoints.click.path);
+      await handle(req, res);
+    };
+    const door = await openDoor(guarded(ours), host, port);
     undo.unshift(door.shut);
     return door;
   }

@@ -1,8 +1,3 @@
-/**
- * The tests that every outbox passes, for those that others write.
- *
- * @module express-affiliate/testing
- */
 import type { Outbox } from "../outbox/outbox.js";
 import { testBounds } from "./bounds.js";
 import { testDeadLetters } from "./dead-letters.js";
@@ -40,7 +35,7 @@ export interface TestRunner {
  *
  * @example
  * import { describe, it } from "node:test";
- * import { testOutbox } from "express-affiliate/testing";
+ * import { testOutbox } from "express-affiliate/outbox";
  *
  * testOutbox("redisOutbox", { create: () => redisOutbox({ prefix: randomUUID() }) }, { describe, it });
  *

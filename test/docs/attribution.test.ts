@@ -123,6 +123,25 @@ describe("an OAuth sign-up", () => {
   });
 });
 
+describe("a handler that is not Express's", () => {
+  it("reports with the ids of its own request", async () => {
+    const { tracker, sandbox } = await startShop();
+    const { handleSignup } = await page.run("Handlers that are not Express's", {
+      tracker,
+      users: users(ada),
+    });
+    const response = await handleSignup(
+      new Request("http://shop.example/signup", {
+        method: "POST",
+        headers: { cookie: "svc_click_id=c1" },
+        body: JSON.stringify({ email: ada.email }),
+      }),
+    );
+    expect(response.status).toBe(201);
+    await sandbox.ledger.waitFor({ kind: "registration", clickId: "c1", customerId: "7" });
+  });
+});
+
 describe("a payment months later", () => {
   const charge = { id: "ch_1", customer: "cus_7", amount: 1990 };
   const succeeded = (id: string) => JSON.stringify({ id, type: "charge.succeeded", charge });
@@ -186,7 +205,9 @@ describe("a payment months later", () => {
 
   it("is not asked for again where it will never be one", async () => {
     const { tracker, deliver } = await gateway({ ...ada, affiliate: { sessionId: "s1" } });
-    await deliver(JSON.stringify({ type: "charge.succeeded", charge: { ...charge, amount: 0 } })).expect(204);
+    await deliver(JSON.stringify({ type: "charge.succeeded", charge: { ...charge, amount: -1 } })).expect(
+      204,
+    );
     expect(tracker.stats().dropped.invalid).toBe(1);
   });
 

@@ -27,7 +27,7 @@ async function happen(tracker: Affiliate): Promise<void> {
   await tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "c1" });
   await tracker.trackPayment(payment);
   await tracker.trackPayment({ ...payment, paymentId: "refused" });
-  await tracker.trackPayment({ ...payment, leadValue: 0 });
+  await tracker.trackPayment({ ...payment, leadValue: -1 });
   await tracker.trackRegistration({ email: "ada@shop.example" });
   await tracker.flush();
 }
@@ -192,7 +192,7 @@ it("writes to pino, each line with its level", async () => {
   const names = { process: { env: envFor(sandbox) } };
   const modules = { pino: { default: (options: object) => pino(options, sink) } };
   const { tracker } = await page.run("Logs", names, { modules });
-  await closing(tracker).trackPayment({ ...payment, leadValue: 0 });
+  await closing(tracker).trackPayment({ ...payment, leadValue: -1 });
   expect(lines).toMatchObject([
     { level: 40, msg: expect.stringMatching(/^express-affiliate: a payment was dropped: `leadValue`/) },
   ]);

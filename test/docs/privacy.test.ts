@@ -113,6 +113,22 @@ describe("what is set", () => {
   });
 });
 
+describe("fraud", () => {
+  it("does not get by signed cookies", async () => {
+    const { sandbox } = await startShop();
+    const env = { ...envFor(sandbox), COOKIE_SECRETS: "new,old" };
+    const { tracker } = await page.run("Fraud", { process: { env } });
+    const app = express().use(closing(tracker));
+    addRoutes({ app, tracker });
+    await request(app).post("/checkout").set("Cookie", "svc_click_id=forged; svc_session_id=forged");
+    const visitor = browser(app);
+    await visitor.get("/?ref=ALICE");
+    await visitor.post("/signup");
+    await tracker.flush();
+    expect(sandbox.ledger.leads()).toMatchObject([{ kind: "registration", affiliateReference: "ALICE" }]);
+  });
+});
+
 describe("consent", () => {
   async function shopWithBanner() {
     const { sandbox } = await startShop();

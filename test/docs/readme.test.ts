@@ -33,6 +33,14 @@ describe("README.md", () => {
     await sandbox.ledger.waitFor({ kind: "payment", sessionId: "s1", leadValue: 19.9 });
   });
 
+  it("knows the path's parameters", async () => {
+    const { app, tracker, sandbox } = await startShop();
+    const orders = { pay: async (id: string) => ({ id, email: "ada@shop.example", total: 19.9 }) };
+    await page.run("TypeScript and compatibility", { app, tracker, orders });
+    await referred(app).post("/orders/o1/pay").expect(200, { id: "o1" });
+    await sandbox.ledger.waitFor({ kind: "payment", sessionId: "s1", leadValue: 19.9 });
+  });
+
   it("sends what waits before it shuts down", async () => {
     const { app, tracker, sandbox } = await startShop();
     const server = app.listen(0, "127.0.0.1");

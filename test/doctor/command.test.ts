@@ -215,6 +215,57 @@ describe("doctor", () => {
     expect(out.join("\n")).toMatch(/WRONG {3}its clock is 3\d\d\d s behind this machine's/);
   });
 
+  it("reads 64 KiB of an answer at most", async () => {
+    let closed = 0;
+    const address = await startHttp((_req, res) => {
+      res.on("close", () => closed++);
+      const chunk = " ".repeat(16 * 1024);
+      const pour = () => {
+        while (res.write(chunk));
+      };
+      res.on("drain", pour);
+      pour();
+    });
+    const { code, out } = await doctor(address);
+    expect(out.join("\n")).toContain("the status endpoint does not answer as one should: 200");
+    expect(code).toBe(1);
+    await expect.poll(() => closed).toBe(1);
+  });
+
+  it("prints nothing that a terminal acts upon, and no key, whatever a service says", async () => {
+    const hostile = `\u001b]0;owned\u0007\u009b2J\u202e\r\nok      all is well ${btoa(`x:${KEY}`)}`;
+    const address = await startHttp((_req, res) =>
+      res.end(
+        JSON.stringify({
+          hasAffiliate: true,
+          affiliateReference: hostile,
+          clickId: hostile,
+          clickedAt: hostile,
+          error: hostile,
+          message: hostile,
+        }),
+      ),
+    );
+    const args = [...address, "--api-key-env", "TRACKING_KEY", "--session", "s1", "--send-test-click"];
+    const { out } = await doctor(args);
+    expect(out.join("\n")).toContain("is attributed to");
+    for (const line of out) {
+      expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+      expect(line).not.toContain(btoa(`x:${KEY}`).slice(4, -4));
+    }
+  });
+
+  it("repeats no key that stands in a wrong place", async () => {
+    const { address } = await startSandbox();
+    const wrong = [
+      [...address, KEY],
+      [...address, "--api-key-env", KEY],
+      ["--base-url", "http://127.0.0.1:1", "--client-id", KEY],
+      ["--base-url", KEY, "--client-id", "1"],
+    ];
+    for (const args of wrong) expect((await doctor(args)).code).toBe(2);
+  });
+
   it("repeats nothing of the key that a service sends back", async () => {
     const echo = await startHttp((req, res) => {
       res.statusCode = 400;

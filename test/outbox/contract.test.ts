@@ -35,7 +35,7 @@ describe("testOutbox", () => {
     const preamble = `
       const { describe, it } = require("node:test");
       const { memoryOutbox } = require(${required("index")});
-      const { testOutbox } = require(${required("testing")});
+      const { testOutbox } = require(${required("outbox")});
     `;
     return spawn(process.execPath, ["--test-reporter=tap", "-e", preamble + script], { stdio: "pipe" });
   };

@@ -25,12 +25,12 @@ describe("docs/testing.md", () => {
   const modules = { "package.json": '{ "type": "module" }', ...files };
 
   test("passes with Vitest", async () => {
-    const config = 'export default { test: { include: ["shop.vitest.js"] } };';
+    const config = 'export default { test: { include: ["*.vitest.js"] } };';
     const project = await userProject({ ...modules, "vitest.config.js": config }, packages);
     const { code, stdout, stderr } = await outputOf(
       runNode(project, ["node_modules/vitest/vitest.mjs", "run"]),
     );
-    expect({ code, stderr, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/3 passed/) });
+    expect({ code, stderr, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/4 passed/) });
   });
 
   test("passes with node:test", async () => {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import fc from "fast-check";
@@ -304,4 +305,26 @@ describe("for the browser snippet,", () => {
     expect(res.headers.get("content-type")).toMatch("text/javascript");
     expect(await res.text()).toContain("svc_click_id");
   });
+});
+
+test("drops a page that does not read", async () => {
+  const sandbox = await startSandbox();
+  const big = (nth: number) =>
+    click({ clickId: `c${nth}`, sessionId: `s${nth}`, userAgent: "x".repeat(60_000) });
+  for (let nth = 0; nth < 60; nth++) await call(sandbox, "click", big(nth));
+  const { port, host } = new URL(sandbox.inspectorUrl);
+  const idle = connect(Number(port), "127.0.0.1").on("error", () => {});
+  onTestFinished(() => void idle.destroy());
+  idle.write(`GET /events HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  await once(idle, "readable");
+
+  const until = await watch(sandbox);
+  for (let nth = 60; nth < 70; nth++) {
+    await call(sandbox, "click", big(nth));
+    await until(({ affiliates }) => affiliates.shown[0]?.clicks === nth + 1);
+  }
+  // More than all that lies between could hold was sent meanwhile: one that was kept would wait for more.
+  const closed = new Promise((resolve) => idle.once("close", resolve));
+  idle.resume();
+  await closed;
 });

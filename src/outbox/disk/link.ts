@@ -2,6 +2,7 @@ import source from "inline:./thread.ts";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { OutboxError } from "../../errors.js";
 import { createProcessHooks } from "../../process-hooks.js";
+import { setImmediate } from "../../real-timers.js";
 import {
   type Batch,
   type Done,

@@ -1,3 +1,5 @@
+import { setImmediate } from "../../real-timers.js";
+
 interface Waiting<Item, Result> {
   readonly item: Item;
   resolve(result: Result): void;

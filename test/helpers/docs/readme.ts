@@ -9,6 +9,9 @@ interface User {
 
 export interface Names {
   readonly completeCheckout: RequestHandler;
+  readonly orders: {
+    pay(id: string): Promise<{ readonly id: string; readonly email: string; readonly total: number }>;
+  };
   readonly users: { update(id: number, row: { affiliate: Attribution }): Promise<void> };
   readonly user: User;
   readonly invoice: { readonly id: string; readonly total: number };

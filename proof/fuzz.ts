@@ -1,0 +1,105 @@
+/**
+ * `npm run proof:fuzz -- --requests 100000 --seconds 120 --seed 1`
+ *
+ * Strangers' requests and bodies for a host that hands over to the package whatever comes, and for the sandbox: hostile queries,
+ * cookies, headers, JSON, and what is not HTTP. None is answered by an error of ours, none makes an event that is not well-formed,
+ * a log line of more than one line, a public response with cookies, or the event loop stand still. Stops when the time is up,
+ * and says how far it came. Exits with 1 where that is not so, with the seed to repeat it.
+ */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { connect } from "node:net";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { problemsWithAnswer } from "./fuzz/checks.js";
+import { type HostReport, runHost } from "./fuzz/host.js";
+import { garbage, randomFrom, type StrangersRequest, strangersRequest } from "./fuzz/strangers.js";
+
+const AT_ONCE = 32;
+const LONGEST_BLOCK_MS = 250;
+
+const { values, positionals } = parseArgs({
+  options: {
+    requests: { type: "string", default: "100000" },
+    seconds: { type: "string", default: "120" },
+    seed: { type: "string", default: String(Date.now() % 1e9) },
+  },
+  allowPositionals: true,
+});
+
+if (positionals[0] === "host") await runHost();
+else
+  process.exitCode = (await prove(Number(values.requests), Number(values.seconds), Number(values.seed)))
+    ? 0
+    : 1;
+
+async function prove(requests: number, seconds: number, seed: number): Promise<boolean> {
+  const host = fork(fileURLToPath(import.meta.url), ["host"]);
+  const [addresses] = (await once(host, "message")) as [Record<StrangersRequest["to"], string>];
+  const died = once(host, "exit").then(([code]) => [
+    { problems: [`the host died: ${code}`], events: 0, longestBlockMs: 0 },
+  ]);
+  const random = randomFrom(seed);
+  const problems = new Set<string>();
+  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+  const deadline = performance.now() + seconds * 1_000;
+  let sent = 0;
+
+  async function stranger(): Promise<void> {
+    while (sent < requests && performance.now() < deadline && host.exitCode === null) {
+      sent++;
+      if (random() < 0.01) await sendGarbage(addresses.shop, garbage(random));
+      else
+        for (const problem of await send(addresses, strangersRequest(random), agent)) problems.add(problem);
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, stranger));
+  agent.destroy();
+
+  if (host.connected) host.send("report");
+  const [report] = (await Promise.race([once(host, "message"), died])) as [HostReport];
+  for (const problem of report.problems) problems.add(problem);
+  if (report.longestBlockMs > LONGEST_BLOCK_MS)
+    problems.add(`the event loop stood still for ${report.longestBlockMs} ms`);
+  if (report.events < sent / 50)
+    problems.add(`only ${report.events} events: the strangers were refused at the door`);
+  for (const problem of [...problems].slice(0, 20)) console.log(problem);
+  console.log(
+    `Node ${process.version}, seed ${seed}: ${sent} of ${requests} requests, ${report.events} events, event loop at most ${report.longestBlockMs} ms still, ${problems.size} problems`,
+  );
+  return problems.size === 0;
+}
+
+async function send(
+  addresses: Record<StrangersRequest["to"], string>,
+  { to, method, path, headers, body }: StrangersRequest,
+  agent: Agent,
+): Promise<string[]> {
+  const said = JSON.stringify({ to, method, path, headers, body }).slice(0, 2_000);
+  return new Promise((resolve) => {
+    const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
+    const req = request(new URL(addresses[to]), { method, path, headers: { ...headers, ...length }, agent });
+    req.on("error", (error) => resolve(isOurFault(error) ? [`${error.message}: ${said}`] : []));
+    req.on("response", (res: IncomingMessage) => {
+      res.resume();
+      res.on("end", () => resolve(problemsWithAnswer(res, said)));
+      res.on("error", () => resolve([`the answer broke off: ${said}`]));
+    });
+    req.end(body);
+  });
+}
+
+/** A connection that the server has closed after a request that was none is closed for the next as well. */
+function isOurFault(error: Error & { code?: string }): boolean {
+  return error.code !== "ECONNRESET" && error.code !== "EPIPE";
+}
+
+function sendGarbage(address: string, bytes: string): Promise<void> {
+  return new Promise((resolve) => {
+    const { port } = new URL(address);
+    const socket = connect(Number(port), "127.0.0.1", () => socket.end(bytes, "latin1"));
+    socket.resume().on("error", () => {});
+    socket.on("close", () => resolve());
+  });
+}

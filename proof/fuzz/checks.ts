@@ -1,0 +1,37 @@
+import type { IncomingMessage } from "node:http";
+import type { OutboxEvent } from "../../src/index.js";
+
+const ID = /^[\x21-\x7e]{1,256}$/;
+const OUR_COOKIE =
+  /^svc_(click|session)_id=[\x21-\x7e]{1,400}; Max-Age=\d+; Path=\/; Expires=[^;]+;( HttpOnly;)?( Secure;)? SameSite=Lax$/;
+
+/** What is wrong with an event that a stranger's input has become. */
+export function problemsWith(event: OutboxEvent): string[] {
+  const data = event.data as object as Record<string, unknown>;
+  const wrong = (what: string) => `${what} in ${JSON.stringify(event).slice(0, 500)}`;
+  const problems: string[] = [];
+  for (const name of ["clickId", "sessionId", "affiliateReference"]) {
+    const id = data[name];
+    if (id !== undefined && (typeof id !== "string" || !ID.test(id))) problems.push(wrong(name));
+  }
+  if (!/^[0-9a-f]{32}$/.test(event.id)) problems.push(wrong("id"));
+  if (JSON.stringify(JSON.parse(JSON.stringify(event))) !== JSON.stringify(event))
+    problems.push(wrong("JSON"));
+  if (event.kind === "payment" && !(event.data.leadValue > 0 && Number.isFinite(event.data.leadValue)))
+    problems.push(wrong("leadValue"));
+  const email = data.email ?? data.customerEmail;
+  if (event.kind !== "click" && !/^[^\s@]+@[^\s@]+$/.test(String(email)))
+    problems.push(wrong("e-mail address"));
+  return problems;
+}
+
+/** What is wrong with the answer that a stranger's request got. */
+export function problemsWithAnswer({ statusCode = 0, headers }: IncomingMessage, request: string): string[] {
+  const problems: string[] = [];
+  if (statusCode >= 500) problems.push(`answered ${statusCode}: ${request}`);
+  const ours = (headers["set-cookie"] ?? []).filter((cookie) => cookie.startsWith("svc_"));
+  if (ours.some((cookie) => !OUR_COOKIE.test(cookie))) problems.push(`the cookies ${ours}: ${request}`);
+  if (ours.length > 0 && !/^(private|no-store)\b/.test(headers["cache-control"] ?? ""))
+    problems.push(`public, with cookies: ${request}`);
+  return problems;
+}

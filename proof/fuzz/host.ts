@@ -1,0 +1,109 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import cookieParser from "cookie-parser";
+import express, { type ErrorRequestHandler } from "express";
+import session from "express-session";
+import { affiliate, type Logger } from "../../src/index.js";
+import { createSandbox } from "../../src/sandbox/index.js";
+import { recordingOutbox } from "../../src/testing.js";
+import { problemsWith } from "./checks.js";
+
+/** A key whose appearance anywhere is a failure. */
+export const API_KEY = "sk_fuzz_0123456789abcdefghij";
+
+/** What the host says when it is done. */
+export interface HostReport {
+  readonly events: number;
+  readonly problems: readonly string[];
+  /** The longest that its event loop stood still, in milliseconds. */
+  readonly longestBlockMs: number;
+}
+
+/** A host that hands strangers' input to the package as it comes, in a process of its own; with a sandbox beside it. */
+export async function runHost(): Promise<void> {
+  const problems = new Set<string>();
+  for (const name of ["uncaughtException", "unhandledRejection", "warning"] as const)
+    process.on(name, (what: unknown) => problems.add(`${name}: ${(what as Error)?.stack ?? what}`));
+
+  const check = (line: string) => {
+    if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(line)) problems.add(`a log line is not one: ${JSON.stringify(line)}`);
+    if (line.includes(API_KEY)) problems.add("a log line holds the key");
+  };
+  const logger: Logger = { debug: check, info: check, warn: check, error: check };
+  const outbox = recordingOutbox();
+  const options = { baseUrl: "http://127.0.0.1:1", clientId: 1, apiKey: API_KEY, outbox, logger };
+  const plain = affiliate(options);
+  const signed = affiliate({ ...options, signed: ["new", "old"] });
+  let events = 0;
+  const look = setInterval(() => {
+    for (const event of outbox.events.splice(0)) {
+      events++;
+      for (const problem of problemsWith(event)) problems.add(problem);
+    }
+  }, 20);
+
+  const app = express().set("query parser", "extended").set("trust proxy", true);
+  const parsers = {
+    "/bare": [],
+    "/parsed": [cookieParser("secret")],
+    "/session": [session({ secret: "s", resave: false, saveUninitialized: true })],
+  };
+  for (const [path, before] of Object.entries(parsers)) {
+    const shop = express.Router();
+    shop.use(...before, express.json({ strict: false, limit: "64kb" }), path === "/parsed" ? signed : plain);
+    const tracker = path === "/parsed" ? signed : plain;
+    shop.get(/.*/, tracker.onClick(), (req, res) => void res.json(req.affiliate?.snapshot()));
+    shop.post(
+      "/registration",
+      tracker.onRegistration((req, res) => {
+        res.end();
+        return req.body;
+      }),
+    );
+    shop.post(
+      "/payment",
+      tracker.onPayment(
+        (_req, res) => void res.end(),
+        (req) => req.body,
+      ),
+    );
+    shop.post("/later", async (req, res) => {
+      const { kind, happened, attribution } = Object(req.body);
+      const track =
+        [tracker.trackClick, tracker.trackRegistration, tracker.trackPayment][kind] ?? tracker.trackPayment;
+      const { outcome } = await track(happened, attribution);
+      const { clickId = null } = tracker.attributionOf(Object(req.body).source ?? req);
+      res.json({ outcome, clickId });
+    });
+    app.use(path, shop);
+  }
+  app.use(((error, _req, res, _next) => {
+    const { status = 500 } = error as { status?: number };
+    if (status >= 500) problems.add(`a handler failed: ${(error as Error).stack}`);
+    if (!res.headersSent) res.status(status).end();
+  }) as ErrorRequestHandler);
+  const server = app.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const sandbox = await createSandbox();
+
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  process.send?.({
+    shop: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    sandbox: sandbox.url,
+    inspector: sandbox.inspectorUrl,
+  });
+  // From when the first requests have been compiled for.
+  setTimeout(() => delay.enable(), 3_000).unref();
+  process.once("message", () => {
+    setTimeout(async () => {
+      clearInterval(look);
+      const report: HostReport = {
+        events,
+        problems: [...problems],
+        longestBlockMs: Math.round(delay.max / 1e6),
+      };
+      process.send?.(report, () => process.exit(0));
+    }, 200);
+  });
+}

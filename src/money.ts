@@ -1,0 +1,31 @@
+import { harmless } from "./harmless.js";
+import { shown } from "./printable.js";
+
+/** What an amount of money is given as, in major units: 19.9, `"19.90"`, or an object whose text is a plain decimal. */
+export type Amount = number | string | bigint | object;
+
+// Neither a sign but minus, nor an exponent, nor separators: what a database's NUMERIC looks like as text.
+const DECIMAL = /^-?(?:\d+\.?\d*|\.\d+)$/;
+
+/**
+ * The amount as a number. Databases' drivers give decimals as text, ORMs as objects of decimal.js and its like, whose
+ * text is plain.
+ *
+ * @returns what is wrong, and what arrived, where it is no decimal or a negative one.
+ */
+export function amountFrom(given: unknown): number | string {
+  const text = textOf(given);
+  const amount = typeof given === "number" ? given : DECIMAL.test(text ?? "") ? Number(text) : Number.NaN;
+  // Without the minus of a negative zero.
+  if (amount >= 0 && amount < Number.POSITIVE_INFINITY) return Math.abs(amount);
+  const got =
+    typeof given === "object" && text !== undefined ? `an object with the text ${shown(text)}` : shown(given);
+  return `must be a decimal amount that is not negative, such as 19.9 or "19.90", got ${got}`;
+}
+
+function textOf(given: unknown): string | undefined {
+  if (typeof given === "string" || typeof given === "bigint") return String(given);
+  if (typeof given !== "object" || given === null || Array.isArray(given)) return undefined;
+  const text = harmless(() => String(given));
+  return typeof text === "string" ? text : undefined;
+}

@@ -1,0 +1,40 @@
+import type { IncomingMessage } from "node:http";
+import { isIP } from "node:net";
+import { Refused } from "./http.js";
+
+/**
+ * Refuses what a page of somebody else's site has sent, from the developer's own browser: under a name of that site which
+ * suddenly stands for this machine (DNS rebinding), or across origins. `host`: the name or address that it listens on.
+ *
+ * @throws Refused
+ */
+export function refuseForeignPages(req: IncomingMessage, host: string, isForBrowsers: boolean): void {
+  const { host: named, origin } = req.headers;
+  if (named !== undefined && !isOurs(nameIn(named), host)) {
+    throw new Refused(
+      421,
+      "The sandbox is asked for by an address, by localhost, or by the name that --host gives it.",
+    );
+  }
+  if (origin === undefined || isForBrowsers) return;
+  if (!URL.canParse(origin) || new URL(origin).host !== named) {
+    throw new Refused(403, "This is not for pages of other origins.");
+  }
+}
+
+/** Names that nobody can buy: an address, a name without a dot as Docker gives them, and the reserved ends. */
+function isOurs(name: string, host: string): boolean {
+  return (
+    isIP(name) !== 0 ||
+    name === host.toLowerCase() ||
+    /^[a-z0-9_-]+$/.test(name) ||
+    /\.(localhost|internal|test)$/.test(name)
+  );
+}
+
+function nameIn(host: string): string {
+  return host
+    .toLowerCase()
+    .replace(/:\d*$/, "")
+    .replace(/^\[|\]$/g, "");
+}

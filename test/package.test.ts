@@ -1,0 +1,44 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, inject, it } from "vitest";
+import { linksOf, pages, root } from "./helpers/docs/pages.js";
+
+/** What `npm pack` would pack, were the package built. */
+function packed(): string[] {
+  const said = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: root });
+  const [{ files }] = JSON.parse(String(said)) as [{ files: { path: string }[] }];
+  return files.map(({ path }) => path);
+}
+
+describe("the package", () => {
+  it("holds no path of the machine that built it", () => {
+    const dist = join(inject("builtPackage"), "dist");
+    const files = readdirSync(dist);
+    expect(files).toContain("index.js");
+    for (const file of files) {
+      const text = readFileSync(join(dist, file), "utf8");
+      for (const path of [root, homedir()]) expect(text.includes(path), `${path} in ${file}`).toBe(false);
+    }
+  });
+
+  it("brings along whatever its pages lead to", () => {
+    const files = packed();
+    const inPackage = pages.filter((page) => files.includes(page));
+    expect(inPackage).toEqual(expect.arrayContaining(["README.md", "docs/errors.md", "docs/README.md"]));
+    const broken = inPackage.flatMap((page) =>
+      linksOf(page)
+        .map((link) => normalize(join(dirname(page), link.split("#")[0] || ".")))
+        .map((target) => (target.startsWith("..") ? target : target.replace(/\/$/, "")))
+        .filter(
+          (target) =>
+            target !== "docs" &&
+            target !== "." &&
+            !files.some((file) => file === target || file.startsWith(`${target}/`)),
+        )
+        .map((target) => `${page}: ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+});

@@ -1,0 +1,69 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { expect, test } from "vitest";
+import { endpoints } from "../../src/sandbox/endpoints.js";
+import { key, startSandbox } from "./helpers.js";
+
+/** By Node's own client, for `fetch` sets Host and Origin itself. */
+async function ask(url: string, headers: Record<string, string>, method = "GET", body?: object) {
+  const json = body && { "content-type": "application/json" };
+  const req = request(url, { method, headers: { ...json, ...headers }, agent: false });
+  req.end(body && JSON.stringify(body));
+  const [res] = (await once(req, "response")) as [IncomingMessage];
+  res.destroy();
+  return res.statusCode;
+}
+
+const status = endpoints.status.path.replace("{sessionId}", "s1");
+
+test.each([
+  "evil.example",
+  "evil.example:80",
+  "127.0.0.1.evil.example",
+  "localhost.evil.example",
+  "[evil.example]",
+  "shop.local",
+])("answers nothing to the name %s, which may stand for this machine by DNS rebinding", async (host) => {
+  const sandbox = await startSandbox();
+  expect(await ask(`${sandbox.inspectorUrl}/events`, { host })).toBe(421);
+  expect(await ask(sandbox.url + status, { host, ...key(sandbox) })).toBe(421);
+  expect(await ask(`${sandbox.inspectorUrl}/fault`, { host }, "POST", { mode: "down" })).toBe(421);
+  expect(sandbox.fault.mode).toBe("ok");
+});
+
+test.each([
+  "localhost",
+  "127.0.0.1:4010",
+  "[::1]:4010",
+  "10.0.0.7",
+  "sandbox:4010",
+  "shop.localhost",
+  "host.docker.internal",
+  "shop.test",
+])("answers to %s", async (host) => {
+  const sandbox = await startSandbox();
+  expect(await ask(sandbox.url + status, { host, ...key(sandbox) })).toBe(200);
+  expect(await ask(sandbox.inspectorUrl, { host })).toBe(200);
+});
+
+test.each(["https://evil.example", "null", "http://localhost:1", "nonsense"])(
+  "lets no page of %s press its buttons, watch, or ask for a status",
+  async (origin) => {
+    const sandbox = await startSandbox();
+    expect(await ask(`${sandbox.inspectorUrl}/fault`, { origin }, "POST", { mode: "down" })).toBe(403);
+    expect(await ask(`${sandbox.inspectorUrl}/clear`, { origin }, "POST", {})).toBe(403);
+    expect(await ask(`${sandbox.inspectorUrl}/events`, { origin })).toBe(403);
+    expect(await ask(sandbox.url + status, { origin, ...key(sandbox) })).toBe(403);
+    expect(sandbox.fault.mode).toBe("ok");
+  },
+);
+
+test("lets its own page press its buttons, and shops' pages post clicks", async () => {
+  const sandbox = await startSandbox();
+  const own = { origin: sandbox.inspectorUrl };
+  expect(await ask(`${sandbox.inspectorUrl}/fault`, own, "POST", { mode: "500" })).toBe(200);
+  expect(await ask(`${sandbox.inspectorUrl}/fault`, own, "POST", { mode: "ok" })).toBe(200);
+  const shop = { origin: "https://shop.example" };
+  const posted = { clientId: sandbox.clientId, affiliateReference: "ALICE" };
+  expect(await ask(sandbox.url + endpoints.click.path, shop, "POST", posted)).toBe(201);
+});
