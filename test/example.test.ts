@@ -63,7 +63,7 @@ describe("the example shop", () => {
     const sources = files.map((name) => [name, readFileSync(join(folder, name), "utf8")]);
     const project = await userProject(
       { ...Object.fromEntries(sources), "package.json": '{ "type": "module" }' },
-      ["express", "express-session"],
+      ["express", "express-session", "undici"],
     );
     async function start() {
       const child = runNode(project, ["start.js"]);

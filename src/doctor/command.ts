@@ -5,7 +5,7 @@ import { type Finding, lineOf, painted } from "../finding.js";
 import { readConfig } from "../options.js";
 import { maskEmails, presentable } from "../secret.js";
 import type { Terminal } from "../terminal.js";
-import { checkAddress, checkName, checkTls } from "./reach.js";
+import { checkName, checkTls } from "./reach.js";
 import { checkSession, checkStatus, noTestClick, sendTestClick, type Target } from "./service.js";
 
 const help = `Usage: express-affiliate doctor --base-url URL --client-id N [options]
@@ -116,7 +116,7 @@ function inFlags(error: Error): string {
 /** Each finding as soon as it is made. Where one step fails, those that need it are left out. */
 async function* examine(target: Target, flags: Flags): AsyncGenerator<Finding> {
   const { baseUrl, now } = target;
-  for (const step of [checkAddress, checkName, (url: URL) => checkTls(url, now())]) {
+  for (const step of [checkName, (url: URL) => checkTls(url, now())]) {
     const finding = await step(baseUrl);
     if (finding) yield finding;
     if (finding?.is === "wrong") return;

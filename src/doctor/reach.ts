@@ -30,15 +30,6 @@ const MEANINGS: readonly (readonly [code: RegExp, plain: string])[] = [
   ],
 ];
 
-/** Whether the address holds more than it should; `undefined` where it does not. */
-export function checkAddress({ origin, pathname }: URL): Finding | undefined {
-  const [, before = "", extra] = /^(.*?)\/*(\/api\/v\d+(?:\/.*)?)$/.exec(pathname) ?? [];
-  if (extra === undefined) return undefined;
-  return wrong(
-    `the address ends with ${extra}, which this package adds itself: give ${origin}${before} alone`,
-  );
-}
-
 /** Whether the service's name stands for an address. */
 export async function checkName({ hostname }: URL): Promise<Finding> {
   const name = hostname.replace(/^\[|\]$/g, "");

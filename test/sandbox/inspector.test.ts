@@ -321,7 +321,7 @@ test("drops a page that does not read", async () => {
   const until = await watch(sandbox);
   for (let nth = 60; nth < 70; nth++) {
     await call(sandbox, "click", big(nth));
-    await until(({ affiliates }) => affiliates.shown[0]?.clicks === nth + 1);
+    await until(({ affiliates }) => affiliates?.shown[0]?.clicks === nth + 1);
   }
   // More than all that lies between could hold was sent meanwhile: one that was kept would wait for more.
   const closed = new Promise((resolve) => idle.once("close", resolve));
