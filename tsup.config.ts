@@ -22,11 +22,11 @@ export const rawText: NonNullable<Options["esbuildPlugins"]>[number] = {
 
 const library = {
   index: "src/index.ts",
-  disk: "src/disk.ts",
-  postgres: "src/postgres.ts",
+  disk: "src/outbox/disk/index.ts",
+  postgres: "src/outbox/postgres/index.ts",
   sandbox: "src/sandbox/index.ts",
-  testing: "src/testing.ts",
-  outbox: "src/outbox.ts",
+  testing: "src/testing/index.ts",
+  outbox: "src/outbox/index.ts",
 };
 const common = {
   target: "node20",
@@ -36,6 +36,6 @@ const common = {
 } satisfies Options;
 
 export default defineConfig([
-  { ...common, entry: { ...library, cli: "src/cli.ts" }, format: "esm", dts: { entry: library } },
+  { ...common, entry: { ...library, cli: "src/cli/main.ts" }, format: "esm", dts: { entry: library } },
   { ...common, entry: library, format: "cjs", dts: true },
 ]);

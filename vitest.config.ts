@@ -7,11 +7,11 @@ export default defineConfig({
     // The example imports the package by its name; here that is its source.
     alias: Object.entries({
       "express-affiliate": "src/index.ts",
-      "express-affiliate/disk": "src/disk.ts",
-      "express-affiliate/postgres": "src/postgres.ts",
+      "express-affiliate/disk": "src/outbox/disk/index.ts",
+      "express-affiliate/postgres": "src/outbox/postgres/index.ts",
       "express-affiliate/sandbox": "src/sandbox/index.ts",
-      "express-affiliate/testing": "src/testing.ts",
-      "express-affiliate/outbox": "src/outbox.ts",
+      "express-affiliate/testing": "src/testing/index.ts",
+      "express-affiliate/outbox": "src/outbox/index.ts",
     }).map(([name, file]) => ({
       find: new RegExp(`^${name}$`),
       replacement: new URL(file, import.meta.url).pathname,

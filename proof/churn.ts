@@ -7,10 +7,10 @@
  */
 import { parseArgs } from "node:util";
 import pg from "pg";
-import { ENDPOINTS } from "../src/endpoints.js";
 import type { Deliver } from "../src/index.js";
-import { type PostgresOutbox, postgresOutbox } from "../src/postgres.js";
-import { sample, stranger } from "../src/testing/samples.js";
+import { type PostgresOutbox, postgresOutbox } from "../src/outbox/postgres/index.js";
+import { ENDPOINTS } from "../src/service/endpoints.js";
+import { sample, stranger } from "../src/testing/contract/samples.js";
 import { startCluster } from "../test/helpers/cluster.js";
 
 const { values } = parseArgs({

@@ -7,12 +7,13 @@
  *
  * Real sockets; time goes 200 times as fast. Then the promises in numbers, in real time: see faults/promises.ts.
  */
-import { callsFor } from "../src/client.js";
+
 import { createDelivery } from "../src/delivery/delivery.js";
 import { type EventKind, eventFrom, type OutboxEvent } from "../src/events.js";
 import { createJournal } from "../src/journal.js";
-import { memoryOutbox } from "../src/outbox/memory.js";
-import { createTransport } from "../src/transport.js";
+import { memoryOutbox } from "../src/outbox/memory/memory-outbox.js";
+import { callsFor } from "../src/service/client.js";
+import { createTransport } from "../src/service/transport.js";
 import { hastyClock } from "./faults/hasty-clock.js";
 import { provePromises } from "./faults/promises.js";
 import { faults, startService, type Taken } from "./faults/service.js";

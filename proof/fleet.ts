@@ -12,7 +12,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import pg from "pg";
-import { postgresOutbox } from "../src/postgres.js";
+import { postgresOutbox } from "../src/outbox/postgres/index.js";
 import { startCluster } from "../test/helpers/cluster.js";
 import { startFaultyService, type Taken } from "./fleet/service.js";
 import { runWorker, type Task, type WorkerOptions } from "./fleet/worker.js";

@@ -1,21 +1,21 @@
 import type { RequestHandler } from "express";
-import { type AttributionRoom, affiliateOf, createAttributionOf } from "./attribution.js";
-import { type AttributionInput, attributionFrom } from "./attribution-input.js";
-import { createOnClick, type OnClickOptions } from "./clicks.js";
-import { callsFor, createClient, type TrackingClient } from "./client.js";
-import { systemClock } from "./clock.js";
-import { createWrapper, type WrapHandler } from "./conversions.js";
 import { createDelivery } from "./delivery/delivery.js";
 import type { Attribution, Click, EventKind, Payment, Registration } from "./events.js";
 import { createJournal, type Notices, type Stats } from "./journal.js";
-import { type CloseOptions, createLifecycle, type FlushOptions } from "./lifecycle.js";
 import { type AffiliateOptions, readConfig } from "./options.js";
 import type { Outbox } from "./outbox/outbox.js";
-import type { RequestSource } from "./request-source.js";
-import { presentable } from "./secret.js";
-import { createTrack, type Receipt } from "./tracker.js";
-import { createTransport } from "./transport.js";
-import { VERSION } from "./version.js";
+import { type AttributionInput, attributionFrom } from "./request/attribution-input.js";
+import { createOnClick, type OnClickOptions } from "./request/on-click.js";
+import { createWrapper, type WrapHandler } from "./request/on-conversion.js";
+import type { RequestSource } from "./request/request-source.js";
+import { type AttributionRoom, affiliateOf, createAttributionOf } from "./request/visitor.js";
+import { callsFor, createClient, type TrackingClient } from "./service/client.js";
+import { createTransport } from "./service/transport.js";
+import { systemClock } from "./shared/clock.js";
+import { presentable } from "./shared/secret.js";
+import { VERSION } from "./shared/version.js";
+import { type CloseOptions, createLifecycle, type FlushOptions } from "./shutdown.js";
+import { createTrack, type Receipt } from "./track.js";
 
 /** What `trackClick` and its like take beside what happened. */
 export interface TrackOptions {

@@ -9,8 +9,8 @@
  */
 import { hash, randomUUID } from "node:crypto";
 import { z } from "zod";
-import { harmless } from "./harmless.js";
-import { type Amount, amountFrom } from "./money.js";
+import { harmless } from "./shared/harmless.js";
+import { type Amount, amountFrom } from "./shared/money.js";
 
 /** What links a conversion to a click (specification, section 1). Plain JSON; keep it on the user's row. */
 export type Attribution = {

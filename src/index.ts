@@ -4,33 +4,7 @@
  * @module express-affiliate
  */
 export { type Affiliate, affiliate, type TrackOptions } from "./affiliate.js";
-export type { Attributed, RequestAffiliate } from "./attribution.js";
-export type { AttributionInput, Json } from "./attribution-input.js";
-export type { OnClickOptions } from "./clicks.js";
-export type {
-  CallOptions,
-  ClickAnswer,
-  ClickRequest,
-  PaymentAnswer,
-  PaymentLeadRequest,
-  RegistrationAnswer,
-  RegistrationLeadAnswer,
-  RegistrationLeadRequest,
-  RegistrationRequest,
-  TrackingClient,
-  TrackingStatus,
-} from "./client.js";
-export type { WrapHandler } from "./conversions.js";
 export type { PauseReason } from "./delivery/endpoint-health.js";
-export type { Endpoint } from "./endpoints.js";
-export {
-  AffiliateError,
-  ArgumentError,
-  NoAnswerError,
-  OptionsError,
-  OutboxError,
-  TrackingApiError,
-} from "./errors.js";
 export type { Attribution, Click, EventKind, OutboxEvent, Payment, Registration } from "./events.js";
 export type {
   DropReason,
@@ -42,10 +16,8 @@ export type {
   SkipReason,
   Stats,
 } from "./journal.js";
-export type { CloseOptions, FlushOptions } from "./lifecycle.js";
-export type { Amount } from "./money.js";
 export type { AffiliateOptions, DeliverySettings } from "./options.js";
-export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory.js";
+export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory/memory-outbox.js";
 export type {
   AddOutcome,
   Capacity,
@@ -62,5 +34,33 @@ export type {
   OutboxObserver,
   Verdict,
 } from "./outbox/outbox.js";
-export type { HeadersLike, RequestSource } from "./request-source.js";
-export type { Receipt } from "./tracker.js";
+export type { AttributionInput, Json } from "./request/attribution-input.js";
+export type { OnClickOptions } from "./request/on-click.js";
+export type { WrapHandler } from "./request/on-conversion.js";
+export type { HeadersLike, RequestSource } from "./request/request-source.js";
+export type { Attributed, RequestAffiliate } from "./request/visitor.js";
+export type {
+  CallOptions,
+  ClickAnswer,
+  ClickRequest,
+  PaymentAnswer,
+  PaymentLeadRequest,
+  RegistrationAnswer,
+  RegistrationLeadAnswer,
+  RegistrationLeadRequest,
+  RegistrationRequest,
+  TrackingClient,
+  TrackingStatus,
+} from "./service/client.js";
+export type { Endpoint } from "./service/endpoints.js";
+export {
+  AffiliateError,
+  ArgumentError,
+  NoAnswerError,
+  OptionsError,
+  OutboxError,
+  TrackingApiError,
+} from "./shared/errors.js";
+export type { Amount } from "./shared/money.js";
+export type { CloseOptions, FlushOptions } from "./shutdown.js";
+export type { Receipt } from "./track.js";

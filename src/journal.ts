@@ -1,12 +1,12 @@
 import { EventEmitter } from "node:events";
-import type { Clock } from "./clock.js";
 import type { PauseReason } from "./delivery/endpoint-health.js";
-import type { Endpoint } from "./endpoints.js";
 import { type EventKind, emailOf, type OutboxEvent } from "./events.js";
-import { harmless } from "./harmless.js";
 import type { Death, DeathReason } from "./outbox/outbox.js";
-import { printable } from "./printable.js";
-import { maskEmail, maskEmails } from "./secret.js";
+import type { Endpoint } from "./service/endpoints.js";
+import type { Clock } from "./shared/clock.js";
+import { harmless } from "./shared/harmless.js";
+import { printable } from "./shared/printable.js";
+import { maskEmail, maskEmails } from "./shared/secret.js";
 
 /** Any of console, pino, winston. Each line is one string. */
 export interface Logger {

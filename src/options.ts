@@ -1,14 +1,14 @@
 import type { Request } from "express";
 import { z } from "zod";
 import type { AmbiguousPolicy } from "./delivery/delivery.js";
-import type { OutgoingProxy } from "./dispatcher.js";
 import type { EventKind } from "./events.js";
 import type { Logger } from "./journal.js";
-import { memoryOutbox } from "./outbox/memory.js";
+import { memoryOutbox } from "./outbox/memory/memory-outbox.js";
 import type { Outbox } from "./outbox/outbox.js";
-import { readOptions, type SchemaOf } from "./read-options.js";
-import { Secret } from "./secret.js";
-import { createSignatures, type Signatures } from "./signatures.js";
+import { createSignatures, type Signatures } from "./request/signatures.js";
+import type { OutgoingProxy } from "./service/dispatcher.js";
+import { readOptions, type SchemaOf } from "./shared/read-options.js";
+import { Secret } from "./shared/secret.js";
 
 /** What `affiliate()` takes. What is read from the environment may be `undefined`: that is an error at start-up, not a type error. */
 export interface AffiliateOptions {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { emailOf, eventFrom, isVisitorId, type OutboxEvent, visitorOf } from "../src/events.js";
-import { maskEmails } from "../src/secret.js";
+import { maskEmails } from "../src/shared/secret.js";
 import { heapUsed } from "./helpers/heap.js";
 
 const now = Date.UTC(2026, 0, 2);

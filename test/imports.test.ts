@@ -6,54 +6,33 @@ import { describe, expect, it } from "vitest";
 const src = resolve(import.meta.dirname, "../src");
 
 /**
- * The house, from the roof down: a file imports only from floors below its own, types included. A folder stands for all
- * of its files that have no floor of their own; they may import each other.
+ * The layers, from the top down: a file imports only from layers below its own, types included. A folder stands for all of its
+ * files that have no layer of their own; they may import each other, but not in a circle.
  */
-const floors: readonly (readonly string[])[] = [
-  ["index.ts", "disk.ts", "postgres.ts", "testing.ts", "outbox.ts", "cli.ts"],
-  ["affiliate.ts", "doctor/", "migrations-command.ts", "outbox-command/", "testing/", "recording-outbox.ts"],
-  ["clicks.ts", "conversions.ts"],
-  ["attribution.ts"],
-  ["request-source.ts"],
-  ["options.ts", "tracker.ts", "lifecycle.ts"],
-  ["outbox/memory.ts", "outbox/disk.ts", "outbox/postgres.ts", "delivery/delivery.ts"],
-  ["delivery/announcer.ts"],
+const layers: readonly (readonly string[])[] = [
+  ["cli/main.ts"],
+  ["index.ts", "outbox/index.ts", "outbox/disk/index.ts", "outbox/postgres/index.ts", "testing/index.ts"],
+  ["affiliate.ts", "cli/doctor/", "cli/outbox/", "cli/migrations.ts", "testing/"],
+  ["cli/"],
+  ["request/on-click.ts", "request/on-conversion.ts"],
+  ["request/visitor.ts"],
+  ["options.ts", "track.ts", "shutdown.ts", "request/"],
+  ["delivery/"],
+  ["outbox/memory/memory-outbox.ts", "outbox/disk/disk-outbox.ts", "outbox/postgres/postgres-outbox.ts"],
   [
-    "journal.ts",
-    "delivery/health.ts",
+    "outbox/memory/",
+    "outbox/disk/",
+    "outbox/postgres/",
     "outbox/relay.ts",
-    "outbox/shelter.ts",
-    "outbox/queue.ts",
-    "outbox/clicks-by-visitor.ts",
-    "outbox/dead-letter-box.ts",
+    "outbox/fallback.ts",
+    "journal.ts",
   ],
-  ["delivery/endpoint-health.ts", "outbox/disk/", "outbox/postgres/"],
-  ["outbox/outbox.ts", "outbox/visitors.ts"],
-  ["delivery/outcome.ts"],
-  ["client.ts"],
-  ["transport.ts", "cookies.ts", "attribution-input.ts", "landing-page.ts"],
-  ["dispatcher.ts", "signatures.ts", "endpoints.ts"],
-  ["arguments.ts", "events.ts", "finding.ts", "read-options.ts"],
-  ["money.ts"],
-  ["clock.ts", "secret.ts"],
-  [
-    "delivery/backoff.ts",
-    "errors.ts",
-    "harmless.ts",
-    "nearest.ts",
-    "outbox/lease.ts",
-    "outbox/line.ts",
-    "outbox/known-ids.ts",
-    "peer.ts",
-    "printable.ts",
-    "private-response.ts",
-    "process-hooks.ts",
-    "real-timers.ts",
-    "retry-after.ts",
-    "terminal.ts",
-    "version.ts",
-    "wait-until.ts",
-  ],
+  ["delivery/endpoint-health.ts"],
+  ["outbox/outbox.ts"],
+  ["service/client.ts"],
+  ["service/endpoints.ts", "service/transport.ts"],
+  ["events.ts", "service/dispatcher.ts", "request/signatures.ts"],
+  ["shared/", "outbox/line.ts", "outbox/lease.ts", "service/retry-after.ts", "request/private-response.ts"],
 ];
 
 const SANDBOX = "sandbox/";
@@ -70,25 +49,27 @@ function importsOf(file: string): string[] {
     .map((name) => normalize(join(dirname(file), name)).replace(/\.js$/, ".ts"));
 }
 
-function floorOf(file: string): number {
-  const exact = floors.findIndex((floor) => floor.includes(file));
+function layerOf(file: string): number {
+  const exact = layers.findIndex((layer) => layer.includes(file));
   return exact >= 0
     ? exact
-    : floors.findIndex((floor) => floor.some((room) => room.endsWith("/") && file.startsWith(room)));
+    : layers.findIndex((layer) => layer.some((folder) => folder.endsWith("/") && file.startsWith(folder)));
 }
 
-function areInOneRoom(one: string, other: string): boolean {
-  return floors.flat().some((room) => room.endsWith("/") && one.startsWith(room) && other.startsWith(room));
+function areInOneFolder(one: string, other: string): boolean {
+  return layers
+    .flat()
+    .some((folder) => folder.endsWith("/") && one.startsWith(folder) && other.startsWith(folder));
 }
 
-describe("the house", () => {
-  it.each(files.filter((file) => !file.startsWith(SANDBOX)))("%s imports only from floors below", (file) => {
-    expect(floorOf(file), "it has a floor").toBeGreaterThanOrEqual(0);
+describe("the layers", () => {
+  it.each(files.filter((file) => !file.startsWith(SANDBOX)))("%s imports only from layers below", (file) => {
+    expect(layerOf(file), "it has a layer").toBeGreaterThanOrEqual(0);
     for (const imported of importsOf(file)) {
-      if (imported === "../package.json" || areInOneRoom(file, imported)) continue;
-      // The command starts the sandbox; nothing else knows of it.
-      if (file === "cli.ts" && imported.startsWith(SANDBOX)) continue;
-      expect(floorOf(imported), imported).toBeGreaterThan(floorOf(file));
+      if (imported === "../package.json" || areInOneFolder(file, imported)) continue;
+      // The command starts the sandbox; no other file knows of it.
+      if (file === "cli/main.ts" && imported.startsWith(SANDBOX)) continue;
+      expect(layerOf(imported), imported).toBeGreaterThan(layerOf(file));
     }
   });
 
@@ -96,19 +77,30 @@ describe("the house", () => {
     for (const imported of importsOf(file)) expect(imported).toMatch(/^sandbox\//);
   });
 
-  it("has no room that stands empty", () => {
-    for (const room of floors.flat()) {
+  it("has no circle", () => {
+    const ended = new Set<string>();
+    const follow = (file: string, way: readonly string[]): void => {
+      expect([...way, file], "a circle of imports").toEqual([...new Set([...way, file])]);
+      if (ended.has(file) || !files.includes(file)) return;
+      for (const imported of importsOf(file)) follow(imported, [...way, file]);
+      ended.add(file);
+    };
+    for (const file of files) follow(file, []);
+  });
+
+  it("has no folder that stands empty", () => {
+    for (const folder of layers.flat()) {
       expect(
-        files.some((file) => file === room || (room.endsWith("/") && file.startsWith(room))),
-        room,
+        files.some((file) => file === folder || (folder.endsWith("/") && file.startsWith(folder))),
+        folder,
       ).toBe(true);
     }
   });
 
   it("keeps outboxes from knowing the client", () => {
     for (const file of files.filter((each) => each.startsWith("outbox/"))) {
-      expect(importsOf(file)).not.toContain("client.ts");
-      expect(importsOf(file)).not.toContain("transport.ts");
+      expect(importsOf(file)).not.toContain("service/client.ts");
+      expect(importsOf(file)).not.toContain("service/transport.ts");
     }
   });
 });

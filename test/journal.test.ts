@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createJournal } from "../src/journal.js";
-import { maskEmails } from "../src/secret.js";
+import { maskEmails } from "../src/shared/secret.js";
 import { FakeClock } from "./helpers/fake-clock.js";
 import { makeEvent } from "./helpers/virtual-delivery.js";
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/clock.js";
+import type { Clock } from "../../src/shared/clock.js";
 
 /** A clock on which a second takes `1 / haste` seconds, so that pauses of minutes can be lived through on real sockets. */
 export function hastyClock(haste: number): Clock {

@@ -11,9 +11,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { diskOutbox } from "../../src/disk.js";
 import { affiliate, type EventKind, memoryOutbox, type Outbox } from "../../src/index.js";
-import { postgresOutbox } from "../../src/postgres.js";
+import { diskOutbox } from "../../src/outbox/disk/index.js";
+import { postgresOutbox } from "../../src/outbox/postgres/index.js";
 import { type Cluster, programsOfPostgres, startCluster } from "../../test/helpers/cluster.js";
 
 type Misbehave = (res: ServerResponse) => void;

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { affiliate } from "../../src/index.js";
-import { postgresOutbox } from "../../src/postgres.js";
+import { postgresOutbox } from "../../src/outbox/postgres/index.js";
 
 export interface WorkerOptions {
   readonly url: string;

@@ -6,7 +6,7 @@ import express, { type ErrorRequestHandler } from "express";
 import session from "express-session";
 import { affiliate, type Logger } from "../../src/index.js";
 import { createSandbox } from "../../src/sandbox/index.js";
-import { recordingOutbox } from "../../src/testing.js";
+import { recordingOutbox } from "../../src/testing/index.js";
 import { problemsWith } from "./checks.js";
 
 /** A key whose appearance anywhere is a failure. */

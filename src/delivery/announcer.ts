@@ -1,6 +1,6 @@
-import type { Clock } from "../clock.js";
-import { ENDPOINTS, type Endpoint } from "../endpoints.js";
 import type { EndpointState, Journal, PauseScope } from "../journal.js";
+import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
+import type { Clock } from "../shared/clock.js";
 import type { Health, PauseReason, Trouble } from "./health.js";
 
 interface Details {

@@ -1,11 +1,11 @@
-import { type Calls, callFor, refusalOf } from "../client.js";
-import type { Clock } from "../clock.js";
-import { ENDPOINTS, type Endpoint, kindOf } from "../endpoints.js";
-import { errorCodeOf } from "../errors.js";
 import { type EventKind, type OutboxEvent, visitorOf } from "../events.js";
 import type { EndpointState, Journal } from "../journal.js";
 import type { Claim, Deliver, History, Verdict } from "../outbox/outbox.js";
-import type { Attempt, Transport } from "../transport.js";
+import { type Calls, callFor, refusalOf } from "../service/client.js";
+import { ENDPOINTS, type Endpoint, kindOf } from "../service/endpoints.js";
+import type { Attempt, Transport } from "../service/transport.js";
+import type { Clock } from "../shared/clock.js";
+import { errorCodeOf } from "../shared/errors.js";
 import { createAnnouncer } from "./announcer.js";
 import { backoffMs } from "./backoff.js";
 import { type Finding, Health } from "./health.js";

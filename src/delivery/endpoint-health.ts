@@ -1,5 +1,5 @@
-import type { Endpoint } from "../endpoints.js";
 import type { Lane } from "../outbox/outbox.js";
+import type { Endpoint } from "../service/endpoints.js";
 
 /** Why nothing but trials is sent. */
 export type PauseReason =

@@ -1,5 +1,5 @@
-import { ENDPOINTS, type Endpoint } from "../endpoints.js";
 import type { Capacity, Lane } from "../outbox/outbox.js";
+import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
 import {
   clamp,
   EndpointHealth,

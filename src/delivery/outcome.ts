@@ -1,7 +1,7 @@
-import { isYes } from "../client.js";
-import { errorCodeOf } from "../errors.js";
-import { retryAfterMs } from "../retry-after.js";
-import type { Attempt } from "../transport.js";
+import { isYes } from "../service/client.js";
+import { retryAfterMs } from "../service/retry-after.js";
+import type { Attempt } from "../service/transport.js";
+import { errorCodeOf } from "../shared/errors.js";
 
 /**
  * What one attempt came to. A pure function of what undici and the service said:

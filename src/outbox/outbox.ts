@@ -1,6 +1,6 @@
-import type { Endpoint } from "../endpoints.js";
-import { OutboxError } from "../errors.js";
 import type { EventKind, OutboxEvent } from "../events.js";
+import type { Endpoint } from "../service/endpoints.js";
+import { OutboxError } from "../shared/errors.js";
 
 /** What the attempts at an event have taught. Plain JSON: an outbox stores it as it gets it, and hands it over again. */
 export interface History {

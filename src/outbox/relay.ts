@@ -1,4 +1,4 @@
-import { setImmediate } from "../real-timers.js";
+import { setImmediate } from "../shared/real-timers.js";
 import type { Capacity, Claim, Deliver, Verdict } from "./outbox.js";
 
 /** A table of events that knows whose turn it is: what the outboxes differ in. */

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { callsFor } from "../../src/client.js";
-import { systemClock } from "../../src/clock.js";
 import { createDelivery } from "../../src/delivery/delivery.js";
-import { endpointOf } from "../../src/endpoints.js";
 import { type EventKind, eventFrom, type OutboxEvent } from "../../src/events.js";
 import { createJournal } from "../../src/journal.js";
 import { type Claim, UNTRIED } from "../../src/outbox/outbox.js";
-import type { Attempt, Call } from "../../src/transport.js";
+import { callsFor } from "../../src/service/client.js";
+import { endpointOf } from "../../src/service/endpoints.js";
+import type { Attempt, Call } from "../../src/service/transport.js";
+import { systemClock } from "../../src/shared/clock.js";
 
 const INPUTS: Record<EventKind, object> = {
   click: { affiliateReference: "ALICE" },

@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import { memoryOutbox } from "../../src/outbox/memory.js";
+import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import { testPromises } from "../helpers/promises.js";
 import { virtualDisk } from "../helpers/virtual-disk.js";
 

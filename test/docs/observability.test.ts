@@ -11,12 +11,12 @@ import { register } from "prom-client";
 import request from "supertest";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Affiliate } from "../../src/index.js";
-import { sample } from "../../src/testing/samples.js";
+import { sample } from "../../src/testing/contract/samples.js";
+import { directoryWith, jsonOf } from "../cli/outbox/helpers.js";
 import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, envFor, startShop } from "../helpers/docs/shop.js";
 import { startService } from "../helpers/service.js";
-import { directoryWith, jsonOf } from "../outbox-command/helpers.js";
 
 const page = pageToRun("docs/observability.md");
 

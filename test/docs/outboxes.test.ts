@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type DiskOutboxOptions, diskOutbox } from "../../src/disk.js";
+import { type DiskOutboxOptions, diskOutbox } from "../../src/outbox/disk/index.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing } from "../helpers/docs/shop.js";
 import { scratchDirectory } from "../helpers/scratch.js";

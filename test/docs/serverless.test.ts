@@ -2,7 +2,7 @@ import express from "express";
 import request from "supertest";
 import { afterEach, expect, it, vi } from "vitest";
 import { type Affiliate, affiliate } from "../../src/index.js";
-import { postgresOutbox } from "../../src/postgres.js";
+import { postgresOutbox } from "../../src/outbox/postgres/index.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, startShop } from "../helpers/docs/shop.js";
 import { describeWithPostgres } from "../helpers/postgres.js";

@@ -1,5 +1,5 @@
-import { ENDPOINTS } from "../../src/endpoints.js";
 import type { Capacity, Claim, Deliver, Verdict } from "../../src/outbox/outbox.js";
+import { ENDPOINTS } from "../../src/service/endpoints.js";
 
 /** Room for so many events of any endpoint. */
 export function capacityOf(limit: number): Capacity {

@@ -1,13 +1,13 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, type SuiteCollector } from "vitest";
-import type { Clock } from "../../src/clock.js";
 import {
   type PostgresClient,
   type PostgresOutbox,
   type PostgresOutboxOptions,
   type PostgresPool,
   postgresOutbox,
-} from "../../src/postgres.js";
+} from "../../src/outbox/postgres/index.js";
+import type { Clock } from "../../src/shared/clock.js";
 import { type Cluster, programsOfPostgres, startCluster } from "./cluster.js";
 import type { FakeClock } from "./fake-clock.js";
 

@@ -1,10 +1,10 @@
-import { callsFor } from "../../src/client.js";
 import { createDelivery, type DeliveryOptions } from "../../src/delivery/delivery.js";
 import { type Attribution, type EventKind, eventFrom, type OutboxEvent } from "../../src/events.js";
 import { createJournal, type Notices } from "../../src/journal.js";
-import { type MemoryOutboxOptions, memoryOutbox } from "../../src/outbox/memory.js";
+import { type MemoryOutboxOptions, memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
-import type { Attempt, Call, Transport } from "../../src/transport.js";
+import { callsFor } from "../../src/service/client.js";
+import type { Attempt, Call, Transport } from "../../src/service/transport.js";
 import { FakeClock } from "./fake-clock.js";
 
 /** What the service does with one request. `taken`: it acts on it, whether or not anybody hears of that. */

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { diskOutbox } from "../../src/outbox/disk.js";
-import { memoryOutbox } from "../../src/outbox/memory.js";
-import { testOutbox } from "../../src/testing/index.js";
+import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
+import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
+import { testOutbox } from "../../src/testing/contract/index.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { outputOf } from "../helpers/user-project.js";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Claim, UNTRIED, type Verdict } from "../../src/outbox/outbox.js";
 import { createRelay, type Store } from "../../src/outbox/relay.js";
-import { retryIn } from "../../src/testing/hands.js";
+import { retryIn } from "../../src/testing/contract/recorder.js";
 import { delivering, deliveringAll } from "../helpers/deliver.js";
 import { makeEvent } from "../helpers/virtual-delivery.js";
 

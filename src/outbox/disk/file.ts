@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { OutboxError } from "../../errors.js";
+import { OutboxError } from "../../shared/errors.js";
 import { inTransaction, whenFree } from "./lock.js";
 import { MIGRATIONS } from "./schema.js";
 import { type Database, kindOf, loadEngine } from "./sqlite.js";

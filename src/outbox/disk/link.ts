@@ -1,8 +1,8 @@
 import source from "inline:./thread.ts";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
-import { OutboxError } from "../../errors.js";
-import { createProcessHooks } from "../../process-hooks.js";
-import { setImmediate } from "../../real-timers.js";
+import { OutboxError } from "../../shared/errors.js";
+import { createProcessHooks } from "../../shared/process-hooks.js";
+import { setImmediate } from "../../shared/real-timers.js";
 import {
   type Batch,
   type Done,

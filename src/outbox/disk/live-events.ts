@@ -1,5 +1,5 @@
-import { endpointOf, kindOf } from "../../endpoints.js";
 import type { EventKind, OutboxEvent } from "../../events.js";
+import { endpointOf, kindOf } from "../../service/endpoints.js";
 import {
   type Capacity,
   CLICKS_OF_A_VISITOR,

@@ -1,7 +1,7 @@
 import { createRequire, isBuiltin } from "node:module";
 import { join } from "node:path";
-import { OutboxError } from "../../errors.js";
-import { resolvePeer } from "../../peer.js";
+import { OutboxError } from "../../shared/errors.js";
+import { resolvePeer } from "../../shared/peer.js";
 
 /** What `node:sqlite` and `@photostructure/sqlite` have in common, as far as it is used here. */
 export interface Database {

@@ -1,4 +1,4 @@
-import { AffiliateError } from "../../errors.js";
+import { AffiliateError } from "../../shared/errors.js";
 import { kindOf } from "./sqlite.js";
 
 /** What is wrong with the file, of what SQLite, the file system or this package threw. */

@@ -1,6 +1,6 @@
-import type { Clock } from "../../clock.js";
-import { OutboxError } from "../../errors.js";
 import type { OutboxEvent } from "../../events.js";
+import type { Clock } from "../../shared/clock.js";
+import { OutboxError } from "../../shared/errors.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import { inBatches } from "./batch.js";
 import type { Database } from "./database.js";

@@ -1,4 +1,4 @@
-import { setImmediate } from "../../real-timers.js";
+import { setImmediate } from "../../shared/real-timers.js";
 
 interface Waiting<Item, Result> {
   readonly item: Item;

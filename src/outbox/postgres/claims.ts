@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Clock } from "../../clock.js";
+import type { Clock } from "../../shared/clock.js";
 import { type Capacity, type Claim, type Lane, UNTRIED, type Verdict } from "../outbox.js";
 import { inBatches } from "./batch.js";
 import type { Counts } from "./counts.js";

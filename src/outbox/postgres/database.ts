@@ -1,5 +1,5 @@
-import { OutboxError } from "../../errors.js";
-import { sleep } from "../../real-timers.js";
+import { OutboxError } from "../../shared/errors.js";
+import { sleep } from "../../shared/real-timers.js";
 import { migrate } from "./migrations.js";
 
 /** What the outbox asks of a pool: `Pool` of the package `pg` has it. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../../clock.js";
+import type { Clock } from "../../shared/clock.js";
 import { ignore, type PostgresClient, type PostgresPool } from "./database.js";
 
 const AGAIN_MS = 5_000;

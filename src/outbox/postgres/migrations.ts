@@ -1,4 +1,4 @@
-import { OptionsError, OutboxError } from "../../errors.js";
+import { OptionsError, OutboxError } from "../../shared/errors.js";
 import append from "./version-1/append.sql?raw";
 import bounds from "./version-1/bounds.sql?raw";
 import claim from "./version-1/claim.sql?raw";

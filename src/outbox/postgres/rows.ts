@@ -1,5 +1,5 @@
-import { endpointOf } from "../../endpoints.js";
 import type { OutboxEvent } from "../../events.js";
+import { endpointOf } from "../../service/endpoints.js";
 import type { DeadLetter, DeathReason } from "../outbox.js";
 
 /** An event's columns, as text where a host may have told `pg` to read their types in another way. */

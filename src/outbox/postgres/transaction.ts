@@ -1,6 +1,6 @@
-import { endpointOf } from "../../endpoints.js";
-import { OutboxError } from "../../errors.js";
 import type { OutboxEvent } from "../../events.js";
+import { endpointOf } from "../../service/endpoints.js";
+import { OutboxError } from "../../shared/errors.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import { asciiJson } from "./rows.js";
 

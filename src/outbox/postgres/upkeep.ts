@@ -1,4 +1,4 @@
-import type { Clock } from "../../clock.js";
+import type { Clock } from "../../shared/clock.js";
 import type { Database } from "./database.js";
 
 // So few that no other statement waits for it, and a replica keeps up.

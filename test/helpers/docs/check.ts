@@ -48,7 +48,7 @@ function check(blocks: readonly Block[], leniency: ts.CompilerOptions): string[]
     if (!parsed.has(file)) parsed.set(file, getSourceFile(file, target));
     return parsed.get(file);
   };
-  const program = ts.createProgram([...modules.keys(), join(root, "src/attribution.ts")], options, host);
+  const program = ts.createProgram([...modules.keys(), join(root, "src/request/visitor.ts")], options, host);
   return [...modules].flatMap(([file, block]) => {
     const source = program.getSourceFile(file) as ts.SourceFile;
     return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(

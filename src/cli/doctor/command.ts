@@ -1,0 +1,128 @@
+import { readConfig } from "../../options.js";
+import { callsFor } from "../../service/client.js";
+import { errorFrom, OptionsError } from "../../shared/errors.js";
+import { maskEmails, presentable } from "../../shared/secret.js";
+import { readArguments, refuseArguments } from "../arguments.js";
+import { type Finding, lineOf, painted } from "../finding.js";
+import type { Terminal } from "../terminal.js";
+import { checkName, checkTls } from "./reach.js";
+import { checkSession, checkStatus, noTestClick, sendTestClick, type Target } from "./service.js";
+
+const help = `Usage: express-affiliate doctor --base-url URL --client-id N [options]
+
+Tells whether an integration with the tracking service works. Looks, and posts
+nothing unless told to.
+
+  --base-url URL       the service's address: what comes before /api/v1/
+  --client-id N        the program owner's clientId
+  --api-key-env NAME   the environment variable that holds the API key
+  --session ID         also tells whom this session is attributed to
+  --send-test-click    also posts a click, which stays in the service's records
+  --json               prints one JSON document
+  --help               prints this
+
+Exit code: 0 where all is well, 1 where something is not, 2 for arguments that
+are wrong.`;
+
+/** `express-affiliate doctor`. Resolves with the exit code. */
+export async function doctorCommand(args: string[], terminal: Terminal): Promise<number> {
+  const { stdout, env } = terminal;
+  let flags: Flags;
+  let target: Target;
+  try {
+    flags = parseFlags(args);
+    if (flags.help) {
+      stdout(help);
+      return 0;
+    }
+    target = targetFrom(flags, env);
+  } catch (error) {
+    return refuseArguments("doctor", inFlags(errorFrom(error)), terminal);
+  }
+  const findings: Finding[] = [];
+  // Whatever the service has said, and wherever it stands.
+  const hide = (text: string) => maskEmails(presentable(text, target.apiKey));
+  for await (const { is, text } of examine(target, flags)) {
+    const finding = { is, text: hide(text) };
+    findings.push(finding);
+    if (!flags.json) stdout(lineOf(finding, terminal));
+  }
+  const wrongs = findings.filter(({ is }) => is === "wrong").length;
+  stdout(flags.json ? JSON.stringify({ healthy: wrongs === 0, findings }) : verdict(wrongs, terminal));
+  return wrongs === 0 ? 0 : 1;
+}
+
+function verdict(wrongs: number, terminal: Terminal): string {
+  if (wrongs === 0) return painted("healthy: nothing wrong was found", "green", terminal);
+  return painted(
+    `not healthy: ${wrongs} ${wrongs === 1 ? "finding is" : "findings are"} WRONG`,
+    "red",
+    terminal,
+  );
+}
+
+function parseFlags(args: string[]) {
+  const text = { type: "string" } as const;
+  const { values, positionals } = readArguments({
+    args,
+    // Else it would be repeated in an error, and may be a key.
+    allowPositionals: true,
+    options: {
+      "base-url": text,
+      "client-id": text,
+      "api-key-env": text,
+      session: text,
+      "send-test-click": { type: "boolean" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  if (positionals.length > 0) throw new Error("takes options only, such as --base-url URL");
+  return values;
+}
+
+type Flags = ReturnType<typeof parseFlags>;
+
+/** The same reading of the options as `affiliate()`'s, so that what is refused there is refused here. */
+function targetFrom(flags: Flags, env: Terminal["env"]): Target {
+  const name = flags["api-key-env"];
+  const key = name === undefined ? undefined : env[name];
+  if (name !== undefined && !key) {
+    // It may be the key itself that was given.
+    const shown = /^[A-Z_]+$/.test(name) ? name : "that --api-key-env names";
+    throw new Error(`the environment variable ${shown} is not set`);
+  }
+  const { baseUrl, clientId, apiKey } = readConfig({
+    baseUrl: flags["base-url"] as string,
+    clientId: flags["client-id"] === undefined ? (undefined as never) : Number(flags["client-id"]),
+    apiKey: key,
+  });
+  const calls = callsFor(clientId);
+  // Refused here, where it is still a matter of usage.
+  if (flags.session !== undefined) calls.status(flags.session);
+  return { baseUrl, clientId, calls, apiKey, now: Date.now };
+}
+
+/** What is wrong with the options, by the names that they have on the command line. */
+function inFlags(error: Error): string {
+  if (!(error instanceof OptionsError)) return error.message;
+  return error.message
+    .replace(/^affiliate: ?/, "")
+    .replaceAll("`baseUrl`", "--base-url")
+    .replaceAll("`clientId`", "--client-id")
+    .replaceAll("`apiKey`", "--api-key-env");
+}
+
+/** Each finding as soon as it is made. Where one step fails, those that need it are left out. */
+async function* examine(target: Target, flags: Flags): AsyncGenerator<Finding> {
+  const { baseUrl, now } = target;
+  for (const step of [checkName, (url: URL) => checkTls(url, now())]) {
+    const finding = await step(baseUrl);
+    if (finding) yield finding;
+    if (finding?.is === "wrong") return;
+  }
+  yield* checkStatus(target);
+  if (flags.session !== undefined) yield await checkSession(target, flags.session);
+  if (flags["send-test-click"]) yield* sendTestClick(target);
+  else yield noTestClick(target);
+}

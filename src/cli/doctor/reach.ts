@@ -1,0 +1,79 @@
+import { lookup } from "node:dns/promises";
+import { once } from "node:events";
+import { isIP } from "node:net";
+import { connect } from "node:tls";
+import { errorCodeOf, errorFrom } from "../../shared/errors.js";
+import { type Finding, note, well, wrong } from "../finding.js";
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const SOON_DAYS = 21;
+const TIMEOUT_MS = 5_000;
+
+/** What Node's and OpenSSL's codes say, in plain words. */
+const MEANINGS: readonly (readonly [code: RegExp, plain: string])[] = [
+  [/^CERT_HAS_EXPIRED$/, "the certificate is out of date: the service's operator must renew it"],
+  [/^CERT_NOT_YET_VALID$/, "the certificate is valid later only: is this machine's clock right?"],
+  [
+    /ALTNAME/,
+    "the certificate belongs to another name: is the address spelt as the service's operator does?",
+  ],
+  [
+    /SELF_SIGNED|UNABLE_TO_(VERIFY|GET)/,
+    "this machine does not know who issued the certificate: the service must send its intermediate certificates too; " +
+      "behind a company's proxy, name its authority's file in NODE_EXTRA_CA_CERTS",
+  ],
+  [/^(ERR_SSL|EPROTO)/, "what answers at this port does not speak TLS: is it plain http, or another port?"],
+  [/^ECONNREFUSED$/, "nothing listens at this port: is the port right, does the service run?"],
+  [
+    /^(ECONNRESET|ETIMEDOUT|Error)$/,
+    "the connection was cut or never came about: a firewall or proxy in between?",
+  ],
+];
+
+/** Whether the service's name stands for an address. */
+export async function checkName({ hostname }: URL): Promise<Finding> {
+  const name = hostname.replace(/^\[|\]$/g, "");
+  if (isIP(name)) return note(`${name} is an address itself, so there is no name to look up`);
+  try {
+    const addresses = await lookup(name, { all: true });
+    return well(`${name} is ${addresses.map(({ address }) => address).join(", ")}`);
+  } catch (error) {
+    return wrong(
+      `${name} cannot be looked up (${errorCodeOf(errorFrom(error))}): is it spelt right, is there DNS?`,
+    );
+  }
+}
+
+/** Whether the certificate is one that this machine trusts, and for how long. */
+export async function checkTls(
+  { protocol, hostname, port }: URL,
+  now: number,
+  /** Certificates to trust besides those of this machine. */
+  ca?: string,
+): Promise<Finding> {
+  if (protocol !== "https:")
+    return note("plain http: the key and customers' addresses travel in the open; fine on this machine");
+  const host = hostname.replace(/^\[|\]$/g, "");
+  const socket = connect({
+    host,
+    port: Number(port || 443),
+    ...(isIP(host) === 0 && { servername: host }),
+    ...(ca !== undefined && { ca }),
+    timeout: TIMEOUT_MS,
+  });
+  try {
+    socket.once("timeout", () => socket.destroy(new Error(`no TLS connection within ${TIMEOUT_MS} ms`)));
+    await once(socket, "secureConnect");
+    const until = Date.parse(socket.getPeerCertificate().valid_to);
+    const days = Math.floor((until - now) / DAY_MS);
+    const says = `the certificate is trusted and valid until ${new Date(until).toISOString().slice(0, 10)} (${days} days)`;
+    return days < SOON_DAYS ? note(`${says}: that is soon`) : well(says);
+  } catch (error) {
+    const problem = errorFrom(error);
+    const code = errorCodeOf(problem);
+    const plain = MEANINGS.find(([pattern]) => pattern.test(code))?.[1];
+    return wrong(`no trusted TLS connection: ${problem.message || code}${plain ? `; ${plain}` : ""}`);
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env node
+import { nearestWord } from "../shared/nearest.js";
+import { VERSION } from "../shared/version.js";
+import { readArguments } from "./arguments.js";
+import { doctorCommand } from "./doctor/command.js";
+import { migrationsCommand } from "./migrations.js";
+import { outboxCommand } from "./outbox/command.js";
+import { askThrough, type Terminal } from "./terminal.js";
+
+const usage = `Usage: express-affiliate <command> [options]
+
+  sandbox      runs the tracking service on this machine, to develop and test
+  doctor       tells whether an integration with the tracking service works
+  outbox       shows what waits in an outbox and what was given up; retries or
+               discards it
+  migrations   prints the SQL of the Postgres outbox's tables
+
+  --version    prints the version of this package
+  --help       prints this
+
+express-affiliate <command> --help tells more.`;
+
+const commands = ["sandbox", "doctor", "outbox", "migrations", "--version", "--help"];
+
+const terminal: Terminal = {
+  stdout: console.log,
+  stderr: console.error,
+  env: process.env,
+  isTerminal: process.stdout.isTTY === true,
+  columns: process.stdout.columns,
+  ask:
+    process.stdin.isTTY && process.stdout.isTTY
+      ? (question) => askThrough(process.stdin, process.stdout, question)
+      : undefined,
+};
+
+async function run([command, ...args]: string[]): Promise<number> {
+  switch (command) {
+    case "sandbox":
+      return runSandbox(args);
+    case "doctor":
+      return doctorCommand(args, terminal);
+    case "outbox":
+      return outboxCommand(args, terminal);
+    case "migrations":
+      return migrationsCommand(args, terminal);
+    case "--version":
+    case "-v":
+      terminal.stdout(VERSION);
+      return 0;
+    case "--help":
+    case "-h":
+      terminal.stdout(usage);
+      return 0;
+    default:
+      terminal.stderr(command === undefined ? usage : unknown(command));
+      return 2;
+  }
+}
+
+function unknown(command: string): string {
+  const nearest = nearestWord(command, commands);
+  const meant = nearest ? `; did you mean ${nearest}?` : "";
+  return `express-affiliate: there is no command ${command}${meant}\nexpress-affiliate --help lists all`;
+}
+
+async function runSandbox(args: string[]): Promise<number> {
+  // Only here, for it may want a peer dependency that the other commands can do without.
+  const { sandboxCommand } = await import("../sandbox/command.js");
+  const running = await sandboxCommand(args, { ...terminal, parse: readArguments });
+  if (typeof running === "number") return running;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void running.close());
+  return 0;
+}
+
+process.exitCode = await run(process.argv.slice(2));

@@ -1,0 +1,39 @@
+import { postgresMigrations } from "../outbox/postgres/migrations.js";
+import { errorFrom } from "../shared/errors.js";
+import { readArguments, refuseArguments } from "./arguments.js";
+import type { Terminal } from "./terminal.js";
+
+const help = `Usage: express-affiliate migrations [options]
+
+Prints the SQL that makes the Postgres outbox's tables, to be run by hand
+(migrate: false):
+
+  express-affiliate migrations | psql "$DATABASE_URL"
+
+  --schema NAME   the schema that the tables are in (default affiliate)
+  --from N        leaves out what brings the tables to version N and before
+                  (default 0)
+  --help          prints this
+
+Exit code: 0, or 2 for arguments that are wrong.`;
+
+/** `express-affiliate migrations`. Returns the exit code. */
+export function migrationsCommand(args: string[], terminal: Terminal): number {
+  const { stdout } = terminal;
+  try {
+    const { values } = readArguments({
+      args,
+      options: {
+        schema: { type: "string" },
+        from: { type: "string", default: "0" },
+        help: { type: "boolean", short: "h" },
+      },
+    });
+    if (!/^\d+$/.test(values.from)) throw new Error("--from must be a version's number");
+    if (values.help) stdout(help);
+    else stdout(postgresMigrations(values.schema).slice(Number(values.from)).join("\n"));
+    return 0;
+  } catch (error) {
+    return refuseArguments("migrations", errorFrom(error).message, terminal);
+  }
+}

@@ -1,0 +1,138 @@
+import { SCHEMA_NAME } from "../../outbox/postgres/migrations.js";
+import { nearestWord } from "../../shared/nearest.js";
+import { readArguments } from "../arguments.js";
+import type { Terminal } from "../terminal.js";
+
+export const help = `Usage: express-affiliate outbox <directory|postgres-url> <action> [options]
+       express-affiliate outbox --url-env NAME <action> [options]
+
+Shows what waits in an outbox and what was given up, and decides about the
+latter. Safe while the host's processes run: it delivers nothing itself, makes
+no outbox and migrates none.
+
+  status                  how many events wait, since when, how many were given
+                          up and why
+  list                    the dead letters, oldest first: the payment's id and
+                          amount, and the customer's address masked; --json has
+                          everything
+  retry ID... | --all     queues dead letters again; the host's own process
+                          delivers them
+  discard ID... | --all   forgets dead letters; reported again, they are still
+                          duplicates; --all asks first
+
+  --url-env NAME          the environment variable that holds the Postgres URL,
+                          so that no shell remembers its password
+  --schema NAME           the schema of the Postgres outbox's tables
+                          (default affiliate)
+  --limit N               how many dead letters to list at most (default 100)
+  --all                   every dead letter there is
+  --yes                   discard --all does not ask
+  --json                  prints one JSON document
+  --help                  prints this
+
+Exit code: 0 where all is well, dead letters or not; 1 where something is not:
+no outbox there, trouble with its storage, an id that it has no dead letter of,
+or no to a question; 2 for arguments that are wrong.`;
+
+const ACTIONS = ["status", "list", "retry", "discard"] as const;
+
+/** Where the outbox is. */
+export type Place =
+  | { readonly directory: string }
+  | { readonly url: string; readonly schema: string | undefined };
+
+/** What the command is to do. */
+export interface Order {
+  readonly place: Place;
+  readonly action: (typeof ACTIONS)[number];
+  readonly ids: readonly string[];
+  readonly all: boolean;
+  /** Not to be asked before all is discarded. */
+  readonly yes: boolean;
+  readonly limit: number;
+  readonly json: boolean;
+}
+
+/** What the arguments ask for; `undefined` where that is help. Throws where they are wrong. */
+export function orderFrom(args: string[], env: Terminal["env"]): Order | undefined {
+  const { values: flags, positionals } = readArguments({
+    args,
+    allowPositionals: true,
+    options: {
+      "url-env": { type: "string" },
+      schema: { type: "string" },
+      limit: { type: "string" },
+      all: { type: "boolean", default: false },
+      yes: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h" },
+    },
+  });
+  if (flags.help) return undefined;
+  const variable = flags["url-env"];
+  const words = variable === undefined ? positionals : [urlIn(env, variable), ...positionals];
+  const [where, action, ...ids] = words;
+  if (!where) throw wrong("say where it is: a directory, or a Postgres URL");
+  const { all, yes, json, limit = "100" } = flags;
+  if (yes && !(action === "discard" && all)) throw wrong("--yes goes with discard --all");
+  const order = { ids: [...new Set(ids)], all, yes, json, limit: Number(limit) };
+  switch (action) {
+    case "retry":
+    case "discard":
+      if (all === ids.length > 0) throw wrong(`${action} takes either ids or --all`);
+      if (flags.limit !== undefined) throw wrong(`${action} takes no --limit`);
+      if (!ids.every((id) => /^\w+$/.test(id)))
+        throw wrong("an id is what `list` prints first: 32 hex digits");
+      break;
+    case "list":
+      if (!/^[1-9]\d{0,8}$/.test(limit)) throw wrong("--limit must be a positive integer");
+      if (all || ids.length > 0) throw wrong("list takes neither ids nor --all; --limit N lists more");
+      break;
+    case "status":
+      if (all || ids.length > 0 || flags.limit !== undefined) {
+        throw wrong("status takes no ids, no --all and no --limit");
+      }
+      break;
+    default: {
+      // Not repeated: where words were swapped, it is the URL.
+      const nearest = nearestWord(action ?? "", ACTIONS);
+      const meant = nearest ? `; did you mean ${nearest}?` : "";
+      throw wrong(`say what to do${variable ? "" : " after where it is"}: ${ACTIONS.join(", ")}${meant}`);
+    }
+  }
+  return { ...order, action, place: placeFrom(where, flags.schema) };
+}
+
+function urlIn(env: Terminal["env"], variable: string): string {
+  const url = env[variable];
+  if (!url) throw wrong(`the environment variable ${variable} is not set`);
+  if (!isPostgres(url)) throw wrong(`${variable} must hold a URL that begins with postgres://`);
+  return url;
+}
+
+// None of these quotes the URL: it may hold a password.
+function placeFrom(where: string, schema: string | undefined): Place {
+  if (!isPostgres(where)) {
+    if (where.includes("://")) throw wrong("a URL must begin with postgres://");
+    if (schema !== undefined) throw wrong("--schema goes with a Postgres URL");
+    return { directory: where };
+  }
+  // Else the end of the password would be taken for the name of a host, a port or a database, and shown with the error.
+  if (/^[^/]*\/\/[^/?#]*[/?#].*@/s.test(where)) {
+    throw wrong(
+      "in the URL's password / must be written %2F, ? %3F, # %23; and @ %40 in what follows the host",
+    );
+  }
+  if (schema !== undefined && !SCHEMA_NAME.pattern.test(schema)) {
+    throw wrong(`--schema ${SCHEMA_NAME.error}`);
+  }
+  return { url: where, schema };
+}
+
+function isPostgres(where: string): boolean {
+  return /^postgres(ql)?:\/\//i.test(where);
+}
+
+function wrong(message: string): Error {
+  return new Error(message);
+}

@@ -1,0 +1,61 @@
+import { randomUUID } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { deadLettersThrough } from "../../outbox/disk/asked-dead-letters.js";
+import { type FileOptions, openExistingFile } from "../../outbox/disk/file.js";
+import type { Request, Results } from "../../outbox/disk/protocol.js";
+import { findEngine, kindOf } from "../../outbox/disk/sqlite.js";
+import { createStore } from "../../outbox/disk/store.js";
+import { troubleOf } from "../../outbox/disk/trouble.js";
+import { OutboxError } from "../../shared/errors.js";
+import { peerPlaces } from "../../shared/peer.js";
+import type { OpenOutbox } from "./outbox.js";
+
+// The host's are not known here. A retry takes the room that its dead letter had, so nothing needs to make way for it.
+const NO_LIMITS = { maxBytes: 2 ** 42, maxDeadLetters: 2 ** 42, rememberMs: 2 ** 42, leaseMs: 2 ** 42 };
+
+/**
+ * Opens a directory's outbox as its processes do, to look as well: SQLite's log would be left behind by who may only read.
+ * Nothing is made, migrated or set aside; only `retry` and `discard` change what is in it.
+ *
+ * @throws OutboxError
+ */
+export function openDisk(directory: string, options: Partial<FileOptions> = {}): OpenOutbox {
+  const place = resolve(directory);
+  const path = join(place, "outbox.db");
+  const engine = findEngine(peerPlaces(import.meta.url));
+  const { file, store } = inWords(path, () => {
+    const file = openExistingFile(path, { ...NO_LIMITS, ...options, engine });
+    return { file, store: createStore(file.db, randomUUID(), NO_LIMITS) };
+  });
+  const run = (requests: readonly Request[]) => inWords(path, () => store.run(requests));
+
+  return {
+    name: "disk",
+    async look() {
+      const { queued, dead, oldest } = run([]).standing;
+      const damaged = readdirSync(place).filter((name) => /^outbox\.db\.damaged-.*Z$/.test(name));
+      const trouble = `what waited in a file that was damaged is not sent: ${damaged.join(", ")}; look into it, then remove it`;
+      return { queued, dead, oldest, ...(damaged.length > 0 && { trouble }) };
+    },
+    deadLetters: deadLettersThrough(
+      async <R extends Request>(request: R) => run([request]).results[0] as Results[R["do"]],
+    ),
+    close: async () => file.close(),
+  };
+}
+
+function inWords<T>(path: string, task: () => T): T {
+  try {
+    return task();
+  } catch (error) {
+    if (kindOf(error) === "damaged") {
+      throw new OutboxError(
+        "ERR_AFFILIATE_DISK_DAMAGED",
+        `diskOutbox: ${path} is damaged; the host's process sets it aside when it next uses it, and begins a new one`,
+      );
+    }
+    const { code, message } = troubleOf(error, path);
+    throw new OutboxError(code, message);
+  }
+}

@@ -1,0 +1,32 @@
+import { harmless } from "../../shared/harmless.js";
+import { Secret } from "../../shared/secret.js";
+
+/** A function that takes the passwords of these URLs out of a text, however they are spelt there. */
+export function passwordHider(urls: readonly string[]): (text: string) => string {
+  const spellings = new Set(urls.flatMap(passwordsIn).flatMap(spellingsOf));
+  spellings.delete("");
+  // The longest first, or what is left of it would be shown.
+  const secrets = [...spellings].sort((a, b) => b.length - a.length).map((each) => new Secret(each));
+  return (text) => secrets.reduce((hidden, secret) => secret.removeFrom(hidden), text);
+}
+
+/** As they stand in it. By patterns, for a URL that cannot be parsed has a password too. */
+function passwordsIn(url: string): string[] {
+  const patterns = [/:\/\/[^:/?#]*:([^/?#]*)@/g, /:\/\/[^:/?#]*:(.*)@/gs, /[?&]\w*password=([^&#]*)/gi];
+  return patterns.flatMap((pattern) => [...url.matchAll(pattern)].map(([, password = ""]) => password));
+}
+
+function spellingsOf(password: string): string[] {
+  // In a query, + is a space.
+  const meant = [password, password.replaceAll("+", " ")].map(decoded);
+  return [password, ...meant].flatMap((each) => [
+    each,
+    harmless(() => encodeURI(each)) ?? each,
+    harmless(() => encodeURIComponent(each)) ?? each,
+    JSON.stringify(each).slice(1, -1),
+  ]);
+}
+
+function decoded(text: string): string {
+  return harmless(() => decodeURIComponent(text)) ?? text;
+}

@@ -1,6 +1,0 @@
-/**
- * The outbox that keeps events on this machine's disk.
- *
- * @module express-affiliate/disk
- */
-export { type DiskOutboxOptions, diskOutbox } from "./outbox/disk.js";

@@ -1,0 +1,6 @@
+/**
+ * The outbox that keeps events on this machine's disk.
+ *
+ * @module express-affiliate/disk
+ */
+export { type DiskOutboxOptions, diskOutbox } from "./disk-outbox.js";

@@ -1,0 +1,35 @@
+import type { OutboxEvent } from "../../events.js";
+import { CLICKS_OF_A_VISITOR } from "../outbox.js";
+
+/** The live clicks of each visitor, so that a flood of them takes no room from other visitors' events. */
+export class ClicksByVisitor<Entry extends { readonly event: OutboxEvent; readonly underWay: boolean }> {
+  // Most visitors have one: it needs no set around it.
+  readonly #clicks = new Map<string, Entry | Set<Entry>>();
+
+  /** The oldest click that gives way to one more of the same visitor's; `undefined` where none has to. */
+  crowdedOut(event: OutboxEvent): Entry | undefined {
+    const clicks = this.#clicks.get(keyOf(event));
+    if (!(clicks instanceof Set) || clicks.size < CLICKS_OF_A_VISITOR) return undefined;
+    for (const each of clicks) if (!each.underWay) return each;
+    return undefined;
+  }
+
+  add(entry: Entry): void {
+    const key = keyOf(entry.event);
+    const clicks = this.#clicks.get(key);
+    if (clicks instanceof Set) clicks.add(entry);
+    else this.#clicks.set(key, clicks ? new Set([clicks, entry]) : entry);
+  }
+
+  remove(entry: Entry): void {
+    const key = keyOf(entry.event);
+    const clicks = this.#clicks.get(key);
+    if (clicks === entry || (clicks instanceof Set && clicks.delete(entry) && clicks.size === 0))
+      this.#clicks.delete(key);
+  }
+}
+
+/** A session outlives the clicks in it, each of which has a click id of its own. */
+function keyOf({ id, data }: OutboxEvent): string {
+  return data.sessionId ?? data.clickId ?? id;
+}

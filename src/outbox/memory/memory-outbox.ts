@@ -1,0 +1,201 @@
+import { z } from "zod";
+import type { EventKind, OutboxEvent } from "../../events.js";
+import { endpointOf } from "../../service/endpoints.js";
+import { type Clock, systemClock } from "../../shared/clock.js";
+import { readOptions, type SchemaOf } from "../../shared/read-options.js";
+import {
+  type AddOutcome,
+  type History,
+  kindsBelow,
+  type Lane,
+  noTransaction,
+  type Outbox,
+  type OutboxObserver,
+  sizeOf,
+  UNTRIED,
+  type Verdict,
+} from "../outbox.js";
+import { createRelay } from "../relay.js";
+import { ClicksByVisitor } from "./clicks-by-visitor.js";
+import { DeadLetterBox, type Kept } from "./dead-letters.js";
+import { KnownIds } from "./known-ids.js";
+import { Queue, type Queued } from "./queue.js";
+
+/** What `memoryOutbox()` takes. */
+export interface MemoryOutboxOptions {
+  /** How many events wait at most. Default 100,000. */
+  readonly maxEvents?: number | undefined;
+  /** How many bytes they take at most, by a rough count. Default 64 MiB. */
+  readonly maxBytes?: number | undefined;
+  /** How many dead letters are kept; the oldest goes first. Default 1,000. */
+  readonly maxDeadLetters?: number | undefined;
+}
+
+const count = z.int({ error: "must be a positive integer" }).min(1, { error: "must be a positive integer" });
+
+const schema = z.strictObject({
+  maxEvents: count.default(100_000),
+  maxBytes: count.default(64 * 1024 * 1024),
+  maxDeadLetters: count.default(1_000),
+} satisfies SchemaOf<MemoryOutboxOptions>);
+
+interface Entry extends Queued<Entry> {
+  history: History;
+  readonly size: number;
+  cancelRest: (() => void) | undefined;
+}
+
+const NO_LANE: Lane = { endpoint: "click", limit: 0 };
+
+/**
+ * Keeps events in this process's memory: they survive an outage of the service, and nothing else. For trying out, for
+ * tests, and for hosts that may lose what a crash takes.
+ *
+ * @throws OptionsError
+ */
+export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = systemClock): Outbox {
+  const { maxEvents, maxBytes, maxDeadLetters } = readOptions("memoryOutbox", schema, options);
+  const queue: Queue<Entry> = new Queue(() => relay.wake());
+  const relay = createRelay({ claim: (capacity) => queue.claim(capacity, clock.now()), settle }, (error) =>
+    observer?.troubled(error as Error),
+  );
+  const clicks = new ClicksByVisitor<Entry>();
+  /** Also of what was delivered, discarded or has grown out of the dead letters: reported again, it is still a duplicate. */
+  const ids = new KnownIds(maxEvents);
+  const dead = new DeadLetterBox(maxDeadLetters);
+  let observer: OutboxObserver | undefined;
+  let bytes = 0;
+
+  function enter(event: OutboxEvent, history: History, queuedAt: number): boolean {
+    const size = sizeOf(event);
+    const crowded = event.kind === "click" ? clicks.crowdedOut(event) : undefined;
+    if (crowded) shed(crowded, "visitor-full");
+    if (!makeRoom(event.kind, size)) return false;
+    bytes += size;
+    const entry: Entry = {
+      event,
+      endpoint: endpointOf(event),
+      lane: NO_LANE,
+      history,
+      interrupted: false,
+      queuedAt,
+      size,
+      turn: undefined,
+      underWay: false,
+      cancelRest: undefined,
+      before: undefined,
+      after: undefined,
+      byClick: undefined,
+      bySession: undefined,
+    };
+    queue.join(entry);
+    if (event.kind === "click") clicks.add(entry);
+    return true;
+  }
+
+  function add(event: OutboxEvent): AddOutcome {
+    if (ids.has(event.id)) return "duplicate";
+    if (!enter(event, UNTRIED, event.createdAt)) return "full";
+    ids.add(event.id);
+    return "queued";
+  }
+
+  function makeRoom(kind: EventKind, size: number): boolean {
+    // Before anything is shed for what will not fit all the same.
+    if (size > maxBytes) return false;
+    while (queue.length >= maxEvents || bytes + size > maxBytes) {
+      const victim = kindsBelow(kind)
+        .map((lower) => queue.firstIdle(lower))
+        .find((first) => first !== undefined);
+      if (!victim) return false;
+      shed(victim, "full");
+    }
+    return true;
+  }
+
+  function shed(entry: Entry, reason: "full" | "visitor-full"): void {
+    remove(entry);
+    ids.forget(entry.event.id);
+    // Last, for a listener may well come back with an event at once.
+    observer?.dropped(entry.event, reason);
+  }
+
+  function remove(entry: Entry): void {
+    bytes -= entry.size;
+    queue.leave(entry, clock.now());
+    if (entry.event.kind === "click") clicks.remove(entry);
+    entry.cancelRest?.();
+  }
+
+  function settle(entry: Entry, verdict: Verdict): void {
+    switch (verdict.type) {
+      case "delivered":
+        remove(entry);
+        ids.retire(entry.event.id);
+        break;
+      case "dead": {
+        const { type: _, ...death } = verdict;
+        const evicted = dead.keep(entry, death, clock.now());
+        remove(entry);
+        if (evicted) {
+          ids.retire(evicted.letter.id);
+          observer?.dropped(evicted.event, "dead-letters-full");
+        }
+        break;
+      }
+      case "release":
+        queue.release(entry);
+        break;
+      case "retry":
+        entry.history = verdict.history;
+        queue.rest(entry);
+        if (verdict.inMs > 0) entry.cancelRest = clock.after(verdict.inMs, () => queue.requeue(entry));
+        else queue.requeue(entry);
+    }
+  }
+
+  function requeue({ letter, event, maybeTaken }: Kept): boolean {
+    const mayBeTaken = maybeTaken || letter.reason === "unconfirmed";
+    return enter(event, mayBeTaken ? { ...UNTRIED, maybeTaken: true } : UNTRIED, clock.now());
+  }
+
+  function retry(id: string): boolean {
+    const kept = dead.get(id);
+    if (!kept || !requeue(kept)) return false;
+    dead.take(id);
+    return true;
+  }
+
+  return {
+    name: "memory",
+    durable: false,
+    // Not async: every event passes here, and there is nothing to await.
+    add(event, { transaction } = {}) {
+      if (transaction !== undefined) return Promise.reject(noTransaction("memoryOutbox"));
+      return Promise.resolve(add(event));
+    },
+    start(deliver, tellTo) {
+      observer = tellTo;
+      relay.start(deliver);
+    },
+    wake: relay.wake,
+    get idle() {
+      return relay.idle;
+    },
+    counts: () => ({ queued: queue.length, dead: dead.counts, oldest: queue.oldest }),
+    deadLetters: {
+      list: async ({ limit = 100 } = {}) => dead.list(limit),
+      retry: async (id) => retry(id),
+      retryAll: async () => dead.idsInOrder().filter(retry).length,
+      discard: async (id) => {
+        if (!dead.take(id)) return false;
+        ids.retire(id);
+        return true;
+      },
+    },
+    async close() {
+      await relay.stop();
+      for (const entry of queue) entry.cancelRest?.();
+    },
+  };
+}

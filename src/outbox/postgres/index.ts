@@ -1,0 +1,9 @@
+/**
+ * The outbox of a fleet: in the host's own PostgreSQL database, shared by any number of machines.
+ *
+ * @module express-affiliate/postgres
+ */
+export type { PostgresClient, PostgresPool } from "./database.js";
+export { postgresMigrations } from "./migrations.js";
+export { type PostgresOutbox, type PostgresOutboxOptions, postgresOutbox } from "./postgres-outbox.js";
+export type { PostgresTransaction } from "./transaction.js";

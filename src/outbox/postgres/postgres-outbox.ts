@@ -1,0 +1,264 @@
+import { z } from "zod";
+import type { OutboxEvent } from "../../events.js";
+import { type Clock, systemClock } from "../../shared/clock.js";
+import { errorFrom, OutboxError } from "../../shared/errors.js";
+import { readOptions, type SchemaOf } from "../../shared/read-options.js";
+import { createShelter } from "../fallback.js";
+import type { Outbox, OutboxCounts, OutboxObserver, Verdict } from "../outbox.js";
+import { createRelay } from "../relay.js";
+import { createAppend } from "./append.js";
+import { createBound } from "./bound.js";
+import { createClaims, type PostgresClaim } from "./claims.js";
+import { createCounts } from "./counts.js";
+import { ignore, openDatabase, type PostgresPool } from "./database.js";
+import { createDeadLetters } from "./dead-letters.js";
+import { listen } from "./listen.js";
+import { quoted, SCHEMA_NAME } from "./migrations.js";
+import { enqueue } from "./transaction.js";
+import { again, forgetOld } from "./upkeep.js";
+import { createVisitorClicks } from "./visitor-clicks.js";
+
+/** What `postgresOutbox()` takes. */
+export interface PostgresOutboxOptions {
+  /** A pool of the package `pg`, or one like it. It is never closed here: end it after the tracker. */
+  readonly pool: PostgresPool;
+  /** The schema that the tables are in: a letter, then letters, digits and `_`, at most 40. Default `affiliate`. */
+  readonly schema?: string | undefined;
+  /** Whether the tables are made, and brought up to date, when they are first used. Default `true`. */
+  readonly migrate?: boolean | undefined;
+  /**
+   * Whether one connection of the pool is kept to hear at once of what is committed (`LISTEN`). Where it is `false`, as
+   * behind PgBouncer in transaction mode, it is found when it is next looked for. Default `true`, but for a pool that has
+   * one connection only.
+   */
+  readonly listen?: boolean | undefined;
+  /** How often the table is looked into for what no notification told of, in milliseconds. Default 1,000. */
+  readonly pollMs?: number | undefined;
+  /**
+   * After how long without a sign of life a process is taken for dead, and its events over, in milliseconds by the
+   * server's clock; at least three times `delivery.timeoutMs`. Default 60,000.
+   */
+  readonly leaseMs?: number | undefined;
+  /** For how long what was delivered is known, and a duplicate, in milliseconds. Default 30 days. */
+  readonly rememberMs?: number | undefined;
+  /** How many events wait at most. Default 1,000,000. */
+  readonly maxEvents?: number | undefined;
+  /** How many dead letters are kept; the oldest goes first. Default 10,000. */
+  readonly maxDeadLetters?: number | undefined;
+  /** How much waits in this process's memory at most while the server is away, in bytes by a rough count. Default 64 MiB. */
+  readonly maxMemoryBytes?: number | undefined;
+}
+
+/** An outbox in a PostgreSQL database. */
+export interface PostgresOutbox extends Outbox {
+  /** Has the server count, without anything being started: what `counts()` says from there on. */
+  look(): Promise<OutboxCounts>;
+}
+
+const count = z.int({ error: "must be a positive integer" }).min(1, { error: "must be a positive integer" });
+const flag = z.boolean({ error: "must be true or false" });
+const hasMethods = (value: unknown, names: readonly string[]) =>
+  names.every((name) => typeof Object(value)[name] === "function");
+
+const options = z.strictObject({
+  pool: z.custom<PostgresPool>((value) => hasMethods(value, ["query", "connect", "on", "removeListener"]), {
+    error: "must be a pool, such as new Pool() of pg",
+  }),
+  schema: z
+    .string({ error: "must be a schema's name" })
+    .regex(SCHEMA_NAME.pattern, { error: SCHEMA_NAME.error })
+    .default("affiliate"),
+  migrate: flag.default(true),
+  listen: flag.default(true),
+  pollMs: count.default(1_000),
+  leaseMs: z
+    .int({ error: "must be a number of milliseconds, at least 1,000" })
+    .min(1_000, { error: "must be a number of milliseconds, at least 1,000" })
+    .default(60_000),
+  rememberMs: count.default(30 * 24 * 60 * 60 * 1_000),
+  maxEvents: count.default(1_000_000),
+  maxDeadLetters: count.default(10_000),
+  maxMemoryBytes: count.default(64 * 1024 * 1024),
+} satisfies SchemaOf<PostgresOutboxOptions>);
+
+const UPKEEP_MS = 60_000;
+const COUNTED_AT_MOST_EVERY_MS = 1_000;
+const COUNTED_AT_LEAST_EVERY_MS = 60_000;
+
+/**
+ * Keeps events in the host's own PostgreSQL database: they survive the loss of a machine, any number of machines share
+ * them, and a report can be part of the host's own transaction (`trackPayment(…, { transaction: client })`): made if and
+ * only if the order commits. What is `queued` is committed. While the server is away, what is reported waits in memory.
+ *
+ * @throws OptionsError
+ */
+export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = systemClock): PostgresOutbox {
+  const read = readOptions("postgresOutbox", options, given);
+  const { pool, leaseMs, rememberMs, maxEvents, maxDeadLetters, maxMemoryBytes, pollMs } = read;
+  const schema = quoted(read.schema);
+  const channel = `express_affiliate_${read.schema}`;
+  const listens = read.listen && pool.options?.max !== 1;
+  const notices: ((to: OutboxObserver) => void)[] = [];
+  let observer: OutboxObserver | undefined;
+  let stops: (() => unknown)[] = [];
+  let closing: Promise<void> | undefined;
+
+  const database = openDatabase(pool, { schema: read.schema, migrate: read.migrate });
+  const numbers = createCounts(database, schema);
+  const append = createAppend(database, schema, clock);
+  const claims = createClaims(database, {
+    schema,
+    leaseMs,
+    counts: numbers,
+    onDeath: () => void evict(),
+    clock,
+  });
+  const makeRoom = createBound(database, {
+    schema,
+    maxEvents,
+    counts: numbers,
+    onShed: (event) => tell((to) => to.dropped(event, "full")),
+  });
+  const shedClicks = createVisitorClicks(database, {
+    schema,
+    counts: numbers,
+    onShed: (event) => tell((to) => to.dropped(event, "visitor-full")),
+  });
+  const { deadLetters, evict: evictOldest } = createDeadLetters(database, {
+    schema,
+    max: maxDeadLetters,
+    counts: numbers,
+    onRevived: () => relay.wake(),
+  });
+  const shelter = createShelter<PostgresClaim>(
+    { append: store, claim: claims.claim, settle },
+    {
+      maxBytes: maxMemoryBytes,
+      clock,
+      observer: {
+        dropped: (event, reason) => tell((to) => to.dropped(event, reason)),
+        troubled: (error) => tell((to) => to.troubled(error)),
+        recovered() {
+          tell((to) => to.recovered());
+          relay.wake();
+        },
+      },
+    },
+  );
+  const relay = createRelay(shelter, (error) => tell((to) => to.troubled(errorFrom(error))));
+
+  // Without a listener, an idle connection that is lost ends the host's process.
+  pool.on("error", ignore);
+
+  /** What happens before there is an observer is told once there is one. */
+  function tell(notice: (to: OutboxObserver) => void): void {
+    if (observer) notice(observer);
+    else notices.push(notice);
+  }
+
+  async function store(event: OutboxEvent): Promise<"queued" | "duplicate" | "full"> {
+    const hasRoom = makeRoom(event.kind);
+    if (hasRoom !== true && !(await hasRoom)) return "full";
+    const outcome = await numbers.during(async () => {
+      const stored = await append.append(event);
+      if (stored !== "duplicate") numbers.add(event.kind, 1, event.createdAt);
+      relay.wake();
+      return stored;
+    }, 1);
+    if (outcome !== "crowded") return outcome;
+    // Where it fails, the visitor's next click tries again.
+    await shedClicks(event).catch(ignore);
+    return "queued";
+  }
+
+  async function settle(claim: PostgresClaim, verdict: Verdict): Promise<void> {
+    await claims.settle(claim, verdict);
+    // Sooner than the next look would find it.
+    if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, relay.wake);
+  }
+
+  async function evict(): Promise<void> {
+    for (const event of await evictOldest().catch(() => [])) {
+      tell((to) => to.dropped(event, "dead-letters-full"));
+    }
+  }
+
+  async function join(transaction: unknown, event: OutboxEvent) {
+    const hasRoom = makeRoom(event.kind);
+    if (hasRoom !== true && !(await hasRoom)) return "full";
+    const outcome = await enqueue(transaction, event, {
+      schema: read.schema,
+      quotedSchema: schema,
+      channel: listens ? channel : null,
+      prepare: database.ready,
+    });
+    if (outcome !== "crowded") return outcome;
+    // Not in the transaction, whose locks would hold up the visitor's deliveries; and not awaited, for it may have the
+    // pool's last connection.
+    void shedClicks(event).catch(ignore);
+    return "queued";
+  }
+
+  function counts(): OutboxCounts {
+    const { queued, dead, oldest } = numbers.current;
+    return {
+      queued: queued + shelter.length,
+      dead,
+      oldest,
+      ...(shelter.trouble && { trouble: shelter.trouble.message }),
+    };
+  }
+
+  async function shutDown(): Promise<void> {
+    append.close();
+    await relay.stop();
+    await shelter.close();
+    await Promise.all(stops.map((stop) => stop()));
+    stops = [];
+    pool.removeListener("error", ignore);
+  }
+
+  return {
+    name: "postgres",
+    get durable() {
+      return shelter.length === 0;
+    },
+    async add(event, { transaction } = {}) {
+      if (closing) throw new OutboxError("ERR_AFFILIATE_OUTBOX_CLOSED", "postgresOutbox: it is closed");
+      return transaction === undefined ? shelter.add(event) : join(transaction, event);
+    },
+    start(deliver, tellTo) {
+      observer = tellTo;
+      for (const notice of notices.splice(0)) notice(tellTo);
+      relay.start(deliver);
+      const countAgainIn = (took: number) =>
+        Math.min(Math.max(COUNTED_AT_MOST_EVERY_MS, 100 * took), COUNTED_AT_LEAST_EVERY_MS);
+      void numbers.take().catch(ignore);
+      stops = [
+        again(clock, () => pollMs, relay.wake),
+        again(clock, () => leaseMs / 3, claims.renew),
+        again(clock, countAgainIn, numbers.take),
+        again(
+          clock,
+          () => UPKEEP_MS,
+          () => forgetOld(database, schema, rememberMs),
+        ),
+      ];
+      if (listens) stops.push(listen(pool, { channel, onHint: relay.wake, clock }));
+    },
+    wake: relay.wake,
+    get idle() {
+      return relay.idle && shelter.length === 0 && shelter.trouble === undefined;
+    },
+    counts,
+    async look() {
+      await numbers.take();
+      return counts();
+    },
+    deadLetters,
+    close() {
+      closing ??= shutDown();
+      return closing;
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import { hash, randomBytes, randomUUID } from "node:crypto";
+import type { CookieOptions, Request, RequestHandler, Response } from "express";
+import { isbot } from "isbot";
+import { z } from "zod";
+import type { SkipReason } from "../journal.js";
+import { harmless } from "../shared/harmless.js";
+import { readOptions, type SchemaOf } from "../shared/read-options.js";
+import { visitorCookie } from "./cookies.js";
+import { isOpenedByPerson, landingOf, userAgentOf } from "./landing-page.js";
+import { keepFromSharedCaches } from "./private-response.js";
+import { type AttributionRoom, affiliateOf, SESSION_COOKIE, type Visitor } from "./visitor.js";
+
+const HOUR_MS = 60 * 60 * 1_000;
+
+/** What `tracker.onClick()` takes. */
+export interface OnClickOptions {
+  /** The query parameter that holds the affiliate's reference. Default `ref`. */
+  readonly param?: string | undefined;
+  /** The cookies' domain, such as `shop.example` to share them among its subdomains. Default: the host alone. */
+  readonly domain?: string | undefined;
+  /** How long the cookies last, in milliseconds. Default 30 days. */
+  readonly maxAgeMs?: number | undefined;
+}
+
+const aParameter = { error: "must be a query parameter's name" };
+const aDomain = { error: "must be a domain" };
+const aDuration = { error: "must be a positive number of milliseconds" };
+
+const schema = z.strictObject({
+  param: z.string(aParameter).min(1, aParameter).default("ref"),
+  domain: z
+    .string(aDomain)
+    .regex(/^\.?[a-z0-9-]+(\.[a-z0-9-]+)*$/i, aDomain)
+    .optional(),
+  maxAgeMs: z
+    .int(aDuration)
+    .min(1, aDuration)
+    .default(30 * 24 * HOUR_MS),
+} satisfies SchemaOf<OnClickOptions>);
+
+/**
+ * Middleware for landing pages: turns `?ref=CODE` into a click (§4.1) and sets the cookies that the rest is attributed
+ * by. For sites without the service's browser snippet; both together would count a visit twice.
+ */
+export function createOnClick(room: AttributionRoom) {
+  return function onClick(options: OnClickOptions = {}): RequestHandler {
+    const { param, domain, maxAgeMs } = readOptions("onClick", schema, options);
+
+    function land(req: Request, res: Response): void {
+      const landing = landingOf(req, param);
+      if (!landing) return;
+      const { reference } = landing;
+      const visitor = affiliateOf(req, room);
+      const skipReason = reasonToSkip(req, visitor);
+      if (skipReason) room.journal.skipped("click", skipReason);
+      if (skipReason || isRepetition(visitor, reference, room.clock.now())) return;
+
+      const sessionId = visitor.sessionId ?? randomUUID();
+      const clickId = mintClickId(reference, room.clock.now());
+      visitor.adopt({ clickId, sessionId });
+      const cookie: CookieOptions = {
+        path: "/",
+        sameSite: "lax",
+        secure: req.secure,
+        maxAge: maxAgeMs,
+        ...(domain !== undefined && { domain }),
+      };
+      const { cookieName, signed } = room.config;
+      const signedId = (name: string, id: string) => signed?.sign(name, id) ?? id;
+      keepFromSharedCaches(res);
+      res.cookie(cookieName, signedId(cookieName, clickId), cookie);
+      const sessionCookie = sessionCookieName(room);
+      if (sessionCookie && visitorCookie(req, sessionCookie, signed) !== sessionId) {
+        res.cookie(sessionCookie, signedId(sessionCookie, sessionId), { ...cookie, httpOnly: true });
+      }
+      void visitor.trackClick(landing.click());
+    }
+
+    return function affiliateClick(req, res, next) {
+      harmless(
+        () => land(req, res),
+        (error) => room.journal.warn("onClick", `a click was not read: ${error}`),
+      );
+      next();
+    };
+  };
+}
+
+function reasonToSkip(req: Request, visitor: Visitor): SkipReason | undefined {
+  if (!visitor.consented) return "consent";
+  if (isPrefetch(req)) return "prefetch";
+  if (isbot(userAgentOf(req))) return "bot";
+  return isOpenedByPerson(req) ? undefined : "not-a-page";
+}
+
+// Chrome and Safari say it in Sec-Purpose, others in Purpose, Firefox long said it in X-Moz.
+function isPrefetch(req: Request): boolean {
+  return ["sec-purpose", "purpose", "x-moz"].some((name) =>
+    /\bpre(fetch|render|view)\b/i.test(req.get(name) ?? ""),
+  );
+}
+
+// A click id of ours says when it was minted and for whom, so that a reload is known for one without a store, whichever
+// process it reaches. Whoever forges one gets no click counted; that is all there is to gain.
+function mintClickId(reference: string, now: number): string {
+  return `${now.toString(36)}-${tagOf(reference)}-${randomBytes(12).toString("hex")}`;
+}
+
+function isRepetition({ clickId = "" }: Visitor, reference: string, now: number): boolean {
+  const [, minted, tag] = /^([0-9a-z]{8,9})-([0-9a-f]{8})-[0-9a-f]{24}$/.exec(clickId) ?? [];
+  if (minted === undefined || tag !== tagOf(reference)) return false;
+  const age = now - Number.parseInt(minted, 36);
+  return age >= 0 && age < HOUR_MS;
+}
+
+function tagOf(reference: string): string {
+  return hash("sha256", reference).slice(0, 8);
+}
+
+/** Where a session id can be kept so that it is found again; a host that says by a function what the session is keeps it itself. */
+function sessionCookieName({ config }: AttributionRoom): string | undefined {
+  return typeof config.session === "function" ? undefined : (config.session ?? SESSION_COOKIE);
+}

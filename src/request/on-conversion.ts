@@ -1,0 +1,123 @@
+import type { NextFunction, Request, RequestHandler, Response } from "express";
+import type { EventKind } from "../events.js";
+import { type Attributed, type AttributionRoom, affiliateOf, type Visitor } from "./visitor.js";
+
+type Params = Request["params"];
+type Query = Request["query"];
+// biome-ignore lint/suspicious/noExplicitAny: Express' own default for what it does not know; a narrower one would refuse hosts' handlers.
+type Unknown = any;
+type AnyLocals = Record<string, Unknown>;
+
+/** What happened, now or soon; nothing did where it is `undefined` or `null`. */
+// biome-ignore lint/suspicious/noConfusingVoidType: handlers that sometimes return nothing are what this is for.
+type Perhaps<Happened> = Happened | null | undefined | void;
+type Soon<T> = T | Promise<T>;
+
+/** Wraps a route's handler so that what it says has happened is reported, once and in the background. */
+export interface WrapHandler<Happened> {
+  /** The handler's resolved value is what happened; it counts where the response's status is below 400. */
+  <P = Params, ResBody = Unknown, ReqBody = Unknown, ReqQuery = Query, Locals extends AnyLocals = AnyLocals>(
+    handler: (
+      req: Attributed<Request<P, ResBody, ReqBody, ReqQuery, Locals>>,
+      res: Response<ResBody, Locals>,
+      next: NextFunction,
+    ) => Soon<Perhaps<Happened>>,
+  ): RequestHandler<P, ResBody, ReqBody, ReqQuery, Locals>;
+  /** For a handler that one cannot change: `pick` says what happened, once a response below 400 has gone out. */
+  <P = Params, ResBody = Unknown, ReqBody = Unknown, ReqQuery = Query, Locals extends AnyLocals = AnyLocals>(
+    handler: (
+      req: Attributed<Request<P, ResBody, ReqBody, ReqQuery, Locals>>,
+      res: Response<ResBody, Locals>,
+      next: NextFunction,
+    ) => unknown,
+    pick: (
+      req: Attributed<Request<P, ResBody, ReqBody, ReqQuery, Locals>>,
+      res: Response<ResBody, Locals>,
+    ) => Soon<Perhaps<Happened>>,
+  ): RequestHandler<P, ResBody, ReqBody, ReqQuery, Locals>;
+}
+
+type AnyHandler = (req: Request, res: Response, next: NextFunction) => unknown;
+type AnyPick = (req: Request, res: Response) => unknown;
+
+/** `onRegistration` and `onPayment`. */
+export function createWrapper<Happened>(
+  kind: Exclude<EventKind, "click">,
+  room: AttributionRoom,
+): WrapHandler<Happened> {
+  function wrap(handler: AnyHandler, pick?: AnyPick): RequestHandler {
+    return pick ? reportingPicked(handler, pick) : reportingReturned(handler);
+  }
+
+  function reportingReturned(handler: AnyHandler): RequestHandler {
+    return function affiliateConversion(req, res, next) {
+      const { visitor, report } = arrive(req);
+      // Not at `finish`, which never comes when the visitor hangs up: the payment happened all the same.
+      visitor.hold(() =>
+        run(handler, req, res, next).then((happened) => {
+          if (isNothing(happened)) hintAt(NOTHING_RETURNED);
+          else if (res.statusCode >= 400) hintAt(answered(res));
+          else return report(happened);
+        }, next),
+      );
+    };
+  }
+
+  function reportingPicked(handler: AnyHandler, pick: AnyPick): RequestHandler {
+    return function affiliateConversion(req, res, next) {
+      const { visitor, report } = arrive(req);
+      // Attached before the handler runs, so that an early close is not missed.
+      const closed = new Promise<void>((resolve) => res.once("close", resolve));
+      visitor.hold(async () => {
+        await closed;
+        if (!res.headersSent || res.statusCode >= 400) return hintAt(answered(res));
+        try {
+          const happened = await pick(req, res);
+          if (isNothing(happened)) hintAt(NOTHING_PICKED);
+          else await report(happened);
+        } catch (error) {
+          room.journal.dropped(kind, "pick", { message: `its \`pick\` threw: ${error}` });
+        }
+      });
+      run(handler, req, res, next).catch(next);
+    };
+  }
+
+  function arrive(req: Request): {
+    visitor: Visitor;
+    report: (happened: unknown) => Promise<unknown>;
+  } {
+    const visitor = affiliateOf(req, room);
+    // Taken before the handler runs: it may regenerate the session.
+    const attribution = visitor.snapshot();
+    return {
+      visitor,
+      report: (happened) => visitor.report(kind, happened, attribution),
+    };
+  }
+
+  function hintAt(because: string): void {
+    room.journal.hint(`${kind} ${because}`, `a wrapped handler reports no ${kind}: ${because}`);
+  }
+
+  return wrap as WrapHandler<Happened>;
+}
+
+const NOTHING_RETURNED = "it returned nothing. What it returns is what happened; nothing, where nothing did";
+const NOTHING_PICKED =
+  "its `pick` returned nothing. What it returns is what happened; nothing, where nothing did";
+
+function answered({ statusCode }: Response): string {
+  return statusCode < 400
+    ? "its visitor hung up before it answered"
+    : `its response's status is ${statusCode}`;
+}
+
+function isNothing(happened: unknown): happened is undefined | null {
+  return happened === undefined || happened === null;
+}
+
+/** A throw becomes a rejection: Express 4 routes neither a handler's promise nor what is thrown after it to `next`. */
+async function run(handler: AnyHandler, req: Request, res: Response, next: NextFunction): Promise<unknown> {
+  return handler(req, res, next);
+}

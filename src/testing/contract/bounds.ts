@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import type { EventKind, OutboxEvent } from "../../events.js";
+import type { Outbox } from "../../outbox/outbox.js";
+import { until } from "./recorder.js";
+import { sample } from "./samples.js";
+import { Stage } from "./stage.js";
+import type { TestRunner } from "./under-test.js";
+
+const MORE_THAN_SMALL = 20_000;
+const AT_ONCE = 50;
+
+export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Promise<Outbox>): void {
+  it("refuses a click when it is full of clicks", async () => {
+    await using stage = await Stage.open(createSmall);
+    hold(stage);
+
+    const added = await fill(stage.outbox, "click");
+
+    assert.ok(added > 0);
+    await stage.holds(added);
+    assert.deepEqual(stage.hands.dropped, []);
+  });
+
+  it("sheds the oldest clicks for a registration, then registrations for a payment, and payments for nothing", async () => {
+    await using stage = await Stage.open(createSmall);
+    const { dropped } = stage.hands;
+    const kindsOf = (from: number) => new Set(dropped.slice(from).map(({ event }) => event.kind));
+    hold(stage);
+    const oldest = sample("click");
+    await stage.add(oldest);
+    await fill(stage.outbox, "click");
+
+    await stage.add(sample("registration"));
+    await until(() => dropped.length > 0, "nothing was shed");
+    assert.deepEqual({ ...dropped[0] }, { event: oldest, reason: "full" });
+
+    await fill(stage.outbox, "registration");
+    assert.deepEqual(kindsOf(0), new Set(["click"]));
+    assert.equal(await stage.outbox.add(sample("click")), "full");
+
+    const before = dropped.length;
+    await fill(stage.outbox, "payment");
+    assert.deepEqual(kindsOf(before), new Set(["registration"]));
+    assert.equal(await stage.outbox.add(sample("registration")), "full");
+    assert.equal(await stage.outbox.add(sample("click")), "full");
+  });
+
+  it("forgets what it shed: reported again, it is no duplicate", async () => {
+    await using stage = await Stage.open(createSmall);
+    hold(stage);
+    const shed = sample("click");
+    await stage.add(shed);
+    await fill(stage.outbox, "click");
+    await fill(stage.outbox, "payment", 5);
+
+    assert.equal(await stage.outbox.add(shed), "full");
+  });
+
+  it("sheds nothing that is under way", async () => {
+    await using stage = await Stage.open(createSmall);
+    const underWay = sample("click");
+    stage.hands.room = 1;
+    stage.start();
+    await stage.add(underWay);
+    const handed = await stage.hands.next();
+
+    await fill(stage.outbox, "payment");
+    handed.settle({ type: "delivered" });
+    const next = await stage.hands.next();
+
+    assert.deepEqual(stage.hands.dropped, []);
+    assert.equal(next.live.event.kind, "payment");
+  });
+
+  it("lets the visitor's next event pass one that was shed", async () => {
+    await using stage = await Stage.open(createSmall);
+    hold(stage);
+    const click = sample("click");
+    const payment = sample("payment", click.data);
+    await stage.add(click, payment);
+    await fill(stage.outbox, "click");
+    await stage.add(sample("payment"));
+    await until(() => stage.hands.dropped.length > 0, "nothing was shed");
+    assert.equal(stage.hands.dropped[0]?.event.id, click.id);
+
+    stage.hands.room = Number.POSITIVE_INFINITY;
+    stage.outbox.wake();
+    let handed: OutboxEvent;
+    do handed = (await stage.hands.next()).live.event;
+    while (handed.id !== payment.id);
+  });
+
+  it("has room again once something is delivered", async () => {
+    await using stage = await Stage.open(createSmall);
+    hold(stage);
+    await fill(stage.outbox, "payment");
+
+    stage.hands.room = 1;
+    stage.outbox.wake();
+    await stage.hands.deliverNext();
+    const before = stage.outbox.counts().queued;
+    for (let freed = 0; freed < 20; freed++) await stage.hands.deliverNext();
+
+    assert.ok(before > 0);
+    await stage.add(sample("payment"));
+  });
+}
+
+function hold(stage: Stage): void {
+  stage.hands.room = 0;
+  stage.start();
+}
+
+/** Adds events of a kind, some at a time, until one is refused. Resolves to how many were taken. */
+async function fill(outbox: Outbox, kind: EventKind, atMost = MORE_THAN_SMALL): Promise<number> {
+  let taken = 0;
+  while (taken < atMost) {
+    const some = Array.from({ length: Math.min(AT_ONCE, atMost - taken) }, () => outbox.add(sample(kind)));
+    const outcomes = await Promise.all(some);
+    taken += outcomes.filter((outcome) => outcome === "queued").length;
+    if (outcomes.includes("full")) return taken;
+    assert.ok(taken < MORE_THAN_SMALL, `${MORE_THAN_SMALL} events had room: no small outbox`);
+  }
+  return taken;
+}

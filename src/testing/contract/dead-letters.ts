@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { until } from "./recorder.js";
+import { sample, stranger } from "./samples.js";
+import { REJECTED, Stage } from "./stage.js";
+import type { OutboxUnderTest, TestRunner } from "./under-test.js";
+
+export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTest): void {
+  it("keeps what was given up, with all that is known of it", async () => {
+    await using stage = await Stage.open(create);
+    const { deadLetters } = stage.outbox;
+    const event = sample("registration");
+    const before = Date.now();
+    await stage.bury([event]);
+
+    const [letter, ...others] = await deadLetters.list();
+
+    assert.equal(others.length, 0);
+    assert.ok(letter);
+    const { diedAt, ...rest } = letter;
+    assert.ok(diedAt >= before && diedAt <= Date.now());
+    const { id, kind, data, createdAt } = event;
+    assert.deepEqual(rest, { id, kind, event: data, createdAt, ...REJECTED });
+    assert.deepEqual(stage.outbox.counts().dead, { rejected: 1, unconfirmed: 0, expired: 0 });
+    await stage.empty();
+  });
+
+  it("lists the oldest first, and no more than it was asked for", async () => {
+    await using stage = await Stage.open(create);
+    const events = [sample("click"), sample("payment"), sample("payment")];
+    await stage.bury(events);
+
+    const ids = (await stage.outbox.deadLetters.list({ limit: 2 })).map(({ id }) => id);
+
+    assert.deepEqual(ids, [events[0]?.id, events[1]?.id]);
+  });
+
+  it("queues a dead letter again as the last of its visitor's, as if new but for what is in doubt", async () => {
+    await using stage = await Stage.open(create);
+    const { outbox, hands } = stage;
+    const visitor = stranger();
+    const [dead, later] = [sample("payment", visitor), sample("payment", visitor)];
+    await stage.bury([dead], { ...REJECTED, reason: "unconfirmed", attempts: 3 });
+    await stage.add(later);
+    const underWay = await hands.next();
+    const before = Date.now();
+
+    assert.equal(await outbox.deadLetters.retry(dead.id), true);
+    underWay.settle({ type: "delivered" });
+    const { live } = await hands.next();
+
+    assert.deepEqual(live.event, dead);
+    assert.equal(live.history.attempts, 0);
+    assert.equal(live.history.maybeTaken, true);
+    assert.equal(live.interrupted, false);
+    assert.ok(live.queuedAt >= before);
+    assert.deepEqual(await outbox.deadLetters.list(), []);
+    await until(
+      () => outbox.counts().dead.unconfirmed === 0,
+      "a dead letter that was queued again was counted",
+    );
+  });
+
+  it("has no doubt about a rejected one", async () => {
+    await using stage = await Stage.open(create);
+    const event = sample("payment");
+    await stage.bury([event]);
+
+    assert.equal(await stage.outbox.deadLetters.retry(event.id), true);
+
+    assert.equal((await stage.hands.next()).live.history.maybeTaken, false);
+  });
+
+  it("queues all of them again in the order in which they happened", async () => {
+    await using stage = await Stage.open(create);
+    const visitor = stranger();
+    const events = [3, 1, 2].map((nth) => ({ ...sample("payment", visitor), createdAt: nth }));
+    await stage.bury(events);
+
+    assert.equal(await stage.outbox.deadLetters.retryAll(), 3);
+
+    const [third, first, second] = events.map(({ id }) => id);
+    for (const id of [first, second, third]) assert.equal(await stage.hands.deliverNext(), id);
+    assert.equal(await stage.outbox.deadLetters.retryAll(), 0);
+  });
+
+  it("forgets one that is discarded, and knows none that it does not have", async () => {
+    await using stage = await Stage.open(create);
+    const { deadLetters, counts } = stage.outbox;
+    const [event, live] = [sample("payment"), sample("payment")];
+    await stage.bury([event]);
+    await stage.add(live);
+
+    assert.equal(await deadLetters.discard(event.id), true);
+    assert.equal(await deadLetters.discard(event.id), false);
+    assert.equal(await deadLetters.retry(event.id), false);
+    assert.equal(await deadLetters.discard(live.id), false);
+    assert.equal(await deadLetters.retry(live.id), false);
+    await until(() => counts().dead.rejected === 0, "a discarded dead letter was counted");
+  });
+}

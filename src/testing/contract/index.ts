@@ -1,0 +1,40 @@
+import { testBounds } from "./bounds.js";
+import { testDeadLetters } from "./dead-letters.js";
+import { testHandover } from "./handover.js";
+import { testOnce } from "./once.js";
+import { testOrder } from "./order.js";
+import { testSurvival } from "./survival.js";
+import type { OutboxUnderTest, TestRunner } from "./under-test.js";
+import { testUrgency } from "./urgency.js";
+
+export type { OutboxUnderTest, TestRunner };
+
+/**
+ * Puts an outbox to the test: every promise of the `Outbox` interface, as tests of the runner at hand.
+ *
+ * @example
+ * import { describe, it } from "node:test";
+ * import { testOutbox } from "express-affiliate/outbox";
+ *
+ * testOutbox("redisOutbox", { create: () => redisOutbox({ prefix: randomUUID() }) }, { describe, it });
+ *
+ * @param name what the tests are filed under.
+ * @param runner default: the globals `describe` and `it`, which jest has, and vitest where it is told to.
+ */
+export function testOutbox(
+  name: string,
+  outbox: OutboxUnderTest,
+  runner: TestRunner = globalThis as unknown as TestRunner,
+): void {
+  const { describe, it } = runner;
+  describe(name, () => {
+    describe("once", () => testOnce(it, outbox));
+    describe("handing over", () => testHandover(it, outbox));
+    describe("in order", () => testOrder(it, outbox));
+    describe("the urgent first", () => testUrgency(it, outbox));
+    describe("dead letters", () => testDeadLetters(it, outbox));
+    const { createSmall, reopen } = outbox;
+    if (createSmall) describe("bounded", () => testBounds(it, createSmall));
+    if (reopen) describe("durable", () => testSurvival(it, { ...outbox, reopen }));
+  });
+}

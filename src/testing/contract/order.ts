@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import type { OutboxEvent } from "../../events.js";
+import { retryIn } from "./recorder.js";
+import { sample, stranger } from "./samples.js";
+import { REJECTED, Stage } from "./stage.js";
+import type { OutboxUnderTest, TestRunner } from "./under-test.js";
+
+const idsOf = (events: readonly OutboxEvent[]) => events.map(({ id }) => id);
+
+export function testOrder(it: TestRunner["it"], { create }: OutboxUnderTest): void {
+  it("hands a visitor's events over one at a time, in the order in which they were added", async () => {
+    await using stage = await Stage.open(create);
+    const visitor = stranger();
+    const events = [sample("click", visitor), sample("registration", visitor), sample("payment", visitor)];
+    stage.start();
+    await stage.add(...events);
+
+    for (const { id } of events) {
+      const handed = await stage.hands.next();
+      assert.equal(handed.id, id);
+      // A stranger's event, added later, comes: so the visitor's next one is held back, not late.
+      const other = sample("click");
+      await stage.add(other);
+      assert.equal(await stage.hands.deliverNext(), other.id);
+      handed.settle({ type: "delivered" });
+    }
+  });
+
+  it("holds an event back for any earlier one that shares its click id or its session id", async () => {
+    await using stage = await Stage.open(create);
+    const [{ clickId, sessionId }, other] = [stranger(), stranger()];
+    const byClick = sample("click", { clickId: clickId as string });
+    const bySession = sample("payment", { sessionId: sessionId as string });
+    const byBoth = sample("registration", { clickId: clickId as string, sessionId: sessionId as string });
+    const after = sample("payment", { sessionId: sessionId as string });
+    const unrelated = sample("payment", other);
+    await stage.add(byClick, bySession, byBoth, after, unrelated);
+    stage.start();
+
+    const first = [await stage.hands.next(), await stage.hands.next(), await stage.hands.next()];
+    assert.deepEqual(idsOf(first.map(({ live }) => live.event)), idsOf([bySession, unrelated, byClick]));
+    const [session, , click] = first as [(typeof first)[0], (typeof first)[0], (typeof first)[0]];
+    click.settle({ type: "delivered" });
+    const sentinel = sample("click");
+    await stage.add(sentinel);
+    assert.equal(await stage.hands.deliverNext(), sentinel.id);
+    session.settle({ type: "delivered" });
+    assert.equal(await stage.hands.deliverNext(), byBoth.id);
+    assert.equal(await stage.hands.deliverNext(), after.id);
+  });
+
+  it("holds back nobody whose events have no id in common, or no id at all", async () => {
+    await using stage = await Stage.open(create);
+    const events = [sample("payment", {}), sample("payment", {}), sample("payment"), sample("payment")];
+    await stage.add(...events);
+    stage.start();
+
+    const handed = [];
+    for (const _ of events) handed.push((await stage.hands.next()).id);
+    assert.deepEqual(handed, idsOf(events));
+  });
+
+  it("holds a visitor's later events back while an earlier one rests", async () => {
+    await using stage = await Stage.open(create);
+    const visitor = stranger();
+    const [first, second, other] = [sample("click", visitor), sample("payment", visitor), sample("payment")];
+    stage.start();
+    await stage.add(first, second);
+
+    (await stage.hands.next()).settle(retryIn(50));
+    await stage.add(other);
+
+    assert.equal(await stage.hands.deliverNext(), other.id);
+    assert.equal(await stage.hands.deliverNext(), first.id);
+    assert.equal(await stage.hands.deliverNext(), second.id);
+  });
+
+  it("lets the next event of a visitor pass a dead one", async () => {
+    await using stage = await Stage.open(create);
+    const visitor = stranger();
+    const [first, second] = [sample("click", visitor), sample("payment", visitor)];
+    stage.start();
+    await stage.add(first, second);
+
+    (await stage.hands.next()).settle({ type: "dead", ...REJECTED });
+
+    assert.equal(await stage.hands.deliverNext(), second.id);
+  });
+
+  it("keeps order through hundreds of events with failures of every kind", async () => {
+    await using stage = await Stage.open(create);
+    const random = seeded(20_240_229);
+    const ids = Array.from({ length: 12 }, () => stranger());
+    const pick = () => ids[Math.floor(random() * ids.length)] as (typeof ids)[0];
+    const events = Array.from({ length: 300 }, () => {
+      const { clickId } = random() < 0.7 ? pick() : {};
+      const { sessionId } = random() < 0.7 ? pick() : {};
+      return sample("payment", { ...(clickId && { clickId }), ...(sessionId && { sessionId }) });
+    });
+    stage.hands.room = 8;
+    stage.start();
+    await Promise.all(events.map((event) => stage.add(event)));
+
+    const gone: OutboxEvent[] = [];
+    while (gone.length < events.length) {
+      const { live, settle } = await stage.hands.next();
+      const luck = random();
+      if (luck < 0.15) settle(retryIn(1 + 10 * random()));
+      else if (luck < 0.25) settle({ type: "release" });
+      else {
+        gone.push(live.event);
+        settle(luck < 0.35 ? { type: "dead", ...REJECTED } : { type: "delivered" });
+      }
+    }
+    await stage.empty();
+
+    assert.deepEqual(idsOf(gone).sort(), idsOf(events).sort());
+    for (const key of ["clickId", "sessionId"] as const) {
+      for (const visitor of ids) {
+        const isTheirs = ({ data }: OutboxEvent) => data[key] === visitor[key];
+        assert.deepEqual(idsOf(gone.filter(isTheirs)), idsOf(events.filter(isTheirs)));
+      }
+    }
+  });
+}
+
+/** Random numbers that are the same at every run (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,132 @@
+import type { OutboxEvent } from "../../events.js";
+import {
+  type Claim,
+  type Deliver,
+  type History,
+  type Lane,
+  type Outbox,
+  type OutboxObserver,
+  UNTRIED,
+  type Verdict,
+} from "../../outbox/outbox.js";
+import { ENDPOINTS } from "../../service/endpoints.js";
+
+const PATIENCE_MS = 10_000;
+
+/** An event that was handed over, and waits for its verdict. */
+export interface Handed {
+  readonly live: Claim;
+  readonly id: string;
+  settle(verdict: Verdict): void;
+}
+
+/** A verdict after an attempt that failed, the event's first unless the history says otherwise. */
+export function retryIn(inMs: number, history: Partial<History> = {}): Verdict {
+  return {
+    type: "retry",
+    inMs,
+    history: { ...UNTRIED, attempts: 1, failures: 1, triedAt: Date.now(), ...history },
+  };
+}
+
+/** A `deliver` that does what a test says. */
+export class Hands {
+  /** How many more may be handed over. */
+  room = Number.POSITIVE_INFINITY;
+  /** Which may be, the most urgent first. */
+  lanes: readonly Lane[] = ENDPOINTS.map((endpoint) => ({ endpoint, limit: Number.POSITIVE_INFINITY }));
+  started = false;
+  /** Every id that was ever handed over, in order. */
+  readonly ids: string[] = [];
+  /** What was told of verdicts that were acted on. */
+  readonly told: { readonly id: string; readonly attempts: number; readonly verdict: Verdict }[] = [];
+  readonly dropped: { readonly event: OutboxEvent; readonly reason: string }[] = [];
+  readonly #arrived: Handed[] = [];
+  readonly #awaited: ((handed: Handed) => void)[] = [];
+  #listener: ((handed: Handed) => void) | undefined;
+  readonly #unsettled = new Set<Handed>();
+
+  start(outbox: Outbox): void {
+    this.started = true;
+    const deliver: Deliver = {
+      capacity: () => ({ limit: this.room, lanes: this.room > 0 ? this.lanes : [] }),
+      deliver: (claim) => this.#take(claim),
+      settled: ({ id }, attempts, verdict) => this.told.push({ id, attempts, verdict }),
+    };
+    const observer: OutboxObserver = {
+      dropped: (event, reason) => this.dropped.push({ event, reason }),
+      troubled: (error) => {
+        throw error;
+      },
+      recovered() {},
+    };
+    outbox.start(deliver, observer);
+  }
+
+  /** The next event that is handed over. */
+  async next(): Promise<Handed> {
+    const arrived = this.#arrived.shift();
+    return (
+      arrived ?? within(new Promise((resolve) => this.#awaited.push(resolve)), "no event was handed over")
+    );
+  }
+
+  /** The next event, delivered at once. Resolves to its id. */
+  async deliverNext(): Promise<string> {
+    const { id, settle } = await this.next();
+    settle({ type: "delivered" });
+    return id;
+  }
+
+  /** From here on each event goes to the listener as it is handed over. */
+  each(listener: (handed: Handed) => void): void {
+    this.#listener = listener;
+  }
+
+  /** Gives back what is in them, and takes nothing more. */
+  close(): void {
+    this.room = Number.NEGATIVE_INFINITY;
+    for (const { settle } of this.#unsettled) settle({ type: "release" });
+  }
+
+  #take(live: Claim): Promise<Verdict> {
+    this.ids.push(live.event.id);
+    this.room--;
+    return new Promise((resolve) => {
+      const handed: Handed = {
+        live,
+        id: live.event.id,
+        settle: (verdict) => {
+          this.#unsettled.delete(handed);
+          this.room++;
+          resolve(verdict);
+        },
+      };
+      this.#unsettled.add(handed);
+      const awaited = this.#listener ?? this.#awaited.shift();
+      if (awaited) awaited(handed);
+      else this.#arrived.push(handed);
+    });
+  }
+}
+
+/** Resolves once the condition holds, which is looked at again and again: for what an outbox tells nobody. */
+export async function until(condition: () => boolean, otherwise: string): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`${otherwise} for ${PATIENCE_MS} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+async function within<T>(promise: Promise<T>, otherwise: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${otherwise} for ${PATIENCE_MS} ms`)), PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,27 @@
+import { randomBytes } from "node:crypto";
+import type { Attribution, EventData, EventKind, OutboxEvent } from "../../events.js";
+
+const DETAILS: { readonly [Kind in EventKind]: Omit<EventData[Kind], keyof Attribution> } = {
+  click: {
+    affiliateReference: "ALICE",
+    clickedUrl: "https://shop.example/?ref=ALICE",
+    userAgent: "Mözilla/5.0",
+  },
+  registration: { email: "ann@shop.example", customerId: "7", customerName: "Ann O'Neill" },
+  payment: { paymentId: "2024-17", customerEmail: "ann@shop.example", leadValue: 19.9 },
+} as never;
+
+/** A new event, like no other, of a visitor known by these ids. Default: a stranger. */
+export function sample(kind: EventKind, visitor: Attribution = stranger()): OutboxEvent {
+  return {
+    id: randomBytes(16).toString("hex"),
+    kind,
+    data: { ...visitor, ...DETAILS[kind] },
+    createdAt: Date.now() - 1_000,
+  } as OutboxEvent;
+}
+
+/** Somebody who was never here before. */
+export function stranger(): Attribution {
+  return { clickId: randomBytes(8).toString("hex"), sessionId: randomBytes(8).toString("hex") };
+}

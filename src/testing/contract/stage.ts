@@ -1,0 +1,65 @@
+import type { OutboxEvent } from "../../events.js";
+import type { Death, Outbox } from "../../outbox/outbox.js";
+import { Hands, until } from "./recorder.js";
+
+export const REJECTED: Death = {
+  reason: "rejected",
+  status: 422,
+  code: "Unprocessable Entity",
+  message: "no such program",
+  attempts: 1,
+};
+
+/** One test's outbox and the hands that it hands events over to, once they are started. Closes both at its end. */
+export class Stage implements AsyncDisposable {
+  readonly hands = new Hands();
+  #closing: Promise<void> | undefined;
+
+  private constructor(readonly outbox: Outbox) {}
+
+  static async open(create: () => Outbox | Promise<Outbox>): Promise<Stage> {
+    return new Stage(await create());
+  }
+
+  start(): void {
+    this.hands.start(this.outbox);
+  }
+
+  async add(...events: readonly OutboxEvent[]): Promise<void> {
+    for (const event of events) {
+      const outcome = await this.outbox.add(event);
+      if (outcome !== "queued") throw new Error(`expected the event to be queued, and it was ${outcome}`);
+    }
+  }
+
+  /** Adds events and gives them up, one after the other. */
+  async bury(events: readonly OutboxEvent[], death: Death = REJECTED): Promise<void> {
+    if (!this.hands.started) this.start();
+    for (const event of events) {
+      const before = this.outbox.counts().dead[death.reason];
+      await this.add(event);
+      (await this.hands.next()).settle({ type: "dead", ...death });
+      await until(() => this.outbox.counts().dead[death.reason] > before, "a dead letter was not counted");
+    }
+  }
+
+  /** Resolves once the counts say that so many are queued: they may be those of moments ago. */
+  holds(queued: number): Promise<void> {
+    return until(() => this.outbox.counts().queued === queued, `not ${queued} events were queued`);
+  }
+
+  /** Resolves once nothing is queued. */
+  empty(): Promise<void> {
+    return this.holds(0);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.outbox.close();
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.hands.close();
+    await this.close();
+  }
+}

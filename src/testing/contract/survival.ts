@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { UNTRIED } from "../../outbox/outbox.js";
+import { retryIn, until } from "./recorder.js";
+import { sample, stranger } from "./samples.js";
+import { REJECTED, Stage } from "./stage.js";
+import type { OutboxUnderTest, TestRunner } from "./under-test.js";
+
+/** What the next process finds, and what two of them do at the same time. */
+export function testSurvival(
+  it: TestRunner["it"],
+  { create, reopen }: Required<Pick<OutboxUnderTest, "create" | "reopen">>,
+): void {
+  it("says that it is durable", async () => {
+    await using stage = await Stage.open(create);
+
+    assert.equal(stage.outbox.durable, true);
+  });
+
+  it("finds what waited, in order, with its history", async () => {
+    const visitor = stranger();
+    const events = [sample("click", visitor), sample("registration", visitor), sample("payment", visitor)];
+    {
+      await using stage = await Stage.open(create);
+      stage.hands.room = 1;
+      stage.start();
+      await stage.add(...events);
+      (await stage.hands.next()).settle(retryIn(1, { maybeTaken: true, triedAt: 1 }));
+      await stage.close();
+    }
+
+    await using stage = await Stage.open(reopen);
+    await stage.holds(3);
+    stage.start();
+    const first = await stage.hands.next();
+    const { event, history, interrupted } = first.live;
+    assert.deepEqual(event, events[0]);
+    assert.deepEqual({ ...history }, { ...UNTRIED, attempts: 1, failures: 1, maybeTaken: true, triedAt: 1 });
+    assert.equal(interrupted, false);
+    first.settle({ type: "delivered" });
+    assert.equal(await stage.hands.deliverNext(), events[1]?.id);
+    assert.equal(await stage.hands.deliverNext(), events[2]?.id);
+  });
+
+  it("stores what it was given before it was closed, and says so", async () => {
+    const events = [sample("click"), sample("registration"), sample("payment")];
+    {
+      await using stage = await Stage.open(create);
+      const added = events.map((event) => stage.outbox.add(event));
+      await stage.close();
+      assert.deepEqual(await Promise.all(added), ["queued", "queued", "queued"]);
+      assert.equal(stage.outbox.durable, true);
+    }
+
+    await using stage = await Stage.open(reopen);
+    await stage.holds(3);
+  });
+
+  it("knows what was delivered, and finds the dead letters", async () => {
+    const [delivered, dead] = [sample("payment"), sample("payment")];
+    {
+      await using stage = await Stage.open(create);
+      stage.start();
+      await stage.add(delivered);
+      await stage.hands.deliverNext();
+      await stage.bury([dead]);
+    }
+
+    await using stage = await Stage.open(reopen);
+    assert.equal(await stage.outbox.add(delivered), "duplicate");
+    assert.equal(await stage.outbox.add(dead), "duplicate");
+    await until(() => stage.outbox.counts().dead.rejected === 1, "the dead letter was not counted");
+    assert.deepEqual(
+      (await stage.outbox.deadLetters.list()).map(({ id, message }) => ({ id, message })),
+      [{ id: dead.id, message: REJECTED.message }],
+    );
+  });
+
+  it("stores an event once when two processes add it", async () => {
+    await using one = await Stage.open(create);
+    await using other = await Stage.open(reopen);
+    const event = sample("payment");
+
+    const outcomes = await Promise.all([one.outbox.add(event), other.outbox.add(event)]);
+
+    assert.deepEqual(outcomes.sort(), ["duplicate", "queued"]);
+  });
+
+  it("hands each event to one of two processes, and keeps a visitor's order across both", async () => {
+    await using one = await Stage.open(create);
+    await using other = await Stage.open(reopen);
+    const visitors = Array.from({ length: 8 }, stranger);
+    const gone: string[] = [];
+    const events = Array.from({ length: 80 }, (_, nth) => sample("payment", visitors[nth % visitors.length]));
+    for (const stage of [one, other]) {
+      stage.hands.room = 3;
+      stage.hands.each(({ id, settle }) => {
+        gone.push(id);
+        settle({ type: "delivered" });
+      });
+      stage.start();
+    }
+
+    for (const [nth, event] of events.entries()) await (nth % 3 ? one : other).add(event);
+    await until(() => gone.length >= events.length, "events were not handed over");
+
+    assert.deepEqual([...gone].sort(), events.map(({ id }) => id).sort());
+    for (const visitor of visitors) {
+      const theirs = events.filter(({ data }) => data.clickId === visitor.clickId).map(({ id }) => id);
+      assert.deepEqual(
+        gone.filter((id) => theirs.includes(id)),
+        theirs,
+      );
+    }
+  });
+}

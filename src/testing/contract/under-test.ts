@@ -1,0 +1,24 @@
+import type { Outbox } from "../../outbox/outbox.js";
+
+type Creates = () => Outbox | Promise<Outbox>;
+
+/** The outbox that is put to the test, and in what states it can be had. */
+export interface OutboxUnderTest {
+  /** A new outbox with nothing in it. Called once or more for each test, which closes what it gets. */
+  readonly create: Creates;
+  /** The same with room for no more than 1,000 events or so. Without it, nothing is said about bounds. */
+  readonly createSmall?: Creates;
+  /**
+   * One more outbox over the storage of the last that was created, as the next process would open it, or another beside
+   * it. For outboxes that are durable.
+   */
+  readonly reopen?: Creates;
+}
+
+/** What vitest, jest and `node:test` have in common. */
+export interface TestRunner {
+  /** Groups tests. */
+  describe(name: string, body: () => void): unknown;
+  /** A test: it fails where `body` rejects. */
+  it(name: string, body: () => Promise<void>): unknown;
+}

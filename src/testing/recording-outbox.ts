@@ -1,0 +1,37 @@
+import type { OutboxEvent } from "../events.js";
+import type { Outbox } from "../outbox/outbox.js";
+
+/** An outbox for tests: it writes down what it is given, and nothing is sent. */
+export interface RecordingOutbox extends Outbox {
+  /** Every event that was stored, oldest first, with all that is known of it. Empty it between tests: `events.length = 0`. */
+  readonly events: OutboxEvent[];
+}
+
+/**
+ * For the tests of a host: they see whole events, and need neither a service nor SQLite. An event that is in `events` already is
+ * a `duplicate`, as in any other outbox. `flush()` has nothing to wait for. A `transaction` is taken for one that commits.
+ */
+export function recordingOutbox(): RecordingOutbox {
+  const events: OutboxEvent[] = [];
+
+  return {
+    name: "recording",
+    durable: false,
+    events,
+    async add(event) {
+      if (events.some(({ id }) => id === event.id)) return "duplicate";
+      events.push(event);
+      return "queued";
+    },
+    start() {},
+    wake() {},
+    counts: () => ({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null }),
+    deadLetters: {
+      list: async () => [],
+      retry: async () => false,
+      retryAll: async () => 0,
+      discard: async () => false,
+    },
+    async close() {},
+  };
+}

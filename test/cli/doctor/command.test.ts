@@ -1,0 +1,423 @@
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import fc from "fast-check";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { doctorCommand } from "../../../src/cli/doctor/command.js";
+import { checkName, checkTls } from "../../../src/cli/doctor/reach.js";
+import { createSandbox } from "../../../src/sandbox/index.js";
+import { type Certificate, certificates } from "../../helpers/certificates.js";
+import { outputOf, runNode, userProject } from "../../helpers/user-project.js";
+
+const KEY = "key-that-nobody-may-see";
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+async function doctor(
+  args: string[],
+  {
+    isTerminal = false,
+    columns = undefined as number | undefined,
+    env = { TRACKING_KEY: KEY } as Record<string, string>,
+    onLine = (_line: string) => {},
+  } = {},
+) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await doctorCommand(args, {
+    stdout: (line) => {
+      out.push(line);
+      onLine(line);
+    },
+    stderr: (line) => err.push(line),
+    env,
+    isTerminal,
+    columns,
+  });
+  expect([...out, ...err].join("\n")).not.toContain(KEY);
+  return { code, out, err };
+}
+
+async function startSandbox() {
+  const sandbox = await createSandbox({ apiKey: KEY });
+  onTestFinished(() => sandbox.close());
+  const address = ["--base-url", sandbox.url, "--client-id", String(sandbox.clientId)];
+  return { sandbox, address };
+}
+
+async function startHttp(listener: RequestListener) {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return ["--base-url", `http://127.0.0.1:${(server.address() as AddressInfo).port}`, "--client-id", "1"];
+}
+
+describe("doctor", () => {
+  it("finds a healthy integration well, and posts nothing", async () => {
+    const { sandbox, address } = await startSandbox();
+    const { code, out } = await doctor([...address, "--api-key-env", "TRACKING_KEY"]);
+    expect(out).toEqual([
+      expect.stringMatching(/^note .*127\.0\.0\.1 is an address itself/),
+      expect.stringMatching(/^note .*plain http/),
+      "ok      the status endpoint wants a key: 401 without one",
+      "ok      the status endpoint takes the key",
+      expect.stringMatching(/^ok {6}its clock and this machine's agree/),
+      expect.stringMatching(
+        /^- {7}nothing was posted: .* client id 1001 is known, shows with --send-test-click/,
+      ),
+      "healthy: nothing wrong was found",
+    ]);
+    expect(code).toBe(0);
+    expect(sandbox.ledger.requests().map(({ method }) => method)).toEqual(["GET", "GET"]);
+  });
+
+  it("tells whom a session is attributed to", async () => {
+    const { sandbox, address } = await startSandbox();
+    await fetch(`${sandbox.url}/api/v1/tracking/click`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        clientId: sandbox.clientId,
+        affiliateReference: "ALICE",
+        clickId: "c1",
+        sessionId: "s1",
+      }),
+    });
+    const args = [...address, "--api-key-env", "TRACKING_KEY", "--session"];
+    const known = await doctor([...args, "s1"]);
+    expect(known.code).toBe(0);
+    expect(known.out.join("\n")).toContain("session s1 is attributed to ALICE, through click 1 at ");
+    const unknown = await doctor([...args, "s2"]);
+    expect(unknown.code).toBe(1);
+    expect(unknown.out).toContain("WRONG   session s2 is attributed to no affiliate");
+  });
+
+  it("posts a click where it is told to, and looks whether it arrived", async () => {
+    const { sandbox, address } = await startSandbox();
+    const { code, out } = await doctor([...address, "--api-key-env", "TRACKING_KEY", "--send-test-click"]);
+    expect(code).toBe(0);
+    const [click] = sandbox.ledger.clicks();
+    expect(click).toMatchObject({
+      affiliateReference: "express-affiliate-doctor",
+      source: "express-affiliate-doctor",
+    });
+    expect(out.at(-3)).toContain("the test click was taken for client id 1001");
+    expect(out.at(-2)).toContain(`session ${click?.sessionId} is attributed to express-affiliate-doctor`);
+  });
+
+  it("finds a wrong key, and does not show it", async () => {
+    const { sandbox, address } = await startSandbox();
+    const { code, out } = await doctor([...address, "--api-key-env", "OTHER"], {
+      env: { OTHER: "wrong-key" },
+    });
+    expect(code).toBe(1);
+    expect(out.join("\n")).toMatch(/WRONG {3}the status endpoint does not take the key: 401 Unauthorized/);
+    expect(out.join("\n")).not.toContain("wrong-key");
+    expect(sandbox.ledger.leads()).toEqual([]);
+  });
+
+  it("notes that a key is missing where one is wanted", async () => {
+    const { address } = await startSandbox();
+    const { code, out } = await doctor(address);
+    expect(code).toBe(0);
+    expect(out).toContain("note    the status endpoint wants a key, and none was given (--api-key-env NAME)");
+  });
+
+  it("finds that nobody is there", async () => {
+    const { code, out } = await doctor(["--base-url", "http://127.0.0.1:1", "--client-id", "1"]);
+    expect(code).toBe(1);
+    expect(out.join("\n")).toContain("WRONG   the service does not answer: connect ECONNREFUSED");
+  });
+
+  it.each([
+    [200, "something else than the tracking service answers at http://127.0.0.1"],
+    [302, "it sends the caller to another address, where this package never follows"],
+    [403, "is perhaps not the tracking service"],
+    [404, "/api/v1/tracking/status/…: --base-url is what comes before /api/v1/"],
+    [502, "the service, or what stands before it, has a fault of its own"],
+  ])("finds something else at the address: %i, in plain words", async (status, plain) => {
+    const { code, out } = await doctor(
+      await startHttp((_req, res) => void res.writeHead(status).end("<html>Welcome to nginx</html>")),
+    );
+    expect(code).toBe(1);
+    expect(out.join("\n")).toContain(`WRONG   the status endpoint does not answer as one should: ${status} `);
+    expect(out.join("\n")).toContain(plain);
+    expect(out.at(-1)).toBe("not healthy: 1 finding is WRONG");
+  });
+
+  it.each(["/api/v1", "/api/v1/", "/base/api/v1/tracking"])(
+    "refuses %s at the end of the address, as the options do",
+    async (path) => {
+      const { sandbox } = await startSandbox();
+      const { code, err } = await doctor(["--base-url", sandbox.url + path, "--client-id", "1"]);
+      expect(code).toBe(2);
+      expect(err.join("\n")).toContain("--base-url must end before /api/v1: each call adds that itself");
+      expect(sandbox.ledger.requests()).toEqual([]);
+    },
+  );
+
+  it("finds a client id that the service does not know, where a click may be sent", async () => {
+    const { sandbox } = await startSandbox();
+    const { code, out } = await doctor(["--base-url", sandbox.url, "--client-id", "7", "--send-test-click"]);
+    expect(code).toBe(1);
+    expect(out.join("\n")).toMatch(/WRONG {3}the test click was not taken: 422 .*; is --client-id 7 right\?/);
+    expect(sandbox.ledger.clicks()).toEqual([]);
+  });
+
+  it("notes that it takes a key to see whom a session is attributed to", async () => {
+    const { sandbox, address } = await startSandbox();
+    const { code, out } = await doctor([...address, "--send-test-click"]);
+    expect(code).toBe(0);
+    expect(out.at(-2)).toMatch(/^note {4}session .*: to see whom it is attributed to takes a key/);
+    expect(sandbox.ledger.clicks()).toHaveLength(1);
+  });
+
+  it("prints each finding as it comes", async () => {
+    let asked = 0;
+    const address = await startHttp((_req, res) => {
+      asked += 1;
+      res.end(JSON.stringify({ sessionId: "x", hasAffiliate: false }));
+    });
+    const askedBefore: Record<string, number> = {};
+    await doctor(address, {
+      onLine(line) {
+        askedBefore[line.slice(8, 30)] ??= asked;
+      },
+    });
+    expect(Object.values(askedBefore).slice(0, 3)).toEqual([0, 0, 1]);
+  });
+
+  it("prints one JSON document where it is told to", async () => {
+    const { address } = await startSandbox();
+    const well = await doctor([...address, "--json"], { isTerminal: true });
+    expect(well.out).toHaveLength(1);
+    expect(JSON.parse(well.out[0] ?? "")).toEqual({
+      healthy: true,
+      findings: expect.arrayContaining([{ is: "note", text: expect.stringContaining("wants a key") }]),
+    });
+    const { code, out } = await doctor(["--base-url", "http://127.0.0.1:1", "--client-id", "1", "--json"]);
+    expect({ code, healthy: JSON.parse(out[0] ?? "").healthy }).toEqual({ code: 1, healthy: false });
+  });
+
+  it("finds a clock that is wrong", async () => {
+    const late = new Date(Date.now() - 3_600_000).toUTCString();
+    const { code, out } = await doctor(
+      await startHttp((_req, res) => {
+        res.setHeader("date", late);
+        res.end(JSON.stringify({ sessionId: "x", hasAffiliate: false }));
+      }),
+    );
+    expect(code).toBe(1);
+    expect(out.join("\n")).toMatch(/WRONG {3}its clock is 3\d\d\d s behind this machine's/);
+  });
+
+  it("reads 64 KiB of an answer at most", async () => {
+    let closed = 0;
+    const address = await startHttp((_req, res) => {
+      res.on("close", () => closed++);
+      const chunk = " ".repeat(16 * 1024);
+      const pour = () => {
+        while (res.write(chunk));
+      };
+      res.on("drain", pour);
+      pour();
+    });
+    const { code, out } = await doctor(address);
+    expect(out.join("\n")).toContain("the status endpoint does not answer as one should: 200");
+    expect(code).toBe(1);
+    await expect.poll(() => closed).toBe(1);
+  });
+
+  it("prints nothing that a terminal acts upon, and no key, whatever a service says", async () => {
+    const hostile = `\u001b]0;owned\u0007\u009b2J\u202e\r\nok      all is well ${btoa(`x:${KEY}`)}`;
+    const address = await startHttp((_req, res) =>
+      res.end(
+        JSON.stringify({
+          hasAffiliate: true,
+          affiliateReference: hostile,
+          clickId: hostile,
+          clickedAt: hostile,
+          error: hostile,
+          message: hostile,
+        }),
+      ),
+    );
+    const args = [...address, "--api-key-env", "TRACKING_KEY", "--session", "s1", "--send-test-click"];
+    const { out } = await doctor(args);
+    expect(out.join("\n")).toContain("is attributed to");
+    for (const line of out) {
+      expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+      expect(line).not.toContain(btoa(`x:${KEY}`).slice(4, -4));
+    }
+  });
+
+  it("repeats no key that stands in a wrong place", async () => {
+    const { address } = await startSandbox();
+    const wrong = [
+      [...address, KEY],
+      [...address, "--api-key-env", KEY],
+      ["--base-url", "http://127.0.0.1:1", "--client-id", KEY],
+      ["--base-url", KEY, "--client-id", "1"],
+    ];
+    for (const args of wrong) expect((await doctor(args)).code).toBe(2);
+  });
+
+  it("repeats nothing of the key that a service sends back", async () => {
+    const echo = await startHttp((req, res) => {
+      res.statusCode = 400;
+      res.end(
+        JSON.stringify({
+          error: req.headers.authorization,
+          message: `no ${req.headers.authorization} ada@shop.example\u001b[2J\u202e`,
+        }),
+      );
+    });
+    const { out } = await doctor([...echo, "--api-key-env", "TRACKING_KEY"]);
+    expect(out.join("\n")).toContain("no Bearer [redacted] a***@shop.example [2J");
+    for (const character of ["\u001b", "\u202e"]) expect(out.join("\n")).not.toContain(character);
+  });
+
+  it.each([
+    [[], /^doctor:\n {2}- --base-url is required.*\n {2}- --client-id is required/],
+    [["--base-url", "http://tracking.example", "--client-id", "1"], /must begin with https:/],
+    [["--base-url", "https://u:pa55word@tracking.example", "--client-id", "1"], /must not hold credentials/],
+    [
+      ["--base-url", "https://tracking.example", "--client-id", "one"],
+      /--client-id must be a positive integer/,
+    ],
+    [
+      ["--base-url", "https://tracking.example", "--client-id", "1", "--api-key-env", "NONE"],
+      /NONE is not set/,
+    ],
+    [["--base-url", "https://tracking.example", "--client-id", "1", "--session", "."], /session id must be/],
+    [["--nope"], /there is no option --nope$/m],
+    [["--send-testclick"], /there is no option --send-testclick; did you mean --send-test-click\?/],
+    [["--base-url"], /'--base-url <value>' argument missing/],
+  ])("refuses %j as usage", async (args, because) => {
+    const { code, out, err } = await doctor(args);
+    expect(code).toBe(2);
+    expect(out).toEqual([]);
+    expect(err.join("\n")).toMatch(because);
+    expect(err.at(-1)).toBe("express-affiliate doctor --help lists what it takes");
+    expect(err.join("\n")).not.toContain("pa55word");
+  });
+
+  it("takes any arguments without failing", async () => {
+    const word = fc.oneof(
+      fc.string(),
+      fc.constantFrom("--base-url", "--client-id", "--session", "--api-key-env", "--help", "-h"),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(word, { maxLength: 4 }), async (args) => {
+        expect([0, 2]).toContain((await doctor(args)).code);
+      }),
+    );
+  });
+
+  it("uses colours for a person, and none for a file, a dumb terminal, or with NO_COLOR", async () => {
+    const { address } = await startSandbox();
+    const hasColors = async (isTerminal: boolean, env: Record<string, string>) =>
+      (await doctor(address, { isTerminal, env })).out.join("").includes("\u001b[");
+    expect(await hasColors(true, {})).toBe(true);
+    expect(await hasColors(true, { NO_COLOR: "" })).toBe(true);
+    expect(await hasColors(false, {})).toBe(false);
+    expect(await hasColors(true, { NO_COLOR: "1" })).toBe(false);
+    expect(await hasColors(true, { TERM: "dumb" })).toBe(false);
+  });
+
+  it("breaks its lines between words for a person, and not for a file", async () => {
+    const { address } = await startSandbox();
+    const env = { NO_COLOR: "1" };
+    const { out } = await doctor(address, { isTerminal: true, columns: 60, env });
+    for (const line of out.join("\n").split("\n")) expect(line.length).toBeLessThanOrEqual(60);
+    expect(out.join("\n")).toMatch(/^- {7}nothing was posted.*\n {8}\S/m);
+    expect((await doctor(address)).out.join("")).not.toContain("\n");
+  });
+
+  it("runs from the command line", async () => {
+    const { sandbox, address } = await startSandbox();
+    const project = await userProject({});
+    const cli = (...args: string[]) =>
+      outputOf(
+        runNode(project, ["node_modules/express-affiliate/dist/cli.js", ...args], {
+          env: { ...process.env, TRACKING_KEY: KEY },
+        }),
+      );
+    expect(await cli("doctor", ...address, "--api-key-env", "TRACKING_KEY")).toMatchObject({
+      code: 0,
+      stderr: "",
+    });
+    expect(await cli("doctor", "--base-url", sandbox.url)).toMatchObject({ code: 2, stdout: "" });
+    expect(await cli("doctor", "--base-url", "http://127.0.0.1:1", "--client-id", "1")).toMatchObject({
+      code: 1,
+    });
+    expect(await cli("doctor", "--help")).toMatchObject({ code: 0, stderr: "" });
+    expect(await cli("nonsense")).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "express-affiliate: there is no command nonsense\nexpress-affiliate --help lists all\n",
+    });
+  });
+});
+
+describe("checkName", () => {
+  it("finds a name that stands for nothing", async () => {
+    expect(await checkName(new URL("https://tracking.invalid"))).toMatchObject({ is: "wrong" });
+    expect(await checkName(new URL("https://localhost"))).toMatchObject({ is: "well" });
+    expect(await checkName(new URL("https://[::1]"))).toMatchObject({ is: "note" });
+  });
+});
+
+describe("checkTls", () => {
+  const made = certificates();
+  afterAll(made.remove);
+
+  async function serve(certificate: Certificate) {
+    const server = createTlsServer(certificate).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    return new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  }
+
+  it("says until when a trusted certificate is valid, and when that is soon", async () => {
+    const url = await serve(made.valid);
+    const soon = await checkTls(url, Date.now(), made.authority.cert);
+    expect(soon.text).toMatch(
+      /^the certificate is trusted and valid until \d{4}-\d\d-\d\d \(\d days\): that is soon$/,
+    );
+    const [, day = ""] = /until (\S+)/.exec(soon.text) ?? [];
+    expect(await checkTls(url, Date.parse(day) - 30 * DAY_MS, made.authority.cert)).toMatchObject({
+      is: "well",
+    });
+  });
+
+  it.each([
+    ["expired", "the certificate is out of date"],
+    ["notYetValid", "the certificate is valid later only: is this machine's clock right?"],
+    ["ofAnother", "the certificate belongs to another name"],
+    ["selfSigned", "this machine does not know who issued the certificate"],
+  ] as const)(
+    "finds a certificate that is %s, and says in plain words what that is",
+    async (which, plain) => {
+      const found = await checkTls(await serve(made[which]), Date.now(), made.authority.cert);
+      expect(found).toMatchObject({
+        is: "wrong",
+        text: expect.stringMatching(new RegExp(`^no trusted TLS connection: .*; ${plain.replace("?", ".")}`)),
+      });
+    },
+  );
+
+  it("finds that there is no TLS, or nothing at all", async () => {
+    const [, url = ""] = await startHttp((_req, res) => void res.end());
+    const { text } = await checkTls(new URL(url.replace("http:", "https:")), Date.now());
+    expect(text).toContain("what answers at this port does not speak TLS");
+    const nothing = await checkTls(new URL("https://127.0.0.1:1"), Date.now());
+    expect(nothing).toMatchObject({
+      is: "wrong",
+      text: expect.stringContaining("nothing listens at this port"),
+    });
+  });
+});

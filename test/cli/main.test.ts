@@ -1,0 +1,79 @@
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
+import { outputOf, runNode, userProject } from "../helpers/user-project.js";
+
+const commands = ["sandbox", "doctor", "outbox", "migrations"];
+
+describe("the command line", () => {
+  async function cli(...args: string[]) {
+    return outputOf(runNode(await userProject({}), ["node_modules/express-affiliate/dist/cli.js", ...args]));
+  }
+
+  it("prints its version", async () => {
+    const version = { code: 0, stdout: `${packageJson.version}\n`, stderr: "" };
+    expect(await cli("--version")).toEqual(version);
+    expect(await cli("-v")).toEqual(version);
+  });
+
+  it.each([
+    [
+      ["sandbx"],
+      "express-affiliate: there is no command sandbx; did you mean sandbox?\n",
+      "--help lists all\n",
+    ],
+    [
+      ["docter"],
+      "express-affiliate: there is no command docter; did you mean doctor?\n",
+      "--help lists all\n",
+    ],
+    [
+      ["sandbox", "--prot", "1"],
+      "sandbox: there is no option --prot; did you mean --port?\n",
+      "sandbox --help",
+    ],
+    [
+      ["migrations", "--shema", "a"],
+      "migrations: there is no option --shema; did you mean --schema?\n",
+      "--help",
+    ],
+    [["outbox", "here", "lst"], "; did you mean list?\n", "outbox --help"],
+    [
+      ["doctor", "--api-key"],
+      "doctor: there is no option --api-key; did you mean --api-key-env?\n",
+      "doctor --help",
+    ],
+  ])("answers %j with the nearest right word, and the help", async (args, message, help) => {
+    const { code, stdout, stderr } = await cli(...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(message);
+    expect(stderr).toContain(help);
+  });
+
+  it("prints its commands where it is told none, and that is wrong", async () => {
+    expect(await cli()).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("Usage: express-affiliate <command>"),
+    });
+  });
+
+  it.each([[], ...commands.map((command) => [command])])(
+    "keeps its help within 80 columns: %s",
+    async (...args) => {
+      const { code, stdout } = await cli(...args, "--help");
+      expect(code).toBe(0);
+      for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
+    },
+  );
+
+  it("has every option and the exit codes of every command in its guide", async () => {
+    const guide = readFileSync(join(resolve(import.meta.dirname, "../../docs"), "cli.md"), "utf8");
+    for (const command of commands) {
+      const { stdout } = await cli(command, "--help");
+      expect(stdout).toContain("Exit code: 0");
+      const [, section = ""] = guide.split(`## ${command}`);
+      for (const [option] of stdout.matchAll(/(?<=^ +)--[a-z-]+/gm)) expect(section).toContain(option);
+    }
+  });
+});

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { migrationsCommand } from "../../src/cli/migrations.js";
+import { postgresMigrations } from "../../src/outbox/postgres/index.js";
+import { describeWithPostgres } from "../helpers/postgres.js";
+
+function run(...args: string[]) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = migrationsCommand(args, {
+    stdout: (line) => out.push(line),
+    stderr: (line) => err.push(line),
+    env: {},
+    isTerminal: false,
+  });
+  return { code, out: out.join("\n"), err: err.join("\n") };
+}
+
+describe("the command `migrations`", () => {
+  it("prints the SQL, and leaves out what is there already", () => {
+    expect(run()).toEqual({ code: 0, out: postgresMigrations().join("\n"), err: "" });
+    expect(run("--from", String(postgresMigrations().length))).toEqual({ code: 0, out: "", err: "" });
+  });
+
+  it.each([
+    [["--schema", "a b"], "must be a letter, then letters"],
+    [["--from", "x"], "--from must be a version's number"],
+    [["--nope"], "there is no option --nope"],
+    [["stray"], "Unexpected argument"],
+  ])("refuses %j as usage", (args, because) => {
+    const { code, out, err } = run(...args);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(because);
+  });
+
+  it("tells how it is used", () => {
+    expect(run("--help")).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("Usage: express-affiliate migrations"),
+    });
+  });
+});
+
+describeWithPostgres("what the command `migrations` prints", (database) => {
+  it("makes the tables that an outbox with `migrate: false` works with", async () => {
+    const pool = database.pool();
+    await pool.query(run("--schema", "by_command").out);
+    const outbox = await database.create({ schema: "by_command", migrate: false });
+    expect(outbox.counts()).toMatchObject({ queued: 0 });
+    await outbox.close();
+  });
+});

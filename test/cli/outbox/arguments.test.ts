@@ -1,0 +1,88 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { scratchDirectory } from "../../helpers/scratch.js";
+import { outbox } from "./helpers.js";
+
+const DATABASE = "postgres://shop:pa55word@127.0.0.1:1/shop";
+const ID = "0".repeat(32);
+
+describe("the command `outbox`", () => {
+  it("tells how it is used", async () => {
+    for (const flag of ["--help", "-h"]) {
+      const { code, out, err } = await outbox([flag]);
+      expect({ code, err }).toEqual({ code: 0, err: "" });
+      expect(out).toContain("Usage: express-affiliate outbox <directory|postgres-url> <action>");
+      expect(out).toContain("the customer's address masked");
+      expect(out).toContain("Exit code: 0 where all is well, dead letters or not;");
+    }
+  });
+
+  it.each([
+    [[], "say where it is"],
+    [["", "status"], "say where it is"],
+    [["here"], "say what to do after where it is: status, list, retry, discard"],
+    [["here", "look"], "say what to do after where it is"],
+    [["status", DATABASE], "say what to do after where it is"],
+    [["here", "status", ID], "status takes no ids"],
+    [["here", "status", "--all"], "status takes no ids, no --all"],
+    [["here", "status", "--limit", "2"], "no --limit"],
+    [["here", "list", ID], "list takes neither ids nor --all"],
+    [["here", "list", "--all"], "list takes neither ids nor --all"],
+    [["here", "list", "--limit", "0"], "--limit must be a positive integer"],
+    [["here", "list", "--limit", "1e3"], "--limit must be a positive integer"],
+    [["here", "retry"], "retry takes either ids or --all"],
+    [["here", "retry", "--all", ID], "retry takes either ids or --all"],
+    [["here", "retry", ID, "--limit", "2"], "retry takes no --limit"],
+    [["here", "retry", DATABASE], "an id is what `list` prints first"],
+    [["here", "discard"], "discard takes either ids or --all"],
+    [["here", "discard", ID, "--all"], "discard takes either ids or --all"],
+    [["here", "status", "--schema", "shop"], "--schema goes with a Postgres URL"],
+    [[DATABASE, "status", "--schema", 'a"b'], "--schema must be a letter"],
+    [["mysql://shop:pa55word@127.0.0.1/shop", "status"], "a URL must begin with postgres://"],
+    [["postgres://shop:1/pa55word@127.0.0.1/shop", "status"], "/ must be written %2F"],
+    [["postgres://shop:a@pa55word?b@127.0.0.1/shop", "status"], "? %3F"],
+    [["--url-env", "NONE", "status"], "the environment variable NONE is not set"],
+    [["--url-env", "DIRECTORY", "status"], "DIRECTORY must hold a URL that begins with postgres://"],
+    [["--url-env", "DATABASE_URL"], "say what to do: status"],
+    [["--url-env", "DATABASE_URL", DATABASE, "status"], "say what to do: status"],
+    [["--nope"], "there is no option --nope"],
+    [["here", "status", "--jsn"], "there is no option --jsn; did you mean --json?"],
+    [["here", "lits"], "did you mean list?"],
+    [["here", "discard", ID, "--yes"], "--yes goes with discard --all"],
+    [["here", "discard", "--all"], "with --yes it does so without asking"],
+    [["here", "discard", "--all", "--json"], "with --yes it does so without asking"],
+    [[`--${DATABASE}`], "there is no option"],
+    [["here", `--json=${DATABASE}`, "status"], "does not take an argument"],
+  ])("refuses %j as usage", async (args, because) => {
+    const { code, out, err } = await outbox(args, {
+      env: { DATABASE_URL: DATABASE, DIRECTORY: "/pa55word" },
+    });
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(because);
+    expect(err).toContain("\nexpress-affiliate outbox --help lists what it takes");
+    expect(err).not.toContain("pa55word");
+  });
+
+  it("takes any arguments without failing", async () => {
+    const directory = scratchDirectory();
+    const word = fc.oneof(
+      fc.string(),
+      fc.constantFrom(
+        directory,
+        "status",
+        "list",
+        "retry",
+        "--all",
+        "--json",
+        "--limit",
+        "--url-env",
+        "--help",
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(word, { maxLength: 5 }), async (args) => {
+        expect([0, 1, 2]).toContain((await outbox(args)).code);
+      }),
+    );
+  });
+});

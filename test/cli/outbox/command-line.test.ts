@@ -1,0 +1,70 @@
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { outputOf, runNode, userProject } from "../../helpers/user-project.js";
+import { directoryWith } from "./helpers.js";
+
+const CLI = "node_modules/express-affiliate/dist/cli.js";
+
+it("shows and retries what is on the disk", async () => {
+  const project = await userProject({});
+  const cli = (...args: string[]) => outputOf(runNode(project, [CLI, "outbox", ...args]));
+  const event = sample("payment");
+  const directory = await directoryWith({ dead: [event] });
+
+  expect(await cli(directory, "status")).toEqual({
+    code: 0,
+    stdout: "ok      nothing waits\nnote    1 dead letter: 1 rejected\n",
+    stderr: "",
+  });
+  expect(await cli(directory, "list")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(new RegExp(`^${event.id}  payment  rejected\n`)),
+  });
+  expect(await cli(directory, "retry", event.id, "--json")).toEqual({
+    code: 0,
+    stdout: '{"retried":1,"notFound":[]}\n',
+    stderr: "",
+  });
+  expect(await cli(directory, "retry", event.id)).toMatchObject({ code: 1 });
+  expect(await cli(directory)).toMatchObject({ code: 2, stdout: "" });
+  expect(await cli("--help")).toMatchObject({ code: 0, stderr: "" });
+});
+
+// A package is looked for beside its link, not beside what that leads to: there everything is installed.
+const BY_LINKS = ["--preserve-symlinks", "--preserve-symlinks-main"];
+const DEPENDENCIES = ["undici", "zod", "fastest-levenshtein"];
+const DATABASE = "postgres://shop:pa55word@127.0.0.1:1/shop";
+
+it("needs pg for a Postgres URL alone, and says so", async () => {
+  const sqlite = ["@photostructure/sqlite", "node-gyp-build"];
+  const project = await userProject({}, [...DEPENDENCIES, ...sqlite]);
+  const cli = (...args: string[]) => outputOf(runNode(project, [...BY_LINKS, CLI, "outbox", ...args]));
+
+  expect(await cli(DATABASE, "status")).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: "outbox: a Postgres URL needs the package pg, which is not installed here: npm install pg\n",
+  });
+  expect(await cli(await directoryWith(), "status")).toMatchObject({ code: 0, stderr: "" });
+});
+
+it("finds the pg of the project in which it is started", async () => {
+  const installed = await userProject({}, DEPENDENCIES);
+  const pool = `{
+    on() {}
+    removeListener() {}
+    async connect() { throw new Error("this is the project's pg"); }
+    async end() {}
+    query() {}
+  }`;
+  const project = await userProject({ "node_modules/pg.js": `exports.Pool = class ${pool};` }, []);
+  const env = { ...process.env, DATABASE_URL: DATABASE };
+  const args = [...BY_LINKS, join(installed, CLI), "outbox", "--url-env", "DATABASE_URL", "status"];
+
+  expect(await outputOf(runNode(project, args, { env }))).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: "outbox: this is the project's pg\n",
+  });
+});

@@ -1,0 +1,346 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished, test } from "vitest";
+import { openDisk as openForCommand } from "../../../src/cli/outbox/disk.js";
+import { diskOutbox } from "../../../src/outbox/disk/index.js";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
+import { openDisk } from "../../helpers/disk-store.js";
+import { scratchDirectory } from "../../helpers/scratch.js";
+import { startService } from "../../helpers/service.js";
+import { startTracker } from "../../helpers/tracker.js";
+import { directoryWith, jsonOf, outbox } from "./helpers.js";
+
+const HOUR_MS = 3_600_000;
+
+/** What a process that opens the outbox from here on would find. */
+async function found(directory: string) {
+  const reopened = diskOutbox({ directory });
+  const { queued, dead } = reopened.counts();
+  await reopened.close();
+  return { queued, dead: dead.rejected };
+}
+
+describe("status", () => {
+  it("tells that nothing waits", async () => {
+    const directory = await directoryWith();
+    expect(await outbox([directory, "status"])).toEqual({
+      code: 0,
+      out: "ok      nothing waits\nok      no dead letters",
+      err: "",
+    });
+    expect(await jsonOf([directory, "status"])).toEqual({
+      code: 0,
+      json: {
+        outbox: "disk",
+        queued: 0,
+        oldestMs: null,
+        dead: { rejected: 0, unconfirmed: 0, expired: 0 },
+        trouble: null,
+      },
+    });
+  });
+
+  it("tells how many wait and since when, and how many were given up and why", async () => {
+    const old = { ...sample("payment"), createdAt: Date.now() - 3 * HOUR_MS };
+    const directory = await directoryWith({ waiting: [old, sample("click")], dead: [sample("payment")] });
+
+    const { code, out } = await outbox([directory, "status"]);
+    expect(code).toBe(0);
+    expect(out.split("\n")).toEqual([
+      `note    2 events queued, the oldest for 3 hours, since ${new Date(old.createdAt).toISOString()}: read the log of the host's own process`,
+      "note    1 dead letter: 1 rejected",
+    ]);
+    const { json } = await jsonOf([directory, "status"]);
+    expect(json).toMatchObject({ queued: 2, dead: { rejected: 1 } });
+    expect(json.oldestMs).toBeGreaterThanOrEqual(3 * HOUR_MS);
+    expect(json.oldestMs).toBeLessThan(4 * HOUR_MS);
+  });
+
+  it("finds nothing wrong with what waits for moments only", async () => {
+    const directory = await directoryWith({ waiting: [sample("click")] });
+    expect((await outbox([directory, "status"])).out).toContain(
+      "ok      1 event queued, the oldest for less than a minute, since 20",
+    );
+  });
+
+  it("tells of a file that was damaged and set aside", async () => {
+    const directory = scratchDirectory();
+    writeFileSync(join(directory, "outbox.db"), "no database".repeat(1_000));
+    await diskOutbox({ directory }).close();
+
+    const { code, out } = await outbox([directory, "status"]);
+    expect(code).toBe(1);
+    expect(out).toMatch(
+      /^WRONG {3}what waited in a file that was damaged is not sent: outbox\.db\.damaged-/m,
+    );
+    expect(await jsonOf([directory, "status"])).toMatchObject({
+      code: 1,
+      json: { trouble: expect.stringContaining(".damaged-") },
+    });
+  });
+});
+
+describe("list", () => {
+  it("shows a dead letter without the customer's address and name", async () => {
+    const letter = sample("registration");
+    const directory = scratchDirectory();
+    await using stage = await Stage.open(() => diskOutbox({ directory }));
+    const message = "Ann@shop.example (Ann O'Neill) is known as bob@other.example\u001b[2J, says ann";
+    await stage.bury([letter], { ...REJECTED, message, attempts: 2 });
+    await stage.close();
+
+    const { code, out } = await outbox([directory, "list"]);
+    expect(code).toBe(0);
+    expect(out.split("\n")).toEqual([
+      `${letter.id}  registration  rejected`,
+      "    a***@shop.example",
+      "    422 Unprocessable Entity: *** (***) is known as b***@other.example [2J, says ***",
+      expect.stringMatching(/^ {4}happened 20\S+Z, given up 20\S+Z after 2 attempts$/),
+    ]);
+    expect(await jsonOf([directory, "list"])).toEqual({
+      code: 0,
+      json: {
+        deadLetters: [
+          {
+            ...REJECTED,
+            id: letter.id,
+            kind: "registration",
+            event: letter.data,
+            createdAt: letter.createdAt,
+            diedAt: expect.any(Number),
+            message,
+            attempts: 2,
+          },
+        ],
+        more: false,
+      },
+    });
+  });
+
+  it("shows a payment's id and amount, and its customer's address masked", async () => {
+    const letter = sample("payment");
+    const { out } = await outbox([await directoryWith({ dead: [letter] }), "list"]);
+    expect(out.split("\n")[1]).toBe("    payment 2024-17, 19.9, a***@shop.example");
+  });
+
+  it("shows what has neither status nor message", async () => {
+    const directory = scratchDirectory();
+    await using stage = await Stage.open(() => diskOutbox({ directory }));
+    await stage.bury([sample("click")], { reason: "expired", attempts: 1 });
+    await stage.close();
+
+    const lines = (await outbox([directory, "list"])).out.split("\n");
+    expect(lines).toEqual([
+      expect.stringMatching(/ {2}click {2}expired$/),
+      "    affiliate ALICE",
+      expect.stringMatching(/after 1 attempt$/),
+    ]);
+  });
+
+  it("shows as many as it is told to, oldest first, and says that there are more", async () => {
+    const dead = [sample("click"), sample("payment"), sample("registration")];
+    const directory = await directoryWith({ dead });
+
+    const { out } = await outbox([directory, "list", "--limit", "2"]);
+    expect(out.match(/[0-9a-f]{32}/g)).toEqual([dead[0]?.id, dead[1]?.id]);
+    expect(out.split("\n").at(-1)).toBe("note    there are more: --limit N lists them");
+    const { json } = await jsonOf([directory, "list", "--limit", "2"]);
+    expect(json).toMatchObject({ deadLetters: [{ id: dead[0]?.id }, { id: dead[1]?.id }], more: true });
+    expect(await jsonOf([directory, "list", "--limit", "3"])).toMatchObject({ json: { more: false } });
+  });
+
+  it("says that there are none", async () => {
+    expect(await outbox([await directoryWith(), "list"])).toMatchObject({
+      code: 0,
+      out: "ok      no dead letters",
+    });
+  });
+});
+
+describe("retry", () => {
+  it("queues again those that are named, and says which is not there", async () => {
+    const dead = [sample("payment"), sample("payment"), sample("payment")];
+    const [first, second] = dead.map(({ id }) => id);
+    const directory = await directoryWith({ dead });
+
+    expect(await outbox([directory, "retry", `${first}`, "nobody", `${first}`])).toEqual({
+      code: 1,
+      out: "ok      1 queued again; delivered by the host's own process\nWRONG   there is no dead letter with the id nobody",
+      err: "",
+    });
+    expect(await found(directory)).toEqual({ queued: 1, dead: 2 });
+    expect(await jsonOf([directory, "retry", `${second}`, `${first}`])).toEqual({
+      code: 1,
+      json: { retried: 1, notFound: [first] },
+    });
+    expect(await found(directory)).toEqual({ queued: 2, dead: 1 });
+  });
+
+  it("queues all again, and finds none the second time", async () => {
+    const directory = await directoryWith({ dead: [sample("payment"), sample("click")] });
+
+    expect(await jsonOf([directory, "retry", "--all"])).toEqual({
+      code: 0,
+      json: { retried: 2, notFound: [] },
+    });
+    expect(await outbox([directory, "retry", "--all"])).toMatchObject({
+      code: 0,
+      out: "ok      no dead letters",
+    });
+    expect(await found(directory)).toEqual({ queued: 2, dead: 0 });
+  });
+});
+
+describe("discard", () => {
+  it("forgets those that are named, but not their ids, and says which is not there", async () => {
+    const dead = [sample("payment"), sample("payment")] as const;
+    const directory = await directoryWith({ dead });
+
+    expect(await outbox([directory, "discard", dead[0].id, "nobody"])).toMatchObject({
+      code: 1,
+      out: "ok      1 dead letter discarded\nWRONG   there is no dead letter with the id nobody",
+    });
+    expect(await found(directory)).toEqual({ queued: 0, dead: 1 });
+    const reopened = diskOutbox({ directory });
+    expect(await reopened.add(dead[0])).toBe("duplicate");
+    await reopened.close();
+  });
+
+  it("forgets all", async () => {
+    const directory = await directoryWith({ dead: [sample("payment"), sample("click")] });
+
+    expect(await jsonOf([directory, "discard", "--all", "--yes"])).toEqual({
+      code: 0,
+      json: { discarded: 2, notFound: [] },
+    });
+    const ask = async (question: string) => expect.unreachable(question);
+    expect(await outbox([directory, "discard", "--all"], { ask })).toMatchObject({
+      out: "ok      no dead letters",
+    });
+    expect(await found(directory)).toEqual({ queued: 0, dead: 0 });
+  });
+
+  it("asks before it forgets all, and does as it is told", async () => {
+    const directory = await directoryWith({ dead: [sample("payment"), sample("click")] });
+    const asked: string[] = [];
+    const answer = (yes: boolean) => async (question: string) => {
+      asked.push(question);
+      return yes;
+    };
+    expect(await outbox([directory, "discard", "--all"], { ask: answer(false) })).toEqual({
+      code: 1,
+      out: "note    nothing was discarded",
+      err: "",
+    });
+    expect(await found(directory)).toEqual({ queued: 0, dead: 2 });
+    expect(await outbox([directory, "discard", "--all"], { ask: answer(true) })).toMatchObject({ code: 0 });
+    expect(await found(directory)).toEqual({ queued: 0, dead: 0 });
+    const question = "Discard 2 dead letters (2 rejected)? They cannot be brought back.";
+    expect(asked).toEqual([question, question]);
+  });
+});
+
+describe("a directory's outbox", () => {
+  it.each(["status", "list", "retry --all", "discard --all --yes"])("is not made by %s", async (words) => {
+    const empty = scratchDirectory();
+    const missing = join(empty, "missing");
+    for (const directory of [empty, missing]) {
+      const { code, out, err } = await outbox([directory, ...words.split(" ")]);
+      expect({ code, out }).toEqual({ code: 1, out: "" });
+      expect(err).toBe(
+        `diskOutbox: there is no ${directory}/outbox.db; give the directory that the host gives to diskOutbox()`,
+      );
+      expect(await jsonOf([directory, ...words.split(" ")])).toEqual({
+        code: 1,
+        json: { error: { code: "ERR_AFFILIATE_DISK_MISSING", message: err } },
+      });
+    }
+    expect(readdirSync(empty)).toEqual([]);
+    expect(existsSync(missing)).toBe(false);
+  });
+
+  it("is left as it is where it is damaged, or of another version", async () => {
+    const directory = scratchDirectory();
+    const path = join(directory, "outbox.db");
+    writeFileSync(path, "no database".repeat(1_000));
+    expect(await jsonOf([directory, "retry", "--all"])).toMatchObject({
+      code: 1,
+      json: {
+        error: { code: "ERR_AFFILIATE_DISK_DAMAGED", message: expect.stringContaining("sets it aside") },
+      },
+    });
+    expect(readdirSync(directory)).toEqual(["outbox.db"]);
+    expect(readFileSync(path, "utf8")).toBe("no database".repeat(1_000));
+
+    const newer = scratchDirectory();
+    const disk = openDisk(newer);
+    disk.db.exec("pragma user_version = 99");
+    disk.close();
+    expect(await jsonOf([newer, "status"])).toMatchObject({
+      code: 1,
+      json: { error: { code: "ERR_AFFILIATE_DISK_NEWER" } },
+    });
+  });
+
+  it("has one process alone where SQLite is too old to share it", async () => {
+    const directory = await directoryWith();
+    const old = { shareableFrom: "99.0.0", patienceMs: 50 };
+    const first = openForCommand(directory, old);
+    onTestFinished(() => first.close());
+
+    expect(() => openForCommand(directory, old)).toThrow(/another process uses .* update Node/s);
+  });
+
+  it("knows no limit but its own: what waits makes no way for what is retried", async () => {
+    const directory = scratchDirectory();
+    const disk = openDisk(directory, { maxBytes: 2 ** 42 });
+    const { db } = disk;
+    db.exec("replace into totals (name, rows, bytes) values ('click', 1, 2000000000)");
+    disk.close();
+    await using stage = await Stage.open(() => diskOutbox({ directory, maxBytes: 2 ** 32 }));
+    await stage.bury([sample("payment")]);
+    await stage.close();
+
+    expect(await jsonOf([directory, "retry", "--all"])).toMatchObject({ json: { retried: 1 } });
+    expect((await jsonOf([directory, "status"])).json).toMatchObject({ queued: 2 });
+  });
+});
+
+test("colours are for a person, and none for a file", async () => {
+  const directory = await directoryWith({ dead: [sample("payment")] });
+  for (const action of ["status", "list"]) {
+    expect((await outbox([directory, action], { isTerminal: true })).out).toContain("\u001b[");
+    expect((await outbox([directory, action])).out).not.toContain("\u001b[");
+    expect((await outbox([directory, action, "--json"], { isTerminal: true })).out).not.toContain("\u001b[");
+  }
+});
+
+test("a host that runs delivers what was retried, and is disturbed by nothing", async () => {
+  const directory = scratchDirectory();
+  const service = await startService((_request, res) => {
+    if (service.posted.length === 1) res.statusCode = 422;
+    return { success: res.statusCode === 200 };
+  });
+  const tracker = startTracker({
+    baseUrl: service.url,
+    outbox: diskOutbox({ directory, leaseMs: 1_000 }),
+  });
+  await tracker.trackPayment(
+    { paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 },
+    { sessionId: "s1" },
+  );
+  await expect.poll(() => tracker.stats().dead.rejected).toBe(1);
+
+  expect((await jsonOf([directory, "status"])).json).toMatchObject({ queued: 0, dead: { rejected: 1 } });
+  const { json } = await jsonOf([directory, "list"]);
+  expect(await jsonOf([directory, "retry", json.deadLetters[0].id])).toMatchObject({ code: 0 });
+
+  await expect.poll(() => tracker.stats().delivered).toBe(1);
+  expect(service.posted.map(({ body }) => body.customerEmail)).toEqual([
+    "ann@shop.example",
+    "ann@shop.example",
+  ]);
+  expect(tracker.stats()).toMatchObject({ queued: 0, dead: { rejected: 0 } });
+  expect(tracker.stats().trouble).toBeUndefined();
+});

@@ -1,0 +1,49 @@
+import { expect } from "vitest";
+import { outboxCommand } from "../../../src/cli/outbox/command.js";
+import type { Terminal } from "../../../src/cli/terminal.js";
+import type { OutboxEvent } from "../../../src/events.js";
+import { diskOutbox } from "../../../src/outbox/disk/index.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
+import { scratchDirectory } from "../../helpers/scratch.js";
+
+/** Runs the command in this process. */
+export async function outbox(
+  args: readonly string[],
+  {
+    isTerminal = false,
+    env = {} as Readonly<Record<string, string>>,
+    ask = undefined as Terminal["ask"],
+  } = {},
+) {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await outboxCommand([...args], {
+    stdout: (line) => out.push(line),
+    stderr: (line) => err.push(line),
+    env,
+    isTerminal,
+    ask,
+  });
+  return { code, out: out.join("\n"), err: err.join("\n") };
+}
+
+/** What the command prints as its one JSON document, where it has nothing else to say. */
+// biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
+export async function jsonOf(args: readonly string[]): Promise<{ code: number; json: any }> {
+  const { code, out, err } = await outbox([...args, "--json"]);
+  expect({ out: out.split("\n"), err }).toEqual({ out: [expect.any(String)], err: "" });
+  return { code, json: JSON.parse(out) };
+}
+
+/** The directory of a disk outbox in which these events wait, and those were given up as rejected. */
+export async function directoryWith({
+  waiting = [] as readonly OutboxEvent[],
+  dead = [] as readonly OutboxEvent[],
+} = {}): Promise<string> {
+  const directory = scratchDirectory();
+  await using stage = await Stage.open(() => diskOutbox({ directory }));
+  if (dead.length > 0) await stage.bury(dead);
+  stage.hands.room = 0;
+  await stage.add(...waiting);
+  return directory;
+}

@@ -1,0 +1,43 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { passwordHider } from "../../../src/cli/outbox/passwords.js";
+
+const odd = fc.string({ unit: fc.oneof(fc.constantFrom(..."@:/?#%&=+ \\\"'[]"), fc.string()) });
+/** Such as nobody says by chance. */
+const password = odd.map((text) => `qZ7${text}7Zq`);
+const inQuery = (text: string) => new URLSearchParams({ password: text }).toString();
+
+it("hides a URL's password, however it is spelt in the URL and in what is said of it", () => {
+  const isEncodable = (text: string) => text.isWellFormed();
+  fc.assert(
+    fc.property(password.filter(isEncodable), (secret) => {
+      const encoded = encodeURIComponent(secret);
+      const urls = [
+        `postgres://shop:${encoded}@db.example/shop`,
+        `postgres://db.example/shop?user=shop&password=${encoded}`,
+        `postgres://db.example/shop?user=shop&${inQuery(secret)}&sslmode=disable`,
+      ];
+      const said = [secret, encoded, encodeURI(secret), JSON.stringify(secret)];
+      for (const url of urls) {
+        const hide = passwordHider([url]);
+        for (const words of said) expect(hide(`no entry: ${words}!`)).not.toMatch(/qZ7|7Zq/);
+        expect(hide(`cannot parse ${url}`)).not.toContain("qZ7");
+      }
+    }),
+  );
+});
+
+it("hides a password that should have been encoded", () => {
+  fc.assert(
+    fc.property(password, (secret) => {
+      const url = `postgres://shop:${secret}@db.example/shop`;
+      expect(passwordHider([url])(`cannot parse ${url}`)).not.toMatch(/qZ7|7Zq/);
+    }),
+  );
+});
+
+it("leaves a text alone where there is no password", () => {
+  for (const url of ["postgres://shop@db.example/shop", "postgres://shop:@db.example", "/var/lib/shop", ""]) {
+    expect(passwordHider([url])("shop@db.example: no entry")).toBe("shop@db.example: no entry");
+  }
+});

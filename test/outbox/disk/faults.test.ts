@@ -1,0 +1,307 @@
+import { execFileSync } from "node:child_process";
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
+import { openExistingFile, openFile } from "../../../src/outbox/disk/file.js";
+import { findEngine } from "../../../src/outbox/disk/sqlite.js";
+import type { Claim, Outbox } from "../../../src/outbox/outbox.js";
+import { until } from "../../../src/testing/contract/recorder.js";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { delivering } from "../../helpers/deliver.js";
+import { engine, openDisk } from "../../helpers/disk-store.js";
+import { scratchDirectory } from "../../helpers/scratch.js";
+
+const isRoot = process.getuid?.() === 0;
+const MIB = 1024 * 1024;
+
+/** An outbox that delivers what it gets, and what it says meanwhile. */
+function watched(
+  options: Parameters<typeof diskOutbox>[0],
+  deliver = async (_live: Claim): Promise<unknown> => undefined,
+) {
+  const outbox = diskOutbox(options);
+  onTestFinished(() => outbox.close());
+  const said: string[] = [];
+  const delivered: string[] = [];
+  const hand = delivering(async (claim) => {
+    await deliver(claim);
+    delivered.push(claim.event.id);
+    return { type: "delivered" };
+  });
+  const start = () =>
+    outbox.start(hand, {
+      dropped: (_event, reason) => said.push(`dropped ${reason}`),
+      troubled: (error) => said.push(`${(error as { code?: string }).code}`),
+      recovered: () => said.push("recovered"),
+    });
+  return { outbox, said, delivered, start };
+}
+
+function codeOf(attempt: () => unknown): { code: string; message: string } {
+  try {
+    attempt();
+  } catch (error) {
+    return error as { code: string; message: string };
+  }
+  throw new Error("it did not throw");
+}
+
+const holds = (outbox: Outbox, queued: number) =>
+  until(() => outbox.counts().queued === queued, `there were not ${queued} events queued`);
+
+test("makes its directory and its file for nobody else's eyes", async () => {
+  const directory = join(scratchDirectory(), "not", "there", "yet");
+  const { outbox } = watched({ directory });
+  await outbox.add(sample("payment"));
+
+  expect(statSync(directory).mode & 0o777).toBe(0o700);
+  expect(statSync(join(directory, "outbox.db")).mode & 0o777).toBe(0o600);
+  expect(statSync(join(directory, "outbox.db-wal")).mode & 0o777).toBe(0o600);
+});
+
+test("says at the start that the directory cannot be made", () => {
+  const file = join(scratchDirectory(), "file");
+  writeFileSync(file, "");
+
+  const { code, message } = codeOf(() => diskOutbox({ directory: join(file, "outbox") }));
+
+  expect(code).toBe("ERR_AFFILIATE_DISK_UNUSABLE");
+  expect(message).toContain("ENOTDIR");
+});
+
+test("says at the start which package to install where Node has no SQLite", () => {
+  const { code, message } = codeOf(() => findEngine(["/nowhere/any.js"], false));
+
+  expect(code).toBe("ERR_AFFILIATE_DISK_ENGINE");
+  expect(message).toContain("npm install @photostructure/sqlite");
+});
+
+test("says at the start that a later version of the package has written the file", () => {
+  const directory = scratchDirectory();
+  const disk = openDisk(directory);
+  disk.db.exec("pragma user_version = 99");
+  disk.close();
+
+  const { code, message } = codeOf(() => diskOutbox({ directory }));
+
+  expect(code).toBe("ERR_AFFILIATE_DISK_NEWER");
+  expect(message).toContain("99");
+});
+
+test.each([openFile, openExistingFile])(
+  "lets one process alone have the file where SQLite is too old to share it: %o",
+  (open) => {
+    const path = join(scratchDirectory(), "outbox.db");
+    const old = { engine, maxBytes: MIB, shareableFrom: "99.0.0", patienceMs: 50 };
+    const first = openFile(path, old);
+
+    const { code, message } = codeOf(() => open(path, old));
+    expect(code).toBe("ERR_AFFILIATE_DISK_IN_USE");
+    expect(message).toMatch(/another process uses .* update Node/s);
+    first.close();
+  },
+);
+
+test("makes, migrates and overwrites nothing where it opens what is there", () => {
+  const directory = scratchDirectory();
+  const path = join(directory, "outbox.db");
+  const open = () => codeOf(() => openExistingFile(path, { engine, maxBytes: MIB }));
+
+  expect(open()).toMatchObject({
+    code: "ERR_AFFILIATE_DISK_MISSING",
+    message: expect.stringContaining(`there is no ${path}`),
+  });
+  expect(readdirSync(directory)).toEqual([]);
+
+  writeFileSync(path, "");
+  expect(open()).toMatchObject({
+    code: "ERR_AFFILIATE_DISK_MISSING",
+    message: expect.stringContaining("brings it up to date when it starts"),
+  });
+  expect(readFileSync(path, "utf8")).toBe("");
+
+  writeFileSync(path, "no database".repeat(1_000));
+  expect(open()).toMatchObject({ message: expect.stringContaining("not a database") });
+  expect(readdirSync(directory)).toEqual(["outbox.db"]);
+});
+
+test("sets a damaged file aside at the start, says where, and begins a new one", async () => {
+  const directory = scratchDirectory();
+  writeFileSync(join(directory, "outbox.db"), "no database".repeat(1_000));
+  const { outbox, said, start } = watched({ directory });
+
+  expect(await outbox.add(sample("payment"))).toBe("queued");
+  start();
+
+  expect(said).toEqual(["ERR_AFFILIATE_DISK_DAMAGED", "recovered"]);
+  expect(readdirSync(directory).filter((name) => name.includes(".damaged-"))).toHaveLength(1);
+});
+
+test("does the same when it finds the damage later", async () => {
+  const directory = scratchDirectory();
+  const { outbox, said, delivered, start } = watched({ directory });
+  start();
+  const other = openDisk(directory);
+  other.append(sample("payment"));
+  other.db.exec("pragma wal_checkpoint(truncate)");
+  other.close();
+  const file = openSync(join(directory, "outbox.db"), "r+");
+  writeSync(file, Buffer.alloc(100_000, "rubbish"), 0, 100_000, 4_096);
+  closeSync(file);
+
+  const event = sample("payment");
+  expect(await outbox.add(event)).toBe("queued");
+
+  await until(() => delivered.includes(event.id), "nothing was delivered");
+  expect(said).toEqual(["ERR_AFFILIATE_DISK_DAMAGED", "recovered"]);
+});
+
+test("begins a new file where somebody has deleted it", async () => {
+  const directory = scratchDirectory();
+  const { outbox, delivered, start } = watched({ directory });
+  await outbox.add(sample("payment"));
+  rmSync(directory, { recursive: true });
+  start();
+
+  const event = sample("payment");
+  expect(await outbox.add(event)).toBe("queued");
+
+  await until(() => delivered.includes(event.id), "nothing was delivered");
+  expect(statSync(join(directory, "outbox.db")).mode & 0o777).toBe(0o600);
+});
+
+test("goes on in memory where the file cannot be written any more, says so, and stores it when it can", async () => {
+  const directory = join(scratchDirectory(), "outbox");
+  const { outbox, said, delivered, start } = watched({ directory });
+  start();
+  rmSync(directory, { recursive: true });
+  writeFileSync(directory, "in its place");
+
+  const click = sample("click");
+  const payment = sample("payment", click.data);
+  expect(await outbox.add(click)).toBe("sheltered");
+  expect(await outbox.add(payment)).toBe("sheltered");
+  expect(outbox.durable).toBe(false);
+  expect(outbox.counts()).toMatchObject({ queued: 2, trouble: expect.stringContaining("cannot be written") });
+  await expect(outbox.deadLetters.list()).rejects.toMatchObject({ code: "ERR_AFFILIATE_DISK_UNUSABLE" });
+
+  rmSync(directory);
+  await until(() => delivered.length === 2, "nothing was delivered");
+  expect(delivered).toEqual([click.id, payment.id]);
+  expect(said).toEqual(["ERR_AFFILIATE_DISK_UNUSABLE", "recovered"]);
+  expect(outbox.durable).toBe(true);
+  expect(outbox.counts().trouble).toBeUndefined();
+});
+
+test.skipIf(!isRoot)(
+  "survives a full disk: what was delivered is remembered, what comes waits in memory",
+  async () => {
+    const directory = scratchDirectory();
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", directory]);
+    onTestFinished(() => void execFileSync("umount", ["-l", directory]));
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    let handed = 0;
+    const { outbox, said, delivered, start } = watched({ directory }, async () => {
+      handed++;
+      await answered;
+    });
+    start();
+    const first = sample("payment");
+    await outbox.add(first);
+    await until(() => handed === 1, "nothing was handed over");
+
+    fillUp(directory);
+    const added = [];
+    const outcomes: string[] = [];
+    while (outcomes.filter((outcome) => outcome === "sheltered").length < 3 && added.length < 10_000) {
+      const event = sample("payment");
+      added.push(event.id);
+      outcomes.push(await outbox.add(event));
+    }
+    expect(outcomes).toContain("sheltered");
+    answer();
+    await until(() => delivered.includes(first.id), "nothing was delivered");
+    expect(said).toEqual(["ERR_AFFILIATE_DISK_FULL"]);
+    expect(outbox.counts().trouble).toContain("no space is left");
+
+    rmSync(join(directory, "filler"));
+    await until(() => delivered.length === added.length + 1, "not all was delivered");
+    expect(said).toEqual(["ERR_AFFILIATE_DISK_FULL", "recovered"]);
+    expect([...delivered].sort()).toEqual([first.id, ...added].sort());
+    expect(await outbox.add(first)).toBe("duplicate");
+  },
+);
+
+function fillUp(directory: string): void {
+  for (let size = 256 * 1024; size >= 512; size /= 2) {
+    try {
+      for (;;) writeFileSync(join(directory, "filler"), Buffer.alloc(size), { flag: "a" });
+    } catch {
+      // Smaller pieces may still have room.
+    }
+  }
+}
+
+test("is held up by a locked file, and the main thread is not", async () => {
+  const directory = scratchDirectory();
+  const { outbox } = watched({ directory });
+  const other = openDisk(directory);
+  other.db.exec("begin immediate");
+
+  let answered = false;
+  const adding = outbox.add(sample("payment")).then((outcome) => {
+    answered = true;
+    return outcome;
+  });
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+  expect(answered).toBe(false);
+  other.db.exec("commit");
+
+  expect(await adding).toBe("queued");
+  other.close();
+});
+
+test("takes part in no transaction, and nothing once it is closed", async () => {
+  const { outbox } = watched({ directory: scratchDirectory() });
+
+  await expect(outbox.add(sample("payment"), { transaction: {} })).rejects.toMatchObject({
+    code: "ERR_AFFILIATE_TRANSACTION",
+  });
+  await outbox.close();
+  await expect(outbox.add(sample("payment"))).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_CLOSED" });
+  expect(outbox.counts().queued).toBe(0);
+});
+
+test("keeps in its directory nothing but its own", async () => {
+  const directory = scratchDirectory();
+  mkdirSync(join(directory, "mine"));
+  const { outbox } = watched({ directory });
+  await outbox.add(sample("payment"));
+  await outbox.close();
+
+  expect(readdirSync(directory).sort()).toEqual(["mine", "outbox.db"]);
+  const disk = openDisk(directory);
+  expect(disk.append(sample("payment"))).toEqual(["queued"]);
+  await holds(diskOutboxIn(directory), 2);
+  disk.close();
+});
+
+function diskOutboxIn(directory: string): Outbox {
+  const outbox = diskOutbox({ directory });
+  onTestFinished(() => outbox.close());
+  return outbox;
+}

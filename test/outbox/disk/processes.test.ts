@@ -1,0 +1,159 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { build } from "esbuild";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { affiliate } from "../../../src/index.js";
+import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
+import { until } from "../../../src/testing/contract/recorder.js";
+import { scratchDirectory } from "../../helpers/scratch.js";
+import { startService } from "../../helpers/service.js";
+
+const builtPackage = inject("builtPackage");
+const required = (subpath: string) => JSON.stringify(join(builtPackage, `dist/${subpath}.cjs`));
+
+/** A host of its own, in CommonJS, with the package as it is installed. */
+function startHost(script: string, options: { uid?: number } = {}) {
+  const preamble = `
+    const { affiliate } = require(${required("index")});
+    const { diskOutbox } = require(${required("disk")});
+    const say = (word) => require("node:fs").writeSync(1, word + "\\n");
+    const event = { id: "e", kind: "click", data: { clickId: "c", affiliateReference: "A" }, createdAt: Date.now() };
+  `;
+  const host = spawn(process.execPath, ["-e", preamble + script], {
+    ...options,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  return { host, ...listen(host) };
+}
+
+function listen(host: ChildProcess) {
+  const said: string[] = [];
+  createInterface({ input: host.stdout as NodeJS.ReadableStream }).on("line", (line) => said.push(line));
+  let errors = "";
+  host.stderr?.on("data", (chunk) => {
+    errors += chunk;
+  });
+  const ended = once(host, "close").then(([code]) => ({ code, said, errors }));
+  return { said, ended };
+}
+
+test("what a killed process had begun is held if it is a payment, and sent again if it is not", async () => {
+  const directory = scratchDirectory();
+  // Answers nobody until the first host is gone.
+  let gone = false;
+  const service = await startService(() => (gone ? { success: true } : undefined));
+  const { host, ended } = startHost(`
+    const tracker = affiliate({ baseUrl: "${service.url}", clientId: 1, outbox: diskOutbox({ directory: "${directory}" }) });
+    tracker.trackPayment({ paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 }, { sessionId: "payer" });
+    tracker.trackPayment({ paymentId: 2, customerEmail: "ann@shop.example", leadValue: 10 }, { sessionId: "payer" });
+    tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "clicker" });
+    setInterval(() => {}, 1000);
+  `);
+  await until(() => service.posted.length === 2, "nothing was sent");
+  host.kill("SIGKILL");
+  await ended;
+  gone = true;
+
+  const tracker = affiliate({
+    baseUrl: service.url,
+    clientId: 1,
+    outbox: diskOutbox({ directory, leaseMs: 1_000 }),
+    logger: { warn() {}, error() {} },
+  });
+  onTestFinished(async () => void (await tracker.close()));
+  await until(() => tracker.stats().queued === 0, "events stayed queued");
+
+  expect(await tracker.deadLetters.list()).toMatchObject([
+    { kind: "payment", event: { paymentId: "1" }, reason: "unconfirmed", code: "ERR_INTERRUPTED" },
+  ]);
+  const bodies = service.posted.map(({ body }) => body.leadValue ?? body.clickId).sort();
+  expect(bodies).toEqual([10, 9, "clicker", "clicker"].sort());
+});
+
+test("keeps no process alive that has nothing to wait for", async () => {
+  const { ended } = startHost(`
+    const outbox = diskOutbox({ directory: "${scratchDirectory()}" });
+    outbox.add(event).then(say);
+  `);
+
+  expect(await ended).toEqual({ code: 0, said: ["queued"], errors: "" });
+});
+
+test("what was acknowledged is there after an exit in the same turn", async () => {
+  const directory = scratchDirectory();
+  const { ended } = startHost(`
+    diskOutbox({ directory: "${directory}" }).add(event).then(() => process.exit(3));
+  `);
+  expect((await ended).code).toBe(3);
+
+  const outbox = diskOutbox({ directory });
+  onTestFinished(() => outbox.close());
+  expect(outbox.counts().queued).toBe(1);
+});
+
+test("stores what it has when its process exits, closes its file, and leaves the exit code alone", async () => {
+  const directory = scratchDirectory();
+  const { ended } = startHost(`
+    const outbox = diskOutbox({ directory: "${directory}" });
+    for (let n = 0; n < 1000; n++) outbox.add({ ...event, kind: "payment", id: String(n).padStart(4, "0").repeat(8) });
+    setImmediate(() => setImmediate(() => {
+      outbox.add({ ...event, kind: "payment", id: "f".repeat(32) });
+      process.exit(3);
+    }));
+  `);
+
+  expect(await ended).toMatchObject({ code: 3, errors: "" });
+  // Where no process has it open any more, SQLite has no log beside it.
+  expect(readdirSync(directory)).toEqual(["outbox.db"]);
+  const outbox = diskOutbox({ directory });
+  onTestFinished(() => outbox.close());
+  expect(outbox.counts().queued).toBe(1001);
+});
+
+test.skipIf(process.getuid?.() !== 0)("says at the start that the directory may not be written", async () => {
+  // Within the package's reach, but not this user's.
+  const directory = scratchDirectory();
+  chmodSync(directory, 0o755);
+  const { ended } = startHost(
+    `try { diskOutbox({ directory: "${directory}" }) } catch ({ code, message }) { say(code + " " + message) }`,
+    { uid: 65_534 },
+  );
+
+  const { said, errors } = await ended;
+  expect(errors).toBe("");
+  expect(said[0]).toMatch(/^ERR_AFFILIATE_DISK_UNUSABLE .*EACCES/);
+});
+
+for (const format of ["cjs", "esm"] as const) {
+  test(`works in a host that a bundler made one file of: ${format}`, async () => {
+    const cache = join(builtPackage, "..");
+    mkdirSync(cache, { recursive: true });
+    const directory = mkdtempSync(join(cache, "bundled-"));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    const outfile = join(directory, `host.${format === "cjs" ? "cjs" : "mjs"}`);
+    await build({
+      stdin: {
+        contents: `
+          import { diskOutbox } from ${JSON.stringify(join(builtPackage, "dist/disk.js"))};
+          const outbox = diskOutbox({ directory: ${JSON.stringify(join(directory, "outbox"))} });
+          outbox.add({ id: "e", kind: "click", data: { clickId: "c" }, createdAt: 1 }).then(async (outcome) => {
+            console.log(outcome);
+            await outbox.close();
+          });
+        `,
+        resolveDir: directory,
+      },
+      outfile,
+      bundle: true,
+      platform: "node",
+      format,
+      logLevel: "error",
+    });
+    const host = spawn(process.execPath, [outfile], { cwd: "/", stdio: ["ignore", "pipe", "pipe"] });
+
+    expect(await listen(host).ended).toEqual({ code: 0, said: ["queued"], errors: "" });
+  });
+}

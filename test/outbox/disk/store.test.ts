@@ -1,0 +1,296 @@
+import { rmSync, statSync } from "node:fs";
+import { afterEach, expect, test, vi } from "vitest";
+import { STATEMENTS as IDS } from "../../../src/outbox/disk/known-ids.js";
+import { STATEMENTS as LINES } from "../../../src/outbox/disk/lines.js";
+import { STATEMENTS as EVENTS } from "../../../src/outbox/disk/live-events.js";
+import type { DiskClaim } from "../../../src/outbox/disk/protocol.js";
+import { LOOKS, STATEMENTS as UPKEEP } from "../../../src/outbox/disk/upkeep.js";
+import { retryIn } from "../../../src/testing/contract/recorder.js";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { type Disk, openDisk } from "../../helpers/disk-store.js";
+import { scratchDirectory } from "../../helpers/scratch.js";
+
+const HOUR_MS = 3_600_000;
+const KNOWN = ["ids_new", "ids_young", "ids_old"];
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+function planOf({ db }: Disk, sql: string): string {
+  return db
+    .prepare(`explain query plan ${sql}`)
+    .all()
+    .map(({ detail }) => detail)
+    .join("\n");
+}
+
+function setTime(now: number): void {
+  vi.spyOn(Date, "now").mockReturnValue(now);
+}
+
+/** Whether there are events that nobody has looked at yet: they may be ready at once. */
+function isLiningUp({ store }: Disk): boolean {
+  const { nextReadyAt } = store.run([]).standing;
+  return nextReadyAt !== null && nextReadyAt <= Date.now();
+}
+
+/** As long as it takes to see that another process shows no sign of life. */
+function watch({ store }: Disk): void {
+  for (let look = 0; look <= LOOKS; look++) store.lookAfter();
+}
+
+test("claims by an index of those that are at the head of their line, however many wait, rest, or follow", () => {
+  const disk = openDisk(scratchDirectory());
+
+  const { claimOldest, claimNewest, claimTried } = EVENTS;
+  for (const [sql, index] of [
+    [claimOldest, "events_untried (endpoint=? AND ready_at>?)"],
+    [claimNewest, "events_untried (endpoint=? AND ready_at>?)"],
+    [claimTried, "events_tried (endpoint=? AND ready_at>? AND ready_at<?)"],
+  ] as const) {
+    const plan = planOf(disk, sql);
+    expect(plan).toContain(`SEARCH events USING COVERING INDEX ${index}`);
+    expect(plan).not.toMatch(/SCAN|TEMP B-TREE/);
+  }
+  disk.close();
+});
+
+test("does nothing to an event that would look at all the others", () => {
+  const disk = openDisk(scratchDirectory());
+  const everyEvent = { ...EVENTS, ...LINES, ...IDS, beat: UPKEEP.beat, takeOver: UPKEEP.takeOver };
+
+  for (const [name, sql] of Object.entries(everyEvent)) {
+    const plan = planOf(disk, sql);
+    const scans = plan
+      .split("\n")
+      .filter((step) => step.includes("SCAN") && !/CONSTANT ROW|lined_up|subquery/.test(step));
+    // `lined_up` is one row, and the subquery 100. The oldest event, or the first that is ready, is the first entry of what is scanned.
+    const isOneStep = name === "oldest" || name === "nextReady";
+    expect({ name, scans: isOneStep ? [] : scans }).toEqual({ name, scans: [] });
+    expect({ name, plan }).not.toMatchObject({ plan: expect.stringContaining("TEMP B-TREE") });
+  }
+  disk.close();
+});
+
+test("finds the one event that is ready behind thousands of visitors whose first event rests", () => {
+  const disk = openDisk(scratchDirectory());
+  const resting = Array.from({ length: 2_000 }, () => sample("payment"));
+  disk.append(...resting, ...resting.map((event) => ({ ...event, id: sample("payment").id })));
+  for (let claims = disk.claim(200); claims.length > 0; claims = disk.claim(200)) {
+    for (const claim of claims) disk.settle(claim, retryIn(HOUR_MS));
+  }
+  while (isLiningUp(disk)) expect(disk.claim(10)).toEqual([]);
+  const ready = sample("payment");
+  disk.append(ready);
+
+  expect(disk.claim(10).map(({ event }) => event.id)).toEqual([ready.id]);
+  expect(disk.store.run([]).standing.queued).toBe(4_001);
+  disk.close();
+});
+
+test("takes over what a process has claimed that shows no sign of life, as interrupted, and keeps its order", () => {
+  const directory = scratchDirectory();
+  const [dead, alive] = [openDisk(directory, { owner: "dead" }), openDisk(directory, { owner: "alive" })];
+  const first = sample("payment");
+  const second = sample("payment", first.data);
+  dead.append(first, second);
+  dead.claim(1);
+
+  alive.store.lookAfter();
+  expect(alive.claim(10)).toEqual([]);
+  watch(alive);
+
+  const [takenOver] = alive.claim(10);
+  expect(takenOver).toMatchObject({ event: first, interrupted: true });
+  // Given back untried, by an outbox that is being closed: what became of the first attempt is as unknown as before.
+  alive.settle(takenOver as DiskClaim, { type: "release" });
+  const [again] = alive.claim(10);
+  expect(again).toMatchObject({ event: first, interrupted: true });
+  alive.settle(again as DiskClaim, retryIn(0, { maybeTaken: true }));
+  expect(alive.claim(10)).toMatchObject([
+    { event: first, interrupted: false, history: { maybeTaken: true } },
+  ]);
+  dead.close();
+  alive.close();
+});
+
+test("leaves a process its claims as long as it shows signs of life", () => {
+  const directory = scratchDirectory();
+  const [slow, other] = [openDisk(directory, { owner: "slow" }), openDisk(directory, { owner: "other" })];
+  slow.append(sample("payment"));
+  slow.claim(1);
+
+  for (let round = 0; round < 5; round++) {
+    slow.store.lookAfter();
+    for (let look = 0; look < LOOKS; look++) other.store.lookAfter();
+  }
+
+  expect(other.claim(10)).toEqual([]);
+  slow.close();
+  other.close();
+});
+
+test("believes a process that says delivered, though its claim was taken over and given up meanwhile", () => {
+  const directory = scratchDirectory();
+  const [slow, other] = [openDisk(directory, { owner: "slow" }), openDisk(directory, { owner: "other" })];
+  const event = sample("payment");
+  slow.append(event);
+  const [claim] = slow.claim(1) as [never];
+  watch(other);
+  const [takenOver] = other.claim(1) as [never];
+  slow.settle(claim, retryIn(0));
+  expect(slow.claim(1)).toEqual([]);
+  other.settle(takenOver, { type: "dead", reason: "unconfirmed", attempts: 1 });
+
+  slow.settle(claim, { type: "delivered" });
+
+  const { queued, dead } = other.store.run([]).standing;
+  expect({ queued, dead }).toEqual({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 } });
+  expect(other.append(event)).toEqual(["duplicate"]);
+  slow.close();
+  other.close();
+});
+
+test("does not let an event rest longer because the clock was set back", () => {
+  const disk = openDisk(scratchDirectory());
+  const now = Date.now();
+  disk.append(sample("payment"));
+  disk.settle(disk.claim(1)[0] as never, retryIn(60_000));
+
+  setTime(now - 24 * HOUR_MS);
+  const { nextReadyAt } = disk.store.run([]).standing;
+  expect((nextReadyAt as number) - Date.now()).toBeLessThan(62_000);
+  const fresh = sample("payment");
+  disk.append(fresh);
+  expect(disk.claim(1)[0]?.event.id).toBe(fresh.id);
+
+  setTime(now - 24 * HOUR_MS + 62_000);
+  expect(disk.claim(1)).toHaveLength(1);
+  disk.close();
+});
+
+test("forgets what was delivered when its time is over, some at a time", () => {
+  const disk = openDisk(scratchDirectory(), { rememberMs: HOUR_MS });
+  const event = sample("payment");
+  disk.append(event);
+  disk.settle(disk.claim(1)[0] as never, { type: "delivered" });
+
+  disk.store.lookAfter();
+  expect(disk.append(event)).toEqual(["duplicate"]);
+  setTime(Date.now() + HOUR_MS + 1);
+  disk.store.lookAfter();
+  expect(disk.append(event)).toEqual(["queued"]);
+  disk.close();
+});
+
+test("knows an id again however many came after it, until it is time to forget it", () => {
+  const disk = openDisk(scratchDirectory(), { rememberMs: HOUR_MS, maxBytes: 2 ** 28 });
+  const first = sample("payment");
+  disk.append(first);
+  disk.settle(disk.claim(1)[0] as never, { type: "delivered" });
+  const inTables = () => KNOWN.map((table) => disk.db.prepare(`select count(*) as n from ${table}`).get().n);
+  let number = 1;
+  const next = () => ({ ...first, id: (number++).toString(16).padStart(16, "0").padEnd(32, "0") });
+  const waiting: (typeof first)[] = [];
+  while (inTables()[2] === 0) {
+    const events = Array.from({ length: 10_000 }, next);
+    expect(new Set(disk.append(...events))).toEqual(new Set(["queued"]));
+    waiting.push(...events);
+  }
+
+  expect(inTables().reduce((sum, n) => sum + n, 0)).toBe(waiting.length + 1);
+  expect(new Set(disk.append(first, ...waiting))).toEqual(new Set(["duplicate"]));
+  setTime(Date.now() + HOUR_MS + 1);
+  disk.store.lookAfter();
+  expect(disk.append(first, ...waiting.slice(0, 9))).toEqual(["queued", ...Array(9).fill("duplicate")]);
+  disk.close();
+});
+
+test("leaves no row id behind that is more than a number of JavaScript holds: Node 26 throws at the next statement", () => {
+  const disk = openDisk(scratchDirectory());
+  disk.append(sample("payment"), sample("payment"));
+
+  for (const name of KNOWN) {
+    disk.db.exec(`insert into ${name} values (${2n ** 62n})`);
+    const { id } = disk.db.prepare("select cast(last_insert_rowid() as text) as id").get();
+    expect({ name, id }).toEqual({ name, id: "2" });
+  }
+  disk.close();
+});
+
+test("takes no event for another that had its place in a file that is gone", () => {
+  const directory = scratchDirectory();
+  const disk = openDisk(directory);
+  disk.append(sample("payment"));
+  const [old] = disk.claim(1) as [DiskClaim];
+  disk.close();
+  rmSync(directory, { recursive: true });
+  const anew = openDisk(directory);
+  anew.append(sample("payment"));
+  const [current] = anew.claim(1) as [DiskClaim];
+  expect(current.seq).toBe(old.seq);
+
+  anew.settle(old, { type: "dead", reason: "rejected", attempts: 1 });
+  anew.settle(old, { type: "delivered" });
+
+  const { queued, dead } = anew.store.run([]).standing;
+  expect({ queued, dead }).toEqual({ queued: 1, dead: { rejected: 0, unconfirmed: 0, expired: 0 } });
+  expect(anew.append({ ...sample("payment"), id: old.event.id })).toEqual(["duplicate"]);
+  anew.close();
+});
+
+test("never uses a place again that somebody may still hold", () => {
+  const directory = scratchDirectory();
+  const [slow, other] = [openDisk(directory, { owner: "slow" }), openDisk(directory, { owner: "other" })];
+  slow.append(sample("payment"));
+  const [held] = slow.claim(1) as [DiskClaim];
+  watch(other);
+  other.settle(other.claim(1)[0] as DiskClaim, { type: "delivered" });
+
+  other.append(sample("payment"));
+
+  expect(other.claim(1)[0]?.seq).toBeGreaterThan(held.seq);
+  slow.close();
+  other.close();
+});
+
+test("keeps so many dead letters, and says which had to go", () => {
+  const disk = openDisk(scratchDirectory(), { maxDeadLetters: 2 });
+  const events = [sample("payment"), sample("payment"), sample("payment")];
+  disk.append(...events);
+  const dropped = disk
+    .claim(3)
+    .flatMap((claim) => disk.settle(claim, { type: "dead", reason: "rejected", attempts: 1 }));
+
+  expect(dropped).toEqual([{ event: events[0], reason: "dead-letters-full" }]);
+  expect(disk.store.run([]).standing.dead.rejected).toBe(2);
+  disk.close();
+});
+
+test("never grows its file beyond its bound, and gives the space back", () => {
+  const maxBytes = 3 * 1024 * 1024;
+  const disk = openDisk(scratchDirectory(), { maxBytes });
+  const longText = "漢".repeat(2_000);
+  const outcomes = new Set<unknown>();
+  for (let batch = 0; batch < 40; batch++) {
+    const events = Array.from({ length: 100 }, (_, nth) => {
+      const event = sample("click");
+      return nth % 2 ? event : ({ ...event, data: { ...event.data, userAgent: longText } } as typeof event);
+    });
+    for (const outcome of disk.append(...events)) outcomes.add(outcome);
+  }
+  const size = () => disk.db.prepare("pragma page_count").get().page_count * 4_096;
+  const full = size();
+  expect(outcomes).toEqual(new Set(["queued", "full"]));
+  expect(full).toBeLessThanOrEqual(maxBytes);
+
+  for (let claims = disk.claim(200); claims.length > 0; claims = disk.claim(200)) {
+    for (const claim of claims) disk.settle(claim, { type: "delivered" });
+  }
+  for (let round = 0; round < 5; round++) disk.store.lookAfter();
+  expect(size()).toBeLessThan(full);
+  disk.db.exec("pragma wal_checkpoint(truncate)");
+  expect(statSync(disk.path).size).toBeLessThan(full);
+  disk.close();
+});

@@ -1,0 +1,54 @@
+import { join } from "node:path";
+import type { Worker } from "node:worker_threads";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { OutboxEvent } from "../../../src/events.js";
+import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
+import { openLink } from "../../../src/outbox/disk/link.js";
+import { until } from "../../../src/testing/contract/recorder.js";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { engine } from "../../helpers/disk-store.js";
+import { scratchDirectory } from "../../helpers/scratch.js";
+
+const workers = vi.hoisted(() => [] as Worker[]);
+
+vi.mock("node:worker_threads", async (original) => {
+  const threads = await original<typeof import("node:worker_threads")>();
+  class WatchedWorker extends threads.Worker {
+    constructor(...args: ConstructorParameters<typeof Worker>) {
+      super(...args);
+      workers.push(this);
+    }
+  }
+  return { ...threads, Worker: WatchedWorker };
+});
+
+test("starts its thread again where it has ended, and stores what it was asked meanwhile", async () => {
+  const outbox = diskOutbox({ directory: scratchDirectory() });
+  onTestFinished(() => outbox.close());
+  const events = [sample("payment"), sample("payment"), sample("payment")];
+  const [before, during, after] = events as [never, never, never];
+  expect(await outbox.add(before)).toBe("queued");
+
+  const adding = outbox.add(during);
+  await workers[0]?.terminate();
+  expect(["queued", "sheltered"]).toContain(await adding);
+  await outbox.add(after);
+
+  await until(() => outbox.durable && outbox.counts().queued === 3, "not all was stored");
+  for (const event of events) expect(await outbox.add(event)).toBe("duplicate");
+});
+
+test("stores nothing of what was asked before anybody has heard of a failure: it would overtake", async () => {
+  const limits = { maxBytes: 2 ** 26, maxDeadLetters: 10, rememberMs: 60_000, leaseMs: 60_000 };
+  const link = openLink({ path: join(scratchDirectory(), "outbox.db"), engine, ...limits }, () => {});
+  onTestFinished(() => link.close());
+  const append = (event: OutboxEvent) => link.ask({ do: "append", event });
+  const events = Array.from({ length: 600 }, () => sample("payment"));
+  const [poison, ...others] = [{ ...sample("payment"), id: "no id" }, ...events];
+
+  const answers = await Promise.allSettled([append(poison), ...others.map(append)]);
+
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(["rejected"]));
+  await new Promise(setImmediate);
+  expect(new Set(await Promise.all(events.map(append)))).toEqual(new Set(["queued"]));
+});

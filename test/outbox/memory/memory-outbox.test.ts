@@ -1,0 +1,246 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { EventKind, OutboxEvent } from "../../../src/events.js";
+import { memoryOutbox } from "../../../src/outbox/memory/memory-outbox.js";
+import { type Claim, type OutboxObserver, sizeOf, type Verdict } from "../../../src/outbox/outbox.js";
+import { retryIn } from "../../../src/testing/contract/recorder.js";
+import { delivering, deliveringAll } from "../../helpers/deliver.js";
+import { FakeClock } from "../../helpers/fake-clock.js";
+import { heapUsed } from "../../helpers/heap.js";
+import { makeEvent } from "../../helpers/virtual-delivery.js";
+
+const nobody: OutboxObserver = { dropped() {}, troubled() {}, recovered() {} };
+
+/** An outbox whose events are held by whoever delivers them until the test says what became of each. */
+function start(options: Parameters<typeof memoryOutbox>[0], limit = 0) {
+  const clock = new FakeClock();
+  const outbox = memoryOutbox(options, clock);
+  const dropped: string[] = [];
+  const underWay: { event: OutboxEvent; settle: (verdict: Verdict) => void }[] = [];
+  const hold = ({ event }: Claim) =>
+    new Promise<Verdict>((settle) => {
+      underWay.push({ event, settle });
+    });
+  const deliver = delivering(hold, () => limit - underWay.length);
+  outbox.start(deliver, { ...nobody, dropped: ({ kind }, reason) => dropped.push(`${kind} ${reason}`) });
+  let number = 0;
+  const add = (kind: EventKind, attribution = {}) =>
+    outbox.add(makeEvent(kind, attribution, number++, clock.now()));
+  return { clock, outbox, add, dropped, underWay, deliver };
+}
+
+describe("a memory outbox that is full", () => {
+  it("sheds clicks first, then registrations, payments last", async () => {
+    const { add, dropped, outbox } = start({ maxEvents: 4 });
+    for (const kind of ["click", "registration", "click", "payment"] as const) await add(kind);
+    expect(await add("payment")).toBe("queued");
+    expect(await add("payment")).toBe("queued");
+    expect(await add("payment")).toBe("queued");
+    expect(dropped).toEqual(["click full", "click full", "registration full"]);
+    expect(await add("payment")).toBe("full");
+    expect(await add("registration")).toBe("full");
+    expect(await add("click")).toBe("full");
+    expect(outbox.counts().queued).toBe(4);
+  });
+
+  it("sheds nothing for its like or for less", async () => {
+    const { add, dropped } = start({ maxEvents: 2 });
+    await add("registration");
+    await add("registration");
+    expect(await add("registration")).toBe("full");
+    expect(await add("click")).toBe("full");
+    expect(dropped).toEqual([]);
+  });
+
+  it("sheds nothing that is under way", async () => {
+    const { add, dropped, clock, underWay } = start({ maxEvents: 2 }, 1);
+    await add("click");
+    await clock.pass(0);
+    expect(underWay).toHaveLength(1);
+    await add("click");
+    expect(await add("payment")).toBe("queued");
+    expect(await add("payment")).toBe("full");
+    expect(dropped).toEqual(["click full"]);
+  });
+
+  it("is full of bytes as well as of events", async () => {
+    const size = sizeOf(makeEvent("payment", {}, 1));
+    const { add, outbox } = start({ maxBytes: 3 * size });
+    for (let n = 0; n < 3; n++) expect(await add("payment")).toBe("queued");
+    expect(await add("payment")).toBe("full");
+    expect(outbox.counts().queued).toBe(3);
+  });
+
+  it.each(["click", "registration", "payment"] as const)("holds about its bytes of %ss", async (kind) => {
+    const maxBytes = 8 * 1024 * 1024;
+    const { add } = start({ maxBytes });
+    const before = heapUsed();
+    let nth = 0;
+    const addAnother = () => add(kind, { clickId: `click-${++nth}`, sessionId: `session-${nth}` });
+    while ((await addAnother()) === "queued");
+    const taken = heapUsed() - before;
+    expect(taken).toBeGreaterThan(0.6 * maxBytes);
+    expect(taken).toBeLessThan(1.2 * maxBytes);
+  });
+
+  it("sheds nothing for an event that would not fit all the same", async () => {
+    const { outbox, add, dropped } = start({ maxBytes: 10_000 });
+    await add("click");
+    const registration = makeEvent("registration", { clickId: "c" }, 1);
+    const huge = { ...registration, data: { ...registration.data, customerName: "x".repeat(20_000) } };
+    expect(await outbox.add(huge as OutboxEvent)).toBe("full");
+    expect(dropped).toEqual([]);
+  });
+
+  it("takes what it shed for no duplicate when it is reported again", async () => {
+    const { outbox } = start({ maxEvents: 1 });
+    const click = makeEvent("click", {}, 1);
+    await outbox.add(click);
+    expect(await outbox.add(click)).toBe("duplicate");
+    await outbox.add(makeEvent("registration", { clickId: "c" }, 2));
+    expect(await outbox.add(click)).toBe("full");
+  });
+
+  it("minds no observer that comes back with an event while it sheds", async () => {
+    const outbox = memoryOutbox({ maxEvents: 3 });
+    let number = 100;
+    outbox.start(
+      deliveringAll(() => 0),
+      {
+        ...nobody,
+        dropped: () => void outbox.add(makeEvent("payment", {}, number++)),
+      },
+    );
+    for (let n = 0; n < 3; n++) await outbox.add(makeEvent("click", {}, n));
+    await outbox.add(makeEvent("payment", {}, 50));
+    expect(outbox.counts().queued).toBe(3);
+    expect(await outbox.add(makeEvent("payment", {}, 51))).toBe("full");
+    await outbox.close();
+  });
+
+  it("never holds more than its bounds, whatever comes and goes", async () => {
+    const kinds = fc.constantFrom<EventKind>("click", "registration", "payment");
+    const visitors = fc.constantFrom(
+      {},
+      { clickId: "a" },
+      { clickId: "a", sessionId: "s" },
+      { sessionId: "s" },
+    );
+    const verdicts = fc.constantFrom<Verdict>(
+      { type: "delivered" },
+      retryIn(1_000),
+      { type: "release" },
+      { type: "dead", reason: "rejected", attempts: 1 },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(kinds, visitors, verdicts), { maxLength: 60 }), async (steps) => {
+        const { clock, outbox, add, underWay, dropped } = start({ maxEvents: 5, maxDeadLetters: 3 }, 2);
+        let queued = 0;
+        for (const [kind, visitor, verdict] of steps) {
+          if ((await add(kind, visitor)) === "queued") queued++;
+          await clock.pass(300);
+          if (underWay.length === 2) underWay.shift()?.settle(verdict);
+          const { dead, queued: waiting } = outbox.counts();
+          expect(waiting).toBeLessThanOrEqual(5);
+          expect(dead.rejected).toBeLessThanOrEqual(3);
+        }
+        // Nothing is lost on the way but what was shed: all the rest can still be delivered.
+        for (let rounds = 0; rounds < 30; rounds++) {
+          await clock.pass(1_000);
+          for (const { settle } of underWay.splice(0)) settle({ type: "delivered" });
+        }
+        expect(outbox.counts().queued).toBe(0);
+        expect(dropped.length).toBeLessThanOrEqual(queued);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("takes no memory for what it shed from behind an event that rests", async () => {
+    const { add, underWay, clock, dropped } = start({ maxEvents: 2 }, 1);
+    await add("payment", { sessionId: "resting" });
+    await clock.pass(0);
+    underWay.shift()?.settle(retryIn(1e12));
+    await clock.pass(0);
+    const goThrough = async (rounds: number) => {
+      for (let round = 0; round < rounds; round++) {
+        await add("click", { sessionId: "resting" });
+        await add("payment");
+        await clock.pass(0);
+        underWay.shift()?.settle({ type: "delivered" });
+        await clock.pass(0);
+      }
+    };
+    await goThrough(1_000);
+    const before = heapUsed();
+    await goThrough(10_000);
+    expect(dropped.length).toBe(11_000);
+    dropped.length = 0;
+    expect(heapUsed() - before).toBeLessThan(2_000_000);
+  });
+});
+
+describe("a memory outbox", () => {
+  it("finds whose turn it is behind thousands who have to wait", async () => {
+    const { add, underWay, clock } = start({}, 2);
+    for (let n = 0; n < 3_000; n++) await add("click", { sessionId: "busy" });
+    await add("payment", { sessionId: "other" });
+    for (let turn = 0; turn < 5; turn++) await clock.pass(0);
+    expect(underWay.map(({ event }) => event.data.sessionId)).toEqual(["other", "busy"]);
+  });
+
+  it("remembers what was delivered, discarded, or grew out of the dead letters", async () => {
+    const { outbox, clock, underWay } = start({ maxDeadLetters: 1 }, 1);
+    const events = [1, 2, 3].map((number) => makeEvent("payment", {}, number, clock.now()));
+    for (const event of events) await outbox.add(event);
+    const verdicts: Verdict[] = [
+      { type: "delivered" },
+      { type: "dead", reason: "unconfirmed", attempts: 1 },
+      { type: "dead", reason: "unconfirmed", attempts: 1 },
+    ];
+    for (const verdict of verdicts) {
+      await clock.pass(0);
+      underWay.shift()?.settle(verdict);
+    }
+    await clock.pass(0);
+    expect(await outbox.deadLetters.discard(events[2]?.id as string)).toBe(true);
+    for (const event of events) expect(await outbox.add(event)).toBe("duplicate");
+  });
+
+  it("remembers the last `maxEvents` that it is done with, and no more", async () => {
+    const { outbox, clock, underWay } = start({ maxEvents: 3 }, 1);
+    const events = Array.from({ length: 4 }, (_, nth) => makeEvent("payment", {}, nth));
+    for (const event of events) {
+      expect(await outbox.add(event)).toBe("queued");
+      await clock.pass(0);
+      underWay.shift()?.settle({ type: "delivered" });
+      await clock.pass(0);
+    }
+    const again = [];
+    for (const event of events.reverse()) again.push(await outbox.add(event));
+    expect(again).toEqual(["duplicate", "duplicate", "duplicate", "queued"]);
+  });
+
+  it("refuses to take part in a transaction", async () => {
+    const { outbox } = start({});
+    await expect(outbox.add(makeEvent("payment", {}, 1), { transaction: {} })).rejects.toMatchObject({
+      code: "ERR_AFFILIATE_TRANSACTION",
+    });
+  });
+
+  it("says what is wrong with its options", () => {
+    expect(() => memoryOutbox({ maxEvents: 0 })).toThrow(/memoryOutbox.*maxEvents.*positive integer/);
+    expect(() => memoryOutbox({ maxEvent: 1 } as never)).toThrow(/did you mean `maxEvents`/);
+  });
+
+  it("sets no timer once it is closed", async () => {
+    const { add, clock, outbox, underWay } = start({}, 1);
+    await add("click");
+    await clock.pass(0);
+    const closed = outbox.close();
+    underWay[0]?.settle(retryIn(60_000, { maybeTaken: true }));
+    await closed;
+    expect(clock.pending).toBe(0);
+    expect(outbox.counts().queued).toBe(1);
+  });
+});

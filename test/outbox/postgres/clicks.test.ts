@@ -1,0 +1,111 @@
+import { expect, test } from "vitest";
+import { sample, stranger } from "../../../src/testing/contract/samples.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
+import { describeWithPostgres } from "../../helpers/postgres.js";
+
+const MOST = 100;
+
+describeWithPostgres("the clicks of a visitor", (database) => {
+  const { create, sql } = database;
+
+  /** Clicks of one session, each with a click id of its own. */
+  function clicksOf(sessionId: string, number: number) {
+    return Array.from({ length: number }, () =>
+      sample("click", { clickId: stranger().clickId as string, sessionId }),
+    );
+  }
+
+  const idsDropped = ({ hands }: Stage) => hands.dropped.map(({ event }) => event.id);
+
+  test("a click in the host's own transaction makes the visitor's oldest give way", async () => {
+    await using stage = await Stage.open(() => create());
+    stage.hands.room = 0;
+    stage.start();
+    const clicks = clicksOf("a", MOST);
+    await stage.add(...clicks);
+    const client = await database.pool().connect();
+    await client.query("begin");
+
+    const [last] = clicksOf("a", 1) as [ReturnType<typeof sample>];
+    expect(await stage.outbox.add(last, { transaction: client })).toBe("queued");
+    await expect.poll(() => idsDropped(stage)).toEqual([clicks[0]?.id]);
+    await client.query("commit");
+    client.release();
+
+    expect(await sql("select count(*)::int as n from $schema.events")).toEqual([{ n: MOST }]);
+  });
+
+  test("holds in a flood: all give way but the newest, and none that is under way", async () => {
+    await using stage = await Stage.open(() => create());
+    const clicks = clicksOf("a", 3 * MOST);
+    const other = sample("click");
+    stage.hands.room = 1;
+    stage.start();
+    await stage.add(clicks[0] as never);
+    const underWay = await stage.hands.next();
+    stage.hands.room = 0;
+    await stage.add(other);
+
+    await Promise.all(clicks.slice(1).map((click) => stage.add(click)));
+
+    await expect.poll(() => idsDropped(stage)).toHaveLength(2 * MOST);
+    await stage.holds(MOST + 1);
+    const dropped = new Set(idsDropped(stage));
+    expect(dropped.has(underWay.id)).toBe(false);
+    expect(dropped.has(other.id)).toBe(false);
+    expect(clicks.slice(1, 1 + 2 * MOST).every(({ id }) => dropped.has(id))).toBe(true);
+    underWay.settle({ type: "delivered" });
+    stage.hands.room = 2;
+    stage.outbox.wake();
+    const next = [await stage.hands.deliverNext(), await stage.hands.deliverNext()];
+    expect(next.sort()).toEqual([clicks[1 + 2 * MOST]?.id, other.id].sort());
+  });
+
+  test("what waited behind a click that gave way has its turn", async () => {
+    await using stage = await Stage.open(() => create());
+    const clicks = clicksOf("a", MOST + 1);
+    const [first, second] = clicks as [(typeof clicks)[0], (typeof clicks)[0]];
+    stage.start();
+    await stage.add(first);
+    const underWay = await stage.hands.next();
+    const registration = sample("registration", { clickId: second.data.clickId as string });
+    await stage.add(second, registration, ...clicks.slice(2, MOST));
+    await expect
+      .poll(() => sql("select count(*)::int as n from $schema.events where due_at is null"))
+      .toEqual([{ n: MOST }]);
+
+    await stage.add(clicks[MOST] as never);
+
+    expect(await stage.hands.deliverNext()).toBe(registration.id);
+    expect(idsDropped(stage)).toEqual([second.id]);
+    underWay.settle({ type: "delivered" });
+    expect((await stage.hands.next()).id).toBe(clicks[2]?.id);
+  });
+
+  test("a visitor without a session is a click id; what has neither is bound by nothing", async () => {
+    await using stage = await Stage.open(() => create());
+    stage.hands.room = 0;
+    stage.start();
+    const clicks = Array.from({ length: MOST + 1 }, () => sample("click", { clickId: "a" }));
+    const ofSession = sample("click", { clickId: "a", sessionId: "b" });
+    const unknown = Array.from({ length: MOST + 1 }, () => sample("click", {}));
+
+    await stage.add(ofSession, ...unknown, ...clicks);
+
+    await expect.poll(() => idsDropped(stage)).toEqual([clicks[0]?.id]);
+    await stage.holds(2 * MOST + 2);
+  });
+
+  test("payments count as no clicks, and never give way", async () => {
+    await using stage = await Stage.open(() => create());
+    stage.hands.room = 0;
+    stage.start();
+    const payments = Array.from({ length: MOST + 1 }, () => sample("payment", { sessionId: "a" }));
+    await stage.add(...payments, ...clicksOf("a", MOST));
+    expect(stage.hands.dropped).toEqual([]);
+
+    await stage.add(...clicksOf("a", 1));
+
+    await expect.poll(() => stage.hands.dropped.map(({ event }) => event.kind)).toEqual(["click"]);
+  });
+});

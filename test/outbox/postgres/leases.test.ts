@@ -1,0 +1,169 @@
+import { expect, test } from "vitest";
+import { type Clock, systemClock } from "../../../src/shared/clock.js";
+import { retryIn } from "../../../src/testing/contract/recorder.js";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
+import { describeWithPostgres } from "../../helpers/postgres.js";
+
+const LEASE_MS = 60_000;
+
+describeWithPostgres("leases", ({ create, reopen, sql }) => {
+  /** A clock that shows what a test says, and rings as the system's does. */
+  function clockAt(): Clock & { wall: number; steady: number } {
+    const clock = {
+      wall: 0,
+      steady: 0,
+      now: () => clock.wall,
+      monotonic: () => clock.steady,
+      after: systemClock.after,
+    };
+    return clock;
+  }
+
+  test.each(["wall", "steady"] as const)(
+    "a process that stood still doubts its claims: by the %s clock the lease may be over",
+    async (which) => {
+      const clock = clockAt();
+      await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));
+      stage.start();
+      await stage.add(sample("payment"));
+      const { live } = await stage.hands.next();
+
+      clock[which] = 0.9 * LEASE_MS - 1;
+      expect(live.isHeld?.()).toBe(true);
+      clock[which]++;
+      expect(live.isHeld?.()).toBe(false);
+    },
+  );
+
+  test("a lease that is renewed counts from the request that renewed it", async () => {
+    const clock = clockAt();
+    await using stage = await Stage.open(() => create({ leaseMs: 1_000 }, clock));
+    stage.start();
+    await stage.add(sample("payment"));
+    const { live } = await stage.hands.next();
+
+    clock.wall = 900;
+    expect(live.isHeld?.()).toBe(false);
+
+    await expect.poll(() => live.isHeld?.()).toBe(true);
+  });
+
+  test("a process finds out what another one has taken over", async () => {
+    // By this clock no time passes.
+    await using stage = await Stage.open(() => create({ leaseMs: 1_000 }, clockAt()));
+    stage.start();
+    await stage.add(sample("payment"), sample("payment"));
+    const [taken, kept] = [await stage.hands.next(), await stage.hands.next()];
+    expect(taken.live.isHeld?.()).toBe(true);
+
+    await sql("update $schema.events set claimed_by = gen_random_uuid() where id = $1", [taken.id]);
+
+    await expect.poll(() => taken.live.isHeld?.()).toBe(false);
+    expect(kept.live.isHeld?.()).toBe(true);
+  });
+
+  test("of what was taken over, a delivery counts, and no other word", async () => {
+    await using stage = await Stage.open(() => create());
+    stage.start();
+    await stage.add(sample("payment"), sample("payment"), sample("payment"));
+    const [released, tried, delivered] = [
+      await stage.hands.next(),
+      await stage.hands.next(),
+      await stage.hands.next(),
+    ];
+    await sql(
+      "update $schema.events set claimed_by = gen_random_uuid(), due_at = now() + interval '1 minute'",
+    );
+
+    released.settle({ type: "release" });
+    tried.settle(retryIn(0));
+    delivered.settle({ type: "delivered" });
+    await stage.holds(2);
+
+    const rows = await sql("select history, claimed_by is null as free from $schema.events");
+    expect(rows).toEqual([
+      { history: null, free: false },
+      { history: null, free: false },
+    ]);
+  });
+
+  test("a process does not claim again what it still has, however late it is", async () => {
+    await using stage = await Stage.open(() => create());
+    stage.start();
+    await stage.add(sample("payment"));
+    const first = await stage.hands.next();
+    await sql("update $schema.events set due_at = now() - interval '1 minute'");
+
+    const second = sample("payment");
+    await stage.add(second);
+
+    expect(await stage.hands.deliverNext()).toBe(second.id);
+    first.settle({ type: "delivered" });
+    await stage.empty();
+    expect(stage.hands.ids).toEqual([first.id, second.id]);
+  });
+
+  test("what a process has without knowing it was not sent, and is handed over as new", async () => {
+    await using stage = await Stage.open(() => create());
+    stage.start();
+    await stage.add(sample("payment"));
+    const known = await stage.hands.next();
+    stage.hands.lanes = [];
+    const unknown = sample("payment");
+    await stage.add(unknown);
+    // As a claim leaves it that ends on the server long after its process has given up waiting for the answer.
+    await sql(
+      `update $schema.events set due_at = now(), claimed_by = (select claimed_by from $schema.events where id = $1)
+       where id = $2`,
+      [known.id, unknown.id],
+    );
+
+    stage.hands.lanes = [{ endpoint: "lead/payment", limit: 8 }];
+    stage.outbox.wake();
+
+    expect((await stage.hands.next()).live).toMatchObject({ event: unknown, interrupted: false });
+  });
+
+  test("what is released has its place again, and is as old as it was", async () => {
+    await using stage = await Stage.open(() => create());
+    stage.hands.room = 1;
+    stage.start();
+    await stage.add(sample("payment"));
+    const handed = await stage.hands.next();
+    stage.hands.lanes = [];
+    handed.settle({ type: "release" });
+
+    await expect
+      .poll(() => sql("select due_at = queued_at as same, tried, claimed_by from $schema.events"))
+      .toEqual([{ same: true, tried: false, claimed_by: null }]);
+  });
+
+  test("an event of a host whose clock is ahead is handed over at once", async () => {
+    await using stage = await Stage.open(() => create());
+    const event = { ...sample("payment"), createdAt: Date.now() + 3_600_000 };
+    stage.start();
+    await stage.add(event);
+
+    const { live, settle } = await stage.hands.next();
+    expect(live).toMatchObject({ event, queuedAt: event.createdAt });
+    settle({ type: "release" });
+    expect(await stage.hands.deliverNext()).toBe(event.id);
+  });
+
+  test("another process finds the history that was settled", async () => {
+    const history = { attempts: 2, failures: 1, refusals: 1, throttled: true, maybeTaken: true, triedAt: 7 };
+    {
+      await using stage = await Stage.open(() => create());
+      stage.start();
+      await stage.add(sample("click"));
+      const handed = await stage.hands.next();
+      stage.hands.lanes = [];
+      handed.settle({ ...retryIn(0), history } as ReturnType<typeof retryIn>);
+    }
+    await using stage = await Stage.open(() => reopen());
+    stage.start();
+
+    expect((await stage.hands.next()).live).toMatchObject({ history, interrupted: false });
+  });
+});

@@ -1,0 +1,140 @@
+import { randomBytes } from "node:crypto";
+import { beforeAll, expect, test } from "vitest";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
+import { describeWithPostgres } from "../../helpers/postgres.js";
+
+const LIMIT = 8;
+
+const newId = () => randomBytes(16).toString("hex");
+
+describeWithPostgres("plans", (database) => {
+  const { create, sql } = database;
+  let schema = "";
+
+  // 100,000 events, of which a quarter rest and a quarter have rested; of each of them half are clicks.
+  beforeAll(async () => {
+    await (await create()).close();
+    schema = database.schema;
+    await sql(`
+      insert into $schema.events
+        (id, kind, endpoint, click_id, session_id, data, created_at, queued_at, tried, due_at)
+      select gen_random_uuid(), case nth % 2 when 0 then 'click' else 'payment' end,
+        case nth % 2 when 0 then 'click' else 'lead/payment' end, 'c' || nth, 's' || nth, '{}', now(), now(),
+        nth > 50000, now() + case when nth > 75000 then 1 else -1 end * nth * interval '1 millisecond'
+      from generate_series(1, 100000) as nth`);
+  });
+
+  /** Runs a statement on these events, and undoes it. Returns its rows, and how the statements of its functions found theirs. */
+  async function explain(before: string, text: string, values: unknown[]) {
+    const client = await database.pool().connect();
+    const plans: string[] = [];
+    client.on("notice", ({ message }) => plans.push(String(message)));
+    await client.query("begin");
+    await client.query(before.replaceAll("$schema", schema));
+    await client.query("load 'auto_explain'");
+    await client.query("set local auto_explain.log_min_duration = 0");
+    await client.query("set local auto_explain.log_nested_statements = on");
+    await client.query("set local auto_explain.log_analyze = on");
+    await client.query("set local client_min_messages = log");
+    const { rows } = await client.query(text.replaceAll("$schema", schema), values);
+    await client.query("rollback");
+    client.release();
+    const plan = plans.join("\n");
+    return { rows, plan, scans: plan.match(/(?:Seq|Bitmap|Index|Index Only) (?:Heap )?Scan .*/g) ?? [] };
+  }
+
+  function expectIndexes({ plan, scans }: { plan: string; scans: readonly string[] }, most: number): void {
+    expect(scans.length).toBeGreaterThan(0);
+    for (const scan of scans) {
+      expect(scan).toMatch(/^Index/);
+      expect(Number(scan.match(/actual .*rows=(\d+)/)?.[1] ?? 0)).toBeLessThanOrEqual(most);
+    }
+    for (const [, removed] of plan.matchAll(/Rows Removed by Filter: (\d+)/g)) {
+      expect(Number(removed)).toBeLessThanOrEqual(most);
+    }
+    expect(plan).not.toMatch(/Sort Key: due_at|JIT/);
+  }
+
+  type LaneRow = [
+    endpoint: string,
+    newestFirst?: boolean,
+    newWithinMs?: number | null,
+    evenResting?: boolean,
+  ];
+  const ENDPOINTS = ["lead/payment", "registration", "lead/registration", "click"];
+  const lanes: Record<string, LaneRow[]> = {
+    "the oldest": ENDPOINTS.map((endpoint) => [endpoint]),
+    "the newest": [["click", true]],
+    newcomers: [["lead/payment", true, 15_000]],
+    "those that rest": [["lead/payment", true, 1, true], ["registration"], ["click", false, null, true]],
+  };
+
+  test.each(Object.entries(lanes))(
+    "claims %s by an index, and looks at no more rows than it takes, however many wait",
+    async (_, rows) => {
+      const isResting = rows.some(([, , , evenResting]) => evenResting);
+
+      const found = await explain(
+        isResting ? "update $schema.events set due_at = null where due_at <= now()" : "select",
+        "select * from $schema.claim($1, '1 minute', $2, '{}', $3, $4, $5, $6, $7)",
+        [
+          "00000000-0000-0000-0000-000000000000",
+          LIMIT,
+          rows.map(([endpoint]) => endpoint),
+          rows.map(() => LIMIT),
+          rows.map(([, newestFirst = false]) => newestFirst),
+          rows.map(([, , newWithinMs = null]) => newWithinMs),
+          rows.map(([, , , evenResting = false]) => evenResting),
+        ],
+      );
+
+      expect(found.rows).toHaveLength(LIMIT);
+      expect(found.plan).toMatch(
+        new RegExp(`Index Scan (Backward )?using events_due on events .*rows=${LIMIT} loops=1\\)`),
+      );
+      expectIndexes(found, LIMIT);
+    },
+  );
+
+  test.each([0, 99, 100])(
+    "stores a click by indexes, and looks at its visitor's alone, where %i wait",
+    async (number) => {
+      const theirs = `
+        insert into $schema.events (id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at)
+        select gen_random_uuid(), 'click', 'click', 'theirs' || nth, 'theirs', '{}', now(), now(), now()
+        from generate_series(1, ${number}) as nth`;
+      const append = `
+        select outcome
+        from $schema.append($1, '{click}', '{click}', '{new}', '{theirs}', '{0}', array['{}'], 100, 'try') as outcome`;
+
+      const stored = await explain(theirs, append, [[newId()]]);
+      const shed = await explain(theirs, "select * from $schema.shed_clicks($1, 'new', 'theirs', 100)", [
+        newId(),
+      ]);
+
+      expect(stored.rows).toEqual([{ outcome: number < 100 ? "queued" : "crowded" }]);
+      expect(shed.rows).toHaveLength(number < 100 ? 0 : 1);
+      for (const found of [stored, shed]) expectIndexes(found, Math.max(LIMIT, number + 1));
+    },
+  );
+
+  test("parks a visitor's backlog once, however long it is", async () => {
+    await using stage = await Stage.open(() => create());
+    const events = Array.from({ length: 300 }, () => sample("payment", { clickId: "one" }));
+    await Promise.all(events.map((event) => stage.outbox.add(event)));
+    stage.hands.room = 1;
+    stage.start();
+    const first = await stage.hands.next();
+    const other = sample("click");
+    stage.hands.room = 1;
+    await stage.add(other);
+    expect(await stage.hands.deliverNext()).toBe(other.id);
+
+    expect(await sql("select count(*)::int as n from $schema.events where due_at is null")).toEqual([
+      { n: 299 },
+    ]);
+    first.settle({ type: "delivered" });
+    for (const { id } of events.slice(1)) expect(await stage.hands.deliverNext()).toBe(id);
+  });
+});

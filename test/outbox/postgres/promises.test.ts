@@ -1,0 +1,22 @@
+import type { Outbox } from "../../../src/outbox/outbox.js";
+import { postgresOutbox } from "../../../src/outbox/postgres/postgres-outbox.js";
+import type { FakeClock } from "../../helpers/fake-clock.js";
+import { describeWithPostgres, virtualPool } from "../../helpers/postgres.js";
+import { testPromises } from "../../helpers/promises.js";
+
+const MINUTE_MS = 60_000;
+
+describeWithPostgres("on the Postgres outbox", (database) => {
+  let schemas = 0;
+
+  function create(clock: FakeClock): Outbox {
+    const pool = virtualPool(database.pool(), clock);
+    clock.settled = pool.settled;
+    return postgresOutbox(
+      { pool, schema: `promises_${++schemas}`, listen: false, pollMs: 15_000, leaseMs: 600_000 },
+      clock,
+    );
+  }
+
+  testPromises(create, { many: 40, strangers: [10], kinds: 1, longestMs: MINUTE_MS });
+});

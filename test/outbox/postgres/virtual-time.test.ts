@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { retryIn } from "../../../src/testing/contract/recorder.js";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
+import { FakeClock } from "../../helpers/fake-clock.js";
+import { describeWithPostgres, passWith, virtualPool } from "../../helpers/postgres.js";
+
+const HOUR_MS = 3_600_000;
+const POLL_MS = 10_000;
+
+describeWithPostgres("in virtual time", (database) => {
+  test("an event rests for an hour, and is then handed over", async () => {
+    const clock = new FakeClock();
+    const pool = virtualPool(database.pool(), clock);
+    await using stage = await Stage.open(() =>
+      database.create({ pool, listen: false, pollMs: POLL_MS }, clock),
+    );
+    const event = { ...sample("payment"), createdAt: clock.now() };
+    stage.start();
+    await stage.add(event);
+    (await stage.hands.next()).settle(retryIn(HOUR_MS));
+    await pool.settled();
+
+    await passWith(pool, clock, HOUR_MS - 1_000, POLL_MS);
+    expect(stage.hands.ids).toEqual([event.id]);
+    await passWith(pool, clock, 1_000 + POLL_MS, POLL_MS);
+
+    expect(stage.hands.ids).toEqual([event.id, event.id]);
+    expect(pool.pending).toBe(0);
+  });
+
+  test("what a process claimed and never settled is another's once its lease is over, and not before", async () => {
+    const clock = new FakeClock();
+    const pool = virtualPool(database.pool(), clock);
+    const options = { pool, listen: false, leaseMs: HOUR_MS, pollMs: POLL_MS };
+    const stopped = { ...clock, now: clock.now, monotonic: clock.monotonic, after: () => () => {} };
+    await using dead = await Stage.open(() => database.create(options, stopped));
+    dead.start();
+    await dead.add({ ...sample("click"), createdAt: clock.now() });
+    const { live } = await dead.hands.next();
+    await using stage = await Stage.open(() => database.reopen(options, clock));
+    stage.start();
+
+    await passWith(pool, clock, 0.9 * HOUR_MS - 1, POLL_MS);
+    expect(live.isHeld?.()).toBe(true);
+    await passWith(pool, clock, 0.1 * HOUR_MS - 1, POLL_MS);
+    expect(live.isHeld?.()).toBe(false);
+    expect(stage.hands.ids).toEqual([]);
+    await passWith(pool, clock, POLL_MS + 2, POLL_MS);
+
+    expect(stage.hands.ids).toEqual([live.event.id]);
+    expect((await stage.hands.next()).live.interrupted).toBe(true);
+  });
+});

@@ -1,0 +1,110 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { AttributionInput } from "../../src/index.js";
+import { attributionFrom } from "../../src/request/attribution-input.js";
+import { startService } from "../helpers/service.js";
+import { linesLogger, startTracker } from "../helpers/tracker.js";
+
+const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+const ids = { clickId: "c1", sessionId: "s1" };
+
+class Row {
+  id = 7;
+  get clickId() {
+    return "c1";
+  }
+  get sessionId() {
+    return null;
+  }
+}
+
+describe("an attribution that a host hands over", () => {
+  it.each([
+    ["a snapshot", ids, ids],
+    ["a snapshot as JSON text", JSON.stringify(ids), ids],
+    ["a snapshot without ids", {}, {}],
+    ["one without ids as JSON text", "{}", {}],
+    ["a row with nullable columns", { clickId: null, sessionId: "s1" }, { sessionId: "s1" }],
+    ["a row with empty columns", { clickId: null, sessionId: null }, {}],
+    ["undefined fields", { clickId: undefined, sessionId: "s1" }, { sessionId: "s1" }],
+    ["the user's whole row", { ...ids, id: 7, email: "ada@shop.example" }, ids],
+    ["an entity with getters", new Row(), { clickId: "c1" }],
+    ["undefined", undefined, {}],
+    ["null", null, {}],
+    ["a JSON column's null", "null", {}],
+  ])("may be %s", (_, given, attribution) => {
+    expect(attributionFrom(given)).toEqual(attribution);
+  });
+
+  const throws = {
+    get clickId() {
+      throw new Error("boom");
+    },
+  };
+  it.each([
+    ["a number", 42, "got 42 (number)"],
+    ["a click id alone", "c1", 'got "c1" (string)'],
+    ["an empty text", "", 'got "" (string)'],
+    ["text that is cut off", '{"clickId":"c1', 'got "{\\"clickId\\":\\"c1" (string)'],
+    [
+      "text of text",
+      JSON.stringify(JSON.stringify(ids)),
+      'got "{\\"clickId\\":\\"c1\\",\\"sessionId\\":\\"s1\\"}" (string)',
+    ],
+    ["a list", [ids], "got an array"],
+    ["a function", () => ids, "got a function"],
+    ["an id of another type", { clickId: 42 }, "its `clickId` is no id but 42 (number)"],
+    ["an empty id", { ...ids, sessionId: "" }, 'its `sessionId` is no id but "" (string)'],
+    ["columns of other names", { click_id: "c1" }, 'but with "click_id" (string)'],
+    ["a getter that throws", throws, "it threw when it was read"],
+  ])("is refused as %s", (_, given, because) => {
+    expect(attributionFrom(given)).toEqual({ invalid: expect.stringContaining(because) });
+  });
+
+  it("is ids or a reason in printable ASCII, whatever is given", () => {
+    const id = fc.oneof(fc.anything(), fc.string({ unit: "binary" }));
+    const given = fc.oneof(
+      fc.anything(),
+      fc.json(),
+      fc.record({ clickId: id, sessionId: id }, { requiredKeys: [] }),
+    );
+    fc.assert(
+      fc.property(given, (input) => {
+        const read = attributionFrom(input);
+        if ("invalid" in read) expect(read.invalid).toMatch(/^[\x20-\x7e]+$/);
+        else for (const id of Object.values(read)) expect(id).toMatch(/^[\x21-\x7e]{1,256}$/);
+      }),
+    );
+  });
+
+  it("rejects the report with a warning where it is refused, and claims no id", async () => {
+    const { url, posted } = await startService();
+    const logger = linesLogger();
+    const tracker = startTracker({ baseUrl: url, logger });
+    const wrong = "c1";
+    expect(await tracker.trackPayment(order, wrong)).toEqual({ outcome: "rejected", reason: "invalid" });
+    expect(logger.lines).toEqual([
+      'express-affiliate: a payment was dropped: the attribution must be what `req.affiliate.snapshot()` gave, as an object or as JSON text, or nothing: got "c1" (string)',
+    ]);
+    expect(await tracker.trackPayment(order, JSON.stringify(ids))).toMatchObject({ outcome: "queued" });
+    await tracker.flush();
+    expect(posted).toMatchObject([{ body: { sessionId: "s1" } }]);
+  });
+
+  it("may have the types of ORMs' rows", () => {
+    interface User {
+      readonly id: number;
+      readonly clickId: string | null;
+      readonly sessionId: string | null;
+    }
+    // As Prisma types a `Json` column.
+    type JsonValue = string | number | boolean | { [name in string]?: JsonValue } | JsonValue[] | null;
+    const taken: AttributionInput[] = [
+      {} as User,
+      null as JsonValue,
+      null as User | null,
+      undefined as string | undefined,
+    ];
+    expect(taken).toHaveLength(4);
+  });
+});

@@ -1,0 +1,117 @@
+import { hash } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import session from "express-session";
+import fc from "fast-check";
+import request from "supertest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Affiliate, AffiliateOptions, Attribution, RequestSource } from "../../src/index.js";
+import { startService } from "../helpers/service.js";
+import { linesLogger, startTracker } from "../helpers/tracker.js";
+
+const cookie = "svc_click_id=c1; svc_session_id=s1; consent=all";
+const ids = { clickId: "c1", sessionId: "s1" };
+const start = (options: Partial<AffiliateOptions> = {}) =>
+  startTracker({ baseUrl: "http://127.0.0.1:1", ...options });
+
+/** What a Node server's own handler makes of a request. */
+async function nodeRequest(handle: (req: IncomingMessage) => unknown, listener?: RequestListener) {
+  let found: unknown;
+  const server = createServer((req, res) => {
+    const answer = () => {
+      found = handle(req);
+      res.end();
+    };
+    if (listener) (listener as (...args: unknown[]) => void)(req, res, answer);
+    else answer();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  await request(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    .get("/")
+    .set("Cookie", cookie);
+  return found;
+}
+
+describe("attributionOf", () => {
+  const sources: Record<string, (read: (source: RequestSource) => Attribution) => unknown> = {
+    "Headers of the Fetch standard": (read) => read(new Headers({ cookie })),
+    "a Request of the Fetch standard": (read) =>
+      read(new Request("http://shop.example/", { headers: { cookie } })),
+    "a request of Node": (read) => nodeRequest(read),
+    "what a framework hands on of Node's headers": (read) => read({ headers: { cookie } }),
+    "what a framework hands on of the Fetch standard's": (read) => read({ headers: new Headers({ cookie }) }),
+    "a request of Express without the middleware": async (read) => {
+      const app = express().get("/", (req, res) => void res.json(read(req)));
+      return (await request(app).get("/").set("Cookie", cookie)).body;
+    },
+  };
+
+  it.each(Object.keys(sources))("reads %s", async (name) => {
+    expect(await sources[name]?.(start().attributionOf)).toEqual(ids);
+  });
+
+  it.each(Object.keys(sources))("asks for consent about %s", async (name) => {
+    const asked: unknown[] = [];
+    const consent: AffiliateOptions["consent"] = (req) => {
+      asked.push(req.get("cookie"));
+      return req.cookies?.consent === "some";
+    };
+    expect(await sources[name]?.(start({ consent }).attributionOf)).toEqual({});
+    expect(asked).toEqual([cookie]);
+    const agreed = start({ consent: (req) => /consent=all/.test(req.get("Cookie") ?? "") });
+    expect(await sources[name]?.(agreed.attributionOf)).toEqual(ids);
+  });
+
+  it("honours `cookieName` and `session`", () => {
+    const headers = new Headers({ cookie: "mine=c2; sid=s2", "x-visitor": "v2" });
+    const named = start({ cookieName: "mine", session: "sid" });
+    expect(named.attributionOf(headers)).toEqual({ clickId: "c2", sessionId: "s2" });
+    const own = start({ session: (req) => req.get("x-visitor") });
+    expect(own.attributionOf(headers)).toEqual({ sessionId: "v2" });
+  });
+
+  it("reads the express-session of a Node request", async () => {
+    const sessions = session({
+      secret: "s",
+      resave: false,
+      saveUninitialized: false,
+      name: "svc_session_id",
+      genid: () => "s1",
+    });
+    const tracker = start({ session: (req) => hash("sha256", req.sessionID) });
+    const found = await nodeRequest(tracker.attributionOf, sessions as unknown as RequestListener);
+    expect(found).toEqual({ clickId: "c1", sessionId: hash("sha256", "s1") });
+  });
+
+  it("gives what the middleware took at entry", async () => {
+    const { url } = await startService();
+    const tracker: Affiliate = startTracker({ baseUrl: url });
+    const app = express().use(tracker);
+    app.get("/", (req, res) => {
+      const before = req.affiliate?.snapshot();
+      req.headers.cookie = "svc_click_id=other";
+      res.json([before, tracker.attributionOf(req)]);
+    });
+    expect((await request(app).get("/").set("Cookie", cookie)).body).toEqual([ids, ids]);
+  });
+
+  it("warns of what is no request, and never throws", () => {
+    const logger = linesLogger();
+    const tracker = start({ logger });
+    expect(tracker.attributionOf(undefined as never)).toEqual({});
+    expect(logger.lines).toEqual([
+      "express-affiliate: `attributionOf` wants a request or its headers, got undefined",
+    ]);
+    const headers = fc.oneof(fc.anything(), fc.record({ cookie: fc.anything() }));
+    fc.assert(
+      fc.property(fc.oneof(fc.anything(), fc.record({ headers, get: fc.anything() })), (source) => {
+        for (const id of Object.values(tracker.attributionOf(source as never)))
+          expect(id).toMatch(/^[\x21-\x7e]{1,256}$/);
+      }),
+    );
+  });
+});

@@ -1,0 +1,312 @@
+import type { Request, RequestHandler } from "express";
+import fc from "fast-check";
+import request from "supertest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type AffiliateOptions, type OnClickOptions, OptionsError } from "../../src/index.js";
+import { eachExpress } from "../helpers/express.js";
+import { startService } from "../helpers/service.js";
+import { startTracker } from "../helpers/tracker.js";
+
+const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0";
+
+describe.each(eachExpress)("onClick on $name", ({ express }) => {
+  async function landing(
+    options: OnClickOptions = {},
+    trackerOptions: Partial<AffiliateOptions> = {},
+    before: RequestHandler = (_req, _res, next) => next(),
+  ) {
+    const { url, posted } = await startService();
+    const tracker = startTracker({ baseUrl: url, ...trackerOptions });
+    const app = express();
+    app.use(tracker, before);
+    app.all("/", tracker.onClick(options), (req, res) => {
+      res.json(req.affiliate?.snapshot());
+    });
+    const server = app.listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    const visit = (path: string, headers: Record<string, string> = {}) =>
+      request(server)
+        .get(path)
+        .set({ Accept: "text/html,*/*;q=0.8", "User-Agent": FIREFOX, Host: "shop.example", ...headers });
+    const clicks = async () => {
+      await tracker.flush();
+      return posted.map(({ body }) => body);
+    };
+    return { app, server, tracker, visit, clicks };
+  }
+
+  const cookiesOf = (response: request.Response) => response.get("Set-Cookie") ?? [];
+  const sentBack = (response: request.Response) =>
+    cookiesOf(response)
+      .map((cookie) => cookie.split(";")[0])
+      .join("; ");
+
+  it("turns the reference into a click, with ids that the visitor takes along", async () => {
+    const { visit, clicks } = await landing();
+    const response = await visit("/?ref=ALICE&utm_source=newsletter&utm_medium=mail&session=secret", {
+      Referer: "https://user:pass@blog.example/post?token=secret#top",
+    });
+    const { clickId, sessionId } = response.body;
+    expect(await clicks()).toEqual([
+      {
+        clientId: 42,
+        affiliateReference: "ALICE",
+        clickId,
+        sessionId,
+        clickedUrl: "http://shop.example/?ref=ALICE&utm_source=newsletter&utm_medium=mail",
+        referrerUrl: "https://blog.example/post",
+        userAgent: FIREFOX,
+        source: "newsletter",
+      },
+    ]);
+    const [click, session] = cookiesOf(response);
+    expect(click).toMatch(
+      new RegExp(`^svc_click_id=${clickId}; Max-Age=2592000; Path=/; Expires=[^;]+; SameSite=Lax$`),
+    );
+    expect(session).toMatch(
+      new RegExp(
+        `^svc_session_id=${sessionId}; Max-Age=2592000; Path=/; Expires=[^;]+; HttpOnly; SameSite=Lax$`,
+      ),
+    );
+    expect(response.get("Cache-Control")).toBe("private");
+  });
+
+  it("costs what a plain one costs, however long the query: what comes late in it is not read", async () => {
+    const { visit, clicks } = await landing({}, {}, (req, _res, next) => {
+      // Express 4 has parsed it by now, Express 5 would do it for whoever asks.
+      Object.defineProperty(req, "query", {
+        get() {
+          throw new Error("the query was parsed");
+        },
+      });
+      next();
+    });
+    const flood = Array.from({ length: 1_200 }, (_, nth) => `p${nth}=${nth}`).join("&");
+    await visit(`/?ref=ALICE&${flood}&utm_source=late`);
+    await visit(`/?${flood}&ref=BOB`);
+    await visit(`/?utm_source=${"x".repeat(4_096)}&ref=CAROL`);
+    await visit(`/?ref=DAVE&utm_content=${"x".repeat(4_096)}`);
+    const all = await clicks();
+    expect(all).toMatchObject([
+      { affiliateReference: "ALICE", clickedUrl: "http://shop.example/?ref=ALICE" },
+      { affiliateReference: "DAVE", clickedUrl: "http://shop.example/?ref=DAVE" },
+    ]);
+    expect(all[0]).not.toHaveProperty("source");
+  });
+
+  it("keeps to its own host, whatever the path and the Host header say", async () => {
+    const { app, tracker, visit, clicks } = await landing();
+    app.get(/./, tracker.onClick(), (_req, res) => void res.end());
+    await visit("//evil.example/?ref=ALICE");
+    await visit("/?ref=BOB", { Host: "user:pass@shop.example" });
+    const all = await clicks();
+    expect(all).toHaveLength(2);
+    for (const { clickedUrl } of all) expect(clickedUrl).toMatch(/^http:\/\/shop\.example\//);
+  });
+
+  it("sets Secure on https and the domain as told", async () => {
+    const { app, visit } = await landing({ domain: "shop.example", maxAgeMs: 60_000 });
+    app.set("trust proxy", true);
+    const response = await visit("/?ref=ALICE", { "X-Forwarded-Proto": "https" });
+    for (const cookie of cookiesOf(response)) {
+      expect(cookie).toMatch(/Max-Age=60; Domain=shop\.example; Path=\/; .*Secure; SameSite=Lax/);
+    }
+  });
+
+  it.each([
+    ["no-store", "no-store"],
+    ["private, max-age=60", "private, max-age=60"],
+    ["public, max-age=600, s-maxage=86400", "private, max-age=600"],
+    ["PUBLIC", "private"],
+    ['private="set-cookie, x", no-cache', "private, no-cache"],
+    ["max-age=1, stale-while-revalidate=9", "private, max-age=1, stale-while-revalidate=9"],
+  ])("is kept out of shared caches where the handler says %j", async (said, kept) => {
+    const { app, tracker, visit } = await landing();
+    const handlers: Record<string, RequestHandler> = {
+      "/set": (_req, res) => void res.set("Cache-Control", said).send("hello"),
+      "/head": (_req, res) => void res.writeHead(200, { "Cache-Control": said }).end("hello"),
+      "/flush": (_req, res) => {
+        res.setHeader("Cache-Control", said);
+        res.flushHeaders();
+        res.end("hello");
+      },
+    };
+    for (const [path, handler] of Object.entries(handlers)) {
+      app.get(path, tracker.onClick(), handler);
+      const response = await visit(`${path}?ref=ALICE`);
+      expect(cookiesOf(response)).toHaveLength(2);
+      expect(response.get("Cache-Control")).toBe(kept);
+      const plain = await visit(path);
+      expect(plain.get("Cache-Control")).toBe(said);
+    }
+  });
+
+  it("takes away what speaks to a CDN alone", async () => {
+    const { app, tracker, visit } = await landing();
+    const forCdns = {
+      "CDN-Cache-Control": "max-age=600",
+      "Cloudflare-CDN-Cache-Control": "max-age=600",
+      "Surrogate-Control": "max-age=600",
+      "X-Accel-Expires": "600",
+    };
+    app.get(
+      "/cdn",
+      tracker.onClick(),
+      (_req, res) => void res.set({ ...forCdns, "X-Own": "1" }).send("hello"),
+    );
+    const { headers } = await visit("/cdn?ref=ALICE");
+    expect(headers).toMatchObject({ "cache-control": "private", "x-own": "1" });
+    for (const name of Object.keys(forCdns)) expect(headers).not.toHaveProperty(name.toLowerCase());
+    expect((await visit("/cdn")).headers).toMatchObject({ "surrogate-control": "max-age=600" });
+  });
+
+  it("keeps the session that the visitor has", async () => {
+    const { visit, clicks } = await landing();
+    const response = await visit("/?ref=ALICE", { Cookie: "svc_session_id=s1; svc_click_id=of-the-snippet" });
+    expect(cookiesOf(response).map((cookie) => cookie.split("=")[0])).toEqual(["svc_click_id"]);
+    expect(await clicks()).toMatchObject([{ sessionId: "s1", clickId: response.body.clickId }]);
+  });
+
+  it("keeps the session id where `session` says that it is, or not at all", async () => {
+    const named = await landing({}, { session: "sid" });
+    expect(cookiesOf(await named.visit("/?ref=ALICE")).map((cookie) => cookie.split("=")[0])).toEqual([
+      "svc_click_id",
+      "sid",
+    ]);
+    const own = await landing({}, { session: () => "own" });
+    const response = await own.visit("/?ref=ALICE");
+    expect(cookiesOf(response).map((cookie) => cookie.split("=")[0])).toEqual(["svc_click_id"]);
+    expect(await own.clicks()).toMatchObject([{ sessionId: "own" }]);
+  });
+
+  it("reports the same visitor and reference once an hour, and another reference at once", async () => {
+    const { visit, clicks } = await landing();
+    const first = await visit("/?ref=ALICE");
+    const cookie = sentBack(first);
+
+    const again = await visit("/?ref=ALICE", { Cookie: cookie });
+    expect(cookiesOf(again)).toEqual([]);
+    expect(again.body).toEqual(first.body);
+    expect(await clicks()).toHaveLength(1);
+
+    await visit("/?ref=BOB", { Cookie: cookie });
+    expect(await clicks()).toHaveLength(2);
+
+    // The click id says when it was minted.
+    const anHourAgo = (Date.now() - 60 * 60 * 1_000).toString(36);
+    const old = cookie.replace(/svc_click_id=[0-9a-z]+/, `svc_click_id=${anHourAgo}`);
+    const { body } = await visit("/?ref=ALICE", { Cookie: old });
+    expect(body.sessionId).toBe(first.body.sessionId);
+    expect(body.clickId).not.toBe(first.body.clickId);
+    expect(await clicks()).toHaveLength(3);
+  });
+
+  it.each([
+    ["no reference", "/", {}],
+    ["two references", "/?ref=ALICE&ref=BOB", {}],
+    ["an object for a reference", "/?ref[a]=ALICE", {}],
+    ["an empty reference", "/?ref=", {}],
+    ["a reference with a space", "/?ref=A%20B", {}],
+    ["a long reference", `/?ref=${"A".repeat(257)}`, {}],
+    ["a request for JSON", "/?ref=ALICE", { Accept: "application/json" }],
+    ["a request for anything", "/?ref=ALICE", { Accept: "*/*" }],
+    ["a request by no browser", "/?ref=ALICE", { "User-Agent": "" }],
+    ["an image", "/?ref=ALICE", { "Sec-Fetch-Dest": "image", "Sec-Fetch-Mode": "no-cors" }],
+    ["an iframe", "/?ref=ALICE", { "Sec-Fetch-Dest": "iframe", "Sec-Fetch-Mode": "navigate" }],
+    ["a script", "/?ref=ALICE", { "Sec-Fetch-Dest": "script", "Sec-Fetch-Mode": "no-cors" }],
+    ["a fetch", "/?ref=ALICE", { "Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "cors" }],
+    ["half a navigation", "/?ref=ALICE", { "Sec-Fetch-Mode": "navigate" }],
+    ["a request that only says where it is from", "/?ref=ALICE", { "Sec-Fetch-Site": "cross-site" }],
+  ])("sees no click in %s", async (_, path, headers) => {
+    const { visit, clicks, tracker } = await landing();
+    const response = await visit(path, headers);
+    expect(cookiesOf(response)).toEqual([]);
+    expect(await clicks()).toEqual([]);
+    expect(tracker.stats().skipped).toMatchObject({ prefetch: 0, bot: 0 });
+  });
+
+  it("sees a click in a page that the browser says a person opens", async () => {
+    const { visit, clicks } = await landing();
+    const opened = { "Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate" };
+    expect(cookiesOf(await visit("/?ref=ALICE", opened))).toHaveLength(2);
+    expect(await clicks()).toHaveLength(1);
+  });
+
+  it("sees no click in a POST", async () => {
+    const { server, clicks } = await landing();
+    await request(server).post("/?ref=ALICE").set("Accept", "text/html").set("User-Agent", FIREFOX);
+    expect(await clicks()).toEqual([]);
+  });
+
+  it.each([
+    [{ "Sec-Purpose": "prefetch" }, "prefetch"],
+    [{ "Sec-Purpose": "prefetch;prerender" }, "prefetch"],
+    [{ Purpose: "prefetch" }, "prefetch"],
+    [{ "X-Moz": "prefetch" }, "prefetch"],
+    [{ "User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)" }, "bot"],
+    [{ "User-Agent": "curl/8.5.0" }, "bot"],
+  ] as const)("skips %j as a %s", async (headers, reason) => {
+    const { visit, clicks, tracker } = await landing();
+    expect(cookiesOf(await visit("/?ref=ALICE", headers))).toEqual([]);
+    expect(await clicks()).toEqual([]);
+    expect(tracker.stats().skipped[reason]).toBe(1);
+  });
+
+  it("answers every query and header as if it were not there", async () => {
+    const { visit, clicks } = await landing({ param: "r" });
+    const name = fc.constantFrom(
+      "r",
+      "r[]",
+      "r[a]",
+      "__proto__",
+      "r[__proto__]",
+      "utm_source",
+      "utm_source[x]",
+    );
+    const query = fc.array(fc.tuple(name, fc.string({ unit: "grapheme" }).map(encodeURIComponent)), {
+      maxLength: 4,
+    });
+    const header = fc.string({
+      unit: fc.integer({ min: 0x20, max: 0x7e }).map((c) => String.fromCharCode(c)),
+    });
+    await fc.assert(
+      fc.asyncProperty(query, header, header, async (pairs, referrer, host) => {
+        const response = await visit(`/?${pairs.map((pair) => pair.join("=")).join("&")}`, {
+          Referer: referrer,
+          "X-Forwarded-Host": host,
+        });
+        expect(response.status).toBe(200);
+      }),
+    );
+    for (const click of await clicks()) expect(click.affiliateReference).toMatch(/^[\x21-\x7e]{1,256}$/);
+  });
+
+  it("lives with a host that has no address to it", async () => {
+    const { visit, clicks } = await landing();
+    expect((await visit("/?ref=ALICE", { Host: "a b<>" })).status).toBe(200);
+    expect((await clicks())[0]).not.toHaveProperty("clickedUrl");
+  });
+
+  it("lets the request through when something in it throws", async () => {
+    const { visit, clicks } = await landing({}, {}, (req, _res, next) => {
+      req.get = (() => {
+        throw new Error("boom");
+      }) as Request["get"];
+      next();
+    });
+    expect((await visit("/?ref=ALICE")).status).toBe(200);
+    expect(await clicks()).toEqual([]);
+  });
+
+  it("refuses options that it does not know", async () => {
+    const { url } = await startService();
+    const tracker = startTracker({ baseUrl: url });
+    expect(() => tracker.onClick({ parm: "via" } as object)).toThrow(OptionsError);
+    expect(() => tracker.onClick({ domain: "shop.example; Path=/x" })).toThrow(
+      "onClick: `domain` must be a domain",
+    );
+    expect(() => tracker.onClick({ parm: "via" } as object)).toThrow(
+      "onClick: `parm` is not an option; did you mean `param`?",
+    );
+  });
+});

@@ -1,0 +1,364 @@
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+import express, { type ErrorRequestHandler, type Request, type RequestHandler, type Response } from "express";
+import request from "supertest";
+import { describe, expect, expectTypeOf, it, onTestFinished } from "vitest";
+import type { Affiliate, Payment, Registration, RequestAffiliate } from "../../src/index.js";
+import { eachExpress } from "../helpers/express.js";
+import { startService } from "../helpers/service.js";
+import { linesLogger, startTracker } from "../helpers/tracker.js";
+
+const COOKIES = "svc_click_id=c1; svc_session_id=s1";
+const ada = { email: "ada@shop.example", customerId: 7, customerName: "Ada" };
+const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+
+describe.each(eachExpress)("conversions on $name", ({ express }) => {
+  async function shop(mount: (tracker: Affiliate) => RequestHandler, cookies = COOKIES) {
+    const { url, posted } = await startService();
+    const logger = linesLogger();
+    const tracker = startTracker({ baseUrl: url, logger });
+    const app = express();
+    app.use(tracker);
+    app.post("/", mount(tracker));
+    const heard: unknown[] = [];
+    app.use(((error, _req, res, _next) => {
+      heard.push(error);
+      res.status(500).json({ failed: true });
+    }) as ErrorRequestHandler);
+    const server = app.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const post = () => request(server).post("/").set("Cookie", cookies);
+    const reported = async () => {
+      await tracker.flush();
+      return posted.map(({ path, body }) => [path.replace("/api/v1/tracking/", ""), body]);
+    };
+    return { server, tracker, logger, post, reported, heard };
+  }
+
+  it("reports what the handler's promise resolves with, and leaves the response alone", async () => {
+    const { post, reported } = await shop((tracker) =>
+      tracker.onRegistration(async (_req, res) => {
+        res.status(201).json({ id: 7 });
+        return ada;
+      }),
+    );
+    expect(await post()).toMatchObject({ status: 201, body: { id: 7 } });
+    expect(await reported()).toEqual([
+      ["registration", { clickId: "c1", email: "ada@shop.example", customerId: "7", customerName: "Ada" }],
+    ]);
+  });
+
+  it("reports a registration by its session where there is no click id", async () => {
+    const { post, reported } = await shop(
+      (tracker) =>
+        tracker.onRegistration((_req, res) => {
+          res.json({});
+          return ada;
+        }),
+      "svc_session_id=s1",
+    );
+    await post();
+    expect(await reported()).toEqual([
+      [
+        "lead/registration",
+        {
+          clientId: 42,
+          leadType: "REGISTRATION",
+          customerEmail: "ada@shop.example",
+          customerName: "Ada",
+          sessionId: "s1",
+        },
+      ],
+    ]);
+  });
+
+  it("reports a payment once, however often the page is reloaded", async () => {
+    const { post, reported, tracker } = await shop((tracker) =>
+      tracker.onPayment((_req, res) => {
+        res.json({});
+        return order;
+      }),
+    );
+    await Promise.all([post(), post(), post()]);
+    await post();
+    expect(await reported()).toEqual([
+      [
+        "lead/payment",
+        {
+          clientId: 42,
+          leadType: "PAYMENT",
+          customerEmail: "ada@shop.example",
+          leadValue: 19.9,
+          sessionId: "s1",
+        },
+      ],
+    ]);
+    expect(tracker.stats()).toMatchObject({ delivered: 1, duplicates: 3 });
+  });
+
+  it.each([undefined, null])("reports nothing when the handler resolves with %s", async (nothing) => {
+    const { post, reported } = await shop((tracker) =>
+      tracker.onPayment(async (_req, res) => {
+        res.json({});
+        return nothing;
+      }),
+    );
+    await post();
+    expect(await reported()).toEqual([]);
+  });
+
+  it.each([400, 404, 500])("reports nothing when the handler answers %i", async (status) => {
+    const { post, reported } = await shop((tracker) =>
+      tracker.onPayment(async (_req, res) => {
+        res.status(status).json({});
+        return order;
+      }),
+    );
+    await post();
+    expect(await reported()).toEqual([]);
+  });
+
+  it.each([204, 302])("reports when the handler answers %i", async (status) => {
+    const { post, reported } = await shop((tracker) =>
+      tracker.onPayment(async (_req, res) => {
+        res.status(status).end();
+        return order;
+      }),
+    );
+    await post();
+    expect(await reported()).toHaveLength(1);
+  });
+
+  const failures: [string, () => unknown][] = [
+    [
+      "throws",
+      () => {
+        throw new Error("out of stock");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("out of stock"))],
+  ];
+  it.each(failures)("passes it to `next` once when the handler %s, and reports nothing", async (_, fail) => {
+    for (const mount of [
+      (tracker: Affiliate) => tracker.onPayment(fail as () => Promise<Payment>),
+      (tracker: Affiliate) => tracker.onPayment(fail, () => order),
+    ]) {
+      const { post, reported, heard } = await shop(mount);
+      expect((await post()).status).toBe(500);
+      expect(heard).toEqual([new Error("out of stock")]);
+      expect(await reported()).toEqual([]);
+    }
+  });
+
+  it("skips whom nobody referred, so that their address stays home", async () => {
+    for (const mount of [
+      (tracker: Affiliate) =>
+        tracker.onRegistration(
+          (_req, res) => void res.json({}),
+          () => ada,
+        ),
+      (tracker: Affiliate) =>
+        tracker.onPayment(
+          (_req, res) => void res.json({}),
+          () => order,
+        ),
+    ]) {
+      const { post, reported, tracker } = await shop(mount, "");
+      await post();
+      expect(await reported()).toEqual([]);
+      expect(tracker.stats().skipped["no-attribution"]).toBe(1);
+    }
+  });
+
+  it("does not keep the response waiting for the report", async () => {
+    const { url, posted } = await startService(() => undefined);
+    const tracker = startTracker({ baseUrl: url });
+    const app = express().use(tracker);
+    app.post(
+      "/",
+      tracker.onPayment(async (_req, res) => {
+        res.json({});
+        return order;
+      }),
+    );
+    expect((await request(app).post("/").set("Cookie", COOKIES)).status).toBe(200);
+    expect(tracker.stats()).toMatchObject({ queued: 1, delivered: 0 });
+    expect(posted.length).toBeLessThanOrEqual(1);
+  });
+
+  it("reports a payment whose visitor hung up", async () => {
+    let hangUp = () => {};
+    const { server, reported } = await shop((tracker) =>
+      tracker.onPayment(async (_req, res) => {
+        const closed = once(res, "close");
+        hangUp();
+        await closed;
+        return order;
+      }),
+    );
+    await new Promise<void>((resolve) => {
+      const { port } = server.address() as AddressInfo;
+      const req = httpRequest({ port, host: "127.0.0.1", method: "POST", headers: { cookie: COOKIES } });
+      req.on("error", () => resolve());
+      hangUp = () => req.destroy();
+      req.end();
+    });
+    await expect.poll(reported).toHaveLength(1);
+  });
+
+  describe("with `pick`", () => {
+    const complete: RequestHandler = (_req, res) => {
+      res.locals.order = order;
+      res.json({ ok: true });
+    };
+
+    it("asks what happened once the response has gone out", async () => {
+      const { post, reported } = await shop((tracker) =>
+        tracker.onPayment(complete, async (_req, res) => (res.writableEnded ? res.locals.order : undefined)),
+      );
+      expect((await post()).body).toEqual({ ok: true });
+      await expect.poll(reported).toHaveLength(1);
+    });
+
+    it("does not ask after a response of 400 or above", async () => {
+      const asked: string[] = [];
+      const { post, reported } = await shop((tracker) =>
+        tracker.onPayment(
+          (_req, res) => {
+            res.once("close", () => asked.push("closed"));
+            res.status(402).json({});
+          },
+          () => {
+            asked.push("asked");
+            return order;
+          },
+        ),
+      );
+      await post();
+      await expect.poll(() => asked).toEqual(["closed"]);
+      expect(await reported()).toEqual([]);
+    });
+
+    it.each(failures)("counts and logs a `pick` that %s", async (_, fail) => {
+      const { post, reported, tracker, logger } = await shop((tracker) =>
+        tracker.onPayment(complete, fail as () => Payment),
+      );
+      expect((await post()).status).toBe(200);
+      await expect.poll(() => tracker.stats().dropped.pick).toBe(1);
+      expect(await reported()).toEqual([]);
+      expect(logger.lines).toEqual([
+        "express-affiliate: a payment was dropped: its `pick` threw: Error: out of stock",
+      ]);
+    });
+  });
+
+  it.each([
+    { ...order, leadValue: -5 },
+    { ...order, leadValue: Number.NaN },
+    { ...order, leadValue: Number.POSITIVE_INFINITY },
+    { ...order, leadValue: "19,90" },
+    { ...order, paymentId: "" },
+    { ...order, paymentId: undefined },
+    { ...order, customerEmail: "nobody" },
+    "o1",
+    true,
+  ])("refuses %j as a payment, and says why without naming the customer", async (payment) => {
+    const { post, reported, tracker, logger } = await shop((tracker) =>
+      tracker.onPayment((_req, res) => {
+        res.json({});
+        return payment as Payment;
+      }),
+    );
+    expect((await post()).status).toBe(200);
+    expect(await reported()).toEqual([]);
+    expect(tracker.stats().dropped.invalid).toBe(1);
+    expect(logger.lines).toHaveLength(1);
+    expect(logger.lines[0]).not.toMatch(/ada@|nobody/);
+  });
+
+  it("works where the middleware itself is not mounted", async () => {
+    const { url, posted } = await startService();
+    const tracker = startTracker({ baseUrl: url });
+    const app = express();
+    app.post(
+      "/",
+      tracker.onRegistration(async (req, res) => {
+        res.json(req.affiliate.snapshot());
+        return ada;
+      }),
+    );
+    const { body } = await request(app).post("/").set("Cookie", COOKIES);
+    await tracker.flush();
+    expect(body).toEqual({ clickId: "c1", sessionId: "s1" });
+    expect(posted).toHaveLength(1);
+  });
+
+  it("reports through the tracker that wraps the handler, where there are two", async () => {
+    const [first, second] = [await startService(), await startService()];
+    const [one, two] = [
+      startTracker({ baseUrl: first.url }),
+      startTracker({ baseUrl: second.url, cookieName: "other" }),
+    ];
+    const app = express();
+    app.use(one, two);
+    const payment = (tracker: Affiliate) =>
+      tracker.onPayment(async (req, res) => {
+        res.json(req.affiliate.clickId);
+        return order;
+      });
+    app.post("/one", payment(one));
+    app.post("/two", payment(two));
+    const cookies = `${COOKIES}; other=c2`;
+    expect((await request(app).post("/one").set("Cookie", cookies)).body).toBe("c1");
+    expect((await request(app).post("/two").set("Cookie", cookies)).body).toBe("c2");
+    await Promise.all([one.flush(), two.flush()]);
+    expect([first.posted.length, second.posted.length]).toEqual([1, 1]);
+  });
+
+  it("hands later payments the snapshot that the sign-up kept", async () => {
+    const { url, posted } = await startService();
+    const tracker = startTracker({ baseUrl: url });
+    const row = JSON.stringify({ clickId: "c1", sessionId: "s1", password: "x" });
+    expect(await tracker.trackPayment(order, JSON.parse(row))).toMatchObject({ outcome: "queued" });
+    expect(await tracker.trackPayment({ ...order, paymentId: "o2" }, null)).toMatchObject({
+      outcome: "queued",
+    });
+    expect(await tracker.trackPayment(order)).toMatchObject({ outcome: "duplicate" });
+    expect(await tracker.trackRegistration(ada)).toEqual({ outcome: "skipped", reason: "no-attribution" });
+    await tracker.flush();
+    expect(posted.map(({ body }) => body.sessionId).sort()).toEqual(["s1", undefined]);
+  });
+});
+
+describe("the wrapped handler's types", () => {
+  const tracker = {} as Affiliate;
+  const typed = () => {
+    const app = express();
+    app.post("/users/:id", (req, res, next) => {
+      tracker.onRegistration<{ id: string }, { ok: boolean }, { email: string }>((req, res) => {
+        expectTypeOf(req.params).toEqualTypeOf<{ id: string }>();
+        expectTypeOf(req.body).toEqualTypeOf<{ email: string }>();
+        expectTypeOf(req.affiliate.clickId).toEqualTypeOf<string | undefined>();
+        res.json({ ok: true });
+        return { email: req.body.email };
+      })(req, res, next);
+    });
+    app.post("/typed", (req: Request<object, unknown, { a: 1 }>, res: Response) => {
+      expectTypeOf(req.affiliate).toEqualTypeOf<RequestAffiliate | undefined>();
+      res.json(req.body.a);
+    });
+    // @ts-expect-error: a registration has an e-mail address.
+    tracker.onRegistration(async () => ({ customerId: 1 }));
+    // @ts-expect-error: a payment has an amount.
+    tracker.onPayment(() => ({ paymentId: 1, customerEmail: "a@b.example", leadValue: null }));
+    // @ts-expect-error: there is no such notice.
+    tracker.on("deliverd", () => {});
+    expectTypeOf<Registration["customerId"]>().toEqualTypeOf<string | number | bigint | null | undefined>();
+  };
+
+  it("are what Express makes of the route", () => {
+    expect(typed).toBeTypeOf("function");
+  });
+});

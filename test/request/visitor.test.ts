@@ -1,0 +1,370 @@
+import { hash } from "node:crypto";
+import cookieParser from "cookie-parser";
+import cookieSession from "cookie-session";
+import type { ErrorRequestHandler, Express, RequestHandler } from "express";
+import session from "express-session";
+import fc from "fast-check";
+import request from "supertest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { AffiliateOptions } from "../../src/index.js";
+import { recordingOutbox } from "../../src/testing/index.js";
+import { eachExpress } from "../helpers/express.js";
+import { startService } from "../helpers/service.js";
+import { linesLogger, startTracker } from "../helpers/tracker.js";
+
+const VISITOR_ID = /^[\x21-\x7e]{1,256}$/;
+
+// The session middlewares themselves fail on some cookies of their own, before the tracker sees the request.
+const FAILED_BEFORE_US = 418;
+
+const quietly: RequestHandler = (_req, _res, next) => next();
+const expressSession = (saveUninitialized: boolean) =>
+  session({ secret: "s", resave: false, saveUninitialized, store: new session.MemoryStore() });
+
+const cookieSetups: Record<string, () => RequestHandler> = {
+  "no cookie-parser": () => quietly,
+  "the host's cookie-parser": () => cookieParser(),
+  "the host's cookie-parser with a secret": () => cookieParser("secret"),
+};
+const sessionSetups: Record<string, () => RequestHandler> = {
+  "no session": () => quietly,
+  "express-session, saveUninitialized": () => expressSession(true),
+  "express-session, not saveUninitialized": () => expressSession(false),
+  "cookie-session": () => cookieSession({ keys: ["k"] }),
+};
+
+const headerByte = fc.integer({ min: 0x20, max: 0xff }).filter((c) => c !== 0x7f);
+const id = fc.string({
+  unit: fc.integer({ min: 0x21, max: 0x7e }).map((c) => String.fromCharCode(c)),
+  minLength: 1,
+  maxLength: 20,
+});
+const plainId = fc.stringMatching(/^[A-Za-z0-9_-]{1,256}$/);
+const cookieName = fc.constantFrom(
+  "svc_click_id",
+  "svc_session_id",
+  "connect.sid",
+  "session",
+  "__proto__",
+  "constructor",
+  "toString",
+);
+const hostileValue = fc.oneof(
+  id,
+  fc.constantFrom(
+    'j:{"a":1}',
+    "j:123",
+    "j:[]",
+    "j:null",
+    'j:{"__proto__":{"clickId":"x"}}',
+    "s:abc.def",
+    "s:",
+    "%E0%A4%A",
+    "%00",
+    "%20",
+    '"quoted"',
+    "",
+    " ",
+    "x".repeat(257),
+    "x".repeat(8_000),
+    "__proto__",
+    "[object Object]",
+  ),
+  fc.string({ unit: headerByte.map((c) => String.fromCharCode(c)), maxLength: 40 }),
+);
+const hostileHeader = fc.oneof(
+  fc
+    .array(fc.tuple(cookieName, hostileValue), { maxLength: 4 })
+    .map((pairs) => pairs.map((pair) => pair.join("=")).join("; ")),
+  fc.string({ unit: headerByte.map((c) => String.fromCharCode(c)), maxLength: 60 }),
+);
+
+describe.each(eachExpress)("attribution on $name", ({ express }) => {
+  async function appWith(
+    mount: (app: Express, tracker: RequestHandler) => void,
+    options: Partial<AffiliateOptions> = {},
+  ) {
+    const { url, posted } = await startService();
+    const tracker = startTracker({ baseUrl: url, ...options });
+    const app = express();
+    mount(app, tracker);
+    app.get("/peek", (req, res) => {
+      res.json(req.affiliate?.snapshot());
+    });
+    app.use(((_error, req, res, _next) => {
+      res.sendStatus(req.affiliate ? 500 : FAILED_BEFORE_US);
+    }) as ErrorRequestHandler);
+    const server = app.listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    const peek = async (cookie = "") => (await request(server).get("/peek").set("Cookie", cookie)).body;
+    return { app, server, tracker, peek, posted };
+  }
+
+  const setups = Object.keys(cookieSetups).flatMap((cookies) =>
+    Object.keys(sessionSetups).map((sessions) => ({ cookies, sessions })),
+  );
+
+  it.each(setups)("survives hostile cookies with $cookies and $sessions", async ({ cookies, sessions }) => {
+    const { server } = await appWith((app, tracker) => {
+      app.use(cookieSetups[cookies]?.() ?? quietly, sessionSetups[sessions]?.() ?? quietly, tracker);
+    });
+    await fc.assert(
+      fc.asyncProperty(hostileHeader, async (header) => {
+        const { status, body } = await request(server).get("/peek").set("Cookie", header);
+        fc.pre(status !== FAILED_BEFORE_US);
+        expect(status).toBe(200);
+        for (const found of Object.values(body)) expect(found).toMatch(VISITOR_ID);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it.each(setups)(
+    "reads plain ids as they are with $cookies and $sessions",
+    async ({ cookies, sessions }) => {
+      const { peek } = await appWith((app, tracker) => {
+        app.use(cookieSetups[cookies]?.() ?? quietly, sessionSetups[sessions]?.() ?? quietly, tracker);
+      });
+      await fc.assert(
+        fc.asyncProperty(plainId, plainId, async (clickId, sessionId) => {
+          expect(await peek(`svc_session_id=${sessionId}; svc_click_id=${clickId}`)).toEqual({
+            clickId,
+            sessionId,
+          });
+        }),
+        { numRuns: 10 },
+      );
+    },
+  );
+
+  it("leaves the host's cookie-parser, mounted later, its work", async () => {
+    const { app, server } = await appWith((app, tracker) => {
+      app.use(tracker, (req, _res, next) => {
+        req.affiliate?.snapshot();
+        next();
+      });
+    });
+    app.get("/signed", cookieParser("secret"), (req, res) => {
+      res.json([req.cookies, req.signedCookies]);
+    });
+    const { body } = await request(server).get("/signed").set("Cookie", "svc_click_id=c1; mine=s:x.bad");
+    expect(body).toEqual([{ svc_click_id: "c1" }, { mine: false }]);
+  });
+
+  it("reads the click id from the cookie that `cookieName` names, and the session id from the one that `session` names", async () => {
+    const { peek } = await appWith((app, tracker) => app.use(tracker), {
+      cookieName: "click",
+      session: "sid",
+    });
+    expect(await peek("click=c1; sid=s1; svc_click_id=other; svc_session_id=other")).toEqual({
+      clickId: "c1",
+      sessionId: "s1",
+    });
+  });
+
+  it("takes from `session` a string that can be an id, and nothing else", async () => {
+    let said: unknown;
+    const { peek } = await appWith((app, tracker) => app.use(tracker), { session: () => said as string });
+    await fc.assert(
+      fc.asyncProperty(fc.anything(), async (anything) => {
+        said = anything;
+        const usable = typeof anything === "string" && VISITOR_ID.test(anything);
+        expect(await peek()).toEqual(usable ? { sessionId: anything } : {});
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("takes a digest of an express-session that the request brought, and of no other", async () => {
+    const { app, server, peek } = await appWith((app, tracker) => {
+      app.use(expressSession(false), tracker);
+    });
+    app.get("/login", (req, res) => {
+      (req.session as unknown as { user: string }).user = "ada";
+      res.json({ id: req.sessionID, seen: req.affiliate?.snapshot() });
+    });
+    const login = await request(server).get("/login");
+    const cookie = login.get("Set-Cookie")?.[0]?.split(";")[0] ?? "";
+
+    expect(login.body.seen).toEqual({});
+    expect(await peek(cookie)).toEqual({ sessionId: hash("sha256", login.body.id) });
+    expect(await peek()).toEqual({});
+    expect(await peek("connect.sid=s%3Aforged.signature")).toEqual({});
+    expect(await peek(`${cookie}; svc_session_id=first-party`)).toEqual({ sessionId: "first-party" });
+  });
+
+  it("finds the session that the host's own cookie-parser has unsigned", async () => {
+    const { app, server, peek } = await appWith((app, tracker) => {
+      app.use(cookieParser("s"), expressSession(true), tracker);
+    });
+    app.get("/id", (req, res) => {
+      res.json(req.sessionID);
+    });
+    const first = await request(server).get("/id");
+    expect(await peek(first.get("Set-Cookie")?.[0]?.split(";")[0])).toEqual({
+      sessionId: hash("sha256", first.body),
+    });
+  });
+
+  it("keeps with an event that a login session is all that its visitor is known by", async () => {
+    const outbox = recordingOutbox();
+    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
+    const app = express().use(expressSession(true), tracker);
+    app.post(
+      "/",
+      tracker.onPayment((req, res) => {
+        res.end();
+        return { paymentId: String(req.query.id), customerEmail: "ada@shop.example", leadValue: 1 };
+      }),
+    );
+    const [login = ""] = (await request(app).post("/?id=0")).get("Set-Cookie") ?? [];
+    const session = login.split(";")[0] ?? "";
+    await request(app).post("/?id=login").set("Cookie", session);
+    await request(app).post("/?id=click").set("Cookie", `${session}; svc_click_id=c1`);
+    await request(app).post("/?id=session").set("Cookie", `${session}; svc_session_id=s1`);
+    await tracker.trackPayment(
+      { paymentId: 1, customerEmail: "ada@shop.example", leadValue: 1 },
+      { sessionId: "s1" },
+    );
+    expect(outbox.events.map(({ data }) => data)).toEqual([
+      expect.objectContaining({ paymentId: "login", byLoginSession: true }),
+      expect.not.objectContaining({ byLoginSession: expect.anything() }),
+      expect.not.objectContaining({ byLoginSession: expect.anything() }),
+      expect.not.objectContaining({ byLoginSession: expect.anything() }),
+    ]);
+  });
+
+  it("sends the session's id itself where the host says so", async () => {
+    const { peek } = await appWith(
+      (app, tracker) => {
+        app.use((req, _res, next) => {
+          req.sessionID = "raw-id";
+          next();
+        }, tracker);
+      },
+      { session: (req) => req.sessionID },
+    );
+    expect(await peek()).toEqual({ sessionId: "raw-id" });
+  });
+
+  it("reads a session whose middleware is mounted later", async () => {
+    const { app, server } = await appWith((app, tracker) => app.use(tracker, expressSession(true)));
+    app.get("/id", (req, res) => {
+      res.json([req.sessionID, req.affiliate?.sessionId ?? null]);
+    });
+    const first = await request(server).get("/id");
+    const cookie = first.get("Set-Cookie")?.[0]?.split(";")[0] ?? "";
+    const second = await request(server).get("/id").set("Cookie", cookie);
+    expect(first.body[1]).toBeNull();
+    expect(second.body[1]).toBe(hash("sha256", second.body[0]));
+  });
+
+  it.each([true, false])(
+    "reports with the session that the visitor came with when the handler regenerates it (saveUninitialized: %s)",
+    async (saveUninitialized) => {
+      const { url, posted } = await startService();
+      const tracker = startTracker({ baseUrl: url });
+      const app = express();
+      app.use(expressSession(saveUninitialized), tracker);
+      app.get("/basket", (req, res) => {
+        (req.session as unknown as { basket: number }).basket = 1;
+        res.json(req.sessionID);
+      });
+      app.post(
+        "/signup",
+        tracker.onRegistration(async (req, res) => {
+          await new Promise<void>((resolve, reject) =>
+            req.session.regenerate((e) => (e ? reject(e) : resolve())),
+          );
+          res.json(req.sessionID);
+          return { email: "ada@shop.example", customerId: 1 };
+        }),
+      );
+      app.post("/direct", (req, res) => {
+        req.session.regenerate(async () => {
+          await req.affiliate?.trackRegistration({ email: "bea@shop.example", customerId: 2 });
+          res.json(req.sessionID);
+        });
+      });
+      const agent = request.agent(app);
+      for (const [path, customer] of [
+        ["/signup", "ada@shop.example"],
+        ["/direct", "bea@shop.example"],
+      ] as const) {
+        const { body: before } = await agent.get("/basket");
+        const { body: after } = await agent.post(path);
+        await tracker.flush();
+        expect(after).not.toBe(before);
+        expect(posted.at(-1)?.body).toMatchObject({
+          customerEmail: customer,
+          sessionId: hash("sha256", before),
+        });
+      }
+    },
+  );
+
+  it("reads, sets and sends nothing without consent", async () => {
+    let looked = 0;
+    const { app, server, tracker, posted } = await appWith(
+      (app, tracker) => {
+        app.use((req, _res, next) => {
+          Object.defineProperty(req, "cookies", { get: () => looked++ });
+          Object.defineProperty(req.headers, "cookie", { get: () => looked++ });
+          next();
+        }, tracker);
+      },
+      { consent: () => false, session: () => String(looked++) },
+    );
+    app.get("/", tracker.onClick(), (_req, res) => {
+      res.json("hello");
+    });
+    app.post(
+      "/signup",
+      tracker.onRegistration((req, res) => {
+        res.json(req.affiliate.snapshot());
+        return { email: "ada@shop.example" };
+      }),
+    );
+    const landing = await request(server)
+      .get("/?ref=ALICE")
+      .set("Accept", "text/html")
+      .set("User-Agent", "Firefox");
+    const signup = await request(server).post("/signup").set("Cookie", "svc_click_id=c1");
+    await tracker.flush();
+
+    expect(landing.get("Set-Cookie")).toBeUndefined();
+    expect(signup.body).toEqual({});
+    expect(posted).toEqual([]);
+    expect(looked).toBe(0);
+    expect(tracker.stats().skipped.consent).toBe(2);
+  });
+
+  it("takes a `consent` that throws for no, and a `session` that throws for none", async () => {
+    const logger = linesLogger();
+    const broken = () => {
+      throw new Error("boom");
+    };
+    const withConsent = await appWith((app, tracker) => app.use(tracker), { consent: broken, logger });
+    expect(await withConsent.peek("svc_click_id=c1")).toEqual({});
+    const withSession = await appWith((app, tracker) => app.use(tracker), { session: broken, logger });
+    expect(await withSession.peek("svc_click_id=c1")).toEqual({ clickId: "c1" });
+    expect(logger.lines).toEqual([
+      "express-affiliate: `consent` threw, which counts as no: Error: boom",
+      "express-affiliate: `session` threw, so the request has no session id: Error: boom",
+    ]);
+  });
+
+  it("asks the service about the visitor's session", async () => {
+    const { url, received } = await startService(() => ({ hasAffiliate: true, affiliateReference: "ALICE" }));
+    const tracker = startTracker({ baseUrl: url });
+    const app = express().use(tracker);
+    app.get("/status", async (req, res) => {
+      res.json((await req.affiliate?.status()) ?? "nobody");
+    });
+    expect((await request(app).get("/status").set("Cookie", "svc_session_id=s1")).body).toMatchObject({
+      affiliateReference: "ALICE",
+    });
+    expect((await request(app).get("/status")).body).toBe("nobody");
+    expect(received.map(({ path }) => path)).toEqual(["/api/v1/tracking/status/s1"]);
+  });
+});

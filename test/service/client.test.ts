@@ -1,0 +1,259 @@
+import { inspect } from "node:util";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ArgumentError, NoAnswerError, TrackingApiError } from "../../src/index.js";
+import { startService } from "../helpers/service.js";
+import { API_KEY, startTracker } from "../helpers/tracker.js";
+
+async function clientOf(...service: Parameters<typeof startService>) {
+  const { url, received } = await startService(...service);
+  return { client: startTracker({ baseUrl: url }).client, received };
+}
+
+const refusing = (status: number, body: unknown, headers: Record<string, string> = {}) =>
+  clientOf((_, res) => {
+    res.writeHead(status, { "content-type": "application/json", ...headers });
+    res.end(typeof body === "string" ? body : JSON.stringify(body));
+  });
+
+describe("client", () => {
+  it("sends each endpoint's fields, and no others", async () => {
+    const { client, received } = await clientOf();
+    const stranger = { password: "hunter2" };
+    const click = {
+      affiliateReference: "ALICE",
+      clickId: "c1",
+      sessionId: "s1",
+      clickedUrl: "https://shop.example/?ref=ALICE",
+      referrerUrl: "https://blog.example/",
+      userAgent: "Firefox",
+      source: "newsletter",
+    };
+    await client.click({ ...click, ...stranger });
+    await client.registration({
+      clickId: "c1",
+      email: "a@b.example",
+      customerId: "7",
+      customerName: "Ada",
+      ...stranger,
+    });
+    await client.registrationLead({
+      customerEmail: "a@b.example",
+      customerName: "Ada",
+      sessionId: "s1",
+      ...stranger,
+    });
+    await client.paymentLead({ customerEmail: "a@b.example", leadValue: 19.9, sessionId: "s1", ...stranger });
+    await client.paymentLead({ customerEmail: "a@b.example", leadValue: 19.9 });
+
+    expect(received.map(({ method, path, body }) => ({ [`${method} ${path}`]: body }))).toEqual([
+      { "POST /api/v1/tracking/click": { clientId: 42, ...click } },
+      {
+        "POST /api/v1/tracking/registration": {
+          clickId: "c1",
+          email: "a@b.example",
+          customerId: "7",
+          customerName: "Ada",
+        },
+      },
+      {
+        "POST /api/v1/tracking/lead/registration": {
+          clientId: 42,
+          leadType: "REGISTRATION",
+          customerEmail: "a@b.example",
+          customerName: "Ada",
+          sessionId: "s1",
+        },
+      },
+      {
+        "POST /api/v1/tracking/lead/payment": {
+          clientId: 42,
+          leadType: "PAYMENT",
+          customerEmail: "a@b.example",
+          leadValue: 19.9,
+          sessionId: "s1",
+        },
+      },
+      {
+        "POST /api/v1/tracking/lead/payment": {
+          clientId: 42,
+          leadType: "PAYMENT",
+          customerEmail: "a@b.example",
+          leadValue: 19.9,
+        },
+      },
+    ]);
+    for (const { headers } of received) {
+      expect(headers["content-type"]).toBe("application/json");
+      expect(headers.authorization).toBe(`Bearer ${API_KEY}`);
+    }
+  });
+
+  it("sends no key where it has none, and keeps the path of its base URL", async () => {
+    const { url, received } = await startService(() => ({ hasAffiliate: false }));
+    const { client } = startTracker({ baseUrl: `${url}/eu/`, apiKey: undefined });
+    await client.status("s1");
+    expect(received[0]).toMatchObject({ path: "/eu/api/v1/tracking/status/s1" });
+    expect(received[0]?.headers.authorization).toBeUndefined();
+  });
+
+  it("keeps its connections for the next call", async () => {
+    const sockets = new Set<unknown>();
+    const { client } = await clientOf((_, res) => {
+      sockets.add(res.socket);
+      return { success: true };
+    });
+    for (let i = 0; i < 20; i++) await client.paymentLead({ customerEmail: "a@b.example", leadValue: 1 });
+    // Two, for a call may follow before undici has put the first one's connection back.
+    expect(sockets.size).toBeLessThanOrEqual(2);
+  });
+
+  it.each([
+    [
+      { success: true, clickId: 7, sessionId: "s1", message: "ok" },
+      { clickId: 7, sessionId: "s1", message: "ok" },
+    ],
+    [{ success: true, clickId: "7" }, { clickId: "7" }],
+    [{ clickId: null, message: null, more: 1 }, {}],
+    [[], {}],
+    ["text", {}],
+    [null, {}],
+  ])("reads %j as an answer to a click", async (said, read) => {
+    const { client } = await refusing(201, said);
+    expect(await client.click({ affiliateReference: "ALICE" })).toEqual(read);
+  });
+
+  it.each([
+    { sessionId: "s1", hasAffiliate: false },
+    { sessionId: "s1", hasAffiliate: false, affiliateReference: null, clickId: null, clickedAt: null },
+  ])("reads %j as nobody's session", async (said) => {
+    const { client } = await clientOf(() => said);
+    expect(await client.status("s1")).toEqual({ sessionId: "s1", hasAffiliate: false });
+  });
+
+  it.each([17, "17"])("takes %o as a click's id in a status", async (clickId) => {
+    const status = {
+      sessionId: "s1",
+      hasAffiliate: true,
+      affiliateReference: "ALICE",
+      clickId,
+      clickedAt: "2026-01-02T03:04:05Z",
+    };
+    const { client } = await clientOf(() => status);
+    expect(await client.status("s1")).toEqual(status);
+  });
+
+  it("encodes every session id into one path segment, or sends nothing", async () => {
+    const { client, received } = await clientOf(() => ({ hasAffiliate: false }));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("", ".", "..", "%2e%2e", "a/../b", "?x#y")),
+        async (id) => {
+          received.length = 0;
+          const refused = await client.status(id).then(
+            () => false,
+            (error) => error instanceof ArgumentError,
+          );
+          if (refused) {
+            expect(received).toEqual([]);
+          } else {
+            const { pathname } = new URL(received[0]?.path ?? "", "http://service.example");
+            const [, segment] = /^\/api\/v1\/tracking\/status\/([^/]+)$/.exec(pathname) ?? [];
+            expect(decodeURIComponent(segment ?? "")).toBe(id);
+          }
+        },
+      ),
+    );
+    for (const id of ["", ".", "..", "\ud800", 42, undefined]) {
+      await expect(client.status(id as string)).rejects.toMatchObject({ code: "ERR_AFFILIATE_ARGUMENT" });
+    }
+  });
+
+  it("rejects with what the service's error body says", async () => {
+    const { client } = await refusing(401, {
+      error: "Unauthorized",
+      message: "Invalid API key",
+      status: 401,
+    });
+    const error = await client.status("s1").catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(TrackingApiError);
+    expect(error).toMatchObject({
+      code: "ERR_AFFILIATE_API",
+      status: 401,
+      error: "Unauthorized",
+      message: "Invalid API key",
+    });
+  });
+
+  it.each(["", "<html>Bad gateway</html>", "{", "[]", "null", '{"error":{},"message":7}'])(
+    "rejects with the status alone where the error body is %j",
+    async (body) => {
+      const { client } = await refusing(418, body);
+      await expect(client.status("s1")).rejects.toMatchObject({
+        status: 418,
+        error: "418",
+        message: "the service answered 418",
+      });
+    },
+  );
+
+  it("rejects when a 200 says `success: false`", async () => {
+    const { client } = await clientOf(() => ({ success: false, message: "unknown program" }));
+    await expect(client.paymentLead({ customerEmail: "a@b.example", leadValue: 1 })).rejects.toMatchObject({
+      status: 200,
+      message: "unknown program",
+    });
+  });
+
+  it("says how long the service asked to be left alone", async () => {
+    const { client } = await refusing(429, {}, { "retry-after": "120" });
+    await expect(client.status("s1")).rejects.toMatchObject({ status: 429, retryAfterMs: 120_000 });
+  });
+
+  it("never repeats its key, not even when the service does", async () => {
+    const { client } = await refusing(401, { error: API_KEY, message: `the key ${API_KEY} is not known` });
+    const error = await client.status("s1").catch((thrown) => thrown);
+    expect(error.message).toBe("the key [redacted] is not known");
+    expect(inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true })).not.toContain(API_KEY);
+  });
+
+  it("follows no redirect", async () => {
+    const elsewhere = await startService();
+    const { client, received } = await refusing(307, "", { location: `${elsewhere.url}/` });
+    await expect(client.paymentLead({ customerEmail: "a@b.example", leadValue: 1 })).rejects.toMatchObject({
+      status: 307,
+    });
+    expect(received).toHaveLength(1);
+    expect(elsewhere.received).toEqual([]);
+  });
+
+  it("reads no more than 64 KiB of an answer, and takes a 2xx for what it is", async () => {
+    const { url } = await startService((_, res) => {
+      res.writeHead(200, { "content-type": "application/json" });
+      const flood = () => {
+        while (res.write("x".repeat(16_384)));
+      };
+      res.on("drain", flood);
+      flood();
+    });
+    const { client } = startTracker({ baseUrl: url });
+    expect(await client.paymentLead({ customerEmail: "a@b.example", leadValue: 1 })).toEqual({});
+  });
+
+  it("says whether the request had left when no answer came", async () => {
+    const { client } = await clientOf((_, res) => void res.destroy());
+    const error = await client.status("s1").catch((thrown) => thrown);
+    expect(error).toBeInstanceOf(NoAnswerError);
+    expect(error).toMatchObject({ code: "ERR_AFFILIATE_NO_ANSWER", requestSent: true });
+    expect(error.cause).toBeInstanceOf(Error);
+
+    const nobody = startTracker({ baseUrl: "http://127.0.0.1:1" }).client;
+    await expect(nobody.status("s1")).rejects.toMatchObject({ requestSent: false });
+  });
+
+  it("gives up at its deadline", async () => {
+    const { url } = await startService(() => undefined);
+    const { client } = startTracker({ baseUrl: url, delivery: { timeoutMs: 50 } });
+    await expect(client.status("s1")).rejects.toThrow("no complete answer within 50 ms");
+  });
+});

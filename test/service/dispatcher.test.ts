@@ -1,0 +1,138 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { createTransport, type Transport, type TransportOptions } from "../../src/service/transport.js";
+import { systemClock } from "../../src/shared/clock.js";
+import { closedPort } from "../helpers/faulty-service.js";
+import { startService } from "../helpers/service.js";
+import { API_KEY, startTracker } from "../helpers/tracker.js";
+
+const post = { method: "POST", path: "/api/v1/tracking/click", body: { clientId: 1 } } as const;
+
+/** A proxy that tunnels, or answers CONNECT as it is told to. */
+async function startProxy(answer?: "silence" | number) {
+  const asked: Pick<IncomingMessage, "method" | "url" | "headers">[] = [];
+  const server = createServer((req, res) => {
+    asked.push(req);
+    res.writeHead(501).end();
+  });
+  server.on("connect", ({ method, url = "", headers }: IncomingMessage, socket, head) => {
+    asked.push({ method, url, headers });
+    socket.on("error", () => {});
+    if (answer === "silence") return;
+    if (answer !== undefined) return void socket.end(`HTTP/1.1 ${answer} No\r\n\r\n`);
+    const { hostname, port } = new URL(`http://${url}`);
+    const upstream = connect(Number(port), hostname, () => {
+      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      upstream.write(head);
+      socket.pipe(upstream).pipe(socket);
+    });
+    upstream.on("error", () => socket.destroy());
+    onTestFinished(() => void upstream.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { address, asked };
+}
+
+function transportTo(url: string, options: Partial<TransportOptions>): Transport {
+  const transport = createTransport({
+    baseUrl: new URL(url),
+    connections: 2,
+    connectTimeoutMs: 1_000,
+    timeoutMs: 5_000,
+    headers: { authorization: `Bearer ${API_KEY}` },
+    clock: systemClock,
+    ...options,
+  });
+  onTestFinished(() => transport.close());
+  return transport;
+}
+
+describe("an outgoing proxy", () => {
+  it("is given a tunnel's host, and never the key or the event", async () => {
+    const { url, received } = await startService();
+    const { address, asked } = await startProxy();
+    const tracker = startTracker({ baseUrl: url, proxy: address.replace("http://", "http://bob:pa55word@") });
+    await tracker.trackPayment({ paymentId: 1, customerEmail: "ada@shop.example", leadValue: 1 });
+    await tracker.flush();
+    expect(received).toMatchObject([{ headers: { authorization: `Bearer ${API_KEY}` } }]);
+    expect(received[0]?.headers).not.toHaveProperty("proxy-authorization");
+    expect(asked).toMatchObject([{ method: "CONNECT", url: new URL(url).host }]);
+    expect(asked[0]?.headers["proxy-authorization"]).toBe(`Basic ${btoa("bob:pa55word")}`);
+    expect(JSON.stringify(asked)).not.toMatch(new RegExp(`${API_KEY}|ada@`));
+  });
+
+  it.each([403, 407, 502])("that refuses the tunnel with %d leaves the request unsent", async (status) => {
+    const { url, received } = await startService();
+    const { address } = await startProxy(status);
+    const attempt = await transportTo(url, { proxy: new URL(address) }).send(post);
+    expect(attempt).toMatchObject({ answered: false, requestSent: false });
+    expect(received).toEqual([]);
+  });
+
+  it("that is not there leaves the request unsent", async () => {
+    const { url } = await startService();
+    const proxy = new URL(`http://127.0.0.1:${await closedPort()}`);
+    expect(await transportTo(url, { proxy }).send(post)).toMatchObject({
+      answered: false,
+      requestSent: false,
+      error: { code: "ECONNREFUSED" },
+    });
+  });
+
+  it("that never answers leaves the request unsent, and is left for a new try", async () => {
+    const { url } = await startService();
+    const { address, asked } = await startProxy("silence");
+    const transport = transportTo(url, { proxy: new URL(address), connectTimeoutMs: 50, connections: 1 });
+    expect(await transport.send(post)).toMatchObject({ answered: false, requestSent: false });
+    expect(await transport.send(post)).toMatchObject({ answered: false, requestSent: false });
+    expect(asked).toHaveLength(2);
+  });
+
+  it("leaves a request in doubt that was sent into the tunnel and not answered", async () => {
+    const { url, received } = await startService((_request, res) => void res.destroy());
+    const { address } = await startProxy();
+    const attempt = await transportTo(url, { proxy: new URL(address) }).send(post);
+    expect(attempt).toMatchObject({ answered: false, requestSent: true });
+    expect(received).toHaveLength(1);
+  });
+
+  describe("of the environment", () => {
+    afterEach(() => void vi.unstubAllEnvs());
+
+    it("is used but for the hosts of NO_PROXY", async () => {
+      const { url, received } = await startService();
+      const { address, asked } = await startProxy();
+      vi.stubEnv("http_proxy", address);
+      const through = transportTo(url, { proxy: "environment" });
+      expect(await through.send(post)).toMatchObject({ answered: true, status: 200 });
+      expect(asked).toHaveLength(1);
+      vi.stubEnv("no_proxy", "127.0.0.1");
+      const around = transportTo(url, { proxy: "environment" });
+      expect(await around.send(post)).toMatchObject({ answered: true, status: 200 });
+      expect([asked.length, received.length]).toEqual([1, 2]);
+    });
+
+    it("is used only where the host says so", async () => {
+      const { url } = await startService();
+      const { address, asked } = await startProxy();
+      vi.stubEnv("http_proxy", address);
+      expect(await transportTo(url, {}).send(post)).toMatchObject({ answered: true, status: 200 });
+      expect(asked).toEqual([]);
+    });
+
+    it("is refused where it has no address, which is not repeated", () => {
+      vi.stubEnv("https_proxy", "bob:pa55word@proxy");
+      expect(() => startTracker({ baseUrl: "http://127.0.0.1:1", proxy: "environment" })).toThrow(
+        /^affiliate: `proxy` is the environment's, and HTTPS_PROXY or HTTP_PROXY is no address((?!pa55word).)*$/,
+      );
+    });
+  });
+});

@@ -1,0 +1,352 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { type AddressInfo, createServer as createNetServer } from "node:net";
+import { inspect } from "node:util";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { outcomeOf } from "../../src/delivery/outcome.js";
+import {
+  type Attempt,
+  createTransport,
+  type Transport,
+  type TransportOptions,
+} from "../../src/service/transport.js";
+import { systemClock } from "../../src/shared/clock.js";
+import { errorCodeOf } from "../../src/shared/errors.js";
+import { certificates } from "../helpers/certificates.js";
+import {
+  answering,
+  type Behaviour,
+  closedPort,
+  faultyService,
+  hangingUp,
+  resetting,
+  saying,
+  silent,
+} from "../helpers/faulty-service.js";
+import { fixture } from "../helpers/fixture.js";
+
+const post = { method: "POST", path: "/api/v1/tracking/click", body: { clientId: 1 } } as const;
+
+function transportTo(url: string, options: Partial<TransportOptions> = {}): Transport {
+  const transport = createTransport({
+    baseUrl: new URL(url),
+    connections: 4,
+    connectTimeoutMs: 1_000,
+    timeoutMs: 1_000,
+    headers: { authorization: "Bearer secret-key" },
+    clock: systemClock,
+    ...options,
+  });
+  onTestFinished(() => transport.close());
+  return transport;
+}
+
+const judge = (attempt: Attempt) => outcomeOf(attempt, { maybeTaken: false, now: Date.now() }).type;
+const codeOf = (attempt: Attempt) => (attempt.answered ? attempt.status : errorCodeOf(attempt.error));
+
+describe("a request whose head never left", () => {
+  it("fails where the connection is refused", async () => {
+    const attempt = await transportTo(`http://127.0.0.1:${await closedPort()}`).send(post);
+    expect(attempt).toMatchObject({ answered: false, requestSent: false });
+    expect([judge(attempt), codeOf(attempt)]).toEqual(["unreachable", "ECONNREFUSED"]);
+  });
+
+  it("fails where the name does not resolve", async () => {
+    const attempt = await transportTo("http://no-such-host.invalid").send(post);
+    expect(attempt).toMatchObject({ answered: false, requestSent: false });
+    expect(judge(attempt)).toBe("unreachable");
+    expect(["ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT", "ERR_DEADLINE"]).toContain(codeOf(attempt));
+  });
+
+  it("fails where the connection is not made in time", async () => {
+    // It takes the connection and never says a word of TLS.
+    const mute = await faultyService();
+    const transport = transportTo(`https://127.0.0.1:${mute.port}`, {
+      connectTimeoutMs: 100,
+      timeoutMs: 10_000,
+    });
+    const attempt = await transport.send(post);
+    expect(attempt).toMatchObject({ answered: false, requestSent: false });
+    expect([judge(attempt), codeOf(attempt)]).toEqual(["unreachable", "UND_ERR_CONNECT_TIMEOUT"]);
+  });
+
+  it("fails where the connection is reset before it stands", async () => {
+    const service = await faultyService({ onConnection: (socket) => void socket.resetAndDestroy() });
+    const attempt = await transportTo(`https://127.0.0.1:${service.port}`).send(post);
+    expect(attempt).toMatchObject({ answered: false, requestSent: false });
+    expect([judge(attempt), codeOf(attempt)]).toEqual(["unreachable", "ECONNRESET"]);
+  });
+
+  it("fails where no connection becomes free in time, and is not sent later", async () => {
+    const service = await faultyService({ onRequest: silent });
+    const transport = transportTo(service.url, { connections: 1, timeoutMs: 100 });
+    const [first, second] = await Promise.all([transport.send(post), transport.send(post)]);
+    expect(first).toMatchObject({ answered: false, requestSent: true });
+    expect(second).toMatchObject({ answered: false, requestSent: false });
+    service.onRequest = answering(200);
+    expect(judge(await transport.send(post))).toBe("delivered");
+    expect(service.requests).toHaveLength(2);
+  });
+
+  it("is rejected where undici cannot send it at all", async () => {
+    const service = await faultyService();
+    const attempt = await transportTo(service.url).send({ ...post, idempotencyKey: "two\nlines" });
+    expect([judge(attempt), codeOf(attempt)]).toEqual(["rejected", "UND_ERR_INVALID_ARG"]);
+    const pathless = await transportTo(service.url).send({ ...post, path: undefined as never });
+    expect(judge(pathless)).toBe("rejected");
+  });
+});
+
+describe("a request whose head left", () => {
+  it.each([
+    // The very code that a reset before the head has.
+    ["is read, and the connection reset", resetting, "ECONNRESET"],
+    ["is read, and the connection closed", hangingUp, "UND_ERR_SOCKET"],
+    ["is never answered", silent, "ERR_DEADLINE"],
+    ["is answered by half a head", saying("HTTP/1.1 200 OK\r\nContent-Le"), "ERR_DEADLINE"],
+    ["is answered by garbage", saying("\0\x01secret-key lalala\r\n\r\n"), "HTTPParserError"],
+    [
+      "is answered by 101",
+      saying("HTTP/1.1 101 X\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n"),
+      "UND_ERR_SOCKET",
+    ],
+    ["is answered by 100 alone", saying("HTTP/1.1 100 Continue\r\n\r\n"), "UND_ERR_SOCKET"],
+    ["is answered by 103 alone", saying("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"), "ERR_DEADLINE"],
+  ])("is ambiguous where it %s", async (_name, onRequest, code) => {
+    const service = await faultyService({ onRequest });
+    const attempt = await transportTo(service.url, { timeoutMs: 200 }).send(post);
+    expect(attempt).toMatchObject({ answered: false, requestSent: true });
+    expect([judge(attempt), codeOf(attempt)]).toEqual(["ambiguous", code]);
+    expect(service.requests).toHaveLength(1);
+    expect(inspect(attempt, { depth: 9, showHidden: true })).not.toContain("secret-key");
+  });
+
+  it("is ambiguous where the answer breaks off within its head", async () => {
+    const service = await faultyService({
+      onRequest: (socket) => void socket.end("HTTP/1.1 200 OK\r\ncontent-"),
+    });
+    expect(judge(await transportTo(service.url).send(post))).toBe("ambiguous");
+  });
+});
+
+const BROKEN_BODIES: [string, Behaviour][] = [
+  ["breaks off", (socket) => void socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{")],
+  ["never ends", saying("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{")],
+  ["is no JSON", saying("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nOK")],
+  [
+    "has more than its length",
+    saying("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}HTTP/1.1 500 No\r\n\r\n"),
+  ],
+  ["is in chunks that are none", saying("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzzz\r\n")],
+];
+
+describe("an answer whose head arrived", () => {
+  it.each(BROKEN_BODIES)("is delivered with its 200, though its body %s", async (_name, onRequest) => {
+    const service = await faultyService({ onRequest });
+    const attempt = await transportTo(service.url, { timeoutMs: 200 }).send(post);
+    expect(attempt).toMatchObject({ answered: true, status: 200 });
+    expect(judge(attempt)).toBe("delivered");
+  });
+
+  it("is read no further than 64 KiB of its body", async () => {
+    const MIB = 1024 * 1024;
+    let written = 0;
+    const service = await faultyService({
+      onRequest(socket) {
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${64 * MIB}\r\n\r\n`);
+        const more = () => {
+          while (written < 64 * MIB && !socket.destroyed) {
+            written += 65_536;
+            if (!socket.write(Buffer.alloc(65_536, 32))) return;
+          }
+        };
+        socket.on("drain", more);
+        more();
+      },
+    });
+    const attempt = await transportTo(service.url, { timeoutMs: 10_000 }).send(post);
+    expect(attempt).toEqual({ answered: true, status: 200, body: undefined });
+    // The rest of what was written lies in the two sockets' buffers.
+    expect(written).toBeLessThan(16 * MIB);
+  });
+
+  it("is read to its end where its body is 64 KiB of JSON", async () => {
+    const body = { text: "x".repeat(65_000) };
+    const service = await faultyService({ onRequest: answering(200, body) });
+    expect(await transportTo(service.url).send(post)).toEqual({ answered: true, status: 200, body });
+  });
+
+  it("is the last, where others than 101 came before", async () => {
+    const service = await faultyService({
+      onRequest: (socket, ...rest) => {
+        socket.write("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n");
+        answering(201)(socket, ...rest);
+      },
+    });
+    expect(await transportTo(service.url).send(post)).toMatchObject({ answered: true, status: 201 });
+  });
+
+  it("is a redirect like any other answer: nobody follows it, and the key goes nowhere else", async () => {
+    const elsewhere = await faultyService();
+    for (const status of [301, 302, 303, 307, 308]) {
+      const service = await faultyService({
+        onRequest: answering(status, {}, `location: ${elsewhere.url}/\r\n`),
+      });
+      const attempt = await transportTo(service.url).send(post);
+      expect([judge(attempt), codeOf(attempt)]).toEqual(["refused", status]);
+    }
+    expect(elsewhere.connections.total).toBe(0);
+  });
+
+  it("has its status, whichever it is, and its Retry-After", async () => {
+    const server = createServer((req, res) => {
+      res.writeHead(Number(req.url?.slice(1)), { "retry-after": "7" }).end();
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const transport = transportTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    for (let status = 200; status < 600; status++) {
+      const attempt = await transport.send({ method: "GET", path: `/${status}` });
+      expect(attempt).toEqual({ answered: true, status, retryAfter: "7", body: undefined });
+    }
+  });
+});
+
+describe("a certificate", () => {
+  const attempts = fixture("attempt");
+  let made: ReturnType<typeof certificates>;
+  beforeAll(() => {
+    made = certificates();
+  });
+  afterAll(() => made.remove());
+
+  it("leaves the service unreachable when it is expired, not yet valid, another's, or signed by nobody known", async () => {
+    const cases = [made.valid, made.expired, made.notYetValid, made.ofAnother, made.selfSigned];
+    const services = await Promise.all(cases.map((tls) => faultyService({ tls })));
+    const run = attempts(
+      services.map(({ url }) => url),
+      { NODE_EXTRA_CA_CERTS: made.authorityFile },
+    );
+    expect((await run.over).stderr).toBe("");
+    expect(run.said).toEqual([
+      { type: "delivered", code: 200 },
+      { type: "unreachable", code: "CERT_HAS_EXPIRED" },
+      { type: "unreachable", code: "CERT_NOT_YET_VALID" },
+      { type: "unreachable", code: "ERR_TLS_CERT_ALTNAME_INVALID" },
+      { type: "unreachable", code: "DEPTH_ZERO_SELF_SIGNED_CERT" },
+    ]);
+    expect(services.map(({ requests }) => requests.length)).toEqual([1, 0, 0, 0, 0]);
+  });
+
+  it("leaves the service unreachable when its authority is unknown", async () => {
+    const service = await faultyService({ tls: made.valid });
+    const attempt = await transportTo(service.url).send(post);
+    expect([judge(attempt), codeOf(attempt)]).toEqual(["unreachable", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"]);
+  });
+
+  it("is not even asked for where the service speaks no TLS", async () => {
+    const service = await faultyService({
+      onConnection: (socket) => void socket.end("HTTP/1.1 400 No\r\n\r\n"),
+    });
+    const attempt = await transportTo(`https://127.0.0.1:${service.port}`).send(post);
+    expect(attempt).toMatchObject({ answered: false, requestSent: false });
+    expect(judge(attempt)).toBe("unreachable");
+  });
+});
+
+describe("connections", () => {
+  it("are never more than were allowed, and are used again", async () => {
+    const service = await faultyService({ onRequest: (...args) => setImmediate(answering(200), ...args) });
+    const transport = transportTo(service.url, { connections: 3, timeoutMs: 10_000 });
+    await Promise.all(Array.from({ length: 300 }, () => transport.send(post)));
+    expect(service.connections.most).toBe(3);
+    expect(service.connections.total).toBe(3);
+  });
+
+  it("are left before a request is written where the service has closed them while they idled", async () => {
+    const service = await faultyService({
+      onRequest: (socket, ...rest) => {
+        answering(200)(socket, ...rest);
+        socket.end();
+      },
+    });
+    const transport = transportTo(service.url, { connections: 1 });
+    for (let n = 0; n < 200; n++) {
+      expect(judge(await transport.send(post))).toBe("delivered");
+    }
+    expect(service.requests).toHaveLength(200);
+  });
+
+  it("are made anew after every kind of end", async () => {
+    const service = await faultyService();
+    const transport = transportTo(service.url, { connections: 1, timeoutMs: 100 });
+    for (const fault of [resetting, hangingUp, silent, saying("rubbish\r\n\r\n")]) {
+      service.onRequest = fault;
+      expect(judge(await transport.send(post))).toBe("ambiguous");
+      service.onRequest = answering(200);
+      expect(judge(await transport.send(post))).toBe("delivered");
+    }
+  });
+});
+
+describe("abort", () => {
+  it("ends what is under way, each with what is known of it", async () => {
+    let onRead = () => {};
+    const read = new Promise<void>((resolve) => {
+      onRead = resolve;
+    });
+    const service = await faultyService({ onRequest: () => onRead() });
+    const transport = transportTo(service.url, { connections: 1, timeoutMs: 60_000 });
+    const attempts = [transport.send(post), transport.send(post)];
+    await read;
+    transport.abort();
+    expect(await Promise.all(attempts)).toMatchObject([
+      { answered: false, requestSent: true, error: { code: "UND_ERR_ABORTED" } },
+      { answered: false, requestSent: false, error: { code: "UND_ERR_ABORTED" } },
+    ]);
+  });
+
+  it("leaves an answer an answer, when only its body is still coming", async () => {
+    const service = await faultyService({
+      onRequest: saying("HTTP/1.1 201 Yes\r\ncontent-length: 9\r\n\r\n{"),
+    });
+    const transport = transportTo(service.url, { timeoutMs: 60_000 });
+    const attempt = transport.send(post);
+    while (service.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    // The head is on its way; it arrives before anything that a later turn of the event loop does.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    transport.abort();
+    expect(await attempt).toEqual({ answered: true, status: 201, body: undefined });
+  });
+
+  it("is what a closed transport answers with", async () => {
+    const service = await faultyService();
+    const transport = transportTo(service.url);
+    await transport.close();
+    const attempt = await transport.send(post);
+    expect(attempt).toMatchObject({ answered: false, requestSent: false });
+    expect(service.connections.total).toBe(0);
+  });
+});
+
+describe("a base URL", () => {
+  it("may have a path, with a slash at its end or without", async () => {
+    const service = await faultyService();
+    await transportTo(`${service.url}/below/`).send(post);
+    await transportTo(`${service.url}/below`).send(post);
+    expect(service.requests.map(({ path }) => path)).toEqual(Array(2).fill(`/below${post.path}`));
+  });
+
+  it("may be an IPv6 address", async () => {
+    const server = createNetServer((socket) => answering(200)(socket, {} as never, 1));
+    server.listen(0, "::1");
+    const listening = await Promise.race([
+      once(server, "listening"),
+      once(server, "error").then(() => undefined),
+    ]);
+    if (!listening) return;
+    onTestFinished(() => void server.close());
+    const transport = transportTo(`http://[::1]:${(server.address() as AddressInfo).port}`);
+    expect(judge(await transport.send(post))).toBe("delivered");
+  });
+});

@@ -1,0 +1,70 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { amountFrom } from "../../src/shared/money.js";
+
+/** What decimal.js, Prisma, big.js and MongoDB's driver give for a decimal column. */
+const decimal = (text: string) => ({ s: 1, e: 1, d: [1], toString: () => text });
+
+describe("an amount", () => {
+  it.each([
+    [19.9, 19.9],
+    ["19.90", 19.9],
+    [decimal("19.90"), 19.9],
+    [20n, 20],
+    ["007", 7],
+    [".5", 0.5],
+    ["5.", 5],
+    ["0.00", 0],
+    [-0, 0],
+    ["-0.00", 0],
+    [1e21, 1e21],
+  ])("reads %o as %d", (given, amount) => {
+    expect(amountFrom(given)).toBe(amount);
+  });
+
+  it.each([
+    ["a negative number", -1, "-1 (number)"],
+    ["a negative decimal", "-19.90", '"-19.90" (string)'],
+    ["an empty text", "", '"" (string)'],
+    ["hexadecimal", "0x13", '"0x13" (string)'],
+    ["an exponent", "1e3", '"1e3" (string)'],
+    ["a thousands separator", "1,000.00", '"1,000.00" (string)'],
+    ["a currency", "19.90 €", '"19.90 \\u20ac" (string)'],
+    ["a space", " 1", '" 1" (string)'],
+    ["NaN", Number.NaN, "NaN (number)"],
+    ["infinity", Number.POSITIVE_INFINITY, "Infinity (number)"],
+    ["more digits than a number holds", "9".repeat(400), `"${"9".repeat(40)}..." (string)`],
+    ["true", true, "true (boolean)"],
+    ["null", null, "null"],
+    ["nothing", undefined, "undefined"],
+    ["a list", ["19.90"], "an array"],
+    ["a decimal that is none", decimal("NaN"), 'an object with the text "NaN" (string)'],
+    ["a plain object", {}, 'an object with the text "[object Object]" (string)'],
+    ["an object without a text", Object.create(null), "an object"],
+    ["a control character", "1\u001b[2J", '"1\\u001b[2J" (string)'],
+  ])("refuses %s, and says what arrived", (_, given, shown) => {
+    expect(amountFrom(given)).toBe(
+      `must be a decimal amount that is not negative, such as 19.9 or "19.90", got ${shown}`,
+    );
+  });
+
+  it("is what a database's decimal says, whatever its digits", () => {
+    fc.assert(
+      fc.property(fc.nat(1e9), fc.nat(9_999), (units, fraction) => {
+        const text = `${units}.${String(fraction).padStart(4, "0")}`;
+        expect(amountFrom(text)).toBe(Number(text));
+        expect(amountFrom(decimal(text))).toBe(Number(text));
+      }),
+    );
+  });
+
+  it("is a number from zero up, or is refused in printable ASCII, whatever is given", () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.anything(), fc.string({ unit: "binary" })), (given) => {
+        const amount = amountFrom(given);
+        if (typeof amount === "number") expect(amount).toBeGreaterThanOrEqual(0);
+        else expect(amount).toMatch(/^[\x20-\x7e]+$/);
+      }),
+    );
+  });
+});

@@ -1,0 +1,108 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { printable, printableJson, shown } from "../../src/shared/printable.js";
+import { presentable, Secret } from "../../src/shared/secret.js";
+import { startService } from "../helpers/service.js";
+import { API_KEY, linesLogger, startTracker } from "../helpers/tracker.js";
+
+const key = fc.string({
+  unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+  minLength: 12,
+  maxLength: 60,
+});
+const around = fc.string({ unit: "binary-ascii" });
+const everyByte = (text: string, digits: (hex: string) => string) =>
+  [...Buffer.from(text)].map((byte) => `%${digits(byte.toString(16).padStart(2, "0"))}`).join("");
+
+describe("a secret", () => {
+  it("is removed from any text, however it is spelt there", () => {
+    const spellings: ((secret: string) => string)[] = [
+      (secret) => secret,
+      encodeURIComponent,
+      (secret) => everyByte(secret, (hex) => hex),
+      (secret) => everyByte(secret, (hex) => hex.toUpperCase()),
+      (secret) => JSON.stringify(secret).slice(1, -1),
+      (secret) => secret.replaceAll("/", "\\/"),
+    ];
+    fc.assert(
+      fc.property(key, around, around, fc.constantFrom(...spellings), (secret, before, after, spell) => {
+        fc.pre(!`${before}${after}`.includes(spell(secret)));
+        const text = new Secret(secret).removeFrom(`${before} ${spell(secret)} ${after}`);
+        expect(text).toBe(`${before} [redacted] ${after}`);
+      }),
+    );
+  });
+
+  it.each(["base64", "base64url"] as const)("is removed from %s, alone or within more", (encoding) => {
+    const bytes = fc.string({ unit: "binary-ascii", maxLength: 20 });
+    fc.assert(
+      fc.property(key, bytes, bytes, (secret, before, after) => {
+        const text = Buffer.from(before + secret + after).toString(encoding);
+        const left = new Secret(secret).removeFrom(`Basic ${text}!`);
+        expect(left).toContain("[redacted]");
+        // What is left of it on either side is a bit or four of its first and last letter.
+        for (const run of left.replace("Basic ", "").replace("!", "").split("[redacted]"))
+          for (const cut of [0, 1, 2, 3])
+            expect(Buffer.from(run.slice(cut), encoding).toString("latin1")).not.toContain(
+              secret.slice(1, 5),
+            );
+      }),
+    );
+  });
+
+  it("leaves every other text as it is", () => {
+    const secret = new Secret("sk_live_0123456789");
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        expect(secret.removeFrom(text)).toBe(text);
+      }),
+    );
+  });
+});
+
+describe("what is shown of others' words", () => {
+  it("is one line that no terminal acts upon", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        for (const safe of [printable(text), presentable(text, new Secret("sk_live_0123456789"))]) {
+          expect(safe).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+          expect(safe.isWellFormed()).toBe(true);
+        }
+        const json = printableJson({ text });
+        expect(json).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+        expect(JSON.parse(json)).toEqual({ text });
+        expect(shown(text)).toMatch(/^[\x20-\x7e]+$/);
+      }),
+    );
+    expect(printable("no\u001b[2J\u202e such\r\nprogramme")).toBe("no [2J  such programme");
+  });
+
+  it("is that in log lines, notices, errors and dead letters", async () => {
+    const hostile = `\u001b]0;owned\u0007 no\r\nsuch ${btoa(`x:${API_KEY}`)} ${encodeURIComponent(API_KEY)} ada@shop.example`;
+    const { url } = await startService((_request, res) => {
+      res.statusCode = 422;
+      return { error: hostile, message: hostile, status: 422 };
+    });
+    const logger = linesLogger();
+    const tracker = startTracker({ baseUrl: url, logger });
+    const notices: unknown[] = [];
+    tracker.on("dead", (notice) => notices.push(notice));
+    await tracker.trackPayment({ paymentId: 1, customerEmail: "ada@shop.example", leadValue: 1 });
+    await tracker.flush();
+    const error = await tracker.client.status("s1").catch((thrown) => thrown);
+    const letters = await tracker.deadLetters.list();
+    expect(letters).toHaveLength(1);
+    expect(notices).toHaveLength(1);
+    const texts = [
+      ...logger.lines,
+      ...[...notices, ...letters, { ...error, message: error.message }].flatMap((each) =>
+        Object.values(each as object).filter((value) => typeof value === "string"),
+      ),
+    ];
+    for (const text of texts) {
+      expect(text).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+      expect(text).not.toContain(API_KEY);
+      expect(text).not.toContain(btoa(`x:${API_KEY}`).slice(4, -4));
+    }
+  });
+});

@@ -1,0 +1,59 @@
+import express from "express";
+import request from "supertest";
+import { describe, expect, it } from "vitest";
+import { recordingOutbox } from "../../src/testing/index.js";
+import { startTracker } from "../helpers/tracker.js";
+import { outputOf, runNode, userProject } from "../helpers/user-project.js";
+
+const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+
+describe("recordingOutbox", () => {
+  it("records whole events, and sends nothing", async () => {
+    const outbox = recordingOutbox();
+    // Nothing listens there.
+    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
+    const app = express().use(tracker);
+    app.post(
+      "/",
+      tracker.onPayment((_req, res) => {
+        res.end();
+        return order;
+      }),
+    );
+    const pay = () => request(app).post("/").set("Cookie", "svc_session_id=s1");
+    await pay();
+    await pay();
+    expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
+    expect(outbox.events).toEqual([
+      {
+        id: expect.stringMatching(/^[0-9a-f]{32}$/),
+        kind: "payment",
+        data: { ...order, sessionId: "s1" },
+        createdAt: expect.any(Number),
+      },
+    ]);
+    expect(tracker.stats()).toMatchObject({ duplicates: 1, retried: 0, delivered: 0 });
+  });
+
+  it("begins anew once its events are taken out", async () => {
+    const outbox = recordingOutbox();
+    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
+    const id = expect.any(String);
+    expect(await tracker.trackPayment(order, null, { transaction: {} })).toEqual({ outcome: "queued", id });
+    expect(await tracker.trackPayment(order)).toEqual({ outcome: "duplicate", id });
+    outbox.events.length = 0;
+    expect(await tracker.trackPayment(order)).toEqual({ outcome: "queued", id });
+  });
+
+  it("is there without SQLite, node:test or anything else that an app may not have", async () => {
+    const code = `
+      import { affiliate } from "express-affiliate";
+      import { recordingOutbox } from "express-affiliate/testing";
+      const outbox = recordingOutbox();
+      const tracker = affiliate({ baseUrl: "https://tracking.example", clientId: 1, outbox });
+      await tracker.trackPayment(${JSON.stringify(order)});
+      console.log(outbox.events.length, process.moduleLoadList.filter((name) => /sqlite|test_runner/.test(name)).length);`;
+    const project = await userProject({ "app.mjs": code });
+    expect(await outputOf(runNode(project, ["app.mjs"]))).toEqual({ code: 0, stdout: "1 0\n", stderr: "" });
+  });
+});
