@@ -106,6 +106,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     concurrency,
     maxAgeMs,
     ambiguous,
+    confirmReferral: config.confirmReferral,
     journal,
     hide,
     onCapacity: () => outbox.wake(),

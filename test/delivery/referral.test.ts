@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import type { EventKind, OutboxEvent } from "../../src/events.js";
+import type { Call } from "../../src/service/transport.js";
+import {
+  makeEvent,
+  type Reply,
+  refused,
+  says,
+  startDelivery,
+  type VirtualOptions,
+  yes,
+} from "../helpers/virtual-delivery.js";
+
+const HOUR_MS = 3_600_000;
+
+/** A service that answers what it is asked of a session in this way, and takes every event. */
+function start(status: Reply, options: VirtualOptions = {}) {
+  const answers = { status };
+  const rig = startDelivery({
+    confirmReferral: "login-session",
+    reply: ({ method }) => (method === "GET" ? answers.status : yes),
+    ...options,
+  });
+  let number = 0;
+  async function add(kind: EventKind, ids: { clickId?: string; sessionId?: string }, byLoginSession = true) {
+    const event = makeEvent(kind, ids, number++, rig.clock.now());
+    const data = { ...event.data, ...(byLoginSession && { byLoginSession }) };
+    await rig.outbox.add({ ...event, data } as OutboxEvent);
+    return event;
+  }
+  const bodies = () => rig.service.posts.map(({ call }) => JSON.stringify(call.body));
+  return { ...rig, answers, add, bodies };
+}
+
+const affiliated = (hasAffiliate: unknown): Reply => ({ ...yes, body: { hasAffiliate } });
+const pathsOf = (calls: readonly { call: Call }[]) => calls.map(({ call }) => call.path);
+
+describe("an event whose only id is a login session's", () => {
+  it("is sent where the status endpoint knows an affiliate", async () => {
+    const { clock, service, add } = start(affiliated(true));
+    const event = await add("payment", { sessionId: "login" });
+    await clock.pass(1_000);
+    expect(pathsOf(service.probes)).toEqual(["/api/v1/tracking/status/login"]);
+    expect(service.taken).toEqual([event.id]);
+  });
+
+  it.each([
+    ["knows none", affiliated(false)],
+    ["knows no such session", says(404)],
+  ])(
+    "is not sent where the status endpoint %s: it is settled as skipped, and counted",
+    async (_name, status) => {
+      const { clock, service, add, outbox, journal } = start(status);
+      const skipped: unknown[] = [];
+      journal.emitter.on("skipped", (notice) => skipped.push(notice));
+      const event = await add("registration", { sessionId: "login" });
+      await clock.pass(1_000);
+      expect(service.posts).toEqual([]);
+      expect(outbox.counts().queued).toBe(0);
+      expect(journal.counts.skipped["not-referred"]).toBe(1);
+      expect(journal.counts.delivered).toBe(0);
+      expect(skipped).toEqual([{ kind: "registration", reason: "not-referred" }]);
+      expect(await outbox.add(event)).toBe("duplicate");
+    },
+  );
+
+  it("is sent where the status endpoint refuses the key, with one warning", async () => {
+    const { clock, service, add, lines } = start(says(401));
+    for (let n = 0; n < 5; n++) await add("payment", { sessionId: `login-${n}` });
+    await clock.pass(1_000);
+    expect(service.taken).toHaveLength(5);
+    expect(lines.filter((line) => line.includes("confirmReferral"))).toHaveLength(1);
+    expect(lines).toHaveLength(1);
+  });
+
+  it.each([
+    ["is down", refused],
+    ["answers 500", says(500)],
+    ["is silent", { taken: false, afterMs: 10_000, silence: "sent" } as const],
+    ["asks for a pause", says(429, { retryAfter: "60" })],
+  ])(
+    "waits while the status endpoint %s, however long, and is sent when it answers",
+    async (_name, status) => {
+      const { clock, service, add, answers, outbox } = start(status, { maxAgeMs: HOUR_MS });
+      const event = await add("payment", { sessionId: "login" });
+      await clock.pass(5 * HOUR_MS);
+      expect(service.posts).toEqual([]);
+      expect(outbox.counts()).toMatchObject({ queued: 1, dead: { expired: 0, unconfirmed: 0 } });
+      answers.status = affiliated(true);
+      await clock.pass(HOUR_MS);
+      expect(service.taken).toEqual([event.id]);
+    },
+  );
+
+  it("never has its mark sent", async () => {
+    const { clock, add, bodies } = start(affiliated(true));
+    await add("payment", { sessionId: "login" });
+    await add("registration", { sessionId: "login-2" });
+    await clock.pass(1_000);
+    expect(bodies()).toHaveLength(2);
+    expect(bodies().join()).not.toContain("byLoginSession");
+  });
+});
+
+describe("nothing is asked", () => {
+  it.each<[string, EventKind, { clickId?: string; sessionId?: string }, boolean]>([
+    ["of a visitor with a click id", "payment", { clickId: "c", sessionId: "login" }, true],
+    ["of a visitor with a session of the landing page", "payment", { sessionId: "s" }, false],
+    ["before a click", "click", { sessionId: "login" }, true],
+  ])("%s", async (_name, kind, ids, byLoginSession) => {
+    const { clock, service, add } = start(affiliated(false));
+    await add(kind, ids, byLoginSession);
+    await clock.pass(1_000);
+    expect(service.probes).toEqual([]);
+    expect(service.taken).toHaveLength(1);
+  });
+
+  it("where the host wants none of it", async () => {
+    const { clock, service, add } = start(affiliated(false), { confirmReferral: "never" });
+    await add("payment", { sessionId: "login" });
+    await clock.pass(1_000);
+    expect(service.probes).toEqual([]);
+    expect(service.taken).toHaveLength(1);
+  });
+});
+
+it("is asked of every session where the host wants it always", async () => {
+  const { clock, service, add } = start(affiliated(false), { confirmReferral: "always" });
+  await add("payment", { sessionId: "s" }, false);
+  await add("payment", { clickId: "c" }, false);
+  await clock.pass(1_000);
+  expect(pathsOf(service.probes)).toEqual(["/api/v1/tracking/status/s"]);
+  expect(service.taken).toHaveLength(1);
+});
