@@ -95,15 +95,16 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   /** Asks whether the event may be sent: `undefined`, or what becomes of it instead. */
   async function confirm(claim: Claim, ticket: Ticket): Promise<Verdict | undefined> {
-    const answer = await referral.ask(claim.event);
+    const answer = await referral.ask(claim.event, clock.monotonic);
     if (answer.type === "referred") return undefined;
     if (answer.type === "unanswered") {
       journal.unconfirmed(detailsOf(answer.attempt).message);
       return undefined;
     }
-    if (answer.type === "not-referred") {
+    if (answer.type === "not-referred" || answer.type === "not-asked") {
       health.end(ticket, { type: "nothing" }, clock.monotonic());
-      return { type: "skipped", reason: answer.type };
+      if (answer.type === "not-referred") return { type: "skipped", reason: answer.type };
+      return { type: "retry", inMs: answer.forMs, history: { ...claim.history, triedAt: clock.now() } };
     }
     const { attempt } = answer;
     const outcome = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });

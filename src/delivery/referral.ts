@@ -1,6 +1,7 @@
 import type { OutboxEvent } from "../events.js";
 import type { Calls } from "../service/client.js";
 import type { Attempt, Transport } from "../service/transport.js";
+import { clamp } from "./endpoint-health.js";
 
 /** Whose referral the status endpoint confirms before an event is sent. */
 export type ConfirmReferral = "login-session" | "always" | "never";
@@ -12,7 +13,9 @@ export type Referral =
   /** It does not answer this question at all, or not to this caller. */
   | { readonly type: "unanswered"; readonly attempt: Attempt }
   /** It may answer later. */
-  | { readonly type: "later"; readonly attempt: Attempt };
+  | { readonly type: "later"; readonly attempt: Attempt }
+  /** It did not answer a moment ago, and is left alone for so many milliseconds. */
+  | { readonly type: "not-asked"; readonly forMs: number };
 
 const LATER = new Set([408, 425, 429]);
 
@@ -26,6 +29,8 @@ export class ReferralCheck {
   readonly #transport: Pick<Transport, "send">;
   readonly #calls: Calls;
   readonly #mode: ConfirmReferral;
+  /** Since when the endpoint has not answered, and until when it is left alone, by the clock that `ask` is told. */
+  #failing: { readonly since: number; readonly until: number } | undefined;
 
   constructor(options: { transport: Pick<Transport, "send">; calls: Calls; mode: ConfirmReferral }) {
     this.#transport = options.transport;
@@ -39,12 +44,23 @@ export class ReferralCheck {
     return this.#mode === "always" || (data.byLoginSession === true && data.clickId === undefined);
   }
 
-  async ask({ data }: OutboxEvent): Promise<Referral> {
+  /** @param now tells the time, in milliseconds since any moment. */
+  async ask({ data }: OutboxEvent, now: () => number): Promise<Referral> {
+    const began = now();
+    if (this.#failing && began < this.#failing.until) {
+      return { type: "not-asked", forMs: Math.min(this.#failing.until - began, 5_000) };
+    }
+    // One question at a time finds out whether it answers again.
+    if (this.#failing) this.#failing = { since: this.#failing.since, until: Number.POSITIVE_INFINITY };
     const attempt = await this.#transport.send(this.#calls.status(data.sessionId as string));
-    if (!attempt.answered) return { type: "later", attempt };
+    if (!attempt.answered || attempt.status >= 500 || LATER.has(attempt.status)) {
+      const since = this.#failing?.since ?? began;
+      this.#failing = { since, until: now() + clamp((now() - since) / 10, 1_000, 60_000) };
+      return { type: "later", attempt };
+    }
+    this.#failing = undefined;
     const { status, body } = attempt;
     if (status === 404) return { type: "not-referred" };
-    if (status >= 500 || LATER.has(status)) return { type: "later", attempt };
     if (status >= 300) return { type: "unanswered", attempt };
     const { hasAffiliate } = Object(body) as { hasAffiliate?: unknown };
     if (typeof hasAffiliate !== "boolean") return { type: "unanswered", attempt };

@@ -32,6 +32,8 @@ function start(status: Reply, options: VirtualOptions = {}) {
   return { ...rig, answers, add, bodies };
 }
 
+/** The service takes events, and its status endpoint hangs up. */
+const refusedByStatus: Reply = { taken: false, afterMs: 1, silence: "sent" };
 const affiliated = (hasAffiliate: unknown): Reply => ({ ...yes, body: { hasAffiliate } });
 const pathsOf = (calls: readonly { call: Call }[]) => calls.map(({ call }) => call.path);
 
@@ -91,6 +93,26 @@ describe("an event whose only id is a login session's", () => {
       expect(service.taken).toEqual([event.id]);
     },
   );
+
+  it("holds up no other event while the status endpoint is down, which is asked twice a second at most", async () => {
+    for (const status of [
+      refusedByStatus,
+      says(500),
+      { taken: false, afterMs: 10_000, silence: "sent" } as const,
+    ]) {
+      const { clock, service, add } = start(status);
+      for (let n = 0; n < 100; n++) await add("payment", { sessionId: `login-${n}` });
+      const others: OutboxEvent[] = [];
+      for (let n = 0; n < 30; n++) {
+        await clock.pass(1_000);
+        others.push(await add("payment", { clickId: `c${n}` }, false));
+      }
+      await clock.pass(15_000);
+      expect(new Set(service.taken)).toEqual(new Set(others.map(({ id }) => id)));
+      const late = service.probes.filter(({ at }) => at > clock.now() - 40_000);
+      expect(late.length).toBeLessThanOrEqual(2 * 40);
+    }
+  });
 
   it("never has its mark sent", async () => {
     const { clock, add, bodies } = start(affiliated(true));
