@@ -234,3 +234,20 @@ describe("a service that asks to be left alone", () => {
     expect(rig.service.probes).toHaveLength(1);
   });
 });
+
+describe("the sockets", () => {
+  it.each([
+    [1, 1],
+    [2, 1],
+    [8, 6],
+    [32, 24],
+  ])("are %i, of which clicks take %i, and payments have the rest at once", async (concurrency, places) => {
+    const rig = startDelivery({ concurrency, reply: () => ({ ...yes, afterMs: 1_000 }) });
+    await addMany(rig, 100);
+    await rig.clock.pass(100);
+    expect(rig.service.posts).toHaveLength(places);
+    await rig.add("payment", { sessionId: "payer" });
+    await rig.clock.pass(100);
+    expect(rig.service.posts).toHaveLength(Math.min(concurrency, places + 1));
+  });
+});

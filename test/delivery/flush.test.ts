@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { diskOutbox } from "../../src/outbox/disk/index.js";
+import { answering, closedPort, faultyService } from "../helpers/faulty-service.js";
+import { scratchDirectory } from "../helpers/scratch.js";
+import { startTracker } from "../helpers/tracker.js";
+
+// So long that the test fails by its own time limit where `flush` waits for it.
+const TIMEOUT_MS = 600_000;
+
+const payment = (paymentId: number) => ({ paymentId, customerEmail: "a@shop.example", leadValue: 1 });
+
+it("of a durable outbox returns as soon as nothing more can be delivered now, and says what is left", async () => {
+  const tracker = startTracker({
+    baseUrl: `http://127.0.0.1:${await closedPort()}`,
+    outbox: diskOutbox({ directory: scratchDirectory() }),
+  });
+  for (let n = 0; n < 20; n++) await tracker.trackPayment(payment(n), { sessionId: `s${n}` });
+
+  expect(await tracker.flush({ timeoutMs: TIMEOUT_MS })).toEqual({ settled: false, left: 20 });
+});
+
+it("of a durable outbox delivers first what can be delivered, and leaves what is refused", async () => {
+  const service = await faultyService();
+  service.onRequest = (socket, request, nth) =>
+    answering(request.body.includes("poison") ? 500 : 200)(socket, request, nth);
+  const tracker = startTracker({
+    baseUrl: service.url,
+    outbox: diskOutbox({ directory: scratchDirectory() }),
+  });
+  await tracker.trackPayment(payment(0), { sessionId: "poison" });
+  for (let n = 1; n < 50; n++) await tracker.trackPayment(payment(n), { sessionId: `s${n}` });
+
+  expect(await tracker.flush({ timeoutMs: TIMEOUT_MS })).toEqual({ settled: false, left: 1 });
+  expect(tracker.stats().delivered).toBe(49);
+});
+
+it("of the memory outbox waits until its time is up: what is left would be lost", async () => {
+  const tracker = startTracker({ baseUrl: `http://127.0.0.1:${await closedPort()}` });
+  await tracker.trackPayment(payment(1), { sessionId: "s" });
+
+  expect(await tracker.flush({ timeoutMs: 300 })).toEqual({ settled: false, left: 1 });
+});
