@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { hanging, type Reply, refused, says, startDelivery } from "../helpers/virtual-delivery.js";
+
+/** A payment whose first attempt ends like this, and whose second is answered 409. */
+async function answeredTwice(first: Reply, kind: "payment" | "click" = "payment") {
+  const rig = startDelivery({ reply: () => first });
+  await rig.add(kind, { sessionId: "s" });
+  await rig.clock.pass(first.afterMs + 1);
+  rig.service.reply = () => says(409);
+  await rig.clock.pass(60_000);
+  return rig.outbox.counts();
+}
+
+describe("a 409", () => {
+  it.each([408, 425, 429, 500, 502, 503, 521, 523, 525, 526, 530])(
+    "after %i, which says that the event was not taken, is the proof that it was",
+    async (status) => {
+      expect(await answeredTwice(says(status))).toMatchObject({
+        queued: 0,
+        dead: { rejected: 0, unconfirmed: 0 },
+      });
+    },
+  );
+
+  it.each([504, 520, 522, 524])(
+    "after %i, which says nothing, is that proof for what may be sent again",
+    async (status) => {
+      expect(await answeredTwice(says(status), "click")).toMatchObject({ queued: 0, dead: { rejected: 0 } });
+    },
+  );
+
+  it("after silence is that proof for what may be sent again", async () => {
+    expect(await answeredTwice(hanging, "click")).toMatchObject({ queued: 0, dead: { rejected: 0 } });
+  });
+
+  it.each([
+    ["an attempt without a connection", refused],
+    ["a refusal", says(401)],
+    ["a request for a pause", says(429, { retryAfter: "1" })],
+  ])("after %s, which cannot have been taken, rejects the event", async (_name, first) => {
+    expect(await answeredTwice(first)).toMatchObject({ queued: 0, dead: { rejected: 1 } });
+  });
+});
+
+it("keeps a payment in doubt for the host to decide, whatever silence it met", async () => {
+  for (const reply of [
+    hanging,
+    says(504),
+    says(520),
+    { taken: false, afterMs: 5, silence: "sent" } as const,
+  ]) {
+    expect(await answeredTwice(reply)).toMatchObject({ queued: 0, dead: { unconfirmed: 1 } });
+  }
+});
