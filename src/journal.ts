@@ -1,118 +1,25 @@
 import { EventEmitter } from "node:events";
 import type { PauseReason } from "./delivery/endpoint-health.js";
 import { type EventKind, emailOf, type OutboxEvent } from "./events.js";
-import type { Death, DeathReason } from "./outbox/outbox.js";
+import { createLog, type Logger } from "./log.js";
+import type { DropReason, EventNotice, Notices, PauseScope, SkipReason } from "./notices.js";
+import type { Death } from "./outbox/outbox.js";
 import type { Endpoint } from "./service/endpoints.js";
 import type { Clock } from "./shared/clock.js";
 import { harmless } from "./shared/harmless.js";
 import { printable } from "./shared/printable.js";
 import { maskEmail, maskEmails } from "./shared/secret.js";
 
-/** Any of console, pino, winston. Each line is one string. */
-export interface Logger {
-  /** What was skipped. */
-  debug?(line: string): unknown;
-  /** What has become well again; and outside production, once each, why something is not reported. */
-  info?(line: string): unknown;
-  /** What somebody should know, or do something about. */
-  warn(line: string): unknown;
-  /** What the package itself could not do. */
-  error(line: string): unknown;
-}
-
-/** Why something that was reported is none of the service's business. */
-export type SkipReason =
-  | "no-attribution"
-  | "not-referred"
-  | "consent"
-  | "disabled"
-  | "prefetch"
-  | "bot"
-  | "not-a-page"
-  | "zero";
-
-/** Why something that should have been reported was lost. */
-export type DropReason =
-  | "invalid"
-  | "full"
-  | "visitor-full"
-  | "dead-letters-full"
-  | "outbox"
-  | "closed"
-  | "pick";
-
-/** What is paused: the whole service, or one of its endpoints. */
-export type PauseScope = "origin" | Endpoint;
-
-/** How an endpoint is. While it is paused, trials are sent and nothing else. */
-export type EndpointState =
-  | { readonly state: "open" }
-  | {
-      readonly state: "paused";
-      readonly reason: PauseReason;
-      /** For how long it has been so, in milliseconds. */
-      readonly pausedMs: number;
-    };
-
-/** What every notice about an event says: never the API key, and no address in full. */
-export interface EventNotice {
-  readonly id: string;
-  readonly kind: EventKind;
-  readonly clickId?: string;
-  readonly sessionId?: string;
-  /** The customer's address, masked: `a***@shop.example`. */
-  readonly email?: string;
-}
-
-/** What listeners are told, by name. */
-export interface Notices {
-  queued: EventNotice;
-  delivered: EventNotice & { readonly attempts: number };
-  /** An attempt failed; the next one comes in `inMs`. */
-  retry: EventNotice & { readonly attempts: number; readonly inMs: number; readonly because: string };
-  dead: EventNotice & Death;
-  dropped: Partial<EventNotice> & {
-    readonly kind: EventKind;
-    readonly reason: DropReason;
-    readonly message?: string;
-  };
-  skipped: { readonly kind: EventKind; readonly reason: SkipReason };
-  /** Nothing but trials is sent, the next in `forMs`; it has been so for `pausedMs`. */
-  paused: {
-    readonly scope: PauseScope;
-    readonly reason: PauseReason;
-    readonly because: string;
-    readonly pausedMs: number;
-    readonly forMs: number;
-  };
-  resumed: { readonly scope: PauseScope; readonly pausedMs: number };
-}
-
-/** Numbers of this process since its start, but for `queued`, `dead` and `oldestMs`, which are the outbox's. */
-export interface Stats {
-  /** Events that wait or are under way. */
-  readonly queued: number;
-  /** Attempts under way. */
-  readonly inFlight: number;
-  readonly delivered: number;
-  /** Attempts that failed and were followed by another. */
-  readonly retried: number;
-  /** Reports of what had been reported before. */
-  readonly duplicates: number;
-  readonly skipped: Readonly<Record<SkipReason, number>>;
-  readonly dropped: Readonly<Record<DropReason, number>>;
-  readonly dead: Readonly<Record<DeathReason, number>>;
-  /** How long ago the oldest queued event happened, in milliseconds. */
-  readonly oldestMs: number | null;
-  /** `paused`: the service or at least one of its endpoints is. */
-  readonly state: "open" | "paused" | "closed";
-  /** Each of the service's endpoints by itself. */
-  readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
-  /** What is wrong with the outbox's storage at this moment; absent where nothing is. */
-  readonly trouble?: string;
-}
-
-const MINUTE_MS = 60_000;
+export type { Logger } from "./log.js";
+export type {
+  DropReason,
+  EndpointState,
+  EventNotice,
+  Notices,
+  PauseScope,
+  SkipReason,
+  Stats,
+} from "./notices.js";
 
 /** Why nothing was reported, for the developer who waits for the first event. */
 const WHY_SKIPPED: Record<Exclude<SkipReason, "disabled">, string> = {
@@ -172,11 +79,8 @@ export function createJournal(parts: {
       pick: 0,
     } as Record<DropReason, number>,
   };
-  const quietUntil = new Map<string, number>();
-  const unlogged = new Map<string, number>();
-  const hinted = new Set<string>();
+  const { log, warn, hint, once } = createLog({ logger, clock, shown });
   const awaited = new Map<string, { keptIsEnough: boolean; resolve: () => void }>();
-  let isToldOfUnconfirmed = false;
   const pausedSince = new Map<PauseScope, number>();
 
   function endWait(id: string): void {
@@ -196,30 +100,6 @@ export function createJournal(parts: {
     }
   }
 
-  function log(level: "debug" | "info" | "warn" | "error", line: string): void {
-    if (logger[level]) harmless(() => logger[level]?.(`express-affiliate: ${shown(line)}`));
-  }
-
-  /** At most once a minute for each subject; the next line says how many were left out. */
-  function warn(subject: string, line: string): void {
-    const now = clock.now();
-    if (now < (quietUntil.get(subject) ?? 0)) {
-      unlogged.set(subject, (unlogged.get(subject) ?? 0) + 1);
-      return;
-    }
-    const more = unlogged.get(subject);
-    log("warn", more ? `${line} (and ${more} more like this since the last such line)` : line);
-    quietUntil.set(subject, now + MINUTE_MS);
-    unlogged.delete(subject);
-  }
-
-  /** Says it the first time, and not in production: what is no trouble, but puzzles a developer. */
-  function hint(subject: string, line: string): void {
-    if (hinted.has(subject) || process.env.NODE_ENV === "production") return;
-    hinted.add(subject);
-    log("info", `${line} (said once, and not in production)`);
-  }
-
   return {
     counts,
     emitter,
@@ -231,7 +111,7 @@ export function createJournal(parts: {
       if (keptIsEnough && pausedSince.size > 0) return Promise.resolve();
       return new Promise((resolve) => awaited.set(id, { keptIsEnough, resolve }));
     },
-    /** Nobody will deliver anything any more. */
+    /** Nothing more is delivered. */
     endWaits(): void {
       for (const id of awaited.keys()) endWait(id);
     },
@@ -259,7 +139,7 @@ export function createJournal(parts: {
         ...death,
         ...(death.message && { message: shown(message) }),
       }));
-      warn(`dead ${reason}`, `a ${event.kind} is now a dead letter: ${reason} ${code} ${message}`.trimEnd());
+      warn(`dead ${reason}`, `${nameOf(event)} is now a dead letter: ${reason} ${code} ${message}`.trimEnd());
     },
     dropped(kind: EventKind, reason: DropReason, details: { event?: OutboxEvent; message?: string } = {}) {
       counts.dropped[reason]++;
@@ -271,7 +151,10 @@ export function createJournal(parts: {
         reason,
         ...(message && { message: shown(message) }),
       }));
-      warn(`dropped ${kind} ${reason}`, `a ${kind} was dropped: ${message ?? reason}`);
+      warn(
+        `dropped ${kind} ${reason}`,
+        `${event ? nameOf(event) : `a ${kind}`} was dropped: ${message ?? reason}`,
+      );
     },
     /** @param event where it was in the outbox already. */
     skipped(kind: EventKind, reason: SkipReason, event?: OutboxEvent) {
@@ -297,19 +180,21 @@ export function createJournal(parts: {
       tell("paused", () => ({ scope, reason, because: shown(because), pausedMs, forMs }));
       warn(
         `paused ${scope} ${reason}`,
-        `delivery to ${nameOf(scope)} is paused, ${reason} since ${new Date(since).toISOString()}: ${because}; ${REMEDIES[reason]}`,
+        `delivery to ${destinationOf(scope)} is paused, ${reason} since ${new Date(since).toISOString()}: ${because}; ${REMEDIES[reason]}`,
       );
     },
     /** An endpoint refuses an event, and has taken no other since: the key or the address may be wrong. */
     refused(endpoint: Endpoint, reason: PauseReason, because: string) {
-      warn(`refused ${endpoint}`, `${nameOf(endpoint)} refuses events: ${because}; ${REMEDIES[reason]}`);
+      warn(
+        `refused ${endpoint}`,
+        `${destinationOf(endpoint)} refuses events: ${because}; ${REMEDIES[reason]}`,
+      );
     },
     /** The status endpoint does not say whether visitors were referred: their events are sent without that. */
     unconfirmed(because: string) {
-      if (isToldOfUnconfirmed) return;
-      isToldOfUnconfirmed = true;
-      log(
+      once(
         "warn",
+        "unconfirmed",
         `the status endpoint does not say whether an affiliate referred a visitor: ${because}; customers who are known by a ` +
           'login session alone are reported without that; check `apiKey`, or set `confirmReferral: "never"`',
       );
@@ -318,13 +203,20 @@ export function createJournal(parts: {
       const pausedMs = clock.now() - (pausedSince.get(scope) ?? clock.now());
       pausedSince.delete(scope);
       tell("resumed", () => ({ scope, pausedMs }));
-      log("info", `delivery to ${nameOf(scope)} goes on after ${Math.round(pausedMs / 1000)} s`);
+      log("info", `delivery to ${destinationOf(scope)} goes on after ${Math.round(pausedMs / 1000)} s`);
     },
   };
 }
 
-function nameOf(scope: PauseScope): string {
+function destinationOf(scope: PauseScope): string {
   return scope === "origin" ? "the service" : `the endpoint ${scope}`;
+}
+
+/** What the host calls an event, where the host has a name for it, and the event's id. */
+function nameOf({ id, kind, data }: OutboxEvent): string {
+  const { paymentId, customerId } = data as { paymentId?: string; customerId?: string };
+  const own = paymentId ?? customerId;
+  return `the ${kind} ${own === undefined ? "" : `${JSON.stringify(own)} `}(${id})`;
 }
 
 function noticeOf(event: OutboxEvent): EventNotice {

@@ -27,6 +27,7 @@ const layers: readonly (readonly string[])[] = [
     "outbox/fallback.ts",
     "journal.ts",
   ],
+  ["notices.ts", "log.ts"],
   ["delivery/endpoint-health.ts"],
   ["outbox/outbox.ts"],
   ["service/client.ts"],

@@ -150,3 +150,19 @@ describe("a wait for an event", () => {
     expect(await isOver(journal.settled("later", true))).toBe(false);
   });
 });
+
+describe("a line about one event", () => {
+  it("names it as the host does, and by its id", async () => {
+    const { lines, journal } = startJournal();
+    const registration = makeEvent("registration", { sessionId: "s" }, 7);
+    const click = makeEvent("click", { sessionId: "s" }, 3);
+    journal.dead(payment, { reason: "rejected", attempts: 1, code: "422", message: "no" });
+    journal.dropped("registration", "full", { event: registration });
+    journal.dropped("click", "visitor-full", { event: click });
+    expect(lines).toEqual([
+      `warn express-affiliate: the payment "1" (${payment.id}) is now a dead letter: rejected 422 no`,
+      `warn express-affiliate: the registration "7" (${registration.id}) was dropped: full`,
+      `warn express-affiliate: the click (${click.id}) was dropped: visitor-full`,
+    ]);
+  });
+});

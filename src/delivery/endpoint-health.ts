@@ -1,5 +1,6 @@
 import type { Lane } from "../outbox/outbox.js";
 import type { Endpoint } from "../service/endpoints.js";
+import { clamp, SavedTrials } from "./saved-trials.js";
 
 /** Why nothing but trials is sent. */
 export type PauseReason =
@@ -38,7 +39,6 @@ export interface Trouble {
 /** A newcomer was never tried, and has been its visitor's next for no longer than this. */
 const NEWCOMER_MS = 15_000;
 const NEWCOMERS_AT_ONCE = 3;
-const SAVED_TRIALS = 5;
 
 const FAILURES_OF_AN_OUTAGE = 16;
 const SHORTEST_OUTAGE_MS = 500;
@@ -80,8 +80,7 @@ export class EndpointHealth {
   #outage: { readonly since: number; reason: PauseReason; trialAt: number; isCostly: boolean } | undefined;
   #throttle: { readonly since: number; until: number } | undefined;
   #suspectUntil = Number.NEGATIVE_INFINITY;
-  #savedTrials = SAVED_TRIALS;
-  #savedAt = Number.NEGATIVE_INFINITY;
+  readonly #trials = new SavedTrials();
 
   constructor(endpoint: Endpoint, options: { max: number; holdsAmbiguous: boolean }) {
     this.#endpoint = endpoint;
@@ -134,7 +133,8 @@ export class EndpointHealth {
     const isNewcomer = newWithinMs !== undefined;
     const { newcomers, others } = this.#places(now, trials);
     if ((isNewcomer ? Math.max(newcomers, this.#outage ? 0 : others) : others) < 1) return undefined;
-    if (this.#outage) this.#spendTrial(this.#outage, isNewcomer, now);
+    if (this.#outage && isNewcomer) this.#trials.spend(now, this.#outage.since);
+    else if (this.#outage) this.#outage.trialAt = now + this.#restMs(now);
     const ticket = { health: this, beganAt: now, passes: this.#passes, isNewcomer };
     this.#underWay.add(ticket);
     if (isNewcomer) this.#newcomersUnderWay++;
@@ -208,7 +208,7 @@ export class EndpointHealth {
     if (this.#throttle && now < this.#throttle.until) return this.#throttle.until;
     if (!this.#outage) return this.#suspectUntil > now ? this.#suspectUntil : Number.POSITIVE_INFINITY;
     const times = [Math.max(this.#outage.trialAt, trialsAt)];
-    if (!this.#isSwallowing) times.push(Math.max(this.#nextSavedAt(now, this.#outage.since), trialsAt));
+    if (!this.#isSwallowing) times.push(Math.max(this.#trials.nextAt(now, this.#outage.since), trialsAt));
     return Math.min(...times.filter((time) => time > now));
   }
 
@@ -219,7 +219,7 @@ export class EndpointHealth {
     const othersUnderWay = this.#underWay.size - newcomersUnderWay;
     if (this.#outage) {
       if (!trials) return NONE;
-      const isSaved = !this.#isSwallowing && this.#savedTrialsAt(now, this.#outage.since) >= 1;
+      const isSaved = !this.#isSwallowing && this.#trials.has(now, this.#outage.since);
       return {
         newcomers: isSaved && newcomersUnderWay < NEWCOMERS_AT_ONCE ? 1 : 0,
         others: now >= this.#outage.trialAt && othersUnderWay === 0 ? 1 : 0,
@@ -253,31 +253,4 @@ export class EndpointHealth {
     const lasted = now - (this.#outage?.since ?? now);
     return this.#isSwallowing ? clamp(3.5 * lasted, 45_000, 3_600_000) : clamp(lasted / 10, 1_000, 60_000);
   }
-
-  #spendTrial(outage: { since: number; trialAt: number }, isNewcomer: boolean, now: number): void {
-    if (!isNewcomer) {
-      outage.trialAt = now + this.#restMs(now);
-      return;
-    }
-    this.#savedTrials = this.#savedTrialsAt(now, outage.since) - 1;
-    this.#savedAt = now;
-  }
-
-  #savedTrialsAt(now: number, since: number): number {
-    return Math.min(SAVED_TRIALS, this.#savedTrials + (now - this.#savedAt) / savingMs(now, since));
-  }
-
-  #nextSavedAt(now: number, since: number): number {
-    const missing = 1 - this.#savedTrialsAt(now, since);
-    return missing <= 0 ? now : now + missing * savingMs(now, since);
-  }
-}
-
-/** How long it takes to save one trial. */
-function savingMs(now: number, since: number): number {
-  return clamp((now - since) / 10, 1_000, 5_000);
-}
-
-export function clamp(value: number, least: number, most: number): number {
-  return Math.min(Math.max(value, least), most);
 }

@@ -1,13 +1,13 @@
 import type { Capacity, Lane } from "../outbox/outbox.js";
 import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
 import {
-  clamp,
   EndpointHealth,
   type Failure,
   type PauseReason,
   type Ticket,
   type Trouble,
 } from "./endpoint-health.js";
+import { clamp } from "./saved-trials.js";
 
 export type { PauseReason, Ticket, Trouble };
 

@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "../events.js";
 import type { Calls } from "../service/client.js";
 import type { Attempt, Transport } from "../service/transport.js";
-import { clamp } from "./endpoint-health.js";
+import { clamp } from "./saved-trials.js";
 
 /** Whose referral the status endpoint confirms before an event is sent. */
 export type ConfirmReferral = "login-session" | "always" | "never";

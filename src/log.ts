@@ -1,0 +1,62 @@
+import type { Clock } from "./shared/clock.js";
+import { harmless } from "./shared/harmless.js";
+
+/** Any of console, pino, winston. Each line is one string. */
+export interface Logger {
+  /** What was skipped. */
+  debug?(line: string): unknown;
+  /** What has recovered; and outside production, once each, why something is not reported. */
+  info?(line: string): unknown;
+  /** What the host should know, or do something about. */
+  warn(line: string): unknown;
+  /** What the package itself could not do. */
+  error(line: string): unknown;
+}
+
+const MINUTE_MS = 60_000;
+
+export type Log = ReturnType<typeof createLog>;
+
+/**
+ * Lines for the host's logger. What the logger throws harms nothing.
+ *
+ * @param parts.shown takes out of a line what must not be shown.
+ */
+export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: string) => string }) {
+  const { logger, clock, shown } = parts;
+  const quietUntil = new Map<string, number>();
+  const unlogged = new Map<string, number>();
+  const said = new Set<string>();
+
+  function log(level: "debug" | "info" | "warn" | "error", line: string): void {
+    if (logger[level]) harmless(() => logger[level]?.(`express-affiliate: ${shown(line)}`));
+  }
+
+  return {
+    log,
+    /** At most once a minute for each subject; the next line says how many were left out. */
+    warn(subject: string, line: string): void {
+      const now = clock.now();
+      if (now < (quietUntil.get(subject) ?? 0)) {
+        unlogged.set(subject, (unlogged.get(subject) ?? 0) + 1);
+        return;
+      }
+      const more = unlogged.get(subject);
+      log("warn", more ? `${line} (and ${more} more like this since the last such line)` : line);
+      quietUntil.set(subject, now + MINUTE_MS);
+      unlogged.delete(subject);
+    },
+    /** Says it the first time, and not in production: what is no trouble, but puzzles a developer. */
+    hint(subject: string, line: string): void {
+      if (process.env.NODE_ENV === "production") return;
+      once("info", subject, `${line} (said once, and not in production)`);
+    },
+    once,
+  };
+
+  function once(level: "info" | "warn", subject: string, line: string): void {
+    if (said.has(subject)) return;
+    said.add(subject);
+    log(level, line);
+  }
+}
