@@ -29,7 +29,6 @@ export default {
     "Report",
     "Clock",
     "Creates",
-    "Doubt",
     "EventData",
     "EventOf",
     "Provenance",
