@@ -8,13 +8,14 @@ import { type AttributionInput, attributionFrom } from "./request/attribution-in
 import { createOnClick, type OnClickOptions } from "./request/on-click.js";
 import { createWrapper, type WrapHandler } from "./request/on-conversion.js";
 import type { RequestSource } from "./request/request-source.js";
-import { type AttributionRoom, affiliateOf, createAttributionOf } from "./request/visitor.js";
-import { callsFor, createClient, type TrackingClient } from "./service/client.js";
+import { affiliateOf, createAttributionOf, type RequestContext } from "./request/visitor.js";
+import { callsFor } from "./service/calls.js";
+import { createClient, type TrackingClient } from "./service/client.js";
 import { createTransport } from "./service/transport.js";
 import { systemClock } from "./shared/clock.js";
 import { presentable } from "./shared/secret.js";
 import { VERSION } from "./shared/version.js";
-import { type CloseOptions, createLifecycle, type FlushOptions } from "./shutdown.js";
+import { type CloseOptions, createShutdown, type FlushOptions } from "./shutdown.js";
 import { createTrack, type Receipt } from "./track.js";
 
 /** What `trackClick` and its like take beside what happened. */
@@ -111,15 +112,15 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     onCapacity: () => outbox.wake(),
     clock,
   });
-  const lifecycle = createLifecycle({ outbox, delivery, transport, journal });
-  const track = createTrack({ clientId, enabled, outbox, journal, clock, isClosed: () => lifecycle.closed });
-  const room: AttributionRoom = {
+  const shutdown = createShutdown({ outbox, delivery, transport, journal });
+  const track = createTrack({ clientId, enabled, outbox, journal, clock, isClosed: () => shutdown.closed });
+  const context: RequestContext = {
     config,
     journal,
     clock,
     track,
     visitors: new WeakMap(),
-    settled: (id) => journal.settled(id, outbox.durable),
+    untilSafe: (id) => journal.settled(id, outbox.durable),
     status: client.status,
   };
 
@@ -137,10 +138,10 @@ export function affiliate(options: AffiliateOptions): Affiliate {
   }
 
   const members = {
-    onClick: createOnClick(room),
-    onRegistration: createWrapper<Registration>("registration", room),
-    onPayment: createWrapper<Payment>("payment", room),
-    attributionOf: createAttributionOf(room),
+    onClick: createOnClick(context),
+    onRegistration: createWrapper<Registration>("registration", context),
+    onPayment: createWrapper<Payment>("payment", context),
+    attributionOf: createAttributionOf(context),
     trackClick: reporter<Click>("click"),
     trackRegistration: reporter<Registration>("registration"),
     trackPayment: reporter<Payment>("payment"),
@@ -161,7 +162,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
         dropped: { ...dropped },
         dead,
         oldestMs: oldest === null ? null : Math.max(0, clock.now() - oldest),
-        state: lifecycle.closed ? "closed" : isPaused ? "paused" : "open",
+        state: shutdown.closed ? "closed" : isPaused ? "paused" : "open",
         endpoints,
         ...(trouble !== undefined && { trouble }),
       };
@@ -174,11 +175,11 @@ export function affiliate(options: AffiliateOptions): Affiliate {
       journal.emitter.off(name, listener as (notice: unknown) => void);
       return tracker;
     },
-    flush: lifecycle.flush,
-    close: lifecycle.close,
+    flush: shutdown.flush,
+    close: shutdown.close,
   };
   const middleware: RequestHandler = function affiliateMiddleware(req, _res, next) {
-    affiliateOf(req, room);
+    affiliateOf(req, context);
     next();
   };
   const tracker = Object.assign(middleware, members) as Affiliate;

@@ -14,7 +14,7 @@ export interface FlushOptions {
 /** What `close()` takes. */
 export type CloseOptions = FlushOptions;
 
-export interface Lifecycle {
+export interface Shutdown {
   readonly closed: boolean;
   flush(options?: FlushOptions): Promise<{ settled: boolean; left: number }>;
   close(options?: CloseOptions): Promise<{ left: number; durable: boolean }>;
@@ -28,12 +28,12 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const beforeExit = createProcessHooks("beforeExit");
 
 /** The end of a tracker: waiting for what is queued, and letting go of everything. */
-export function createLifecycle(parts: {
+export function createShutdown(parts: {
   outbox: Outbox;
   delivery: Delivery;
   transport: Transport;
   journal: Journal;
-}): Lifecycle {
+}): Shutdown {
   const { outbox, delivery, transport, journal } = parts;
   let closing: Promise<{ left: number; durable: boolean }> | undefined;
 

@@ -1,9 +1,11 @@
 import { type EventKind, type OutboxEvent, visitorOf } from "../events.js";
 import type { EndpointState, Journal } from "../journal.js";
 import type { Claim, Deliver, History, Verdict } from "../outbox/outbox.js";
-import { type Calls, callFor, refusalOf } from "../service/client.js";
+import { refusalOf } from "../service/answers.js";
+import type { Attempt } from "../service/attempt.js";
+import { type Calls, callFor } from "../service/calls.js";
 import { ENDPOINTS, type Endpoint, kindOf } from "../service/endpoints.js";
-import type { Attempt, Transport } from "../service/transport.js";
+import type { Transport } from "../service/transport.js";
 import type { Clock } from "../shared/clock.js";
 import { errorCodeOf } from "../shared/errors.js";
 import { createAnnouncer } from "./announcer.js";

@@ -1,6 +1,6 @@
-import { isYes } from "../service/client.js";
+import { isYes } from "../service/answers.js";
+import type { Attempt } from "../service/attempt.js";
 import { retryAfterMs } from "../service/retry-after.js";
-import type { Attempt } from "../service/transport.js";
 import { errorCodeOf } from "../shared/errors.js";
 
 /**

@@ -1,7 +1,7 @@
 import { errors } from "undici";
 import { describe, expect, it } from "vitest";
 import { type Outcome, outcomeOf } from "../../src/delivery/outcome.js";
-import type { Attempt } from "../../src/service/transport.js";
+import type { Attempt } from "../../src/service/attempt.js";
 import { errorCodeOf } from "../../src/shared/errors.js";
 
 const NOW = Date.UTC(2025, 0, 1);

@@ -3,8 +3,9 @@ import { type Attribution, type EventKind, eventFrom, type OutboxEvent } from ".
 import { createJournal, type Notices } from "../../src/journal.js";
 import { type MemoryOutboxOptions, memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
-import { callsFor } from "../../src/service/client.js";
-import type { Attempt, Call, Transport } from "../../src/service/transport.js";
+import type { Attempt } from "../../src/service/attempt.js";
+import { type Call, callsFor } from "../../src/service/calls.js";
+import type { Transport } from "../../src/service/transport.js";
 import { FakeClock } from "./fake-clock.js";
 
 /** What the service does with one request. `taken`: it acts on it, whether or not anybody hears of that. */

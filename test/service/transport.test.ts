@@ -4,12 +4,8 @@ import { type AddressInfo, createServer as createNetServer } from "node:net";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { outcomeOf } from "../../src/delivery/outcome.js";
-import {
-  type Attempt,
-  createTransport,
-  type Transport,
-  type TransportOptions,
-} from "../../src/service/transport.js";
+import type { Attempt } from "../../src/service/attempt.js";
+import { createTransport, type Transport, type TransportOptions } from "../../src/service/transport.js";
 import { systemClock } from "../../src/shared/clock.js";
 import { errorCodeOf } from "../../src/shared/errors.js";
 import { certificates } from "../helpers/certificates.js";

@@ -1,5 +1,5 @@
 import { readConfig } from "../../options.js";
-import { callsFor } from "../../service/client.js";
+import { callsFor } from "../../service/calls.js";
 import { errorFrom, OptionsError } from "../../shared/errors.js";
 import { maskEmails, presentable } from "../../shared/secret.js";
 import { readArguments, refuseArguments } from "../arguments.js";

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { request } from "undici";
-import { type Calls, isYes, refusalOf } from "../../service/client.js";
-import type { Answer, Call } from "../../service/transport.js";
+import { isYes, refusalOf } from "../../service/answers.js";
+import type { Answer } from "../../service/attempt.js";
+import type { Call, Calls } from "../../service/calls.js";
 import { errorCodeOf, errorFrom } from "../../shared/errors.js";
 import { presentable, type Secret } from "../../shared/secret.js";
 import { type Finding, notDone, note, well, wrong } from "../finding.js";
