@@ -1,8 +1,9 @@
 import type { RequestHandler } from "express";
+import { readConfig } from "./config.js";
 import { createDelivery } from "./delivery/delivery.js";
 import type { Attribution, Click, EventKind, Payment, Registration } from "./events.js";
 import { createJournal, type Notices, type Stats } from "./journal.js";
-import { type AffiliateOptions, readConfig } from "./options.js";
+import type { AffiliateOptions } from "./options.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { type AttributionInput, attributionFrom } from "./request/attribution-input.js";
 import { createOnClick, type OnClickOptions } from "./request/on-click.js";
@@ -24,7 +25,7 @@ export interface TrackOptions {
   readonly transaction?: unknown;
 }
 
-type Report<Happened> = (
+type TrackFunction<Happened> = (
   happened: Happened,
   /** What `req.affiliate.snapshot()` gave when the visitor was there. */
   attribution?: AttributionInput,
@@ -40,11 +41,11 @@ export interface Affiliate extends RequestHandler {
   /** Wraps the handler that completes a checkout. */
   readonly onPayment: WrapHandler<Payment>;
   /** Reports a click outside a request. Never rejects. */
-  readonly trackClick: Report<Click>;
+  readonly trackClick: TrackFunction<Click>;
   /** Reports a registration outside a request. Never rejects. */
-  readonly trackRegistration: Report<Registration>;
+  readonly trackRegistration: TrackFunction<Registration>;
   /** Reports a payment outside a request: a webhook, a renewal, a job. Never rejects. */
-  readonly trackPayment: Report<Payment>;
+  readonly trackPayment: TrackFunction<Payment>;
   /**
    * `{ clickId, sessionId }` of a request that is not Express's: a request of Node, a `Request` or `Headers` of the Fetch
    * standard. With `consent`, `cookieName` and `session` as for any other; these are called with what stands in for an Express
@@ -132,7 +133,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     });
   }
 
-  function reporter<Happened>(kind: EventKind): Report<Happened> {
+  function reporter<Happened>(kind: EventKind): TrackFunction<Happened> {
     return (happened, attribution, { transaction } = {}) =>
       track(kind, happened, attributionFrom(attribution), { transaction });
   }

@@ -86,7 +86,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       case "delivered":
       case "rejected":
         // What was refused before it was sent says nothing of the service.
-        return attempt.answered ? { type: "pass" } : { type: "nothing" };
+        return attempt.type === "answer" ? { type: "pass" } : { type: "nothing" };
       case "throttled":
         return { type: "pause", forMs: outcome.retryAfterMs };
       case "unreachable":
@@ -157,7 +157,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   }
 
   function detailsOf(attempt: Attempt) {
-    if (attempt.answered) {
+    if (attempt.type === "answer") {
       const { status, error, message } = refusalOf(attempt, { now: clock.now(), hide });
       return { status, code: error, message };
     }
@@ -225,6 +225,6 @@ function mayBeTaken({ history, interrupted }: Claim): boolean {
 }
 
 function answerOf(attempt: Attempt, { type }: Outcome): "well" | "sick" | "silent" | "unreachable" {
-  if (attempt.answered) return attempt.status < 500 && type !== "throttled" ? "well" : "sick";
+  if (attempt.type === "answer") return attempt.status < 500 && type !== "throttled" ? "well" : "sick";
   return type === "unreachable" ? type : "silent";
 }

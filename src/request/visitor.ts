@@ -1,6 +1,6 @@
 import type { Request } from "express";
+import type { Config } from "../config.js";
 import type { Attribution, Click, EventKind, Payment, Registration } from "../events.js";
-import type { Config } from "../options.js";
 import type { TrackingStatus } from "../service/answers.js";
 import type { Clock } from "../shared/clock.js";
 import { harmless } from "../shared/harmless.js";

@@ -2,27 +2,29 @@ import type { Dispatcher } from "undici";
 
 const LONGEST_BODY = 64 * 1024;
 
-/** What became of one attempt. There is no third case, and neither is an exception. */
-export type Attempt = Answer | Silence;
+/** What became of one attempt. An attempt never throws or rejects. */
+export type Attempt = Answer | NoAnswer;
 
 /** The head of a response arrived. */
 export interface Answer {
-  readonly answered: true;
+  readonly type: "answer";
   readonly status: number;
   readonly retryAfter?: string;
+  /** The service's own time: its Date header. */
+  readonly date?: string;
   /** The body as JSON; `undefined` where it is none, broke off, or went on for more than 64 KiB. */
   readonly body: unknown;
 }
 
 /** No head of a response arrived. */
-export interface Silence {
-  readonly answered: false;
-  /** Whether the request's head was handed to a connected socket, from where nobody can tell how far it got. */
+export interface NoAnswer {
+  readonly type: "no-answer";
+  /** Whether the request's head was handed to a connected socket. If so, the service may have received it. */
   readonly requestSent: boolean;
   readonly error: Error;
 }
 
-/** Watches one request from undici's side. Ends once, whatever comes later and in whatever order. */
+/** Undici's callbacks for one request. Calls `onEnd` exactly once, in whatever order undici's calls come. */
 export class AttemptHandler implements Dispatcher.DispatchHandler {
   readonly #onEnd: (result: Attempt) => void;
   readonly #refusal: () => Error | undefined;
@@ -30,11 +32,11 @@ export class AttemptHandler implements Dispatcher.DispatchHandler {
   #requestSent = false;
   #controller: Dispatcher.DispatchController | undefined;
   #stopped: Error | undefined;
-  #head: { status: number; retryAfter?: string } | undefined;
+  #head: Pick<Answer, "status" | "retryAfter" | "date"> | undefined;
   #chunks: Buffer[] = [];
   #length = 0;
 
-  /** @param options.refusal why the request must not leave after all, if it must not. */
+  /** @param options.refusal asked just before the request leaves: the reason why it must not, or `undefined`. */
   constructor(options: { onEnd: (result: Attempt) => void; refusal: () => Error | undefined }) {
     this.#onEnd = options.onEnd;
     this.#refusal = options.refusal;
@@ -47,7 +49,7 @@ export class AttemptHandler implements Dispatcher.DispatchHandler {
     this.#finish(reason);
   }
 
-  /** Called just before the request's head is written: what tells "never sent" from "perhaps taken". */
+  /** Called just before undici writes the request's head. It separates "never sent" from "perhaps taken". */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     const refusal = this.#stopped ?? this.#refusal();
     if (refusal) {
@@ -65,9 +67,13 @@ export class AttemptHandler implements Dispatcher.DispatchHandler {
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (status < 200) return;
-    const { "retry-after": said } = headers;
-    const retryAfter = Array.isArray(said) ? said[0] : said;
-    this.#head = { status, ...(retryAfter !== undefined && { retryAfter }) };
+    const [retryAfter] = [headers["retry-after"]].flat();
+    const [date] = [headers.date].flat();
+    this.#head = {
+      status,
+      ...(retryAfter !== undefined && { retryAfter }),
+      ...(date !== undefined && { date }),
+    };
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -85,7 +91,7 @@ export class AttemptHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: unknown, error: Error & { data?: unknown }): void {
-    // Undici's parser error quotes what came instead of HTTP: anything may be in it, our own key included.
+    // Undici's parser error quotes what came instead of HTTP. It may contain anything, even this client's key.
     delete error.data;
     this.#finish(error);
   }
@@ -94,10 +100,10 @@ export class AttemptHandler implements Dispatcher.DispatchHandler {
     if (this.#ended) return;
     this.#ended = true;
     if (this.#head) {
-      this.#onEnd({ answered: true, body: error ? undefined : jsonOf(this.#chunks), ...this.#head });
+      this.#onEnd({ type: "answer", body: error ? undefined : jsonOf(this.#chunks), ...this.#head });
     } else {
       this.#onEnd({
-        answered: false,
+        type: "no-answer",
         requestSent: this.#requestSent,
         error: error ?? new Error("the connection ended before an answer"),
       });

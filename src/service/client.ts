@@ -59,7 +59,7 @@ export function createClient(
 
   async function ask(call: Call): Promise<unknown> {
     const attempt = await transport.send(call);
-    if (!attempt.answered) {
+    if (attempt.type === "no-answer") {
       const { requestSent, error } = attempt;
       throw new NoAnswerError(
         `${call.method} ${call.path}: no answer, and the request ${requestSent ? "may have been taken" : "was not sent"}: ${hide(error.message || errorCodeOf(error))}`,

@@ -66,7 +66,7 @@ export function createTransport(options: TransportOptions): Transport {
             cancelDeadline();
             underWay.delete(attempt);
             const hasStoodStill = clock.monotonic() > deadline + TOLERANCE_MS;
-            const isUnsent = !result.answered && !result.requestSent;
+            const isUnsent = result.type === "no-answer" && !result.requestSent;
             resolve(isUnsent && hasStoodStill ? { ...result, error: stoodStill() } : result);
           },
         });

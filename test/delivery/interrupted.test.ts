@@ -32,7 +32,7 @@ function deliveryTo(status: number) {
     transport: {
       async send(call): Promise<Attempt> {
         sent.push(call);
-        return { answered: true, status, body: {} };
+        return { type: "answer", status, body: {} };
       },
     },
     calls: callsFor(1),

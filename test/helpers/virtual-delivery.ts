@@ -79,10 +79,10 @@ export class VirtualService {
 function attemptFrom(reply: Reply): Attempt {
   if ("silence" in reply) {
     const error = Object.assign(new Error("the connection was reset"), { code: "ECONNRESET" });
-    return { answered: false, requestSent: reply.silence === "sent", error };
+    return { type: "no-answer", requestSent: reply.silence === "sent", error };
   }
   const { status, body, retryAfter } = reply;
-  return { answered: true, status, body, ...(retryAfter !== undefined && { retryAfter }) };
+  return { type: "answer", status, body, ...(retryAfter !== undefined && { retryAfter }) };
 }
 
 export interface VirtualOptions

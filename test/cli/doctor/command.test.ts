@@ -134,10 +134,10 @@ describe("doctor", () => {
 
   it.each([
     [200, "something else than the tracking service answers at http://127.0.0.1"],
-    [302, "it sends the caller to another address, where this package never follows"],
+    [302, "it redirects to another address, and this package never follows"],
     [403, "is perhaps not the tracking service"],
     [404, "/api/v1/tracking/status/…: --base-url is what comes before /api/v1/"],
-    [502, "the service, or what stands before it, has a fault of its own"],
+    [502, "the service, or a proxy in front of it, has a fault"],
   ])("finds something else at the address: %i, in plain words", async (status, plain) => {
     const { code, out } = await doctor(
       await startHttp((_req, res) => void res.writeHead(status).end("<html>Welcome to nginx</html>")),
@@ -196,7 +196,7 @@ describe("doctor", () => {
     expect(well.out).toHaveLength(1);
     expect(JSON.parse(well.out[0] ?? "")).toEqual({
       healthy: true,
-      findings: expect.arrayContaining([{ is: "note", text: expect.stringContaining("wants a key") }]),
+      findings: expect.arrayContaining([{ type: "note", text: expect.stringContaining("wants a key") }]),
     });
     const { code, out } = await doctor(["--base-url", "http://127.0.0.1:1", "--client-id", "1", "--json"]);
     expect({ code, healthy: JSON.parse(out[0] ?? "").healthy }).toEqual({ code: 1, healthy: false });
@@ -365,9 +365,9 @@ describe("doctor", () => {
 
 describe("checkName", () => {
   it("finds a name that stands for nothing", async () => {
-    expect(await checkName(new URL("https://tracking.invalid"))).toMatchObject({ is: "wrong" });
-    expect(await checkName(new URL("https://localhost"))).toMatchObject({ is: "well" });
-    expect(await checkName(new URL("https://[::1]"))).toMatchObject({ is: "note" });
+    expect(await checkName(new URL("https://tracking.invalid"))).toMatchObject({ type: "wrong" });
+    expect(await checkName(new URL("https://localhost"))).toMatchObject({ type: "well" });
+    expect(await checkName(new URL("https://[::1]"))).toMatchObject({ type: "note" });
   });
 });
 
@@ -390,7 +390,7 @@ describe("checkTls", () => {
     );
     const [, day = ""] = /until (\S+)/.exec(soon.text) ?? [];
     expect(await checkTls(url, Date.parse(day) - 30 * DAY_MS, made.authority.cert)).toMatchObject({
-      is: "well",
+      type: "well",
     });
   });
 
@@ -404,7 +404,7 @@ describe("checkTls", () => {
     async (which, plain) => {
       const found = await checkTls(await serve(made[which]), Date.now(), made.authority.cert);
       expect(found).toMatchObject({
-        is: "wrong",
+        type: "wrong",
         text: expect.stringMatching(new RegExp(`^no trusted TLS connection: .*; ${plain.replace("?", ".")}`)),
       });
     },
@@ -416,7 +416,7 @@ describe("checkTls", () => {
     expect(text).toContain("what answers at this port does not speak TLS");
     const nothing = await checkTls(new URL("https://127.0.0.1:1"), Date.now());
     expect(nothing).toMatchObject({
-      is: "wrong",
+      type: "wrong",
       text: expect.stringContaining("nothing listens at this port"),
     });
   });
