@@ -142,7 +142,7 @@ const toConsole: Logger = {
   error: (line) => console.error(line),
 };
 
-// None of these quotes the address: it may hold a password.
+// None of these repeats the address: it may contain a password.
 function problemWith(address: string | URL, allowInsecure: boolean): string | undefined {
   if (!URL.canParse(String(address))) return A_BASE_URL;
   const { protocol, hostname, pathname, username, password, search, hash } = new URL(address);
@@ -153,7 +153,7 @@ function problemWith(address: string | URL, allowInsecure: boolean): string | un
   if (protocol === "https:") return undefined;
   if (protocol !== "http:") return "must begin with https:";
   if (allowInsecure || isLoopback(hostname)) return undefined;
-  return "must begin with https:, or the key and customers' addresses would travel in the open (`allowInsecure: true` allows it)";
+  return "must begin with https:, or the key and customers' addresses are sent unencrypted (`allowInsecure: true` allows it)";
 }
 
 function areSecrets(value: unknown): boolean {

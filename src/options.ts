@@ -4,7 +4,7 @@ import type { EventKind } from "./events.js";
 import type { Logger } from "./journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 
-/** What `affiliate()` takes. What is read from the environment may be `undefined`: that is an error at start-up, not a type error. */
+/** What `affiliate()` takes. A required option that is `undefined`, as from a missing environment variable, throws at start-up. */
 export interface AffiliateOptions {
   /**
    * The service's address: what comes before `/api/v1/`. `https:`, or plain `http:` to this machine alone. No credentials,
@@ -20,57 +20,61 @@ export interface AffiliateOptions {
   /** The cookie in which the browser snippet keeps the click id. Default `svc_click_id`. */
   readonly cookieName?: string | undefined;
   /**
-   * Where the session id is: a cookie's name, or a function of the request that returns it. One that throws, or returns
-   * what cannot be an id, counts as none. Default: the `svc_session_id` cookie, else a SHA-256 digest of the
+   * Where the session id is: a cookie's name, or a function of the request that returns it. If the function throws, or returns
+   * what cannot be an id, the request has no session id. Default: the `svc_session_id` cookie, else a SHA-256 digest of the
    * express-session that the request brought.
    */
   readonly session?: string | ((req: Request) => string | undefined) | undefined;
   /**
-   * Whether the visitor has agreed. Asked once a request, when its attribution is first needed; where it is not `true`, or
-   * throws, nothing is read, set or sent for this request. Default: always.
+   * Whether the visitor has agreed. Called once for a request, when its attribution is first needed. If it throws or does not
+   * return `true`, nothing is read, set or sent for this request. Default: `() => true`.
    */
   readonly consent?: ((req: Request) => boolean) | undefined;
   /** Where events wait. Default `memoryOutbox()`. */
   readonly outbox?: Outbox | undefined;
+  /** How this process delivers events. */
   readonly delivery?: DeliverySettings | undefined;
-  /** Any of console, pino, winston. Default: the console; in production warnings and errors only. */
+  /** A logger such as console, pino or winston. Default: the console, in production only its warnings and errors. */
   readonly logger?: Logger | undefined;
-  /** `false`: everything is in place and nothing is sent, as tests and previews want it. Default `true`. */
+  /** `false`: all functions work and nothing is sent, for tests and previews. Default `true`. */
   readonly enabled?: boolean | undefined;
   /**
-   * Called once for a request that has something to report, with a promise that resolves when it is delivered or safe:
-   * for hosts that freeze a process after the response. Default: none.
+   * For hosts that freeze a process after the response. Called once for a request that reports something, with a promise that
+   * resolves when all its events are delivered, given up, or safe in a durable outbox. Default: none.
    */
   readonly waitUntil?: ((promise: Promise<void>, req: Request) => void) | undefined;
   /**
-   * The outgoing proxy: its address (`http:` or `https:`, with credentials where it wants them), or `"environment"` for what
-   * HTTPS_PROXY and NO_PROXY say. It tunnels, and sees the service's host name alone. Default: none, as in Node.
+   * The outgoing proxy: its address (`http:` or `https:`, with credentials if it needs them), or `"environment"` for HTTPS_PROXY
+   * and NO_PROXY. It opens a tunnel, and sees only the service's host name. Default: none.
    */
   readonly proxy?: string | URL | undefined;
   /**
-   * Whose referral the service confirms, at its status endpoint (§4.5), before an event is sent: of visitors that are known by
-   * a login session alone, as everybody is who has logged in where express-session is mounted (`"login-session"`); of everybody
-   * with a session id (`"always"`); or of nobody (`"never"`). Whom no affiliate referred is skipped, as `not-referred`, and
-   * their address stays with the host. Default `"login-session"`.
+   * For which visitors the status endpoint (§4.5) must confirm a referral before an event is sent. `"login-session"`: visitors
+   * known only by a login session, as every logged-in visitor is where express-session is mounted. `"always"`: all visitors with a
+   * session id. `"never"`: none. The event of a visitor without a referral is skipped as `not-referred`, and not sent.
+   * Default `"login-session"`.
    */
   readonly confirmReferral?: "login-session" | "always" | "never" | undefined;
   /**
-   * A secret, or several: `onClick` signs its cookies with the first, and only what one of them has signed is read. For sites
-   * without the service's browser snippet, which cannot sign. Default: none; whatever the cookies hold is taken.
+   * A secret, or several. `onClick` signs its cookies with the first, and only cookies that one of them has signed are read. For
+   * sites without the service's browser snippet, which cannot sign. Default: none; cookies are read as they are.
    */
   readonly signed?: string | readonly string[] | undefined;
 }
 
 /** How events are delivered. */
 export interface DeliverySettings {
-  /** How many attempts are under way at once, over as many sockets. 1 to 256; default 8. */
+  /** How many attempts are under way at once, each over its own socket. 1 to 256; default 8. */
   readonly concurrency?: number | undefined;
   /** How long connecting may take, in milliseconds. Default 3,000. */
   readonly connectTimeoutMs?: number | undefined;
   /** How long a whole attempt may take, in milliseconds. Default 10,000. */
   readonly timeoutMs?: number | undefined;
-  /** An event that waits longer than this many milliseconds becomes a dead letter. Default 72 hours. */
+  /**
+   * An event that still fails after this many milliseconds becomes a dead letter, if the service takes other events in the
+   * meantime. Default 259,200,000 (72 hours).
+   */
   readonly maxAgeMs?: number | undefined;
-  /** What to do with an event that the service may have taken. Default: `retry`, but `hold` for payments. */
+  /** What to do with an event that the service may have taken: `retry`, or `hold` it as a dead letter. Default: `retry`, for payments `hold`. */
   readonly ambiguous?: { readonly [Kind in EventKind]?: AmbiguousPolicy | undefined } | undefined;
 }

@@ -3,15 +3,21 @@ import type { DropReason, Journal, SkipReason } from "./journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 import type { Clock } from "./shared/clock.js";
 
-/** What became of a report. `queued`: as durable as the outbox makes it. */
+/**
+ * What became of a report.
+ *
+ * - `queued`: the outbox has the event, and is as durable as its kind of storage.
+ * - `duplicate`: it was reported before; `id` is the first report's.
+ * - `skipped`: it is not reported, for a good reason.
+ * - `rejected`: it is lost; `stats().dropped` counts it, and the log says why.
+ */
 export type Receipt =
   | {
       readonly outcome: "queued";
       readonly id: string;
-      /** Not stored yet: the outbox's storage is in trouble (`stats().trouble`), and the event waits in memory meanwhile. */
+      /** Set where the outbox's storage fails (`stats().trouble`): the event waits in memory, and is stored later. */
       readonly reason?: "storage-trouble";
     }
-  /** Reported before; `id` is the first report's. */
   | { readonly outcome: "duplicate"; readonly id: string }
   | { readonly outcome: "skipped"; readonly reason: SkipReason }
   | { readonly outcome: "rejected"; readonly reason: DropReason };

@@ -23,13 +23,13 @@ const MARKS: Record<Finding["type"], { mark: string; color: Color }> = {
   "not-done": { mark: "-      ", color: "dim" },
 };
 
-/** The finding as a line on the terminal. It may repeat what a service said. */
+/** The finding as a line on the terminal, without control characters: the text may repeat the service's words. */
 export function lineOf({ type, text }: Finding, terminal: Terminal): string {
   const { mark, color } = MARKS[type];
   return `${painted(mark, color, terminal)} ${wrapped(printable(text), mark.length + 1, terminal)}`;
 }
 
-/** The text in a colour, where a person is looking. */
+/** The text in a colour, on a terminal that has colours. */
 export function painted(text: string, color: Color, terminal: Terminal): string {
   return hasColors(terminal) ? `${COLORS[color]}${text}\u001b[0m` : text;
 }

@@ -58,7 +58,7 @@ export function createOnClick(context: RequestContext) {
       if (skipReason || isRepetition(attribution, reference, context.clock.now())) return;
 
       const sessionId = attribution.sessionId ?? randomUUID();
-      const clickId = mintClickId(reference, context.clock.now());
+      const clickId = createClickId(reference, context.clock.now());
       attribution.adopt({ clickId, sessionId });
       const cookie: CookieOptions = {
         path: "/",
@@ -95,7 +95,7 @@ function reasonToSkip(req: Request, { consented }: RequestAttribution): SkipReas
   return isOpenedByPerson(req) ? undefined : "not-a-page";
 }
 
-// Chrome and Safari say it in Sec-Purpose, others in Purpose, Firefox long said it in X-Moz.
+// Chrome and Safari send Sec-Purpose, others send Purpose, older versions of Firefox send X-Moz.
 function isPrefetch(req: Request): boolean {
   return ["sec-purpose", "purpose", "x-moz"].some((name) =>
     /\bpre(fetch|render|view)\b/i.test(req.get(name) ?? ""),
@@ -104,14 +104,14 @@ function isPrefetch(req: Request): boolean {
 
 // The click id holds the time and the affiliate, so that every process knows a reload for one without a shared store. A
 // visitor who forges a click id only keeps their own click from being counted.
-function mintClickId(reference: string, now: number): string {
+function createClickId(reference: string, now: number): string {
   return `${now.toString(36)}-${tagOf(reference)}-${randomBytes(12).toString("hex")}`;
 }
 
 function isRepetition({ clickId = "" }: RequestAttribution, reference: string, now: number): boolean {
-  const [, minted, tag] = /^([0-9a-z]{8,9})-([0-9a-f]{8})-[0-9a-f]{24}$/.exec(clickId) ?? [];
-  if (minted === undefined || tag !== tagOf(reference)) return false;
-  const age = now - Number.parseInt(minted, 36);
+  const [, createdAt, tag] = /^([0-9a-z]{8,9})-([0-9a-f]{8})-[0-9a-f]{24}$/.exec(clickId) ?? [];
+  if (createdAt === undefined || tag !== tagOf(reference)) return false;
+  const age = now - Number.parseInt(createdAt, 36);
   return age >= 0 && age < HOUR_MS;
 }
 

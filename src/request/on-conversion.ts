@@ -106,9 +106,10 @@ export function createWrapper<Happened>(
   return wrap as WrapHandler<Happened>;
 }
 
-const NOTHING_RETURNED = "it returned nothing. What it returns is what happened; nothing, where nothing did";
+const NOTHING_RETURNED =
+  "it returned nothing. Return the registration or payment that happened, or nothing if none did";
 const NOTHING_PICKED =
-  "its `pick` returned nothing. What it returns is what happened; nothing, where nothing did";
+  "its `pick` returned nothing. Return the registration or payment that happened, or nothing if none did";
 
 function answered({ statusCode }: Response): string {
   return statusCode < 400

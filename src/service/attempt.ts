@@ -24,7 +24,7 @@ export interface NoAnswer {
   readonly error: Error;
 }
 
-/** Undici's callbacks for one request. Calls `onEnd` exactly once, in whatever order undici's calls come. */
+/** Undici's callbacks for one request. Calls `onEnd` exactly once, in any order of undici's calls. */
 export class AttemptHandler implements Dispatcher.DispatchHandler {
   readonly #onEnd: (result: Attempt) => void;
   readonly #refusal: () => Error | undefined;

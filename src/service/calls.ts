@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "../events.js";
 import { ArgumentError } from "../shared/errors.js";
 
-/** One HTTP request to the service, before it is one: `path` is what follows the base URL. */
+/** One HTTP request to the service. `path` follows the base URL. */
 export interface Call {
   readonly method: "GET" | "POST";
   readonly path: string;
@@ -9,7 +9,7 @@ export interface Call {
   readonly idempotencyKey?: string;
 }
 
-/** Body of §4.1, without the `clientId` that the client fills in. */
+/** The body of a click (§4.1). The client adds `clientId`. */
 export interface ClickRequest {
   readonly affiliateReference: string;
   readonly clickId?: string | undefined;
@@ -20,7 +20,7 @@ export interface ClickRequest {
   readonly source?: string | undefined;
 }
 
-/** Body of §4.2. */
+/** The body of a registration by click id (§4.2). */
 export interface RegistrationRequest {
   readonly clickId: string;
   readonly email: string;
@@ -28,24 +28,24 @@ export interface RegistrationRequest {
   readonly customerName?: string | undefined;
 }
 
-/** Body of §4.3, without `clientId` and `leadType`. */
+/** The body of a registration by session id (§4.3). The client adds `clientId` and `leadType`. */
 export interface RegistrationLeadRequest {
   readonly customerEmail: string;
   readonly customerName?: string | undefined;
   readonly sessionId: string;
 }
 
-/** Body of §4.4, without `clientId` and `leadType`. */
+/** The body of a payment (§4.4). The client adds `clientId` and `leadType`. */
 export interface PaymentLeadRequest {
   readonly customerEmail: string;
-  /** Decimal amount in major units. */
+  /** A decimal amount in major units: 19.9, not 1990. */
   readonly leadValue: number;
   readonly sessionId?: string | undefined;
 }
 
 const TRACKING = "/api/v1/tracking";
 
-/** The request for each endpoint, to the letter of the specification: its fields, in its order, and no others. */
+/** The request for each endpoint (specification, section 4): its fields in its order, and no others. */
 export function callsFor(clientId: number) {
   return {
     click: (click: ClickRequest): Call => ({
@@ -86,7 +86,7 @@ export function callsFor(clientId: number) {
 
 export type Calls = ReturnType<typeof callsFor>;
 
-/** The one call that reports an event. */
+/** The call that reports an event, with the event's id as idempotency key. */
 export function callFor(event: OutboxEvent, calls: Calls): Call {
   return { idempotencyKey: event.id, ...bareCallFor(event, calls) };
 }
@@ -105,7 +105,7 @@ function bareCallFor(event: OutboxEvent, calls: Calls): Call {
   }
 }
 
-// `encodeURIComponent` leaves dots alone, and whatever parses the URL on its way folds a segment of them away.
+// `encodeURIComponent` keeps dots, and URL parsers on the way remove a segment of one or two dots.
 function pathSegment(sessionId: string): string {
   if (typeof sessionId !== "string" || ["", ".", ".."].includes(sessionId) || !sessionId.isWellFormed()) {
     throw new ArgumentError(

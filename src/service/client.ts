@@ -27,30 +27,30 @@ import type { Transport } from "./transport.js";
 
 /** Options of a single call. */
 export interface CallOptions {
-  /** Sent as `Idempotency-Key`, so that a service which knows the header can tell a repetition. */
+  /** Sent as `Idempotency-Key`, so that a service that knows the header recognises a repetition. Default: none. */
   readonly idempotencyKey?: string;
 }
 
 /**
- * The five endpoints of the specification (section 4). One attempt each, awaited.
+ * The five endpoints of the specification (section 4). Each call makes one attempt.
  *
- * Each rejects with `TrackingApiError` when the service says no, with `NoAnswerError` when it says nothing,
- * and with `ArgumentError`, before anything is sent, for what could not be sent as it is.
+ * A call rejects with `TrackingApiError` when the service refuses, with `NoAnswerError` when no answer comes within
+ * `delivery.timeoutMs`, and with `ArgumentError`, before anything is sent, when an argument cannot be sent as it is.
  */
 export interface TrackingClient {
-  /** `POST /api/v1/tracking/click` (§4.1). */
+  /** `POST /api/v1/tracking/click` (§4.1): a click. */
   click(click: ClickRequest, options?: CallOptions): Promise<ClickAnswer>;
-  /** `POST /api/v1/tracking/registration` (§4.2): a registration, by click id. */
+  /** `POST /api/v1/tracking/registration` (§4.2): a registration of a visitor with a click id. */
   registration(registration: RegistrationRequest, options?: CallOptions): Promise<RegistrationAnswer>;
-  /** `POST /api/v1/tracking/lead/registration` (§4.3): a registration, by session id. */
+  /** `POST /api/v1/tracking/lead/registration` (§4.3): a registration of a visitor with a session id only. */
   registrationLead(lead: RegistrationLeadRequest, options?: CallOptions): Promise<RegistrationLeadAnswer>;
-  /** `POST /api/v1/tracking/lead/payment` (§4.4). */
+  /** `POST /api/v1/tracking/lead/payment` (§4.4): a payment. */
   paymentLead(lead: PaymentLeadRequest, options?: CallOptions): Promise<PaymentAnswer>;
-  /** `GET /api/v1/tracking/status/{sessionId}` (§4.5): whether a session is associated with a click. */
+  /** `GET /api/v1/tracking/status/{sessionId}` (§4.5): whether a session is linked to a click. */
   status(sessionId: string): Promise<TrackingStatus>;
 }
 
-/** `hide` takes out of a service's words what must not be shown again. */
+/** `tracker.client`. `hide` removes secrets from the service's words. */
 export function createClient(
   transport: Transport,
   { clientId, clock, hide }: { clientId: number; clock: Clock; hide: (text: string) => string },
@@ -62,13 +62,13 @@ export function createClient(
     if (attempt.type === "no-answer") {
       const { requestSent, error } = attempt;
       throw new NoAnswerError(
-        `${call.method} ${call.path}: no answer, and the request ${requestSent ? "may have been taken" : "was not sent"}: ${hide(error.message || errorCodeOf(error))}`,
+        `${call.method} ${call.path}: no answer, and the request ${requestSent ? "may have arrived" : "was not sent"}: ${hide(error.message || errorCodeOf(error))}`,
         requestSent,
         error,
       );
     }
     if (!isYes(attempt)) throw new TrackingApiError(refusalOf(attempt, { now: clock.now(), hide }));
-    // A 2xx counts whatever its body is; one that is no object has nothing to say.
+    // A 2xx counts with any body. A body that is no object is read as an empty one.
     return attempt.body !== null && typeof attempt.body === "object" && !Array.isArray(attempt.body)
       ? attempt.body
       : {};

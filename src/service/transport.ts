@@ -6,28 +6,28 @@ import type { Call } from "./calls.js";
 import { createDispatcher, type DispatcherOptions } from "./dispatcher.js";
 
 export interface TransportOptions extends DispatcherOptions {
-  /** For the whole attempt, from the call to the last byte that is read of the answer. */
+  /** The limit for a whole attempt, in milliseconds: from the call to the last byte of the answer. */
   readonly timeoutMs: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly clock: Clock;
 }
 
 export interface SendOptions {
-  /** Asked once a connection stands, just before the request's head is handed to it: where it says no, nothing is sent. */
+  /** Called once there is a connection, just before the request is written to it. If it returns false, nothing is sent. */
   readonly mayLeave?: () => boolean;
 }
 
 export interface Transport {
   send(call: Call, options?: SendOptions): Promise<Attempt>;
-  /** Ends every attempt under way; each resolves with what is known of it. */
+  /** Ends all attempts under way. Each resolves with what is known about it. */
   abort(): void;
   close(): Promise<void>;
 }
 
-// A deadline that comes due later than this is late because nothing in this process was running.
+// A timer that is later than this is late because the whole process stood still.
 const TOLERANCE_MS = 1_000;
 
-/** Why an attempt was given up on this side. The codes are for `outcomeOf`, and never leave the package. */
+/** Why this process gave up an attempt. The codes are for `outcomeOf`, and never leave the package. */
 class Withdrawn extends Error {
   readonly code: string;
 
@@ -43,13 +43,13 @@ const claimLost = () => new Withdrawn("ERR_CLAIM_LOST", "another process has tak
 const stoodStill = () =>
   new Withdrawn("ERR_STOOD_STILL", "this process stood still before it could send the event");
 
-/** One pool of keep-alive connections to one origin. Single attempts; redirects are answers like any other. */
+/** Sends single requests over a pool of keep-alive connections to one origin. Does not follow redirects: they are answers. */
 export function createTransport(options: TransportOptions): Transport {
   const { baseUrl, timeoutMs, clock } = options;
   const prefix = baseUrl.pathname.replace(/\/+$/, "");
   const underWay = new Set<AttemptHandler>();
   const connections = createDispatcher(options);
-  // Undici waits for a fake timer before it uses a connection again. Tests that fake them get a new one for each call.
+  // Undici waits for a timer before it reuses a connection. Where a test fakes timers, each call gets a new connection.
   let fresh: Dispatcher | undefined;
 
   return {
@@ -58,7 +58,7 @@ export function createTransport(options: TransportOptions): Transport {
         const deadline = clock.monotonic() + timeoutMs;
         const attempt = new AttemptHandler({
           refusal() {
-            // A connection may come in the turn of the event loop in which the deadline is late.
+            // After a standstill, the connection may be ready before the deadline's timer has fired.
             if (clock.monotonic() >= deadline) return tooLate(timeoutMs);
             return mayLeave() ? undefined : claimLost();
           },
@@ -92,15 +92,15 @@ export function createTransport(options: TransportOptions): Transport {
     },
     async close() {
       const destroyed = Promise.all([connections.destroy(), fresh?.destroy()]);
-      // Undici tells of it by a microtask, which Jest fakes as well.
+      // Undici resolves this by a microtask, and Jest fakes those as well.
       if (!timersAreFaked()) await destroyed;
     },
   };
 }
 
 /**
- * Runs `judge` once what lies in the sockets has been read. Where this process stood still, the deadline comes due in the
- * same turn of the event loop in which the answer is found, and before it.
+ * Runs `judge` once the data in the sockets has been read. After a standstill of the process, the deadline's timer fires in the
+ * same turn of the event loop in which the answer is read, and before it.
  */
 function afterReading(judge: () => void): void {
   setImmediate(() => setImmediate(judge));

@@ -11,18 +11,18 @@ import { checkSession, checkStatus, noTestClick, sendTestClick, type Target } fr
 
 const help = `Usage: express-affiliate doctor --base-url URL --client-id N [options]
 
-Tells whether an integration with the tracking service works. Looks, and posts
-nothing unless told to.
+Tells whether an integration with the tracking service works. Only reads, unless
+you add --send-test-click.
 
   --base-url URL       the service's address: what comes before /api/v1/
   --client-id N        the program owner's clientId
   --api-key-env NAME   the environment variable that holds the API key
-  --session ID         also tells whom this session is attributed to
+  --session ID         also says which affiliate the session belongs to
   --send-test-click    also posts a click, which stays in the service's records
   --json               prints one JSON document
   --help               prints this
 
-Exit code: 0 where all is well, 1 where something is not, 2 for arguments that
+Exit code: 0 where all is well, 1 where something is wrong, 2 for arguments that
 are wrong.`;
 
 /** `express-affiliate doctor`. Resolves with the exit code. */

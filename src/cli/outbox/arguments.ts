@@ -6,9 +6,9 @@ import type { Terminal } from "../terminal.js";
 export const help = `Usage: express-affiliate outbox <directory|postgres-url> <action> [options]
        express-affiliate outbox --url-env NAME <action> [options]
 
-Shows what waits in an outbox and what was given up, and retries or
-discards the latter. Safe while the host's processes run: it delivers nothing itself, makes
-no outbox and migrates none.
+Shows what waits in an outbox and what was given up, and retries or discards the
+latter. Safe while the host's processes run: it delivers nothing itself, and
+creates or migrates no outbox.
 
   status                  how many events wait, since when, how many were given
                           up and why
@@ -30,9 +30,9 @@ no outbox and migrates none.
   --json                  prints one JSON document
   --help                  prints this
 
-Exit code: 0 where all is well, dead letters or not; 1 where something is not:
-no outbox there, trouble with its storage, an id that it has no dead letter of,
-or no to a question; 2 for arguments that are wrong.`;
+Exit code: 0 where all is well, dead letters or not; 1 where something is wrong:
+no outbox there, trouble with its storage, an id without a dead letter, or the
+answer no to a question; 2 for arguments that are wrong.`;
 
 const ACTIONS = ["status", "list", "retry", "discard"] as const;
 
