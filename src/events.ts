@@ -69,32 +69,39 @@ const paymentSchema = z.object({
   }),
 });
 
-/** A visit through an affiliate's link (section 2.2). */
+/** A visit through an affiliate's link (specification, section 2.2). Invalid input gives the receipt `rejected`. */
 export interface Click {
   /** The affiliate's reference code. */
   readonly affiliateReference: string;
   /** The click's own id. Default: the attribution's, else a new UUID. */
   readonly clickId?: string | undefined;
+  /** The visitor's session id. Default: the attribution's. */
   readonly sessionId?: string | undefined;
+  /** The landing page's address. */
   readonly clickedUrl?: string | null | undefined;
+  /** The page that led to it. */
   readonly referrerUrl?: string | null | undefined;
+  /** The visitor's browser, as its User-Agent header says. */
   readonly userAgent?: string | null | undefined;
   /** Label of the traffic's source, such as `newsletter`. */
   readonly source?: string | null | undefined;
 }
 
-/** A sign-up that happened (section 2.3). */
+/** A sign-up that happened (specification, section 2.3). Invalid input gives the receipt `rejected`. */
 export interface Registration {
+  /** The customer's e-mail address, at most 320 characters. */
   readonly email: string;
   /** The host's own id of the user. A second report with the same id is a duplicate. Default: the e-mail address is the key. */
   readonly customerId?: string | number | bigint | null | undefined;
+  /** The customer's name. The service does not need it. */
   readonly customerName?: string | null | undefined;
 }
 
-/** A payment that happened (section 2.3). */
+/** A payment that happened (specification, section 2.3). Invalid input gives the receipt `rejected`. */
 export interface Payment {
   /** The host's own order or charge id. A second report with the same id is a duplicate. Not sent. */
   readonly paymentId: string | number | bigint;
+  /** The customer's e-mail address, at most 320 characters. */
   readonly customerEmail: string;
   /**
    * A decimal amount in major units (19.9, not 1990): a number, a decimal text as databases give for NUMERIC, or an object
@@ -142,7 +149,7 @@ type EventOf<Kind extends EventKind> = {
   readonly createdAt: number;
 };
 
-/** An event as an outbox keeps it: plain JSON. */
+/** An event as an outbox keeps it, discriminated by `kind`: plain JSON. */
 export type OutboxEvent = { [Kind in EventKind]: EventOf<Kind> }[EventKind];
 
 const schemas: { readonly [Kind in EventKind]: z.ZodType<Omit<EventData[Kind], keyof Attribution>> } = {

@@ -108,7 +108,7 @@ function compareClocks({ date }: Answer, now: number): Finding {
 export async function checkSession(target: Target, sessionId: string): Promise<Finding> {
   const attempt = await ask(target, target.calls.status(sessionId), target.apiKey);
   if (attempt.type === "answer" && attempt.status === 401 && !target.apiKey)
-    return note(`session ${sessionId}: to see whom it is attributed to takes a key (--api-key-env NAME)`);
+    return note(`session ${sessionId}: reading its affiliate needs a key (--api-key-env NAME)`);
   if (attempt.type === "no-answer" || !isStatus(attempt))
     return wrong(`session ${sessionId}: ${reasonOf(target, attempt)}`);
   const { hasAffiliate, affiliateReference, clickId, clickedAt } = attempt.body as Record<string, unknown>;

@@ -167,11 +167,11 @@ describe("doctor", () => {
     expect(sandbox.ledger.clicks()).toEqual([]);
   });
 
-  it("notes that it takes a key to see whom a session is attributed to", async () => {
+  it("notes that reading the affiliate of a session needs a key", async () => {
     const { sandbox, address } = await startSandbox();
     const { code, out } = await doctor([...address, "--send-test-click"]);
     expect(code).toBe(0);
-    expect(out.at(-2)).toMatch(/^note {4}session .*: to see whom it is attributed to takes a key/);
+    expect(out.at(-2)).toMatch(/^note {4}session .*: reading its affiliate needs a key/);
     expect(sandbox.ledger.clicks()).toHaveLength(1);
   });
 
