@@ -74,6 +74,20 @@ describe("doctor", () => {
     expect(sandbox.ledger.requests().map(({ method }) => method)).toEqual(["GET", "GET"]);
   });
 
+  it("sends the key and nothing else that says who asks", async () => {
+    const seen: object[] = [];
+    const address = await startHttp(({ method, headers: { host: _, ...headers } }, res) => {
+      seen.push({ method, headers });
+      res.writeHead(401).end("{}");
+    });
+    await doctor([...address, "--api-key-env", "TRACKING_KEY"]);
+    const headers = { accept: "application/json", connection: "keep-alive" };
+    expect(seen).toEqual([
+      { method: "GET", headers },
+      { method: "GET", headers: { ...headers, authorization: `Bearer ${KEY}` } },
+    ]);
+  });
+
   it("tells whom a session is attributed to", async () => {
     const { sandbox, address } = await startSandbox();
     await fetch(`${sandbox.url}/api/v1/tracking/click`, {
