@@ -12,7 +12,7 @@ import { createDelivery } from "../src/delivery/delivery.js";
 import { type EventKind, eventFrom, type OutboxEvent } from "../src/events.js";
 import { createJournal } from "../src/journal.js";
 import { memoryOutbox } from "../src/outbox/memory/memory-outbox.js";
-import { callsFor } from "../src/service/client.js";
+import { callsFor } from "../src/service/calls.js";
 import { createTransport } from "../src/service/transport.js";
 import { hastyClock } from "./faults/hasty-clock.js";
 import { provePromises } from "./faults/promises.js";

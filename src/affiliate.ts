@@ -1,80 +1,89 @@
 import type { RequestHandler } from "express";
+import { readConfig } from "./config.js";
 import { createDelivery } from "./delivery/delivery.js";
 import type { Attribution, Click, EventKind, Payment, Registration } from "./events.js";
 import { createJournal, type Notices, type Stats } from "./journal.js";
-import { type AffiliateOptions, readConfig } from "./options.js";
+import type { AffiliateOptions } from "./options.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { type AttributionInput, attributionFrom } from "./request/attribution-input.js";
 import { createOnClick, type OnClickOptions } from "./request/on-click.js";
 import { createWrapper, type WrapHandler } from "./request/on-conversion.js";
 import type { RequestSource } from "./request/request-source.js";
-import { type AttributionRoom, affiliateOf, createAttributionOf } from "./request/visitor.js";
-import { callsFor, createClient, type TrackingClient } from "./service/client.js";
+import { affiliateOf, createAttributionOf, type RequestContext } from "./request/visitor.js";
+import { callsFor } from "./service/calls.js";
+import { createClient, type TrackingClient } from "./service/client.js";
 import { createTransport } from "./service/transport.js";
 import { systemClock } from "./shared/clock.js";
 import { presentable } from "./shared/secret.js";
 import { VERSION } from "./shared/version.js";
-import { type CloseOptions, createLifecycle, type FlushOptions } from "./shutdown.js";
+import { type CloseOptions, createShutdown, type FlushOptions } from "./shutdown.js";
 import { createTrack, type Receipt } from "./track.js";
 
-/** What `trackClick` and its like take beside what happened. */
+/** The options of `trackClick`, `trackRegistration` and `trackPayment`. */
 export interface TrackOptions {
-  /** The host's own database transaction: the event is reported if and only if it commits. Needs an outbox that can. */
+  /**
+   * The host's own database transaction: the event is reported if and only if it commits. Needs an outbox that can take part,
+   * such as `postgresOutbox`; with another one the receipt says `rejected`.
+   */
   readonly transaction?: unknown;
 }
 
-type Report<Happened> = (
+type TrackFunction<Happened> = (
   happened: Happened,
-  /** What `req.affiliate.snapshot()` gave when the visitor was there. */
+  /** What `req.affiliate.snapshot()` gave in the visitor's request. */
   attribution?: AttributionInput,
   options?: TrackOptions,
 ) => Promise<Receipt>;
 
-/** Express middleware that sets `req.affiliate`, with everything else of the package as its members. */
+/** Express middleware that sets `req.affiliate`. All other functions of the tracker are its members. */
 export interface Affiliate extends RequestHandler {
-  /** Middleware for landing pages: turns `?ref=CODE` into a click and sets the first-party cookies. */
+  /**
+   * Middleware for landing pages: turns `?ref=CODE` into a click (§4.1) and sets the first-party cookies.
+   *
+   * @throws OptionsError where an option is wrong.
+   */
   onClick(options?: OnClickOptions): RequestHandler;
-  /** Wraps the sign-up handler. */
+  /** Wraps the sign-up handler: what it returns is reported as a registration (§4.2, §4.3). */
   readonly onRegistration: WrapHandler<Registration>;
-  /** Wraps the handler that completes a checkout. */
+  /** Wraps the handler that completes a checkout: what it returns is reported as a payment (§4.4). */
   readonly onPayment: WrapHandler<Payment>;
-  /** Reports a click outside a request. Never rejects. */
-  readonly trackClick: Report<Click>;
-  /** Reports a registration outside a request. Never rejects. */
-  readonly trackRegistration: Report<Registration>;
-  /** Reports a payment outside a request: a webhook, a renewal, a job. Never rejects. */
-  readonly trackPayment: Report<Payment>;
+  /** Reports a click outside a request (§4.1). Never rejects; resolves within 1 s, but with `transaction` when the database answers. */
+  readonly trackClick: TrackFunction<Click>;
+  /** Reports a registration outside a request (§4.2, §4.3), as `trackClick` does. */
+  readonly trackRegistration: TrackFunction<Registration>;
+  /** Reports a payment outside a request (§4.4), as `trackClick` does: in a webhook, for a renewal, in a job. */
+  readonly trackPayment: TrackFunction<Payment>;
   /**
    * `{ clickId, sessionId }` of a request that is not Express's: a request of Node, a `Request` or `Headers` of the Fetch
-   * standard. With `consent`, `cookieName` and `session` as for any other; these are called with what stands in for an Express
-   * request (`headers`, `cookies`, `get()`). Never throws. Hand it to `trackRegistration` or `trackPayment`.
+   * standard. Pass them to `trackRegistration` or `trackPayment`. Honours `consent`, `cookieName` and `session`; your functions get
+   * an object with `headers`, `cookies` and `get()`. Never throws.
    */
   readonly attributionOf: (source: RequestSource) => Attribution;
-  /** The five endpoints of the specification, one attempt each, awaited; these do reject. */
+  /** The five endpoints of the specification (section 4) as methods. Each makes one attempt, and rejects where it fails. */
   readonly client: TrackingClient;
-  /** What was rejected, is unconfirmed, or grew too old. */
+  /** Events that were given up: list, retry or discard them. These reject where the storage fails. */
   readonly deadLetters: Outbox["deadLetters"];
-  /** What happened so far, in numbers. Costs nothing worth mentioning. */
+  /** What happened so far, in numbers. Cheap: does no I/O. */
   stats(): Stats;
-  /** Has `listener` told of each notice of that name. One that throws harms nothing. */
+  /** Calls `listener` for each notice of this name. A listener that throws is logged, and harms nothing else. */
   on<Name extends keyof Notices>(name: Name, listener: (notice: Notices[Name]) => void): this;
-  /** Has `listener` told no more. */
+  /** Removes a listener. */
   off<Name extends keyof Notices>(name: Name, listener: (notice: Notices[Name]) => void): this;
   /**
-   * Waits until all that is queued is settled; or, with a durable outbox, until nothing more can be delivered now; or until
-   * the time is up. `left`: how many events are queued still.
+   * Waits until all queued events are delivered or given up; with a durable outbox, until nothing more can be delivered now; at
+   * most for `timeoutMs` (default 5,000). Never rejects. `settled`: whether the outbox is empty; `left`: how many events are queued.
    */
   flush(options?: FlushOptions): Promise<{ settled: boolean; left: number }>;
   /**
-   * Takes nothing more from the outbox, lets what is under way finish, or aborts it when the time is up, and closes the
-   * outbox. `left`: how many events are queued still; `durable`: whether they will be there for the next process.
+   * Takes no more events from the outbox, lets attempts under way finish, aborts them when `timeoutMs` (default 5,000) is nearly up,
+   * and closes the outbox. Never rejects. `left`: how many events are queued; `durable`: whether the next process finds them.
    */
   close(options?: CloseOptions): Promise<{ left: number; durable: boolean }>;
 }
 
 /**
- * Reports what happens on this backend to the tracking service: exactly as often as it happened, and the visitor never
- * waits for it.
+ * Creates a tracker: it reports clicks, registrations and payments of this backend to the tracking service, each exactly as often
+ * as it happened. The visitor never waits for it.
  *
  * @throws OptionsError that lists everything that is wrong with the options.
  */
@@ -112,36 +121,40 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     onCapacity: () => outbox.wake(),
     clock,
   });
-  const lifecycle = createLifecycle({ outbox, delivery, transport, journal });
-  const track = createTrack({ clientId, enabled, outbox, journal, clock, isClosed: () => lifecycle.closed });
-  const room: AttributionRoom = {
+  const shutdown = createShutdown({ outbox, delivery, transport, journal });
+  const track = createTrack({ clientId, enabled, outbox, journal, clock, isClosed: () => shutdown.closed });
+  const context: RequestContext = {
     config,
     journal,
     clock,
     track,
     visitors: new WeakMap(),
-    settled: (id) => journal.settled(id, outbox.durable),
+    untilSafe: (id) => journal.settled(id, outbox.durable),
     status: client.status,
   };
 
   if (enabled) {
     outbox.start(delivery, {
       dropped: (event, reason) => journal.dropped(event.kind, reason, { event }),
-      troubled: (error) => journal.log("warn", `the ${outbox.name} outbox is in trouble: ${error.message}`),
-      recovered: () => journal.log("warn", `the ${outbox.name} outbox is well again`),
+      troubled: (error) =>
+        journal.log(
+          "warn",
+          `the storage of the ${outbox.name} outbox fails, and events wait in memory: ${error.message}`,
+        ),
+      recovered: () => journal.log("warn", `the storage of the ${outbox.name} outbox works again`),
     });
   }
 
-  function reporter<Happened>(kind: EventKind): Report<Happened> {
+  function reporter<Happened>(kind: EventKind): TrackFunction<Happened> {
     return (happened, attribution, { transaction } = {}) =>
       track(kind, happened, attributionFrom(attribution), { transaction });
   }
 
   const members = {
-    onClick: createOnClick(room),
-    onRegistration: createWrapper<Registration>("registration", room),
-    onPayment: createWrapper<Payment>("payment", room),
-    attributionOf: createAttributionOf(room),
+    onClick: createOnClick(context),
+    onRegistration: createWrapper<Registration>("registration", context),
+    onPayment: createWrapper<Payment>("payment", context),
+    attributionOf: createAttributionOf(context),
     trackClick: reporter<Click>("click"),
     trackRegistration: reporter<Registration>("registration"),
     trackPayment: reporter<Payment>("payment"),
@@ -162,7 +175,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
         dropped: { ...dropped },
         dead,
         oldestMs: oldest === null ? null : Math.max(0, clock.now() - oldest),
-        state: lifecycle.closed ? "closed" : isPaused ? "paused" : "open",
+        state: shutdown.closed ? "closed" : isPaused ? "paused" : "open",
         endpoints,
         ...(trouble !== undefined && { trouble }),
       };
@@ -175,11 +188,11 @@ export function affiliate(options: AffiliateOptions): Affiliate {
       journal.emitter.off(name, listener as (notice: unknown) => void);
       return tracker;
     },
-    flush: lifecycle.flush,
-    close: lifecycle.close,
+    flush: shutdown.flush,
+    close: shutdown.close,
   };
   const middleware: RequestHandler = function affiliateMiddleware(req, _res, next) {
-    affiliateOf(req, room);
+    affiliateOf(req, context);
     next();
   };
   const tracker = Object.assign(middleware, members) as Affiliate;

@@ -3,8 +3,8 @@
  *
  * - A **visitor** is known by a click id, a session id, or both: their **attribution**.
  * - A **conversion** is a registration or a payment.
- * - An **event** is a click or a conversion on its way to the service. Its id is derived from what makes it
- *   this event and no other, so that the same conversion, reported twice, is the same event.
+ * - An **event** is a click or a conversion on its way to the service. Its id is a digest of its key (a payment's `paymentId`),
+ *   so that the same conversion, reported twice, is the same event.
  * - An **outbox** keeps events until an **attempt** delivers them, or they become **dead letters**.
  */
 import { hash, randomUUID } from "node:crypto";
@@ -12,7 +12,7 @@ import { z } from "zod";
 import { harmless } from "./shared/harmless.js";
 import { type Amount, amountFrom } from "./shared/money.js";
 
-/** What links a conversion to a click (specification, section 1). Plain JSON; keep it on the user's row. */
+/** What links a conversion to a click (specification, section 1). Plain JSON; you can store it on the user's row. */
 export type Attribution = {
   readonly clickId?: string;
   readonly sessionId?: string;
@@ -25,16 +25,16 @@ export function isVisitorId(value: unknown): value is string {
   return typeof value === "string" && VISITOR_ID.test(value);
 }
 
-// Databases hold null for what is not there, and the service has no use for an empty string.
+// Databases return null for a missing value, and an empty string means nothing to the service.
 const optionalText = z
   .string()
   .nullish()
   .transform((text) => text || undefined);
 
-// The host's own ids: strings on the wire (section 2.3), numbers in many a database.
+// The host's own ids: strings on the wire (section 2.3), numbers in many databases.
 const hostId = z.union([z.string().min(1), z.int(), z.bigint()], { error: "must be a string or an integer" });
 
-// Only what no mail system could deliver to is refused: a conversion lost to a clever pattern is lost for good.
+// Refuses only what no mail system can deliver to: a stricter pattern would lose conversions for good.
 const emailAddress = z
   .string()
   .max(320)
@@ -69,41 +69,48 @@ const paymentSchema = z.object({
   }),
 });
 
-/** A visit through an affiliate's link (section 2.2). */
+/** A visit through an affiliate's link (specification, section 2.2). Invalid input gives the receipt `rejected`. */
 export interface Click {
   /** The affiliate's reference code. */
   readonly affiliateReference: string;
-  /** The click's own id, minted by whoever saw it first. Default: the attribution's, else a new UUID. */
+  /** The click's own id. Default: the attribution's, else a new UUID. */
   readonly clickId?: string | undefined;
+  /** The visitor's session id. Default: the attribution's. */
   readonly sessionId?: string | undefined;
+  /** The landing page's address. */
   readonly clickedUrl?: string | null | undefined;
+  /** The page that led to it. */
   readonly referrerUrl?: string | null | undefined;
+  /** The visitor's browser, as its User-Agent header says. */
   readonly userAgent?: string | null | undefined;
   /** Label of the traffic's source, such as `newsletter`. */
   readonly source?: string | null | undefined;
 }
 
-/** A sign-up that happened (section 2.3). */
+/** A sign-up that happened (specification, section 2.3). Invalid input gives the receipt `rejected`. */
 export interface Registration {
+  /** The customer's e-mail address, at most 320 characters. */
   readonly email: string;
-  /** The host's own id of the user: what makes a second report of this sign-up a duplicate. */
+  /** The host's own id of the user. A second report with the same id is a duplicate. Default: the e-mail address is the key. */
   readonly customerId?: string | number | bigint | null | undefined;
+  /** The customer's name. The service does not need it. */
   readonly customerName?: string | null | undefined;
 }
 
-/** A payment that happened (section 2.3). */
+/** A payment that happened (specification, section 2.3). Invalid input gives the receipt `rejected`. */
 export interface Payment {
-  /** The host's own order or charge id: what makes a second report of this payment a duplicate. */
+  /** The host's own order or charge id. A second report with the same id is a duplicate. Not sent. */
   readonly paymentId: string | number | bigint;
+  /** The customer's e-mail address, at most 320 characters. */
   readonly customerEmail: string;
   /**
    * A decimal amount in major units (19.9, not 1990): a number, a decimal text as databases give for NUMERIC, or an object
-   * whose text is a plain decimal, such as Prisma's `Decimal`. Zero is skipped, and less is refused.
+   * whose text is a plain decimal, such as Prisma's `Decimal`. Zero is skipped, and a negative amount is refused.
    */
   readonly leadValue: Amount;
 }
 
-/** What each kind of event holds once its input was read: the specification's field names, strings for ids. */
+/** The data of each kind of event: the specification's field names, with ids as strings. */
 export interface EventData {
   readonly click: Attribution & {
     readonly affiliateReference: string;
@@ -127,14 +134,14 @@ export interface EventData {
 /** `click`, `registration` or `payment`. */
 export type EventKind = keyof EventData;
 
-/** What is kept with an event for delivery alone, and not sent. */
+/** What an event keeps for delivery, and does not send. */
 export interface Provenance {
-  /** Whether its one id is the digest of a login session: whether an affiliate referred its visitor is yet to be asked. */
+  /** Whether the digest of a login session is its only id. Then delivery first asks the service whether an affiliate referred the visitor. */
   readonly byLoginSession?: true;
 }
 
 type EventOf<Kind extends EventKind> = {
-  /** 32 hex digits, the same for the same happening: dedupe key and `Idempotency-Key` in one. */
+  /** 32 hex digits, the same for each report of the same event: dedupe key and `Idempotency-Key`. */
   readonly id: string;
   readonly kind: Kind;
   readonly data: EventData[Kind] & Provenance;
@@ -142,7 +149,7 @@ type EventOf<Kind extends EventKind> = {
   readonly createdAt: number;
 };
 
-/** An event as an outbox keeps it: plain JSON. */
+/** An event as an outbox keeps it, discriminated by `kind`: plain JSON. */
 export type OutboxEvent = { [Kind in EventKind]: EventOf<Kind> }[EventKind];
 
 const schemas: { readonly [Kind in EventKind]: z.ZodType<Omit<EventData[Kind], keyof Attribution>> } = {
@@ -151,14 +158,14 @@ const schemas: { readonly [Kind in EventKind]: z.ZodType<Omit<EventData[Kind], k
   payment: paymentSchema,
 };
 
-/** An input that is no event, with a reason that names the field; of what was in it, an amount alone is shown. */
+/** Why an input is no event. The reason names the field; it shows no value but an amount. */
 export interface InvalidInput {
   readonly invalid: string;
-  /** Where that is no mistake: a payment of zero, which is a trial or a free invoice. */
+  /** Set where it is no mistake: a payment of zero, such as a trial or a free invoice. */
   readonly skip?: "zero";
 }
 
-/** Reads a host's word of what happened into an event. `clientId` keeps two programs' order 1 apart. */
+/** Makes an event of what a host reports. `clientId` is part of the id: two programs may both have an order 1. */
 export function eventFrom(
   kind: EventKind,
   input: unknown,
@@ -184,7 +191,7 @@ export function eventFrom(
   return { id, kind, data, createdAt: now } as OutboxEvent;
 }
 
-// An engine that cuts a string out of a longer one keeps the whole for it: a Cookie header, for as long as an event waits.
+// V8 keeps the whole Cookie header in memory for a substring of it, as long as the event waits. A copy does not.
 function ownCopy(id: string): string {
   return Buffer.from(id, "latin1").toString("latin1");
 }
@@ -198,7 +205,7 @@ function identityOf(kind: EventKind, data: EventData[EventKind]): string {
     : `registration of ${customerId}`;
 }
 
-/** What is defined in these, the later over the earlier. No spreads: an object that begins with one takes Node 20 microseconds. */
+/** All defined properties of these objects; later ones win. No spreads: they take microseconds in Node 20. */
 export function definedOf(...parts: readonly object[]): object {
   const defined: Record<string, unknown> = {};
   for (const part of parts as readonly Record<string, unknown>[]) {
@@ -207,7 +214,7 @@ export function definedOf(...parts: readonly object[]): object {
   return defined;
 }
 
-/** Who an event belongs to, as one string: for counting visitors, not for ordering their events. */
+/** The visitor of an event, as one string. For counting visitors, not for ordering their events. */
 export function visitorOf({ id, data }: OutboxEvent): string {
   return data.sessionId ?? data.clickId ?? id;
 }

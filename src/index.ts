@@ -40,18 +40,19 @@ export type { WrapHandler } from "./request/on-conversion.js";
 export type { HeadersLike, RequestSource } from "./request/request-source.js";
 export type { Attributed, RequestAffiliate } from "./request/visitor.js";
 export type {
-  CallOptions,
   ClickAnswer,
-  ClickRequest,
   PaymentAnswer,
-  PaymentLeadRequest,
   RegistrationAnswer,
   RegistrationLeadAnswer,
+  TrackingStatus,
+} from "./service/answers.js";
+export type {
+  ClickRequest,
+  PaymentLeadRequest,
   RegistrationLeadRequest,
   RegistrationRequest,
-  TrackingClient,
-  TrackingStatus,
-} from "./service/client.js";
+} from "./service/calls.js";
+export type { CallOptions, TrackingClient } from "./service/client.js";
 export type { Endpoint } from "./service/endpoints.js";
 export {
   AffiliateError,

@@ -14,7 +14,8 @@ export interface FlushOptions {
 /** What `close()` takes. */
 export type CloseOptions = FlushOptions;
 
-export interface Lifecycle {
+/** The functions that end a tracker. */
+export interface Shutdown {
   readonly closed: boolean;
   flush(options?: FlushOptions): Promise<{ settled: boolean; left: number }>;
   close(options?: CloseOptions): Promise<{ left: number; durable: boolean }>;
@@ -27,32 +28,32 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const beforeExit = createProcessHooks("beforeExit");
 
-/** The end of a tracker: waiting for what is queued, and letting go of everything. */
-export function createLifecycle(parts: {
+/** `flush`, `close`, and what happens when the process ends by itself. */
+export function createShutdown(parts: {
   outbox: Outbox;
   delivery: Delivery;
   transport: Transport;
   journal: Journal;
-}): Lifecycle {
+}): Shutdown {
   const { outbox, delivery, transport, journal } = parts;
   let closing: Promise<{ left: number; durable: boolean }> | undefined;
 
-  // Its timers are not unref'ed: somebody waits for this.
+  // Its timers are not unref'ed: the caller waits for this.
   async function flush({ timeoutMs = DEFAULT_TIMEOUT_MS }: FlushOptions = {}) {
     const deadline = monotonic() + timeoutMs;
-    // What other processes have queued counts too, and nobody may have looked yet.
+    // What other processes have queued counts too, and this process may not have looked yet.
     if (outbox.look) await Promise.race([outbox.look().catch(() => {}), sleep(Math.max(timeoutMs, 0))]);
-    for (let look = 1; ; look = Math.min(look * 2, LONGEST_LOOK_MS)) {
+    for (let lookMs = 1; ; lookMs = Math.min(lookMs * 2, LONGEST_LOOK_MS)) {
       const left = outbox.counts().queued;
       const remaining = deadline - monotonic();
-      // What is left rests, or its endpoint is paused: the next process has it.
-      const isVain = outbox.idle === true && outbox.durable;
-      if (left === 0 || isVain || closing || !(remaining > 0)) return { settled: left === 0, left };
-      await sleep(Math.min(look, remaining));
+      // What is left waits for a later attempt, or its endpoint is paused. The next process delivers it.
+      const isUseless = outbox.idle === true && outbox.durable;
+      if (left === 0 || isUseless || closing || !(remaining > 0)) return { settled: left === 0, left };
+      await sleep(Math.min(lookMs, remaining));
     }
   }
 
-  async function shutDown(timeoutMs: number) {
+  async function closeAll(timeoutMs: number) {
     beforeExit.remove(onExit);
     delivery.stop();
     const closed = outbox
@@ -60,20 +61,20 @@ export function createLifecycle(parts: {
       .catch((error) => journal.log("error", `the ${outbox.name} outbox did not close: ${error}`));
     let timeUp: NodeJS.Timeout | undefined;
     const ms = Math.min(Math.max(timeoutMs, 0) || 0, LONGEST_TIMER_MS);
-    // Earlier than the deadline, for what is aborted has yet to be written down.
-    const lastCall = setTimeout(transport.abort, ms * 0.9);
+    // Earlier than the deadline: the outbox still has to write down what is aborted.
+    const abortTimer = setTimeout(transport.abort, ms * 0.9);
     const deadline = new Promise((resolve) => {
       timeUp = setTimeout(resolve, ms);
     });
     await Promise.race([closed, deadline]);
-    clearTimeout(lastCall);
+    clearTimeout(abortTimer);
     clearTimeout(timeUp);
     await transport.close();
     journal.endWaits();
     return { left: outbox.counts().queued, durable: outbox.durable };
   }
 
-  /** A process that ends by itself sends what it has first, as long as that gets it anywhere. */
+  /** Before a process ends by itself, it sends what is queued, as long as events are delivered. */
   let deliveredBefore = -1;
   function onExit(): void {
     const { queued } = outbox.counts();
@@ -84,10 +85,13 @@ export function createLifecycle(parts: {
       void flush();
       return;
     }
-    // Once: a logger that takes its time brings the process back here.
+    // Once: an asynchronous logger makes the process emit `beforeExit` again.
     beforeExit.remove(onExit);
     if (!outbox.durable) {
-      journal.log("warn", `the process ends, and ${queued} events with it that could not be delivered`);
+      journal.log(
+        "warn",
+        `the process ends with ${queued} events that could not be delivered: they are lost`,
+      );
     }
   }
 
@@ -98,7 +102,7 @@ export function createLifecycle(parts: {
     },
     flush,
     close({ timeoutMs = DEFAULT_TIMEOUT_MS } = {}) {
-      closing ??= shutDown(timeoutMs);
+      closing ??= closeAll(timeoutMs);
       return closing;
     },
   };

@@ -3,36 +3,45 @@ import type { DropReason, Journal, SkipReason } from "./journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 import type { Clock } from "./shared/clock.js";
 
-/** What became of a report. `queued`: as durable as the outbox makes it. */
+/**
+ * What became of a report.
+ *
+ * - `queued`: the outbox has the event, and is as durable as its kind of storage.
+ * - `duplicate`: it was reported before; `id` is the first report's.
+ * - `skipped`: it is not reported, for a good reason.
+ * - `rejected`: it is lost; `stats().dropped` counts it, and the log says why.
+ */
 export type Receipt =
   | {
       readonly outcome: "queued";
       readonly id: string;
-      /** Not stored yet: the outbox's storage is in trouble (`stats().trouble`), and the event waits in memory meanwhile. */
+      /** Set where the outbox's storage fails (`stats().trouble`): the event waits in memory, and is stored later. */
       readonly reason?: "storage-trouble";
     }
-  /** Reported before; `id` is the first report's. */
   | { readonly outcome: "duplicate"; readonly id: string }
   | { readonly outcome: "skipped"; readonly reason: SkipReason }
   | { readonly outcome: "rejected"; readonly reason: DropReason };
 
-export interface Circumstances {
-  /** A request without attribution is somebody whom nobody referred, and whose address stays home. */
+/** How a report came about. */
+export interface TrackContext {
+  /** Whether it came from a request. Then a visitor without ids was not referred, and the customer's address is not sent. */
   readonly inRequest?: boolean;
   readonly consented?: boolean;
-  /** The visitor is known by a login session alone. */
+  /** A login session is all that is known of the visitor. */
   readonly byLoginSession?: true | undefined;
   /** The host's own database transaction, to take part in. */
   readonly transaction?: unknown;
 }
 
+/** Reports one click or conversion. */
 export type Track = (
   kind: EventKind,
   input: unknown,
   attribution: Attribution | InvalidInput,
-  circumstances?: Circumstances,
+  context?: TrackContext,
 ) => Promise<Receipt>;
 
+/** What `createTrack` needs. */
 export interface TrackerParts {
   readonly clientId: number;
   readonly enabled: boolean;
@@ -42,7 +51,7 @@ export interface TrackerParts {
   readonly isClosed: () => boolean;
 }
 
-/** From a host's word to an event in the outbox. Never rejects, and the receipt says which way it went. */
+/** Makes an event of what a host reports, and puts it into the outbox. Never rejects; the receipt says what became of it. */
 export function createTrack({ clientId, enabled, outbox, journal, clock, isClosed }: TrackerParts): Track {
   function skip(kind: EventKind, reason: SkipReason): Receipt {
     journal.skipped(kind, reason);
@@ -54,8 +63,8 @@ export function createTrack({ clientId, enabled, outbox, journal, clock, isClose
     return { outcome: "rejected", reason };
   }
 
-  return async function track(kind, input, attribution, circumstances = {}) {
-    const { inRequest = false, consented = true, byLoginSession, transaction } = circumstances;
+  return async function track(kind, input, attribution, context = {}) {
+    const { inRequest = false, consented = true, byLoginSession, transaction } = context;
     if (!enabled) return skip(kind, "disabled");
     if (!consented) return skip(kind, "consent");
     if ("invalid" in attribution) return drop(kind, "invalid", attribution.invalid);
@@ -66,26 +75,26 @@ export function createTrack({ clientId, enabled, outbox, journal, clock, isClose
     if ("skip" in event && event.skip) return skip(kind, event.skip);
     if ("invalid" in event) return drop(kind, "invalid", event.invalid);
     try {
-      const outcome = await outbox.add(event, { transaction });
-      if (outcome === "full") return drop(kind, "full", `the ${outbox.name} outbox is full`);
-      if (outcome === "duplicate") {
+      const added = await outbox.add(event, { transaction });
+      if (added === "full") return drop(kind, "full", `the ${outbox.name} outbox is full`);
+      if (added === "duplicate") {
         journal.duplicate();
-        return { outcome, id: event.id };
+        return { outcome: "duplicate", id: event.id };
       }
       journal.queued(event);
       return {
         outcome: "queued",
         id: event.id,
-        ...(outcome === "sheltered" && { reason: "storage-trouble" }),
+        ...(added === "sheltered" && { reason: "storage-trouble" }),
       };
     } catch (error) {
-      return drop(kind, "outbox", `the ${outbox.name} outbox did not take it: ${error}`);
+      return drop(kind, "outbox", `the ${outbox.name} outbox did not take the event: ${error}`);
     }
   };
 }
 
 function isReferred(kind: EventKind, { clickId, sessionId }: Attribution, inRequest: boolean): boolean {
   if (clickId !== undefined || sessionId !== undefined || kind === "click") return true;
-  // Without ids there is no endpoint for a registration; a payment outside a request may be known by its customer.
+  // A registration without ids has no endpoint. For a payment outside a request, the service may know the customer.
   return kind === "payment" && !inRequest;
 }

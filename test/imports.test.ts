@@ -16,7 +16,9 @@ const layers: readonly (readonly string[])[] = [
   ["cli/"],
   ["request/on-click.ts", "request/on-conversion.ts"],
   ["request/visitor.ts"],
-  ["options.ts", "track.ts", "shutdown.ts", "request/"],
+  ["request/attribution.ts"],
+  ["config.ts", "track.ts", "shutdown.ts", "request/"],
+  ["options.ts"],
   ["delivery/"],
   ["outbox/memory/memory-outbox.ts", "outbox/disk/disk-outbox.ts", "outbox/postgres/postgres-outbox.ts"],
   [
@@ -31,9 +33,17 @@ const layers: readonly (readonly string[])[] = [
   ["delivery/endpoint-health.ts"],
   ["outbox/outbox.ts"],
   ["service/client.ts"],
-  ["service/endpoints.ts", "service/transport.ts"],
+  ["service/transport.ts", "service/answers.ts"],
+  ["service/calls.ts", "service/endpoints.ts"],
   ["events.ts", "service/dispatcher.ts", "request/signatures.ts"],
-  ["shared/", "outbox/line.ts", "outbox/lease.ts", "service/retry-after.ts", "request/private-response.ts"],
+  [
+    "shared/",
+    "outbox/line.ts",
+    "outbox/lease.ts",
+    "service/attempt.ts",
+    "service/retry-after.ts",
+    "request/private-response.ts",
+  ],
 ];
 
 const SANDBOX = "sandbox/";

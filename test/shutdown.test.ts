@@ -43,7 +43,7 @@ describe("a process that ends by itself", () => {
   it("ends all the same when the service is down, and says what is lost with it", async () => {
     const { code, stderr } = await host(["ends by itself", `http://127.0.0.1:${await closedPort()}`]).over;
     expect(code).toBe(0);
-    expect(stderr).toMatch(/the process ends, and 50 events with it/);
+    expect(stderr).toMatch(/the process ends with 50 events/);
   });
 
   it("says so once, to a logger that keeps it alive for a while", async () => {
@@ -52,7 +52,7 @@ describe("a process that ends by itself", () => {
       `http://127.0.0.1:${await closedPort()}`,
     ]);
     expect((await run.over).code).toBe(0);
-    expect(run.said.filter((line) => line.includes("the process ends, and 3 events"))).toHaveLength(1);
+    expect(run.said.filter((line) => line.includes("the process ends with 3 events"))).toHaveLength(1);
   });
 
   it("has one listener for all its trackers, and none when they are closed", async () => {

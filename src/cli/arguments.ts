@@ -3,7 +3,7 @@ import { nearestWord } from "../shared/nearest.js";
 import type { Terminal } from "./terminal.js";
 
 /**
- * Node's `parseArgs`, but that an option which does not exist is answered with the nearest one that does.
+ * Node's `parseArgs`. For an unknown option, its error names the nearest known one.
  *
  * @throws Error where the arguments are wrong; it may repeat a part of them.
  */
@@ -20,7 +20,7 @@ export const readArguments: typeof parseArgs = (config) => {
   return parseArgs(config);
 };
 
-/** Says what is wrong with a command's arguments, and where to look. The exit code for that is 2. */
+/** Prints what is wrong with a command's arguments. Returns the exit code: 2. */
 export function refuseArguments(command: string, message: string, { stderr }: Terminal): 2 {
   stderr(`${command}:${message.startsWith("\n") ? "" : " "}${message}`);
   stderr(`express-affiliate ${command} --help lists what it takes`);

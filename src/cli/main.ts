@@ -65,7 +65,7 @@ function unknown(command: string): string {
 }
 
 async function runSandbox(args: string[]): Promise<number> {
-  // Only here, for it may want a peer dependency that the other commands can do without.
+  // Imported only here: it may need a peer dependency that the other commands do not need.
   const { sandboxCommand } = await import("../sandbox/command.js");
   const running = await sandboxCommand(args, { ...terminal, parse: readArguments });
   if (typeof running === "number") return running;

@@ -1,28 +1,28 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 
-/** What a command sees of where it runs. */
+/** Where a command runs: its output, environment and terminal. */
 export interface Terminal {
   stdout(line: string): void;
   stderr(line: string): void;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether a person is looking, so that colours and line breaks make sense. */
+  /** Whether the output goes to a terminal, so that colours and line breaks make sense. */
   readonly isTerminal: boolean;
   /** How wide it is. Default: 80. */
   readonly columns?: number | undefined;
-  /** Asks a person whether to go on; left out where there is none to ask. */
+  /** Asks the person at the terminal a yes-or-no question; left out where there is no person. */
   readonly ask?: ((question: string) => Promise<boolean>) | undefined;
 }
 
-/** Whether to use colours: for a person, unless `NO_COLOR` is set or the terminal is a dumb one. */
+/** Whether to use colours: on a terminal, unless `NO_COLOR` is set or the terminal is a dumb one. */
 export function hasColors({ isTerminal, env }: Terminal): boolean {
   return isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
 }
 
-/** The text with line breaks between words, for a person; each line after the first begins with `indent` spaces. */
+/** The text with line breaks between words, on a terminal; each line after the first begins with `indent` spaces. */
 export function wrapped(text: string, indent: number, { isTerminal, columns }: Terminal): string {
   if (!isTerminal) return text;
-  // Some terminals say that they have none.
+  // Some terminals report a width of 0.
   const width = columns || 80;
   const lines = [""];
   for (const word of text.split(" ")) {

@@ -1,9 +1,11 @@
 import { type EventKind, type OutboxEvent, visitorOf } from "../events.js";
 import type { EndpointState, Journal } from "../journal.js";
 import type { Claim, Deliver, Verdict } from "../outbox/outbox.js";
-import { type Calls, callFor, refusalOf } from "../service/client.js";
+import { refusalOf } from "../service/answers.js";
+import type { Attempt } from "../service/attempt.js";
+import { type Calls, callFor } from "../service/calls.js";
 import { ENDPOINTS, type Endpoint, kindOf } from "../service/endpoints.js";
-import type { Attempt, Transport } from "../service/transport.js";
+import type { Transport } from "../service/transport.js";
 import type { Clock } from "../shared/clock.js";
 import { errorCodeOf } from "../shared/errors.js";
 import { createAnnouncer } from "./announcer.js";
@@ -127,7 +129,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       case "delivered":
       case "rejected":
         // What was refused before it was sent says nothing of the service.
-        return { type: attempt.answered ? "pass" : "nothing" };
+        return { type: attempt.type === "answer" ? "pass" : "nothing" };
       case "throttled":
         if (isAskedAlone(claim, othersPassed)) return { type: "nothing" };
         return { type: "pause", forMs: outcome.retryAfterMs };
@@ -161,7 +163,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   }
 
   function detailsOf(attempt: Attempt): Details {
-    if (attempt.answered) {
+    if (attempt.type === "answer") {
       const { status, error, message } = refusalOf(attempt, { now: clock.now(), hide });
       return { status, code: error, message };
     }
@@ -216,6 +218,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 }
 
 function answerOf(attempt: Attempt, { type }: Outcome): "well" | "sick" | "silent" | "unreachable" {
-  if (attempt.answered) return attempt.status < 500 && type !== "throttled" ? "well" : "sick";
+  if (attempt.type === "answer") return attempt.status < 500 && type !== "throttled" ? "well" : "sick";
   return type === "unreachable" ? type : "silent";
 }

@@ -1,6 +1,6 @@
-import { isYes } from "../service/client.js";
+import { isYes } from "../service/answers.js";
+import type { Attempt } from "../service/attempt.js";
 import { retryAfterMs } from "../service/retry-after.js";
-import type { Attempt } from "../service/transport.js";
 import { errorCodeOf } from "../shared/errors.js";
 
 /**
@@ -48,7 +48,7 @@ export function outcomeOf(
   attempt: Attempt,
   { maybeTaken, now }: { maybeTaken: boolean; now: number },
 ): Outcome {
-  if (!attempt.answered) {
+  if (attempt.type === "no-answer") {
     if (attempt.requestSent) return { type: "ambiguous" };
     const code = errorCodeOf(attempt.error);
     if (HELD_BACK.has(code)) return { type: "unsent" };
@@ -74,7 +74,7 @@ export function outcomeOf(
 
 /** What to call the pause of an endpoint whose attempts end like this one. */
 export function pauseReasonOf(attempt: Attempt): "failing" | "silent" | "unauthorized" | "misconfigured" {
-  if (!attempt.answered) return "silent";
+  if (attempt.type === "no-answer") return "silent";
   const { status } = attempt;
   if (UNAUTHORIZED.has(status)) return "unauthorized";
   return status < 400 || REFUSED.has(status) ? "misconfigured" : "failing";

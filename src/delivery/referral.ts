@@ -1,6 +1,7 @@
 import type { OutboxEvent } from "../events.js";
-import type { Calls } from "../service/client.js";
-import type { Attempt, Transport } from "../service/transport.js";
+import type { Attempt } from "../service/attempt.js";
+import type { Calls } from "../service/calls.js";
+import type { Transport } from "../service/transport.js";
 import { clamp } from "./saved-trials.js";
 
 /** Whose referral the status endpoint confirms before an event is sent. */
@@ -53,7 +54,7 @@ export class ReferralCheck {
     // One question at a time finds out whether it answers again.
     if (this.#failing) this.#failing = { since: this.#failing.since, until: Number.POSITIVE_INFINITY };
     const attempt = await this.#transport.send(this.#calls.status(data.sessionId as string));
-    if (!attempt.answered || attempt.status >= 500 || LATER.has(attempt.status)) {
+    if (attempt.type !== "answer" || attempt.status >= 500 || LATER.has(attempt.status)) {
       const since = this.#failing?.since ?? began;
       this.#failing = { since, until: now() + clamp((now() - since) / 10, 1_000, 60_000) };
       return { type: "later", attempt };

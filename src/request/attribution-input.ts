@@ -2,7 +2,7 @@ import { type Attribution, definedOf, type InvalidInput, isVisitorId } from "../
 import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
 
-/** JSON as ORMs type it, Prisma's `JsonValue` for one. */
+/** JSON as ORMs type it, such as Prisma's `JsonValue`. */
 export type Json =
   | string
   | number
@@ -13,7 +13,7 @@ export type Json =
 
 /**
  * What `req.affiliate.snapshot()` gave, as it comes back from the host's database: an object, a row with nullable columns,
- * the JSON text of an object, or nothing. What holds no ids where ids are meant is refused when it is used.
+ * the JSON text of an object, or nothing. Anything else is `rejected` as `invalid` when it is used.
  */
 export type AttributionInput =
   | { readonly clickId?: string | null | undefined; readonly sessionId?: string | null | undefined }
@@ -22,7 +22,7 @@ export type AttributionInput =
 
 const WHAT_IT_IS = "must be what `req.affiliate.snapshot()` gave, as an object or as JSON text, or nothing";
 
-/** The ids of what a host hands over as an attribution. A mistake in it is told, for an event without its ids earns nobody anything. */
+/** Reads the ids from an `attribution` argument. A mistake is reported, because no affiliate earns by an event without ids. */
 export function attributionFrom(given: unknown): Attribution | InvalidInput {
   // A row of an ORM may have getters, and a getter may throw.
   return (
@@ -37,7 +37,7 @@ function read(given: unknown): Attribution | InvalidInput {
   const { clickId, sessionId } = given as Record<string, unknown>;
   for (const [name, id] of Object.entries({ clickId, sessionId })) {
     if (id === undefined || id === null || isVisitorId(id)) continue;
-    return wrong(`its \`${name}\` is no id but ${shown(id)}`);
+    return wrong(`its \`${name}\` must be an id, got ${shown(id)}`);
   }
   const names = Object.keys(given);
   if (names.length > 0 && !("clickId" in given || "sessionId" in given)) {
@@ -46,7 +46,7 @@ function read(given: unknown): Attribution | InvalidInput {
   return definedOf({ clickId: clickId ?? undefined, sessionId: sessionId ?? undefined });
 }
 
-/** What is no JSON stays the text that it is. */
+/** A text that is not JSON stays as it is. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -8,9 +8,9 @@ const parseCookies = cookieParser();
 type Cookies = Readonly<Record<string, unknown>>;
 
 /**
- * The cookie's value, if it is one that can be a click id or session id; anything else is as good as no cookie. Of two
- * cookies of one name the first counts, as cookie-parser has it: browsers send the one with the longer path first, then the
- * older one. With `signatures` it is the first that is signed.
+ * The cookie's value, if it can be a click id or session id; otherwise `undefined`. Of two cookies of one name the first counts,
+ * as in cookie-parser: browsers send the one with the longer path first, then the older one. With `signatures` the first signed
+ * one counts.
  */
 export function visitorCookie(req: Request, name: string, signatures?: Signatures): string | undefined {
   if (signatures) {
@@ -26,8 +26,8 @@ export function visitorCookie(req: Request, name: string, signatures?: Signature
 }
 
 /**
- * Whether the browser sent this express-session id along. With `saveUninitialized: false` every stranger's request has
- * a session id of its own that nobody will ever see again.
+ * Whether the browser sent this express-session id. With `saveUninitialized: false`, each request of a new visitor gets a session
+ * id that is never sent to the browser.
  */
 export function broughtSession(req: Request, sessionId: string): boolean {
   const signed = `s:${sessionId}.`;
@@ -36,7 +36,7 @@ export function broughtSession(req: Request, sessionId: string): boolean {
   return Object.values(cookiesOf(req)).some(matches) || Object.values(signedCookiesOf(req)).some(matches);
 }
 
-/** The values of all cookies of this name, which cookie-parser keeps one of. What is signed has no need to be decoded. */
+/** The values of all cookies of this name; cookie-parser keeps one only. A signed value needs no decoding. */
 function allOf({ headers }: Request, name: string): string[] {
   return (headers.cookie ?? "")
     .split(";")
@@ -51,12 +51,12 @@ function cookiesOf(req: Request): Cookies {
   return cookiesIn(req.headers.cookie);
 }
 
-/** What is in a Cookie header, as cookie-parser reads it. */
+/** The cookies in a Cookie header, as cookie-parser reads them. */
 export function cookiesIn(header: string | undefined): Cookies {
-  // On a stand-in, not on the request: a cookie-parser that the host mounts further down must still find its work undone.
-  const standIn = { headers: { cookie: header } } as Request;
-  parseCookies(standIn, {} as Response, () => {});
-  return standIn.cookies;
+  // Not on the request itself: the host's own cookie-parser, mounted later, does nothing where `cookies` is set.
+  const copy = { headers: { cookie: header } } as Request;
+  parseCookies(copy, {} as Response, () => {});
+  return copy.cookies;
 }
 
 function signedCookiesOf(req: Request): Cookies {

@@ -1,19 +1,19 @@
 import type { Request } from "express";
 import { type Click, isVisitorId } from "../events.js";
 
-// Of what a stranger sends, this much is looked at: a longer query or header costs no more than this.
+// Longer queries, addresses and headers are cut, so that a client cannot make them expensive.
 const LONGEST_QUERY = 4_096;
 const LONGEST_ADDRESS = 2_048;
 const LONGEST_HEADER = 512;
 
-/** What a request to a landing page says of an affiliate. */
+/** What a request to a landing page says about an affiliate. */
 export interface Landing {
   readonly reference: string;
-  /** Reads the rest: for when it is known that the visitor has agreed. */
+  /** Reads the rest of the click. To be called only with the visitor's consent. */
   click(): Click;
 }
 
-/** The affiliate's reference in a page's address, and the click that it makes where a person opens the page. */
+/** The affiliate's reference in a page's address, and the click to report. */
 export function landingOf(req: Request, param: string): Landing | undefined {
   if (req.method !== "GET") return undefined;
   const query = queryOf(req);
@@ -29,14 +29,14 @@ export function landingOf(req: Request, param: string): Landing | undefined {
   return { reference, click };
 }
 
-/** As much of the User-Agent as tells browsers apart. */
+/** The first part of the User-Agent: enough to tell browsers apart. */
 export function userAgentOf(req: Request): string | undefined {
   return req.get("user-agent")?.slice(0, LONGEST_HEADER);
 }
 
 /**
- * Whether a person opens this as a page of its own. Browsers say so in Sec-Fetch headers, on https and on this machine, and
- * say of images, iframes, scripts and fetches what they are. A browser that does not asks for `text/html` by name.
+ * Whether a person opens this as a page. Browsers say in Sec-Fetch headers (on https and on localhost) whether they load a page,
+ * an image, an iframe or a script. A browser without these headers asks for `text/html` by name.
  */
 export function isOpenedByPerson({ headers }: Request): boolean {
   const dest = headers["sec-fetch-dest"];
@@ -50,27 +50,27 @@ export function isOpenedByPerson({ headers }: Request): boolean {
   );
 }
 
-/** Not `req.query`: how that is parsed is the host's choice, and some ways are slow for a long query. */
+/** Not `req.query`: the host chooses its parser, and some parsers are slow for a long query. */
 function queryOf({ originalUrl }: Request): URLSearchParams {
   const start = originalUrl.indexOf("?");
   if (start < 0) return new URLSearchParams();
   const query = originalUrl.slice(start + 1, start + 1 + LONGEST_QUERY);
   const isCut = originalUrl.length > start + 1 + LONGEST_QUERY;
-  // Not half of a parameter.
+  // Without the parameter that was cut in half.
   return new URLSearchParams(isCut ? query.slice(0, Math.max(0, query.lastIndexOf("&"))) : query);
 }
 
-/** The landing page's address with the reference and the campaign's parameters: the rest is between visitor and host. */
+/** The landing page's address, with the reference and the `utm_` parameters only: the others are private to visitor and host. */
 function clickedUrl(req: Request, query: URLSearchParams, param: string): string | undefined {
   const { protocol, hostname, originalUrl } = req;
   const named = req.get("host") ?? "";
-  // Behind a trusted proxy the two differ, and the proxy knows better; else `host` has the port as well.
+  // Behind a trusted proxy, `hostname` is the right one. Otherwise both agree, and `Host` also has the port.
   const host = named.startsWith(hostname) ? named : hostname;
   const [path = ""] = originalUrl.slice(0, LONGEST_ADDRESS).split(/[?#]/, 1);
   const base = `${protocol}://${host.slice(0, LONGEST_HEADER)}`;
   if (!URL.canParse(base)) return undefined;
   const url = new URL(base);
-  // Not parsed with it: a path that begins with two slashes would be another host.
+  // Not parsed together with the base: a path that begins with two slashes would become another host.
   url.pathname = path;
   url.username = "";
   url.password = "";

@@ -5,14 +5,15 @@ import { z } from "zod";
 import type { SkipReason } from "../journal.js";
 import { harmless } from "../shared/harmless.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";
+import { type RequestAttribution, SESSION_COOKIE } from "./attribution.js";
 import { visitorCookie } from "./cookies.js";
 import { isOpenedByPerson, landingOf, userAgentOf } from "./landing-page.js";
 import { keepFromSharedCaches } from "./private-response.js";
-import { type AttributionRoom, affiliateOf, SESSION_COOKIE, type Visitor } from "./visitor.js";
+import { affiliateOf, type RequestContext } from "./visitor.js";
 
 const HOUR_MS = 60 * 60 * 1_000;
 
-/** What `tracker.onClick()` takes. */
+/** What `tracker.onClick()` takes. A wrong one throws `OptionsError`. */
 export interface OnClickOptions {
   /** The query parameter that holds the affiliate's reference. Default `ref`. */
   readonly param?: string | undefined;
@@ -39,10 +40,10 @@ const schema = z.strictObject({
 } satisfies SchemaOf<OnClickOptions>);
 
 /**
- * Middleware for landing pages: turns `?ref=CODE` into a click (§4.1) and sets the cookies that the rest is attributed
- * by. For sites without the service's browser snippet; both together would count a visit twice.
+ * Middleware for landing pages: turns `?ref=CODE` into a click (§4.1) and sets the cookies that later events are attributed
+ * by. It is for sites without the service's browser snippet; both together would count a visit twice.
  */
-export function createOnClick(room: AttributionRoom) {
+export function createOnClick(context: RequestContext) {
   return function onClick(options: OnClickOptions = {}): RequestHandler {
     const { param, domain, maxAgeMs } = readOptions("onClick", schema, options);
 
@@ -50,14 +51,15 @@ export function createOnClick(room: AttributionRoom) {
       const landing = landingOf(req, param);
       if (!landing) return;
       const { reference } = landing;
-      const visitor = affiliateOf(req, room);
-      const skipReason = reasonToSkip(req, visitor);
-      if (skipReason) room.journal.skipped("click", skipReason);
-      if (skipReason || isRepetition(visitor, reference, room.clock.now())) return;
+      const visitor = affiliateOf(req, context);
+      const { attribution } = visitor;
+      const skipReason = reasonToSkip(req, attribution);
+      if (skipReason) context.journal.skipped("click", skipReason);
+      if (skipReason || isRepetition(attribution, reference, context.clock.now())) return;
 
-      const sessionId = visitor.sessionId ?? randomUUID();
-      const clickId = mintClickId(reference, room.clock.now());
-      visitor.adopt({ clickId, sessionId });
+      const sessionId = attribution.sessionId ?? randomUUID();
+      const clickId = createClickId(reference, context.clock.now());
+      attribution.adopt({ clickId, sessionId });
       const cookie: CookieOptions = {
         path: "/",
         sameSite: "lax",
@@ -65,11 +67,11 @@ export function createOnClick(room: AttributionRoom) {
         maxAge: maxAgeMs,
         ...(domain !== undefined && { domain }),
       };
-      const { cookieName, signed } = room.config;
+      const { cookieName, signed } = context.config;
       const signedId = (name: string, id: string) => signed?.sign(name, id) ?? id;
       keepFromSharedCaches(res);
       res.cookie(cookieName, signedId(cookieName, clickId), cookie);
-      const sessionCookie = sessionCookieName(room);
+      const sessionCookie = sessionCookieName(context);
       if (sessionCookie && visitorCookie(req, sessionCookie, signed) !== sessionId) {
         res.cookie(sessionCookie, signedId(sessionCookie, sessionId), { ...cookie, httpOnly: true });
       }
@@ -79,37 +81,37 @@ export function createOnClick(room: AttributionRoom) {
     return function affiliateClick(req, res, next) {
       harmless(
         () => land(req, res),
-        (error) => room.journal.warn("onClick", `a click was not read: ${error}`),
+        (error) => context.journal.warn("onClick", `a click was not read: ${error}`),
       );
       next();
     };
   };
 }
 
-function reasonToSkip(req: Request, visitor: Visitor): SkipReason | undefined {
-  if (!visitor.consented) return "consent";
+function reasonToSkip(req: Request, { consented }: RequestAttribution): SkipReason | undefined {
+  if (!consented) return "consent";
   if (isPrefetch(req)) return "prefetch";
   if (isbot(userAgentOf(req))) return "bot";
   return isOpenedByPerson(req) ? undefined : "not-a-page";
 }
 
-// Chrome and Safari say it in Sec-Purpose, others in Purpose, Firefox long said it in X-Moz.
+// Chrome and Safari send Sec-Purpose, others send Purpose, older versions of Firefox send X-Moz.
 function isPrefetch(req: Request): boolean {
   return ["sec-purpose", "purpose", "x-moz"].some((name) =>
     /\bpre(fetch|render|view)\b/i.test(req.get(name) ?? ""),
   );
 }
 
-// A click id of ours says when it was minted and for whom, so that a reload is known for one without a store, whichever
-// process it reaches. Whoever forges one gets no click counted; that is all there is to gain.
-function mintClickId(reference: string, now: number): string {
+// The click id holds the time and the affiliate, so that every process knows a reload for one without a shared store. A
+// visitor who forges a click id only keeps their own click from being counted.
+function createClickId(reference: string, now: number): string {
   return `${now.toString(36)}-${tagOf(reference)}-${randomBytes(12).toString("hex")}`;
 }
 
-function isRepetition({ clickId = "" }: Visitor, reference: string, now: number): boolean {
-  const [, minted, tag] = /^([0-9a-z]{8,9})-([0-9a-f]{8})-[0-9a-f]{24}$/.exec(clickId) ?? [];
-  if (minted === undefined || tag !== tagOf(reference)) return false;
-  const age = now - Number.parseInt(minted, 36);
+function isRepetition({ clickId = "" }: RequestAttribution, reference: string, now: number): boolean {
+  const [, createdAt, tag] = /^([0-9a-z]{8,9})-([0-9a-f]{8})-[0-9a-f]{24}$/.exec(clickId) ?? [];
+  if (createdAt === undefined || tag !== tagOf(reference)) return false;
+  const age = now - Number.parseInt(createdAt, 36);
   return age >= 0 && age < HOUR_MS;
 }
 
@@ -117,7 +119,7 @@ function tagOf(reference: string): string {
   return hash("sha256", reference).slice(0, 8);
 }
 
-/** Where a session id can be kept so that it is found again; a host that says by a function what the session is keeps it itself. */
-function sessionCookieName({ config }: AttributionRoom): string | undefined {
+/** The cookie that keeps the session id. `undefined` where the host's own function says what the session id is. */
+function sessionCookieName({ config }: RequestContext): string | undefined {
   return typeof config.session === "function" ? undefined : (config.session ?? SESSION_COOKIE);
 }

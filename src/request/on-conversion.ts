@@ -1,6 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import type { EventKind } from "../events.js";
-import { type Attributed, type AttributionRoom, affiliateOf, type Visitor } from "./visitor.js";
+import { type Attributed, affiliateOf, type RequestContext, type Visitor } from "./visitor.js";
 
 type Params = Request["params"];
 type Query = Request["query"];
@@ -8,22 +8,25 @@ type Query = Request["query"];
 type Unknown = any;
 type AnyLocals = Record<string, Unknown>;
 
-/** What happened, now or soon; nothing did where it is `undefined` or `null`. */
+/** What happened; `undefined` or `null` where nothing did. */
 // biome-ignore lint/suspicious/noConfusingVoidType: handlers that sometimes return nothing are what this is for.
 type Perhaps<Happened> = Happened | null | undefined | void;
-type Soon<T> = T | Promise<T>;
+type Awaitable<T> = T | Promise<T>;
 
-/** Wraps a route's handler so that what it says has happened is reported, once and in the background. */
+/**
+ * Wraps a route's handler and reports the registration or payment that it returns, in the background (§4.2, §4.3, §4.4). What the
+ * handler throws goes to `next(error)`, on Express 4 too, and then nothing is reported.
+ */
 export interface WrapHandler<Happened> {
-  /** The handler's resolved value is what happened; it counts where the response's status is below 400. */
+  /** Reports what the handler's promise resolves with, where the response's status is below 400. */
   <P = Params, ResBody = Unknown, ReqBody = Unknown, ReqQuery = Query, Locals extends AnyLocals = AnyLocals>(
     handler: (
       req: Attributed<Request<P, ResBody, ReqBody, ReqQuery, Locals>>,
       res: Response<ResBody, Locals>,
       next: NextFunction,
-    ) => Soon<Perhaps<Happened>>,
+    ) => Awaitable<Perhaps<Happened>>,
   ): RequestHandler<P, ResBody, ReqBody, ReqQuery, Locals>;
-  /** For a handler that one cannot change: `pick` says what happened, once a response below 400 has gone out. */
+  /** For a handler that you cannot change: reports what `pick` returns. `pick` is called once a response below 400 has gone out. */
   <P = Params, ResBody = Unknown, ReqBody = Unknown, ReqQuery = Query, Locals extends AnyLocals = AnyLocals>(
     handler: (
       req: Attributed<Request<P, ResBody, ReqBody, ReqQuery, Locals>>,
@@ -33,7 +36,7 @@ export interface WrapHandler<Happened> {
     pick: (
       req: Attributed<Request<P, ResBody, ReqBody, ReqQuery, Locals>>,
       res: Response<ResBody, Locals>,
-    ) => Soon<Perhaps<Happened>>,
+    ) => Awaitable<Perhaps<Happened>>,
   ): RequestHandler<P, ResBody, ReqBody, ReqQuery, Locals>;
 }
 
@@ -43,7 +46,7 @@ type AnyPick = (req: Request, res: Response) => unknown;
 /** `onRegistration` and `onPayment`. */
 export function createWrapper<Happened>(
   kind: Exclude<EventKind, "click">,
-  room: AttributionRoom,
+  context: RequestContext,
 ): WrapHandler<Happened> {
   function wrap(handler: AnyHandler, pick?: AnyPick): RequestHandler {
     return pick ? reportingPicked(handler, pick) : reportingReturned(handler);
@@ -51,9 +54,9 @@ export function createWrapper<Happened>(
 
   function reportingReturned(handler: AnyHandler): RequestHandler {
     return function affiliateConversion(req, res, next) {
-      const { visitor, report } = arrive(req);
-      // Not at `finish`, which never comes when the visitor hangs up: the payment happened all the same.
-      visitor.hold(() =>
+      const { visitor, report } = visitorOf(req);
+      // Does not wait for `finish`, which never comes when the visitor hangs up: the payment happened all the same.
+      visitor.addPendingWork(() =>
         run(handler, req, res, next).then((happened) => {
           if (isNothing(happened)) hintAt(NOTHING_RETURNED);
           else if (res.statusCode >= 400) hintAt(answered(res));
@@ -65,10 +68,10 @@ export function createWrapper<Happened>(
 
   function reportingPicked(handler: AnyHandler, pick: AnyPick): RequestHandler {
     return function affiliateConversion(req, res, next) {
-      const { visitor, report } = arrive(req);
+      const { visitor, report } = visitorOf(req);
       // Attached before the handler runs, so that an early close is not missed.
       const closed = new Promise<void>((resolve) => res.once("close", resolve));
-      visitor.hold(async () => {
+      visitor.addPendingWork(async () => {
         await closed;
         if (!res.headersSent || res.statusCode >= 400) return hintAt(answered(res));
         try {
@@ -76,18 +79,18 @@ export function createWrapper<Happened>(
           if (isNothing(happened)) hintAt(NOTHING_PICKED);
           else await report(happened);
         } catch (error) {
-          room.journal.dropped(kind, "pick", { message: `its \`pick\` threw: ${error}` });
+          context.journal.dropped(kind, "pick", { message: `its \`pick\` threw: ${error}` });
         }
       });
       run(handler, req, res, next).catch(next);
     };
   }
 
-  function arrive(req: Request): {
+  function visitorOf(req: Request): {
     visitor: Visitor;
     report: (happened: unknown) => Promise<unknown>;
   } {
-    const visitor = affiliateOf(req, room);
+    const visitor = affiliateOf(req, context);
     // Taken before the handler runs: it may regenerate the session.
     const attribution = visitor.snapshot();
     return {
@@ -97,15 +100,16 @@ export function createWrapper<Happened>(
   }
 
   function hintAt(because: string): void {
-    room.journal.hint(`${kind} ${because}`, `a wrapped handler reports no ${kind}: ${because}`);
+    context.journal.hint(`${kind} ${because}`, `a wrapped handler reports no ${kind}: ${because}`);
   }
 
   return wrap as WrapHandler<Happened>;
 }
 
-const NOTHING_RETURNED = "it returned nothing. What it returns is what happened; nothing, where nothing did";
+const NOTHING_RETURNED =
+  "it returned nothing. Return the registration or payment that happened, or nothing if none did";
 const NOTHING_PICKED =
-  "its `pick` returned nothing. What it returns is what happened; nothing, where nothing did";
+  "its `pick` returned nothing. Return the registration or payment that happened, or nothing if none did";
 
 function answered({ statusCode }: Response): string {
   return statusCode < 400
@@ -117,7 +121,7 @@ function isNothing(happened: unknown): happened is undefined | null {
   return happened === undefined || happened === null;
 }
 
-/** A throw becomes a rejection: Express 4 routes neither a handler's promise nor what is thrown after it to `next`. */
+/** A throw becomes a rejection: Express 4 hands neither a rejected promise nor a late throw to `next`. */
 async function run(handler: AnyHandler, req: Request, res: Response, next: NextFunction): Promise<unknown> {
   return handler(req, res, next);
 }

@@ -1,5 +1,5 @@
-/** All that one request still has to do, as one promise that never rejects: for hosts that freeze what nobody waits for. */
-export class RequestWork {
+/** All that one request still has to do, as one promise that never rejects: for hosts that freeze a process after the response. */
+export class PendingWork {
   readonly done: Promise<void>;
   #resolve: () => void = () => {};
   #open = 0;
@@ -11,7 +11,7 @@ export class RequestWork {
     });
   }
 
-  /** Whoever has more to do now needs a new one. */
+  /** Once this is true, new work needs a new `PendingWork`. */
   get isDone(): boolean {
     return this.#isDone;
   }

@@ -1,7 +1,7 @@
 import type { Response } from "express";
 import onHeaders from "on-headers";
 
-// What caches in front of a host read before Cache-Control, or instead of it.
+// Headers that caches in front of a host read before Cache-Control, or instead of it.
 const FOR_SHARED_CACHES = /(^|-)cdn-cache-control$|^surrogate-control$|^edge-control$|^x-accel-expires$/;
 
 const FOR_SHARED_CACHES_ALONE = /^(public|s-maxage|proxy-revalidate|private|no-store)\b/i;
@@ -10,8 +10,8 @@ const FOR_SHARED_CACHES_ALONE = /^(public|s-maxage|proxy-revalidate|private|no-s
 const DIRECTIVE = /(?:[^,"]|"(?:[^"\\]|\\.)*")+/g;
 
 /**
- * Keeps the response out of every shared cache, whatever the handler says of it: cookies on a page that a CDN keeps would be
- * handed to all its visitors. Decided as the head is written, when the handler has had its say.
+ * Keeps the response out of all shared caches, even where the handler allows them: a CDN would give the cookies of a stored page
+ * to all its visitors. Runs when the head is written, after the handler has set its headers.
  */
 export function keepFromSharedCaches(res: Response): void {
   onHeaders(res, function makePrivate() {
@@ -20,7 +20,7 @@ export function keepFromSharedCaches(res: Response): void {
   });
 }
 
-/** The same directives, but for those that let a shared cache keep the response. `no-store` forbids all others to, too. */
+/** The same directives, without those that let a shared cache keep the response. `no-store` is kept: it forbids that too. */
 function privately(cacheControl: string): string {
   const directives = (cacheControl.match(DIRECTIVE) ?? [])
     .map((directive) => directive.trim())

@@ -2,15 +2,15 @@ import { IncomingMessage } from "node:http";
 import type { Request } from "express";
 import { cookiesIn } from "./cookies.js";
 
-/** What `Headers` of the Fetch standard, and of frameworks that wrap them, have in common. */
+/** `Headers` of the Fetch standard, and their like in frameworks that wrap them. */
 export interface HeadersLike {
-  /** The header's value, whatever the case of its name. */
+  /** The header's value. Upper and lower case of the name do not matter. */
   get(name: string): string | null | undefined;
 }
 
 /**
- * Where an attribution can be read from: a request of Express, of Node, or of a framework that hands on its headers; a
- * `Request` of the Fetch standard, or its `Headers`.
+ * What `attributionOf` takes: a request of Express, of Node, or of a framework that exposes the headers; a `Request` of the Fetch
+ * standard, or its `Headers`.
  */
 export type RequestSource =
   | IncomingMessage
@@ -18,26 +18,26 @@ export type RequestSource =
   | HeadersLike;
 
 /**
- * The source as an Express request, as far as attribution, `consent` and `session` read one: `headers`, `cookies`, `get()`,
- * and what else a Node request has. An Express request is that itself. `undefined` for what is no request.
+ * The source as an Express request, with what attribution, `consent` and `session` read: `headers`, `cookies`, `get()`, and the
+ * other members of a Node request. An Express request is returned as it is. `undefined` where the source is no request.
  */
 export function requestFrom(source: unknown): Request | undefined {
   const { headers, get } = Object(source) as { headers?: unknown; get?: unknown };
   if (source instanceof IncomingMessage && typeof get === "function") return source as Request;
-  if (isHeaders(headers)) return standIn(headers);
+  if (isHeaders(headers)) return requestLike(headers);
   if (typeof headers === "object" && headers !== null) {
     const named = headers as IncomingMessage["headers"];
-    return standIn({ get: (name) => [named[name]].flat().join("; ") || undefined }, source as object);
+    return requestLike({ get: (name) => [named[name]].flat().join("; ") || undefined }, source as object);
   }
-  return isHeaders(source) ? standIn(source) : undefined;
+  return isHeaders(source) ? requestLike(source) : undefined;
 }
 
 function isHeaders(value: unknown): value is HeadersLike {
   return typeof Object(value).get === "function";
 }
 
-/** `rest`: where everything else is to be found. */
-function standIn(headers: HeadersLike, rest: object | null = null): Request {
+/** An object with the headers of a request. It inherits all other members from `rest`. */
+function requestLike(headers: HeadersLike, rest: object | null = null): Request {
   const get = (name: string) => headers.get(name.toLowerCase()) ?? undefined;
   const cookie = get("cookie");
   const own = { headers: { cookie }, cookies: cookiesIn(cookie), get, header: get };

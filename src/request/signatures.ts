@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Secret } from "../shared/secret.js";
 
-/** Signs what a cookie holds, and knows its own signatures: HMAC-SHA256 over the cookie's name and value. */
+/** Signs and verifies cookies: HMAC-SHA256 over the cookie's name and value. */
 export interface Signatures {
   /** `value.signature`, with the first secret. */
   sign(name: string, value: string): string;
@@ -9,7 +9,7 @@ export interface Signatures {
   verified(name: string, signed: string): string | undefined;
 }
 
-/** `secrets`: the first signs, all verify, so that a new one can take over from an old one. */
+/** `secrets`: the first signs, and all verify, so that secrets can be rotated. */
 export function createSignatures(secrets: readonly Secret[]): Signatures {
   const [newest] = secrets;
 
@@ -30,7 +30,7 @@ export function createSignatures(secrets: readonly Secret[]): Signatures {
   };
 }
 
-// Over the name, too: else a session id could be passed off as a click id.
+// Over the name, too: otherwise a signed session id would pass for a click id.
 function signatureOf(secret: Secret, name: string, value: string): string {
   return createHmac("sha256", secret.reveal()).update(`${name}=${value}`).digest("base64url");
 }

@@ -1,40 +1,28 @@
-import { hash } from "node:crypto";
 import type { Request } from "express";
-import {
-  type Attribution,
-  type Click,
-  definedOf,
-  type EventKind,
-  isVisitorId,
-  type Payment,
-  type Registration,
-} from "../events.js";
-import type { Journal } from "../journal.js";
-import type { Config } from "../options.js";
-import type { TrackingStatus } from "../service/client.js";
+import type { Config } from "../config.js";
+import type { Attribution, Click, EventKind, Payment, Registration } from "../events.js";
+import type { TrackingStatus } from "../service/answers.js";
 import type { Clock } from "../shared/clock.js";
 import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
 import type { Receipt, Track } from "../track.js";
-import { broughtSession, visitorCookie } from "./cookies.js";
-import { RequestWork } from "./pending-work.js";
+import { type AttributionContext, RequestAttribution } from "./attribution.js";
+import { PendingWork } from "./pending-work.js";
 import { type RequestSource, requestFrom } from "./request-source.js";
 
-/** The session cookie that `onClick` sets and that is read first: it outlives the session's regeneration at login. */
-export const SESSION_COOKIE = "svc_session_id";
-
-/** What a request says of the visitor, and how to report for them. */
+/** What the tracker adds to a request: who the visitor is, and functions that report for this visitor. */
 export interface RequestAffiliate {
-  /** The click that brought the visitor. */
+  /** The id of the click that brought the visitor (specification, section 1); `undefined` where there is none, or no consent. */
   readonly clickId: string | undefined;
+  /** The visitor's session id (specification, section 1); `undefined` where there is none, or no consent. */
   readonly sessionId: string | undefined;
   /** `{ clickId, sessionId }` as plain JSON, to keep on the user's row and hand back as `attribution` when a payment comes later. */
   snapshot(): Attribution;
-  /** Reports a click of this visitor. Never rejects. */
+  /** Reports a click of this visitor (§4.1). Never rejects; the receipt says what became of it. */
   trackClick(click: Click): Promise<Receipt>;
-  /** Reports that this visitor has registered. Never rejects. */
+  /** Reports that this visitor has registered (§4.2, §4.3). Never rejects; the receipt says what became of it. */
   trackRegistration(registration: Registration): Promise<Receipt>;
-  /** Reports that this visitor has paid. Never rejects. */
+  /** Reports that this visitor has paid (§4.4). Never rejects; the receipt says what became of it. */
   trackPayment(payment: Payment): Promise<Receipt>;
   /** What the service knows of this visitor's session (§4.5); `undefined` where there is no session id. Rejects as `client.status` does. */
   status(): Promise<TrackingStatus | undefined>;
@@ -48,112 +36,82 @@ declare global {
   }
 }
 
-/** A request whose visitor is known, as wrapped handlers get it. */
+/** A request with `affiliate` set for certain, as wrapped handlers get it. */
 export type Attributed<Req extends object = Request> = Req & { affiliate: RequestAffiliate };
 
-export interface AttributionRoom {
-  readonly config: Pick<Config, "cookieName" | "session" | "consent" | "waitUntil" | "signed">;
-  readonly journal: Journal;
+/** What a tracker gives its middleware and wrappers to work with. */
+export interface RequestContext extends AttributionContext {
+  readonly config: AttributionContext["config"] & Pick<Config, "waitUntil">;
   readonly clock: Clock;
   readonly track: Track;
+  /** The visitors of requests whose `req.affiliate` now belongs to another tracker. */
   readonly visitors: WeakMap<Request, Visitor>;
-  /** Resolves when the event was delivered, given up, or is safe in a durable outbox. */
-  readonly settled: (id: string) => Promise<void>;
+  /** Resolves when the event was delivered or given up, or is safe in a durable outbox. */
+  readonly untilSafe: (id: string) => Promise<void>;
   readonly status: (sessionId: string) => Promise<TrackingStatus>;
 }
 
-/** The `req.affiliate` of a request: made once, at the tracker's first contact with it. */
-export function affiliateOf(req: Request, room: AttributionRoom): Visitor {
+/** The `req.affiliate` of a request: made once, when the tracker first sees the request. */
+export function affiliateOf(req: Request, context: RequestContext): Visitor {
   const present = req.affiliate;
-  if (present instanceof Visitor && present.isOf(room)) return present;
+  if (present instanceof Visitor && present.isOf(context)) return present;
   // With two trackers on an app, a handler that one of them wraps reports through that one.
-  if (present instanceof Visitor) present.stepAside();
-  const visitor = room.visitors.get(req) ?? new Visitor(req, room);
+  if (present instanceof Visitor) present.setAside();
+  const visitor = context.visitors.get(req) ?? new Visitor(req, context);
   req.affiliate = visitor;
   return visitor;
 }
 
 /** `attributionOf`: what a request says of its visitor, for handlers that are not Express's. Never throws. */
-export function createAttributionOf(room: AttributionRoom): (source: RequestSource) => Attribution {
+export function createAttributionOf(context: RequestContext): (source: RequestSource) => Attribution {
   return function attributionOf(source) {
     const req = harmless(() => requestFrom(source));
     if (!req) {
-      room.journal.warn(
+      context.journal.warn(
         "attributionOf",
         `\`attributionOf\` wants a request or its headers, got ${shown(source)}`,
       );
       return {};
     }
     const present = req.affiliate;
-    return present instanceof Visitor && present.isOf(room)
+    return present instanceof Visitor && present.isOf(context)
       ? present.snapshot()
-      : new Visitor(req, room).snapshot();
+      : new RequestAttribution(req, context).snapshot();
   };
 }
 
-/**
- * Reads only when asked, and only with consent: session middleware may be mounted later, and most requests report
- * nothing. What it has once found it keeps, whatever becomes of the session.
- */
+/** The visitor of one request, as one tracker knows them. */
 export class Visitor implements RequestAffiliate {
+  readonly attribution: RequestAttribution;
   readonly #req: Request;
-  readonly #room: AttributionRoom;
-  // A handler may regenerate the session before anybody asks; the reference is taken now and looked at with consent only.
-  readonly #sessionAtEntry: unknown;
-  #consented: boolean | undefined;
-  #clickId: string | undefined;
-  #sessionId: string | undefined;
-  #loginSession: string | undefined;
-  #work: RequestWork | undefined;
+  readonly #context: RequestContext;
+  #pending: PendingWork | undefined;
 
-  constructor(req: Request, room: AttributionRoom) {
+  constructor(req: Request, context: RequestContext) {
+    this.attribution = new RequestAttribution(req, context);
     this.#req = req;
-    this.#room = room;
-    this.#sessionAtEntry = expressSessionIdOf(req);
+    this.#context = context;
   }
 
-  isOf(room: AttributionRoom): boolean {
-    return this.#room === room;
+  isOf(context: RequestContext): boolean {
+    return this.#context === context;
   }
 
-  /** Another tracker has the request now; what was found is kept for when it comes back. */
-  stepAside(): void {
-    this.#room.visitors.set(this.#req, this);
-  }
-
-  get consented(): boolean {
-    const { config, journal } = this.#room;
-    // Whoever cannot say yes has not said it.
-    this.#consented ??=
-      harmless(
-        () => config.consent(this.#req),
-        (error) => journal.warn("consent", `\`consent\` threw, which counts as no: ${error}`),
-      ) === true;
-    return this.#consented;
+  /** Keeps this visitor for the next use by its own tracker, while another tracker takes `req.affiliate`. */
+  setAside(): void {
+    this.#context.visitors.set(this.#req, this);
   }
 
   get clickId(): string | undefined {
-    if (!this.consented) return undefined;
-    const { cookieName, signed } = this.#room.config;
-    this.#clickId ??= visitorCookie(this.#req, cookieName, signed);
-    return this.#clickId;
+    return this.attribution.clickId;
   }
 
   get sessionId(): string | undefined {
-    if (!this.consented) return undefined;
-    this.#sessionId ??= this.#readSessionId();
-    return this.#sessionId;
-  }
-
-  /** From here on the visitor is known by these; for `onClick`, which mints them. */
-  adopt({ clickId, sessionId }: Required<Attribution>): void {
-    this.#clickId = clickId;
-    this.#sessionId = sessionId;
+    return this.attribution.sessionId;
   }
 
   snapshot(): Attribution {
-    const { clickId, sessionId } = this;
-    return definedOf({ clickId, sessionId });
+    return this.attribution.snapshot();
   }
 
   trackClick(click: Click): Promise<Receipt> {
@@ -170,67 +128,39 @@ export class Visitor implements RequestAffiliate {
 
   async status(): Promise<TrackingStatus | undefined> {
     const { sessionId } = this;
-    return sessionId === undefined ? undefined : this.#room.status(sessionId);
+    return sessionId === undefined ? undefined : this.#context.status(sessionId);
   }
 
   /** Reports for this visitor; `attribution` is what was known of them when the handler began. */
   report(kind: EventKind, input: unknown, attribution = this.snapshot()): Promise<Receipt> {
-    const { config, track, settled } = this.#room;
-    const { clickId, sessionId } = attribution;
-    const isLogin = clickId === undefined && sessionId !== undefined && sessionId === this.#loginSession;
-    const byLoginSession = isLogin || undefined;
-    const { consented } = this;
+    const { config, track, untilSafe } = this.#context;
+    const { consented } = this.attribution;
+    const byLoginSession = this.attribution.isLoginSession(attribution) || undefined;
     const reported = track(kind, input, attribution, { inRequest: true, consented, byLoginSession });
     if (config.waitUntil) {
-      this.hold(async () => {
+      this.addPendingWork(async () => {
         const receipt = await reported;
-        if (receipt.outcome === "queued") await settled(receipt.id);
+        if (receipt.outcome === "queued") await untilSafe(receipt.id);
       });
     }
     return reported;
   }
 
-  /** Does this work, for which a host that would freeze the process after the response is asked to wait, before it begins. */
-  hold(work: () => Promise<unknown>): void {
-    const { waitUntil } = this.#room.config;
+  /** Does this work. Before it begins, `waitUntil` asks a host that freezes the process after the response to wait for it. */
+  addPendingWork(work: () => Promise<unknown>): void {
+    const { waitUntil } = this.#context.config;
     if (!waitUntil) {
       void work();
       return;
     }
-    if (!this.#work || this.#work.isDone) {
-      this.#work = new RequestWork();
-      const { done } = this.#work;
+    if (!this.#pending || this.#pending.isDone) {
+      this.#pending = new PendingWork();
+      const { done } = this.#pending;
       harmless(
         () => waitUntil(done, this.#req),
-        (error) => this.#room.journal.warn("waitUntil", `\`waitUntil\` threw: ${error}`),
+        (error) => this.#context.journal.warn("waitUntil", `\`waitUntil\` threw: ${error}`),
       );
     }
-    this.#work.include(work());
+    this.#pending.include(work());
   }
-
-  #readSessionId(): string | undefined {
-    const { config, journal } = this.#room;
-    const { session, signed } = config;
-    if (typeof session === "function") {
-      const id = harmless(
-        () => session(this.#req),
-        (error) => journal.warn("session", `\`session\` threw, so the request has no session id: ${error}`),
-      );
-      return isVisitorId(id) ? id : undefined;
-    }
-    if (typeof session === "string") return visitorCookie(this.#req, session, signed);
-    return visitorCookie(this.#req, SESSION_COOKIE, signed) ?? this.#expressSession();
-  }
-
-  #expressSession(): string | undefined {
-    const id = this.#sessionAtEntry ?? expressSessionIdOf(this.#req);
-    if (typeof id !== "string" || id === "" || !broughtSession(this.#req, id)) return undefined;
-    // The id is the key to somebody's login; the service gets something as unique that opens nothing.
-    this.#loginSession = hash("sha256", id);
-    return this.#loginSession;
-  }
-}
-
-function expressSessionIdOf(req: Request): unknown {
-  return (req as { sessionID?: unknown }).sessionID;
 }

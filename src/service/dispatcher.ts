@@ -1,7 +1,7 @@
 import { type Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from "undici";
 import { OptionsError } from "../shared/errors.js";
 
-/** An outgoing proxy's address, or `environment`: what HTTPS_PROXY, HTTP_PROXY and NO_PROXY say. */
+/** An outgoing proxy's address, or `environment` for HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
 export type OutgoingProxy = URL | "environment";
 
 export interface DispatcherOptions {
@@ -12,8 +12,8 @@ export interface DispatcherOptions {
 }
 
 /**
- * The keep-alive connections to the service's origin: straight, or through tunnels of a proxy (CONNECT), which sees the
- * origin's name and nothing else of a request.
+ * The keep-alive connections to the service's origin: direct, or through a proxy's tunnels (CONNECT). The proxy sees the origin's
+ * name and nothing else of a request.
  *
  * @throws OptionsError where the environment's proxy has no usable address.
  */
@@ -21,10 +21,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { baseUrl, connections, connectTimeoutMs, proxy } = options;
   const pool = {
     connections,
-    // A connection that has idled for long may be dead without our knowing it, and a payment sent into it is in doubt.
-    // Undici leaves one after 4 s, or 2 s before the server says that it would; never later than this.
+    // A connection that was idle for long may be dead without a sign, and a payment sent into it is in doubt. Undici closes an
+    // idle one after 4 s, or 2 s before the time that the server announces, and never later than this.
     keepAliveMaxTimeout: 30_000,
-    // The attempt's own deadline is the only one: undici's are coarse, and would tell the same silence by other names.
+    // The attempt's own deadline is the only one: undici's are coarse, and would report the same silence as other errors.
     headersTimeout: 0,
     bodyTimeout: 0,
   };
@@ -34,7 +34,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     ...pool,
     proxyTls: tls,
     requestTls: tls,
-    // Else a proxy that does not answer CONNECT would hold one of the few connections for five minutes.
+    // Otherwise a proxy that does not answer CONNECT would block one of the few connections for five minutes.
     clientFactory: (origin: URL, given: object) =>
       new Pool(origin, { ...given, headersTimeout: connectTimeoutMs }),
   };
@@ -43,7 +43,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     // Where NO_PROXY names the host, undici connects by `connect`.
     return new EnvHttpProxyAgent({ ...tunnels, connect: tls });
   } catch {
-    // Undici's own error repeats the address, which may hold a password.
+    // Undici's own error repeats the address, which may contain a password.
     throw new OptionsError("affiliate", [
       "`proxy` is the environment's, and HTTPS_PROXY or HTTP_PROXY is no address, such as http://proxy.example:3128",
     ]);

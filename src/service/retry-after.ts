@@ -1,6 +1,6 @@
 /**
  * How long a Retry-After header (RFC 9110, section 10.2.3) asks to wait, in milliseconds from `now`:
- * either a whole number of seconds or an HTTP date. `undefined` where it says neither.
+ * either a whole number of seconds or an HTTP date. `undefined` where it is neither.
  */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? "";

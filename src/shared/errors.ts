@@ -1,9 +1,9 @@
 /**
- * The one base class of every error that this package throws or rejects with. `code` never changes between
- * versions and has a heading in docs/errors.md.
+ * The base class of all errors that this package throws or rejects with.
  */
 export class AffiliateError extends Error {
   override readonly name: string = "AffiliateError";
+  /** `ERR_AFFILIATE_…`: the same in all versions. docs/errors.md has a heading for each. */
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -12,7 +12,7 @@ export class AffiliateError extends Error {
   }
 }
 
-/** Thrown by `affiliate()` and the outboxes' factories at start-up. Lists every wrong option at once. */
+/** Thrown by `affiliate()`, `onClick()` and the outboxes' factories at start-up. Its message lists all wrong options. */
 export class OptionsError extends AffiliateError {
   override readonly name = "OptionsError";
 
@@ -22,7 +22,7 @@ export class OptionsError extends AffiliateError {
   }
 }
 
-/** An argument that cannot be sent as it is, such as a session id of `..`. Nothing left the process. */
+/** An argument of `tracker.client` that cannot be sent as it is, such as a session id of `..`. Nothing was sent. */
 export class ArgumentError extends AffiliateError {
   override readonly name = "ArgumentError";
 
@@ -31,14 +31,14 @@ export class ArgumentError extends AffiliateError {
   }
 }
 
-/** The service answered, and the answer is no: the error body of §7, or `success: false`. */
+/** The service answered and refused: an error status (§7), or `success: false`. `message` is the service's own. */
 export class TrackingApiError extends AffiliateError {
   override readonly name = "TrackingApiError";
   /** HTTP status of the answer. */
   readonly status: number;
-  /** The service's short name for the error, such as `Unauthorized`; the status' digits where it gave none. */
+  /** The service's short name for the error, such as `Unauthorized`. Without one, the status as text. */
   readonly error: string;
-  /** How long the service asked to be left alone, in milliseconds (its Retry-After). */
+  /** How long the service asks to wait, in milliseconds (its Retry-After). */
   readonly retryAfterMs: number | undefined;
 
   constructor(answer: { status: number; error: string; message: string; retryAfterMs?: number | undefined }) {
@@ -49,10 +49,10 @@ export class TrackingApiError extends AffiliateError {
   }
 }
 
-/** No answer came: refused, unresolved, reset, timed out. `cause` is what undici or Node said. */
+/** No answer came: the connection was refused or reset, the name is unknown, or the time was up. `cause` is undici's or Node's error. */
 export class NoAnswerError extends AffiliateError {
   override readonly name = "NoAnswerError";
-  /** Whether the request's head had left: then the service may have acted on it all the same. */
+  /** Whether the request had been sent. If so, the service may have acted on it. */
   readonly requestSent: boolean;
 
   constructor(message: string, requestSent: boolean, cause: Error) {
@@ -61,12 +61,12 @@ export class NoAnswerError extends AffiliateError {
   }
 }
 
-/** An outbox cannot do what was asked of it: open its file, take part in a transaction, read its table. */
+/** An outbox cannot do its work: open its file, take part in a transaction, read its table. */
 export class OutboxError extends AffiliateError {
   override readonly name = "OutboxError";
 }
 
-/** What was thrown, as an Error: JavaScript lets anything be thrown. */
+/** The thrown value as an Error: JavaScript can throw any value. */
 export function errorFrom(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   try {
@@ -76,7 +76,7 @@ export function errorFrom(thrown: unknown): Error {
   }
 }
 
-/** The code of an error or of what caused it; its name where there is none. */
+/** The code of an error or of its cause. Without one, the error's name. */
 export function errorCodeOf(error: Error): string {
   const { code, cause, name } = error as Error & { code?: unknown };
   if (typeof code === "string") return code;

@@ -1,8 +1,8 @@
 /**
- * Calls what somebody else wrote, and lets no mistake in it reach anybody: neither a throw nor a rejection.
+ * Calls a function of the host, and catches what it throws or rejects with.
  *
- * @param onError may throw, too: not everything that is thrown can be turned into text.
- * @returns what it returned, or `undefined` where it threw.
+ * @param onError may throw too: some thrown values cannot be turned into text.
+ * @returns what the function returned, or `undefined` where it threw.
  */
 export function harmless<T>(call: () => T, onError: (error: unknown) => void = () => {}): T | undefined {
   function report(error: unknown): void {

@@ -1,17 +1,16 @@
 import { harmless } from "./harmless.js";
 import { shown } from "./printable.js";
 
-/** What an amount of money is given as, in major units: 19.9, `"19.90"`, or an object whose text is a plain decimal. */
+/** An amount of money in major units: 19.9, `"19.90"`, or an object whose text is a plain decimal, such as Prisma's `Decimal`. */
 export type Amount = number | string | bigint | object;
 
-// Neither a sign but minus, nor an exponent, nor separators: what a database's NUMERIC looks like as text.
+// As a database writes NUMERIC: no plus sign, no exponent, no separators.
 const DECIMAL = /^-?(?:\d+\.?\d*|\.\d+)$/;
 
 /**
- * The amount as a number. Databases' drivers give decimals as text, ORMs as objects of decimal.js and its like, whose
- * text is plain.
+ * Reads an amount as a number. Database drivers return decimals as text, and ORMs as objects of decimal.js and similar libraries.
  *
- * @returns what is wrong, and what arrived, where it is no decimal or a negative one.
+ * @returns the amount; or, where it is no decimal or negative, a text that says what is wrong and what arrived.
  */
 export function amountFrom(given: unknown): number | string {
   const text = textOf(given);

@@ -1,6 +1,6 @@
 import { closest, distance } from "fastest-levenshtein";
 
-/** The one of these words that a mistyped one was probably meant to be; `undefined` where none is near. */
+/** The word in `words` that is most like a mistyped one; `undefined` where none is similar. */
 export function nearestWord(word: string, words: readonly string[]): string | undefined {
   const typed = word.toLowerCase();
   const longer = typed.length >= 3 && words.find((each) => each.toLowerCase().startsWith(typed));

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-/** Where an optional peer may be installed: beside the module that wants it, beside the script that was started, or right here. */
+/** Where an optional peer may be installed: beside the module that needs it, beside the started script, or in the working directory. */
 export function peerPlaces(wanting: string): readonly (string | undefined)[] {
   return [wanting, process.argv[1], join(process.cwd(), "any.js")];
 }
@@ -10,7 +10,7 @@ export function peerPlaces(wanting: string): readonly (string | undefined)[] {
  * Finds an optional peer.
  *
  * @param places files or directories beside which it may be installed.
- * @returns its file; `undefined` where there is none.
+ * @returns its file; `undefined` where it is not installed.
  */
 export function resolvePeer(name: string, places: readonly (string | undefined)[]): string | undefined {
   for (const place of places) {

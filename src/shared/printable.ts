@@ -1,18 +1,18 @@
-// Control characters, format characters (they turn writing round, or are not seen), line separators, half characters.
+// Control characters, format characters (invisible ones, and those that change the direction of text), line separators, half characters.
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu;
 const NOT_ASCII = /[^\x20-\x7e]/g;
 
-/** Others' words as one line that no terminal and no log reader acts upon: what cannot be seen is a space. */
+/** A foreign text as one line that a terminal or log reader can show safely: invisible characters become a space. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, " ");
 }
 
-/** JSON with the same in its texts, which every reader of JSON reads as it was: what cannot be seen is escaped. */
+/** JSON in which invisible characters are escaped. Every JSON parser reads the original text from it. */
 export function printableJson(value: unknown): string {
   return JSON.stringify(value).replace(UNPRINTABLE, escaped);
 }
 
-/** What arrived instead, for an error's message: `"42" (string)`, `-1 (number)`, `an array`. In printable ASCII. */
+/** A wrong value, for an error's message: `"42" (string)`, `-1 (number)`, `an array`. In printable ASCII. */
 export function shown(value: unknown, longest = 40): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "an array";

@@ -1,4 +1,4 @@
-/** Tasks for one of the process' own events, with one listener for all of them: each its own would look like a leak to Node. */
+/** Tasks for one event of the process. They share one listener: Node warns of a leak where there are many. */
 export function createProcessHooks(event: "beforeExit" | "exit") {
   const tasks = new Set<() => void>();
 

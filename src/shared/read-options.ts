@@ -3,18 +3,18 @@ import { OptionsError } from "./errors.js";
 import { nearestWord } from "./nearest.js";
 import { shown } from "./printable.js";
 
-// Whoever mistypes one of these must not find what they typed in a log.
+// The values of these may be secret, so an error does not repeat them.
 const LONGEST_SHOWN = 12;
 const NEVER_SHOWN = new Set(["apiKey", "baseUrl", "proxy", "signed"]);
 
-/** The fields of a schema for `Options`: one for each, and none besides. */
+/** The fields of a schema for `Options`: exactly one for each option. */
 export type SchemaOf<Options> = { [Option in keyof Options]-?: z.ZodType<unknown, Options[Option]> };
 
 /**
- * Options as the schema reads them, defaults filled in.
+ * Reads options by a schema, and fills in defaults.
  *
- * @param factory whose options they are, for the message.
- * @throws OptionsError that lists everything wrong with them at once: what, what arrived instead, what to do.
+ * @param factory the name of the function that takes the options, for the message.
+ * @throws OptionsError that lists all mistakes: what is wrong, what arrived, what to do.
  */
 export function readOptions<Schema extends z.ZodObject>(
   factory: string,
@@ -38,7 +38,7 @@ function wrongOption({ path, message, input }: z.core.$ZodIssue): string {
   return `\`${path.join(".")}\` ${message}${got}`;
 }
 
-/** What is as long as a key may be one, in the wrong place. */
+/** A long text may be a key in the wrong option, so only its length is shown. */
 function briefly(input: unknown): string {
   const isLong = typeof input === "string" && input.length > LONGEST_SHOWN;
   return isLong ? `a string of ${input.length} characters` : shown(input);

@@ -3,27 +3,27 @@ import * as timers from "node:timers";
 import { promisify } from "node:util";
 
 // Taken when the package is loaded: fake timers of a host's tests (Vitest's, Jest's, node:test's) replace the globals later, and
-// would stop a tracker in the midst of its work.
+// would stop a tracker.
 
-/** Node's own timers, whatever a test has put in their place. */
+/** Node's own timers, even where a test has replaced the globals. */
 export const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate } = { ...timers };
 
-/** Resolves after so many milliseconds. */
+/** Resolves after the given milliseconds. */
 export const sleep = promisify(setTimeout);
 
 const { timeOrigin } = ownPerformance;
 
-/** Milliseconds since some moment, of a clock that is never set. */
+/** Milliseconds since a fixed moment, of a clock that is never set. */
 export const monotonic = ownPerformance.now.bind(ownPerformance);
 
-// Where the tests' environment has faked the date before any module was loaded, it is counted on from the start of the process.
+// Where a test environment fakes the date before it loads any module, the time is computed from the start of the process.
 const dateIsFaked = "isFake" in Date;
 const { now: dateNow } = Date;
 
 /** Milliseconds since the epoch. */
 export const now = dateIsFaked ? () => timeOrigin + monotonic() : dateNow;
 
-/** Whether somebody has put something else in place of Node's timers: not in production, where tracing may wrap them. */
+/** Whether a test has replaced Node's timers. Never true in production: there, tracing may wrap them. */
 export function timersAreFaked(): boolean {
   return globalThis.setImmediate !== setImmediate && process.env.NODE_ENV !== "production";
 }

@@ -3,7 +3,7 @@ import { printable } from "./printable.js";
 
 const HIDDEN = "[redacted]";
 
-/** A string that is sent and never shown: not by inspect, JSON, a template, nor in what a service echoes. */
+/** A string that is sent and never shown: not by `inspect`, JSON or a template, nor in a text that the service echoes. */
 export class Secret {
   readonly #value: string;
   #spellings: RegExp | undefined;
@@ -16,7 +16,7 @@ export class Secret {
     return this.#value;
   }
 
-  /** The text without this secret in it: as it is, percent-encoded, escaped as in JSON, or in base64, alone or within more. */
+  /** The text without this secret: plain, percent-encoded, escaped as in JSON, or in base64, also as a part of a longer base64 text. */
   removeFrom(text: string): string {
     this.#spellings ??= spellingsOf(this.#value);
     return text.replaceAll(this.#spellings, HIDDEN);
@@ -40,7 +40,7 @@ function spellingsOf(value: string): RegExp {
     const bytes = [...Buffer.from(character)].map(
       (byte) => `%${anyCase(byte.toString(16).padStart(2, "0"))}`,
     );
-    // The encoded first: of %25, % alone would leave 25.
+    // The encoded form first: of %25, a plain % would leave 25.
     return `(?:${bytes.join("")}|\\\\?${literally(character)})`;
   });
   return new RegExp(
@@ -49,17 +49,17 @@ function spellingsOf(value: string): RegExp {
   );
 }
 
-/** The part of its base64 that does not depend on what stands before and after it, when `offset` bytes of a group of three do. */
+/** The part of the secret's base64 that is the same in every longer text where `offset` bytes precede it in a group of three. */
 function inBase64(value: string, offset: number): string[] {
   const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(value)]);
   const sure = bytes.toString("base64").slice(offset && offset + 1, Math.floor((bytes.length * 8) / 6));
-  // Of so short a secret, the same letters stand in many a text.
+  // So few characters occur in many texts by chance.
   if (sure.length < 6) return [];
   const characters = Array.from(sure, (each) => BASE64_SIGNS[each] ?? each);
   return [`[\\w+/-]{0,3}${characters.join("")}[\\w+/-]{0,2}`];
 }
 
-// In base64 for addresses they are others, and they may be percent-encoded on top.
+// base64url uses other signs, and they may be percent-encoded as well.
 const BASE64_SIGNS: Record<string, string> = { "+": "(?:[+-]|%2[bB])", "/": "(?:[/_]|%2[fF])" };
 
 function literally(text: string): string {
@@ -70,7 +70,7 @@ function anyCase(hex: string): string {
   return hex.replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
 }
 
-/** A service's words as they may be shown, in a log line, a terminal or a notice: without the secret, and in one line. */
+/** The service's words for a log line, a terminal or a notice: without the secret, and in one line. */
 export function presentable(text: string, secret: Secret | undefined): string {
   return printable(secret?.removeFrom(text) ?? text);
 }
@@ -80,7 +80,7 @@ export function maskEmail(address: string): string {
   return `${address[0]}***${address.slice(address.lastIndexOf("@"))}`;
 }
 
-// Begins where a word begins and nowhere within it: however long the text, it is read once.
+// Begins only at the start of a word, so that a long text is read once.
 const BEFORE_AT = /(?<![^\s@<>"(),:;])[^\s@<>"(),:;]+@/g;
 
 /** Masks the e-mail addresses in a text, for log lines and notices. */

@@ -3,9 +3,9 @@ import { createDelivery } from "../../src/delivery/delivery.js";
 import { type EventKind, eventFrom, type OutboxEvent } from "../../src/events.js";
 import { createJournal } from "../../src/journal.js";
 import { type Claim, UNTRIED } from "../../src/outbox/outbox.js";
-import { callsFor } from "../../src/service/client.js";
+import type { Attempt } from "../../src/service/attempt.js";
+import { type Call, callsFor } from "../../src/service/calls.js";
 import { endpointOf } from "../../src/service/endpoints.js";
-import type { Attempt, Call } from "../../src/service/transport.js";
 import { systemClock } from "../../src/shared/clock.js";
 
 const INPUTS: Record<EventKind, object> = {
@@ -32,7 +32,7 @@ function deliveryTo(status: number) {
     transport: {
       async send(call): Promise<Attempt> {
         sent.push(call);
-        return { answered: true, status, body: {} };
+        return { type: "answer", status, body: {} };
       },
     },
     calls: callsFor(1),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { OutboxEvent } from "../../src/events.js";
-import type { Call } from "../../src/service/transport.js";
+import type { Call } from "../../src/service/calls.js";
 import { refused, says, startDelivery, type VirtualService, yes } from "../helpers/virtual-delivery.js";
 
 const SECOND_MS = 1_000;

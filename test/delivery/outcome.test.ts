@@ -1,18 +1,18 @@
 import { errors } from "undici";
 import { describe, expect, it } from "vitest";
 import { type Outcome, outcomeOf } from "../../src/delivery/outcome.js";
-import type { Attempt } from "../../src/service/transport.js";
+import type { Attempt } from "../../src/service/attempt.js";
 import { errorCodeOf } from "../../src/shared/errors.js";
 
 const NOW = Date.UTC(2025, 0, 1);
 
 const silence = (code: string, requestSent: boolean): Attempt => ({
-  answered: false,
+  type: "no-answer",
   requestSent,
   error: Object.assign(new Error(code), { code }),
 });
 const answer = (status: number, more: { body?: unknown; retryAfter?: string } = {}): Attempt => ({
-  answered: true,
+  type: "answer",
   status,
   body: undefined,
   ...more,
@@ -116,7 +116,7 @@ describe("an attempt without an answer", () => {
   it("is known by the code of what caused the error, where it has none itself", () => {
     const cause = Object.assign(new Error("expired"), { code: "CERT_HAS_EXPIRED" });
     const error = new TypeError("fetch failed", { cause });
-    expect(judge({ answered: false, requestSent: false, error })).toEqual({ type: "unreachable" });
+    expect(judge({ type: "no-answer", requestSent: false, error })).toEqual({ type: "unreachable" });
     expect(errorCodeOf(new RangeError("no code at all"))).toBe("RangeError");
   });
 });

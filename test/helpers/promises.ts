@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EventKind, OutboxEvent } from "../../src/events.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
-import type { Call } from "../../src/service/transport.js";
+import type { Call } from "../../src/service/calls.js";
 import type { FakeClock } from "./fake-clock.js";
 import { hanging, type Reply, refused, says, startDelivery, yes } from "./virtual-delivery.js";
 

@@ -3,8 +3,9 @@ import { type Attribution, type EventKind, eventFrom, type OutboxEvent } from ".
 import { createJournal, type Notices } from "../../src/journal.js";
 import { type MemoryOutboxOptions, memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
-import { callsFor } from "../../src/service/client.js";
-import type { Attempt, Call, Transport } from "../../src/service/transport.js";
+import type { Attempt } from "../../src/service/attempt.js";
+import { type Call, callsFor } from "../../src/service/calls.js";
+import type { Transport } from "../../src/service/transport.js";
 import { FakeClock } from "./fake-clock.js";
 
 /** What the service does with one request. `taken`: it acts on it, whether or not anybody hears of that. */
@@ -78,10 +79,10 @@ export class VirtualService {
 function attemptFrom(reply: Reply): Attempt {
   if ("silence" in reply) {
     const error = Object.assign(new Error("the connection was reset"), { code: "ECONNRESET" });
-    return { answered: false, requestSent: reply.silence === "sent", error };
+    return { type: "no-answer", requestSent: reply.silence === "sent", error };
   }
   const { status, body, retryAfter } = reply;
-  return { answered: true, status, body, ...(retryAfter !== undefined && { retryAfter }) };
+  return { type: "answer", status, body, ...(retryAfter !== undefined && { retryAfter }) };
 }
 
 export interface VirtualOptions

@@ -53,8 +53,8 @@ describe("an attribution that a host hands over", () => {
     ],
     ["a list", [ids], "got an array"],
     ["a function", () => ids, "got a function"],
-    ["an id of another type", { clickId: 42 }, "its `clickId` is no id but 42 (number)"],
-    ["an empty id", { ...ids, sessionId: "" }, 'its `sessionId` is no id but "" (string)'],
+    ["an id of another type", { clickId: 42 }, "its `clickId` must be an id, got 42 (number)"],
+    ["an empty id", { ...ids, sessionId: "" }, 'its `sessionId` must be an id, got "" (string)'],
     ["columns of other names", { click_id: "c1" }, 'but with "click_id" (string)'],
     ["a getter that throws", throws, "it threw when it was read"],
   ])("is refused as %s", (_, given, because) => {

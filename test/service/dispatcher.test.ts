@@ -73,7 +73,7 @@ describe("an outgoing proxy", () => {
     const { url, received } = await startService();
     const { address } = await startProxy(status);
     const attempt = await transportTo(url, { proxy: new URL(address) }).send(post);
-    expect(attempt).toMatchObject({ answered: false, requestSent: false });
+    expect(attempt).toMatchObject({ type: "no-answer", requestSent: false });
     expect(received).toEqual([]);
   });
 
@@ -81,7 +81,7 @@ describe("an outgoing proxy", () => {
     const { url } = await startService();
     const proxy = new URL(`http://127.0.0.1:${await closedPort()}`);
     expect(await transportTo(url, { proxy }).send(post)).toMatchObject({
-      answered: false,
+      type: "no-answer",
       requestSent: false,
       error: { code: "ECONNREFUSED" },
     });
@@ -91,8 +91,8 @@ describe("an outgoing proxy", () => {
     const { url } = await startService();
     const { address, asked } = await startProxy("silence");
     const transport = transportTo(url, { proxy: new URL(address), connectTimeoutMs: 50, connections: 1 });
-    expect(await transport.send(post)).toMatchObject({ answered: false, requestSent: false });
-    expect(await transport.send(post)).toMatchObject({ answered: false, requestSent: false });
+    expect(await transport.send(post)).toMatchObject({ type: "no-answer", requestSent: false });
+    expect(await transport.send(post)).toMatchObject({ type: "no-answer", requestSent: false });
     expect(asked).toHaveLength(2);
   });
 
@@ -100,7 +100,7 @@ describe("an outgoing proxy", () => {
     const { url, received } = await startService((_request, res) => void res.destroy());
     const { address } = await startProxy();
     const attempt = await transportTo(url, { proxy: new URL(address) }).send(post);
-    expect(attempt).toMatchObject({ answered: false, requestSent: true });
+    expect(attempt).toMatchObject({ type: "no-answer", requestSent: true });
     expect(received).toHaveLength(1);
   });
 
@@ -112,11 +112,11 @@ describe("an outgoing proxy", () => {
       const { address, asked } = await startProxy();
       vi.stubEnv("http_proxy", address);
       const through = transportTo(url, { proxy: "environment" });
-      expect(await through.send(post)).toMatchObject({ answered: true, status: 200 });
+      expect(await through.send(post)).toMatchObject({ type: "answer", status: 200 });
       expect(asked).toHaveLength(1);
       vi.stubEnv("no_proxy", "127.0.0.1");
       const around = transportTo(url, { proxy: "environment" });
-      expect(await around.send(post)).toMatchObject({ answered: true, status: 200 });
+      expect(await around.send(post)).toMatchObject({ type: "answer", status: 200 });
       expect([asked.length, received.length]).toEqual([1, 2]);
     });
 
@@ -124,7 +124,7 @@ describe("an outgoing proxy", () => {
       const { url } = await startService();
       const { address, asked } = await startProxy();
       vi.stubEnv("http_proxy", address);
-      expect(await transportTo(url, {}).send(post)).toMatchObject({ answered: true, status: 200 });
+      expect(await transportTo(url, {}).send(post)).toMatchObject({ type: "answer", status: 200 });
       expect(asked).toEqual([]);
     });
 

@@ -4,12 +4,8 @@ import { type AddressInfo, createServer as createNetServer } from "node:net";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { outcomeOf } from "../../src/delivery/outcome.js";
-import {
-  type Attempt,
-  createTransport,
-  type Transport,
-  type TransportOptions,
-} from "../../src/service/transport.js";
+import type { Attempt } from "../../src/service/attempt.js";
+import { createTransport, type Transport, type TransportOptions } from "../../src/service/transport.js";
 import { systemClock } from "../../src/shared/clock.js";
 import { errorCodeOf } from "../../src/shared/errors.js";
 import { certificates } from "../helpers/certificates.js";
@@ -42,18 +38,19 @@ function transportTo(url: string, options: Partial<TransportOptions> = {}): Tran
 }
 
 const judge = (attempt: Attempt) => outcomeOf(attempt, { maybeTaken: false, now: Date.now() }).type;
-const codeOf = (attempt: Attempt) => (attempt.answered ? attempt.status : errorCodeOf(attempt.error));
+const codeOf = (attempt: Attempt) =>
+  attempt.type === "answer" ? attempt.status : errorCodeOf(attempt.error);
 
 describe("a request whose head never left", () => {
   it("fails where the connection is refused", async () => {
     const attempt = await transportTo(`http://127.0.0.1:${await closedPort()}`).send(post);
-    expect(attempt).toMatchObject({ answered: false, requestSent: false });
+    expect(attempt).toMatchObject({ type: "no-answer", requestSent: false });
     expect([judge(attempt), codeOf(attempt)]).toEqual(["unreachable", "ECONNREFUSED"]);
   });
 
   it("fails where the name does not resolve", async () => {
     const attempt = await transportTo("http://no-such-host.invalid").send(post);
-    expect(attempt).toMatchObject({ answered: false, requestSent: false });
+    expect(attempt).toMatchObject({ type: "no-answer", requestSent: false });
     expect(judge(attempt)).toBe("unreachable");
     expect(["ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT", "ERR_DEADLINE"]).toContain(codeOf(attempt));
   });
@@ -66,14 +63,14 @@ describe("a request whose head never left", () => {
       timeoutMs: 10_000,
     });
     const attempt = await transport.send(post);
-    expect(attempt).toMatchObject({ answered: false, requestSent: false });
+    expect(attempt).toMatchObject({ type: "no-answer", requestSent: false });
     expect([judge(attempt), codeOf(attempt)]).toEqual(["unreachable", "UND_ERR_CONNECT_TIMEOUT"]);
   });
 
   it("fails where the connection is reset before it stands", async () => {
     const service = await faultyService({ onConnection: (socket) => void socket.resetAndDestroy() });
     const attempt = await transportTo(`https://127.0.0.1:${service.port}`).send(post);
-    expect(attempt).toMatchObject({ answered: false, requestSent: false });
+    expect(attempt).toMatchObject({ type: "no-answer", requestSent: false });
     expect([judge(attempt), codeOf(attempt)]).toEqual(["unreachable", "ECONNRESET"]);
   });
 
@@ -81,8 +78,8 @@ describe("a request whose head never left", () => {
     const service = await faultyService({ onRequest: silent });
     const transport = transportTo(service.url, { connections: 1, timeoutMs: 100 });
     const [first, second] = await Promise.all([transport.send(post), transport.send(post)]);
-    expect(first).toMatchObject({ answered: false, requestSent: true });
-    expect(second).toMatchObject({ answered: false, requestSent: false });
+    expect(first).toMatchObject({ type: "no-answer", requestSent: true });
+    expect(second).toMatchObject({ type: "no-answer", requestSent: false });
     service.onRequest = answering(200);
     expect(judge(await transport.send(post))).toBe("delivered");
     expect(service.requests).toHaveLength(2);
@@ -115,7 +112,7 @@ describe("a request whose head left", () => {
   ])("is ambiguous where it %s", async (_name, onRequest, code) => {
     const service = await faultyService({ onRequest });
     const attempt = await transportTo(service.url, { timeoutMs: 200 }).send(post);
-    expect(attempt).toMatchObject({ answered: false, requestSent: true });
+    expect(attempt).toMatchObject({ type: "no-answer", requestSent: true });
     expect([judge(attempt), codeOf(attempt)]).toEqual(["ambiguous", code]);
     expect(service.requests).toHaveLength(1);
     expect(inspect(attempt, { depth: 9, showHidden: true })).not.toContain("secret-key");
@@ -144,7 +141,7 @@ describe("an answer whose head arrived", () => {
   it.each(BROKEN_BODIES)("is delivered with its 200, though its body %s", async (_name, onRequest) => {
     const service = await faultyService({ onRequest });
     const attempt = await transportTo(service.url, { timeoutMs: 200 }).send(post);
-    expect(attempt).toMatchObject({ answered: true, status: 200 });
+    expect(attempt).toMatchObject({ type: "answer", status: 200 });
     expect(judge(attempt)).toBe("delivered");
   });
 
@@ -165,7 +162,7 @@ describe("an answer whose head arrived", () => {
       },
     });
     const attempt = await transportTo(service.url, { timeoutMs: 10_000 }).send(post);
-    expect(attempt).toEqual({ answered: true, status: 200, body: undefined });
+    expect(attempt).toEqual({ type: "answer", status: 200, body: undefined });
     // The rest of what was written lies in the two sockets' buffers.
     expect(written).toBeLessThan(16 * MIB);
   });
@@ -173,7 +170,7 @@ describe("an answer whose head arrived", () => {
   it("is read to its end where its body is 64 KiB of JSON", async () => {
     const body = { text: "x".repeat(65_000) };
     const service = await faultyService({ onRequest: answering(200, body) });
-    expect(await transportTo(service.url).send(post)).toEqual({ answered: true, status: 200, body });
+    expect(await transportTo(service.url).send(post)).toEqual({ type: "answer", status: 200, body });
   });
 
   it("is the last, where others than 101 came before", async () => {
@@ -183,7 +180,7 @@ describe("an answer whose head arrived", () => {
         answering(201)(socket, ...rest);
       },
     });
-    expect(await transportTo(service.url).send(post)).toMatchObject({ answered: true, status: 201 });
+    expect(await transportTo(service.url).send(post)).toMatchObject({ type: "answer", status: 201 });
   });
 
   it("is a redirect like any other answer: nobody follows it, and the key goes nowhere else", async () => {
@@ -198,7 +195,7 @@ describe("an answer whose head arrived", () => {
     expect(elsewhere.connections.total).toBe(0);
   });
 
-  it("has its status, whichever it is, and its Retry-After", async () => {
+  it("has its status, whichever it is, its Retry-After and its Date", async () => {
     const server = createServer((req, res) => {
       res.writeHead(Number(req.url?.slice(1)), { "retry-after": "7" }).end();
     }).listen(0, "127.0.0.1");
@@ -207,7 +204,8 @@ describe("an answer whose head arrived", () => {
     const transport = transportTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     for (let status = 200; status < 600; status++) {
       const attempt = await transport.send({ method: "GET", path: `/${status}` });
-      expect(attempt).toEqual({ answered: true, status, retryAfter: "7", body: undefined });
+      const date = expect.stringMatching(/ GMT$/);
+      expect(attempt).toEqual({ type: "answer", status, retryAfter: "7", date, body: undefined });
     }
   });
 });
@@ -249,7 +247,7 @@ describe("a certificate", () => {
       onConnection: (socket) => void socket.end("HTTP/1.1 400 No\r\n\r\n"),
     });
     const attempt = await transportTo(`https://127.0.0.1:${service.port}`).send(post);
-    expect(attempt).toMatchObject({ answered: false, requestSent: false });
+    expect(attempt).toMatchObject({ type: "no-answer", requestSent: false });
     expect(judge(attempt)).toBe("unreachable");
   });
 });
@@ -301,8 +299,8 @@ describe("abort", () => {
     await read;
     transport.abort();
     expect(await Promise.all(attempts)).toMatchObject([
-      { answered: false, requestSent: true, error: { code: "UND_ERR_ABORTED" } },
-      { answered: false, requestSent: false, error: { code: "UND_ERR_ABORTED" } },
+      { type: "no-answer", requestSent: true, error: { code: "UND_ERR_ABORTED" } },
+      { type: "no-answer", requestSent: false, error: { code: "UND_ERR_ABORTED" } },
     ]);
   });
 
@@ -316,7 +314,7 @@ describe("abort", () => {
     // The head is on its way; it arrives before anything that a later turn of the event loop does.
     await new Promise((resolve) => setTimeout(resolve, 50));
     transport.abort();
-    expect(await attempt).toEqual({ answered: true, status: 201, body: undefined });
+    expect(await attempt).toEqual({ type: "answer", status: 201, body: undefined });
   });
 
   it("is what a closed transport answers with", async () => {
@@ -324,7 +322,7 @@ describe("abort", () => {
     const transport = transportTo(service.url);
     await transport.close();
     const attempt = await transport.send(post);
-    expect(attempt).toMatchObject({ answered: false, requestSent: false });
+    expect(attempt).toMatchObject({ type: "no-answer", requestSent: false });
     expect(service.connections.total).toBe(0);
   });
 });

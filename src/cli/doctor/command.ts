@@ -1,5 +1,6 @@
-import { readConfig } from "../../options.js";
-import { callsFor } from "../../service/client.js";
+import { readConfig } from "../../config.js";
+import { callsFor } from "../../service/calls.js";
+import { systemClock } from "../../shared/clock.js";
 import { errorFrom, OptionsError } from "../../shared/errors.js";
 import { maskEmails, presentable } from "../../shared/secret.js";
 import { readArguments, refuseArguments } from "../arguments.js";
@@ -10,18 +11,18 @@ import { checkSession, checkStatus, noTestClick, sendTestClick, type Target } fr
 
 const help = `Usage: express-affiliate doctor --base-url URL --client-id N [options]
 
-Tells whether an integration with the tracking service works. Looks, and posts
-nothing unless told to.
+Tells whether an integration with the tracking service works. Only reads, unless
+you add --send-test-click.
 
   --base-url URL       the service's address: what comes before /api/v1/
   --client-id N        the program owner's clientId
   --api-key-env NAME   the environment variable that holds the API key
-  --session ID         also tells whom this session is attributed to
+  --session ID         also says which affiliate the session belongs to
   --send-test-click    also posts a click, which stays in the service's records
   --json               prints one JSON document
   --help               prints this
 
-Exit code: 0 where all is well, 1 where something is not, 2 for arguments that
+Exit code: 0 where all is well, 1 where something is wrong, 2 for arguments that
 are wrong.`;
 
 /** `express-affiliate doctor`. Resolves with the exit code. */
@@ -40,14 +41,14 @@ export async function doctorCommand(args: string[], terminal: Terminal): Promise
     return refuseArguments("doctor", inFlags(errorFrom(error)), terminal);
   }
   const findings: Finding[] = [];
-  // Whatever the service has said, and wherever it stands.
+  // Over every text: the service may repeat the key or an address anywhere.
   const hide = (text: string) => maskEmails(presentable(text, target.apiKey));
-  for await (const { is, text } of examine(target, flags)) {
-    const finding = { is, text: hide(text) };
+  for await (const { type, text } of examine(target, flags)) {
+    const finding = { type, text: hide(text) };
     findings.push(finding);
     if (!flags.json) stdout(lineOf(finding, terminal));
   }
-  const wrongs = findings.filter(({ is }) => is === "wrong").length;
+  const wrongs = findings.filter(({ type }) => type === "wrong").length;
   stdout(flags.json ? JSON.stringify({ healthy: wrongs === 0, findings }) : verdict(wrongs, terminal));
   return wrongs === 0 ? 0 : 1;
 }
@@ -65,7 +66,7 @@ function parseFlags(args: string[]) {
   const text = { type: "string" } as const;
   const { values, positionals } = readArguments({
     args,
-    // Else it would be repeated in an error, and may be a key.
+    // Node's own error would repeat the word, which may be a key.
     allowPositionals: true,
     options: {
       "base-url": text,
@@ -83,12 +84,12 @@ function parseFlags(args: string[]) {
 
 type Flags = ReturnType<typeof parseFlags>;
 
-/** The same reading of the options as `affiliate()`'s, so that what is refused there is refused here. */
+/** Reads the options as `affiliate()` does, so that both refuse the same. */
 function targetFrom(flags: Flags, env: Terminal["env"]): Target {
   const name = flags["api-key-env"];
   const key = name === undefined ? undefined : env[name];
   if (name !== undefined && !key) {
-    // It may be the key itself that was given.
+    // The word may be the key itself.
     const shown = /^[A-Z_]+$/.test(name) ? name : "that --api-key-env names";
     throw new Error(`the environment variable ${shown} is not set`);
   }
@@ -98,12 +99,12 @@ function targetFrom(flags: Flags, env: Terminal["env"]): Target {
     apiKey: key,
   });
   const calls = callsFor(clientId);
-  // Refused here, where it is still a matter of usage.
+  // Checked here, so that a wrong id is an error of usage.
   if (flags.session !== undefined) calls.status(flags.session);
-  return { baseUrl, clientId, calls, apiKey, now: Date.now };
+  return { baseUrl, clientId, calls, apiKey, clock: systemClock };
 }
 
-/** What is wrong with the options, by the names that they have on the command line. */
+/** The error with the names that the options have on the command line. */
 function inFlags(error: Error): string {
   if (!(error instanceof OptionsError)) return error.message;
   return error.message
@@ -115,11 +116,11 @@ function inFlags(error: Error): string {
 
 /** Each finding as soon as it is made. Where one step fails, those that need it are left out. */
 async function* examine(target: Target, flags: Flags): AsyncGenerator<Finding> {
-  const { baseUrl, now } = target;
-  for (const step of [checkName, (url: URL) => checkTls(url, now())]) {
+  const { baseUrl, clock } = target;
+  for (const step of [checkName, (url: URL) => checkTls(url, clock.now())]) {
     const finding = await step(baseUrl);
     if (finding) yield finding;
-    if (finding?.is === "wrong") return;
+    if (finding?.type === "wrong") return;
   }
   yield* checkStatus(target);
   if (flags.session !== undefined) yield await checkSession(target, flags.session);

@@ -9,7 +9,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const SOON_DAYS = 21;
 const TIMEOUT_MS = 5_000;
 
-/** What Node's and OpenSSL's codes say, in plain words. */
+/** The codes of Node and OpenSSL, in plain words. */
 const MEANINGS: readonly (readonly [code: RegExp, plain: string])[] = [
   [/^CERT_HAS_EXPIRED$/, "the certificate is out of date: the service's operator must renew it"],
   [/^CERT_NOT_YET_VALID$/, "the certificate is valid later only: is this machine's clock right?"],
@@ -30,7 +30,7 @@ const MEANINGS: readonly (readonly [code: RegExp, plain: string])[] = [
   ],
 ];
 
-/** Whether the service's name stands for an address. */
+/** Checks whether the service's name resolves to an address. */
 export async function checkName({ hostname }: URL): Promise<Finding> {
   const name = hostname.replace(/^\[|\]$/g, "");
   if (isIP(name)) return note(`${name} is an address itself, so there is no name to look up`);
@@ -44,7 +44,7 @@ export async function checkName({ hostname }: URL): Promise<Finding> {
   }
 }
 
-/** Whether the certificate is one that this machine trusts, and for how long. */
+/** Checks whether this machine trusts the service's certificate, and how long it is valid. */
 export async function checkTls(
   { protocol, hostname, port }: URL,
   now: number,

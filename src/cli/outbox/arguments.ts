@@ -6,9 +6,9 @@ import type { Terminal } from "../terminal.js";
 export const help = `Usage: express-affiliate outbox <directory|postgres-url> <action> [options]
        express-affiliate outbox --url-env NAME <action> [options]
 
-Shows what waits in an outbox and what was given up, and decides about the
-latter. Safe while the host's processes run: it delivers nothing itself, makes
-no outbox and migrates none.
+Shows what waits in an outbox and what was given up, and retries or discards the
+latter. Safe while the host's processes run: it delivers nothing itself, and
+creates or migrates no outbox.
 
   status                  how many events wait, since when, how many were given
                           up and why
@@ -17,7 +17,7 @@ no outbox and migrates none.
                           everything
   retry ID... | --all     queues dead letters again; the host's own process
                           delivers them
-  discard ID... | --all   forgets dead letters; reported again, they are still
+  discard ID... | --all   removes dead letters; reported again, they are still
                           duplicates; --all asks first
 
   --url-env NAME          the environment variable that holds the Postgres URL,
@@ -30,9 +30,9 @@ no outbox and migrates none.
   --json                  prints one JSON document
   --help                  prints this
 
-Exit code: 0 where all is well, dead letters or not; 1 where something is not:
-no outbox there, trouble with its storage, an id that it has no dead letter of,
-or no to a question; 2 for arguments that are wrong.`;
+Exit code: 0 where all is well, dead letters or not; 1 where something is wrong:
+no outbox there, trouble with its storage, an id without a dead letter, or the
+answer no to a question; 2 for arguments that are wrong.`;
 
 const ACTIONS = ["status", "list", "retry", "discard"] as const;
 
@@ -41,20 +41,24 @@ export type Place =
   | { readonly directory: string }
   | { readonly url: string; readonly schema: string | undefined };
 
-/** What the command is to do. */
-export interface Order {
+/** The command's arguments, checked. */
+export interface OutboxArguments {
   readonly place: Place;
   readonly action: (typeof ACTIONS)[number];
   readonly ids: readonly string[];
   readonly all: boolean;
-  /** Not to be asked before all is discarded. */
+  /** Whether `discard --all` does not ask. */
   readonly yes: boolean;
   readonly limit: number;
   readonly json: boolean;
 }
 
-/** What the arguments ask for; `undefined` where that is help. Throws where they are wrong. */
-export function orderFrom(args: string[], env: Terminal["env"]): Order | undefined {
+/**
+ * Reads the arguments of `express-affiliate outbox`; `undefined` where they ask for help.
+ *
+ * @throws Error where they are wrong.
+ */
+export function readOutboxArguments(args: string[], env: Terminal["env"]): OutboxArguments | undefined {
   const { values: flags, positionals } = readArguments({
     args,
     allowPositionals: true,
@@ -75,7 +79,7 @@ export function orderFrom(args: string[], env: Terminal["env"]): Order | undefin
   if (!where) throw wrong("say where it is: a directory, or a Postgres URL");
   const { all, yes, json, limit = "100" } = flags;
   if (yes && !(action === "discard" && all)) throw wrong("--yes goes with discard --all");
-  const order = { ids: [...new Set(ids)], all, yes, json, limit: Number(limit) };
+  const given = { ids: [...new Set(ids)], all, yes, json, limit: Number(limit) };
   switch (action) {
     case "retry":
     case "discard":
@@ -94,13 +98,13 @@ export function orderFrom(args: string[], env: Terminal["env"]): Order | undefin
       }
       break;
     default: {
-      // Not repeated: where words were swapped, it is the URL.
+      // The error does not repeat the word: where two were swapped, it is the URL, which may hold a password.
       const nearest = nearestWord(action ?? "", ACTIONS);
       const meant = nearest ? `; did you mean ${nearest}?` : "";
       throw wrong(`say what to do${variable ? "" : " after where it is"}: ${ACTIONS.join(", ")}${meant}`);
     }
   }
-  return { ...order, action, place: placeFrom(where, flags.schema) };
+  return { ...given, action, place: placeFrom(where, flags.schema) };
 }
 
 function urlIn(env: Terminal["env"], variable: string): string {
@@ -117,7 +121,7 @@ function placeFrom(where: string, schema: string | undefined): Place {
     if (schema !== undefined) throw wrong("--schema goes with a Postgres URL");
     return { directory: where };
   }
-  // Else the end of the password would be taken for the name of a host, a port or a database, and shown with the error.
+  // Otherwise the end of the password would be read as a host, a port or a database, and an error would show it.
   if (/^[^/]*\/\/[^/?#]*[/?#].*@/s.test(where)) {
     throw wrong(
       "in the URL's password / must be written %2F, ? %3F, # %23; and @ %40 in what follows the host",

@@ -9,14 +9,14 @@ import { createStore } from "../../outbox/disk/store.js";
 import { troubleOf } from "../../outbox/disk/trouble.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
-import type { OpenOutbox } from "./outbox.js";
+import type { OpenOutbox } from "./actions.js";
 
-// The host's are not known here. A retry takes the room that its dead letter had, so nothing needs to make way for it.
+// The command does not know the host's limits, and needs none: a retried event takes the bytes of its dead letter.
 const NO_LIMITS = { maxBytes: 2 ** 42, maxDeadLetters: 2 ** 42, rememberMs: 2 ** 42, leaseMs: 2 ** 42 };
 
 /**
- * Opens a directory's outbox as its processes do, to look as well: SQLite's log would be left behind by who may only read.
- * Nothing is made, migrated or set aside; only `retry` and `discard` change what is in it.
+ * Opens the outbox in a directory. It opens the file for writing even to look: SQLite's log would stay behind a process that
+ * may only read. It creates, migrates and replaces nothing; only `retry` and `discard` change what is in the outbox.
  *
  * @throws OutboxError
  */
@@ -24,18 +24,18 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
   const place = resolve(directory);
   const path = join(place, "outbox.db");
   const engine = findEngine(peerPlaces(import.meta.url));
-  const { file, store } = inWords(path, () => {
+  const { file, store } = inPlainWords(path, () => {
     const file = openExistingFile(path, { ...NO_LIMITS, ...options, engine });
     return { file, store: createStore(file.db, randomUUID(), NO_LIMITS) };
   });
-  const run = (requests: readonly Request[]) => inWords(path, () => store.run(requests));
+  const run = (requests: readonly Request[]) => inPlainWords(path, () => store.run(requests));
 
   return {
     name: "disk",
     async look() {
       const { queued, dead, oldest } = run([]).standing;
       const damaged = readdirSync(place).filter((name) => /^outbox\.db\.damaged-.*Z$/.test(name));
-      const trouble = `what waited in a file that was damaged is not sent: ${damaged.join(", ")}; look into it, then remove it`;
+      const trouble = `a file was damaged, and the events in it are not sent: ${damaged.join(", ")}; inspect it, then remove it`;
       return { queued, dead, oldest, ...(damaged.length > 0 && { trouble }) };
     },
     deadLetters: deadLettersThrough(
@@ -45,14 +45,14 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
   };
 }
 
-function inWords<T>(path: string, task: () => T): T {
+function inPlainWords<T>(path: string, task: () => T): T {
   try {
     return task();
   } catch (error) {
     if (kindOf(error) === "damaged") {
       throw new OutboxError(
         "ERR_AFFILIATE_DISK_DAMAGED",
-        `diskOutbox: ${path} is damaged; the host's process sets it aside when it next uses it, and begins a new one`,
+        `diskOutbox: ${path} is damaged; the host's process renames it at its next use, and starts a new file`,
       );
     }
     const { code, message } = troubleOf(error, path);

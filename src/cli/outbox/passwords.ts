@@ -1,16 +1,16 @@
 import { harmless } from "../../shared/harmless.js";
 import { Secret } from "../../shared/secret.js";
 
-/** A function that takes the passwords of these URLs out of a text, however they are spelt there. */
+/** A function that removes the passwords of these URLs from a text, in every spelling. */
 export function passwordHider(urls: readonly string[]): (text: string) => string {
   const spellings = new Set(urls.flatMap(passwordsIn).flatMap(spellingsOf));
   spellings.delete("");
-  // The longest first, or what is left of it would be shown.
+  // The longest first: otherwise the rest of a longer spelling would be shown.
   const secrets = [...spellings].sort((a, b) => b.length - a.length).map((each) => new Secret(each));
   return (text) => secrets.reduce((hidden, secret) => secret.removeFrom(hidden), text);
 }
 
-/** As they stand in it. By patterns, for a URL that cannot be parsed has a password too. */
+/** The passwords as they are written. By patterns, because a URL that cannot be parsed has a password too. */
 function passwordsIn(url: string): string[] {
   const patterns = [/:\/\/[^:/?#]*:([^/?#]*)@/g, /:\/\/[^:/?#]*:(.*)@/gs, /[?&]\w*password=([^&#]*)/gi];
   return patterns.flatMap((pattern) => [...url.matchAll(pattern)].map(([, password = ""]) => password));

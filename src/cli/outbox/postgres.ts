@@ -2,12 +2,12 @@ import { createRequire } from "node:module";
 import { postgresOutbox } from "../../outbox/postgres/postgres-outbox.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces, resolvePeer } from "../../shared/peer.js";
-import type { OpenOutbox } from "./outbox.js";
+import type { OpenOutbox } from "./actions.js";
 
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 /**
- * Connects to the outbox in a database; makes no tables.
+ * Connects to the outbox in a database. Creates no tables.
  *
  * @throws OutboxError where `pg` is not installed.
  */
@@ -16,8 +16,8 @@ export function openPostgres(url: string, schema: string | undefined): OpenOutbo
   const pool = new Pool({
     connectionString: url,
     max: 1,
-    connectionTimeoutMillis: PATIENCE_MS,
-    query_timeout: PATIENCE_MS,
+    connectionTimeoutMillis: TIMEOUT_MS,
+    query_timeout: TIMEOUT_MS,
     application_name: "express-affiliate",
   });
   const { look, deadLetters, close } = postgresOutbox({ pool, schema, migrate: false });

@@ -74,6 +74,20 @@ describe("doctor", () => {
     expect(sandbox.ledger.requests().map(({ method }) => method)).toEqual(["GET", "GET"]);
   });
 
+  it("sends the key and nothing else that says who asks", async () => {
+    const seen: object[] = [];
+    const address = await startHttp(({ method, headers: { host: _, ...headers } }, res) => {
+      seen.push({ method, headers });
+      res.writeHead(401).end("{}");
+    });
+    await doctor([...address, "--api-key-env", "TRACKING_KEY"]);
+    const headers = { accept: "application/json", connection: "keep-alive" };
+    expect(seen).toEqual([
+      { method: "GET", headers },
+      { method: "GET", headers: { ...headers, authorization: `Bearer ${KEY}` } },
+    ]);
+  });
+
   it("tells whom a session is attributed to", async () => {
     const { sandbox, address } = await startSandbox();
     await fetch(`${sandbox.url}/api/v1/tracking/click`, {
@@ -134,10 +148,10 @@ describe("doctor", () => {
 
   it.each([
     [200, "something else than the tracking service answers at http://127.0.0.1"],
-    [302, "it sends the caller to another address, where this package never follows"],
+    [302, "it redirects to another address, and this package never follows"],
     [403, "is perhaps not the tracking service"],
     [404, "/api/v1/tracking/status/…: --base-url is what comes before /api/v1/"],
-    [502, "the service, or what stands before it, has a fault of its own"],
+    [502, "the service, or a proxy in front of it, has a fault"],
   ])("finds something else at the address: %i, in plain words", async (status, plain) => {
     const { code, out } = await doctor(
       await startHttp((_req, res) => void res.writeHead(status).end("<html>Welcome to nginx</html>")),
@@ -167,11 +181,11 @@ describe("doctor", () => {
     expect(sandbox.ledger.clicks()).toEqual([]);
   });
 
-  it("notes that it takes a key to see whom a session is attributed to", async () => {
+  it("notes that reading the affiliate of a session needs a key", async () => {
     const { sandbox, address } = await startSandbox();
     const { code, out } = await doctor([...address, "--send-test-click"]);
     expect(code).toBe(0);
-    expect(out.at(-2)).toMatch(/^note {4}session .*: to see whom it is attributed to takes a key/);
+    expect(out.at(-2)).toMatch(/^note {4}session .*: reading its affiliate needs a key/);
     expect(sandbox.ledger.clicks()).toHaveLength(1);
   });
 
@@ -196,7 +210,7 @@ describe("doctor", () => {
     expect(well.out).toHaveLength(1);
     expect(JSON.parse(well.out[0] ?? "")).toEqual({
       healthy: true,
-      findings: expect.arrayContaining([{ is: "note", text: expect.stringContaining("wants a key") }]),
+      findings: expect.arrayContaining([{ type: "note", text: expect.stringContaining("wants a key") }]),
     });
     const { code, out } = await doctor(["--base-url", "http://127.0.0.1:1", "--client-id", "1", "--json"]);
     expect({ code, healthy: JSON.parse(out[0] ?? "").healthy }).toEqual({ code: 1, healthy: false });
@@ -365,9 +379,9 @@ describe("doctor", () => {
 
 describe("checkName", () => {
   it("finds a name that stands for nothing", async () => {
-    expect(await checkName(new URL("https://tracking.invalid"))).toMatchObject({ is: "wrong" });
-    expect(await checkName(new URL("https://localhost"))).toMatchObject({ is: "well" });
-    expect(await checkName(new URL("https://[::1]"))).toMatchObject({ is: "note" });
+    expect(await checkName(new URL("https://tracking.invalid"))).toMatchObject({ type: "wrong" });
+    expect(await checkName(new URL("https://localhost"))).toMatchObject({ type: "well" });
+    expect(await checkName(new URL("https://[::1]"))).toMatchObject({ type: "note" });
   });
 });
 
@@ -390,7 +404,7 @@ describe("checkTls", () => {
     );
     const [, day = ""] = /until (\S+)/.exec(soon.text) ?? [];
     expect(await checkTls(url, Date.parse(day) - 30 * DAY_MS, made.authority.cert)).toMatchObject({
-      is: "well",
+      type: "well",
     });
   });
 
@@ -404,7 +418,7 @@ describe("checkTls", () => {
     async (which, plain) => {
       const found = await checkTls(await serve(made[which]), Date.now(), made.authority.cert);
       expect(found).toMatchObject({
-        is: "wrong",
+        type: "wrong",
         text: expect.stringMatching(new RegExp(`^no trusted TLS connection: .*; ${plain.replace("?", ".")}`)),
       });
     },
@@ -416,7 +430,7 @@ describe("checkTls", () => {
     expect(text).toContain("what answers at this port does not speak TLS");
     const nothing = await checkTls(new URL("https://127.0.0.1:1"), Date.now());
     expect(nothing).toMatchObject({
-      is: "wrong",
+      type: "wrong",
       text: expect.stringContaining("nothing listens at this port"),
     });
   });

@@ -72,7 +72,7 @@ describe("status", () => {
     const { code, out } = await outbox([directory, "status"]);
     expect(code).toBe(1);
     expect(out).toMatch(
-      /^WRONG {3}what waited in a file that was damaged is not sent: outbox\.db\.damaged-/m,
+      /^WRONG {3}a file was damaged, and the events in it are not sent: outbox\.db\.damaged-/m,
     );
     expect(await jsonOf([directory, "status"])).toMatchObject({
       code: 1,
@@ -82,7 +82,7 @@ describe("status", () => {
 });
 
 describe("list", () => {
-  it("shows a dead letter without the customer's address and name", async () => {
+  it("shows a dead letter with its e-mail addresses masked", async () => {
     const letter = sample("registration");
     const directory = scratchDirectory();
     await using stage = await Stage.open(() => diskOutbox({ directory }));
@@ -95,7 +95,7 @@ describe("list", () => {
     expect(out.split("\n")).toEqual([
       `${letter.id}  registration  rejected`,
       "    a***@shop.example",
-      "    422 Unprocessable Entity: *** (***) is known as b***@other.example [2J, says ***",
+      "    422 Unprocessable Entity: A***@shop.example (Ann O'Neill) is known as b***@other.example [2J, says ann",
       expect.stringMatching(/^ {4}happened 20\S+Z, given up 20\S+Z after 2 attempts$/),
     ]);
     expect(await jsonOf([directory, "list"])).toEqual({
@@ -267,7 +267,7 @@ describe("a directory's outbox", () => {
     expect(await jsonOf([directory, "retry", "--all"])).toMatchObject({
       code: 1,
       json: {
-        error: { code: "ERR_AFFILIATE_DISK_DAMAGED", message: expect.stringContaining("sets it aside") },
+        error: { code: "ERR_AFFILIATE_DISK_DAMAGED", message: expect.stringContaining("renames it") },
       },
     });
     expect(readdirSync(directory)).toEqual(["outbox.db"]);

@@ -1,0 +1,183 @@
+import type { OutboxEvent } from "../../events.js";
+import type { DeadLetter, Outbox, OutboxCounts } from "../../outbox/outbox.js";
+import { printable } from "../../shared/printable.js";
+import { maskEmail, maskEmails } from "../../shared/secret.js";
+import { type Finding, lineOf, note, painted, well, wrong } from "../finding.js";
+import type { Terminal } from "../terminal.js";
+
+/** An outbox that the command reads, and that the host's processes may use at the same time. */
+export interface OpenOutbox extends Pick<Outbox, "name" | "deadLetters" | "close"> {
+  look(): Promise<OutboxCounts>;
+}
+
+/** What an action found or did, as JSON and as lines for a person. */
+export interface Report {
+  readonly isWell: boolean;
+  /** The one document of `--json`. */
+  readonly json: object;
+  readonly lines: (terminal: Terminal) => readonly string[];
+}
+
+/** Which dead letters to retry or discard. */
+interface Selection {
+  readonly ids: readonly string[];
+  readonly all: boolean;
+}
+
+// docs/observability.md recommends an alert at this age: an outage should not last longer.
+const LONG_MS = 60 * 60 * 1_000;
+
+const NO_LIMIT = 2 ** 31 - 1;
+
+/** How many events wait, since when, and how many were given up. */
+export async function status(outbox: OpenOutbox): Promise<Report> {
+  const { queued, oldest, dead, trouble } = await outbox.look();
+  const oldestMs = oldest === null ? null : Math.max(0, Date.now() - oldest);
+  const { count, list } = summaryOf(dead);
+  return {
+    isWell: trouble === undefined,
+    json: { outbox: outbox.name, queued, oldestMs, dead, trouble: trouble ?? null },
+    lines: linesOf([
+      waiting(queued, oldest, oldestMs),
+      count === 0 ? well("no dead letters") : note(`${countOf(count, "dead letter")}: ${list}`),
+      ...(trouble === undefined ? [] : [wrong(trouble)]),
+    ]),
+  };
+}
+
+function waiting(queued: number, oldest: number | null, oldestMs: number | null): Finding {
+  if (oldest === null || oldestMs === null) return well("nothing waits");
+  const says = `${countOf(queued, "event")} queued, the oldest for ${spanOf(oldestMs)}, since ${timeOf(oldest)}`;
+  return oldestMs < LONG_MS ? well(says) : note(`${says}: read the log of the host's own process`);
+}
+
+/** The oldest dead letters, and whether there are more. */
+export async function list(outbox: OpenOutbox, limit: number): Promise<Report> {
+  const found = await outbox.deadLetters.list({ limit: limit + 1 });
+  const deadLetters = found.slice(0, limit);
+  const more = found.length > limit;
+  return {
+    isWell: true,
+    json: { deadLetters, more },
+    lines: (terminal) => [
+      ...deadLetters.flatMap((letter) => describe(letter, terminal)),
+      ...(deadLetters.length === 0 ? [lineOf(well("no dead letters"), terminal)] : []),
+      ...(more ? [lineOf(note("there are more: --limit N lists them"), terminal)] : []),
+    ],
+  };
+}
+
+function describe(letter: DeadLetter, terminal: Terminal): string[] {
+  const { id, kind, event, reason, status, code, message, attempts, createdAt, diedAt } = letter;
+  const answer = [status, code].filter((each) => each !== undefined && each !== "").join(" ");
+  const words = [answer, message].filter(Boolean).join(": ");
+  const times = `happened ${timeOf(createdAt)}, given up ${timeOf(diedAt)} after ${countOf(attempts, "attempt")}`;
+  return [
+    `${id}  ${kind}  ${painted(reason, "yellow", terminal)}`,
+    `    ${detailsOf(event)}`,
+    ...(words === "" ? [] : [`    ${printable(maskEmails(words))}`]),
+    `    ${painted(times, "dim", terminal)}`,
+  ];
+}
+
+/** What an event is about, in one line: a payment's id and amount, a customer's masked address, a click's affiliate. */
+function detailsOf(data: OutboxEvent["data"]): string {
+  const { paymentId, leadValue, email, customerEmail, affiliateReference } = data as Partial<
+    Record<"paymentId" | "leadValue" | "email" | "customerEmail" | "affiliateReference", string | number>
+  >;
+  const address = email ?? customerEmail;
+  const parts = [
+    paymentId !== undefined && `payment ${paymentId}`,
+    leadValue,
+    address !== undefined && maskEmail(String(address)),
+    affiliateReference !== undefined && `affiliate ${affiliateReference}`,
+  ];
+  return printable(parts.filter((part) => part !== false && part !== undefined).join(", "));
+}
+
+/** Queues dead letters again. The host's own process delivers them. */
+export async function retry({ deadLetters }: OpenOutbox, { ids, all }: Selection): Promise<Report> {
+  const { done, notFound } = all
+    ? { done: await deadLetters.retryAll(), notFound: [] }
+    : await each(ids, deadLetters.retry);
+  const says = `${done} queued again; delivered by the host's own process`;
+  return { json: { retried: done, notFound }, ...resultOf(done, says, notFound) };
+}
+
+/** Asks whether to discard all dead letters. Where there are none, it does not ask. */
+export async function mayDiscard(outbox: OpenOutbox, ask: Terminal["ask"]): Promise<boolean> {
+  const { count, list } = summaryOf((await outbox.look()).dead);
+  if (count === 0) return true;
+  return (
+    (await ask?.(`Discard ${countOf(count, "dead letter")} (${list})? They cannot be brought back.`)) ?? false
+  );
+}
+
+/** The report where the answer to `mayDiscard` was no. */
+export const nothingDiscarded: Report = {
+  isWell: false,
+  json: { discarded: 0, notFound: [] },
+  lines: linesOf([note("nothing was discarded")]),
+};
+
+/** Removes dead letters. */
+export async function discard({ deadLetters }: OpenOutbox, { ids, all }: Selection): Promise<Report> {
+  // Only those that are there now: the person at the terminal has not seen what is given up later.
+  const chosen = all ? (await deadLetters.list({ limit: NO_LIMIT })).map(({ id }) => id) : ids;
+  const { done, notFound: missing } = await each(chosen, deadLetters.discard);
+  // With --all, another process may have retried or discarded one in the meantime. That is no error.
+  const notFound = all ? [] : missing;
+  const says = `${countOf(done, "dead letter")} discarded`;
+  return { json: { discarded: done, notFound }, ...resultOf(done, says, notFound) };
+}
+
+async function each(ids: readonly string[], apply: (id: string) => Promise<boolean>) {
+  const notFound: string[] = [];
+  for (const id of ids) {
+    if (!(await apply(id))) notFound.push(id);
+  }
+  return { done: ids.length - notFound.length, notFound };
+}
+
+function resultOf(done: number, says: string, notFound: readonly string[]): Pick<Report, "isWell" | "lines"> {
+  const findings = [
+    ...(done > 0 ? [well(says)] : []),
+    ...notFound.map((id) => wrong(`there is no dead letter with the id ${id}`)),
+  ];
+  if (findings.length === 0) findings.push(well("no dead letters"));
+  return { isWell: notFound.length === 0, lines: linesOf(findings) };
+}
+
+function linesOf(findings: readonly Finding[]): Report["lines"] {
+  return (terminal) => findings.map((finding) => lineOf(finding, terminal));
+}
+
+function summaryOf(dead: Readonly<Record<string, number>>): { count: number; list: string } {
+  const reasons = Object.entries(dead).filter(([, count]) => count > 0);
+  return {
+    count: reasons.reduce((sum, [, each]) => sum + each, 0),
+    list: reasons.map(([reason, each]) => `${each} ${reason}`).join(", "),
+  };
+}
+
+function countOf(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+const UNITS = [
+  ["day", 24 * 60 * 60 * 1_000],
+  ["hour", 60 * 60 * 1_000],
+  ["minute", 60 * 1_000],
+] as const;
+
+/** A duration in its largest unit: `3 hours`. */
+export function spanOf(ms: number): string {
+  for (const [unit, length] of UNITS) {
+    if (ms >= length) return countOf(Math.floor(ms / length), unit);
+  }
+  return "less than a minute";
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}

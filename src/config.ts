@@ -1,0 +1,176 @@
+import type { Request } from "express";
+import { z } from "zod";
+import type { Logger } from "./journal.js";
+import type { AffiliateOptions, DeliverySettings } from "./options.js";
+import { memoryOutbox } from "./outbox/memory/memory-outbox.js";
+import type { Outbox } from "./outbox/outbox.js";
+import { createSignatures, type Signatures } from "./request/signatures.js";
+import type { OutgoingProxy } from "./service/dispatcher.js";
+import { readOptions, type SchemaOf } from "./shared/read-options.js";
+import { Secret } from "./shared/secret.js";
+
+const HOUR_MS = 60 * 60 * 1_000;
+
+const aFunction = <F>() =>
+  z.custom<F>((value) => typeof value === "function", { error: "must be a function" });
+const positiveInteger = { error: "must be a positive integer" };
+const milliseconds = z
+  .int({ error: "must be a positive number of milliseconds" })
+  .min(1, { error: "must be a positive number of milliseconds" });
+const flag = z.boolean({ error: "must be true or false" });
+const policy = z.enum(["retry", "hold"], { error: 'must be "retry" or "hold"' });
+const anObject = { error: "must be an object" };
+
+// RFC 6265, section 4.1.1: a cookie's name is a token.
+const cookieName = z
+  .string({ error: "must be a cookie's name" })
+  .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/, { error: "must be a cookie's name" });
+
+const hasMethods = (value: unknown, names: readonly string[]) =>
+  names.every((name) => typeof Object(value)[name] === "function");
+
+const delivery = z.strictObject(
+  {
+    concurrency: z
+      .int(positiveInteger)
+      .min(1, positiveInteger)
+      .max(256, { error: "must be at most 256" })
+      .default(8),
+    connectTimeoutMs: milliseconds.default(3_000),
+    timeoutMs: milliseconds.default(10_000),
+    maxAgeMs: milliseconds.default(72 * HOUR_MS),
+    ambiguous: z
+      .strictObject(
+        {
+          click: policy.default("retry"),
+          registration: policy.default("retry"),
+          payment: policy.default("hold"),
+        },
+        anObject,
+      )
+      .prefault({}),
+  } satisfies SchemaOf<DeliverySettings>,
+  anObject,
+);
+
+const A_PROXY = 'must be a proxy\'s address, such as http://proxy.example:3128, or "environment"';
+const A_BASE_URL = "must be the service's address, such as https://tracking.example";
+
+const schema = z.strictObject({
+  baseUrl: z.union([z.string(), z.instanceof(URL)], { error: A_BASE_URL }),
+  clientId: z.int(positiveInteger).min(1, positiveInteger),
+  apiKey: z
+    .string({ error: "must be a string" })
+    .regex(/^[\x21-\x7e]+$/, {
+      error: "must be the key and nothing else: printable ASCII without spaces, not empty",
+    })
+    .optional(),
+  allowInsecure: flag.default(false),
+  cookieName: cookieName.default("svc_click_id"),
+  session: z
+    .union([cookieName, aFunction<(req: Request) => string | undefined>()], {
+      error: "must be a cookie's name or a function of the request",
+    })
+    .optional(),
+  consent: aFunction<(req: Request) => boolean>().default(() => () => true),
+  outbox: z
+    .custom<Outbox>((value) => hasMethods(value, ["add", "start", "wake", "counts", "close"]), {
+      error: "must be an outbox, such as memoryOutbox()",
+    })
+    .optional(),
+  delivery: delivery.prefault({}),
+  logger: z
+    .custom<Logger>((value) => hasMethods(value, ["warn", "error"]), {
+      error: "must have the methods `warn` and `error`, as console, pino and winston do",
+    })
+    .optional(),
+  enabled: flag.default(true),
+  waitUntil: aFunction<(promise: Promise<void>, req: Request) => void>().optional(),
+  proxy: z
+    .union([z.string(), z.instanceof(URL)], { error: A_PROXY })
+    .refine(isProxy, { error: A_PROXY })
+    .optional(),
+  confirmReferral: z
+    .enum(["login-session", "always", "never"], { error: 'must be "login-session", "always" or "never"' })
+    .default("login-session"),
+  signed: z
+    .custom<string | readonly string[]>(areSecrets, {
+      error: "must be a secret, or a list of them, newest first",
+    })
+    .optional(),
+} satisfies SchemaOf<AffiliateOptions>);
+
+/** The options of `affiliate()` as they were read: checked, with defaults, secrets wrapped. */
+export type Config = Readonly<
+  Omit<z.output<typeof schema>, "baseUrl" | "apiKey" | "outbox" | "logger" | "proxy" | "signed"> & {
+    baseUrl: URL;
+    proxy: OutgoingProxy | undefined;
+    signed: Signatures | undefined;
+    apiKey: Secret | undefined;
+    outbox: Outbox;
+    logger: Logger;
+  }
+>;
+
+/**
+ * Reads the options of `affiliate()`.
+ *
+ * @throws OptionsError that lists everything that is wrong with the options.
+ */
+export function readConfig(options: AffiliateOptions): Config {
+  const allowInsecure = Object(options).allowInsecure === true;
+  // Checked in its field, so that the error lists it together with all other mistakes.
+  const baseUrl = schema.shape.baseUrl.check(({ value, issues }) => {
+    const problem = problemWith(value, allowInsecure);
+    if (problem) issues.push({ code: "custom", input: value, message: problem });
+  });
+  const read = readOptions("affiliate", schema.extend({ baseUrl }), options);
+  return Object.freeze({
+    ...read,
+    baseUrl: new URL(read.baseUrl),
+    apiKey: read.apiKey === undefined ? undefined : new Secret(read.apiKey),
+    outbox: read.outbox ?? memoryOutbox(),
+    logger: read.logger ?? toConsole,
+    signed: read.signed ? createSignatures([read.signed].flat().map((each) => new Secret(each))) : undefined,
+    proxy: read.proxy === undefined || read.proxy === "environment" ? read.proxy : new URL(read.proxy),
+  });
+}
+
+const toConsole: Logger = {
+  info: (line) => process.env.NODE_ENV !== "production" && console.info(line),
+  warn: (line) => console.warn(line),
+  error: (line) => console.error(line),
+};
+
+// None of these repeats the address: it may contain a password.
+function problemWith(address: string | URL, allowInsecure: boolean): string | undefined {
+  if (!URL.canParse(String(address))) return A_BASE_URL;
+  const { protocol, hostname, pathname, username, password, search, hash } = new URL(address);
+  if (username || password) return "must not hold credentials: the key goes into `apiKey`";
+  if (search || hash) return "must end with its path: no query, no fragment";
+  if (/\/api\/v1(\/tracking)?\/*$/.test(pathname))
+    return "must end before /api/v1: each call adds that itself";
+  if (protocol === "https:") return undefined;
+  if (protocol !== "http:") return "must begin with https:";
+  if (allowInsecure || isLoopback(hostname)) return undefined;
+  return "must begin with https:, or the key and customers' addresses are sent unencrypted (`allowInsecure: true` allows it)";
+}
+
+function areSecrets(value: unknown): boolean {
+  const secrets = [value].flat();
+  return secrets.length > 0 && secrets.every((secret) => typeof secret === "string" && secret !== "");
+}
+
+function isProxy(address: string | URL): boolean {
+  if (address === "environment") return true;
+  return URL.canParse(String(address)) && /^https?:$/.test(new URL(address).protocol);
+}
+
+function isLoopback(hostname: string): boolean {
+  return (
+    hostname === "localhost" ||
+    hostname.endsWith(".localhost") ||
+    hostname === "[::1]" ||
+    /^127(\.\d+){3}$/.test(hostname)
+  );
+}

@@ -1,0 +1,104 @@
+import { hash } from "node:crypto";
+import type { Request } from "express";
+import type { Config } from "../config.js";
+import { type Attribution, definedOf, isVisitorId } from "../events.js";
+import type { Journal } from "../journal.js";
+import { harmless } from "../shared/harmless.js";
+import { broughtSession, visitorCookie } from "./cookies.js";
+
+/** The session cookie that `onClick` sets. It is read before express-session's, because it outlives the new session at login. */
+export const SESSION_COOKIE = "svc_session_id";
+
+/** What reading an attribution needs to know. */
+export interface AttributionContext {
+  readonly config: Pick<Config, "cookieName" | "session" | "consent" | "signed">;
+  readonly journal: Journal;
+}
+
+/**
+ * What a request says of its visitor: consent, click id and session id. It reads only when asked, and only with consent:
+ * session middleware may be mounted later, and most requests report nothing. An id that was found once stays, even when
+ * the session changes.
+ */
+export class RequestAttribution {
+  readonly #req: Request;
+  readonly #context: AttributionContext;
+  // A handler may regenerate the session before the id is read. So the id is taken now; it is used with consent only.
+  readonly #sessionAtEntry: unknown;
+  #consented: boolean | undefined;
+  #clickId: string | undefined;
+  #sessionId: string | undefined;
+  #loginSession: string | undefined;
+
+  constructor(req: Request, context: AttributionContext) {
+    this.#req = req;
+    this.#context = context;
+    this.#sessionAtEntry = expressSessionIdOf(req);
+  }
+
+  /** Whether the visitor has agreed. `consent` is asked once a request; a throw counts as no. */
+  get consented(): boolean {
+    const { config, journal } = this.#context;
+    this.#consented ??=
+      harmless(
+        () => config.consent(this.#req),
+        (error) => journal.warn("consent", `\`consent\` threw, which counts as no: ${error}`),
+      ) === true;
+    return this.#consented;
+  }
+
+  get clickId(): string | undefined {
+    if (!this.consented) return undefined;
+    const { cookieName, signed } = this.#context.config;
+    this.#clickId ??= visitorCookie(this.#req, cookieName, signed);
+    return this.#clickId;
+  }
+
+  get sessionId(): string | undefined {
+    if (!this.consented) return undefined;
+    this.#sessionId ??= this.#readSessionId();
+    return this.#sessionId;
+  }
+
+  snapshot(): Attribution {
+    const { clickId, sessionId } = this;
+    return definedOf({ clickId, sessionId });
+  }
+
+  /** Uses these ids from now on. `onClick` creates them. */
+  adopt({ clickId, sessionId }: Required<Attribution>): void {
+    this.#clickId = clickId;
+    this.#sessionId = sessionId;
+  }
+
+  /** Whether the digest of a login session is all that is known of this visitor. */
+  isLoginSession({ clickId, sessionId }: Attribution): boolean {
+    return clickId === undefined && sessionId !== undefined && sessionId === this.#loginSession;
+  }
+
+  #readSessionId(): string | undefined {
+    const { config, journal } = this.#context;
+    const { session, signed } = config;
+    if (typeof session === "function") {
+      const id = harmless(
+        () => session(this.#req),
+        (error) => journal.warn("session", `\`session\` threw, so the request has no session id: ${error}`),
+      );
+      return isVisitorId(id) ? id : undefined;
+    }
+    if (typeof session === "string") return visitorCookie(this.#req, session, signed);
+    return visitorCookie(this.#req, SESSION_COOKIE, signed) ?? this.#expressSession();
+  }
+
+  #expressSession(): string | undefined {
+    const id = this.#sessionAtEntry ?? expressSessionIdOf(this.#req);
+    if (typeof id !== "string" || id === "" || !broughtSession(this.#req, id)) return undefined;
+    // With the id itself, anyone could use the visitor's login. The service gets a digest, which is as unique.
+    this.#loginSession = hash("sha256", id);
+    return this.#loginSession;
+  }
+}
+
+function expressSessionIdOf(req: Request): unknown {
+  return (req as { sessionID?: unknown }).sessionID;
+}

@@ -1,0 +1,95 @@
+import { z } from "zod";
+import type { Answer } from "./attempt.js";
+import { retryAfterMs } from "./retry-after.js";
+
+// An id is an integer in one answer and a string in another (section 2.2), so both are accepted everywhere.
+type ServiceId = number | string;
+const serviceId = z.union([z.number(), z.string()]);
+
+// Answers are read leniently: a field that is null, or not of the specified type, counts as left out.
+const text = z.string().optional().catch(undefined);
+const id = serviceId.optional().catch(undefined);
+const number = z.number().optional().catch(undefined);
+
+/** The answer to a click (§4.1). A field that the service leaves out or mistypes is `undefined`. */
+export interface ClickAnswer {
+  /** The service's own number for the click. */
+  readonly clickId?: ServiceId | undefined;
+  readonly sessionId?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+/** The answer to a registration by click id (§4.2). */
+export interface RegistrationAnswer {
+  readonly leadId?: ServiceId | undefined;
+  readonly clickId?: ServiceId | undefined;
+  readonly message?: string | undefined;
+}
+
+/** The answer to a registration by session id (§4.3). The specification does not show it; the fields of §4.4 are read where present. */
+export interface RegistrationLeadAnswer {
+  readonly leadId?: ServiceId | undefined;
+  readonly message?: string | undefined;
+}
+
+/** The answer to a payment (§4.4). */
+export interface PaymentAnswer {
+  readonly leadId?: ServiceId | undefined;
+  readonly leadValue?: number | undefined;
+  readonly conversionSource?: string | undefined;
+  readonly message?: string | undefined;
+}
+
+/** The answer to a status request (§4.5). Without an affiliate, fields that the service leaves out or sends as null are `undefined`. */
+export interface TrackingStatus {
+  readonly sessionId?: string | undefined;
+  readonly hasAffiliate: boolean;
+  readonly affiliateReference?: string | undefined;
+  readonly clickId?: ServiceId | undefined;
+  /** When the click happened: ISO 8601 in UTC. */
+  readonly clickedAt?: string | undefined;
+}
+
+// The types above are written out, not inferred, so that the published types do not import zod.
+export const clickAnswer: z.ZodType<ClickAnswer> = z.object({ clickId: id, sessionId: text, message: text });
+export const registrationAnswer: z.ZodType<RegistrationAnswer> = z.object({
+  leadId: id,
+  clickId: id,
+  message: text,
+});
+export const leadAnswer: z.ZodType<RegistrationLeadAnswer> = z.object({ leadId: id, message: text });
+export const paymentAnswer: z.ZodType<PaymentAnswer> = z.object({
+  leadId: id,
+  leadValue: number,
+  conversionSource: text,
+  message: text,
+});
+export const statusAnswer: z.ZodType<TrackingStatus> = z.object({
+  sessionId: text,
+  hasAffiliate: z.boolean(),
+  affiliateReference: text,
+  clickId: id,
+  clickedAt: text,
+});
+
+/** Whether the service accepted the call: any 2xx, unless the body says `success: false`. */
+export function isYes({ status, body }: Answer): boolean {
+  return (
+    status >= 200 && status < 300 && (body as { success?: unknown } | null | undefined)?.success !== false
+  );
+}
+
+/** What a refusal says: the status, and the error body of §7 as far as it can be read. `hide` removes secrets from the texts. */
+export function refusalOf(
+  { status, body, retryAfter }: Answer,
+  { now, hide }: { now: number; hide: (text: string) => string },
+) {
+  const { error, message } = Object(body) as Record<string, unknown>;
+  const clip = (text: string) => hide(text).slice(0, 500);
+  return {
+    status,
+    error: typeof error === "string" ? clip(error) : String(status),
+    message: typeof message === "string" ? clip(message) : `the service answered ${status}`,
+    retryAfterMs: retryAfterMs(retryAfter, now),
+  };
+}

@@ -1,0 +1,120 @@
+import type { Dispatcher } from "undici";
+
+const LONGEST_BODY = 64 * 1024;
+
+/** What became of one attempt. An attempt never throws or rejects. */
+export type Attempt = Answer | NoAnswer;
+
+/** The head of a response arrived. */
+export interface Answer {
+  readonly type: "answer";
+  readonly status: number;
+  readonly retryAfter?: string;
+  /** The service's own time: its Date header. */
+  readonly date?: string;
+  /** The body as JSON; `undefined` where it is none, broke off, or went on for more than 64 KiB. */
+  readonly body: unknown;
+}
+
+/** No head of a response arrived. */
+export interface NoAnswer {
+  readonly type: "no-answer";
+  /** Whether the request's head was handed to a connected socket. If so, the service may have received it. */
+  readonly requestSent: boolean;
+  readonly error: Error;
+}
+
+/** Undici's callbacks for one request. Calls `onEnd` exactly once, in any order of undici's calls. */
+export class AttemptHandler implements Dispatcher.DispatchHandler {
+  readonly #onEnd: (result: Attempt) => void;
+  readonly #refusal: () => Error | undefined;
+  #ended = false;
+  #requestSent = false;
+  #controller: Dispatcher.DispatchController | undefined;
+  #stopped: Error | undefined;
+  #head: Pick<Answer, "status" | "retryAfter" | "date"> | undefined;
+  #chunks: Buffer[] = [];
+  #length = 0;
+
+  /** @param options.refusal asked just before the request leaves: the reason why it must not, or `undefined`. */
+  constructor(options: { onEnd: (result: Attempt) => void; refusal: () => Error | undefined }) {
+    this.#onEnd = options.onEnd;
+    this.#refusal = options.refusal;
+  }
+
+  stop(reason: Error): void {
+    this.#stopped = reason;
+    // Still waiting for a connection: undici hands out the controller only when there is one.
+    if (this.#controller) this.#controller.abort(reason);
+    this.#finish(reason);
+  }
+
+  /** Called just before undici writes the request's head. It separates "never sent" from "perhaps taken". */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    const refusal = this.#stopped ?? this.#refusal();
+    if (refusal) {
+      controller.abort(refusal);
+      this.#finish(refusal);
+      return;
+    }
+    this.#controller = controller;
+    this.#requestSent = true;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200) return;
+    const [retryAfter] = [headers["retry-after"]].flat();
+    const [date] = [headers.date].flat();
+    this.#head = {
+      status,
+      ...(retryAfter !== undefined && { retryAfter }),
+      ...(date !== undefined && { date }),
+    };
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#length += chunk.length;
+    if (this.#length > LONGEST_BODY) {
+      this.#chunks = [];
+      controller.abort(new Error(`the answer's body is longer than ${LONGEST_BODY} bytes`));
+    } else {
+      this.#chunks.push(chunk);
+    }
+  }
+
+  onResponseEnd(): void {
+    this.#finish(undefined);
+  }
+
+  onResponseError(_controller: unknown, error: Error & { data?: unknown }): void {
+    // Undici's parser error quotes what came instead of HTTP. It may contain anything, even this client's key.
+    delete error.data;
+    this.#finish(error);
+  }
+
+  #finish(error: Error | undefined): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    if (this.#head) {
+      this.#onEnd({ type: "answer", body: error ? undefined : jsonOf(this.#chunks), ...this.#head });
+    } else {
+      this.#onEnd({
+        type: "no-answer",
+        requestSent: this.#requestSent,
+        error: error ?? new Error("the connection ended before an answer"),
+      });
+    }
+  }
+}
+
+function jsonOf(chunks: readonly Buffer[]): unknown {
+  try {
+    return JSON.parse(chunks.length === 1 ? String(chunks[0]) : Buffer.concat(chunks).toString());
+  } catch {
+    return undefined;
+  }
+}
