@@ -19,8 +19,8 @@ function nodesOf(source: string): ts.Node[] {
 /** The assertions of a test file that hold whatever happens. */
 function emptyAssertionsOf(source: string): string[] {
   return nodesOf(source).flatMap((node) => {
-    const text = node.getText();
     if (ts.isExpressionStatement(node)) {
+      const text = node.getText();
       const isBare =
         ts.isCallExpression(node.expression) && node.expression.expression.getText() === "expect";
       const isUncalled = ts.isPropertyAccessExpression(node.expression) && text.startsWith("expect(");
@@ -32,7 +32,9 @@ function emptyAssertionsOf(source: string): string[] {
       for (let at = node.parent; at; at = at.parent) {
         if (!ts.isCallExpression(at)) continue;
         const { expression } = at;
-        return ts.isPropertyAccessExpression(expression) && EQUALITY.test(expression.name.text) ? [text] : [];
+        return ts.isPropertyAccessExpression(expression) && EQUALITY.test(expression.name.text)
+          ? [node.text]
+          : [];
       }
     }
     return [];

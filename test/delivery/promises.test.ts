@@ -15,4 +15,4 @@ describe("on the memory outbox", () =>
   }));
 
 describe("on the disk outbox", () =>
-  testPromises(virtualDisk, { many: 150, strangers: [20], kinds: 4, longestMs: HOUR_MS, rounds: 60 }));
+  testPromises(virtualDisk, { many: 100, strangers: [20], kinds: 2, longestMs: HOUR_MS, rounds: 30 }));
