@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "tsup";
+import { build, type Options } from "tsup";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -24,7 +24,7 @@ export type RunFixture = (args: readonly unknown[], env?: Record<string, string>
  * A program of test/fixtures, to run as a process of its own: built before the tests of a file and removed after them.
  * Its arguments arrive as JSON in `process.argv[2]`; what it says is one JSON value a line.
  */
-export function fixture(name: string): RunFixture {
+export function fixture(name: string, esbuildPlugins: Options["esbuildPlugins"] = []): RunFixture {
   let directory = "";
   beforeAll(async () => {
     // Within the package, so that its dependencies are found.
@@ -37,6 +37,7 @@ export function fixture(name: string): RunFixture {
       target: "node20",
       silent: true,
       splitting: false,
+      esbuildPlugins,
     });
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
