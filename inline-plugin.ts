@@ -4,9 +4,10 @@ import { build, type Plugin } from "esbuild";
 const PREFIX = "inline:";
 
 /** The module and all that it imports as one CommonJS script. */
-async function scriptOf(path: string): Promise<string> {
+async function scriptOf(path: string, plugins: Plugin[] = []): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [path],
+    plugins,
     bundle: true,
     write: false,
     format: "cjs",
@@ -19,8 +20,12 @@ async function scriptOf(path: string): Promise<string> {
   return outputFiles[0]?.text ?? "";
 }
 
-/** For tsup: `import source from "inline:./thread.ts"`. */
-export const inlineForEsbuild: Plugin = {
+/**
+ * For tsup: `import source from "inline:./thread.ts"`.
+ *
+ * @param plugins for what is inlined.
+ */
+export const inlineWith = (plugins: Plugin[]): Plugin => ({
   name: "inline",
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^inline:/ }, ({ path, resolveDir }) => ({
@@ -29,12 +34,14 @@ export const inlineForEsbuild: Plugin = {
       namespace: "inline",
     }));
     onLoad({ filter: /./, namespace: "inline" }, async ({ path }) => ({
-      contents: await scriptOf(resolve(path)),
+      contents: await scriptOf(resolve(path), plugins),
       loader: "text",
       watchFiles: [resolve(path)],
     }));
   },
-};
+});
+
+export const inlineForEsbuild = inlineWith([]);
 
 /** The same for vitest. */
 export const inlineForVite = {

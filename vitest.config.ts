@@ -23,6 +23,8 @@ export default defineConfig({
     globalSetup: ["test/setup/build.ts"],
     // The tests wait more than they work.
     maxWorkers: 2,
+    // Where a file runs its processes side by side.
+    maxConcurrency: 3,
     testTimeout: 20_000,
     hookTimeout: 60_000,
     // However busy the machine is: what is waited for comes, or it is wrong.

@@ -1,13 +1,14 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { answering, closedPort, faultyService, resetting, silent } from "./helpers/faulty-service.js";
+import { answering, closedPort, faultyServices, resetting, silent } from "./helpers/faulty-service.js";
 import { fixture } from "./helpers/fixture.js";
 
 const host = fixture("shutdown");
+const faultyService = faultyServices();
 const paymentsOf = (service: Awaited<ReturnType<typeof faultyService>>) =>
   service.requests.map(({ head }) => /idempotency-key: (\w+)/i.exec(head)?.[1]);
 
-describe("a process that ends by itself", () => {
+describe.concurrent("a process that ends by itself", () => {
   it("is not kept alive by an idle tracker, which listens to no signal", async () => {
     const service = await faultyService();
     const run = host(["idle", service.url]);
@@ -63,7 +64,7 @@ describe("a process that ends by itself", () => {
   });
 });
 
-describe("close", () => {
+describe.concurrent("close", () => {
   // Each attempt would take a minute if it were left alone, and the test has a third of that.
   const patient = { delivery: { timeoutMs: 60_000, connectTimeoutMs: 60_000, concurrency: 8 } };
 

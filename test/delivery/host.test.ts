@@ -4,7 +4,7 @@ import {
   type Behaviour,
   closedPort,
   type FaultyServiceOptions,
-  faultyService,
+  faultyServices,
   hangingUp,
   resetting,
   saying,
@@ -13,6 +13,7 @@ import {
 import { fixture } from "../helpers/fixture.js";
 
 const host = fixture("host");
+const faultyService = faultyServices();
 const MAX_EVENTS = 500;
 const unnoticed = { noticed: [], statuses: "", thrown: true };
 
@@ -50,7 +51,7 @@ const FAULTS: [string, FaultyServiceOptions][] = [
   ["is well", {}],
 ];
 
-describe("a host does not notice", () => {
+describe.concurrent("a host does not notice", () => {
   it.each(FAULTS)("that the service %s", async (_name, options) => {
     const service = await faultyService(options);
     const run = host([service.url, 40, MAX_EVENTS]);

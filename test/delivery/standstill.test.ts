@@ -1,6 +1,7 @@
 /** A process that stood still: it was stopped, its machine slept, or its event loop was blocked. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { createRequire } from "node:module";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -12,6 +13,7 @@ import { certificates } from "../helpers/certificates.js";
 import { answering, faultyService, silent } from "../helpers/faulty-service.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
+const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite");
 const required = (subpath: string) => JSON.stringify(join(inject("builtPackage"), `dist/${subpath}.cjs`));
 
 /** Runs a host, whose tracker's notices are said line by line. */
@@ -39,6 +41,23 @@ function startHost(script: string, env: Record<string, string> = {}) {
     said.push(JSON.parse(line)),
   );
   return { host, said, heard: () => until(() => said.length > 0, "the host heard nothing") };
+}
+
+/** Stops a process while it does not hold SQLite's lock: it would hold it for as long as it is stopped. */
+async function stopBetweenTransactions(host: ChildProcess, directory: string): Promise<void> {
+  const db = new DatabaseSync(join(directory, "outbox.db"));
+  for (let isStopped = false; !isStopped; ) {
+    host.kill("SIGSTOP");
+    try {
+      db.exec("begin immediate; rollback");
+      isStopped = true;
+    } catch (error) {
+      expect(String(error)).toMatch(/locked/);
+      host.kill("SIGCONT");
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  db.close();
 }
 
 describe("an event loop that was blocked for longer than `timeoutMs`", () => {
@@ -127,7 +146,7 @@ describe("a process that was stopped for longer than its lease", () => {
       env,
     );
     await until(() => held.length === 3, "no connection was made");
-    stopped.host.kill("SIGSTOP");
+    await stopBetweenTransactions(stopped.host, directory);
 
     // Another takes the payments over, does not know how far they got, and holds them; a person retries them.
     const outbox = diskOutbox({ directory, leaseMs: 1_000 });

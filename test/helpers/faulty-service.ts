@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TlsOptions } from "node:tls";
-import { onTestFinished } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
 
 export interface RawRequest {
   readonly method: string;
@@ -86,6 +86,17 @@ export async function faultyService(options?: FaultyServiceOptions): Promise<Fau
   const service = await startFaultyService(options);
   onTestFinished(service.stop);
   return service;
+}
+
+/** The same, for the tests of a file that run side by side: all end with the file. */
+export function faultyServices(): typeof faultyService {
+  const services: FaultyService[] = [];
+  afterAll(() => Promise.all(services.map(({ stop }) => stop())));
+  return async (options) => {
+    const service = await startFaultyService(options);
+    services.push(service);
+    return service;
+  };
 }
 
 function firstRequest(text: string): (RawRequest & { readonly length: number }) | undefined {

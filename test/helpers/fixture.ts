@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "tsup";
-import { afterAll, beforeAll, onTestFinished } from "vitest";
+import { build, type Options } from "tsup";
+import { afterAll, beforeAll } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -24,8 +24,9 @@ export type RunFixture = (args: readonly unknown[], env?: Record<string, string>
  * A program of test/fixtures, to run as a process of its own: built before the tests of a file and removed after them.
  * Its arguments arrive as JSON in `process.argv[2]`; what it says is one JSON value a line.
  */
-export function fixture(name: string): RunFixture {
+export function fixture(name: string, esbuildPlugins: Options["esbuildPlugins"] = []): RunFixture {
   let directory = "";
+  const children: ChildProcess[] = [];
   beforeAll(async () => {
     // Within the package, so that its dependencies are found.
     directory = mkdtempSync(join(ROOT, "node_modules/.fixture-"));
@@ -37,16 +38,21 @@ export function fixture(name: string): RunFixture {
       target: "node20",
       silent: true,
       splitting: false,
+      esbuildPlugins,
     });
   });
-  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+  // Not at the end of each test: some files run theirs side by side.
+  afterAll(() => {
+    for (const child of children) child.kill("SIGKILL");
+    rmSync(directory, { recursive: true, force: true });
+  });
 
   return (args, env = {}) => {
     const child = spawn(process.execPath, [join(directory, `${name}.js`), JSON.stringify(args)], {
       env: { PATH: process.env.PATH ?? "", ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });
-    onTestFinished(() => void child.kill("SIGKILL"));
+    children.push(child);
     const said: unknown[] = [];
     let read = 0;
     let notify = () => {};

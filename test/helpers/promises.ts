@@ -26,12 +26,14 @@ export interface Scale {
   readonly kinds: number;
   /** How long it fails, at most. */
   readonly longestMs: number;
+  /** How many events follow each other while some visitors' events fail. */
+  readonly rounds: number;
 }
 
 /** The promises in numbers of docs/delivery.md, in virtual time: every row of the table. */
 export function testPromises(
   createOutbox: (clock: FakeClock) => Outbox,
-  { many, strangers, kinds, longestMs }: Scale,
+  { many, strangers, kinds, longestMs, rounds }: Scale,
 ): void {
   function start(reply: (call: Call) => Reply, options: { maxAgeMs?: number } = {}) {
     const random = seeded(7);
@@ -74,16 +76,17 @@ export function testPromises(
         for (const number of strangers) {
           const { clock, track, waits } = start((call) => (isPoison(call) ? bad : yes));
           for (let n = 0; n < number; n++) await track("click", `poison-${n}`);
-          const [clicks, payments]: OutboxEvent[][] = [[], []];
-          for (let second = 0; second < 90; second++) {
+          const clicks: OutboxEvent[] = [];
+          const payments: OutboxEvent[] = [];
+          for (let second = 0; second < 1.5 * rounds; second++) {
             if (second % 20 === 19) await track("click", `poison-later-${second}`);
-            clicks?.push(await track("click"));
-            payments?.push(await track("payment"));
+            clicks.push(await track("click"));
+            payments.push(await track("payment"));
             await clock.pass(SECOND_MS);
           }
           await clock.pass(5 * SECOND_MS);
-          expect(Math.max(...waits(clicks ?? []))).toBeLessThanOrEqual(5 * SECOND_MS);
-          expect(Math.max(...waits(payments ?? []))).toBeLessThanOrEqual(SECOND_MS);
+          expect(longest(waits(clicks))).toBeLessThanOrEqual(5 * SECOND_MS);
+          expect(longest(waits(payments))).toBeLessThanOrEqual(SECOND_MS);
         }
       },
     );
@@ -94,13 +97,13 @@ export function testPromises(
         const { clock, track, waits } = start((call) => (isPoison(call) ? bad : yes));
         for (let n = 0; n < Math.min(20, many / 4); n++) await track("payment", `poison-${n}`);
         const payments: OutboxEvent[] = [];
-        for (let n = 0; n < 60; n++) {
+        for (let n = 0; n < rounds; n++) {
           payments.push(await track("payment"));
           await clock.pass(MINUTE_MS / 4);
           await track("payment", `poison-later-${n}`);
         }
         await clock.pass(5 * SECOND_MS);
-        expect(Math.max(...waits(payments))).toBeLessThanOrEqual(5 * SECOND_MS);
+        expect(longest(waits(payments))).toBeLessThanOrEqual(5 * SECOND_MS);
       },
     );
 
@@ -110,15 +113,15 @@ export function testPromises(
         for (let n = 0; n < number; n++) await track("click", `poison-${n}`);
         const clicks: OutboxEvent[] = [];
         const payments: OutboxEvent[] = [];
-        for (let n = 0; n < 500; n++) {
+        for (let n = 0; n < 8 * rounds; n++) {
           clicks.push(await track("click"));
           if (n % 10 === 0) payments.push(await track("payment"));
           await clock.pass(SECOND_MS / 5);
         }
         await clock.pass(MINUTE_MS);
         expect(share(waits(clicks), (ms) => ms <= 15 * SECOND_MS)).toBeGreaterThanOrEqual(0.99);
-        expect(Math.max(...waits(clicks))).toBeLessThan(MINUTE_MS);
-        expect(Math.max(...waits(payments))).toBeLessThanOrEqual(SECOND_MS);
+        expect(longest(waits(clicks))).toBeLessThan(MINUTE_MS);
+        expect(longest(waits(payments))).toBeLessThanOrEqual(SECOND_MS);
       }
     });
 
@@ -131,7 +134,7 @@ export function testPromises(
         await clock.pass(SECOND_MS);
       }
       await clock.pass(MINUTE_MS);
-      expect(Math.max(...waits(payments))).toBeLessThanOrEqual(15 * SECOND_MS);
+      expect(longest(waits(payments))).toBeLessThanOrEqual(15 * SECOND_MS);
       expect((await settled()).dead.unconfirmed).toBe(10);
     });
   });
@@ -155,7 +158,7 @@ export function testPromises(
       expect(new Set(service.taken).size).toBe(events.length);
       expect(service.taken).toHaveLength(events.length);
       expect(service.posts.length).toBeLessThanOrEqual((1.3 * events.length) / (1 - p));
-      expect(Math.max(...waits(events))).toBeLessThan(clock.now() - ended);
+      expect(longest(waits(events))).toBeLessThan(clock.now() - ended);
     });
   });
 
@@ -282,7 +285,7 @@ export function testPromises(
         await clock.pass(SECOND_MS);
       }
       await clock.pass(5 * SECOND_MS);
-      expect(Math.max(...waits(events.slice(31)))).toBeLessThanOrEqual(5 * SECOND_MS);
+      expect(longest(waits(events.slice(31)))).toBeLessThanOrEqual(5 * SECOND_MS);
       expect(service.posts.filter(({ call }) => isPoison(call)).length).toBeLessThanOrEqual(6);
     });
   });
@@ -306,7 +309,9 @@ export function testPromises(
         const clicks: OutboxEvent[] = [];
         // A burst takes every place before the first of them is known to be in doubt.
         for (let n = 0; n < 20; n++) await track("payment");
-        for (let n = 0; n < Math.min(4 * HOUR_MS, longestMs) / (seconds * SECOND_MS); n++) {
+        // At least so many that a click is followed by another.
+        const payments = Math.max(30, Math.min(4 * HOUR_MS, longestMs) / (seconds * SECOND_MS));
+        for (let n = 0; n < payments; n++) {
           await track("payment");
           if (n % 20 === 0) clicks.push(await track("click"));
           await clock.pass(seconds * SECOND_MS);
@@ -314,7 +319,7 @@ export function testPromises(
             expect((await settled()).dead.unconfirmed).toBeLessThanOrEqual(9);
         }
         expect((await settled()).dead.unconfirmed).toBeLessThanOrEqual(12);
-        expect(Math.max(...waits(clicks.slice(0, -1)))).toBeLessThanOrEqual(SECOND_MS);
+        expect(longest(waits(clicks.slice(0, -1)))).toBeLessThanOrEqual(SECOND_MS);
       },
     );
 
@@ -348,7 +353,7 @@ export function testPromises(
     for (let n = 0; n < 50; n++) await track(n % 2 ? "payment" : "click");
     await clock.pass(Math.min(HOUR_MS, 5 * longestMs));
     service.reply = ({ idempotencyKey = "" }) => (service.takenAt.has(idempotencyKey) ? says(409) : yes);
-    await clock.pass(HOUR_MS);
+    await clock.pass(Math.min(HOUR_MS, 20 * longestMs));
     const paid = service.posts
       .filter(({ call }) => call.path.endsWith("/lead/payment"))
       .map(({ call }) => call.idempotencyKey);
@@ -361,7 +366,7 @@ export function testPromises(
 
   it(`a new payment is the next to go where ${many * 100} clicks wait`, async () => {
     const { clock, service, track } = start(() => ({ ...yes, afterMs: 25 }));
-    for (let n = 0; n < many * 100; n++) await track("click");
+    for (let n = 0; n < many; n++) await Promise.all(Array.from({ length: 100 }, () => track("click")));
     await clock.pass(10);
     const before = service.posts.length;
     const payment = await track("payment");
@@ -373,6 +378,12 @@ export function testPromises(
       service.posts.slice(0, paid).filter(({ call }) => call.path.endsWith("/click")).length,
     ).toBeLessThanOrEqual(8);
   });
+}
+
+/** Of none there is no longest: a test that waited for nothing shows nothing. */
+function longest(values: readonly number[]): number {
+  expect(values).not.toEqual([]);
+  return Math.max(...values);
 }
 
 function share(values: readonly number[], isGood: (value: number) => boolean): number {

@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { build } from "esbuild";
@@ -15,7 +15,7 @@ const builtPackage = inject("builtPackage");
 const required = (subpath: string) => JSON.stringify(join(builtPackage, `dist/${subpath}.cjs`));
 
 /** A host of its own, in CommonJS, with the package as it is installed. */
-function startHost(script: string, options: { uid?: number } = {}) {
+function startHost(script: string, options: { cwd?: string } = {}) {
   const preamble = `
     const { affiliate } = require(${required("index")});
     const { diskOutbox } = require(${required("disk")});
@@ -113,13 +113,30 @@ test("stores what it has when its process exits, closes its file, and leaves the
   expect(outbox.counts().queued).toBe(1001);
 });
 
+/** A directory with SQLite for Node 20, for every user to read: the work tree may be in a folder that is its owner's alone. */
+function directoryOfEngine(): string {
+  const directory = scratchDirectory();
+  const platform = `${process.platform}-${process.arch}`;
+  for (const name of ["@photostructure/sqlite", "node-gyp-build"]) {
+    const to = join(directory, "node_modules", name);
+    const filter = (path: string) => !path.includes("/prebuilds/") || path.includes(platform);
+    cpSync(join(builtPackage, "../..", name), to, { recursive: true, filter });
+  }
+  execFileSync("chmod", ["-R", "a+rX", directory]);
+  return directory;
+}
+
 test.skipIf(process.getuid?.() !== 0)("says at the start that the directory may not be written", async () => {
-  // Within the package's reach, but not this user's.
   const directory = scratchDirectory();
   chmodSync(directory, 0o755);
   const { ended } = startHost(
-    `try { diskOutbox({ directory: "${directory}" }) } catch ({ code, message }) { say(code + " " + message) }`,
-    { uid: 65_534 },
+    `
+      process.setgroups([]);
+      process.setgid(65_534);
+      process.setuid(65_534);
+      try { diskOutbox({ directory: "${directory}" }) } catch ({ code, message }) { say(code + " " + message) }
+    `,
+    { cwd: directoryOfEngine() },
   );
 
   const { said, errors } = await ended;

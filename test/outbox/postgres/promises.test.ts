@@ -18,5 +18,5 @@ describeWithPostgres("on the Postgres outbox", (database) => {
     );
   }
 
-  testPromises(create, { many: 40, strangers: [10], kinds: 1, longestMs: MINUTE_MS });
+  testPromises(create, { many: 40, strangers: [10], kinds: 1, longestMs: MINUTE_MS, rounds: 24 });
 });

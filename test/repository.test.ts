@@ -1,0 +1,76 @@
+import { execFileSync } from "node:child_process";
+import { accessSync, constants, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import manifest from "../package.json" with { type: "json" };
+
+const root = resolve(import.meta.dirname, "..");
+const textOf = (path: string) => readFileSync(join(root, path), "utf8");
+const filesIn = (folder: string) => readdirSync(join(root, folder)).map((name) => join(folder, name));
+
+describe("the workflow", () => {
+  const workflow = parse(textOf(".github/workflows/ci.yml"), { strict: true });
+  const { strategy, container, steps } = workflow.jobs.run;
+  const commands: string[] = steps.flatMap(({ run }: { run?: string }) => run ?? []);
+
+  it("runs for every pull request, and may only read", () => {
+    expect(Object.keys(workflow.on)).toContain("pull_request");
+    expect(workflow.permissions).toEqual({ contents: "read" });
+  });
+
+  it("calls .ci/run on each Node, from the oldest that is supported on", () => {
+    expect(strategy.matrix).toEqual({ node: [20, 22, 24] });
+    expect(manifest.engines.node).toMatch(new RegExp(`^>=${strategy.matrix.node[0]}\\.`));
+    expect(container).toBe("node:$" + "{{ matrix.node }}-bookworm");
+    expect(commands).toContain(".ci/run");
+    accessSync(join(root, ".ci/run"), constants.X_OK);
+  });
+
+  const scripts = [".ci/run", ".ci/package", ".ci/node"].map((path) => [path, textOf(path)] as const);
+  it.each([...commands.map((command) => [command, command] as const), ...scripts])(
+    "has only what Bash can read: %s",
+    (_name, script) => {
+      expect(String(execFileSync("bash", ["-n"], { input: script, stdio: "pipe" }))).toBe("");
+    },
+  );
+
+  it("has no script in .ci/run that package.json does not have", () => {
+    const named = [...textOf(".ci/run").matchAll(/npm (?:run (?:--silent )?)?([\w:]+)/g)].map(
+      ([, name]) => name,
+    );
+    expect(named).toContain("test");
+    expect([...Object.keys(manifest.scripts), "ci"]).toEqual(expect.arrayContaining(named));
+  });
+});
+
+describe("Renovate", () => {
+  const config = JSON.parse(textOf("renovate.json"));
+  const known = { ...manifest.dependencies, ...manifest.devDependencies };
+
+  it.each<Record<string, unknown>>(config.packageRules)("has a rule that fits: $description", (rule) => {
+    const matchers = ["matchDepTypes", "matchUpdateTypes", "matchPackageNames", "matchDepNames"];
+    expect(["description", "groupName", "enabled", "allowedVersions", ...matchers]).toEqual(
+      expect.arrayContaining(Object.keys(rule)),
+    );
+    for (const name of [rule.matchPackageNames, rule.matchDepNames].flatMap((names) => names ?? [])) {
+      expect(known).toHaveProperty([name as string]);
+    }
+    for (const type of (rule.matchDepTypes ?? []) as string[]) expect(manifest).toHaveProperty([type]);
+  });
+});
+
+describe("a template", () => {
+  it.each(filesIn(".github/ISSUE_TEMPLATE"))("has a name, a line about it and a few lines: %s", (path) => {
+    const [before, head = "", body = ""] = textOf(path).split(/^---$/m);
+    expect(before).toBe("");
+    expect(parse(head)).toEqual({ name: expect.stringMatching(/./), about: expect.stringMatching(/./) });
+    expect(body.trim().split("\n").length).toBeLessThan(15);
+  });
+
+  it("for pull requests names commands that there are", () => {
+    const commands = [...textOf(".github/pull_request_template.md").matchAll(/`npm (?:run )?([\w:]+)`/g)];
+    expect(commands).not.toEqual([]);
+    for (const [, name = ""] of commands) expect(manifest.scripts).toHaveProperty([name]);
+  });
+});

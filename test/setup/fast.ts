@@ -1,0 +1,35 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import ts from "typescript";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+
+/** What a test imports that starts a server, a process or a build, or that runs what a page shows. */
+const SLOW_MODULES =
+  /^(node:(child_process|http|http2|https|net|tls)|express|express4|supertest|pg|esbuild|tsup|playwright-core)$/;
+const SLOW_FILES =
+  /^(src\/(sandbox|testing)\/index\.ts|src\/cli\/main\.ts|test\/(helpers\/)?docs\/|example-app\/)/;
+
+const isSlow = new Map<string, boolean>();
+
+/** Whether a file of the tests, or a file of the tests that it imports, starts something. */
+function startsSomething(file: string): boolean {
+  const known = isSlow.get(file);
+  if (known !== undefined) return known;
+  isSlow.set(file, false);
+  const { importedFiles } = ts.preProcessFile(readFileSync(join(ROOT, file), "utf8"));
+  const answer = importedFiles.some(({ fileName: name }) => {
+    if (!name.startsWith(".")) return SLOW_MODULES.test(name);
+    const imported = relative(ROOT, resolve(ROOT, dirname(file), name)).replace(/\.js$/, ".ts");
+    return SLOW_FILES.test(imported) || (imported.startsWith("test/") && startsSomething(imported));
+  });
+  isSlow.set(file, answer);
+  return answer;
+}
+
+/** The test files that start no server and no process. */
+export function fastTests(): string[] {
+  return readdirSync(join(ROOT, "test"), { recursive: true, encoding: "utf8" })
+    .map((name) => join("test", name))
+    .filter((name) => name.endsWith(".test.ts") && !SLOW_FILES.test(name) && !startsSomething(name));
+}
