@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EventKind, OutboxEvent } from "../../src/events.js";
-import type { Call } from "../../src/service/attempt.js";
+import type { Call } from "../../src/service/calls.js";
 import {
   makeEvent,
   type Reply,
