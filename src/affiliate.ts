@@ -126,7 +126,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
   if (enabled) {
     outbox.start(delivery, {
       dropped: (event, reason) => journal.dropped(event.kind, reason, { event }),
-      troubled: (error) => journal.log("warn", `the ${outbox.name} outbox is in trouble: ${error.message}`),
+      degraded: (error) => journal.log("warn", `the ${outbox.name} outbox is in trouble: ${error.message}`),
       recovered: () => journal.log("warn", `the ${outbox.name} outbox is well again`),
     });
   }

@@ -76,7 +76,7 @@ export function createTrack({ clientId, enabled, outbox, journal, clock, isClose
       return {
         outcome: "queued",
         id: event.id,
-        ...(outcome === "sheltered" && { reason: "storage-trouble" }),
+        ...(outcome === "in-memory" && { reason: "storage-trouble" }),
       };
     } catch (error) {
       return drop(kind, "outbox", `the ${outbox.name} outbox did not take it: ${error}`);

@@ -19,6 +19,7 @@ const layers: readonly (readonly string[])[] = [
   ["options.ts", "track.ts", "shutdown.ts", "request/"],
   ["delivery/"],
   ["outbox/memory/memory-outbox.ts", "outbox/disk/disk-outbox.ts", "outbox/postgres/postgres-outbox.ts"],
+  ["outbox/durable.ts"],
   [
     "outbox/memory/",
     "outbox/disk/",
@@ -28,11 +29,18 @@ const layers: readonly (readonly string[])[] = [
     "journal.ts",
   ],
   ["delivery/endpoint-health.ts"],
-  ["outbox/outbox.ts"],
+  ["outbox/outbox.ts", "outbox/shedding.ts"],
   ["service/client.ts"],
   ["service/endpoints.ts", "service/transport.ts"],
   ["events.ts", "service/dispatcher.ts", "request/signatures.ts"],
-  ["shared/", "outbox/line.ts", "outbox/lease.ts", "service/retry-after.ts", "request/private-response.ts"],
+  [
+    "shared/",
+    "outbox/line.ts",
+    "outbox/lease.ts",
+    "outbox/option-types.ts",
+    "service/retry-after.ts",
+    "request/private-response.ts",
+  ],
 ];
 
 const SANDBOX = "sandbox/";

@@ -2,70 +2,68 @@ import type { EventKind, OutboxEvent } from "../events.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom } from "../shared/errors.js";
 import { type InLine, Line } from "./line.js";
-import {
-  type AddOutcome,
-  type Capacity,
-  type Claim,
-  kindsBelow,
-  type OutboxObserver,
-  sizeOf,
-  type Verdict,
-} from "./outbox.js";
+import type { AddOutcome, Capacity, Claim, OutboxObserver, Verdict } from "./outbox.js";
+import { oldestBelow, sizeOf } from "./shedding.js";
 
-/** Where a durable outbox stores. What rejects means that the storage is in trouble; nobody knows then how far it got. */
+/** Where a durable outbox stores. A call that rejects says that the storage fails; how far the call got is unknown. */
 export interface Storage<C extends Claim> {
+  /** Stores the event, unless its id is known. */
   append(event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
+  /** Takes events whose turn it is, as the lanes allow. */
   claim(capacity: Capacity): Promise<readonly C[]>;
+  /** Does with a claimed event what the verdict says. */
   settle(claim: C, verdict: Verdict): Promise<void>;
 }
 
-/** A storage whose troubles are nobody else's: `add`, `claim` and `settle` never reject. */
-export interface Shelter<C extends Claim> {
+/** A storage with memory to fall back on: `add`, `claim` and `settle` never reject. */
+export interface Fallback<C extends Claim> {
   add(event: OutboxEvent): Promise<AddOutcome>;
   claim(capacity: Capacity): Promise<readonly C[]>;
   settle(claim: C, verdict: Verdict): Promise<void>;
-  /** What is wrong with the storage, as long as something is. */
+  /** What is wrong with the storage while it is degraded. */
   readonly trouble: Error | undefined;
-  /** How many events are on their way to the storage, or wait for it to be well. */
+  /** How many events are on their way to the storage, or wait in memory until it has recovered. */
   readonly length: number;
   /** When the first of them happened, in milliseconds since the epoch; `null` where there is none. */
   readonly oldest: number | null;
-  /** Makes a last attempt, where there is trouble. What is left is in memory only. */
+  /** Makes a last attempt where the storage is degraded. What is left after it is in memory only. */
   close(): Promise<void>;
 }
 
-export interface ShelterOptions {
+export interface FallbackOptions {
   /** How many bytes of memory the events take at most, by a rough count. */
   readonly maxBytes: number;
   readonly clock: Clock;
   readonly observer: OutboxObserver;
+  /** Called for each event that the storage has taken or knows. */
+  readonly onStored: () => void;
 }
 
-interface Guest extends InLine<Guest> {
+interface Pending extends InLine<Pending> {
   readonly event: OutboxEvent;
   readonly size: number;
-  idle: Idle | undefined;
+  sheddable: Sheddable | undefined;
 }
 
-/** A guest's place among those of its kind that could be shed: all but the ones on their way. */
-interface Idle extends InLine<Idle> {
-  readonly guest: Guest;
+/** A pending event's place among those of its kind that may be shed: all but those on their way to the storage. */
+interface Sheddable extends InLine<Sheddable> {
+  readonly pending: Pending;
 }
 
-const FIRST_LOOK_MS = 1_000;
-const LONGEST_LOOK_MS = 30_000;
-const CONVOY = 200;
+const FIRST_ATTEMPT_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
+const BATCH = 200;
 
 /**
- * Keeps in memory what a storage in trouble cannot take, and takes it there, in order, once it is well again. Nothing is
- * claimed meanwhile: an event in here may have to wait for one in there.
+ * Keeps in memory what a failing storage cannot take, and stores it, in order, once the storage has recovered. Nothing is
+ * claimed while the storage is degraded: an event in memory may have to go before one that is stored.
  */
-export function createShelter<C extends Claim>(
+export function createFallback<C extends Claim>(
   storage: Storage<C>,
-  { maxBytes, clock, observer }: ShelterOptions,
-): Shelter<C> {
-  const line = new Line<Guest>();
-  const idle: Record<EventKind, Line<Idle>> = {
+  { maxBytes, clock, observer, onStored }: FallbackOptions,
+): Fallback<C> {
+  const line = new Line<Pending>();
+  const sheddable: Record<EventKind, Line<Sheddable>> = {
     click: new Line(),
     registration: new Line(),
     payment: new Line(),
@@ -74,93 +72,94 @@ export function createShelter<C extends Claim>(
   const verdicts: [C, Verdict][] = [];
   let bytes = 0;
   let trouble: Error | undefined;
-  let lookMs = FIRST_LOOK_MS;
-  let cancelLook = () => {};
+  let pauseMs = FIRST_ATTEMPT_MS;
+  let cancelAttempt = () => {};
   let recovery: Promise<void> | undefined;
   let closed = false;
 
-  function enter(event: OutboxEvent): Guest | undefined {
+  function enter(event: OutboxEvent): Pending | undefined {
     const size = sizeOf(event);
-    if (!makeRoom(event.kind, size)) return undefined;
-    const guest: Guest = { event, size, idle: undefined, before: undefined, after: undefined };
-    line.join(guest);
+    if (!makeSpace(event.kind, size)) return undefined;
+    const pending: Pending = { event, size, sheddable: undefined, before: undefined, after: undefined };
+    line.join(pending);
     ids.add(event.id);
     bytes += size;
-    return guest;
+    return pending;
   }
 
-  function leave(guest: Guest): void {
-    line.leave(guest);
-    setOff(guest);
-    ids.delete(guest.event.id);
-    bytes -= guest.size;
+  function leave(pending: Pending): void {
+    line.leave(pending);
+    protect(pending);
+    ids.delete(pending.event.id);
+    bytes -= pending.size;
   }
 
-  function makeRoom(kind: EventKind, size: number): boolean {
+  function makeSpace(kind: EventKind, size: number): boolean {
     while (bytes + size > maxBytes) {
-      const victim = kindsBelow(kind)
-        .map((lower) => idle[lower].first?.guest)
-        .find((first) => first !== undefined);
-      if (!victim) return false;
-      leave(victim);
-      observer.dropped(victim.event, "full");
+      const shed = oldestBelow(kind, (lower) => sheddable[lower].first?.pending);
+      if (!shed) return false;
+      leave(shed);
+      observer.dropped(shed.event, "full");
     }
     return true;
   }
 
-  function stay(guest: Guest): void {
-    guest.idle = { guest, before: undefined, after: undefined };
-    idle[guest.event.kind].join(guest.idle);
+  /** From here on it gives way to a more important event. */
+  function expose(pending: Pending): void {
+    pending.sheddable = { pending, before: undefined, after: undefined };
+    sheddable[pending.event.kind].join(pending.sheddable);
   }
 
-  function setOff(guest: Guest): void {
-    if (guest.idle) idle[guest.event.kind].leave(guest.idle);
-    guest.idle = undefined;
+  /** From here on it gives way to no other. */
+  function protect(pending: Pending): void {
+    if (pending.sheddable) sheddable[pending.event.kind].leave(pending.sheddable);
+    pending.sheddable = undefined;
   }
 
-  /** Takes one event to the storage. Rejects, and leaves it where it was, where that fails. */
-  async function carry(guest: Guest): Promise<"queued" | "duplicate" | "full"> {
-    setOff(guest);
+  /** Stores one event. Rejects, and leaves it where it was, where that fails. */
+  async function store(pending: Pending): Promise<"queued" | "duplicate" | "full"> {
+    protect(pending);
     try {
-      const outcome = await storage.append(guest.event);
-      leave(guest);
+      const outcome = await storage.append(pending.event);
+      leave(pending);
+      onStored();
       return outcome;
     } catch (error) {
-      stay(guest);
+      expose(pending);
       throw error;
     }
   }
 
-  function fallIll(error: unknown): void {
+  function degrade(error: unknown): void {
     if (trouble) return;
     trouble = errorFrom(error);
-    lookMs = FIRST_LOOK_MS;
-    lookLater();
-    observer.troubled(trouble);
+    pauseMs = FIRST_ATTEMPT_MS;
+    attemptLater();
+    observer.degraded(trouble);
   }
 
-  function lookLater(): void {
-    if (!closed) cancelLook = clock.after(lookMs, recover);
+  function attemptLater(): void {
+    if (!closed) cancelAttempt = clock.after(pauseMs, recover);
   }
 
   function recover(): Promise<void> {
-    recovery ??= tryToRecover().finally(() => {
+    recovery ??= attemptRecovery().finally(() => {
       recovery = undefined;
     });
     return recovery;
   }
 
-  async function tryToRecover(): Promise<void> {
+  async function attemptRecovery(): Promise<void> {
     try {
       while (verdicts.length > 0 || line.length > 0) {
-        // Verdicts first: they make room.
+        // Verdicts first: they free space in the storage.
         if (verdicts.length > 0) await settleFirst();
-        else await moveConvoy();
+        else await storeBatch();
       }
     } catch (error) {
       trouble = errorFrom(error);
-      lookMs = Math.min(lookMs * 2, LONGEST_LOOK_MS);
-      lookLater();
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      attemptLater();
       return;
     }
     trouble = undefined;
@@ -172,12 +171,12 @@ export function createShelter<C extends Claim>(
     verdicts.shift();
   }
 
-  async function moveConvoy(): Promise<void> {
-    const convoy = line.peek(CONVOY);
-    const arrivals = await Promise.allSettled(convoy.map(carry));
-    for (const [nth, arrival] of arrivals.entries()) {
-      if (arrival.status === "rejected") throw arrival.reason;
-      if (arrival.value === "full") observer.dropped((convoy[nth] as Guest).event, "full");
+  async function storeBatch(): Promise<void> {
+    const batch = line.peek(BATCH);
+    const results = await Promise.allSettled(batch.map(store));
+    for (const [nth, result] of results.entries()) {
+      if (result.status === "rejected") throw result.reason;
+      if (result.value === "full") observer.dropped((batch[nth] as Pending).event, "full");
     }
   }
 
@@ -193,17 +192,17 @@ export function createShelter<C extends Claim>(
     },
     async add(event) {
       if (ids.has(event.id)) return "duplicate";
-      const guest = enter(event);
-      if (!guest) return "full";
+      const pending = enter(event);
+      if (!pending) return "full";
       if (trouble) {
-        stay(guest);
-        return "sheltered";
+        expose(pending);
+        return "in-memory";
       }
       try {
-        return await carry(guest);
+        return await store(pending);
       } catch (error) {
-        fallIll(error);
-        return "sheltered";
+        degrade(error);
+        return "in-memory";
       }
     },
     async claim(capacity) {
@@ -211,7 +210,7 @@ export function createShelter<C extends Claim>(
       try {
         return await storage.claim(capacity);
       } catch (error) {
-        fallIll(error);
+        degrade(error);
         return [];
       }
     },
@@ -220,14 +219,14 @@ export function createShelter<C extends Claim>(
         try {
           return await storage.settle(claim, verdict);
         } catch (error) {
-          fallIll(error);
+          degrade(error);
         }
       }
       verdicts.push([claim, verdict]);
     },
     async close() {
       closed = true;
-      cancelLook();
+      cancelAttempt();
       if (trouble) await recover();
     },
   };

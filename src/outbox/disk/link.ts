@@ -18,7 +18,7 @@ export interface Link {
   /** How things stood when the file was opened. */
   readonly first: Done;
   /** Rejects with an OutboxError; then nothing of what was asked at the same time has happened, or nobody knows. */
-  ask<R extends Request>(request: R): Promise<Results[R["do"]]>;
+  ask<R extends Request>(request: R): Promise<Results[R["type"]]>;
   /** Ends the thread once it has answered everything. */
   close(): Promise<void>;
 }
@@ -53,7 +53,7 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
   let thread: Thread | undefined = startThread(options, hear, lose);
 
   const first = thread.waitForReply();
-  if (first.is === "failed") {
+  if (first.type === "failed") {
     thread.stop();
     throw new OutboxError(first.code, first.message);
   }
@@ -78,7 +78,7 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
   }
 
   function hear(reply: Reply): void {
-    if (reply.is === "failed") {
+    if (reply.type === "failed") {
       if (reply.generation === generation) fail(new OutboxError(reply.code, reply.message));
       return;
     }
@@ -196,7 +196,7 @@ function startThread(
       const received = receiveMessageOnPort(port);
       if (received) return received.message;
       const message = `diskOutbox: its thread did not start within ${LONGEST_START_MS} ms`;
-      return { is: "failed", generation: 0, code: "ERR_AFFILIATE_DISK_UNUSABLE", message };
+      return { type: "failed", generation: 0, code: "ERR_AFFILIATE_DISK_UNUSABLE", message };
     },
     end() {
       port.postMessage("close");

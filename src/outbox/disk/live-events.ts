@@ -1,14 +1,7 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
 import { endpointOf, kindOf } from "../../service/endpoints.js";
-import {
-  type Capacity,
-  CLICKS_OF_A_VISITOR,
-  type History,
-  kindsBelow,
-  type Lane,
-  SHEDDING_ORDER,
-  UNTRIED,
-} from "../outbox.js";
+import { type Capacity, CLICKS_OF_A_VISITOR, type History, type Lane, UNTRIED } from "../outbox.js";
+import { oldestBelow, SHEDDING_ORDER } from "../shedding.js";
 import type { KnownIds } from "./known-ids.js";
 import type { Lines, Placed } from "./lines.js";
 import type { Claimed, DiskClaim, Dropped } from "./protocol.js";
@@ -123,9 +116,9 @@ export function createLiveEvents(
 
   function makeRoom(kind: EventKind, size: number, now: number): boolean {
     while (totals.bytes(...SHEDDING_ORDER, "rejected", "unconfirmed", "expired") + size > room) {
-      const victim = oldestBelow(kind);
-      if (!victim) return false;
-      discard(victim, "full", now);
+      const oldest = oldestBelow(kind, takeOldest);
+      if (!oldest) return false;
+      discard(oldest, "full", now);
     }
     return true;
   }
@@ -136,12 +129,8 @@ export function createLiveEvents(
     drop({ event: eventOf(row), reason });
   }
 
-  function oldestBelow(kind: EventKind): EventRow | undefined {
-    for (const lower of kindsBelow(kind)) {
-      const row = totals.rows(lower) > 0 ? shed.get(lower) : undefined;
-      if (row) return row;
-    }
-    return undefined;
+  function takeOldest(kind: EventKind): EventRow | undefined {
+    return totals.rows(kind) > 0 ? shed.get(kind) : undefined;
   }
 
   /** What follows from a row's end: the visitor's next event has its turn. */

@@ -4,7 +4,7 @@ import { createKnownIds } from "./known-ids.js";
 import { createLines } from "./lines.js";
 import { createLiveEvents } from "./live-events.js";
 import { inTransaction } from "./lock.js";
-import type { Dropped, Request, Result, Standing, ThreadOptions } from "./protocol.js";
+import type { Dropped, Request, Result, Snapshot, ThreadOptions } from "./protocol.js";
 import type { Database } from "./sqlite.js";
 import { createTotals } from "./totals.js";
 import { createUpkeep } from "./upkeep.js";
@@ -19,7 +19,7 @@ const PAGES_GIVEN_BACK = 1_000;
 
 export interface Outcome {
   readonly results: readonly Result[];
-  readonly standing: Standing;
+  readonly snapshot: Snapshot;
   readonly dropped: readonly Dropped[];
 }
 
@@ -48,7 +48,7 @@ export function createStore(
   const freePages = db.prepare("pragma freelist_count");
 
   function answer(request: Request, now: number): Result {
-    switch (request.do) {
+    switch (request.type) {
       case "append":
         return live.append(request.event, now);
       case "claim":
@@ -69,7 +69,7 @@ export function createStore(
     }
   }
 
-  function settle({ claimed, verdict }: Extract<Request, { do: "settle" }>, now: number): undefined {
+  function settle({ claimed, verdict }: Extract<Request, { type: "settle" }>, now: number): undefined {
     const { id } = claimed;
     switch (verdict.type) {
       case "delivered":
@@ -101,11 +101,11 @@ export function createStore(
       const results = body(now);
       totals.save();
       if (changes.get().number !== before) upkeep.noteTime(now);
-      return { results, standing: standing(now), dropped };
+      return { results, snapshot: snapshot(now), dropped };
     });
   }
 
-  function standing(now: number): Standing {
+  function snapshot(now: number): Snapshot {
     return {
       queued: totals.rows("click") + totals.rows("registration") + totals.rows("payment"),
       dead: {

@@ -26,7 +26,7 @@ port.on("message", (batch: Batch | "close") => {
     signal(SIGNALS.closed);
   } else if (batch.generation !== refused) {
     const reply = tryTo((store) => store.run(batch.requests), batch);
-    if (reply.is === "failed") refused = batch.generation;
+    if (reply.type === "failed") refused = batch.generation;
     say(reply);
   }
 });
@@ -46,11 +46,11 @@ function tryTo(task: (store: Store) => Outcome, batch?: Batch): Reply {
     const { results, ...rest } = withoutDamage(task);
     const notice = place === undefined ? {} : { setAside: place };
     place = undefined;
-    return { is: "done", ...rest, ...notice, ...(batch && { results }) };
+    return { type: "done", ...rest, ...notice, ...(batch && { results }) };
   } catch (error) {
     // Opened anew at the next attempt: a connection whose disk failed may not see that it is well again.
     letGo();
-    return { is: "failed", ...(batch && { generation: batch.generation }), ...troubleOf(error, path) };
+    return { type: "failed", ...(batch && { generation: batch.generation }), ...troubleOf(error, path) };
   }
 }
 

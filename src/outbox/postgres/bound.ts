@@ -1,5 +1,5 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
-import { kindsBelow } from "../outbox.js";
+import { kindsBelow } from "../shedding.js";
 import { inBatches } from "./batch.js";
 import type { Counts } from "./counts.js";
 import type { Database } from "./database.js";

@@ -55,7 +55,7 @@ export class Hands {
     };
     const observer: OutboxObserver = {
       dropped: (event, reason) => this.dropped.push({ event, reason }),
-      troubled: (error) => {
+      degraded: (error) => {
         throw error;
       },
       recovered() {},

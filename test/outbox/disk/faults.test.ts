@@ -42,7 +42,7 @@ function watched(
   const start = () =>
     outbox.start(hand, {
       dropped: (_event, reason) => said.push(`dropped ${reason}`),
-      troubled: (error) => said.push(`${(error as { code?: string }).code}`),
+      degraded: (error) => said.push(`${(error as { code?: string }).code}`),
       recovered: () => said.push("recovered"),
     });
   return { outbox, said, delivered, start };
@@ -190,8 +190,8 @@ test("goes on in memory where the file cannot be written any more, says so, and 
 
   const click = sample("click");
   const payment = sample("payment", click.data);
-  expect(await outbox.add(click)).toBe("sheltered");
-  expect(await outbox.add(payment)).toBe("sheltered");
+  expect(await outbox.add(click)).toBe("in-memory");
+  expect(await outbox.add(payment)).toBe("in-memory");
   expect(outbox.durable).toBe(false);
   expect(outbox.counts()).toMatchObject({ queued: 2, trouble: expect.stringContaining("cannot be written") });
   await expect(outbox.deadLetters.list()).rejects.toMatchObject({ code: "ERR_AFFILIATE_DISK_UNUSABLE" });
@@ -227,12 +227,12 @@ test.skipIf(!isRoot)(
     fillUp(directory);
     const added = [];
     const outcomes: string[] = [];
-    while (outcomes.filter((outcome) => outcome === "sheltered").length < 3 && added.length < 10_000) {
+    while (outcomes.filter((outcome) => outcome === "in-memory").length < 3 && added.length < 10_000) {
       const event = sample("payment");
       added.push(event.id);
       outcomes.push(await outbox.add(event));
     }
-    expect(outcomes).toContain("sheltered");
+    expect(outcomes).toContain("in-memory");
     answer();
     await until(() => delivered.includes(first.id), "nothing was delivered");
     expect(said).toEqual(["ERR_AFFILIATE_DISK_FULL"]);

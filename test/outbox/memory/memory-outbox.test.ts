@@ -2,14 +2,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EventKind, OutboxEvent } from "../../../src/events.js";
 import { memoryOutbox } from "../../../src/outbox/memory/memory-outbox.js";
-import { type Claim, type OutboxObserver, sizeOf, type Verdict } from "../../../src/outbox/outbox.js";
+import type { Claim, OutboxObserver, Verdict } from "../../../src/outbox/outbox.js";
+import { sizeOf } from "../../../src/outbox/shedding.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { delivering, deliveringAll } from "../../helpers/deliver.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 import { heapUsed } from "../../helpers/heap.js";
 import { makeEvent } from "../../helpers/virtual-delivery.js";
 
-const nobody: OutboxObserver = { dropped() {}, troubled() {}, recovered() {} };
+const nobody: OutboxObserver = { dropped() {}, degraded() {}, recovered() {} };
 
 /** An outbox whose events are held by whoever delivers them until the test says what became of each. */
 function start(options: Parameters<typeof memoryOutbox>[0], limit = 0) {

@@ -45,7 +45,7 @@ describeWithPostgres("faults", (database) => {
     };
     const observer: OutboxObserver = {
       dropped() {},
-      troubled: () => said.push("troubled"),
+      degraded: () => said.push("degraded"),
       recovered: () => said.push("recovered"),
     };
     outbox.start(deliver, observer);
@@ -63,7 +63,7 @@ describeWithPostgres("faults", (database) => {
     await expect.poll(() => outbox.counts().queued).toBe(0);
 
     await database.cluster.halt("immediate");
-    for (const event of during) expect(await outbox.add(event)).toBe("sheltered");
+    for (const event of during) expect(await outbox.add(event)).toBe("in-memory");
     expect(outbox.durable).toBe(false);
     expect(outbox.counts()).toMatchObject({ queued: 4, trouble: expect.any(String) });
     await database.cluster.resume();
@@ -71,7 +71,7 @@ describeWithPostgres("faults", (database) => {
     await expect.poll(() => delivered, { timeout: 15_000 }).toEqual(events.map(({ id }) => id));
     expect(outbox.durable).toBe(true);
     expect(outbox.counts().trouble).toBeUndefined();
-    expect(said).toEqual(["troubled", "recovered"]);
+    expect(said).toEqual(["degraded", "recovered"]);
     await outbox.close();
   });
 

@@ -22,7 +22,7 @@ describeWithPostgres("operations", (database) => {
     database.schema = "by_hand";
     const outbox = await reopen({ migrate: false });
 
-    expect(await outbox.add(sample("payment"))).toBe("sheltered");
+    expect(await outbox.add(sample("payment"))).toBe("in-memory");
     expect(outbox.counts()).toMatchObject({
       queued: 1,
       trouble: expect.stringMatching(/schema "by_hand" are missing.*postgresMigrations\("by_hand"\)/),
