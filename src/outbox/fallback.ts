@@ -15,7 +15,7 @@ export interface Storage<C extends Claim> {
   settle(claim: C, verdict: Verdict): Promise<void>;
 }
 
-/** A storage with memory to fall back on: `add`, `claim` and `settle` never reject. */
+/** A storage with memory to fall back on: `add`, `claim` and `settle` never reject, and `add` resolves within a second. */
 export interface Fallback<C extends Claim> {
   add(event: OutboxEvent): Promise<AddOutcome>;
   claim(capacity: Capacity): Promise<readonly C[]>;
@@ -26,7 +26,7 @@ export interface Fallback<C extends Claim> {
   readonly length: number;
   /** When the first of them happened, in milliseconds since the epoch; `null` where there is none. */
   readonly oldest: number | null;
-  /** Makes a last attempt where the storage is degraded. What is left after it is in memory only. */
+  /** Awaits what is on its way, and makes a last attempt where the storage is degraded. What is left is in memory only. */
   close(): Promise<void>;
 }
 
@@ -43,6 +43,15 @@ interface Pending extends InLine<Pending> {
   readonly event: OutboxEvent;
   readonly size: number;
   sheddable: Sheddable | undefined;
+  /** Ends with the call that stores it at this moment. */
+  storing: Promise<void> | undefined;
+  receipt: Receipt | undefined;
+}
+
+/** What the caller of `add` waits for. */
+interface Receipt {
+  readonly dueAt: number;
+  resolve(outcome: AddOutcome): void;
 }
 
 /** A pending event's place among those of its kind that may be shed: all but those on their way to the storage. */
@@ -50,6 +59,7 @@ interface Sheddable extends InLine<Sheddable> {
   readonly pending: Pending;
 }
 
+const RECEIPT_WITHIN_MS = 1_000;
 const FIRST_ATTEMPT_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 const BATCH = 200;
@@ -70,6 +80,9 @@ export function createFallback<C extends Claim>(
   };
   const ids = new Set<string>();
   const verdicts: [C, Verdict][] = [];
+  /** Events whose receipts are due, the first due first. One timer does for all of them. */
+  const awaited = new Set<Pending>();
+  let cancelDue: (() => void) | undefined;
   let bytes = 0;
   let trouble: Error | undefined;
   let pauseMs = FIRST_ATTEMPT_MS;
@@ -80,7 +93,15 @@ export function createFallback<C extends Claim>(
   function enter(event: OutboxEvent): Pending | undefined {
     const size = sizeOf(event);
     if (!makeSpace(event.kind, size)) return undefined;
-    const pending: Pending = { event, size, sheddable: undefined, before: undefined, after: undefined };
+    const pending: Pending = {
+      event,
+      size,
+      sheddable: undefined,
+      storing: undefined,
+      receipt: undefined,
+      before: undefined,
+      after: undefined,
+    };
     line.join(pending);
     ids.add(event.id);
     bytes += size;
@@ -116,17 +137,56 @@ export function createFallback<C extends Claim>(
     pending.sheddable = undefined;
   }
 
-  /** Stores one event. Rejects, and leaves it where it was, where that fails. */
-  async function store(pending: Pending): Promise<"queued" | "duplicate" | "full"> {
+  /** Stores one event, unless a call that does is under way. Rejects, and leaves it where it was, where that fails. */
+  function store(pending: Pending): Promise<void> {
+    pending.storing ??= append(pending);
+    return pending.storing;
+  }
+
+  async function append(pending: Pending): Promise<void> {
     protect(pending);
     try {
       const outcome = await storage.append(pending.event);
       leave(pending);
       onStored();
-      return outcome;
+      if (!answer(pending, outcome) && outcome === "full") observer.dropped(pending.event, "full");
     } catch (error) {
+      pending.storing = undefined;
       expose(pending);
       throw error;
+    }
+  }
+
+  /** Returns whether the receipt was still due. */
+  function answer(pending: Pending, outcome: AddOutcome): boolean {
+    pending.receipt?.resolve(outcome);
+    pending.receipt = undefined;
+    return awaited.delete(pending);
+  }
+
+  /** Resolves when the storage has answered; at the latest after a second, and then the event stays in memory until it has. */
+  function receiptOf(pending: Pending): Promise<AddOutcome> {
+    return new Promise((resolve) => {
+      pending.receipt = { dueAt: clock.monotonic() + RECEIPT_WITHIN_MS, resolve };
+      awaited.add(pending);
+      cancelDue ??= clock.after(RECEIPT_WITHIN_MS, answerDue);
+      store(pending).catch((error) => {
+        degrade(error);
+        answer(pending, "in-memory");
+      });
+    });
+  }
+
+  function answerDue(): void {
+    cancelDue = undefined;
+    const now = clock.monotonic();
+    for (const pending of awaited) {
+      const { dueAt } = pending.receipt as Receipt;
+      if (dueAt > now) {
+        cancelDue = clock.after(dueAt - now, answerDue);
+        return;
+      }
+      answer(pending, "in-memory");
     }
   }
 
@@ -173,10 +233,9 @@ export function createFallback<C extends Claim>(
 
   async function storeBatch(): Promise<void> {
     const batch = line.peek(BATCH);
-    const results = await Promise.allSettled(batch.map(store));
-    for (const [nth, result] of results.entries()) {
+    // All of them end before the next attempt: one that fails must not be overtaken.
+    for (const result of await Promise.allSettled(batch.map(store))) {
       if (result.status === "rejected") throw result.reason;
-      if (result.value === "full") observer.dropped((batch[nth] as Pending).event, "full");
     }
   }
 
@@ -190,20 +249,14 @@ export function createFallback<C extends Claim>(
     get oldest() {
       return line.first?.event.createdAt ?? null;
     },
-    async add(event) {
-      if (ids.has(event.id)) return "duplicate";
+    // Not async: every event passes here, and that would put one more promise around the one there is.
+    add(event) {
+      if (ids.has(event.id)) return Promise.resolve("duplicate");
       const pending = enter(event);
-      if (!pending) return "full";
-      if (trouble) {
-        expose(pending);
-        return "in-memory";
-      }
-      try {
-        return await store(pending);
-      } catch (error) {
-        degrade(error);
-        return "in-memory";
-      }
+      if (!pending) return Promise.resolve("full");
+      if (!trouble) return receiptOf(pending);
+      expose(pending);
+      return Promise.resolve("in-memory");
     },
     async claim(capacity) {
       if (trouble) return [];
@@ -227,7 +280,9 @@ export function createFallback<C extends Claim>(
     async close() {
       closed = true;
       cancelAttempt();
+      await Promise.allSettled([...line].map(({ storing }) => storing));
       if (trouble) await recover();
+      cancelDue?.();
     },
   };
 }

@@ -5,14 +5,19 @@ import type { Claim, Verdict } from "../../src/outbox/outbox.js";
 import { sizeOf } from "../../src/outbox/shedding.js";
 import { sample } from "../../src/testing/contract/samples.js";
 import { capacityOf } from "../helpers/deliver.js";
+import { FakeClock } from "../helpers/fake-clock.js";
 
-/** A storage that can fail, and a clock that goes on when it is told to. */
+/** A storage that fails, or does not answer, when a test says so. */
 function setUp(maxBytes = 1_000_000) {
   const stored: OutboxEvent[] = [];
   const settled: Verdict[] = [];
   const said: string[] = [];
-  const tasks: (() => void)[] = [];
+  const clock = new FakeClock();
   const state = { fails: false };
+  const unanswered: {
+    resolve(outcome: "queued" | "duplicate" | "full"): void;
+    reject(error: Error): void;
+  }[] = [];
   const orFail = async <T>(result: () => T) => {
     if (state.fails) throw new Error("disk full");
     return result();
@@ -24,14 +29,7 @@ function setUp(maxBytes = 1_000_000) {
   };
   const fallback = createFallback(storage, {
     maxBytes,
-    clock: {
-      now: () => 0,
-      monotonic: () => 0,
-      after(_ms, task) {
-        tasks.push(task);
-        return () => tasks.splice(tasks.indexOf(task), 1);
-      },
-    },
+    clock,
     onStored() {},
     observer: {
       dropped: ({ kind }, reason) => said.push(`dropped ${kind} ${reason}`),
@@ -39,16 +37,18 @@ function setUp(maxBytes = 1_000_000) {
       recovered: () => said.push("recovered"),
     },
   });
-  /** Lives until the next look at the storage, and through it. */
-  const look = async () => {
-    tasks.shift()?.();
-    await new Promise(setImmediate);
+  /** From here on the storage takes events, and does not answer. */
+  const silence = () => {
+    storage.append = (event) => {
+      stored.push(event);
+      return new Promise((resolve, reject) => unanswered.push({ resolve, reject }));
+    };
   };
-  return { fallback, stored, settled, said, state, look, tasks };
+  return { fallback, stored, settled, said, state, clock, silence, unanswered };
 }
 
 test("keeps in memory what the storage cannot take, and takes it there in order when it has recovered", async () => {
-  const { fallback, stored, said, state, look } = setUp();
+  const { fallback, stored, said, state, clock } = setUp();
   const events = Array.from({ length: 500 }, () => sample("payment"));
   state.fails = true;
 
@@ -57,10 +57,10 @@ test("keeps in memory what the storage cannot take, and takes it there in order 
   expect(new Set(outcomes)).toEqual(new Set(["in-memory"]));
   expect(fallback.length).toBe(500);
   expect(fallback.trouble?.message).toBe("disk full");
-  await look();
+  await clock.pass(1_000);
   expect(stored).toEqual([]);
   state.fails = false;
-  await look();
+  await clock.pass(2_000);
   expect(stored).toEqual(events);
   expect(fallback.length).toBe(0);
   expect(fallback.trouble).toBeUndefined();
@@ -68,7 +68,7 @@ test("keeps in memory what the storage cannot take, and takes it there in order 
 });
 
 test("lets nothing overtake what waits in memory", async () => {
-  const { fallback, stored, state, look } = setUp();
+  const { fallback, stored, state, clock } = setUp();
   const [before, after] = [sample("payment"), sample("payment")];
   state.fails = true;
   await fallback.add(before);
@@ -77,31 +77,31 @@ test("lets nothing overtake what waits in memory", async () => {
   expect(await fallback.add(after)).toBe("in-memory");
   expect(await fallback.add(before)).toBe("duplicate");
 
-  await look();
+  await clock.pass(1_000);
   expect(stored).toEqual([before, after]);
   expect(await fallback.add(sample("payment"))).toBe("queued");
 });
 
 test("claims nothing while there is trouble", async () => {
-  const { fallback, state, look } = setUp();
+  const { fallback, state, clock } = setUp();
   expect(await fallback.claim(capacityOf(1))).toHaveLength(1);
   state.fails = true;
   expect(await fallback.claim(capacityOf(1))).toEqual([]);
   state.fails = false;
   expect(await fallback.claim(capacityOf(1))).toEqual([]);
-  await look();
+  await clock.pass(1_000);
   expect(await fallback.claim(capacityOf(1))).toHaveLength(1);
 });
 
 test("remembers verdicts that could not be written, and writes them before anything else", async () => {
-  const { fallback, settled, state, look } = setUp();
+  const { fallback, settled, state, clock } = setUp();
   const claim = { event: sample("click") } as Claim;
   state.fails = true;
 
   await fallback.settle(claim, { type: "delivered" });
   await fallback.settle(claim, { type: "release" });
   state.fails = false;
-  await look();
+  await clock.pass(1_000);
 
   expect(settled).toEqual([{ type: "delivered" }, { type: "release" }]);
 });
@@ -131,7 +131,7 @@ test("makes a last attempt when it is closed", async () => {
 });
 
 test("looks at the storage no more once it is closed, whatever fails afterwards", async () => {
-  const { fallback, state, tasks } = setUp();
+  const { fallback, state, clock } = setUp();
   state.fails = true;
   const added = fallback.add(sample("payment"));
 
@@ -139,5 +139,111 @@ test("looks at the storage no more once it is closed, whatever fails afterwards"
 
   expect(await added).toBe("in-memory");
   expect(await fallback.add(sample("payment"))).toBe("in-memory");
-  expect(tasks).toEqual([]);
+  expect(clock.pending).toBe(0);
+});
+
+test("gives the receipt after a second where the storage does not answer, and keeps the event until it does", async () => {
+  const { fallback, stored, said, clock, silence, unanswered } = setUp();
+  const [first, second] = [sample("payment"), sample("payment")];
+  const receipts: string[] = [];
+  const add = (event: OutboxEvent) => void fallback.add(event).then((outcome) => receipts.push(outcome));
+  silence();
+
+  add(first);
+  await clock.pass(600);
+  add(second);
+  await clock.pass(399);
+  expect(receipts).toEqual([]);
+  await clock.pass(1);
+  expect(receipts).toEqual(["in-memory"]);
+  await clock.pass(600);
+  expect(receipts).toEqual(["in-memory", "in-memory"]);
+  expect(fallback.length).toBe(2);
+  expect(await fallback.add(first)).toBe("duplicate");
+
+  unanswered[0]?.resolve("queued");
+  unanswered[1]?.resolve("duplicate");
+  await clock.pass(0);
+  expect(fallback.length).toBe(0);
+  expect(stored).toEqual([first, second]);
+  expect(said).toEqual([]);
+});
+
+test("says that an event was dropped where the storage was full after its receipt", async () => {
+  const { fallback, said, clock, silence, unanswered } = setUp();
+  silence();
+  const [late, inTime] = [fallback.add(sample("payment")), sample("click")];
+  await clock.pass(1_000);
+  expect(await late).toBe("in-memory");
+
+  unanswered[0]?.resolve("full");
+  const added = fallback.add(inTime);
+  unanswered[1]?.resolve("full");
+
+  expect(await added).toBe("full");
+  expect(said).toEqual(["dropped payment full"]);
+  expect(fallback.length).toBe(0);
+});
+
+test("stores an event again where the storage fails after its receipt", async () => {
+  const { fallback, stored, said, clock, silence, unanswered } = setUp();
+  const event = sample("payment");
+  silence();
+  const added = fallback.add(event);
+  await clock.pass(1_000);
+  expect(await added).toBe("in-memory");
+
+  unanswered[0]?.reject(new Error("no answer"));
+  await clock.pass(1_000);
+  expect(stored).toEqual([event, event]);
+  unanswered[1]?.resolve("duplicate");
+  await clock.pass(0);
+
+  expect(said).toEqual(["degraded no answer", "recovered"]);
+  expect(fallback.length).toBe(0);
+});
+
+test("does not store an event a second time while the first call is under way", async () => {
+  const { fallback, stored, said, state, clock, silence, unanswered } = setUp();
+  const event = sample("payment");
+  silence();
+  void fallback.add(event);
+  state.fails = true;
+  await fallback.claim(capacityOf(1));
+  state.fails = false;
+
+  await clock.pass(1_000);
+  expect(stored).toEqual([event]);
+  unanswered[0]?.resolve("queued");
+  await clock.pass(0);
+
+  expect(said).toEqual(["degraded disk full", "recovered"]);
+  expect(fallback.length).toBe(0);
+});
+
+test("sets one timer for the receipts of many events", async () => {
+  const { fallback, clock, silence } = setUp();
+  silence();
+
+  for (let nth = 0; nth < 100; nth++) void fallback.add(sample("payment"));
+
+  expect(clock.pending).toBe(1);
+});
+
+test("awaits what is on its way when it is closed", async () => {
+  const { fallback, clock, silence, unanswered } = setUp();
+  silence();
+  const added = fallback.add(sample("payment"));
+  let closed = false;
+  const closing = fallback.close().then(() => {
+    closed = true;
+  });
+  await clock.pass(0);
+  expect(closed).toBe(false);
+
+  unanswered[0]?.resolve("queued");
+
+  await closing;
+  expect(await added).toBe("queued");
+  expect(clock.pending).toBe(0);
 });

@@ -28,7 +28,9 @@ export class Stage implements AsyncDisposable {
   async add(...events: readonly OutboxEvent[]): Promise<void> {
     for (const event of events) {
       const outcome = await this.outbox.add(event);
-      if (outcome !== "queued") throw new Error(`expected the event to be queued, and it was ${outcome}`);
+      // On a busy machine the storage may answer later than the receipt.
+      if (outcome === "queued" || outcome === "in-memory") continue;
+      throw new Error(`expected the event to be queued, and it was ${outcome}`);
     }
   }
 

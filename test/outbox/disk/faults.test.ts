@@ -275,6 +275,26 @@ test("is held up by a locked file, and the main thread is not", async () => {
   other.close();
 });
 
+test("keeps an event in memory where another connection keeps the file locked for more than a second", async () => {
+  const directory = scratchDirectory();
+  const { outbox, said, delivered, start } = watched({ directory });
+  start();
+  const other = openDisk(directory);
+  other.db.exec("begin exclusive");
+  const event = sample("payment");
+
+  expect(await outbox.add(event)).toBe("in-memory");
+  expect(outbox.durable).toBe(false);
+  await holds(outbox, 1);
+  other.db.exec("commit");
+  other.close();
+
+  await until(() => delivered.length === 1, "nothing was delivered");
+  expect(delivered).toEqual([event.id]);
+  expect(outbox.durable).toBe(true);
+  expect(said).toEqual([]);
+});
+
 test("takes part in no transaction, and nothing once it is closed", async () => {
   const { outbox } = watched({ directory: scratchDirectory() });
 

@@ -75,6 +75,52 @@ describeWithPostgres("faults", (database) => {
     await outbox.close();
   });
 
+  test("an event waits in memory while the server does not answer, and its receipt is there within a second", async () => {
+    const outbox = await create();
+    const { delivered, said } = run(outbox);
+    const events = [sample("payment"), sample("payment")];
+
+    database.cluster.suspend();
+    try {
+      for (const event of events) expect(await outbox.add(event)).toBe("in-memory");
+      expect(outbox.durable).toBe(false);
+      expect(outbox.counts().queued).toBe(2);
+    } finally {
+      database.cluster.wake();
+    }
+
+    await expect.poll(() => [...delivered].sort()).toEqual(events.map(({ id }) => id).sort());
+    expect(outbox.durable).toBe(true);
+    expect(said).toEqual([]);
+    await outbox.close();
+  });
+
+  test("a report in a transaction waits as long as the host's database does", async () => {
+    const outbox = await create();
+    await outbox.add(sample("click"));
+    let answer: (result: { rows: unknown[] }) => void = () => {};
+    const transaction = {
+      query: () =>
+        new Promise<{ rows: unknown[] }>((resolve) => {
+          answer = resolve;
+        }),
+    };
+    let receipt: string | undefined;
+    const added = outbox.add(sample("payment"), { transaction }).then((outcome) => {
+      receipt = outcome;
+    });
+    await sql("select pg_sleep(1.2)");
+    expect(receipt).toBeUndefined();
+
+    answer({ rows: [{ found: 1 }] });
+    await new Promise(setImmediate);
+    answer({ rows: [{ outcome: "queued" }] });
+
+    await added;
+    expect(receipt).toBe("queued");
+    await outbox.close();
+  });
+
   test("a report in a transaction fails with the transaction when the server goes away", async () => {
     const outbox = await create();
     const client = await database.pool().connect();
