@@ -95,7 +95,7 @@ export interface Claim {
   isHeld?(): boolean;
 }
 
-/** An event that was not delivered and will not be, unless somebody retries it. */
+/** An event that was not delivered and will not be, unless an operator retries it. */
 export interface DeadLetter extends Death {
   readonly id: string;
   readonly kind: EventKind;
@@ -150,12 +150,12 @@ export interface DeadLetterQuery {
  * - `queued`: stored, as durably as this outbox stores.
  * - `in-memory`: the storage fails; it waits in memory, and is stored once the storage has recovered.
  * - `duplicate`: its id is known.
- * - `full`: not stored; there is no room for an event of its kind.
+ * - `full`: not stored; the outbox is full for an event of its kind.
  */
 export type AddOutcome = "queued" | "in-memory" | "duplicate" | "full";
 
 /**
- * Where events wait. Whoever writes one promises:
+ * Where events wait. Every outbox promises:
  *
  * - **once**: an id that is known (waiting, dead, or delivered not long ago) is not stored again;
  * - **in order**: an event is handed over only when no earlier live event shares its click id or its session id;

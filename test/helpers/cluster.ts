@@ -63,7 +63,7 @@ export async function startCluster(settings: Record<string, string | number> = {
     for await (const line of createInterface({ input: server.stderr as NodeJS.ReadableStream })) {
       said.push(line);
       if (line.includes("ready to accept connections")) {
-        // Whatever else it says, it must not wait for somebody to read it.
+        // Whatever else it says, it must not wait for a reader.
         server.stderr?.resume();
         return;
       }

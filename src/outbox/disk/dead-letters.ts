@@ -29,7 +29,7 @@ interface LetterRow extends Omit<EventRow, "seq" | "click_id" | "session_id" | "
 
 export type DeadLetters = ReturnType<typeof createDeadLetters>;
 
-/** The events that were given up, until somebody decides. */
+/** The events that were given up, until an operator decides. */
 export function createDeadLetters(
   db: Database,
   parts: { totals: Totals; ids: KnownIds; live: LiveEvents; max: number; drop: (dropped: Dropped) => void },
@@ -76,7 +76,7 @@ export function createDeadLetters(
       if (row) totals.add(row.reason, -1, -row.size);
       return row !== undefined;
     },
-    /** Queues it again, as the last of its visitor's; `false` where there is none, or no room. */
+    /** Queues it again, as the last of its visitor's; `false` where there is none, or the file is full. */
     retry(id: string, now: number): boolean {
       const row: LetterRow | undefined = take.get(id);
       if (!row) return false;

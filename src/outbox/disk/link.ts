@@ -17,7 +17,7 @@ import {
 export interface Link {
   /** How things stood when the file was opened. */
   readonly first: Done;
-  /** Rejects with an OutboxError; then nothing of what was asked at the same time has happened, or nobody knows. */
+  /** Rejects with an OutboxError; then nothing of what was asked at the same time has happened, or how far it got is unknown. */
   ask<R extends Request>(request: R): Promise<Results[R["type"]]>;
   /** Ends the thread once it has answered everything. */
   close(): Promise<void>;
@@ -39,7 +39,7 @@ const atExit = createProcessHooks("exit");
 
 /**
  * Starts the outbox's thread, and waits until it has opened its file: what is wrong at the start is said at the start.
- * From then on nobody waits: questions go out once a turn of the event loop, those of one turn together.
+ * From then on the main thread never waits: questions go out once a turn of the event loop, those of one turn together.
  *
  * @throws OutboxError
  */
@@ -95,7 +95,7 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
     whenIdle();
   }
 
-  /** All that was asked fails together, and so does what is asked before anybody has heard of it: else it would overtake. */
+  /** All that was asked fails together, and so does what is asked before the callers have heard of it: else it would overtake. */
   function fail(error: Error): void {
     generation++;
     refusing = error;

@@ -9,11 +9,11 @@ import type { Database } from "./sqlite.js";
 import { createTotals } from "./totals.js";
 import { createUpkeep } from "./upkeep.js";
 
-// Of `maxBytes`; the rest is for what surrounds them, and so that there is always room to take something out.
+// Of `maxBytes`. The rest is for what surrounds them, and for the space that SQLite needs to delete something.
 const SHARE_OF_EVENTS = 0.7;
 const SHARE_OF_DELIVERED = 0.2;
 const BYTES_OF_DELIVERED = 120;
-// A MiB is kept for what comes next; 4 MiB a round is no transaction that anybody would notice.
+// A MiB is kept for what comes next; 4 MiB a round is a transaction too short for a host to notice.
 const FREE_PAGES_KEPT = 250;
 const PAGES_GIVEN_BACK = 1_000;
 
@@ -39,7 +39,14 @@ export function createStore(
   const totals = createTotals(db);
   const ids = createKnownIds(db, totals);
   const lines = createLines(db);
-  const live = createLiveEvents(db, { totals, ids, lines, owner, room: maxBytes * SHARE_OF_EVENTS, drop });
+  const live = createLiveEvents(db, {
+    totals,
+    ids,
+    lines,
+    owner,
+    maxBytes: maxBytes * SHARE_OF_EVENTS,
+    drop,
+  });
   const dead = createDeadLetters(db, { totals, ids, live, max: maxDeadLetters, drop });
   const maxDelivered = Math.floor((maxBytes * SHARE_OF_DELIVERED) / BYTES_OF_DELIVERED);
   const delivered = createDelivered(db, { totals, ids, max: maxDelivered, rememberMs });
@@ -127,7 +134,7 @@ export function createStore(
       try {
         return transact((now) => {
           upkeep.beat();
-          upkeep.takeOverFromTheDead(now);
+          upkeep.takeOverFromEnded(now);
           delivered.forgetSome(now);
           if (freePages.get().freelist_count > FREE_PAGES_KEPT) {
             db.exec(`pragma incremental_vacuum(${PAGES_GIVEN_BACK})`);

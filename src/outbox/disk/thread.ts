@@ -13,7 +13,7 @@ const { path, leaseMs, port, signals } = options;
 const owner = randomUUID();
 const upkeep = setInterval(() => say(tryTo((store) => store.lookAfter())), leaseMs / LOOKS);
 let open: (OpenFile & { readonly store: Store }) | undefined;
-/** Where a damaged file was put, until somebody has been told. */
+/** Where a damaged file was put, until the main thread has been told. */
 let place: string | undefined;
 /** What was sent before one of it failed, and is not looked at any more. */
 let refused = -1;
@@ -48,7 +48,7 @@ function tryTo(task: (store: Store) => Outcome, batch?: Batch): Reply {
     place = undefined;
     return { type: "done", ...rest, ...notice, ...(batch && { results }) };
   } catch (error) {
-    // Opened anew at the next attempt: a connection whose disk failed may not see that it is well again.
+    // Opened anew at the next attempt: a connection whose disk failed may not see that the disk works again.
     letGo();
     return { type: "failed", ...(batch && { generation: batch.generation }), ...troubleOf(error, path) };
   }

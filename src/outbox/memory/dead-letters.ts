@@ -26,7 +26,7 @@ export class DeadLetterBox {
     return this.#kept.get(id);
   }
 
-  /** Keeps it. Returns the one that had to make room, if one had to. */
+  /** Keeps it. Returns the one that had to give way, if one had to. */
   keep({ event, history: { maybeTaken } }: Claim, death: Death, diedAt: number): Kept | undefined {
     const { id, kind, data, createdAt } = event;
     const letter = { id, kind, event: data, ...death, createdAt, diedAt };

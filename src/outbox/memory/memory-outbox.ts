@@ -68,7 +68,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     const size = sizeOf(event);
     const crowded = event.kind === "click" ? clicks.crowdedOut(event) : undefined;
     if (crowded) shed(crowded, "visitor-full");
-    if (!makeRoom(event.kind, size)) return false;
+    if (!makeSpace(event.kind, size)) return false;
     bytes += size;
     const entry: Entry = {
       event,
@@ -98,7 +98,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     return "queued";
   }
 
-  function makeRoom(kind: EventKind, size: number): boolean {
+  function makeSpace(kind: EventKind, size: number): boolean {
     // Before anything is shed for what will not fit all the same.
     if (size > maxBytes) return false;
     while (queue.length >= maxEvents || bytes + size > maxBytes) {

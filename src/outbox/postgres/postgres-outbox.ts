@@ -103,7 +103,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
     onDeath: () => void evict(),
     clock,
   });
-  const makeRoom = createBound(database, {
+  const makeSpace = createBound(database, {
     schema,
     maxEvents,
     counts: numbers,
@@ -140,8 +140,8 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   pool.on("error", ignore);
 
   async function store(event: OutboxEvent): Promise<"queued" | "duplicate" | "full"> {
-    const hasRoom = makeRoom(event.kind);
-    if (hasRoom !== true && !(await hasRoom)) return "full";
+    const hasSpace = makeSpace(event.kind);
+    if (hasSpace !== true && !(await hasSpace)) return "full";
     const outcome = await numbers.during(async () => {
       const stored = await append.append(event);
       if (stored !== "duplicate") numbers.add(event.kind, 1, event.createdAt);
@@ -169,8 +169,8 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
     transaction: unknown,
     event: OutboxEvent,
   ): Promise<"queued" | "duplicate" | "full"> {
-    const hasRoom = makeRoom(event.kind);
-    if (hasRoom !== true && !(await hasRoom)) return "full";
+    const hasSpace = makeSpace(event.kind);
+    if (hasSpace !== true && !(await hasSpace)) return "full";
     const outcome = await enqueue(transaction, event, {
       schema: read.schema,
       quotedSchema: schema,

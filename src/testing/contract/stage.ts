@@ -1,6 +1,6 @@
 import type { OutboxEvent } from "../../events.js";
 import type { Death, Outbox } from "../../outbox/outbox.js";
-import { Hands, until } from "./recorder.js";
+import { RecordingDelivery, until } from "./recorder.js";
 
 export const REJECTED: Death = {
   reason: "rejected",
@@ -10,9 +10,9 @@ export const REJECTED: Death = {
   attempts: 1,
 };
 
-/** One test's outbox and the hands that it hands events over to, once they are started. Closes both at its end. */
+/** One test's outbox, and the delivery that it hands events over to once it is started. Closes both at its end. */
 export class Stage implements AsyncDisposable {
-  readonly hands = new Hands();
+  readonly delivery = new RecordingDelivery();
   #closing: Promise<void> | undefined;
 
   private constructor(readonly outbox: Outbox) {}
@@ -22,7 +22,7 @@ export class Stage implements AsyncDisposable {
   }
 
   start(): void {
-    this.hands.start(this.outbox);
+    this.delivery.start(this.outbox);
   }
 
   async add(...events: readonly OutboxEvent[]): Promise<void> {
@@ -35,12 +35,12 @@ export class Stage implements AsyncDisposable {
   }
 
   /** Adds events and gives them up, one after the other. */
-  async bury(events: readonly OutboxEvent[], death: Death = REJECTED): Promise<void> {
-    if (!this.hands.started) this.start();
+  async giveUp(events: readonly OutboxEvent[], death: Death = REJECTED): Promise<void> {
+    if (!this.delivery.started) this.start();
     for (const event of events) {
       const before = this.outbox.counts().dead[death.reason];
       await this.add(event);
-      (await this.hands.next()).settle({ type: "dead", ...death });
+      (await this.delivery.next()).settle({ type: "dead", ...death });
       await until(() => this.outbox.counts().dead[death.reason] > before, "a dead letter was not counted");
     }
   }
@@ -61,7 +61,7 @@ export class Stage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.hands.close();
+    this.delivery.close();
     await this.close();
   }
 }

@@ -6,7 +6,7 @@ type Creates = () => Outbox | Promise<Outbox>;
 export interface OutboxUnderTest {
   /** A new outbox with nothing in it. Called once or more for each test, which closes what it gets. */
   readonly create: Creates;
-  /** The same with room for no more than 1,000 events or so. Without it, nothing is said about bounds. */
+  /** The same, full after 1,000 events or so. Without it, the tests of bounds are left out. */
   readonly createSmall?: Creates;
   /**
    * One more outbox over the storage of the last that was created, as the next process would open it, or another beside

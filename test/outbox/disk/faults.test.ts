@@ -60,7 +60,7 @@ function codeOf(attempt: () => unknown): { code: string; message: string } {
 const holds = (outbox: Outbox, queued: number) =>
   until(() => outbox.counts().queued === queued, `there were not ${queued} events queued`);
 
-test("makes its directory and its file for nobody else's eyes", async () => {
+test("makes its directory and its file for this user alone", async () => {
   const directory = join(scratchDirectory(), "not", "there", "yet");
   const { outbox } = watched({ directory });
   await outbox.add(sample("payment"));
@@ -103,7 +103,7 @@ test.each([openFile, openExistingFile])(
   "lets one process alone have the file where SQLite is too old to share it: %o",
   (open) => {
     const path = join(scratchDirectory(), "outbox.db");
-    const old = { engine, maxBytes: MIB, shareableFrom: "99.0.0", patienceMs: 50 };
+    const old = { engine, maxBytes: MIB, shareableFrom: "99.0.0", waitMs: 50 };
     const first = openFile(path, old);
 
     const { code, message } = codeOf(() => open(path, old));
@@ -167,7 +167,7 @@ test("does the same when it finds the damage later", async () => {
   expect(said).toEqual(["ERR_AFFILIATE_DISK_DAMAGED", "recovered"]);
 });
 
-test("begins a new file where somebody has deleted it", async () => {
+test("begins a new file where it was deleted", async () => {
   const directory = scratchDirectory();
   const { outbox, delivered, start } = watched({ directory });
   await outbox.add(sample("payment"));
@@ -251,7 +251,7 @@ function fillUp(directory: string): void {
     try {
       for (;;) writeFileSync(join(directory, "filler"), Buffer.alloc(size), { flag: "a" });
     } catch {
-      // Smaller pieces may still have room.
+      // Smaller pieces may still fit.
     }
   }
 }

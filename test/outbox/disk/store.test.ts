@@ -29,7 +29,7 @@ function setTime(now: number): void {
   vi.spyOn(Date, "now").mockReturnValue(now);
 }
 
-/** Whether there are events that nobody has looked at yet: they may be ready at once. */
+/** Whether there are events that were not looked at yet: they may be ready at once. */
 function isLiningUp({ store }: Disk): boolean {
   const { nextReadyAt } = store.run([]).snapshot;
   return nextReadyAt !== null && nextReadyAt <= Date.now();
@@ -240,7 +240,7 @@ test("takes no event for another that had its place in a file that is gone", () 
   anew.close();
 });
 
-test("never uses a place again that somebody may still hold", () => {
+test("never uses a place again that another process may still hold", () => {
   const directory = scratchDirectory();
   const [slow, other] = [openDisk(directory, { owner: "slow" }), openDisk(directory, { owner: "other" })];
   slow.append(sample("payment"));

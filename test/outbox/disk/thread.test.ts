@@ -38,7 +38,7 @@ test("starts its thread again where it has ended, and stores what it was asked m
   for (const event of events) expect(await outbox.add(event)).toBe("duplicate");
 });
 
-test("stores nothing of what was asked before anybody has heard of a failure: it would overtake", async () => {
+test("stores nothing of what was asked before the callers have heard of a failure: it would overtake", async () => {
   const limits = { maxBytes: 2 ** 26, maxDeadLetters: 10, rememberMs: 60_000, leaseMs: 60_000 };
   const link = openLink({ path: join(scratchDirectory(), "outbox.db"), engine, ...limits }, () => {});
   onTestFinished(() => link.close());

@@ -183,19 +183,19 @@ describeWithPostgres("faults", (database) => {
     {
       await using stage = await Stage.open(() => reopen());
       stage.start();
-      expect((await stage.hands.next()).live.interrupted).toBe(true);
+      expect((await stage.delivery.next()).live.interrupted).toBe(true);
     }
 
     await using stage = await Stage.open(() => reopen());
     stage.start();
-    expect((await stage.hands.next()).live).toMatchObject({ event, interrupted: true });
+    expect((await stage.delivery.next()).live).toMatchObject({ event, interrupted: true });
   });
 
   test("a delivery that takes longer than the lease stays with its process", async () => {
     await using stage = await Stage.open(() => create({ leaseMs: 1_000 }));
     stage.start();
     await stage.add(sample("payment"));
-    const underWay = await stage.hands.next();
+    const underWay = await stage.delivery.next();
     const [{ due }] = await sql("select due_at::text as due from $schema.events");
     await using other = await Stage.open(() => reopen({ leaseMs: 1_000 }));
     other.start();
@@ -209,7 +209,7 @@ describeWithPostgres("faults", (database) => {
     expect(underWay.live.isHeld?.()).toBe(true);
     underWay.settle({ type: "delivered" });
     await stage.empty();
-    expect(other.hands.ids).toEqual([]);
+    expect(other.delivery.ids).toEqual([]);
   });
 
   test("takes over from a process that was killed: its payment under way is held, its click goes out again", async () => {
@@ -224,14 +224,14 @@ describeWithPostgres("faults", (database) => {
 
     await using stage = await Stage.open(() => reopen());
     stage.start();
-    const taken = [await stage.hands.next(), await stage.hands.next()];
+    const taken = [await stage.delivery.next(), await stage.delivery.next()];
 
     expect(taken.map(({ live }) => [live.event.kind, live.interrupted]).sort()).toEqual([
       ["click", true],
       ["payment", true],
     ]);
     for (const { settle } of taken) settle({ type: "delivered" });
-    const { live } = await stage.hands.next();
+    const { live } = await stage.delivery.next();
     expect(live).toMatchObject({ interrupted: false, event: { kind: "payment" } });
   });
 });
