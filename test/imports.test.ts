@@ -19,6 +19,7 @@ const layers: readonly (readonly string[])[] = [
   ["options.ts", "track.ts", "shutdown.ts", "request/"],
   ["delivery/"],
   ["outbox/memory/memory-outbox.ts", "outbox/disk/disk-outbox.ts", "outbox/postgres/postgres-outbox.ts"],
+  ["outbox/create-outbox.ts"],
   ["outbox/durable.ts"],
   [
     "outbox/memory/",

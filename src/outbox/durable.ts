@@ -25,6 +25,8 @@ export interface DurableStorage<C extends Claim> extends Storage<C> {
 export interface DurableOptions {
   /** `disk`, `postgres`: for log lines; its factory is taken to be `<name>Outbox`. */
   readonly name: string;
+  /** Whether what is stored outlives the process. Default `true`. */
+  readonly survives?: boolean;
   /** How many bytes of events wait in memory at most while the storage is degraded, by a rough count. */
   readonly maxMemoryBytes: number;
   readonly clock: Clock;
@@ -42,7 +44,7 @@ export interface Durable {
 /** What all durable outboxes share: relay, fallback to memory, notices, counts, and the order in which things are closed. */
 export function createDurable<C extends Claim>(
   storage: DurableStorage<C>,
-  { name, maxMemoryBytes, clock }: DurableOptions,
+  { name, survives = true, maxMemoryBytes, clock }: DurableOptions,
 ): Durable {
   const notices: ((observer: OutboxObserver) => void)[] = [];
   let observer: OutboxObserver | undefined;
@@ -88,7 +90,7 @@ export function createDurable<C extends Claim>(
   const outbox: Outbox = {
     name,
     get durable() {
-      return fallback.length === 0;
+      return survives && fallback.length === 0;
     },
     // Not async: every event passes here, and that would put two more promises around the one there is.
     add(event, { transaction } = {}) {

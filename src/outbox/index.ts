@@ -1,5 +1,5 @@
 /**
- * For people who write an outbox of their own: the contract, and its tests.
+ * For people who write an outbox of their own: the contract, the builder, and the contract's tests.
  *
  * @module express-affiliate/outbox
  */
@@ -7,6 +7,7 @@
 export type { Attribution, EventKind, OutboxEvent } from "../events.js";
 export { ENDPOINTS, type Endpoint, endpointOf } from "../service/endpoints.js";
 export { type OutboxUnderTest, type TestRunner, testOutbox } from "../testing/contract/index.js";
+export { createOutbox, type OutboxParts, type StorageNotices } from "./create-outbox.js";
 export type {
   AddOutcome,
   Capacity,
@@ -24,3 +25,4 @@ export type {
   Verdict,
 } from "./outbox.js";
 export { CLICKS_OF_A_VISITOR, UNTRIED } from "./outbox.js";
+export { kindsBelow } from "./shedding.js";

@@ -47,9 +47,9 @@ export function createStore(
     maxBytes: maxBytes * SHARE_OF_EVENTS,
     drop,
   });
-  const dead = createDeadLetters(db, { totals, ids, live, max: maxDeadLetters, drop });
   const maxDelivered = Math.floor((maxBytes * SHARE_OF_DELIVERED) / BYTES_OF_DELIVERED);
   const delivered = createDelivered(db, { totals, ids, max: maxDelivered, rememberMs });
+  const dead = createDeadLetters(db, { totals, delivered, live, max: maxDeadLetters, drop });
   const upkeep = createUpkeep(db, { owner, leaseMs });
   const changes = db.prepare("select total_changes() as number");
   const freePages = db.prepare("pragma freelist_count");

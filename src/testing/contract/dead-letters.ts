@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { OutboxEvent } from "../../events.js";
 import { until } from "./recorder.js";
 import { sample, stranger } from "./samples.js";
 import { REJECTED, Stage } from "./stage.js";
@@ -96,5 +97,30 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
     assert.equal(await deadLetters.discard(live.id), false);
     assert.equal(await deadLetters.retry(live.id), false);
     await until(() => counts().dead.rejected === 0, "a discarded dead letter was counted");
+  });
+}
+
+export function testEviction(
+  it: TestRunner["it"],
+  create: OutboxUnderTest["create"],
+  maxDeadLetters: number,
+): void {
+  it("drops the oldest dead letter when there are too many, and still knows its event", async () => {
+    await using stage = await Stage.open(create);
+    const { outbox, delivery } = stage;
+    const events = Array.from({ length: maxDeadLetters }, () => sample("payment"));
+    await stage.giveUp(events);
+    await stage.add(sample("click"));
+    (await delivery.next()).settle({ type: "dead", ...REJECTED });
+
+    await until(() => delivery.dropped.length === 1, "no dead letter was dropped");
+    const [oldest] = events as [OutboxEvent];
+    assert.deepEqual({ ...delivery.dropped[0] }, { event: oldest, reason: "dead-letters-full" });
+    assert.equal(await outbox.deadLetters.retry(oldest.id), false);
+    assert.equal(await outbox.add(oldest), "duplicate");
+    await until(
+      () => outbox.counts().dead.rejected === maxDeadLetters,
+      "the dead letter that was dropped was counted",
+    );
   });
 }

@@ -13,6 +13,12 @@ export interface OutboxUnderTest {
    * it. For outboxes that are durable.
    */
   readonly reopen?: Creates;
+  /** How many dead letters the outboxes of `createSmall` keep: a few. Without it, nothing is said about those that are too many. */
+  readonly maxDeadLetters?: number;
+  /** Cuts the last outbox that was created off from its store: calls fail, or are not answered. Has `restore` beside it. */
+  readonly cutOff?: () => void | Promise<void>;
+  /** Undoes `cutOff`; the store has kept what it held. */
+  readonly restore?: () => void | Promise<void>;
 }
 
 /** What vitest, jest and `node:test` have in common. */
