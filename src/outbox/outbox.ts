@@ -107,6 +107,15 @@ export interface DeadLetter extends Death {
   readonly diedAt: number;
 }
 
+/** The dead letter that an event becomes by this verdict. */
+export function deadLetterOf(
+  { id, kind, data, createdAt }: OutboxEvent,
+  { type: _, ...death }: Verdict & { readonly type: "dead" },
+  diedAt: number,
+): DeadLetter {
+  return { id, kind, event: data, ...death, createdAt, diedAt };
+}
+
 /** Takes events to the service. None of its methods throws. */
 export interface Deliver {
   /** Which events may be handed over at this moment. */

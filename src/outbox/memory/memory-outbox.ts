@@ -130,8 +130,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
         ids.retire(entry.event.id);
         break;
       case "dead": {
-        const { type: _, ...death } = verdict;
-        const evicted = dead.keep(entry, death, clock.now());
+        const evicted = dead.keep(entry, verdict, clock.now());
         remove(entry);
         if (evicted) {
           ids.retire(evicted.letter.id);
