@@ -45,7 +45,7 @@ async function prove(events: number, rounds: number, visitors: number): Promise<
   console.log(`Node ${process.version}, ${rounds} rounds of ${events} events of ${visitors} visitors`);
 
   const gate = { isOpen: true };
-  outbox.start(deliverAtOnce(gate), { dropped() {}, troubled: console.error, recovered() {} });
+  outbox.start(deliverAtOnce(gate), { dropped() {}, degraded: console.error, recovered() {} });
   for (let round = 1; round <= rounds; round++) {
     const began = performance.now();
     await report(outbox, events, () => people[Math.floor(Math.random() * visitors)]);

@@ -84,7 +84,7 @@ async function prove(fault: string): Promise<Row> {
     onCapacity: outbox.wake,
     clock,
   });
-  outbox.start(delivery, { dropped() {}, troubled: fail, recovered() {} });
+  outbox.start(delivery, { dropped() {}, degraded: fail, recovered() {} });
 
   const tracked: OutboxEvent[] = [];
   async function track(from: number, to: number): Promise<void> {

@@ -136,7 +136,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
   if (enabled) {
     outbox.start(delivery, {
       dropped: (event, reason) => journal.dropped(event.kind, reason, { event }),
-      troubled: (error) =>
+      degraded: (error) =>
         journal.log(
           "warn",
           `the storage of the ${outbox.name} outbox fails, and events wait in memory: ${error.message}`,

@@ -85,7 +85,7 @@ export function createTrack({ clientId, enabled, outbox, journal, clock, isClose
       return {
         outcome: "queued",
         id: event.id,
-        ...(added === "sheltered" && { reason: "storage-trouble" }),
+        ...(added === "in-memory" && { reason: "storage-trouble" }),
       };
     } catch (error) {
       return drop(kind, "outbox", `the ${outbox.name} outbox did not take the event: ${error}`);

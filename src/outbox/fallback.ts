@@ -2,165 +2,224 @@ import type { EventKind, OutboxEvent } from "../events.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom } from "../shared/errors.js";
 import { type InLine, Line } from "./line.js";
-import {
-  type AddOutcome,
-  type Capacity,
-  type Claim,
-  kindsBelow,
-  type OutboxObserver,
-  sizeOf,
-  type Verdict,
-} from "./outbox.js";
+import type { AddOutcome, Capacity, Claim, OutboxObserver, Verdict } from "./outbox.js";
+import { oldestBelow, sizeOf } from "./shedding.js";
 
-/** Where a durable outbox stores. What rejects means that the storage is in trouble; nobody knows then how far it got. */
+/** Where a durable outbox stores. A call that rejects says that the storage fails; how far the call got is unknown. */
 export interface Storage<C extends Claim> {
+  /** Stores the event, unless its id is known. */
   append(event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
+  /** Takes events whose turn it is, as the lanes allow. */
   claim(capacity: Capacity): Promise<readonly C[]>;
+  /** Does with a claimed event what the verdict says. */
   settle(claim: C, verdict: Verdict): Promise<void>;
 }
 
-/** A storage whose troubles are nobody else's: `add`, `claim` and `settle` never reject. */
-export interface Shelter<C extends Claim> {
+/** A storage with memory to fall back on: `add`, `claim` and `settle` never reject, and `add` resolves within a second. */
+export interface Fallback<C extends Claim> {
   add(event: OutboxEvent): Promise<AddOutcome>;
   claim(capacity: Capacity): Promise<readonly C[]>;
   settle(claim: C, verdict: Verdict): Promise<void>;
-  /** What is wrong with the storage, as long as something is. */
+  /** What is wrong with the storage while it is degraded. */
   readonly trouble: Error | undefined;
-  /** How many events are on their way to the storage, or wait for it to be well. */
+  /** How many events are on their way to the storage, or wait in memory until it has recovered. */
   readonly length: number;
   /** When the first of them happened, in milliseconds since the epoch; `null` where there is none. */
   readonly oldest: number | null;
-  /** Makes a last attempt, where there is trouble. What is left is in memory only. */
+  /** Awaits what is on its way, and makes a last attempt where the storage is degraded. What is left is in memory only. */
   close(): Promise<void>;
 }
 
-export interface ShelterOptions {
+export interface FallbackOptions {
   /** How many bytes of memory the events take at most, by a rough count. */
   readonly maxBytes: number;
   readonly clock: Clock;
   readonly observer: OutboxObserver;
+  /** Called for each event that the storage has taken or knows. */
+  readonly onStored: () => void;
 }
 
-interface Guest extends InLine<Guest> {
+interface Pending extends InLine<Pending> {
   readonly event: OutboxEvent;
   readonly size: number;
-  idle: Idle | undefined;
+  sheddable: Sheddable | undefined;
+  /** Ends with the call that stores it at this moment. */
+  storing: Promise<void> | undefined;
+  receipt: Receipt | undefined;
 }
 
-/** A guest's place among those of its kind that could be shed: all but the ones on their way. */
-interface Idle extends InLine<Idle> {
-  readonly guest: Guest;
+/** What the caller of `add` waits for. */
+interface Receipt {
+  readonly dueAt: number;
+  resolve(outcome: AddOutcome): void;
 }
 
-const FIRST_LOOK_MS = 1_000;
-const LONGEST_LOOK_MS = 30_000;
-const CONVOY = 200;
+/** A pending event's place among those of its kind that may be shed: all but those on their way to the storage. */
+interface Sheddable extends InLine<Sheddable> {
+  readonly pending: Pending;
+}
+
+const RECEIPT_WITHIN_MS = 1_000;
+const FIRST_ATTEMPT_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
+const BATCH = 200;
 
 /**
- * Keeps in memory what a storage in trouble cannot take, and takes it there, in order, once it is well again. Nothing is
- * claimed meanwhile: an event in here may have to wait for one in there.
+ * Keeps in memory what a failing storage cannot take, and stores it, in order, once the storage has recovered. Nothing is
+ * claimed while the storage is degraded: an event in memory may have to go before one that is stored.
  */
-export function createShelter<C extends Claim>(
+export function createFallback<C extends Claim>(
   storage: Storage<C>,
-  { maxBytes, clock, observer }: ShelterOptions,
-): Shelter<C> {
-  const line = new Line<Guest>();
-  const idle: Record<EventKind, Line<Idle>> = {
+  { maxBytes, clock, observer, onStored }: FallbackOptions,
+): Fallback<C> {
+  const line = new Line<Pending>();
+  const sheddable: Record<EventKind, Line<Sheddable>> = {
     click: new Line(),
     registration: new Line(),
     payment: new Line(),
   };
   const ids = new Set<string>();
   const verdicts: [C, Verdict][] = [];
+  /** Events whose receipts are due, the first due first. One timer does for all of them. */
+  const awaited = new Set<Pending>();
+  let cancelDue: (() => void) | undefined;
   let bytes = 0;
   let trouble: Error | undefined;
-  let lookMs = FIRST_LOOK_MS;
-  let cancelLook = () => {};
+  let pauseMs = FIRST_ATTEMPT_MS;
+  let cancelAttempt = () => {};
   let recovery: Promise<void> | undefined;
   let closed = false;
 
-  function enter(event: OutboxEvent): Guest | undefined {
+  function enter(event: OutboxEvent): Pending | undefined {
     const size = sizeOf(event);
-    if (!makeRoom(event.kind, size)) return undefined;
-    const guest: Guest = { event, size, idle: undefined, before: undefined, after: undefined };
-    line.join(guest);
+    if (!makeSpace(event.kind, size)) return undefined;
+    const pending: Pending = {
+      event,
+      size,
+      sheddable: undefined,
+      storing: undefined,
+      receipt: undefined,
+      before: undefined,
+      after: undefined,
+    };
+    line.join(pending);
     ids.add(event.id);
     bytes += size;
-    return guest;
+    return pending;
   }
 
-  function leave(guest: Guest): void {
-    line.leave(guest);
-    setOff(guest);
-    ids.delete(guest.event.id);
-    bytes -= guest.size;
+  function leave(pending: Pending): void {
+    line.leave(pending);
+    protect(pending);
+    ids.delete(pending.event.id);
+    bytes -= pending.size;
   }
 
-  function makeRoom(kind: EventKind, size: number): boolean {
+  function makeSpace(kind: EventKind, size: number): boolean {
     while (bytes + size > maxBytes) {
-      const victim = kindsBelow(kind)
-        .map((lower) => idle[lower].first?.guest)
-        .find((first) => first !== undefined);
-      if (!victim) return false;
-      leave(victim);
-      observer.dropped(victim.event, "full");
+      const shed = oldestBelow(kind, (lower) => sheddable[lower].first?.pending);
+      if (!shed) return false;
+      leave(shed);
+      observer.dropped(shed.event, "full");
     }
     return true;
   }
 
-  function stay(guest: Guest): void {
-    guest.idle = { guest, before: undefined, after: undefined };
-    idle[guest.event.kind].join(guest.idle);
+  /** From here on it gives way to a more important event. */
+  function expose(pending: Pending): void {
+    pending.sheddable = { pending, before: undefined, after: undefined };
+    sheddable[pending.event.kind].join(pending.sheddable);
   }
 
-  function setOff(guest: Guest): void {
-    if (guest.idle) idle[guest.event.kind].leave(guest.idle);
-    guest.idle = undefined;
+  /** From here on it gives way to no other. */
+  function protect(pending: Pending): void {
+    if (pending.sheddable) sheddable[pending.event.kind].leave(pending.sheddable);
+    pending.sheddable = undefined;
   }
 
-  /** Takes one event to the storage. Rejects, and leaves it where it was, where that fails. */
-  async function carry(guest: Guest): Promise<"queued" | "duplicate" | "full"> {
-    setOff(guest);
+  /** Stores one event, unless a call that does is under way. Rejects, and leaves it where it was, where that fails. */
+  function store(pending: Pending): Promise<void> {
+    pending.storing ??= append(pending);
+    return pending.storing;
+  }
+
+  async function append(pending: Pending): Promise<void> {
+    protect(pending);
     try {
-      const outcome = await storage.append(guest.event);
-      leave(guest);
-      return outcome;
+      const outcome = await storage.append(pending.event);
+      leave(pending);
+      onStored();
+      if (!answer(pending, outcome) && outcome === "full") observer.dropped(pending.event, "full");
     } catch (error) {
-      stay(guest);
+      pending.storing = undefined;
+      expose(pending);
       throw error;
     }
   }
 
-  function fallIll(error: unknown): void {
-    if (trouble) return;
-    trouble = errorFrom(error);
-    lookMs = FIRST_LOOK_MS;
-    lookLater();
-    observer.troubled(trouble);
+  /** Returns whether the receipt was still due. */
+  function answer(pending: Pending, outcome: AddOutcome): boolean {
+    pending.receipt?.resolve(outcome);
+    pending.receipt = undefined;
+    return awaited.delete(pending);
   }
 
-  function lookLater(): void {
-    if (!closed) cancelLook = clock.after(lookMs, recover);
+  /** Resolves when the storage has answered; at the latest after a second, and then the event stays in memory until it has. */
+  function receiptOf(pending: Pending): Promise<AddOutcome> {
+    return new Promise((resolve) => {
+      pending.receipt = { dueAt: clock.monotonic() + RECEIPT_WITHIN_MS, resolve };
+      awaited.add(pending);
+      cancelDue ??= clock.after(RECEIPT_WITHIN_MS, answerDue);
+      store(pending).catch((error) => {
+        degrade(error);
+        answer(pending, "in-memory");
+      });
+    });
+  }
+
+  function answerDue(): void {
+    cancelDue = undefined;
+    const now = clock.monotonic();
+    for (const pending of awaited) {
+      const { dueAt } = pending.receipt as Receipt;
+      if (dueAt > now) {
+        cancelDue = clock.after(dueAt - now, answerDue);
+        return;
+      }
+      answer(pending, "in-memory");
+    }
+  }
+
+  function degrade(error: unknown): void {
+    if (trouble) return;
+    trouble = errorFrom(error);
+    pauseMs = FIRST_ATTEMPT_MS;
+    attemptLater();
+    observer.degraded(trouble);
+  }
+
+  function attemptLater(): void {
+    if (!closed) cancelAttempt = clock.after(pauseMs, recover);
   }
 
   function recover(): Promise<void> {
-    recovery ??= tryToRecover().finally(() => {
+    recovery ??= attemptRecovery().finally(() => {
       recovery = undefined;
     });
     return recovery;
   }
 
-  async function tryToRecover(): Promise<void> {
+  async function attemptRecovery(): Promise<void> {
     try {
       while (verdicts.length > 0 || line.length > 0) {
-        // Verdicts first: they make room.
+        // Verdicts first: they free space in the storage.
         if (verdicts.length > 0) await settleFirst();
-        else await moveConvoy();
+        else await storeBatch();
       }
     } catch (error) {
       trouble = errorFrom(error);
-      lookMs = Math.min(lookMs * 2, LONGEST_LOOK_MS);
-      lookLater();
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      attemptLater();
       return;
     }
     trouble = undefined;
@@ -172,12 +231,11 @@ export function createShelter<C extends Claim>(
     verdicts.shift();
   }
 
-  async function moveConvoy(): Promise<void> {
-    const convoy = line.peek(CONVOY);
-    const arrivals = await Promise.allSettled(convoy.map(carry));
-    for (const [nth, arrival] of arrivals.entries()) {
-      if (arrival.status === "rejected") throw arrival.reason;
-      if (arrival.value === "full") observer.dropped((convoy[nth] as Guest).event, "full");
+  async function storeBatch(): Promise<void> {
+    const batch = line.peek(BATCH);
+    // All of them end before the next attempt: one that fails must not be overtaken.
+    for (const result of await Promise.allSettled(batch.map(store))) {
+      if (result.status === "rejected") throw result.reason;
     }
   }
 
@@ -191,27 +249,21 @@ export function createShelter<C extends Claim>(
     get oldest() {
       return line.first?.event.createdAt ?? null;
     },
-    async add(event) {
-      if (ids.has(event.id)) return "duplicate";
-      const guest = enter(event);
-      if (!guest) return "full";
-      if (trouble) {
-        stay(guest);
-        return "sheltered";
-      }
-      try {
-        return await carry(guest);
-      } catch (error) {
-        fallIll(error);
-        return "sheltered";
-      }
+    // Not async: every event passes here, and that would put one more promise around the one there is.
+    add(event) {
+      if (ids.has(event.id)) return Promise.resolve("duplicate");
+      const pending = enter(event);
+      if (!pending) return Promise.resolve("full");
+      if (!trouble) return receiptOf(pending);
+      expose(pending);
+      return Promise.resolve("in-memory");
     },
     async claim(capacity) {
       if (trouble) return [];
       try {
         return await storage.claim(capacity);
       } catch (error) {
-        fallIll(error);
+        degrade(error);
         return [];
       }
     },
@@ -220,15 +272,17 @@ export function createShelter<C extends Claim>(
         try {
           return await storage.settle(claim, verdict);
         } catch (error) {
-          fallIll(error);
+          degrade(error);
         }
       }
       verdicts.push([claim, verdict]);
     },
     async close() {
       closed = true;
-      cancelLook();
+      cancelAttempt();
+      await Promise.allSettled([...line].map(({ storing }) => storing));
       if (trouble) await recover();
+      cancelDue?.();
     },
   };
 }

@@ -1,12 +1,13 @@
 /**
- * For people who write an outbox of their own: the contract, and its tests.
+ * For people who write an outbox of their own: the contract, the builder, and the contract's tests.
  *
  * @module express-affiliate/outbox
  */
 
-export type { Attribution, EventKind, OutboxEvent } from "../events.js";
+export { type Attribution, type EventKind, type OutboxEvent, visitorOf } from "../events.js";
 export { ENDPOINTS, type Endpoint, endpointOf } from "../service/endpoints.js";
 export { type OutboxUnderTest, type TestRunner, testOutbox } from "../testing/contract/index.js";
+export { createOutbox, type OutboxParts, type StorageNotices } from "./create-outbox.js";
 export type {
   AddOutcome,
   Capacity,
@@ -23,4 +24,5 @@ export type {
   OutboxObserver,
   Verdict,
 } from "./outbox.js";
-export { CLICKS_OF_A_VISITOR, UNTRIED } from "./outbox.js";
+export { CLICKS_OF_A_VISITOR, deadLetterOf, UNTRIED } from "./outbox.js";
+export { kindsBelow } from "./shedding.js";

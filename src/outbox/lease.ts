@@ -1,18 +1,29 @@
 /** A moment by two clocks: one may be set, the other may stand still while the machine sleeps. */
-export interface Instant {
+export interface Moment {
   /** Milliseconds since the epoch. */
   readonly wall: number;
-  /** Milliseconds of a clock that all threads of the machine share, and that is never set. */
+  /** Milliseconds of a clock that is never set. */
   readonly monotonic: number;
 }
 
-/** This moment. */
-export function present(): Instant {
-  return { wall: Date.now(), monotonic: Number(process.hrtime.bigint()) / 1e6 };
+interface TwoClocks {
+  now(): number;
+  monotonic(): number;
+}
+
+// Not `performance.now()`: it counts from the start of each thread, and one thread judges another's moments here.
+const clockOfAllThreads: TwoClocks = {
+  now: () => Date.now(),
+  monotonic: () => Number(process.hrtime.bigint()) / 1e6,
+};
+
+/** This moment. By default, all threads of the machine agree on it. */
+export function momentBy(clock: TwoClocks = clockOfAllThreads): Moment {
+  return { wall: clock.now(), monotonic: clock.monotonic() };
 }
 
 /** Whether less than `ms` milliseconds have passed since then, as far as either clock can tell. */
-export function isWithin(ms: number, since: Instant): boolean {
-  const { wall, monotonic } = present();
+export function isWithin(ms: number, since: Moment, clock?: TwoClocks): boolean {
+  const { wall, monotonic } = momentBy(clock);
   return wall - since.wall < ms && monotonic - since.monotonic < ms;
 }

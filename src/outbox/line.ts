@@ -1,10 +1,10 @@
-/** What stands in a line: it holds its own place there, so that it costs no other object. */
+/** A member of a list: it holds its own links, so that it costs no other object. */
 export interface InLine<T> {
   before: T | undefined;
   after: T | undefined;
 }
 
-/** First in, first out, and one can step out of the middle: a linked list, O(1) at any length. */
+/** A doubly linked list: first in, first out, and members can leave from the middle, in O(1) at any length. */
 export class Line<T extends InLine<T>> {
   #first: T | undefined;
   #last: T | undefined;
@@ -22,7 +22,7 @@ export class Line<T extends InLine<T>> {
     return this.#last;
   }
 
-  /** A member stands in one line at a time. */
+  /** A member is in one list at a time. */
   join(member: T): void {
     member.before = this.#last;
     member.after = undefined;
@@ -51,7 +51,7 @@ export class Line<T extends InLine<T>> {
     this.#length--;
   }
 
-  /** The first `limit` of them, who stay where they are. */
+  /** The first `limit` members, which stay in the list. */
   peek(limit: number): T[] {
     const members: T[] = [];
     for (let each = this.#first; each && members.length < limit; each = each.after) members.push(each);

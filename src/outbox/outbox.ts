@@ -97,7 +97,7 @@ export interface Claim {
   isHeld?(): boolean;
 }
 
-/** An event that was not delivered and will not be, unless somebody retries it. */
+/** An event that was not delivered and will not be, unless an operator retries it. */
 export interface DeadLetter extends Death {
   readonly id: string;
   readonly kind: EventKind;
@@ -107,6 +107,15 @@ export interface DeadLetter extends Death {
   readonly createdAt: number;
   /** When it was given up, in milliseconds since the epoch. */
   readonly diedAt: number;
+}
+
+/** The dead letter that an event becomes by this verdict. */
+export function deadLetterOf(
+  { id, kind, data, createdAt }: OutboxEvent,
+  { type: _, ...death }: Verdict & { readonly type: "dead" },
+  diedAt: number,
+): DeadLetter {
+  return { id, kind, event: data, ...death, createdAt, diedAt };
 }
 
 /** Takes events to the service. None of its methods throws. */
@@ -123,9 +132,9 @@ export interface Deliver {
 export interface OutboxObserver {
   /** An event that was waiting gave way to a more important one, or to its visitor's newer clicks; or a dead letter to a newer one. */
   dropped(event: OutboxEvent, reason: "full" | "visitor-full" | "dead-letters-full"): void;
-  /** Something is wrong with the storage; events go on as well as they can. Once for each trouble, not for each event. */
-  troubled(error: Error): void;
-  /** The storage is well again. */
+  /** The storage fails: events wait in memory, and nothing is handed over. Told once until it has recovered, not for each event. */
+  degraded(error: Error): void;
+  /** The storage works again, and has what waited in memory. */
   recovered(): void;
 }
 
@@ -150,14 +159,14 @@ export interface DeadLetterQuery {
  * What became of an event that was added:
  *
  * - `queued`: stored, as durably as this outbox stores.
- * - `sheltered`: the storage is in trouble; it waits in memory, and is stored when that is over.
+ * - `in-memory`: the storage fails; it waits in memory, and is stored once the storage has recovered.
  * - `duplicate`: its id is known.
- * - `full`: not stored; there is no room for an event of its kind.
+ * - `full`: not stored; the outbox is full for an event of its kind.
  */
-export type AddOutcome = "queued" | "sheltered" | "duplicate" | "full";
+export type AddOutcome = "queued" | "in-memory" | "duplicate" | "full";
 
 /**
- * Where events wait. Whoever writes one promises:
+ * Where events wait. Every outbox promises:
  *
  * - **once**: an id that is known (waiting, dead, or delivered not long ago) is not stored again;
  * - **in order**: an event is handed over only when no earlier live event shares its click id or its session id;
@@ -209,27 +218,10 @@ export interface Outbox {
 /** How many clicks of one visitor wait at most. */
 export const CLICKS_OF_A_VISITOR = 100;
 
-/** Which kind gives way to which when an outbox is full: the first is shed first. */
-export const SHEDDING_ORDER: readonly EventKind[] = ["click", "registration", "payment"];
-
-/** The kinds that give way to this one, in the order in which they do. */
-export function kindsBelow(kind: EventKind): readonly EventKind[] {
-  return SHEDDING_ORDER.slice(0, SHEDDING_ORDER.indexOf(kind));
-}
-
 /** What `add` rejects with that can take no part in the host's transaction. */
 export function noTransaction(factory: string): OutboxError {
   return new OutboxError(
     "ERR_AFFILIATE_TRANSACTION",
     `${factory}: cannot take part in a transaction; use postgresOutbox, or track once the transaction has committed`,
   );
-}
-
-const BYTES_AROUND_TEXTS = 600;
-
-/** About how many bytes of heap an event takes that waits: its texts, the objects around them, and its places in line. */
-export function sizeOf({ data }: OutboxEvent): number {
-  let size = BYTES_AROUND_TEXTS;
-  for (const value of Object.values(data)) size += typeof value === "string" ? value.length : 8;
-  return size;
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -16,6 +16,10 @@ export interface Cluster {
   halt(how: "fast" | "immediate"): Promise<void>;
   /** Begins it again, on the same port and data. Resolves once it takes connections. */
   resume(): Promise<void>;
+  /** Has every process of it stand still: it answers nothing, and its connections stay open. */
+  suspend(): void;
+  /** Has it go on after `suspend`. */
+  wake(): void;
   /** Ends it and removes its data. */
   destroy(): Promise<void>;
 }
@@ -59,7 +63,7 @@ export async function startCluster(settings: Record<string, string | number> = {
     for await (const line of createInterface({ input: server.stderr as NodeJS.ReadableStream })) {
       said.push(line);
       if (line.includes("ready to accept connections")) {
-        // Whatever else it says, it must not wait for somebody to read it.
+        // Whatever else it says, it must not wait for a reader.
         server.stderr?.resume();
         return;
       }
@@ -74,7 +78,15 @@ export async function startCluster(settings: Record<string, string | number> = {
     await ended;
   }
 
-  // Whoever started it may end by an error.
+  /** Its own processes alone: the server that was started here, and the children of that. */
+  function signalAll(signal: "SIGSTOP" | "SIGCONT"): void {
+    const pid = server?.pid;
+    if (pid === undefined) return;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+    for (const each of [pid, ...children.split(" ").filter(Boolean).map(Number)]) process.kill(each, signal);
+  }
+
+  // The process that started it may end by an error.
   const cleanUp = () => {
     server?.kill("SIGQUIT");
     rmSync(directory, { recursive: true, force: true });
@@ -88,6 +100,8 @@ export async function startCluster(settings: Record<string, string | number> = {
     port,
     halt,
     resume,
+    suspend: () => signalAll("SIGSTOP"),
+    wake: () => signalAll("SIGCONT"),
     async destroy() {
       process.removeListener("exit", cleanUp);
       await halt("immediate");

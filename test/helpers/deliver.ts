@@ -1,7 +1,7 @@
 import type { Capacity, Claim, Deliver, Verdict } from "../../src/outbox/outbox.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
 
-/** Room for so many events of any endpoint. */
+/** Capacity for so many events of any endpoint. */
 export function capacityOf(limit: number): Capacity {
   return { limit, lanes: limit > 0 ? ENDPOINTS.map((endpoint) => ({ endpoint, limit })) : [] };
 }

@@ -47,9 +47,9 @@ export function openDisk(
     ...file,
     path,
     store,
-    claim: (limit) => store.run([{ do: "claim", capacity: allOf(limit) }]).results[0] as DiskClaim[],
+    claim: (limit) => store.run([{ type: "claim", capacity: allOf(limit) }]).results[0] as DiskClaim[],
     settle: (claim, verdict) => store.run([settling(claim, verdict)]).dropped,
-    append: (...events) => [...store.run(events.map((event) => ({ do: "append", event }))).results],
+    append: (...events) => [...store.run(events.map((event) => ({ type: "append", event }))).results],
   };
 }
 
@@ -58,5 +58,5 @@ function allOf(limit: number): Capacity {
 }
 
 export function settling({ event: { id }, seq, owner }: DiskClaim, verdict: Verdict): Request {
-  return { do: "settle", claimed: { seq, id, owner }, verdict };
+  return { type: "settle", claimed: { seq, id, owner }, verdict };
 }

@@ -128,7 +128,7 @@ export function startDelivery({
   });
   outbox.start(delivery, {
     dropped: (event, reason) => journal.dropped(event.kind, reason, { event }),
-    troubled: (error) => journal.log("warn", error.message),
+    degraded: (error) => journal.log("warn", error.message),
     recovered: () => {},
   });
 

@@ -15,20 +15,20 @@ export function virtualDisk(clock: FakeClock): Outbox {
   let cancelWake = () => {};
 
   function run<Name extends keyof Results>(
-    request: Parameters<typeof disk.store.run>[0][number] & { do: Name },
+    request: Parameters<typeof disk.store.run>[0][number] & { type: Name },
   ) {
-    const { results, dropped, standing } = disk.store.run([request]);
+    const { results, dropped, snapshot } = disk.store.run([request]);
     for (const { event, reason } of dropped) observer?.dropped(event, reason);
     cancelWake();
-    const { nextReadyAt } = standing;
+    const { nextReadyAt } = snapshot;
     if (nextReadyAt !== null)
       cancelWake = clock.after(Math.max(0, nextReadyAt - clock.now()), () => relay.wake());
-    return { result: results[0] as Results[Name], standing };
+    return { result: results[0] as Results[Name], snapshot };
   }
 
   const relay = createRelay<DiskClaim>(
     {
-      claim: (capacity) => run({ do: "claim", capacity }).result as DiskClaim[],
+      claim: (capacity) => run({ type: "claim", capacity }).result as DiskClaim[],
       settle: (claim, verdict) => void run(settling(claim, verdict) as never),
     },
     (error) => {
@@ -40,7 +40,7 @@ export function virtualDisk(clock: FakeClock): Outbox {
     name: "disk",
     durable: true,
     async add(event) {
-      const { result } = run({ do: "append", event });
+      const { result } = run({ type: "append", event });
       relay.wake();
       return result as "queued" | "duplicate" | "full";
     },
@@ -52,7 +52,7 @@ export function virtualDisk(clock: FakeClock): Outbox {
     get idle() {
       return relay.idle;
     },
-    counts: () => disk.store.run([]).standing,
+    counts: () => disk.store.run([]).snapshot,
     deadLetters: deadLettersThrough(async (request) => run(request as never).result as never, relay.wake),
     async close() {
       await relay.stop();

@@ -4,16 +4,22 @@ import { describe, expect, inject, it, onTestFinished } from "vitest";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import { testOutbox } from "../../src/testing/contract/index.js";
+import { type Disk, openDisk } from "../helpers/disk-store.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { outputOf } from "../helpers/user-project.js";
 
 testOutbox(
   "memoryOutbox",
-  { create: () => memoryOutbox(), createSmall: () => memoryOutbox({ maxEvents: 100 }) },
+  {
+    create: () => memoryOutbox(),
+    createSmall: () => memoryOutbox({ maxEvents: 100, maxDeadLetters: 10 }),
+    maxDeadLetters: 10,
+  },
   { describe, it },
 );
 
 let directory: string;
+let locking: Disk;
 const fresh = () => {
   directory = scratchDirectory();
   return directory;
@@ -23,8 +29,17 @@ testOutbox(
   "diskOutbox",
   {
     create: () => diskOutbox({ directory: fresh() }),
-    createSmall: () => diskOutbox({ directory: fresh(), maxBytes: 1024 * 1024 }),
+    createSmall: () => diskOutbox({ directory: fresh(), maxBytes: 1024 * 1024, maxDeadLetters: 10 }),
+    maxDeadLetters: 10,
     reopen: () => diskOutbox({ directory }),
+    cutOff() {
+      locking = openDisk(directory);
+      locking.db.exec("begin exclusive");
+    },
+    restore() {
+      locking.db.exec("commit");
+      locking.close();
+    },
   },
   { describe, it },
 );

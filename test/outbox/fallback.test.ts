@@ -1,19 +1,25 @@
 import { expect, test } from "vitest";
 import type { OutboxEvent } from "../../src/events.js";
-import { createShelter, type Storage } from "../../src/outbox/fallback.js";
-import { type Claim, sizeOf, type Verdict } from "../../src/outbox/outbox.js";
+import { createFallback, type Storage } from "../../src/outbox/fallback.js";
+import type { Claim, Verdict } from "../../src/outbox/outbox.js";
+import { sizeOf } from "../../src/outbox/shedding.js";
 import { sample } from "../../src/testing/contract/samples.js";
 import { capacityOf } from "../helpers/deliver.js";
+import { FakeClock } from "../helpers/fake-clock.js";
 
-/** A storage that can be taken ill, and a clock that goes on when it is told to. */
+/** A storage that fails, or does not answer, when a test says so. */
 function setUp(maxBytes = 1_000_000) {
   const stored: OutboxEvent[] = [];
   const settled: Verdict[] = [];
   const said: string[] = [];
-  const tasks: (() => void)[] = [];
-  const state = { ill: false };
+  const clock = new FakeClock();
+  const state = { fails: false };
+  const unanswered: {
+    resolve(outcome: "queued" | "duplicate" | "full"): void;
+    reject(error: Error): void;
+  }[] = [];
   const orFail = async <T>(result: () => T) => {
-    if (state.ill) throw new Error("disk full");
+    if (state.fails) throw new Error("disk full");
     return result();
   };
   const storage: Storage<Claim> = {
@@ -21,121 +27,223 @@ function setUp(maxBytes = 1_000_000) {
     claim: () => orFail(() => [{ event: sample("click") } as Claim]),
     settle: (_claim, verdict) => orFail(() => settled.push(verdict)).then(() => {}),
   };
-  const shelter = createShelter(storage, {
+  const fallback = createFallback(storage, {
     maxBytes,
-    clock: {
-      now: () => 0,
-      monotonic: () => 0,
-      after(_ms, task) {
-        tasks.push(task);
-        return () => tasks.splice(tasks.indexOf(task), 1);
-      },
-    },
+    clock,
+    onStored() {},
     observer: {
       dropped: ({ kind }, reason) => said.push(`dropped ${kind} ${reason}`),
-      troubled: ({ message }) => said.push(`troubled ${message}`),
+      degraded: ({ message }) => said.push(`degraded ${message}`),
       recovered: () => said.push("recovered"),
     },
   });
-  /** Lives until the next look at the storage, and through it. */
-  const look = async () => {
-    tasks.shift()?.();
-    await new Promise(setImmediate);
+  /** From here on the storage takes events, and does not answer. */
+  const silence = () => {
+    storage.append = (event) => {
+      stored.push(event);
+      return new Promise((resolve, reject) => unanswered.push({ resolve, reject }));
+    };
   };
-  return { shelter, stored, settled, said, state, look, tasks };
+  return { fallback, stored, settled, said, state, clock, silence, unanswered };
 }
 
-test("keeps in memory what the storage cannot take, and takes it there in order when it is well again", async () => {
-  const { shelter, stored, said, state, look } = setUp();
+test("keeps in memory what the storage cannot take, and takes it there in order when it has recovered", async () => {
+  const { fallback, stored, said, state, clock } = setUp();
   const events = Array.from({ length: 500 }, () => sample("payment"));
-  state.ill = true;
+  state.fails = true;
 
-  const outcomes = await Promise.all(events.map((event) => shelter.add(event)));
+  const outcomes = await Promise.all(events.map((event) => fallback.add(event)));
 
-  expect(new Set(outcomes)).toEqual(new Set(["sheltered"]));
-  expect(shelter.length).toBe(500);
-  expect(shelter.trouble?.message).toBe("disk full");
-  await look();
+  expect(new Set(outcomes)).toEqual(new Set(["in-memory"]));
+  expect(fallback.length).toBe(500);
+  expect(fallback.trouble?.message).toBe("disk full");
+  await clock.pass(1_000);
   expect(stored).toEqual([]);
-  state.ill = false;
-  await look();
+  state.fails = false;
+  await clock.pass(2_000);
   expect(stored).toEqual(events);
-  expect(shelter.length).toBe(0);
-  expect(shelter.trouble).toBeUndefined();
-  expect(said).toEqual(["troubled disk full", "recovered"]);
+  expect(fallback.length).toBe(0);
+  expect(fallback.trouble).toBeUndefined();
+  expect(said).toEqual(["degraded disk full", "recovered"]);
 });
 
 test("lets nothing overtake what waits in memory", async () => {
-  const { shelter, stored, state, look } = setUp();
+  const { fallback, stored, state, clock } = setUp();
   const [before, after] = [sample("payment"), sample("payment")];
-  state.ill = true;
-  await shelter.add(before);
-  state.ill = false;
+  state.fails = true;
+  await fallback.add(before);
+  state.fails = false;
 
-  expect(await shelter.add(after)).toBe("sheltered");
-  expect(await shelter.add(before)).toBe("duplicate");
+  expect(await fallback.add(after)).toBe("in-memory");
+  expect(await fallback.add(before)).toBe("duplicate");
 
-  await look();
+  await clock.pass(1_000);
   expect(stored).toEqual([before, after]);
-  expect(await shelter.add(sample("payment"))).toBe("queued");
+  expect(await fallback.add(sample("payment"))).toBe("queued");
 });
 
 test("claims nothing while there is trouble", async () => {
-  const { shelter, state, look } = setUp();
-  expect(await shelter.claim(capacityOf(1))).toHaveLength(1);
-  state.ill = true;
-  expect(await shelter.claim(capacityOf(1))).toEqual([]);
-  state.ill = false;
-  expect(await shelter.claim(capacityOf(1))).toEqual([]);
-  await look();
-  expect(await shelter.claim(capacityOf(1))).toHaveLength(1);
+  const { fallback, state, clock } = setUp();
+  expect(await fallback.claim(capacityOf(1))).toHaveLength(1);
+  state.fails = true;
+  expect(await fallback.claim(capacityOf(1))).toEqual([]);
+  state.fails = false;
+  expect(await fallback.claim(capacityOf(1))).toEqual([]);
+  await clock.pass(1_000);
+  expect(await fallback.claim(capacityOf(1))).toHaveLength(1);
 });
 
 test("remembers verdicts that could not be written, and writes them before anything else", async () => {
-  const { shelter, settled, state, look } = setUp();
+  const { fallback, settled, state, clock } = setUp();
   const claim = { event: sample("click") } as Claim;
-  state.ill = true;
+  state.fails = true;
 
-  await shelter.settle(claim, { type: "delivered" });
-  await shelter.settle(claim, { type: "release" });
-  state.ill = false;
-  await look();
+  await fallback.settle(claim, { type: "delivered" });
+  await fallback.settle(claim, { type: "release" });
+  state.fails = false;
+  await clock.pass(1_000);
 
   expect(settled).toEqual([{ type: "delivered" }, { type: "release" }]);
 });
 
 test("is bounded: sheds clicks first, then registrations, payments last", async () => {
-  const { shelter, said, state } = setUp(3 * sizeOf(sample("click")));
-  state.ill = true;
-  for (const kind of ["click", "registration", "click"] as const) await shelter.add(sample(kind));
+  const { fallback, said, state } = setUp(3 * sizeOf(sample("click")));
+  state.fails = true;
+  for (const kind of ["click", "registration", "click"] as const) await fallback.add(sample(kind));
   said.length = 0;
 
-  expect(await shelter.add(sample("click"))).toBe("full");
-  for (let nth = 0; nth < 3; nth++) expect(await shelter.add(sample("payment"))).toBe("sheltered");
-  expect(await shelter.add(sample("registration"))).toBe("full");
+  expect(await fallback.add(sample("click"))).toBe("full");
+  for (let nth = 0; nth < 3; nth++) expect(await fallback.add(sample("payment"))).toBe("in-memory");
+  expect(await fallback.add(sample("registration"))).toBe("full");
   expect(said).toEqual(["dropped click full", "dropped click full", "dropped registration full"]);
 });
 
 test("makes a last attempt when it is closed", async () => {
-  const { shelter, stored, state } = setUp();
+  const { fallback, stored, state } = setUp();
   const event = sample("payment");
-  state.ill = true;
-  await shelter.add(event);
-  state.ill = false;
+  state.fails = true;
+  await fallback.add(event);
+  state.fails = false;
 
-  await shelter.close();
+  await fallback.close();
 
   expect(stored).toEqual([event]);
 });
 
 test("looks at the storage no more once it is closed, whatever fails afterwards", async () => {
-  const { shelter, state, tasks } = setUp();
-  state.ill = true;
-  const added = shelter.add(sample("payment"));
+  const { fallback, state, clock } = setUp();
+  state.fails = true;
+  const added = fallback.add(sample("payment"));
 
-  await shelter.close();
+  await fallback.close();
 
-  expect(await added).toBe("sheltered");
-  expect(await shelter.add(sample("payment"))).toBe("sheltered");
-  expect(tasks).toEqual([]);
+  expect(await added).toBe("in-memory");
+  expect(await fallback.add(sample("payment"))).toBe("in-memory");
+  expect(clock.pending).toBe(0);
+});
+
+test("gives the receipt after a second where the storage does not answer, and keeps the event until it does", async () => {
+  const { fallback, stored, said, clock, silence, unanswered } = setUp();
+  const [first, second] = [sample("payment"), sample("payment")];
+  const receipts: string[] = [];
+  const add = (event: OutboxEvent) => void fallback.add(event).then((outcome) => receipts.push(outcome));
+  silence();
+
+  add(first);
+  await clock.pass(600);
+  add(second);
+  await clock.pass(399);
+  expect(receipts).toEqual([]);
+  await clock.pass(1);
+  expect(receipts).toEqual(["in-memory"]);
+  await clock.pass(600);
+  expect(receipts).toEqual(["in-memory", "in-memory"]);
+  expect(fallback.length).toBe(2);
+  expect(await fallback.add(first)).toBe("duplicate");
+
+  unanswered[0]?.resolve("queued");
+  unanswered[1]?.resolve("duplicate");
+  await clock.pass(0);
+  expect(fallback.length).toBe(0);
+  expect(stored).toEqual([first, second]);
+  expect(said).toEqual([]);
+});
+
+test("says that an event was dropped where the storage was full after its receipt", async () => {
+  const { fallback, said, clock, silence, unanswered } = setUp();
+  silence();
+  const [late, inTime] = [fallback.add(sample("payment")), sample("click")];
+  await clock.pass(1_000);
+  expect(await late).toBe("in-memory");
+
+  unanswered[0]?.resolve("full");
+  const added = fallback.add(inTime);
+  unanswered[1]?.resolve("full");
+
+  expect(await added).toBe("full");
+  expect(said).toEqual(["dropped payment full"]);
+  expect(fallback.length).toBe(0);
+});
+
+test("stores an event again where the storage fails after its receipt", async () => {
+  const { fallback, stored, said, clock, silence, unanswered } = setUp();
+  const event = sample("payment");
+  silence();
+  const added = fallback.add(event);
+  await clock.pass(1_000);
+  expect(await added).toBe("in-memory");
+
+  unanswered[0]?.reject(new Error("no answer"));
+  await clock.pass(1_000);
+  expect(stored).toEqual([event, event]);
+  unanswered[1]?.resolve("duplicate");
+  await clock.pass(0);
+
+  expect(said).toEqual(["degraded no answer", "recovered"]);
+  expect(fallback.length).toBe(0);
+});
+
+test("does not store an event a second time while the first call is under way", async () => {
+  const { fallback, stored, said, state, clock, silence, unanswered } = setUp();
+  const event = sample("payment");
+  silence();
+  void fallback.add(event);
+  state.fails = true;
+  await fallback.claim(capacityOf(1));
+  state.fails = false;
+
+  await clock.pass(1_000);
+  expect(stored).toEqual([event]);
+  unanswered[0]?.resolve("queued");
+  await clock.pass(0);
+
+  expect(said).toEqual(["degraded disk full", "recovered"]);
+  expect(fallback.length).toBe(0);
+});
+
+test("sets one timer for the receipts of many events", async () => {
+  const { fallback, clock, silence } = setUp();
+  silence();
+
+  for (let nth = 0; nth < 100; nth++) void fallback.add(sample("payment"));
+
+  expect(clock.pending).toBe(1);
+});
+
+test("awaits what is on its way when it is closed", async () => {
+  const { fallback, clock, silence, unanswered } = setUp();
+  silence();
+  const added = fallback.add(sample("payment"));
+  let closed = false;
+  const closing = fallback.close().then(() => {
+    closed = true;
+  });
+  await clock.pass(0);
+  expect(closed).toBe(false);
+
+  unanswered[0]?.resolve("queued");
+
+  await closing;
+  expect(await added).toBe("queued");
+  expect(clock.pending).toBe(0);
 });

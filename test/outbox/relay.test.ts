@@ -168,7 +168,7 @@ describe.each([
     const { store, settled } = plainStore({ asynchronous, waiting: [live(1), live(2)] });
     const errors: unknown[] = [];
     let trouble = 2;
-    const troubled: Store<Claim> = {
+    const degraded: Store<Claim> = {
       claim: (capacity) => {
         if (trouble-- > 1) throw new Error("disk");
         return store.claim(capacity);
@@ -178,7 +178,7 @@ describe.each([
         return store.settle(claim, verdict);
       },
     };
-    const relay = createRelay(troubled, (error) => errors.push(error));
+    const relay = createRelay(degraded, (error) => errors.push(error));
     relay.start(deliveringAll(() => 1));
     await turns(10);
     relay.wake();

@@ -33,13 +33,13 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
   return {
     name: "disk",
     async look() {
-      const { queued, dead, oldest } = run([]).standing;
+      const { queued, dead, oldest } = run([]).snapshot;
       const damaged = readdirSync(place).filter((name) => /^outbox\.db\.damaged-.*Z$/.test(name));
       const trouble = `a file was damaged, and the events in it are not sent: ${damaged.join(", ")}; inspect it, then remove it`;
       return { queued, dead, oldest, ...(damaged.length > 0 && { trouble }) };
     },
     deadLetters: deadLettersThrough(
-      async <R extends Request>(request: R) => run([request]).results[0] as Results[R["do"]],
+      async <R extends Request>(request: R) => run([request]).results[0] as Results[R["type"]],
     ),
     close: async () => file.close(),
   };

@@ -11,26 +11,26 @@ const RETRIED_AT_ONCE = 200;
  * @param onQueued hears that some were queued again.
  */
 export function deadLettersThrough(
-  ask: <R extends Request>(request: R) => Promise<Results[R["do"]]>,
+  ask: <R extends Request>(request: R) => Promise<Results[R["type"]]>,
   onQueued: () => void = () => {},
 ): Outbox["deadLetters"] {
   async function retry(ids: readonly string[]): Promise<number> {
-    const retried = await ask({ do: "retry", ids });
+    const retried = await ask({ type: "retry", ids });
     onQueued();
     return retried;
   }
 
   return {
-    list: ({ limit = 100 } = {}) => ask({ do: "list", limit }),
+    list: ({ limit = 100 } = {}) => ask({ type: "list", limit }),
     retry: async (id) => (await retry([id])) === 1,
     async retryAll() {
-      const ids = await ask({ do: "dead ids" });
+      const ids = await ask({ type: "dead ids" });
       let retried = 0;
       for (let from = 0; from < ids.length; from += RETRIED_AT_ONCE) {
         retried += await retry(ids.slice(from, from + RETRIED_AT_ONCE));
       }
       return retried;
     },
-    discard: (id) => ask({ do: "discard", id }),
+    discard: (id) => ask({ type: "discard", id }),
   };
 }

@@ -1,5 +1,5 @@
 import { type DeadLetter, type Death, UNTRIED } from "../outbox.js";
-import type { KnownIds } from "./known-ids.js";
+import type { Delivered } from "./delivered.js";
 import { type EventRow, eventOf, type LiveEvents } from "./live-events.js";
 import type { Dropped } from "./protocol.js";
 import { type Database, prepareAll } from "./sqlite.js";
@@ -29,18 +29,25 @@ interface LetterRow extends Omit<EventRow, "seq" | "click_id" | "session_id" | "
 
 export type DeadLetters = ReturnType<typeof createDeadLetters>;
 
-/** The events that were given up, until somebody decides. */
+/** The events that were given up, until an operator decides. */
 export function createDeadLetters(
   db: Database,
-  parts: { totals: Totals; ids: KnownIds; live: LiveEvents; max: number; drop: (dropped: Dropped) => void },
+  parts: {
+    totals: Totals;
+    delivered: Delivered;
+    live: LiveEvents;
+    max: number;
+    drop: (dropped: Dropped) => void;
+  },
 ) {
-  const { totals, ids, live, max, drop } = parts;
+  const { totals, delivered, live, max, drop } = parts;
   const { keep, take, takeInterrupted, takeOldest, list, all } = prepareAll(db, STATEMENTS);
 
-  function evictOldest(): void {
+  function evictOldest(now: number): void {
     const row: LetterRow = takeOldest.get();
     totals.add(row.reason, -1, -row.size);
-    ids.forget(row.id);
+    // Still known for as long as if it had been delivered: reported again, it must not be sent.
+    delivered.add(row.id, now);
     drop({ event: eventOf(row), reason: "dead-letters-full" });
   }
 
@@ -69,14 +76,15 @@ export function createDeadLetters(
         message: message ?? null,
         died_at: now,
       });
-      if (totals.rows("rejected") + totals.rows("unconfirmed") + totals.rows("expired") > max) evictOldest();
+      if (totals.rows("rejected") + totals.rows("unconfirmed") + totals.rows("expired") > max)
+        evictOldest(now);
     },
     take(id: string): boolean {
       const row: LetterRow | undefined = take.get(id);
       if (row) totals.add(row.reason, -1, -row.size);
       return row !== undefined;
     },
-    /** Queues it again, as the last of its visitor's; `false` where there is none, or no room. */
+    /** Queues it again, as the last of its visitor's; `false` where there is none, or the file is full. */
     retry(id: string, now: number): boolean {
       const row: LetterRow | undefined = take.get(id);
       if (!row) return false;

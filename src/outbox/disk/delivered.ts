@@ -10,7 +10,7 @@ const STATEMENTS = {
     returning id`,
 } as const;
 
-// So many that nobody waits for it.
+// So few that no other request waits for it.
 const AT_ONCE = 1_000;
 
 export type Delivered = ReturnType<typeof createDelivered>;

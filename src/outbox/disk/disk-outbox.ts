@@ -1,21 +1,18 @@
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import type { OutboxEvent } from "../../events.js";
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
-import { createShelter } from "../fallback.js";
-import { noTransaction, type Outbox, type OutboxObserver } from "../outbox.js";
-import { createRelay } from "../relay.js";
+import { createDurable } from "../durable.js";
+import { durableOptions, MIB } from "../option-types.js";
+import type { Outbox } from "../outbox.js";
 import { deadLettersThrough } from "./asked-dead-letters.js";
 import { openLink } from "./link.js";
 import type { DiskClaim, Done } from "./protocol.js";
 import { findEngine } from "./sqlite.js";
 import { isHeld } from "./upkeep.js";
 
-const DAY_MS = 24 * 60 * 60 * 1_000;
-const MIB = 1024 * 1024;
 const CLAIMED_AT_ONCE = 256;
 
 /** What `diskOutbox()` takes. */
@@ -34,22 +31,17 @@ export interface DiskOutboxOptions {
   readonly maxMemoryBytes?: number | undefined;
 }
 
-const positive = { error: "must be a positive integer" };
 const aDirectory = { error: "must be a directory's path" };
 const aSize = { error: "must be a number of bytes, at least 1 MiB" };
-const aLease = { error: "must be a number of milliseconds, at least 1,000" };
-const count = z.int(positive).min(1, positive);
 
 const schema = z.strictObject({
+  ...durableOptions,
   directory: z.string(aDirectory).min(1, aDirectory),
   maxBytes: z
     .int(aSize)
     .min(MIB, aSize)
     .default(1024 * MIB),
-  maxDeadLetters: count.default(10_000),
-  rememberMs: count.default(30 * DAY_MS),
-  leaseMs: z.int(aLease).min(1_000, aLease).default(20_000),
-  maxMemoryBytes: count.default(64 * MIB),
+  leaseMs: durableOptions.leaseMs.default(20_000),
 } satisfies SchemaOf<DiskOutboxOptions>);
 
 /**
@@ -66,120 +58,61 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   const { directory, maxMemoryBytes, ...limits } = readOptions("diskOutbox", schema, options);
   const path = join(resolve(directory), "outbox.db");
   const engine = findEngine(peerPlaces(import.meta.url));
-  const notices: ((to: OutboxObserver) => void)[] = [];
-  let observer: OutboxObserver | undefined;
   let cancelWake = () => {};
-  let closing: Promise<void> | undefined;
+  let isStopped = false;
 
   const link = openLink({ path, engine, ...limits }, hear);
-  let standing = link.first.standing;
+  let snapshot = link.first.snapshot;
 
-  const shelter = createShelter<DiskClaim>(
+  const { outbox, wake, tell } = createDurable<DiskClaim>(
     {
-      append: store,
+      append: (event) => link.ask({ type: "append", event }),
       async claim({ limit, lanes }) {
         const capacity = { limit: Math.min(limit, CLAIMED_AT_ONCE), lanes };
-        const claims = await link.ask({ do: "claim", capacity });
+        const claims = await link.ask({ type: "claim", capacity });
         return claims.map((claim) => ({
           ...claim,
-          isHeld: () => isHeld(claim.life, standing.life, limits.leaseMs),
+          isHeld: () => isHeld(claim.life, snapshot.life, limits.leaseMs),
         }));
       },
       settle: ({ event: { id }, seq, owner }, verdict) =>
-        link.ask({ do: "settle", claimed: { seq, id, owner }, verdict }),
-    },
-    {
-      maxBytes: maxMemoryBytes,
-      clock,
-      observer: {
-        dropped: (event, reason) => tell((to) => to.dropped(event, reason)),
-        troubled: (error) => tell((to) => to.troubled(error)),
-        recovered() {
-          tell((to) => to.recovered());
-          relay.wake();
-        },
+        link.ask({ type: "settle", claimed: { seq, id, owner }, verdict }),
+      counts: () => snapshot,
+      deadLetters: deadLettersThrough(link.ask, () => wake()),
+      stop() {
+        isStopped = true;
+        cancelWake();
       },
+      close: link.close,
     },
+    { name: "disk", maxMemoryBytes, clock },
   );
-  const relay = createRelay(shelter, (error) => tell((to) => to.troubled(error as Error)));
 
   hear(link.first);
 
-  async function store(event: OutboxEvent): Promise<"queued" | "duplicate" | "full"> {
-    const outcome = await link.ask({ do: "append", event });
-    relay.wake();
-    return outcome;
-  }
-
   function hear(reply: Done): void {
-    standing = reply.standing;
+    snapshot = reply.snapshot;
     // What other processes have stored or left behind is found when the thread looks after its file.
-    if (!reply.results) relay.wake();
+    if (!reply.results) wake();
     for (const { event, reason } of reply.dropped) tell((to) => to.dropped(event, reason));
     const { setAside } = reply;
     if (setAside !== undefined) {
-      tell((to) => to.troubled(damage(path, setAside)));
+      tell((to) => to.degraded(damage(path, setAside)));
       tell((to) => to.recovered());
     }
     wakeInTime();
   }
 
-  /** What happens before anybody listens is told once somebody does. */
-  function tell(notice: (to: OutboxObserver) => void): void {
-    if (observer) notice(observer);
-    else notices.push(notice);
-  }
-
   function wakeInTime(): void {
     cancelWake();
-    const { nextReadyAt } = standing;
-    if (nextReadyAt === null || closing) return;
+    const { nextReadyAt } = snapshot;
+    if (nextReadyAt === null || isStopped) return;
     const inMs = nextReadyAt - clock.now();
-    if (inMs <= 0) relay.wake();
-    else cancelWake = clock.after(inMs, () => relay.wake());
+    if (inMs <= 0) wake();
+    else cancelWake = clock.after(inMs, wake);
   }
 
-  return {
-    name: "disk",
-    get durable() {
-      return shelter.length === 0;
-    },
-    // Not async: every event passes here, and that would put two more promises around the one there is.
-    add(event, { transaction } = {}) {
-      if (transaction !== undefined) return Promise.reject(noTransaction("diskOutbox"));
-      if (closing) return Promise.reject(closed());
-      return shelter.add(event);
-    },
-    start(deliver, tellTo) {
-      observer = tellTo;
-      for (const notice of notices.splice(0)) notice(tellTo);
-      relay.start(deliver);
-    },
-    wake: relay.wake,
-    get idle() {
-      return relay.idle && shelter.length === 0;
-    },
-    counts: () => ({
-      queued: standing.queued + shelter.length,
-      dead: standing.dead,
-      oldest: standing.oldest ?? shelter.oldest,
-      ...(shelter.trouble && { trouble: shelter.trouble.message }),
-    }),
-    deadLetters: deadLettersThrough(link.ask, relay.wake),
-    close() {
-      closing ??= (async () => {
-        await relay.stop();
-        cancelWake();
-        await shelter.close();
-        await link.close();
-      })();
-      return closing;
-    },
-  };
-}
-
-function closed(): OutboxError {
-  return new OutboxError("ERR_AFFILIATE_OUTBOX_CLOSED", "diskOutbox: it is closed");
+  return outbox;
 }
 
 function damage(path: string, setAside: string): OutboxError {

@@ -12,14 +12,14 @@ const WAL_BYTES = 16 * 1024 * 1024;
 const CACHE_BYTES = 16 * 1024 * 1024;
 // Before it, several processes that write can damage the file (sqlite.org/wal.html, "the WAL-reset bug").
 const SHAREABLE_FROM = "3.51.3";
-const PATIENCE_WITH_ANOTHER_MS = 5_000;
+const WAIT_FOR_ANOTHER_MS = 5_000;
 
 export interface FileOptions {
   readonly maxBytes: number;
   /** The first version of SQLite that may share a file with other processes. */
   readonly shareableFrom?: string;
   /** How long to wait for another process to leave a file that cannot be shared. */
-  readonly patienceMs?: number;
+  readonly waitMs?: number;
 }
 
 type EngineAndOptions = FileOptions & { readonly engine: string };
@@ -108,11 +108,11 @@ function takeHold(
   options: FileOptions & { readonly version: string },
   first: () => void,
 ): void {
-  const { version, shareableFrom = SHAREABLE_FROM, patienceMs = PATIENCE_WITH_ANOTHER_MS } = options;
+  const { version, shareableFrom = SHAREABLE_FROM, waitMs = WAIT_FOR_ANOTHER_MS } = options;
   const isShareable = compareVersions(version, shareableFrom) >= 0;
   if (!isShareable) db.exec("pragma locking_mode = exclusive");
   try {
-    whenFree(first, isShareable ? undefined : patienceMs);
+    whenFree(first, isShareable ? undefined : waitMs);
   } catch (error) {
     if (isShareable || kindOf(error) !== "busy") throw error;
     throw new OutboxError(
@@ -159,7 +159,7 @@ function versionOf(db: Database, path: string): number {
 }
 
 /**
- * Puts a damaged file out of the way, with its log, for whoever wants to save something of it.
+ * Moves a damaged file aside, with its log, so that an operator can save something of it.
  *
  * @returns where it is now.
  */

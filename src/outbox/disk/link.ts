@@ -17,8 +17,8 @@ import {
 export interface Link {
   /** How things stood when the file was opened. */
   readonly first: Done;
-  /** Rejects with an OutboxError; then nothing of what was asked at the same time has happened, or nobody knows. */
-  ask<R extends Request>(request: R): Promise<Results[R["do"]]>;
+  /** Rejects with an OutboxError; then nothing of what was asked at the same time has happened, or how far it got is unknown. */
+  ask<R extends Request>(request: R): Promise<Results[R["type"]]>;
   /** Ends the thread once it has answered everything. */
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ const atExit = createProcessHooks("exit");
 
 /**
  * Starts the outbox's thread, and waits until it has opened its file: what is wrong at the start is said at the start.
- * From then on nobody waits: questions go out once a turn of the event loop, those of one turn together.
+ * From then on the main thread never waits: questions go out once a turn of the event loop, those of one turn together.
  *
  * @throws OutboxError
  */
@@ -53,7 +53,7 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
   let thread: Thread | undefined = startThread(options, hear, lose);
 
   const first = thread.waitForReply();
-  if (first.is === "failed") {
+  if (first.type === "failed") {
     thread.stop();
     throw new OutboxError(first.code, first.message);
   }
@@ -78,7 +78,7 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
   }
 
   function hear(reply: Reply): void {
-    if (reply.is === "failed") {
+    if (reply.type === "failed") {
       if (reply.generation === generation) fail(new OutboxError(reply.code, reply.message));
       return;
     }
@@ -95,7 +95,7 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
     whenIdle();
   }
 
-  /** All that was asked fails together, and so does what is asked before anybody has heard of it: else it would overtake. */
+  /** All that was asked fails together, and so does what is asked before the callers have heard of it: else it would overtake. */
   function fail(error: Error): void {
     generation++;
     refusing = error;
@@ -196,7 +196,7 @@ function startThread(
       const received = receiveMessageOnPort(port);
       if (received) return received.message;
       const message = `diskOutbox: its thread did not start within ${LONGEST_START_MS} ms`;
-      return { is: "failed", generation: 0, code: "ERR_AFFILIATE_DISK_UNUSABLE", message };
+      return { type: "failed", generation: 0, code: "ERR_AFFILIATE_DISK_UNUSABLE", message };
     },
     end() {
       port.postMessage("close");

@@ -1,14 +1,7 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
 import { endpointOf, kindOf } from "../../service/endpoints.js";
-import {
-  type Capacity,
-  CLICKS_OF_A_VISITOR,
-  type History,
-  kindsBelow,
-  type Lane,
-  SHEDDING_ORDER,
-  UNTRIED,
-} from "../outbox.js";
+import { type Capacity, CLICKS_OF_A_VISITOR, type History, type Lane, UNTRIED } from "../outbox.js";
+import { oldestBelow, SHEDDING_ORDER } from "../shedding.js";
 import type { KnownIds } from "./known-ids.js";
 import type { Lines, Placed } from "./lines.js";
 import type { Claimed, DiskClaim, Dropped } from "./protocol.js";
@@ -17,7 +10,7 @@ import type { Totals } from "./totals.js";
 
 const PAGE_BYTES = 4_096;
 const LINED_UP_AT_ONCE = 256;
-// Then the transaction has been long enough, should all of them belong to visitors who have to wait.
+// Then the transaction has been long enough, should all of them belong to visitors whose events have to wait.
 const TIMES = 4;
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
@@ -86,18 +79,18 @@ export function createLiveEvents(
     ids: KnownIds;
     lines: Lines;
     owner: string;
-    room: number;
+    maxBytes: number;
     drop: (dropped: Dropped) => void;
   },
 ) {
-  const { totals, ids, lines, owner, room, drop } = parts;
+  const { totals, ids, lines, owner, maxBytes, drop } = parts;
   const statements = prepareAll(db, STATEMENTS);
   const { append, claimOldest, claimNewest, claimTried, release, clear, rest, remove, removeOwn } =
     statements;
   const { shed, clicks, shedClick, oldest, nextReady } = statements;
   let more = false;
 
-  /** Returns whether there was room. */
+  /** Returns `false` where the file is full, and nothing can be shed for this kind. */
   function insert(
     event: OutboxEvent,
     json: string,
@@ -106,7 +99,7 @@ export function createLiveEvents(
   ): boolean {
     const { id, kind, data, createdAt } = event;
     if (kind === "click") limitClicks(data.sessionId ?? data.clickId ?? "", now);
-    if (!makeRoom(kind, size, now)) return false;
+    if (!makeSpace(kind, size, now)) return false;
     const { clickId = null, sessionId = null } = data;
     const endpoint = endpointOf(event);
     append.run(id, kind, endpoint, clickId, sessionId, json, createdAt, queuedAt, size, history);
@@ -121,11 +114,11 @@ export function createLiveEvents(
     if (row) discard(row, "visitor-full", now);
   }
 
-  function makeRoom(kind: EventKind, size: number, now: number): boolean {
-    while (totals.bytes(...SHEDDING_ORDER, "rejected", "unconfirmed", "expired") + size > room) {
-      const victim = oldestBelow(kind);
-      if (!victim) return false;
-      discard(victim, "full", now);
+  function makeSpace(kind: EventKind, size: number, now: number): boolean {
+    while (totals.bytes(...SHEDDING_ORDER, "rejected", "unconfirmed", "expired") + size > maxBytes) {
+      const oldest = oldestBelow(kind, takeOldest);
+      if (!oldest) return false;
+      discard(oldest, "full", now);
     }
     return true;
   }
@@ -136,12 +129,8 @@ export function createLiveEvents(
     drop({ event: eventOf(row), reason });
   }
 
-  function oldestBelow(kind: EventKind): EventRow | undefined {
-    for (const lower of kindsBelow(kind)) {
-      const row = totals.rows(lower) > 0 ? shed.get(lower) : undefined;
-      if (row) return row;
-    }
-    return undefined;
+  function takeOldest(kind: EventKind): EventRow | undefined {
+    return totals.rows(kind) > 0 ? shed.get(kind) : undefined;
   }
 
   /** What follows from a row's end: the visitor's next event has its turn. */

@@ -1,6 +1,6 @@
 import { type Database, kindOf } from "./sqlite.js";
 
-export const PATIENCE_MS = 20_000;
+export const LONGEST_WAIT_MS = 20_000;
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
@@ -24,9 +24,9 @@ export function inTransaction<T>(db: Database, body: () => T): T {
   }
 }
 
-/** Tries again every 1 to 4 ms, as long as somebody else holds the lock. Sleeps in between: not for a main thread. */
-export function whenFree<T>(attempt: () => T, patienceMs = PATIENCE_MS): T {
-  const deadline = performance.now() + patienceMs;
+/** Tries again every 1 to 4 ms, while another connection holds the lock. Sleeps in between: not for a main thread. */
+export function whenFree<T>(attempt: () => T, waitMs = LONGEST_WAIT_MS): T {
+  const deadline = performance.now() + waitMs;
   for (;;) {
     try {
       return attempt();

@@ -40,13 +40,13 @@ export interface Batch {
 
 /** One thing that is asked of the thread. */
 export type Request =
-  | { readonly do: "append"; readonly event: OutboxEvent }
-  | { readonly do: "claim"; readonly capacity: Capacity }
-  | { readonly do: "settle"; readonly claimed: Claimed; readonly verdict: Verdict }
-  | { readonly do: "list"; readonly limit: number }
-  | { readonly do: "dead ids" }
-  | { readonly do: "retry"; readonly ids: readonly string[] }
-  | { readonly do: "discard"; readonly id: string };
+  | { readonly type: "append"; readonly event: OutboxEvent }
+  | { readonly type: "claim"; readonly capacity: Capacity }
+  | { readonly type: "settle"; readonly claimed: Claimed; readonly verdict: Verdict }
+  | { readonly type: "list"; readonly limit: number }
+  | { readonly type: "dead ids" }
+  | { readonly type: "retry"; readonly ids: readonly string[] }
+  | { readonly type: "discard"; readonly id: string };
 
 /** What each is answered with. */
 export interface Results {
@@ -59,10 +59,10 @@ export interface Results {
   readonly discard: boolean;
 }
 
-export type Result = Results[Request["do"]];
+export type Result = Results[Request["type"]];
 
 /** How things stand after a transaction. */
-export interface Standing {
+export interface Snapshot {
   readonly queued: number;
   readonly dead: Readonly<Record<DeathReason, number>>;
   readonly oldest: number | null;
@@ -78,17 +78,17 @@ export interface Dropped {
 
 /** What was asked has been done. */
 export interface Done {
-  readonly is: "done";
+  readonly type: "done";
   /** Missing where nothing was asked: the thread has looked after its file. */
   readonly results?: readonly Result[];
-  readonly standing: Standing;
+  readonly snapshot: Snapshot;
   readonly dropped: readonly Dropped[];
   /** Where a damaged file was put, if one was found. */
   readonly setAside?: string;
 }
 
 export interface Failed {
-  readonly is: "failed";
+  readonly type: "failed";
   /** Missing where nothing was asked. */
   readonly generation?: number;
   readonly code: string;

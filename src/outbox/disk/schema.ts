@@ -57,7 +57,7 @@ export const MIGRATIONS: readonly string[] = [
   create table ids_young (id integer primary key) strict, without rowid;
   create table ids_old (id integer primary key) strict, without rowid;
 
-  -- How many rows of a kind, of a reason, and delivered there are, and their size, so that nobody has to count.
+  -- How many rows of a kind, of a reason, and delivered there are, and their size, so that no statement has to count.
   create table totals (name text primary key, rows integer not null, bytes integer not null) strict, without rowid;
 
   -- The time of the last change: a clock that says less was set back.

@@ -61,7 +61,7 @@ export function loadEngine(engine: string): Engine {
   // Its name loses the `Sync` in a Node to come.
   const Database = module.Database ?? module.DatabaseSync;
   const open = (path: string): Database => new Database(path);
-  // Asked elsewhere: to the file that is to be opened nobody may get through at this moment.
+  // Asked of another database: the file that is to be opened may be locked at this moment.
   const nowhere = open(":memory:");
   const { version } = nowhere.prepare("select sqlite_version() as version").get();
   nowhere.close();

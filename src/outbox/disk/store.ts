@@ -4,22 +4,22 @@ import { createKnownIds } from "./known-ids.js";
 import { createLines } from "./lines.js";
 import { createLiveEvents } from "./live-events.js";
 import { inTransaction } from "./lock.js";
-import type { Dropped, Request, Result, Standing, ThreadOptions } from "./protocol.js";
+import type { Dropped, Request, Result, Snapshot, ThreadOptions } from "./protocol.js";
 import type { Database } from "./sqlite.js";
 import { createTotals } from "./totals.js";
 import { createUpkeep } from "./upkeep.js";
 
-// Of `maxBytes`; the rest is for what surrounds them, and so that there is always room to take something out.
+// Of `maxBytes`. The rest is for what surrounds them, and for the space that SQLite needs to delete something.
 const SHARE_OF_EVENTS = 0.7;
 const SHARE_OF_DELIVERED = 0.2;
 const BYTES_OF_DELIVERED = 120;
-// A MiB is kept for what comes next; 4 MiB a round is no transaction that anybody would notice.
+// A MiB is kept for what comes next; 4 MiB a round is a transaction too short for a host to notice.
 const FREE_PAGES_KEPT = 250;
 const PAGES_GIVEN_BACK = 1_000;
 
 export interface Outcome {
   readonly results: readonly Result[];
-  readonly standing: Standing;
+  readonly snapshot: Snapshot;
   readonly dropped: readonly Dropped[];
 }
 
@@ -39,16 +39,23 @@ export function createStore(
   const totals = createTotals(db);
   const ids = createKnownIds(db, totals);
   const lines = createLines(db);
-  const live = createLiveEvents(db, { totals, ids, lines, owner, room: maxBytes * SHARE_OF_EVENTS, drop });
-  const dead = createDeadLetters(db, { totals, ids, live, max: maxDeadLetters, drop });
+  const live = createLiveEvents(db, {
+    totals,
+    ids,
+    lines,
+    owner,
+    maxBytes: maxBytes * SHARE_OF_EVENTS,
+    drop,
+  });
   const maxDelivered = Math.floor((maxBytes * SHARE_OF_DELIVERED) / BYTES_OF_DELIVERED);
   const delivered = createDelivered(db, { totals, ids, max: maxDelivered, rememberMs });
+  const dead = createDeadLetters(db, { totals, delivered, live, max: maxDeadLetters, drop });
   const upkeep = createUpkeep(db, { owner, leaseMs });
   const changes = db.prepare("select total_changes() as number");
   const freePages = db.prepare("pragma freelist_count");
 
   function answer(request: Request, now: number): Result {
-    switch (request.do) {
+    switch (request.type) {
       case "append":
         return live.append(request.event, now);
       case "claim":
@@ -69,7 +76,7 @@ export function createStore(
     }
   }
 
-  function settle({ claimed, verdict }: Extract<Request, { do: "settle" }>, now: number): undefined {
+  function settle({ claimed, verdict }: Extract<Request, { type: "settle" }>, now: number): undefined {
     const { id } = claimed;
     switch (verdict.type) {
       case "delivered":
@@ -101,11 +108,11 @@ export function createStore(
       const results = body(now);
       totals.save();
       if (changes.get().number !== before) upkeep.noteTime(now);
-      return { results, standing: standing(now), dropped };
+      return { results, snapshot: snapshot(now), dropped };
     });
   }
 
-  function standing(now: number): Standing {
+  function snapshot(now: number): Snapshot {
     return {
       queued: totals.rows("click") + totals.rows("registration") + totals.rows("payment"),
       dead: {
@@ -127,7 +134,7 @@ export function createStore(
       try {
         return transact((now) => {
           upkeep.beat();
-          upkeep.takeOverFromTheDead(now);
+          upkeep.takeOverFromEnded(now);
           delivered.forgetSome(now);
           if (freePages.get().freelist_count > FREE_PAGES_KEPT) {
             db.exec(`pragma incremental_vacuum(${PAGES_GIVEN_BACK})`);

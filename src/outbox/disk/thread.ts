@@ -13,7 +13,7 @@ const { path, leaseMs, port, signals } = options;
 const owner = randomUUID();
 const upkeep = setInterval(() => say(tryTo((store) => store.lookAfter())), leaseMs / LOOKS);
 let open: (OpenFile & { readonly store: Store }) | undefined;
-/** Where a damaged file was put, until somebody has been told. */
+/** Where a damaged file was put, until the main thread has been told. */
 let place: string | undefined;
 /** What was sent before one of it failed, and is not looked at any more. */
 let refused = -1;
@@ -26,7 +26,7 @@ port.on("message", (batch: Batch | "close") => {
     signal(SIGNALS.closed);
   } else if (batch.generation !== refused) {
     const reply = tryTo((store) => store.run(batch.requests), batch);
-    if (reply.is === "failed") refused = batch.generation;
+    if (reply.type === "failed") refused = batch.generation;
     say(reply);
   }
 });
@@ -46,11 +46,11 @@ function tryTo(task: (store: Store) => Outcome, batch?: Batch): Reply {
     const { results, ...rest } = withoutDamage(task);
     const notice = place === undefined ? {} : { setAside: place };
     place = undefined;
-    return { is: "done", ...rest, ...notice, ...(batch && { results }) };
+    return { type: "done", ...rest, ...notice, ...(batch && { results }) };
   } catch (error) {
-    // Opened anew at the next attempt: a connection whose disk failed may not see that it is well again.
+    // Opened anew at the next attempt: a connection whose disk failed may not see that the disk works again.
     letGo();
-    return { is: "failed", ...(batch && { generation: batch.generation }), ...troubleOf(error, path) };
+    return { type: "failed", ...(batch && { generation: batch.generation }), ...troubleOf(error, path) };
   }
 }
 

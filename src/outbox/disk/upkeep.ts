@@ -1,4 +1,4 @@
-import { type Instant, isWithin, present } from "../lease.js";
+import { isWithin, type Moment, momentBy } from "../lease.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {
@@ -22,7 +22,7 @@ const SAFE_SHARE = 0.6;
 export interface Life {
   readonly number: number;
   /** When it last showed that it lives. */
-  readonly shownAt: Instant;
+  readonly shownAt: Moment;
 }
 
 /** Whether what was claimed in that life is this process's still. */
@@ -40,11 +40,11 @@ export function createUpkeep(db: Database, { owner, leaseMs }: { owner: string; 
   const { beat, claimers, takeOver, clock, setClock, shift } = prepareAll(db, STATEMENTS);
   const seen = new Map<string, { pulse: number; looks: number }>();
   let pulse = 1;
-  let life: Life = { shownAt: present(), number: ++lives };
+  let life: Life = { shownAt: momentBy(), number: ++lives };
 
   function showLife(): number {
     const isTheSame = isWithin(leaseMs * SAFE_SHARE, life.shownAt);
-    life = { shownAt: present(), number: isTheSame ? life.number : ++lives };
+    life = { shownAt: momentBy(), number: isTheSame ? life.number : ++lives };
     return ++pulse;
   }
 
@@ -59,10 +59,10 @@ export function createUpkeep(db: Database, { owner, leaseMs }: { owner: string; 
       beat.run(owner, showLife());
     },
     /**
-     * Takes over what a process has claimed that shows no sign of life from one look to the next, several times over. By
-     * no clock: those that tell the time of day may be set, and a machine that stood still would have everybody dead.
+     * Takes over what another process has claimed, when that process has shown no sign of life at several looks in a row.
+     * No clock decides it: a clock may be set, and after a pause of the whole machine every process would look dead.
      */
-    takeOverFromTheDead(now: number): void {
+    takeOverFromEnded(now: number): void {
       const others = claimers.all().filter((each) => each.owner !== owner);
       for (const gone of [...seen.keys()].filter((id) => !others.some((other) => other.owner === id)))
         seen.delete(gone);
@@ -73,7 +73,7 @@ export function createUpkeep(db: Database, { owner, leaseMs }: { owner: string; 
         if (looks >= LOOKS) takeOver.run(other, now);
       }
     },
-    /** A disk that refused this process a write may have refused the others theirs: nobody is dead for that. */
+    /** A disk that refused this process a write may have refused the others theirs: that does not mean that they have ended. */
     forgetWhatWasSeen(): void {
       seen.clear();
     },

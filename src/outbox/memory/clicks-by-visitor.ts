@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "../../events.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 
-/** The live clicks of each visitor, so that a flood of them takes no room from other visitors' events. */
+/** The live clicks of each visitor, so that a flood of them does not push out other visitors' events. */
 export class ClicksByVisitor<Entry extends { readonly event: OutboxEvent; readonly underWay: boolean }> {
   // Most visitors have one: it needs no set around it.
   readonly #clicks = new Map<string, Entry | Set<Entry>>();

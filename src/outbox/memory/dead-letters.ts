@@ -1,5 +1,5 @@
 import type { OutboxEvent } from "../../events.js";
-import type { Claim, DeadLetter, Death, DeathReason } from "../outbox.js";
+import { type Claim, type DeadLetter, type DeathReason, deadLetterOf, type Verdict } from "../outbox.js";
 
 /** A dead letter together with what a retry of it needs to know. */
 export interface Kept {
@@ -26,12 +26,14 @@ export class DeadLetterBox {
     return this.#kept.get(id);
   }
 
-  /** Keeps it. Returns the one that had to make room, if one had to. */
-  keep({ event, history: { maybeTaken } }: Claim, death: Death, diedAt: number): Kept | undefined {
-    const { id, kind, data, createdAt } = event;
-    const letter = { id, kind, event: data, ...death, createdAt, diedAt };
-    this.#kept.set(id, { letter, event, maybeTaken });
-    this.#counts[death.reason]++;
+  /** Keeps it. Returns the one that had to give way, if one had to. */
+  keep(
+    { event, history: { maybeTaken } }: Claim,
+    verdict: Verdict & { readonly type: "dead" },
+    diedAt: number,
+  ): Kept | undefined {
+    this.#kept.set(event.id, { letter: deadLetterOf(event, verdict, diedAt), event, maybeTaken });
+    this.#counts[verdict.reason]++;
     if (this.#kept.size <= this.#max) return undefined;
     const [oldest] = this.#kept.keys();
     return this.take(oldest as string);

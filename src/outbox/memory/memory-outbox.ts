@@ -3,19 +3,19 @@ import type { EventKind, OutboxEvent } from "../../events.js";
 import { endpointOf } from "../../service/endpoints.js";
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
+import { count, MIB } from "../option-types.js";
 import {
   type AddOutcome,
   type History,
-  kindsBelow,
   type Lane,
   noTransaction,
   type Outbox,
   type OutboxObserver,
-  sizeOf,
   UNTRIED,
   type Verdict,
 } from "../outbox.js";
 import { createRelay } from "../relay.js";
+import { oldestBelow, sizeOf } from "../shedding.js";
 import { ClicksByVisitor } from "./clicks-by-visitor.js";
 import { DeadLetterBox, type Kept } from "./dead-letters.js";
 import { KnownIds } from "./known-ids.js";
@@ -31,11 +31,9 @@ export interface MemoryOutboxOptions {
   readonly maxDeadLetters?: number | undefined;
 }
 
-const count = z.int({ error: "must be a positive integer" }).min(1, { error: "must be a positive integer" });
-
 const schema = z.strictObject({
   maxEvents: count.default(100_000),
-  maxBytes: count.default(64 * 1024 * 1024),
+  maxBytes: count.default(64 * MIB),
   maxDeadLetters: count.default(1_000),
 } satisfies SchemaOf<MemoryOutboxOptions>);
 
@@ -57,7 +55,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   const { maxEvents, maxBytes, maxDeadLetters } = readOptions("memoryOutbox", schema, options);
   const queue: Queue<Entry> = new Queue(() => relay.wake());
   const relay = createRelay({ claim: (capacity) => queue.claim(capacity, clock.now()), settle }, (error) =>
-    observer?.troubled(error as Error),
+    observer?.degraded(error as Error),
   );
   const clicks = new ClicksByVisitor<Entry>();
   /** Also of what was delivered, discarded or has grown out of the dead letters: reported again, it is still a duplicate. */
@@ -70,7 +68,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     const size = sizeOf(event);
     const crowded = event.kind === "click" ? clicks.crowdedOut(event) : undefined;
     if (crowded) shed(crowded, "visitor-full");
-    if (!makeRoom(event.kind, size)) return false;
+    if (!makeSpace(event.kind, size)) return false;
     bytes += size;
     const entry: Entry = {
       event,
@@ -100,15 +98,13 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     return "queued";
   }
 
-  function makeRoom(kind: EventKind, size: number): boolean {
+  function makeSpace(kind: EventKind, size: number): boolean {
     // Before anything is shed for what will not fit all the same.
     if (size > maxBytes) return false;
     while (queue.length >= maxEvents || bytes + size > maxBytes) {
-      const victim = kindsBelow(kind)
-        .map((lower) => queue.firstIdle(lower))
-        .find((first) => first !== undefined);
-      if (!victim) return false;
-      shed(victim, "full");
+      const oldest = oldestBelow(kind, (lower) => queue.firstIdle(lower));
+      if (!oldest) return false;
+      shed(oldest, "full");
     }
     return true;
   }
@@ -134,8 +130,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
         ids.retire(entry.event.id);
         break;
       case "dead": {
-        const { type: _, ...death } = verdict;
-        const evicted = dead.keep(entry, death, clock.now());
+        const evicted = dead.keep(entry, verdict, clock.now());
         remove(entry);
         if (evicted) {
           ids.retire(evicted.letter.id);

@@ -1,7 +1,8 @@
 import type { EventKind } from "../../events.js";
 import { ENDPOINTS, type Endpoint } from "../../service/endpoints.js";
 import { type InLine, Line } from "../line.js";
-import { type Capacity, type Claim, type Lane, SHEDDING_ORDER } from "../outbox.js";
+import type { Capacity, Claim, Lane } from "../outbox.js";
+import { SHEDDING_ORDER } from "../shedding.js";
 import { type Place, VisitorOrder } from "./visitor-order.js";
 
 /** What waits in a queue, or is under way: the queue writes its places into it. */

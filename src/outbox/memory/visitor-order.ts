@@ -50,7 +50,7 @@ function join<Entry>(last: Map<string, Spot<Entry>>, id: string, entry: Entry): 
   return spot;
 }
 
-/** Returns whoever is now the first in this line and was not before. */
+/** Returns the event that is now the first in this line and was not before. */
 function leave<Entry>(last: Map<string, Spot<Entry>>, id: string, spot: Spot<Entry>): Entry | undefined {
   const { before, after } = spot;
   if (after) after.before = before;

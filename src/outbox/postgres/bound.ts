@@ -1,5 +1,5 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
-import { kindsBelow } from "../outbox.js";
+import { kindsBelow } from "../shedding.js";
 import { inBatches } from "./batch.js";
 import type { Counts } from "./counts.js";
 import type { Database } from "./database.js";
@@ -10,7 +10,7 @@ import { EVENT_COLUMNS, type EventRow, eventOf } from "./rows.js";
  *
  * @param options.schema a quoted identifier.
  * @param options.onShed hears of each event that gave way.
- * @returns a function that makes room for one more event of a kind; `false` where there is none to be made.
+ * @returns a function that sheds what has to give way to one more event of a kind; `false` where that is not enough.
  */
 export function createBound(
   database: Database,

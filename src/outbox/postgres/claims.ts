@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../shared/clock.js";
+import { isWithin, type Moment, momentBy } from "../lease.js";
 import { type Capacity, type Claim, type Lane, UNTRIED, type Verdict } from "../outbox.js";
 import { inBatches } from "./batch.js";
 import type { Counts } from "./counts.js";
@@ -11,12 +12,6 @@ export interface PostgresClaim extends Claim {
   /** When the request began that last claimed or renewed it; `undefined` once another process has it. */
   heldSince: Moment | undefined;
   isHeld(): boolean;
-}
-
-/** By the clock on the wall, which may be set, and by the other, which may stand still while the machine sleeps. */
-interface Moment {
-  readonly wall: number;
-  readonly monotonic: number;
 }
 
 interface ClaimRow extends EventRow {
@@ -55,7 +50,7 @@ export function createClaims(
 
   async function claim({ limit, lanes }: Capacity): Promise<PostgresClaim[]> {
     if (mayHaveLostOne) await releaseLost();
-    const since = moment();
+    const since = momentBy(clock);
     try {
       const rows = await database.query<ClaimRow>(claimText, [
         worker,
@@ -86,17 +81,10 @@ export function createClaims(
       interrupted: row.interrupted,
       queuedAt: Number(row.queued_at),
       heldSince: since,
-      isHeld: () => claimed.heldSince !== undefined && isRecent(claimed.heldSince),
+      isHeld: () =>
+        claimed.heldSince !== undefined && isWithin(SURELY_HELD * leaseMs, claimed.heldSince, clock),
     };
     return claimed;
-  }
-
-  function moment(): Moment {
-    return { wall: clock.now(), monotonic: clock.monotonic() };
-  }
-
-  function isRecent({ wall, monotonic }: Moment): boolean {
-    return Math.max(clock.now() - wall, clock.monotonic() - monotonic) < SURELY_HELD * leaseMs;
   }
 
   /** A claim whose answer was lost was not acted on: no attempt has begun, whatever its row says. */
@@ -139,7 +127,7 @@ export function createClaims(
     /** Puts off the end of the leases of what is under way, and finds out what another process has taken over. */
     async renew(): Promise<void> {
       if (underWay.size === 0) return;
-      const since = moment();
+      const since = momentBy(clock);
       const claims = [...underWay.values()];
       const rows = await database.query<{ seq: string }>(
         `update ${schema}.events set due_at = now() + $1::interval where seq = any ($2) and claimed_by = $3

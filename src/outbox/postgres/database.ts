@@ -41,7 +41,7 @@ export interface Database {
 
 const STATEMENT_MS = 20_000;
 // For a connection and the statement together.
-const PATIENCE_MS = 30_000;
+const LONGEST_WAIT_MS = 30_000;
 // serialization_failure, deadlock_detected: the same once more is all it takes.
 const ONCE_MORE = new Set(["40001", "40P01"]);
 
@@ -92,11 +92,11 @@ export function ignore(): void {}
 
 async function inTime<T>(answer: Promise<T>): Promise<T> {
   const over = new AbortController();
-  const late = sleep(PATIENCE_MS, undefined, { ref: false, signal: over.signal }).then(
+  const late = sleep(LONGEST_WAIT_MS, undefined, { ref: false, signal: over.signal }).then(
     () => {
       throw new OutboxError(
         "ERR_AFFILIATE_POSTGRES_SILENT",
-        `postgresOutbox: no answer from the server within ${PATIENCE_MS} ms`,
+        `postgresOutbox: no answer from the server within ${LONGEST_WAIT_MS} ms`,
       );
     },
     () => undefined as never,

@@ -14,7 +14,7 @@ export interface MigrationClient {
 /** What brings the tables to version 1, 2, …, in the schema `affiliate`. What was published is never changed again. */
 const VERSIONS = [[tables, append, claim, settle, bounds].join("\n")];
 
-/** A name that SQL needs no more than quotes for, and that leaves room for the channel's. */
+/** A name that SQL needs no more than quotes for, and short enough for the channel's. */
 export const SCHEMA_NAME = {
   pattern: /^(?!pg_)[A-Za-z][A-Za-z0-9_]{0,39}$/,
   error: "must be a letter, then letters, digits and _, at most 40, and not begin with pg_",

@@ -1,11 +1,10 @@
 import { z } from "zod";
 import type { OutboxEvent } from "../../events.js";
 import { type Clock, systemClock } from "../../shared/clock.js";
-import { errorFrom, OutboxError } from "../../shared/errors.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
-import { createShelter } from "../fallback.js";
-import type { Outbox, OutboxCounts, OutboxObserver, Verdict } from "../outbox.js";
-import { createRelay } from "../relay.js";
+import { createDurable } from "../durable.js";
+import { count, durableOptions } from "../option-types.js";
+import type { Outbox, OutboxCounts, Verdict } from "../outbox.js";
 import { createAppend } from "./append.js";
 import { createBound } from "./bound.js";
 import { createClaims, type PostgresClaim } from "./claims.js";
@@ -55,12 +54,13 @@ export interface PostgresOutbox extends Outbox {
   look(): Promise<OutboxCounts>;
 }
 
-const count = z.int({ error: "must be a positive integer" }).min(1, { error: "must be a positive integer" });
 const flag = z.boolean({ error: "must be true or false" });
 const hasMethods = (value: unknown, names: readonly string[]) =>
   names.every((name) => typeof Object(value)[name] === "function");
 
 const options = z.strictObject({
+  ...durableOptions,
+  leaseMs: durableOptions.leaseMs.default(60_000),
   pool: z.custom<PostgresPool>((value) => hasMethods(value, ["query", "connect", "on", "removeListener"]), {
     error: "must be a pool, such as new Pool() of pg",
   }),
@@ -71,14 +71,7 @@ const options = z.strictObject({
   migrate: flag.default(true),
   listen: flag.default(true),
   pollMs: count.default(1_000),
-  leaseMs: z
-    .int({ error: "must be a number of milliseconds, at least 1,000" })
-    .min(1_000, { error: "must be a number of milliseconds, at least 1,000" })
-    .default(60_000),
-  rememberMs: count.default(30 * 24 * 60 * 60 * 1_000),
   maxEvents: count.default(1_000_000),
-  maxDeadLetters: count.default(10_000),
-  maxMemoryBytes: count.default(64 * 1024 * 1024),
 } satisfies SchemaOf<PostgresOutboxOptions>);
 
 const UPKEEP_MS = 60_000;
@@ -98,10 +91,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   const schema = quoted(read.schema);
   const channel = `express_affiliate_${read.schema}`;
   const listens = read.listen && pool.options?.max !== 1;
-  const notices: ((to: OutboxObserver) => void)[] = [];
-  let observer: OutboxObserver | undefined;
   let stops: (() => unknown)[] = [];
-  let closing: Promise<void> | undefined;
 
   const database = openDatabase(pool, { schema: read.schema, migrate: read.migrate });
   const numbers = createCounts(database, schema);
@@ -113,7 +103,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
     onDeath: () => void evict(),
     clock,
   });
-  const makeRoom = createBound(database, {
+  const makeSpace = createBound(database, {
     schema,
     maxEvents,
     counts: numbers,
@@ -128,41 +118,33 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
     schema,
     max: maxDeadLetters,
     counts: numbers,
-    onRevived: () => relay.wake(),
+    onRevived: () => wake(),
   });
-  const shelter = createShelter<PostgresClaim>(
-    { append: store, claim: claims.claim, settle },
+  const { outbox, wake, tell } = createDurable<PostgresClaim>(
     {
-      maxBytes: maxMemoryBytes,
-      clock,
-      observer: {
-        dropped: (event, reason) => tell((to) => to.dropped(event, reason)),
-        troubled: (error) => tell((to) => to.troubled(error)),
-        recovered() {
-          tell((to) => to.recovered());
-          relay.wake();
-        },
-      },
+      append: store,
+      appendIn,
+      claim: claims.claim,
+      settle,
+      counts: () => numbers.current,
+      look: numbers.take,
+      deadLetters,
+      start,
+      stop: append.close,
+      close,
     },
+    { name: "postgres", maxMemoryBytes, clock },
   );
-  const relay = createRelay(shelter, (error) => tell((to) => to.troubled(errorFrom(error))));
 
   // Without a listener, an idle connection that is lost ends the host's process.
   pool.on("error", ignore);
 
-  /** What happens before there is an observer is told once there is one. */
-  function tell(notice: (to: OutboxObserver) => void): void {
-    if (observer) notice(observer);
-    else notices.push(notice);
-  }
-
   async function store(event: OutboxEvent): Promise<"queued" | "duplicate" | "full"> {
-    const hasRoom = makeRoom(event.kind);
-    if (hasRoom !== true && !(await hasRoom)) return "full";
+    const hasSpace = makeSpace(event.kind);
+    if (hasSpace !== true && !(await hasSpace)) return "full";
     const outcome = await numbers.during(async () => {
       const stored = await append.append(event);
       if (stored !== "duplicate") numbers.add(event.kind, 1, event.createdAt);
-      relay.wake();
       return stored;
     }, 1);
     if (outcome !== "crowded") return outcome;
@@ -174,7 +156,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   async function settle(claim: PostgresClaim, verdict: Verdict): Promise<void> {
     await claims.settle(claim, verdict);
     // Sooner than the next look would find it.
-    if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, relay.wake);
+    if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
   }
 
   async function evict(): Promise<void> {
@@ -183,9 +165,12 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
     }
   }
 
-  async function join(transaction: unknown, event: OutboxEvent) {
-    const hasRoom = makeRoom(event.kind);
-    if (hasRoom !== true && !(await hasRoom)) return "full";
+  async function appendIn(
+    transaction: unknown,
+    event: OutboxEvent,
+  ): Promise<"queued" | "duplicate" | "full"> {
+    const hasSpace = makeSpace(event.kind);
+    if (hasSpace !== true && !(await hasSpace)) return "full";
     const outcome = await enqueue(transaction, event, {
       schema: read.schema,
       quotedSchema: schema,
@@ -199,66 +184,28 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
     return "queued";
   }
 
-  function counts(): OutboxCounts {
-    const { queued, dead, oldest } = numbers.current;
-    return {
-      queued: queued + shelter.length,
-      dead,
-      oldest,
-      ...(shelter.trouble && { trouble: shelter.trouble.message }),
-    };
+  function start(): void {
+    const countAgainIn = (took: number) =>
+      Math.min(Math.max(COUNTED_AT_MOST_EVERY_MS, 100 * took), COUNTED_AT_LEAST_EVERY_MS);
+    void numbers.take().catch(ignore);
+    stops = [
+      again(clock, () => pollMs, wake),
+      again(clock, () => leaseMs / 3, claims.renew),
+      again(clock, countAgainIn, numbers.take),
+      again(
+        clock,
+        () => UPKEEP_MS,
+        () => forgetOld(database, schema, rememberMs),
+      ),
+    ];
+    if (listens) stops.push(listen(pool, { channel, onHint: wake, clock }));
   }
 
-  async function shutDown(): Promise<void> {
-    append.close();
-    await relay.stop();
-    await shelter.close();
+  async function close(): Promise<void> {
     await Promise.all(stops.map((stop) => stop()));
     stops = [];
     pool.removeListener("error", ignore);
   }
 
-  return {
-    name: "postgres",
-    get durable() {
-      return shelter.length === 0;
-    },
-    async add(event, { transaction } = {}) {
-      if (closing) throw new OutboxError("ERR_AFFILIATE_OUTBOX_CLOSED", "postgresOutbox: it is closed");
-      return transaction === undefined ? shelter.add(event) : join(transaction, event);
-    },
-    start(deliver, tellTo) {
-      observer = tellTo;
-      for (const notice of notices.splice(0)) notice(tellTo);
-      relay.start(deliver);
-      const countAgainIn = (took: number) =>
-        Math.min(Math.max(COUNTED_AT_MOST_EVERY_MS, 100 * took), COUNTED_AT_LEAST_EVERY_MS);
-      void numbers.take().catch(ignore);
-      stops = [
-        again(clock, () => pollMs, relay.wake),
-        again(clock, () => leaseMs / 3, claims.renew),
-        again(clock, countAgainIn, numbers.take),
-        again(
-          clock,
-          () => UPKEEP_MS,
-          () => forgetOld(database, schema, rememberMs),
-        ),
-      ];
-      if (listens) stops.push(listen(pool, { channel, onHint: relay.wake, clock }));
-    },
-    wake: relay.wake,
-    get idle() {
-      return relay.idle && shelter.length === 0 && shelter.trouble === undefined;
-    },
-    counts,
-    async look() {
-      await numbers.take();
-      return counts();
-    },
-    deadLetters,
-    close() {
-      closing ??= shutDown();
-      return closing;
-    },
-  };
+  return outbox as PostgresOutbox;
 }

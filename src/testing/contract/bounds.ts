@@ -18,12 +18,12 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
 
     assert.ok(added > 0);
     await stage.holds(added);
-    assert.deepEqual(stage.hands.dropped, []);
+    assert.deepEqual(stage.delivery.dropped, []);
   });
 
   it("sheds the oldest clicks for a registration, then registrations for a payment, and payments for nothing", async () => {
     await using stage = await Stage.open(createSmall);
-    const { dropped } = stage.hands;
+    const { dropped } = stage.delivery;
     const kindsOf = (from: number) => new Set(dropped.slice(from).map(({ event }) => event.kind));
     hold(stage);
     const oldest = sample("click");
@@ -59,16 +59,16 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
   it("sheds nothing that is under way", async () => {
     await using stage = await Stage.open(createSmall);
     const underWay = sample("click");
-    stage.hands.room = 1;
+    stage.delivery.capacity = 1;
     stage.start();
     await stage.add(underWay);
-    const handed = await stage.hands.next();
+    const handed = await stage.delivery.next();
 
     await fill(stage.outbox, "payment");
     handed.settle({ type: "delivered" });
-    const next = await stage.hands.next();
+    const next = await stage.delivery.next();
 
-    assert.deepEqual(stage.hands.dropped, []);
+    assert.deepEqual(stage.delivery.dropped, []);
     assert.equal(next.live.event.kind, "payment");
   });
 
@@ -80,26 +80,26 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
     await stage.add(click, payment);
     await fill(stage.outbox, "click");
     await stage.add(sample("payment"));
-    await until(() => stage.hands.dropped.length > 0, "nothing was shed");
-    assert.equal(stage.hands.dropped[0]?.event.id, click.id);
+    await until(() => stage.delivery.dropped.length > 0, "nothing was shed");
+    assert.equal(stage.delivery.dropped[0]?.event.id, click.id);
 
-    stage.hands.room = Number.POSITIVE_INFINITY;
+    stage.delivery.capacity = Number.POSITIVE_INFINITY;
     stage.outbox.wake();
     let handed: OutboxEvent;
-    do handed = (await stage.hands.next()).live.event;
+    do handed = (await stage.delivery.next()).live.event;
     while (handed.id !== payment.id);
   });
 
-  it("has room again once something is delivered", async () => {
+  it("takes events again once something is delivered", async () => {
     await using stage = await Stage.open(createSmall);
     hold(stage);
     await fill(stage.outbox, "payment");
 
-    stage.hands.room = 1;
+    stage.delivery.capacity = 1;
     stage.outbox.wake();
-    await stage.hands.deliverNext();
+    await stage.delivery.deliverNext();
     const before = stage.outbox.counts().queued;
-    for (let freed = 0; freed < 20; freed++) await stage.hands.deliverNext();
+    for (let freed = 0; freed < 20; freed++) await stage.delivery.deliverNext();
 
     assert.ok(before > 0);
     await stage.add(sample("payment"));
@@ -107,7 +107,7 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
 }
 
 function hold(stage: Stage): void {
-  stage.hands.room = 0;
+  stage.delivery.capacity = 0;
   stage.start();
 }
 
@@ -117,9 +117,9 @@ async function fill(outbox: Outbox, kind: EventKind, atMost = MORE_THAN_SMALL): 
   while (taken < atMost) {
     const some = Array.from({ length: Math.min(AT_ONCE, atMost - taken) }, () => outbox.add(sample(kind)));
     const outcomes = await Promise.all(some);
-    taken += outcomes.filter((outcome) => outcome === "queued").length;
+    taken += outcomes.filter((outcome) => outcome === "queued" || outcome === "in-memory").length;
     if (outcomes.includes("full")) return taken;
-    assert.ok(taken < MORE_THAN_SMALL, `${MORE_THAN_SMALL} events had room: no small outbox`);
+    assert.ok(taken < MORE_THAN_SMALL, `${MORE_THAN_SMALL} events were taken: no small outbox`);
   }
   return taken;
 }

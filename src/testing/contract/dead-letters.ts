@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { OutboxEvent } from "../../events.js";
 import { until } from "./recorder.js";
 import { sample, stranger } from "./samples.js";
 import { REJECTED, Stage } from "./stage.js";
@@ -10,7 +11,7 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
     const { deadLetters } = stage.outbox;
     const event = sample("registration");
     const before = Date.now();
-    await stage.bury([event]);
+    await stage.giveUp([event]);
 
     const [letter, ...others] = await deadLetters.list();
 
@@ -27,7 +28,7 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
   it("lists the oldest first, and no more than it was asked for", async () => {
     await using stage = await Stage.open(create);
     const events = [sample("click"), sample("payment"), sample("payment")];
-    await stage.bury(events);
+    await stage.giveUp(events);
 
     const ids = (await stage.outbox.deadLetters.list({ limit: 2 })).map(({ id }) => id);
 
@@ -36,17 +37,17 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
 
   it("queues a dead letter again as the last of its visitor's, as if new but for what is in doubt", async () => {
     await using stage = await Stage.open(create);
-    const { outbox, hands } = stage;
+    const { outbox, delivery } = stage;
     const visitor = stranger();
     const [dead, later] = [sample("payment", visitor), sample("payment", visitor)];
-    await stage.bury([dead], { ...REJECTED, reason: "unconfirmed", attempts: 3 });
+    await stage.giveUp([dead], { ...REJECTED, reason: "unconfirmed", attempts: 3 });
     await stage.add(later);
-    const underWay = await hands.next();
+    const underWay = await delivery.next();
     const before = Date.now();
 
     assert.equal(await outbox.deadLetters.retry(dead.id), true);
     underWay.settle({ type: "delivered" });
-    const { live } = await hands.next();
+    const { live } = await delivery.next();
 
     assert.deepEqual(live.event, dead);
     assert.equal(live.history.attempts, 0);
@@ -63,23 +64,23 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
   it("has no doubt about a rejected one", async () => {
     await using stage = await Stage.open(create);
     const event = sample("payment");
-    await stage.bury([event]);
+    await stage.giveUp([event]);
 
     assert.equal(await stage.outbox.deadLetters.retry(event.id), true);
 
-    assert.equal((await stage.hands.next()).live.history.maybeTaken, false);
+    assert.equal((await stage.delivery.next()).live.history.maybeTaken, false);
   });
 
   it("queues all of them again in the order in which they happened", async () => {
     await using stage = await Stage.open(create);
     const visitor = stranger();
     const events = [3, 1, 2].map((nth) => ({ ...sample("payment", visitor), createdAt: nth }));
-    await stage.bury(events);
+    await stage.giveUp(events);
 
     assert.equal(await stage.outbox.deadLetters.retryAll(), 3);
 
     const [third, first, second] = events.map(({ id }) => id);
-    for (const id of [first, second, third]) assert.equal(await stage.hands.deliverNext(), id);
+    for (const id of [first, second, third]) assert.equal(await stage.delivery.deliverNext(), id);
     assert.equal(await stage.outbox.deadLetters.retryAll(), 0);
   });
 
@@ -87,7 +88,7 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
     await using stage = await Stage.open(create);
     const { deadLetters, counts } = stage.outbox;
     const [event, live] = [sample("payment"), sample("payment")];
-    await stage.bury([event]);
+    await stage.giveUp([event]);
     await stage.add(live);
 
     assert.equal(await deadLetters.discard(event.id), true);
@@ -96,5 +97,30 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
     assert.equal(await deadLetters.discard(live.id), false);
     assert.equal(await deadLetters.retry(live.id), false);
     await until(() => counts().dead.rejected === 0, "a discarded dead letter was counted");
+  });
+}
+
+export function testEviction(
+  it: TestRunner["it"],
+  create: OutboxUnderTest["create"],
+  maxDeadLetters: number,
+): void {
+  it("drops the oldest dead letter when there are too many, and still knows its event", async () => {
+    await using stage = await Stage.open(create);
+    const { outbox, delivery } = stage;
+    const events = Array.from({ length: maxDeadLetters }, () => sample("payment"));
+    await stage.giveUp(events);
+    await stage.add(sample("click"));
+    (await delivery.next()).settle({ type: "dead", ...REJECTED });
+
+    await until(() => delivery.dropped.length === 1, "no dead letter was dropped");
+    const [oldest] = events as [OutboxEvent];
+    assert.deepEqual({ ...delivery.dropped[0] }, { event: oldest, reason: "dead-letters-full" });
+    assert.equal(await outbox.deadLetters.retry(oldest.id), false);
+    assert.equal(await outbox.add(oldest), "duplicate");
+    await until(
+      () => outbox.counts().dead.rejected === maxDeadLetters,
+      "the dead letter that was dropped was counted",
+    );
   });
 }

@@ -13,7 +13,7 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
       stage.start();
       await stage.add(event);
 
-      const { live } = await stage.hands.next();
+      const { live } = await stage.delivery.next();
 
       assert.deepEqual(live.event, event);
       const { history, interrupted, queuedAt } = live;
@@ -32,7 +32,7 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
     stage.start();
     await stage.add(odd);
 
-    assert.deepEqual((await stage.hands.next()).live.event, odd);
+    assert.deepEqual((await stage.delivery.next()).live.event, odd);
   });
 
   it("hands over what was added before it was started", async () => {
@@ -41,29 +41,29 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
     await stage.add(event);
     stage.start();
 
-    assert.equal(await stage.hands.deliverNext(), event.id);
+    assert.equal(await stage.delivery.deliverNext(), event.id);
     await stage.empty();
   });
 
   it("hands over no more at once than there is capacity for, and the rest when it is woken", async () => {
     await using stage = await Stage.open(create);
-    const { hands, outbox } = stage;
+    const { delivery, outbox } = stage;
     const events = Array.from({ length: 5 }, () => sample("payment"));
-    hands.room = 2;
+    delivery.capacity = 2;
     stage.start();
     await stage.add(...events);
 
-    const [first] = [await hands.next(), await hands.next()];
-    assert.equal(hands.ids.length, 2);
+    const [first] = [await delivery.next(), await delivery.next()];
+    assert.equal(delivery.ids.length, 2);
     first.settle({ type: "delivered" });
-    await hands.next();
-    assert.equal(hands.ids.length, 3);
-    hands.room = 2;
+    await delivery.next();
+    assert.equal(delivery.ids.length, 3);
+    delivery.capacity = 2;
     outbox.wake();
-    await hands.next();
-    await hands.next();
+    await delivery.next();
+    await delivery.next();
 
-    assert.deepEqual([...hands.ids].sort(), events.map(({ id }) => id).sort());
+    assert.deepEqual([...delivery.ids].sort(), events.map(({ id }) => id).sort());
   });
 
   it("hands an event over again after a retry, with the history that it was given", async () => {
@@ -80,8 +80,8 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
     stage.start();
     await stage.add(event);
 
-    (await stage.hands.next()).settle({ type: "retry", inMs: 5, history });
-    const { live } = await stage.hands.next();
+    (await stage.delivery.next()).settle({ type: "retry", inMs: 5, history });
+    const { live } = await stage.delivery.next();
 
     assert.deepEqual({ ...live.history }, history);
     assert.equal(live.interrupted, false);
@@ -93,29 +93,29 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
     stage.start();
     await stage.add(sample("payment"));
 
-    (await stage.hands.next()).settle({ type: "release" });
-    const again = await stage.hands.next();
+    (await stage.delivery.next()).settle({ type: "release" });
+    const again = await stage.delivery.next();
     assert.deepEqual({ ...again.live.history }, { ...UNTRIED });
     again.settle(retryIn(1, { attempts: 7 }));
-    (await stage.hands.next()).settle({ type: "release" });
+    (await stage.delivery.next()).settle({ type: "release" });
 
-    assert.equal((await stage.hands.next()).live.history.attempts, 7);
+    assert.equal((await stage.delivery.next()).live.history.attempts, 7);
   });
 
   it("says so once it has acted on a verdict", async () => {
     await using stage = await Stage.open(create);
-    const { hands } = stage;
+    const { delivery } = stage;
     const event = sample("payment");
     const retry = retryIn(1);
     const delivered = { type: "delivered" } as const;
     stage.start();
     await stage.add(event);
 
-    (await hands.next()).settle(retry);
-    (await hands.next()).settle(delivered);
-    await until(() => hands.told.length === 2, "nothing was said of a verdict");
+    (await delivery.next()).settle(retry);
+    (await delivery.next()).settle(delivered);
+    await until(() => delivery.told.length === 2, "nothing was said of a verdict");
 
-    assert.deepEqual(hands.told, [
+    assert.deepEqual(delivery.told, [
       { id: event.id, attempts: 0, verdict: retry },
       { id: event.id, attempts: 1, verdict: delivered },
     ]);
@@ -124,15 +124,15 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
 
   it("counts what waits, rests, and is under way", async () => {
     await using stage = await Stage.open(create);
-    const { outbox, hands } = stage;
+    const { outbox, delivery } = stage;
     const [oldest, ...others] = [sample("click"), sample("payment"), sample("click")];
     assert.deepEqual(outbox.counts().oldest, null);
-    hands.room = 2;
+    delivery.capacity = 2;
     stage.start();
     await stage.add({ ...oldest, createdAt: oldest.createdAt - 5_000 }, ...others);
 
-    (await hands.next()).settle(retryIn(60_000));
-    await hands.next();
+    (await delivery.next()).settle(retryIn(60_000));
+    await delivery.next();
 
     await stage.holds(3);
 
@@ -145,11 +145,11 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
 
   it("awaits what is under way when it is closed, and hands nothing more over", async () => {
     await using stage = await Stage.open(create);
-    const { hands } = stage;
-    hands.room = 1;
+    const { delivery } = stage;
+    delivery.capacity = 1;
     stage.start();
     await stage.add(sample("payment"), sample("payment"));
-    const underWay = await hands.next();
+    const underWay = await delivery.next();
 
     let closed = false;
     const closing = stage.close().then(() => {
@@ -160,7 +160,7 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
     underWay.settle({ type: "delivered" });
     await closing;
 
-    assert.equal(hands.ids.length, 1);
+    assert.equal(delivery.ids.length, 1);
     await stage.holds(1);
   });
 }

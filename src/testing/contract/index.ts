@@ -1,5 +1,6 @@
 import { testBounds } from "./bounds.js";
-import { testDeadLetters } from "./dead-letters.js";
+import { testCutOff } from "./cut-off.js";
+import { testDeadLetters, testEviction } from "./dead-letters.js";
 import { testHandover } from "./handover.js";
 import { testOnce } from "./once.js";
 import { testOrder } from "./order.js";
@@ -33,8 +34,12 @@ export function testOutbox(
     describe("in order", () => testOrder(it, outbox));
     describe("the urgent first", () => testUrgency(it, outbox));
     describe("dead letters", () => testDeadLetters(it, outbox));
-    const { createSmall, reopen } = outbox;
+    const { createSmall, reopen, maxDeadLetters, cutOff, restore } = outbox;
     if (createSmall) describe("bounded", () => testBounds(it, createSmall));
+    if (createSmall && maxDeadLetters) {
+      describe("bounded dead letters", () => testEviction(it, createSmall, maxDeadLetters));
+    }
+    if (cutOff && restore) describe("cut off", () => testCutOff(it, { ...outbox, cutOff, restore }));
     if (reopen) describe("durable", () => testSurvival(it, { ...outbox, reopen }));
   });
 }

@@ -26,19 +26,19 @@ export function testOnce(it: TestRunner["it"], { create }: OutboxUnderTest): voi
 
   it("knows an event that is under way, delivered, or resting", async () => {
     await using stage = await Stage.open(create);
-    const { outbox, hands } = stage;
+    const { outbox, delivery } = stage;
     const [delivered, resting] = [sample("payment"), sample("payment")];
     stage.start();
 
     await stage.add(delivered);
-    const underWay = await hands.next();
+    const underWay = await delivery.next();
     assert.equal(await outbox.add(delivered), "duplicate");
     underWay.settle({ type: "delivered" });
     await stage.empty();
     assert.equal(await outbox.add(delivered), "duplicate");
 
     await stage.add(resting);
-    (await hands.next()).settle(retryIn(60_000));
+    (await delivery.next()).settle(retryIn(60_000));
     assert.equal(await outbox.add(resting), "duplicate");
   });
 
@@ -46,7 +46,7 @@ export function testOnce(it: TestRunner["it"], { create }: OutboxUnderTest): voi
     await using stage = await Stage.open(create);
     const { outbox } = stage;
     const event = sample("payment");
-    await stage.bury([event]);
+    await stage.giveUp([event]);
 
     assert.equal(await outbox.add(event), "duplicate");
     assert.equal(await outbox.deadLetters.discard(event.id), true);

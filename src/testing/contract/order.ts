@@ -16,12 +16,12 @@ export function testOrder(it: TestRunner["it"], { create }: OutboxUnderTest): vo
     await stage.add(...events);
 
     for (const { id } of events) {
-      const handed = await stage.hands.next();
+      const handed = await stage.delivery.next();
       assert.equal(handed.id, id);
       // A stranger's event, added later, comes: so the visitor's next one is held back, not late.
       const other = sample("click");
       await stage.add(other);
-      assert.equal(await stage.hands.deliverNext(), other.id);
+      assert.equal(await stage.delivery.deliverNext(), other.id);
       handed.settle({ type: "delivered" });
     }
   });
@@ -37,26 +37,26 @@ export function testOrder(it: TestRunner["it"], { create }: OutboxUnderTest): vo
     await stage.add(byClick, bySession, byBoth, after, unrelated);
     stage.start();
 
-    const first = [await stage.hands.next(), await stage.hands.next(), await stage.hands.next()];
+    const first = [await stage.delivery.next(), await stage.delivery.next(), await stage.delivery.next()];
     assert.deepEqual(idsOf(first.map(({ live }) => live.event)), idsOf([bySession, unrelated, byClick]));
     const [session, , click] = first as [(typeof first)[0], (typeof first)[0], (typeof first)[0]];
     click.settle({ type: "delivered" });
     const sentinel = sample("click");
     await stage.add(sentinel);
-    assert.equal(await stage.hands.deliverNext(), sentinel.id);
+    assert.equal(await stage.delivery.deliverNext(), sentinel.id);
     session.settle({ type: "delivered" });
-    assert.equal(await stage.hands.deliverNext(), byBoth.id);
-    assert.equal(await stage.hands.deliverNext(), after.id);
+    assert.equal(await stage.delivery.deliverNext(), byBoth.id);
+    assert.equal(await stage.delivery.deliverNext(), after.id);
   });
 
-  it("holds back nobody whose events have no id in common, or no id at all", async () => {
+  it("does not hold back events that have no id in common, or no id at all", async () => {
     await using stage = await Stage.open(create);
     const events = [sample("payment", {}), sample("payment", {}), sample("payment"), sample("payment")];
     await stage.add(...events);
     stage.start();
 
     const handed = [];
-    for (const _ of events) handed.push((await stage.hands.next()).id);
+    for (const _ of events) handed.push((await stage.delivery.next()).id);
     assert.deepEqual(handed, idsOf(events));
   });
 
@@ -67,12 +67,12 @@ export function testOrder(it: TestRunner["it"], { create }: OutboxUnderTest): vo
     stage.start();
     await stage.add(first, second);
 
-    (await stage.hands.next()).settle(retryIn(50));
+    (await stage.delivery.next()).settle(retryIn(50));
     await stage.add(other);
 
-    assert.equal(await stage.hands.deliverNext(), other.id);
-    assert.equal(await stage.hands.deliverNext(), first.id);
-    assert.equal(await stage.hands.deliverNext(), second.id);
+    assert.equal(await stage.delivery.deliverNext(), other.id);
+    assert.equal(await stage.delivery.deliverNext(), first.id);
+    assert.equal(await stage.delivery.deliverNext(), second.id);
   });
 
   it("lets the next event of a visitor pass a dead one", async () => {
@@ -82,9 +82,9 @@ export function testOrder(it: TestRunner["it"], { create }: OutboxUnderTest): vo
     stage.start();
     await stage.add(first, second);
 
-    (await stage.hands.next()).settle({ type: "dead", ...REJECTED });
+    (await stage.delivery.next()).settle({ type: "dead", ...REJECTED });
 
-    assert.equal(await stage.hands.deliverNext(), second.id);
+    assert.equal(await stage.delivery.deliverNext(), second.id);
   });
 
   it("keeps order through hundreds of events with failures of every kind", async () => {
@@ -97,13 +97,13 @@ export function testOrder(it: TestRunner["it"], { create }: OutboxUnderTest): vo
       const { sessionId } = random() < 0.7 ? pick() : {};
       return sample("payment", { ...(clickId && { clickId }), ...(sessionId && { sessionId }) });
     });
-    stage.hands.room = 8;
+    stage.delivery.capacity = 8;
     stage.start();
     await Promise.all(events.map((event) => stage.add(event)));
 
     const gone: OutboxEvent[] = [];
     while (gone.length < events.length) {
-      const { live, settle } = await stage.hands.next();
+      const { live, settle } = await stage.delivery.next();
       const luck = random();
       if (luck < 0.15) settle(retryIn(1 + 10 * random()));
       else if (luck < 0.25) settle({ type: "release" });

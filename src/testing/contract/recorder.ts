@@ -30,12 +30,14 @@ export function retryIn(inMs: number, history: Partial<History> = {}): Verdict {
 }
 
 /** A `deliver` that does what a test says. */
-export class Hands {
+export class RecordingDelivery {
   /** How many more may be handed over. */
-  room = Number.POSITIVE_INFINITY;
+  capacity = Number.POSITIVE_INFINITY;
   /** Which may be, the most urgent first. */
   lanes: readonly Lane[] = ENDPOINTS.map((endpoint) => ({ endpoint, limit: Number.POSITIVE_INFINITY }));
   started = false;
+  /** Whether the storage may fail. */
+  expectsTrouble = false;
   /** Every id that was ever handed over, in order. */
   readonly ids: string[] = [];
   /** What was told of verdicts that were acted on. */
@@ -49,14 +51,14 @@ export class Hands {
   start(outbox: Outbox): void {
     this.started = true;
     const deliver: Deliver = {
-      capacity: () => ({ limit: this.room, lanes: this.room > 0 ? this.lanes : [] }),
+      capacity: () => ({ limit: this.capacity, lanes: this.capacity > 0 ? this.lanes : [] }),
       deliver: (claim) => this.#take(claim),
       settled: ({ id }, attempts, verdict) => this.told.push({ id, attempts, verdict }),
     };
     const observer: OutboxObserver = {
       dropped: (event, reason) => this.dropped.push({ event, reason }),
-      troubled: (error) => {
-        throw error;
+      degraded: (error) => {
+        if (!this.expectsTrouble) throw error;
       },
       recovered() {},
     };
@@ -83,22 +85,22 @@ export class Hands {
     this.#listener = listener;
   }
 
-  /** Gives back what is in them, and takes nothing more. */
+  /** Gives back what it has, and takes nothing more. */
   close(): void {
-    this.room = Number.NEGATIVE_INFINITY;
+    this.capacity = Number.NEGATIVE_INFINITY;
     for (const { settle } of this.#unsettled) settle({ type: "release" });
   }
 
   #take(live: Claim): Promise<Verdict> {
     this.ids.push(live.event.id);
-    this.room--;
+    this.capacity--;
     return new Promise((resolve) => {
       const handed: Handed = {
         live,
         id: live.event.id,
         settle: (verdict) => {
           this.#unsettled.delete(handed);
-          this.room++;
+          this.capacity++;
           resolve(verdict);
         },
       };
@@ -110,7 +112,7 @@ export class Hands {
   }
 }
 
-/** Resolves once the condition holds, which is looked at again and again: for what an outbox tells nobody. */
+/** Resolves once the condition holds, which is looked at again and again: for what an outbox does not tell. */
 export async function until(condition: () => boolean, otherwise: string): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   while (!condition()) {

@@ -21,7 +21,7 @@ export function sample(kind: EventKind, visitor: Attribution = stranger()): Outb
   } as OutboxEvent;
 }
 
-/** Somebody who was never here before. */
+/** A visitor who was never here before. */
 export function stranger(): Attribution {
   return { clickId: randomBytes(8).toString("hex"), sessionId: randomBytes(8).toString("hex") };
 }

@@ -21,24 +21,24 @@ export function testSurvival(
     const events = [sample("click", visitor), sample("registration", visitor), sample("payment", visitor)];
     {
       await using stage = await Stage.open(create);
-      stage.hands.room = 1;
+      stage.delivery.capacity = 1;
       stage.start();
       await stage.add(...events);
-      (await stage.hands.next()).settle(retryIn(1, { maybeTaken: true, triedAt: 1 }));
+      (await stage.delivery.next()).settle(retryIn(1, { maybeTaken: true, triedAt: 1 }));
       await stage.close();
     }
 
     await using stage = await Stage.open(reopen);
     await stage.holds(3);
     stage.start();
-    const first = await stage.hands.next();
+    const first = await stage.delivery.next();
     const { event, history, interrupted } = first.live;
     assert.deepEqual(event, events[0]);
     assert.deepEqual({ ...history }, { ...UNTRIED, attempts: 1, failures: 1, maybeTaken: true, triedAt: 1 });
     assert.equal(interrupted, false);
     first.settle({ type: "delivered" });
-    assert.equal(await stage.hands.deliverNext(), events[1]?.id);
-    assert.equal(await stage.hands.deliverNext(), events[2]?.id);
+    assert.equal(await stage.delivery.deliverNext(), events[1]?.id);
+    assert.equal(await stage.delivery.deliverNext(), events[2]?.id);
   });
 
   it("stores what it was given before it was closed, and says so", async () => {
@@ -61,8 +61,8 @@ export function testSurvival(
       await using stage = await Stage.open(create);
       stage.start();
       await stage.add(delivered);
-      await stage.hands.deliverNext();
-      await stage.bury([dead]);
+      await stage.delivery.deliverNext();
+      await stage.giveUp([dead]);
     }
 
     await using stage = await Stage.open(reopen);
@@ -92,8 +92,8 @@ export function testSurvival(
     const gone: string[] = [];
     const events = Array.from({ length: 80 }, (_, nth) => sample("payment", visitors[nth % visitors.length]));
     for (const stage of [one, other]) {
-      stage.hands.room = 3;
-      stage.hands.each(({ id, settle }) => {
+      stage.delivery.capacity = 3;
+      stage.delivery.each(({ id, settle }) => {
         gone.push(id);
         settle({ type: "delivered" });
       });

@@ -6,13 +6,19 @@ type Creates = () => Outbox | Promise<Outbox>;
 export interface OutboxUnderTest {
   /** A new outbox with nothing in it. Called once or more for each test, which closes what it gets. */
   readonly create: Creates;
-  /** The same with room for no more than 1,000 events or so. Without it, nothing is said about bounds. */
+  /** The same, full after 1,000 events or so. Without it, the tests of bounds are left out. */
   readonly createSmall?: Creates;
   /**
    * One more outbox over the storage of the last that was created, as the next process would open it, or another beside
    * it. For outboxes that are durable.
    */
   readonly reopen?: Creates;
+  /** How many dead letters the outboxes of `createSmall` keep: a few. Without it, nothing is said about those that are too many. */
+  readonly maxDeadLetters?: number;
+  /** Cuts the last outbox that was created off from its store: calls fail, or are not answered. Has `restore` beside it. */
+  readonly cutOff?: () => void | Promise<void>;
+  /** Undoes `cutOff`; the store has kept what it held. */
+  readonly restore?: () => void | Promise<void>;
 }
 
 /** What vitest, jest and `node:test` have in common. */

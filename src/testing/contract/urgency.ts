@@ -26,18 +26,18 @@ export function testUrgency(it: TestRunner["it"], { create }: OutboxUnderTest): 
 
   it("hands a payment over before a thousand clicks that came before it", async () => {
     await using stage = await Stage.open(create);
-    stage.hands.room = 1;
+    stage.delivery.capacity = 1;
     stage.start();
     const [first, ...others] = Array.from({ length: 1_001 }, () => sample("click"));
     await stage.add(first as OutboxEvent);
-    const underWay = await stage.hands.next();
+    const underWay = await stage.delivery.next();
     await Promise.all(others.map((event) => stage.add(event)));
     const payment = sample("payment");
     await stage.add(payment);
 
     underWay.settle({ type: "delivered" });
 
-    assert.equal((await stage.hands.next()).id, payment.id);
+    assert.equal((await stage.delivery.next()).id, payment.id);
   });
 
   it("has a payment wait for its visitor's click, whatever is more urgent", async () => {
@@ -45,23 +45,23 @@ export function testUrgency(it: TestRunner["it"], { create }: OutboxUnderTest): 
     const visitor = stranger();
     const [click, payment, other] = [sample("click", visitor), sample("payment", visitor), sample("payment")];
     await stage.add(click, payment, other);
-    stage.hands.room = 1;
+    stage.delivery.capacity = 1;
     stage.start();
 
-    assert.equal(await stage.hands.deliverNext(), other.id);
-    assert.equal(await stage.hands.deliverNext(), click.id);
-    assert.equal(await stage.hands.deliverNext(), payment.id);
+    assert.equal(await stage.delivery.deliverNext(), other.id);
+    assert.equal(await stage.delivery.deliverNext(), click.id);
+    assert.equal(await stage.delivery.deliverNext(), payment.id);
   });
 
   it("hands over nothing of an endpoint without a lane, and no more than a lane allows", async () => {
     await using stage = await Stage.open(create);
     const [payments, clicks] = [twice("payment"), [...twice("click"), sample("click")]];
     await stage.add(...payments, ...clicks);
-    stage.hands.lanes = [lane("click", { limit: 2 })];
+    stage.delivery.lanes = [lane("click", { limit: 2 })];
     stage.start();
 
     assert.deepEqual(await take(stage, 2), idsOf(clicks.slice(0, 2)));
-    stage.hands.lanes = [lane("lead/payment")];
+    stage.delivery.lanes = [lane("lead/payment")];
     stage.outbox.wake();
     assert.deepEqual(await take(stage, 2), idsOf(payments));
   });
@@ -71,9 +71,9 @@ export function testUrgency(it: TestRunner["it"], { create }: OutboxUnderTest): 
     await stage.add(sample("registration"));
     stage.start();
 
-    const { live } = await stage.hands.next();
+    const { live } = await stage.delivery.next();
 
-    const [asked] = stage.hands.lanes.filter(({ endpoint }) => endpoint === "registration");
+    const [asked] = stage.delivery.lanes.filter(({ endpoint }) => endpoint === "registration");
     assert.deepEqual(live.lane, asked);
   });
 
@@ -81,12 +81,12 @@ export function testUrgency(it: TestRunner["it"], { create }: OutboxUnderTest): 
     await using stage = await Stage.open(create);
     const events = Array.from({ length: 5 }, () => sample("payment"));
     for (const event of events) await stage.add(event);
-    stage.hands.lanes = [lane("lead/payment", { newestFirst: true })];
-    stage.hands.room = 1;
+    stage.delivery.lanes = [lane("lead/payment", { newestFirst: true })];
+    stage.delivery.capacity = 1;
     stage.start();
 
     const order: string[] = [];
-    for (const _ of events) order.push(await stage.hands.deliverNext());
+    for (const _ of events) order.push(await stage.delivery.deliverNext());
     assert.deepEqual(order, idsOf(events).reverse());
   });
 
@@ -95,18 +95,18 @@ export function testUrgency(it: TestRunner["it"], { create }: OutboxUnderTest): 
     const [tried, ...others] = [sample("click"), sample("click"), sample("click")] as const;
     await stage.add(tried);
     stage.start();
-    const underWay = await stage.hands.next();
-    stage.hands.lanes = [];
+    const underWay = await stage.delivery.next();
+    stage.delivery.lanes = [];
     underWay.settle(retryIn(0));
     await stage.add(...others);
-    await until(() => stage.hands.told.length === 1, "the retry was not acted on");
+    await until(() => stage.delivery.told.length === 1, "the retry was not acted on");
 
-    stage.hands.room = 1;
-    stage.hands.lanes = [lane("click")];
+    stage.delivery.capacity = 1;
+    stage.delivery.lanes = [lane("click")];
     stage.outbox.wake();
-    const order = [await stage.hands.deliverNext(), await stage.hands.deliverNext()];
+    const order = [await stage.delivery.deliverNext(), await stage.delivery.deliverNext()];
     assert.deepEqual(order, idsOf(others));
-    assert.equal(await stage.hands.deliverNext(), tried.id);
+    assert.equal(await stage.delivery.deliverNext(), tried.id);
   });
 
   it("hands one that rests over where a lane asks for it, and no other is there", async () => {
@@ -114,18 +114,18 @@ export function testUrgency(it: TestRunner["it"], { create }: OutboxUnderTest): 
     const [resting, fresh] = [sample("click"), sample("click")];
     stage.start();
     await stage.add(resting);
-    (await stage.hands.next()).settle(retryIn(LONG_MS));
-    await until(() => stage.hands.told.length === 1, "the retry was not acted on");
+    (await stage.delivery.next()).settle(retryIn(LONG_MS));
+    await until(() => stage.delivery.told.length === 1, "the retry was not acted on");
 
-    stage.hands.room = 1;
-    stage.hands.lanes = [lane("click", { newestFirst: true, evenResting: true, limit: 1 })];
-    stage.hands.room = 0;
+    stage.delivery.capacity = 1;
+    stage.delivery.lanes = [lane("click", { newestFirst: true, evenResting: true, limit: 1 })];
+    stage.delivery.capacity = 0;
     await stage.add(fresh);
-    stage.hands.room = 1;
+    stage.delivery.capacity = 1;
     stage.outbox.wake();
 
-    assert.equal(await stage.hands.deliverNext(), fresh.id);
-    assert.equal(await stage.hands.deliverNext(), resting.id);
+    assert.equal(await stage.delivery.deliverNext(), fresh.id);
+    assert.equal(await stage.delivery.deliverNext(), resting.id);
   });
 
   it("hands over newcomers alone where a lane asks for them", async () => {
@@ -133,42 +133,42 @@ export function testUrgency(it: TestRunner["it"], { create }: OutboxUnderTest): 
     const [tried, old, newcomer] = [sample("click"), sample("click"), sample("click")];
     stage.start();
     await stage.add(tried);
-    const underWay = await stage.hands.next();
-    stage.hands.lanes = [];
+    const underWay = await stage.delivery.next();
+    stage.delivery.lanes = [];
     underWay.settle(retryIn(0));
     await stage.add({ ...old, createdAt: old.createdAt - LONG_MS }, newcomer);
-    await until(() => stage.hands.told.length === 1, "the retry was not acted on");
+    await until(() => stage.delivery.told.length === 1, "the retry was not acted on");
 
-    stage.hands.lanes = [lane("click", { newestFirst: true, newWithinMs: LONG_MS / 2 })];
+    stage.delivery.lanes = [lane("click", { newestFirst: true, newWithinMs: LONG_MS / 2 })];
     stage.outbox.wake();
-    assert.equal(await stage.hands.deliverNext(), newcomer.id);
+    assert.equal(await stage.delivery.deliverNext(), newcomer.id);
 
     // What is handed over after it shows that the others were held back, and not late.
     const payment = sample("payment");
-    stage.hands.lanes = [...stage.hands.lanes, lane("lead/payment")];
+    stage.delivery.lanes = [...stage.delivery.lanes, lane("lead/payment")];
     await stage.add(payment);
-    assert.equal(await stage.hands.deliverNext(), payment.id);
+    assert.equal(await stage.delivery.deliverNext(), payment.id);
     await stage.holds(2);
   });
 
   it("is idle when nothing of what waits may be handed over, and not before", async () => {
     await using stage = await Stage.open(create);
-    const { outbox, hands } = stage;
+    const { outbox, delivery } = stage;
     if (outbox.idle === undefined) return;
-    hands.lanes = [lane("click")];
+    delivery.lanes = [lane("click")];
     stage.start();
     await stage.add(sample("click"), sample("payment"));
-    const underWay = await hands.next();
+    const underWay = await delivery.next();
     assert.equal(outbox.idle, false);
 
     underWay.settle(retryIn(LONG_MS));
 
     await until(() => outbox.idle === true, "it was not idle");
     await stage.holds(2);
-    hands.lanes = [lane("lead/payment")];
+    delivery.lanes = [lane("lead/payment")];
     outbox.wake();
     assert.equal(outbox.idle, false);
-    await hands.deliverNext();
+    await delivery.deliverNext();
   });
 
   it("keeps 100 clicks of a visitor, and drops that visitor's oldest for a new one", async () => {
@@ -177,15 +177,15 @@ export function testUrgency(it: TestRunner["it"], { create }: OutboxUnderTest): 
     const clickOfVisitor = () =>
       sample("click", { clickId: stranger().clickId as string, sessionId: sessionId as string });
     const other = sample("click");
-    stage.hands.room = 0;
+    stage.delivery.capacity = 0;
     stage.start();
     await stage.add(other);
     const clicks = Array.from({ length: 103 }, clickOfVisitor);
     for (const click of clicks) await stage.add(click);
     await stage.add(sample("payment", { sessionId: sessionId as string }));
 
-    await until(() => stage.hands.dropped.length === 3, "not three clicks were dropped");
-    const dropped = stage.hands.dropped.map(({ event: { id }, reason }) => ({ id, reason }));
+    await until(() => stage.delivery.dropped.length === 3, "not three clicks were dropped");
+    const dropped = stage.delivery.dropped.map(({ event: { id }, reason }) => ({ id, reason }));
     assert.deepEqual(
       dropped,
       clicks.slice(0, 3).map(({ id }) => ({ id, reason: "visitor-full" })),
@@ -206,6 +206,6 @@ function twice(kind: "click" | "payment"): OutboxEvent[] {
 
 async function take(stage: Stage, number: number): Promise<string[]> {
   const ids: string[] = [];
-  while (ids.length < number) ids.push((await stage.hands.next()).id);
+  while (ids.length < number) ids.push((await stage.delivery.next()).id);
   return ids;
 }

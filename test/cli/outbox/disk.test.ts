@@ -87,7 +87,7 @@ describe("list", () => {
     const directory = scratchDirectory();
     await using stage = await Stage.open(() => diskOutbox({ directory }));
     const message = "Ann@shop.example (Ann O'Neill) is known as bob@other.example\u001b[2J, says ann";
-    await stage.bury([letter], { ...REJECTED, message, attempts: 2 });
+    await stage.giveUp([letter], { ...REJECTED, message, attempts: 2 });
     await stage.close();
 
     const { code, out } = await outbox([directory, "list"]);
@@ -127,7 +127,7 @@ describe("list", () => {
   it("shows what has neither status nor message", async () => {
     const directory = scratchDirectory();
     await using stage = await Stage.open(() => diskOutbox({ directory }));
-    await stage.bury([sample("click")], { reason: "expired", attempts: 1 });
+    await stage.giveUp([sample("click")], { reason: "expired", attempts: 1 });
     await stage.close();
 
     const lines = (await outbox([directory, "list"])).out.split("\n");
@@ -285,7 +285,7 @@ describe("a directory's outbox", () => {
 
   it("has one process alone where SQLite is too old to share it", async () => {
     const directory = await directoryWith();
-    const old = { shareableFrom: "99.0.0", patienceMs: 50 };
+    const old = { shareableFrom: "99.0.0", waitMs: 50 };
     const first = openForCommand(directory, old);
     onTestFinished(() => first.close());
 
@@ -299,7 +299,7 @@ describe("a directory's outbox", () => {
     db.exec("replace into totals (name, rows, bytes) values ('click', 1, 2000000000)");
     disk.close();
     await using stage = await Stage.open(() => diskOutbox({ directory, maxBytes: 2 ** 32 }));
-    await stage.bury([sample("payment")]);
+    await stage.giveUp([sample("payment")]);
     await stage.close();
 
     expect(await jsonOf([directory, "retry", "--all"])).toMatchObject({ json: { retried: 1 } });

@@ -42,8 +42,8 @@ export async function directoryWith({
 } = {}): Promise<string> {
   const directory = scratchDirectory();
   await using stage = await Stage.open(() => diskOutbox({ directory }));
-  if (dead.length > 0) await stage.bury(dead);
-  stage.hands.room = 0;
+  if (dead.length > 0) await stage.giveUp(dead);
+  stage.delivery.capacity = 0;
   await stage.add(...waiting);
   return directory;
 }

@@ -15,9 +15,9 @@ describeWithPostgres("an outbox in Postgres", (database) => {
   it("is shown, and decided about, where its host is not running", async () => {
     await using stage = await Stage.open(() => create());
     const dead = [sample("payment"), sample("registration"), sample("click")] as const;
-    await stage.bury(dead.slice(0, 2), { ...REJECTED, message: "not Ann O'Neill <ann@shop.example>" });
-    await stage.bury(dead.slice(2), { reason: "unconfirmed", code: "ECONNRESET", attempts: 1 });
-    stage.hands.room = 0;
+    await stage.giveUp(dead.slice(0, 2), { ...REJECTED, message: "not Ann O'Neill <ann@shop.example>" });
+    await stage.giveUp(dead.slice(2), { reason: "unconfirmed", code: "ECONNRESET", attempts: 1 });
+    stage.delivery.capacity = 0;
     await stage.add(sample("click"));
     await stage.close();
 

@@ -42,7 +42,7 @@ function watched(
   const start = () =>
     outbox.start(hand, {
       dropped: (_event, reason) => said.push(`dropped ${reason}`),
-      troubled: (error) => said.push(`${(error as { code?: string }).code}`),
+      degraded: (error) => said.push(`${(error as { code?: string }).code}`),
       recovered: () => said.push("recovered"),
     });
   return { outbox, said, delivered, start };
@@ -60,7 +60,7 @@ function codeOf(attempt: () => unknown): { code: string; message: string } {
 const holds = (outbox: Outbox, queued: number) =>
   until(() => outbox.counts().queued === queued, `there were not ${queued} events queued`);
 
-test("makes its directory and its file for nobody else's eyes", async () => {
+test("makes its directory and its file for this user alone", async () => {
   const directory = join(scratchDirectory(), "not", "there", "yet");
   const { outbox } = watched({ directory });
   await outbox.add(sample("payment"));
@@ -103,7 +103,7 @@ test.each([openFile, openExistingFile])(
   "lets one process alone have the file where SQLite is too old to share it: %o",
   (open) => {
     const path = join(scratchDirectory(), "outbox.db");
-    const old = { engine, maxBytes: MIB, shareableFrom: "99.0.0", patienceMs: 50 };
+    const old = { engine, maxBytes: MIB, shareableFrom: "99.0.0", waitMs: 50 };
     const first = openFile(path, old);
 
     const { code, message } = codeOf(() => open(path, old));
@@ -167,7 +167,7 @@ test("does the same when it finds the damage later", async () => {
   expect(said).toEqual(["ERR_AFFILIATE_DISK_DAMAGED", "recovered"]);
 });
 
-test("begins a new file where somebody has deleted it", async () => {
+test("begins a new file where it was deleted", async () => {
   const directory = scratchDirectory();
   const { outbox, delivered, start } = watched({ directory });
   await outbox.add(sample("payment"));
@@ -190,8 +190,8 @@ test("goes on in memory where the file cannot be written any more, says so, and 
 
   const click = sample("click");
   const payment = sample("payment", click.data);
-  expect(await outbox.add(click)).toBe("sheltered");
-  expect(await outbox.add(payment)).toBe("sheltered");
+  expect(await outbox.add(click)).toBe("in-memory");
+  expect(await outbox.add(payment)).toBe("in-memory");
   expect(outbox.durable).toBe(false);
   expect(outbox.counts()).toMatchObject({ queued: 2, trouble: expect.stringContaining("cannot be written") });
   await expect(outbox.deadLetters.list()).rejects.toMatchObject({ code: "ERR_AFFILIATE_DISK_UNUSABLE" });
@@ -227,12 +227,12 @@ test.skipIf(!isRoot)(
     fillUp(directory);
     const added = [];
     const outcomes: string[] = [];
-    while (outcomes.filter((outcome) => outcome === "sheltered").length < 3 && added.length < 10_000) {
+    while (outcomes.filter((outcome) => outcome === "in-memory").length < 3 && added.length < 10_000) {
       const event = sample("payment");
       added.push(event.id);
       outcomes.push(await outbox.add(event));
     }
-    expect(outcomes).toContain("sheltered");
+    expect(outcomes).toContain("in-memory");
     answer();
     await until(() => delivered.includes(first.id), "nothing was delivered");
     expect(said).toEqual(["ERR_AFFILIATE_DISK_FULL"]);
@@ -251,7 +251,7 @@ function fillUp(directory: string): void {
     try {
       for (;;) writeFileSync(join(directory, "filler"), Buffer.alloc(size), { flag: "a" });
     } catch {
-      // Smaller pieces may still have room.
+      // Smaller pieces may still fit.
     }
   }
 }
@@ -273,6 +273,26 @@ test("is held up by a locked file, and the main thread is not", async () => {
 
   expect(await adding).toBe("queued");
   other.close();
+});
+
+test("keeps an event in memory where another connection keeps the file locked for more than a second", async () => {
+  const directory = scratchDirectory();
+  const { outbox, said, delivered, start } = watched({ directory });
+  start();
+  const other = openDisk(directory);
+  other.db.exec("begin exclusive");
+  const event = sample("payment");
+
+  expect(await outbox.add(event)).toBe("in-memory");
+  expect(outbox.durable).toBe(false);
+  await holds(outbox, 1);
+  other.db.exec("commit");
+  other.close();
+
+  await until(() => delivered.length === 1, "nothing was delivered");
+  expect(delivered).toEqual([event.id]);
+  expect(outbox.durable).toBe(true);
+  expect(said).toEqual([]);
 });
 
 test("takes part in no transaction, and nothing once it is closed", async () => {

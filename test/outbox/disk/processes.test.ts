@@ -42,7 +42,7 @@ function listen(host: ChildProcess) {
 
 test("what a killed process had begun is held if it is a payment, and sent again if it is not", async () => {
   const directory = scratchDirectory();
-  // Answers nobody until the first host is gone.
+  // Answers no request until the first host is gone.
   let gone = false;
   const service = await startService(() => (gone ? { success: true } : undefined));
   const { host, ended } = startHost(`

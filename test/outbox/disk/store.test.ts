@@ -29,9 +29,9 @@ function setTime(now: number): void {
   vi.spyOn(Date, "now").mockReturnValue(now);
 }
 
-/** Whether there are events that nobody has looked at yet: they may be ready at once. */
+/** Whether there are events that were not looked at yet: they may be ready at once. */
 function isLiningUp({ store }: Disk): boolean {
-  const { nextReadyAt } = store.run([]).standing;
+  const { nextReadyAt } = store.run([]).snapshot;
   return nextReadyAt !== null && nextReadyAt <= Date.now();
 }
 
@@ -85,7 +85,7 @@ test("finds the one event that is ready behind thousands of visitors whose first
   disk.append(ready);
 
   expect(disk.claim(10).map(({ event }) => event.id)).toEqual([ready.id]);
-  expect(disk.store.run([]).standing.queued).toBe(4_001);
+  expect(disk.store.run([]).snapshot.queued).toBe(4_001);
   disk.close();
 });
 
@@ -145,7 +145,7 @@ test("believes a process that says delivered, though its claim was taken over an
 
   slow.settle(claim, { type: "delivered" });
 
-  const { queued, dead } = other.store.run([]).standing;
+  const { queued, dead } = other.store.run([]).snapshot;
   expect({ queued, dead }).toEqual({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 } });
   expect(other.append(event)).toEqual(["duplicate"]);
   slow.close();
@@ -159,7 +159,7 @@ test("does not let an event rest longer because the clock was set back", () => {
   disk.settle(disk.claim(1)[0] as never, retryIn(60_000));
 
   setTime(now - 24 * HOUR_MS);
-  const { nextReadyAt } = disk.store.run([]).standing;
+  const { nextReadyAt } = disk.store.run([]).snapshot;
   expect((nextReadyAt as number) - Date.now()).toBeLessThan(62_000);
   const fresh = sample("payment");
   disk.append(fresh);
@@ -234,13 +234,13 @@ test("takes no event for another that had its place in a file that is gone", () 
   anew.settle(old, { type: "dead", reason: "rejected", attempts: 1 });
   anew.settle(old, { type: "delivered" });
 
-  const { queued, dead } = anew.store.run([]).standing;
+  const { queued, dead } = anew.store.run([]).snapshot;
   expect({ queued, dead }).toEqual({ queued: 1, dead: { rejected: 0, unconfirmed: 0, expired: 0 } });
   expect(anew.append({ ...sample("payment"), id: old.event.id })).toEqual(["duplicate"]);
   anew.close();
 });
 
-test("never uses a place again that somebody may still hold", () => {
+test("never uses a place again that another process may still hold", () => {
   const directory = scratchDirectory();
   const [slow, other] = [openDisk(directory, { owner: "slow" }), openDisk(directory, { owner: "other" })];
   slow.append(sample("payment"));
@@ -264,7 +264,7 @@ test("keeps so many dead letters, and says which had to go", () => {
     .flatMap((claim) => disk.settle(claim, { type: "dead", reason: "rejected", attempts: 1 }));
 
   expect(dropped).toEqual([{ event: events[0], reason: "dead-letters-full" }]);
-  expect(disk.store.run([]).standing.dead.rejected).toBe(2);
+  expect(disk.store.run([]).snapshot.dead.rejected).toBe(2);
   disk.close();
 });
 

@@ -31,18 +31,18 @@ test("starts its thread again where it has ended, and stores what it was asked m
 
   const adding = outbox.add(during);
   await workers[0]?.terminate();
-  expect(["queued", "sheltered"]).toContain(await adding);
+  expect(["queued", "in-memory"]).toContain(await adding);
   await outbox.add(after);
 
   await until(() => outbox.durable && outbox.counts().queued === 3, "not all was stored");
   for (const event of events) expect(await outbox.add(event)).toBe("duplicate");
 });
 
-test("stores nothing of what was asked before anybody has heard of a failure: it would overtake", async () => {
+test("stores nothing of what was asked before the callers have heard of a failure: it would overtake", async () => {
   const limits = { maxBytes: 2 ** 26, maxDeadLetters: 10, rememberMs: 60_000, leaseMs: 60_000 };
   const link = openLink({ path: join(scratchDirectory(), "outbox.db"), engine, ...limits }, () => {});
   onTestFinished(() => link.close());
-  const append = (event: OutboxEvent) => link.ask({ do: "append", event });
+  const append = (event: OutboxEvent) => link.ask({ type: "append", event });
   const events = Array.from({ length: 600 }, () => sample("payment"));
   const [poison, ...others] = [{ ...sample("payment"), id: "no id" }, ...events];
 

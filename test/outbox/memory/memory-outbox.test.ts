@@ -2,16 +2,17 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EventKind, OutboxEvent } from "../../../src/events.js";
 import { memoryOutbox } from "../../../src/outbox/memory/memory-outbox.js";
-import { type Claim, type OutboxObserver, sizeOf, type Verdict } from "../../../src/outbox/outbox.js";
+import type { Claim, OutboxObserver, Verdict } from "../../../src/outbox/outbox.js";
+import { sizeOf } from "../../../src/outbox/shedding.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { delivering, deliveringAll } from "../../helpers/deliver.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 import { heapUsed } from "../../helpers/heap.js";
 import { makeEvent } from "../../helpers/virtual-delivery.js";
 
-const nobody: OutboxObserver = { dropped() {}, troubled() {}, recovered() {} };
+const silent: OutboxObserver = { dropped() {}, degraded() {}, recovered() {} };
 
-/** An outbox whose events are held by whoever delivers them until the test says what became of each. */
+/** An outbox whose events are held by their delivery until the test says what became of each. */
 function start(options: Parameters<typeof memoryOutbox>[0], limit = 0) {
   const clock = new FakeClock();
   const outbox = memoryOutbox(options, clock);
@@ -22,7 +23,7 @@ function start(options: Parameters<typeof memoryOutbox>[0], limit = 0) {
       underWay.push({ event, settle });
     });
   const deliver = delivering(hold, () => limit - underWay.length);
-  outbox.start(deliver, { ...nobody, dropped: ({ kind }, reason) => dropped.push(`${kind} ${reason}`) });
+  outbox.start(deliver, { ...silent, dropped: ({ kind }, reason) => dropped.push(`${kind} ${reason}`) });
   let number = 0;
   const add = (kind: EventKind, attribution = {}) =>
     outbox.add(makeEvent(kind, attribution, number++, clock.now()));
@@ -107,7 +108,7 @@ describe("a memory outbox that is full", () => {
     outbox.start(
       deliveringAll(() => 0),
       {
-        ...nobody,
+        ...silent,
         dropped: () => void outbox.add(makeEvent("payment", {}, number++)),
       },
     );

@@ -56,7 +56,7 @@ const step = fc.oneof(
 );
 
 describe("the order of visitors' events", () => {
-  it("is what it should be, whoever comes, and whoever steps out from wherever in the line", () => {
+  it("is right for any order in which events come and leave", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const order = new VisitorOrder<Entry>();

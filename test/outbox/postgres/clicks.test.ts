@@ -15,11 +15,11 @@ describeWithPostgres("the clicks of a visitor", (database) => {
     );
   }
 
-  const idsDropped = ({ hands }: Stage) => hands.dropped.map(({ event }) => event.id);
+  const idsDropped = ({ delivery }: Stage) => delivery.dropped.map(({ event }) => event.id);
 
   test("a click in the host's own transaction makes the visitor's oldest give way", async () => {
     await using stage = await Stage.open(() => create());
-    stage.hands.room = 0;
+    stage.delivery.capacity = 0;
     stage.start();
     const clicks = clicksOf("a", MOST);
     await stage.add(...clicks);
@@ -39,11 +39,11 @@ describeWithPostgres("the clicks of a visitor", (database) => {
     await using stage = await Stage.open(() => create());
     const clicks = clicksOf("a", 3 * MOST);
     const other = sample("click");
-    stage.hands.room = 1;
+    stage.delivery.capacity = 1;
     stage.start();
     await stage.add(clicks[0] as never);
-    const underWay = await stage.hands.next();
-    stage.hands.room = 0;
+    const underWay = await stage.delivery.next();
+    stage.delivery.capacity = 0;
     await stage.add(other);
 
     await Promise.all(clicks.slice(1).map((click) => stage.add(click)));
@@ -55,9 +55,9 @@ describeWithPostgres("the clicks of a visitor", (database) => {
     expect(dropped.has(other.id)).toBe(false);
     expect(clicks.slice(1, 1 + 2 * MOST).every(({ id }) => dropped.has(id))).toBe(true);
     underWay.settle({ type: "delivered" });
-    stage.hands.room = 2;
+    stage.delivery.capacity = 2;
     stage.outbox.wake();
-    const next = [await stage.hands.deliverNext(), await stage.hands.deliverNext()];
+    const next = [await stage.delivery.deliverNext(), await stage.delivery.deliverNext()];
     expect(next.sort()).toEqual([clicks[1 + 2 * MOST]?.id, other.id].sort());
   });
 
@@ -67,7 +67,7 @@ describeWithPostgres("the clicks of a visitor", (database) => {
     const [first, second] = clicks as [(typeof clicks)[0], (typeof clicks)[0]];
     stage.start();
     await stage.add(first);
-    const underWay = await stage.hands.next();
+    const underWay = await stage.delivery.next();
     const registration = sample("registration", { clickId: second.data.clickId as string });
     await stage.add(second, registration, ...clicks.slice(2, MOST));
     await expect
@@ -76,15 +76,15 @@ describeWithPostgres("the clicks of a visitor", (database) => {
 
     await stage.add(clicks[MOST] as never);
 
-    expect(await stage.hands.deliverNext()).toBe(registration.id);
+    expect(await stage.delivery.deliverNext()).toBe(registration.id);
     expect(idsDropped(stage)).toEqual([second.id]);
     underWay.settle({ type: "delivered" });
-    expect((await stage.hands.next()).id).toBe(clicks[2]?.id);
+    expect((await stage.delivery.next()).id).toBe(clicks[2]?.id);
   });
 
   test("a visitor without a session is a click id; what has neither is bound by nothing", async () => {
     await using stage = await Stage.open(() => create());
-    stage.hands.room = 0;
+    stage.delivery.capacity = 0;
     stage.start();
     const clicks = Array.from({ length: MOST + 1 }, () => sample("click", { clickId: "a" }));
     const ofSession = sample("click", { clickId: "a", sessionId: "b" });
@@ -98,14 +98,14 @@ describeWithPostgres("the clicks of a visitor", (database) => {
 
   test("payments count as no clicks, and never give way", async () => {
     await using stage = await Stage.open(() => create());
-    stage.hands.room = 0;
+    stage.delivery.capacity = 0;
     stage.start();
     const payments = Array.from({ length: MOST + 1 }, () => sample("payment", { sessionId: "a" }));
     await stage.add(...payments, ...clicksOf("a", MOST));
-    expect(stage.hands.dropped).toEqual([]);
+    expect(stage.delivery.dropped).toEqual([]);
 
     await stage.add(...clicksOf("a", 1));
 
-    await expect.poll(() => stage.hands.dropped.map(({ event }) => event.kind)).toEqual(["click"]);
+    await expect.poll(() => stage.delivery.dropped.map(({ event }) => event.kind)).toEqual(["click"]);
   });
 });

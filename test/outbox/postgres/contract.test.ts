@@ -2,10 +2,17 @@ import { describe, it } from "vitest";
 import { testOutbox } from "../../../src/testing/contract/index.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 
-describeWithPostgres("the contract", ({ create, reopen }) => {
+describeWithPostgres("the contract", (database) => {
   testOutbox(
     "postgresOutbox",
-    { create: () => create(), createSmall: () => create({ maxEvents: 100 }), reopen: () => reopen() },
+    {
+      create: () => database.create(),
+      createSmall: () => database.create({ maxEvents: 100, maxDeadLetters: 10 }),
+      maxDeadLetters: 10,
+      reopen: () => database.reopen(),
+      cutOff: () => database.cluster.halt("immediate"),
+      restore: () => database.cluster.resume(),
+    },
     { describe, it },
   );
 });

@@ -45,7 +45,7 @@ describeWithPostgres("faults", (database) => {
     };
     const observer: OutboxObserver = {
       dropped() {},
-      troubled: () => said.push("troubled"),
+      degraded: () => said.push("degraded"),
       recovered: () => said.push("recovered"),
     };
     outbox.start(deliver, observer);
@@ -63,7 +63,7 @@ describeWithPostgres("faults", (database) => {
     await expect.poll(() => outbox.counts().queued).toBe(0);
 
     await database.cluster.halt("immediate");
-    for (const event of during) expect(await outbox.add(event)).toBe("sheltered");
+    for (const event of during) expect(await outbox.add(event)).toBe("in-memory");
     expect(outbox.durable).toBe(false);
     expect(outbox.counts()).toMatchObject({ queued: 4, trouble: expect.any(String) });
     await database.cluster.resume();
@@ -71,7 +71,53 @@ describeWithPostgres("faults", (database) => {
     await expect.poll(() => delivered, { timeout: 15_000 }).toEqual(events.map(({ id }) => id));
     expect(outbox.durable).toBe(true);
     expect(outbox.counts().trouble).toBeUndefined();
-    expect(said).toEqual(["troubled", "recovered"]);
+    expect(said).toEqual(["degraded", "recovered"]);
+    await outbox.close();
+  });
+
+  test("an event waits in memory while the server does not answer, and its receipt is there within a second", async () => {
+    const outbox = await create();
+    const { delivered, said } = run(outbox);
+    const events = [sample("payment"), sample("payment")];
+
+    database.cluster.suspend();
+    try {
+      for (const event of events) expect(await outbox.add(event)).toBe("in-memory");
+      expect(outbox.durable).toBe(false);
+      expect(outbox.counts().queued).toBe(2);
+    } finally {
+      database.cluster.wake();
+    }
+
+    await expect.poll(() => [...delivered].sort()).toEqual(events.map(({ id }) => id).sort());
+    expect(outbox.durable).toBe(true);
+    expect(said).toEqual([]);
+    await outbox.close();
+  });
+
+  test("a report in a transaction waits as long as the host's database does", async () => {
+    const outbox = await create();
+    await outbox.add(sample("click"));
+    let answer: (result: { rows: unknown[] }) => void = () => {};
+    const transaction = {
+      query: () =>
+        new Promise<{ rows: unknown[] }>((resolve) => {
+          answer = resolve;
+        }),
+    };
+    let receipt: string | undefined;
+    const added = outbox.add(sample("payment"), { transaction }).then((outcome) => {
+      receipt = outcome;
+    });
+    await sql("select pg_sleep(1.2)");
+    expect(receipt).toBeUndefined();
+
+    answer({ rows: [{ found: 1 }] });
+    await new Promise(setImmediate);
+    answer({ rows: [{ outcome: "queued" }] });
+
+    await added;
+    expect(receipt).toBe("queued");
     await outbox.close();
   });
 
@@ -137,19 +183,19 @@ describeWithPostgres("faults", (database) => {
     {
       await using stage = await Stage.open(() => reopen());
       stage.start();
-      expect((await stage.hands.next()).live.interrupted).toBe(true);
+      expect((await stage.delivery.next()).live.interrupted).toBe(true);
     }
 
     await using stage = await Stage.open(() => reopen());
     stage.start();
-    expect((await stage.hands.next()).live).toMatchObject({ event, interrupted: true });
+    expect((await stage.delivery.next()).live).toMatchObject({ event, interrupted: true });
   });
 
   test("a delivery that takes longer than the lease stays with its process", async () => {
     await using stage = await Stage.open(() => create({ leaseMs: 1_000 }));
     stage.start();
     await stage.add(sample("payment"));
-    const underWay = await stage.hands.next();
+    const underWay = await stage.delivery.next();
     const [{ due }] = await sql("select due_at::text as due from $schema.events");
     await using other = await Stage.open(() => reopen({ leaseMs: 1_000 }));
     other.start();
@@ -163,7 +209,7 @@ describeWithPostgres("faults", (database) => {
     expect(underWay.live.isHeld?.()).toBe(true);
     underWay.settle({ type: "delivered" });
     await stage.empty();
-    expect(other.hands.ids).toEqual([]);
+    expect(other.delivery.ids).toEqual([]);
   });
 
   test("takes over from a process that was killed: its payment under way is held, its click goes out again", async () => {
@@ -178,14 +224,14 @@ describeWithPostgres("faults", (database) => {
 
     await using stage = await Stage.open(() => reopen());
     stage.start();
-    const taken = [await stage.hands.next(), await stage.hands.next()];
+    const taken = [await stage.delivery.next(), await stage.delivery.next()];
 
     expect(taken.map(({ live }) => [live.event.kind, live.interrupted]).sort()).toEqual([
       ["click", true],
       ["payment", true],
     ]);
     for (const { settle } of taken) settle({ type: "delivered" });
-    const { live } = await stage.hands.next();
+    const { live } = await stage.delivery.next();
     expect(live).toMatchObject({ interrupted: false, event: { kind: "payment" } });
   });
 });

@@ -27,7 +27,7 @@ describeWithPostgres("leases", ({ create, reopen, sql }) => {
       await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));
       stage.start();
       await stage.add(sample("payment"));
-      const { live } = await stage.hands.next();
+      const { live } = await stage.delivery.next();
 
       clock[which] = 0.9 * LEASE_MS - 1;
       expect(live.isHeld?.()).toBe(true);
@@ -41,7 +41,7 @@ describeWithPostgres("leases", ({ create, reopen, sql }) => {
     await using stage = await Stage.open(() => create({ leaseMs: 1_000 }, clock));
     stage.start();
     await stage.add(sample("payment"));
-    const { live } = await stage.hands.next();
+    const { live } = await stage.delivery.next();
 
     clock.wall = 900;
     expect(live.isHeld?.()).toBe(false);
@@ -54,7 +54,7 @@ describeWithPostgres("leases", ({ create, reopen, sql }) => {
     await using stage = await Stage.open(() => create({ leaseMs: 1_000 }, clockAt()));
     stage.start();
     await stage.add(sample("payment"), sample("payment"));
-    const [taken, kept] = [await stage.hands.next(), await stage.hands.next()];
+    const [taken, kept] = [await stage.delivery.next(), await stage.delivery.next()];
     expect(taken.live.isHeld?.()).toBe(true);
 
     await sql("update $schema.events set claimed_by = gen_random_uuid() where id = $1", [taken.id]);
@@ -68,9 +68,9 @@ describeWithPostgres("leases", ({ create, reopen, sql }) => {
     stage.start();
     await stage.add(sample("payment"), sample("payment"), sample("payment"));
     const [released, tried, delivered] = [
-      await stage.hands.next(),
-      await stage.hands.next(),
-      await stage.hands.next(),
+      await stage.delivery.next(),
+      await stage.delivery.next(),
+      await stage.delivery.next(),
     ];
     await sql(
       "update $schema.events set claimed_by = gen_random_uuid(), due_at = now() + interval '1 minute'",
@@ -92,24 +92,24 @@ describeWithPostgres("leases", ({ create, reopen, sql }) => {
     await using stage = await Stage.open(() => create());
     stage.start();
     await stage.add(sample("payment"));
-    const first = await stage.hands.next();
+    const first = await stage.delivery.next();
     await sql("update $schema.events set due_at = now() - interval '1 minute'");
 
     const second = sample("payment");
     await stage.add(second);
 
-    expect(await stage.hands.deliverNext()).toBe(second.id);
+    expect(await stage.delivery.deliverNext()).toBe(second.id);
     first.settle({ type: "delivered" });
     await stage.empty();
-    expect(stage.hands.ids).toEqual([first.id, second.id]);
+    expect(stage.delivery.ids).toEqual([first.id, second.id]);
   });
 
   test("what a process has without knowing it was not sent, and is handed over as new", async () => {
     await using stage = await Stage.open(() => create());
     stage.start();
     await stage.add(sample("payment"));
-    const known = await stage.hands.next();
-    stage.hands.lanes = [];
+    const known = await stage.delivery.next();
+    stage.delivery.lanes = [];
     const unknown = sample("payment");
     await stage.add(unknown);
     // As a claim leaves it that ends on the server long after its process has given up waiting for the answer.
@@ -119,19 +119,19 @@ describeWithPostgres("leases", ({ create, reopen, sql }) => {
       [known.id, unknown.id],
     );
 
-    stage.hands.lanes = [{ endpoint: "lead/payment", limit: 8 }];
+    stage.delivery.lanes = [{ endpoint: "lead/payment", limit: 8 }];
     stage.outbox.wake();
 
-    expect((await stage.hands.next()).live).toMatchObject({ event: unknown, interrupted: false });
+    expect((await stage.delivery.next()).live).toMatchObject({ event: unknown, interrupted: false });
   });
 
   test("what is released has its place again, and is as old as it was", async () => {
     await using stage = await Stage.open(() => create());
-    stage.hands.room = 1;
+    stage.delivery.capacity = 1;
     stage.start();
     await stage.add(sample("payment"));
-    const handed = await stage.hands.next();
-    stage.hands.lanes = [];
+    const handed = await stage.delivery.next();
+    stage.delivery.lanes = [];
     handed.settle({ type: "release" });
 
     await expect
@@ -145,10 +145,10 @@ describeWithPostgres("leases", ({ create, reopen, sql }) => {
     stage.start();
     await stage.add(event);
 
-    const { live, settle } = await stage.hands.next();
+    const { live, settle } = await stage.delivery.next();
     expect(live).toMatchObject({ event, queuedAt: event.createdAt });
     settle({ type: "release" });
-    expect(await stage.hands.deliverNext()).toBe(event.id);
+    expect(await stage.delivery.deliverNext()).toBe(event.id);
   });
 
   test("another process finds the history that was settled", async () => {
@@ -157,13 +157,13 @@ describeWithPostgres("leases", ({ create, reopen, sql }) => {
       await using stage = await Stage.open(() => create());
       stage.start();
       await stage.add(sample("click"));
-      const handed = await stage.hands.next();
-      stage.hands.lanes = [];
+      const handed = await stage.delivery.next();
+      stage.delivery.lanes = [];
       handed.settle({ ...retryIn(0), history } as ReturnType<typeof retryIn>);
     }
     await using stage = await Stage.open(() => reopen());
     stage.start();
 
-    expect((await stage.hands.next()).live).toMatchObject({ history, interrupted: false });
+    expect((await stage.delivery.next()).live).toMatchObject({ history, interrupted: false });
   });
 });

@@ -22,7 +22,7 @@ describeWithPostgres("operations", (database) => {
     database.schema = "by_hand";
     const outbox = await reopen({ migrate: false });
 
-    expect(await outbox.add(sample("payment"))).toBe("sheltered");
+    expect(await outbox.add(sample("payment"))).toBe("in-memory");
     expect(outbox.counts()).toMatchObject({
       queued: 1,
       trouble: expect.stringMatching(/schema "by_hand" are missing.*postgresMigrations\("by_hand"\)/),
@@ -71,7 +71,7 @@ describeWithPostgres("operations", (database) => {
       const event = sample("registration");
       const odd = { ...event, data: { ...event.data, customerName } } as typeof event;
       await stage.add(odd);
-      const { live, settle } = await stage.hands.next();
+      const { live, settle } = await stage.delivery.next();
       expect(live.event).toEqual(odd);
       settle({ type: "dead", ...REJECTED, message: customerName });
       await stage.empty();
@@ -91,28 +91,28 @@ describeWithPostgres("operations", (database) => {
     const small = { pool, maxEvents: 2, maxDeadLetters: 1, migrate: false } as const;
 
     await using stage = await Stage.open(() => reopen(small));
-    const { outbox, hands } = stage;
-    await stage.bury([sample("payment")]);
+    const { outbox, delivery } = stage;
+    await stage.giveUp([sample("payment")]);
     // The second makes the first give way, perhaps before it is counted that there were two.
     await stage.add(sample("payment"));
-    (await hands.next()).settle({ type: "dead", ...REJECTED });
-    await expect.poll(() => hands.dropped.length).toBe(1);
+    (await delivery.next()).settle({ type: "dead", ...REJECTED });
+    await expect.poll(() => delivery.dropped.length).toBe(1);
     const [letter] = await outbox.deadLetters.list();
     expect(await outbox.deadLetters.retry(letter?.id as string)).toBe(true);
-    (await hands.next()).settle(retryIn(1));
-    (await hands.next()).settle({ type: "dead", ...REJECTED });
+    (await delivery.next()).settle(retryIn(1));
+    (await delivery.next()).settle({ type: "dead", ...REJECTED });
     await expect.poll(() => outbox.counts().dead.rejected).toBe(1);
     expect(await outbox.deadLetters.discard(letter?.id as string)).toBe(true);
-    hands.room = 0;
+    delivery.capacity = 0;
     await stage.add(sample("click"), sample("click"), sample("payment"));
-    expect(hands.dropped.at(-1)?.reason).toBe("full");
+    expect(delivery.dropped.at(-1)?.reason).toBe("full");
     const client = await pool.connect();
     await client.query("begin");
     expect(await outbox.add(sample("payment"), { transaction: client })).toBe("queued");
-    hands.room = 8;
+    delivery.capacity = 8;
     await client.query("commit");
     client.release();
-    for (let nth = 0; nth < 2; nth++) await hands.deliverNext();
+    for (let nth = 0; nth < 2; nth++) await delivery.deliverNext();
   });
 
   test("leaves the pool as it found it", async () => {
@@ -122,7 +122,7 @@ describeWithPostgres("operations", (database) => {
     const stage = await Stage.open(() => reopen({ pool }));
     stage.start();
     await stage.add(sample("click"));
-    await stage.hands.deliverNext();
+    await stage.delivery.deliverNext();
     await stage.close();
 
     expect((await pool.query("select 42 as answer")).rows).toEqual([{ answer: 42 }]);
@@ -144,10 +144,10 @@ describeWithPostgres("operations", (database) => {
     await client.query("commit");
     client.release();
 
-    expect(await stage.hands.deliverNext()).toBe(event.id);
+    expect(await stage.delivery.deliverNext()).toBe(event.id);
   });
 
-  test("finds what nobody tells of by looking, where it keeps no connection to listen", async () => {
+  test("finds by looking what no notification tells of, where it keeps no connection to listen", async () => {
     await using stage = await Stage.open(() => create({ listen: false }));
     stage.start();
     const other = await reopen({ listen: false });
@@ -155,7 +155,7 @@ describeWithPostgres("operations", (database) => {
     await other.add(event);
     await other.close();
 
-    expect(await stage.hands.deliverNext()).toBe(event.id);
+    expect(await stage.delivery.deliverNext()).toBe(event.id);
     expect(await sql("select from pg_stat_activity where query like 'listen%'")).toEqual([]);
   });
 
@@ -165,7 +165,7 @@ describeWithPostgres("operations", (database) => {
     const event = sample("payment");
     await stage.add(event);
 
-    expect(await stage.hands.deliverNext()).toBe(event.id);
+    expect(await stage.delivery.deliverNext()).toBe(event.id);
   });
 
   test("forgets what was delivered long ago, and nothing else", async () => {
@@ -174,9 +174,9 @@ describeWithPostgres("operations", (database) => {
     const [old, recent, dead] = [sample("payment"), sample("payment"), sample("payment")];
     for (const event of [old, recent]) {
       await stage.add(event);
-      await stage.hands.deliverNext();
+      await stage.delivery.deliverNext();
     }
-    await stage.bury([dead]);
+    await stage.giveUp([dead]);
     await stage.empty();
     await sql(
       "update $schema.known_ids set added_at = added_at - interval '31 days', delivered_at = delivered_at - interval '31 days' where id <> $1",

@@ -123,18 +123,18 @@ describeWithPostgres("plans", (database) => {
     await using stage = await Stage.open(() => create());
     const events = Array.from({ length: 300 }, () => sample("payment", { clickId: "one" }));
     await Promise.all(events.map((event) => stage.outbox.add(event)));
-    stage.hands.room = 1;
+    stage.delivery.capacity = 1;
     stage.start();
-    const first = await stage.hands.next();
+    const first = await stage.delivery.next();
     const other = sample("click");
-    stage.hands.room = 1;
+    stage.delivery.capacity = 1;
     await stage.add(other);
-    expect(await stage.hands.deliverNext()).toBe(other.id);
+    expect(await stage.delivery.deliverNext()).toBe(other.id);
 
     expect(await sql("select count(*)::int as n from $schema.events where due_at is null")).toEqual([
       { n: 299 },
     ]);
     first.settle({ type: "delivered" });
-    for (const { id } of events.slice(1)) expect(await stage.hands.deliverNext()).toBe(id);
+    for (const { id } of events.slice(1)) expect(await stage.delivery.deliverNext()).toBe(id);
   });
 });

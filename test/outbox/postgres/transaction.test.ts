@@ -68,7 +68,7 @@ describeWithPostgres("in the host's own transaction", (database) => {
     expect(await stage.outbox.add(event)).toBe("duplicate");
   });
 
-  test("two transactions about one visitor keep the order of their commits, and hold up nobody else", async () => {
+  test("two transactions about one visitor keep the order of their commits, and hold up no other visitor", async () => {
     await using stage = await Stage.open(() => create({ pool: database.pool() }));
     const pool = database.pool();
     const visitor = stranger();
@@ -84,16 +84,16 @@ describeWithPostgres("in the host's own transaction", (database) => {
     await stage.outbox.add(first, { transaction: one });
     const added = [stage.outbox.add(second, { transaction: two }), stage.outbox.add(third)];
     await stage.add(other);
-    expect(await stage.hands.deliverNext()).toBe(other.id);
+    expect(await stage.delivery.deliverNext()).toBe(other.id);
     await end(one, "commit");
     expect(await added[0]).toBe("queued");
     await end(two, "commit");
     expect(await added[1]).toBe("queued");
 
-    const order = [await stage.hands.next()];
+    const order = [await stage.delivery.next()];
     expect(order[0]?.id).toBe(first.id);
     order[0]?.settle({ type: "delivered" });
-    const rest = [await stage.hands.next(), await stage.hands.next()].map(({ id }) => id);
+    const rest = [await stage.delivery.next(), await stage.delivery.next()].map(({ id }) => id);
     expect(rest.sort()).toEqual([second.id, third.id].sort());
   });
 
@@ -107,11 +107,11 @@ describeWithPostgres("in the host's own transaction", (database) => {
     await stage.outbox.add(events[0] as never, { transaction: client });
     const later = [stage.outbox.add(events[1] as never), stage.outbox.add(events[2] as never)];
     await stage.add(sample("click"));
-    await stage.hands.deliverNext();
+    await stage.delivery.deliverNext();
     await end(client, "commit");
 
     expect(await Promise.all(later)).toEqual(["queued", "queued"]);
-    for (const { id } of events) expect(await stage.hands.deliverNext()).toBe(id);
+    for (const { id } of events) expect(await stage.delivery.deliverNext()).toBe(id);
   });
 
   test("two transactions that report two visitors in opposite order both commit", async () => {

@@ -18,14 +18,14 @@ describeWithPostgres("in virtual time", (database) => {
     const event = { ...sample("payment"), createdAt: clock.now() };
     stage.start();
     await stage.add(event);
-    (await stage.hands.next()).settle(retryIn(HOUR_MS));
+    (await stage.delivery.next()).settle(retryIn(HOUR_MS));
     await pool.settled();
 
     await passWith(pool, clock, HOUR_MS - 1_000, POLL_MS);
-    expect(stage.hands.ids).toEqual([event.id]);
+    expect(stage.delivery.ids).toEqual([event.id]);
     await passWith(pool, clock, 1_000 + POLL_MS, POLL_MS);
 
-    expect(stage.hands.ids).toEqual([event.id, event.id]);
+    expect(stage.delivery.ids).toEqual([event.id, event.id]);
     expect(pool.pending).toBe(0);
   });
 
@@ -37,7 +37,7 @@ describeWithPostgres("in virtual time", (database) => {
     await using dead = await Stage.open(() => database.create(options, stopped));
     dead.start();
     await dead.add({ ...sample("click"), createdAt: clock.now() });
-    const { live } = await dead.hands.next();
+    const { live } = await dead.delivery.next();
     await using stage = await Stage.open(() => database.reopen(options, clock));
     stage.start();
 
@@ -45,10 +45,10 @@ describeWithPostgres("in virtual time", (database) => {
     expect(live.isHeld?.()).toBe(true);
     await passWith(pool, clock, 0.1 * HOUR_MS - 1, POLL_MS);
     expect(live.isHeld?.()).toBe(false);
-    expect(stage.hands.ids).toEqual([]);
+    expect(stage.delivery.ids).toEqual([]);
     await passWith(pool, clock, POLL_MS + 2, POLL_MS);
 
-    expect(stage.hands.ids).toEqual([live.event.id]);
-    expect((await stage.hands.next()).live.interrupted).toBe(true);
+    expect(stage.delivery.ids).toEqual([live.event.id]);
+    expect((await stage.delivery.next()).live.interrupted).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 -- Bounds, and dead letters that are queued again.
 
--- Makes room: removes the oldest events of a kind that no process has, and forgets them.
+-- Sheds: removes the oldest events of a kind that no process has, and forgets them.
 create function affiliate.shed(p_kind text, p_number integer) returns setof affiliate.events
 language plpgsql
 -- Whatever the statistics say, or however stale they are: the indexes were made for these statements.

@@ -43,7 +43,7 @@ create table affiliate.known_ids (
   added_at     timestamptz not null default now(),
   delivered_at timestamptz
 ) with (
-  -- Room for delivered_at to be written beside the row, without touching an index.
+  -- Space for delivered_at to be written beside the row, without touching an index.
   fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05
 );
 comment on table affiliate.known_ids is 'What was reported already, so that it is not reported again.';

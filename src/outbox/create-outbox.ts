@@ -1,0 +1,116 @@
+import { z } from "zod";
+import type { OutboxEvent } from "../events.js";
+import { type Clock, systemClock } from "../shared/clock.js";
+import { readOptions } from "../shared/read-options.js";
+import { createDurable } from "./durable.js";
+import { count, MIB } from "./option-types.js";
+import type { Capacity, Claim, Outbox, OutboxCounts, OutboxObserver, Verdict } from "./outbox.js";
+
+/** How a storage tells of what it does on its own. */
+export interface StorageNotices {
+  /** Something may be claimed that could not be before: another process has stored it, say. */
+  wake(): void;
+  /** An event gave way: see `OutboxObserver`. */
+  readonly dropped: OutboxObserver["dropped"];
+}
+
+/**
+ * What `createOutbox` makes an outbox of. `append`, `claim` and `settle` reject while the store cannot be reached: events
+ * wait in memory then, in order, and go to `append` again once it can. So an event may come to `append` a second time, and
+ * a verdict to `settle`.
+ */
+export interface OutboxParts<C extends Claim = Claim> {
+  /** The technology, for log lines and errors: `redis` of `redisOutbox`. */
+  readonly name: string;
+  /** Whether what is stored outlives the process. Default `true`. */
+  readonly durable?: boolean | undefined;
+  /** How often the store is asked for events whose time has come, or that another process has stored, in milliseconds. Default 1,000. */
+  readonly pollMs?: number | undefined;
+  /** How many bytes of events wait in memory at most while the store fails, by a rough count. Default 64 MiB. */
+  readonly maxMemoryBytes?: number | undefined;
+  /** Stores the event, unless its id is known. */
+  append(event: OutboxEvent, notices: StorageNotices): Promise<"queued" | "duplicate" | "full">;
+  /** Stores the event as part of the host's own transaction. Without it, such a report is refused. */
+  appendIn?(transaction: unknown, event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
+  /** Takes events whose turn it is, as the lanes allow; no other call gets them until they are settled. */
+  claim(capacity: Capacity): Promise<readonly C[]>;
+  /** Does with a claimed event what the verdict says. */
+  settle(claim: C, verdict: Verdict, notices: StorageNotices): Promise<void>;
+  /** What the store holds, as far as this process knows. */
+  counts(): Omit<OutboxCounts, "trouble">;
+  readonly deadLetters: Outbox["deadLetters"];
+  /** The outbox has been started: the time to listen for what other processes store. */
+  start?(notices: StorageNotices): void;
+  /** Every call has ended: lets go of files, connections and timers. */
+  close?(): Promise<void>;
+}
+
+const aMethod = z.custom<unknown>((value) => typeof value === "function", { error: "must be a function" });
+const aFlag = z.boolean({ error: "must be true or false" });
+const aName = { error: "must be a name, such as redis" };
+
+const schema = z.object({
+  name: z.string(aName).min(1, aName),
+  durable: aFlag.default(true),
+  pollMs: count.default(1_000),
+  maxMemoryBytes: count.default(64 * MIB),
+  append: aMethod,
+  claim: aMethod,
+  settle: aMethod,
+  counts: aMethod,
+});
+
+/**
+ * Makes an outbox of a store: with the relay, the fallback to memory, and the order of closing that `diskOutbox` and
+ * `postgresOutbox` have. Put the result to `testOutbox`.
+ *
+ * @throws OptionsError
+ */
+export function createOutbox<C extends Claim = Claim>(
+  parts: OutboxParts<C>,
+  clock: Clock = systemClock,
+): Outbox {
+  const { name, durable, pollMs, maxMemoryBytes } = readOptions("createOutbox", schema, parts);
+  let cancelPoll = () => {};
+
+  const { outbox, wake, tell } = createDurable<C>(
+    {
+      append: (event) => parts.append(event, notices),
+      ...(parts.appendIn && {
+        appendIn: (transaction: unknown, event: OutboxEvent) =>
+          (parts as Required<OutboxParts<C>>).appendIn(transaction, event),
+      }),
+      claim: (capacity) => parts.claim(capacity),
+      async settle(claim, verdict) {
+        await parts.settle(claim, verdict, notices);
+        // Sooner than the next poll would find it.
+        if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
+      },
+      counts: () => parts.counts(),
+      deadLetters: {
+        list: (query) => parts.deadLetters.list(query),
+        retry: (id) => parts.deadLetters.retry(id).finally(() => wake()),
+        retryAll: () => parts.deadLetters.retryAll().finally(() => wake()),
+        discard: (id) => parts.deadLetters.discard(id),
+      },
+      start() {
+        parts.start?.(notices);
+        poll();
+      },
+      stop: () => cancelPoll(),
+      close: async () => parts.close?.(),
+    },
+    { name, survives: durable, maxMemoryBytes, clock },
+  );
+  const notices: StorageNotices = {
+    wake,
+    dropped: (event, reason) => tell((to) => to.dropped(event, reason)),
+  };
+
+  function poll(): void {
+    wake();
+    cancelPoll = clock.after(pollMs, poll);
+  }
+
+  return outbox;
+}

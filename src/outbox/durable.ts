@@ -1,0 +1,129 @@
+import type { OutboxEvent } from "../events.js";
+import type { Clock } from "../shared/clock.js";
+import { errorFrom, OutboxError } from "../shared/errors.js";
+import { createFallback, type Storage } from "./fallback.js";
+import { type Claim, noTransaction, type Outbox, type OutboxCounts, type OutboxObserver } from "./outbox.js";
+import { createRelay } from "./relay.js";
+
+/** What the durable outboxes differ in. */
+export interface DurableStorage<C extends Claim> extends Storage<C> {
+  /** Stores an event as part of the host's own transaction. Without it, such a report is refused. */
+  appendIn?(transaction: unknown, event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
+  /** What the storage holds, without what still waits in memory. */
+  counts(): Omit<OutboxCounts, "trouble">;
+  /** Has the storage count anew. */
+  look?(): Promise<unknown>;
+  readonly deadLetters: Outbox["deadLetters"];
+  /** The outbox has been started. */
+  start?(): void;
+  /** The outbox is being closed: no event comes any more, and verdicts of what is under way still do. */
+  stop?(): void;
+  /** All calls have ended: lets go of files, connections and timers. */
+  close?(): Promise<void>;
+}
+
+export interface DurableOptions {
+  /** `disk`, `postgres`: for log lines; its factory is taken to be `<name>Outbox`. */
+  readonly name: string;
+  /** Whether what is stored outlives the process. Default `true`. */
+  readonly survives?: boolean;
+  /** How many bytes of events wait in memory at most while the storage is degraded, by a rough count. */
+  readonly maxMemoryBytes: number;
+  readonly clock: Clock;
+}
+
+/** A durable outbox, and how its storage speaks to its host. */
+export interface Durable {
+  readonly outbox: Outbox;
+  /** Something may be claimed that could not be before. */
+  wake(): void;
+  /** Tells the observer. What happens before there is one is told once there is one. */
+  tell(notice: (observer: OutboxObserver) => void): void;
+}
+
+/** What all durable outboxes share: relay, fallback to memory, notices, counts, and the order in which things are closed. */
+export function createDurable<C extends Claim>(
+  storage: DurableStorage<C>,
+  { name, survives = true, maxMemoryBytes, clock }: DurableOptions,
+): Durable {
+  const notices: ((observer: OutboxObserver) => void)[] = [];
+  let observer: OutboxObserver | undefined;
+  let closing: Promise<void> | undefined;
+
+  const fallback = createFallback<C>(storage, {
+    maxBytes: maxMemoryBytes,
+    clock,
+    onStored: () => relay.wake(),
+    observer: {
+      dropped: (event, reason) => tell((to) => to.dropped(event, reason)),
+      degraded: (error) => tell((to) => to.degraded(error)),
+      recovered() {
+        tell((to) => to.recovered());
+        relay.wake();
+      },
+    },
+  });
+  const relay = createRelay(fallback, (error) => tell((to) => to.degraded(errorFrom(error))));
+
+  function tell(notice: (to: OutboxObserver) => void): void {
+    if (observer) notice(observer);
+    else notices.push(notice);
+  }
+
+  function counts(): OutboxCounts {
+    const { queued, dead, oldest } = storage.counts();
+    return {
+      queued: queued + fallback.length,
+      dead,
+      oldest: oldest ?? fallback.oldest,
+      ...(fallback.trouble && { trouble: fallback.trouble.message }),
+    };
+  }
+
+  async function close(): Promise<void> {
+    storage.stop?.();
+    await relay.stop();
+    await fallback.close();
+    await storage.close?.();
+  }
+
+  const outbox: Outbox = {
+    name,
+    get durable() {
+      return survives && fallback.length === 0;
+    },
+    // Not async: every event passes here, and that would put two more promises around the one there is.
+    add(event, { transaction } = {}) {
+      if (closing) return Promise.reject(closed(name));
+      if (transaction === undefined) return fallback.add(event);
+      return storage.appendIn?.(transaction, event) ?? Promise.reject(noTransaction(`${name}Outbox`));
+    },
+    start(deliver, tellTo) {
+      observer = tellTo;
+      for (const notice of notices.splice(0)) notice(tellTo);
+      relay.start(deliver);
+      storage.start?.();
+    },
+    wake: relay.wake,
+    get idle() {
+      return relay.idle && fallback.length === 0 && fallback.trouble === undefined;
+    },
+    counts,
+    ...(storage.look && {
+      async look() {
+        await storage.look?.();
+        return counts();
+      },
+    }),
+    deadLetters: storage.deadLetters,
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+  return { outbox, wake: relay.wake, tell };
+}
+
+function closed(name: string): OutboxError {
+  return new OutboxError("ERR_AFFILIATE_OUTBOX_CLOSED", `${name}Outbox: it is closed`);
+}

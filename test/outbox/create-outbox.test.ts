@@ -1,0 +1,119 @@
+import { expect, test } from "vitest";
+import { createOutbox, type OutboxParts } from "../../src/outbox/create-outbox.js";
+import { sample } from "../../src/testing/contract/samples.js";
+import { deliveringAll } from "../helpers/deliver.js";
+import { FakeClock } from "../helpers/fake-clock.js";
+
+/** The parts of an outbox that holds nothing. */
+function partsOf(changed: Partial<OutboxParts> = {}): OutboxParts {
+  return {
+    name: "redis",
+    append: async () => "queued",
+    claim: async () => [],
+    settle: async () => {},
+    counts: () => ({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null }),
+    deadLetters: {
+      list: async () => [],
+      retry: async () => false,
+      retryAll: async () => 0,
+      discard: async () => false,
+    },
+    ...changed,
+  };
+}
+
+const silent = { dropped() {}, degraded() {}, recovered() {} };
+
+test("says at the start which part is missing or wrong", () => {
+  const parts = { ...partsOf(), name: "", append: undefined, pollMs: 0 };
+
+  expect(() => createOutbox(parts as never)).toThrow(
+    /`name` must be a name.*`pollMs`.*`append` is required/s,
+  );
+});
+
+test("takes a class whose methods need their `this`", async () => {
+  class Parts {
+    readonly name = "redis";
+    readonly ids: string[] = [];
+    readonly deadLetters = partsOf().deadLetters;
+    async append({ id }: { readonly id: string }) {
+      this.ids.push(id);
+      return "queued" as const;
+    }
+    claim = partsOf().claim;
+    settle = partsOf().settle;
+    counts = partsOf().counts;
+  }
+  const parts = new Parts();
+  const event = sample("payment");
+
+  expect(await createOutbox(parts).add(event)).toBe("queued");
+  expect(parts.ids).toEqual([event.id]);
+});
+
+test("asks the store for events again every `pollMs`, until it is closed", async () => {
+  const clock = new FakeClock();
+  let claims = 0;
+  const parts = partsOf({
+    pollMs: 500,
+    claim: async () => {
+      claims++;
+      return [];
+    },
+  });
+  const outbox = createOutbox(parts, clock);
+  outbox.start(deliveringAll(), silent);
+  await clock.pass(0);
+  expect(claims).toBe(1);
+
+  await clock.pass(1_000);
+  expect(claims).toBe(3);
+  await outbox.close();
+  await clock.pass(10_000);
+  expect(claims).toBe(3);
+});
+
+test("is durable unless it is told otherwise", () => {
+  expect(createOutbox(partsOf()).durable).toBe(true);
+  expect(createOutbox(partsOf({ durable: false })).durable).toBe(false);
+});
+
+test("refuses a transaction by its name, and takes part in one where it can", async () => {
+  await expect(createOutbox(partsOf()).add(sample("click"), { transaction: {} })).rejects.toThrow(
+    /^redisOutbox: /,
+  );
+
+  const joined: unknown[] = [];
+  const outbox = createOutbox(
+    partsOf({
+      appendIn: async (transaction) => {
+        joined.push(transaction);
+        return "queued";
+      },
+    }),
+  );
+  const transaction = {};
+  expect(await outbox.add(sample("click"), { transaction })).toBe("queued");
+  expect(joined).toEqual([transaction]);
+});
+
+test("tells the observer of an event that the store has shed before there was an observer", async () => {
+  const [event, shed] = [sample("payment"), sample("click")];
+  const outbox = createOutbox(
+    partsOf({
+      async append(_event, { dropped }) {
+        dropped(shed, "full");
+        return "queued";
+      },
+    }),
+  );
+  await outbox.add(event);
+  const told: unknown[] = [];
+
+  outbox.start(deliveringAll(), { ...silent, dropped: (each, reason) => told.push([each, reason]) });
+
+  expect(told).toEqual([[shed, "full"]]);
+  await outbox.close();
+  await expect(outbox.add(event)).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_CLOSED" });
+});
