@@ -52,7 +52,7 @@ describe("a connection that TLS does not let stand", () => {
       expect(await paused).toMatchObject({ scope: "origin", reason: "unreachable" });
       // Longer than until the service is asked again: that tells nothing new.
       const lasted = () => Object(tracker.stats().endpoints.click).pausedMs;
-      await expect.poll(lasted).toBeGreaterThan(2_500);
+      await expect.poll(lasted).toBeGreaterThan(1_200);
       const warnings = logger.lines.filter((line) => line.includes("paused"));
       expect(warnings).toHaveLength(1);
       expect(warnings[0]).toMatch(remedy);
