@@ -149,7 +149,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
     }, 1);
     if (outcome !== "crowded") return outcome;
     // Where it fails, the visitor's next click tries again.
-    await shedClicks(event).catch(ignore);
+    await shedClicks({ event, isCommitted: true }).catch(ignore);
     return "queued";
   }
 
@@ -180,7 +180,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
     if (outcome !== "crowded") return outcome;
     // Not in the transaction, whose locks would hold up the visitor's deliveries; and not awaited, for it may have the
     // pool's last connection.
-    void shedClicks(event).catch(ignore);
+    void shedClicks({ event, isCommitted: false }).catch(ignore);
     return "queued";
   }
 

@@ -7,6 +7,12 @@ import { EVENT_COLUMNS, type EventRow, eventOf } from "./rows.js";
 
 const AT_ONCE = 64;
 
+/** A click that was stored, and whether its transaction has ended. */
+export interface NewClick {
+  readonly event: OutboxEvent;
+  readonly isCommitted: boolean;
+}
+
 /**
  * The bound of each visitor's clicks. Storing a click says for nothing whether there are too many; a request more is made
  * only then.
@@ -18,22 +24,24 @@ const AT_ONCE = 64;
 export function createVisitorClicks(
   database: Database,
   options: { schema: string; counts: Counts; onShed: (event: OutboxEvent) => void },
-): (click: OutboxEvent) => Promise<void> {
+): (click: NewClick) => Promise<void> {
   const { schema, counts, onShed } = options;
-  const text = `select ${EVENT_COLUMNS} from ${schema}.shed_clicks($1, $2, $3, $4)`;
+  const text = `select ${EVENT_COLUMNS} from ${schema}.shed_clicks($1, $2, $3)`;
 
-  async function shedFor({ id, data }: OutboxEvent): Promise<void> {
-    const { clickId, sessionId } = data;
+  async function shedFor({ event, isCommitted }: NewClick): Promise<void> {
+    const { clickId, sessionId } = event.data;
+    // One that is not committed yet is not among those that the server sees.
+    const most = CLICKS_OF_A_VISITOR - Number(!isCommitted);
     const rows = await counts.during(() =>
-      database.query<EventRow>(text, [id, clickId ?? null, sessionId ?? null, CLICKS_OF_A_VISITOR]),
+      database.query<EventRow>(text, [clickId ?? null, sessionId ?? null, most]),
     );
     counts.add("click", -rows.length);
     for (const row of rows) onShed(eventOf(row));
   }
 
-  return inBatches<OutboxEvent, void>(async (clicks) => {
+  return inBatches<NewClick, void>(async (clicks) => {
     // The last of each visitor: the others are among those that it looks at.
-    const byVisitor = new Map(clicks.map((click) => [visitorOf(click), click]));
+    const byVisitor = new Map(clicks.map((click) => [visitorOf(click.event), click]));
     // One after the other: a flood of clicks takes one connection, however many come.
     for (const click of byVisitor.values()) await shedFor(click);
     return [];

@@ -23,9 +23,9 @@ begin
 end
 $function$;
 
--- Removes the oldest clicks of a click's visitor that no process has, and forgets them, until at most p_most are left with
--- this one, which may not be committed yet. A visitor is a session; where there is none, a click id without one.
-create function affiliate.shed_clicks(p_id uuid, p_click_id text, p_session_id text, p_most integer)
+-- Removes the oldest clicks of a visitor that no process has, and forgets them, until at most p_most are left. A visitor is a
+-- session; where there is none, a click id without one.
+create function affiliate.shed_clicks(p_click_id text, p_session_id text, p_most integer)
 returns setof affiliate.events
 language plpgsql
 -- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
@@ -39,16 +39,16 @@ begin
   if p_session_id is null then
     v_clicks := array(
       select seq from affiliate.events
-      where click_id = p_click_id and session_id is null and kind = 'click' and id <> p_id order by seq
+      where click_id = p_click_id and session_id is null and kind = 'click' order by seq
     );
   else
     v_clicks := array(
-      select seq from affiliate.events where session_id = p_session_id and kind = 'click' and id <> p_id order by seq
+      select seq from affiliate.events where session_id = p_session_id and kind = 'click' order by seq
     );
   end if;
   v_oldest := array(
     select seq from affiliate.events where seq = any (v_clicks) and claimed_by is null
-    order by seq limit greatest(0, cardinality(v_clicks) + 1 - p_most)
+    order by seq limit greatest(0, cardinality(v_clicks) - p_most)
   );
   if v_oldest = '{}' then
     return;
