@@ -66,11 +66,11 @@ describe.concurrent("a process that ends by itself", () => {
 
 describe.concurrent("close", () => {
   // Each attempt would take a minute if it were left alone, and the test has a third of that.
-  const patient = { delivery: { timeoutMs: 60_000, connectTimeoutMs: 60_000, concurrency: 8 } };
+  const slow = { delivery: { timeoutMs: 60_000, connectTimeoutMs: 60_000, concurrency: 8 } };
 
   it("returns in its time with the service hanging, and says what is left; what was sent is unconfirmed", async () => {
     const service = await faultyService({ onRequest: silent });
-    const run = host(["closes", service.url, patient]);
+    const run = host(["closes", service.url, slow]);
     expect((await run.over).code).toBe(0);
     const dead = run.said.filter((each) => each.dead);
     // One for each of the five visitors.
@@ -84,7 +84,7 @@ describe.concurrent("close", () => {
 
   it("returns in its time while connections are being made, and keeps what was not sent", async () => {
     const mute = await faultyService();
-    const run = host(["closes", `https://127.0.0.1:${mute.port}`, patient]);
+    const run = host(["closes", `https://127.0.0.1:${mute.port}`, slow]);
     expect(await run.next()).toMatchObject({ left: 20, durable: false });
   });
 
@@ -97,7 +97,7 @@ describe.concurrent("close", () => {
 
   it("returns at once where it is given no time", async () => {
     const service = await faultyService({ onRequest: silent });
-    const run = host(["closes at once", service.url, patient]);
+    const run = host(["closes at once", service.url, slow]);
     expect((await run.over).code).toBe(0);
     // Up to five were sent, and are unconfirmed; where a connection was still being made, its payment is kept.
     const [{ left }] = run.said as [{ left: number }];
@@ -121,7 +121,7 @@ describe.concurrent("close", () => {
 
   it("leaves nothing behind that keeps the process alive, with the service resetting", async () => {
     const service = await faultyService({ onRequest: resetting });
-    const run = host(["closes", service.url, patient]);
+    const run = host(["closes", service.url, slow]);
     expect((await run.over).code).toBe(0);
   });
 });

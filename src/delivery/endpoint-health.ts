@@ -198,7 +198,7 @@ export class EndpointHealth {
     this.#limit = 1;
   }
 
-  /** A sign that the endpoint may be well again: any event may try at once. */
+  /** A sign that the endpoint may have recovered: any event may try at once. */
   tryNow(now: number): void {
     if (this.#outage) this.#outage.trialAt = now;
   }

@@ -28,7 +28,7 @@ export type FaultMode = (typeof faultModes)[number];
 
 /** How long a fault lasts, and how bad it is. */
 export interface FaultOptions {
-  /** How long until all is well again, in milliseconds. Left out: until `fail("ok")`. */
+  /** How long until it ends, in milliseconds. Left out: until `fail("ok")`. */
   forMs?: number | undefined;
   /** For `slow`: how much later the answer leaves, in milliseconds. Default 2000. */
   delayMs?: number | undefined;

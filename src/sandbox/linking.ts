@@ -21,7 +21,7 @@ export interface Past {
   clickOfSession(sessionId: string): number | undefined;
   /** The last registration of that customer: its click, null if it was linked to none; undefined: never registered. */
   registrationOf(customerEmail: string): { click: number | null } | undefined;
-  /** Whether that customer, and whether anybody else, registered through that click. */
+  /** Whether that customer, and whether another one, registered through that click. */
   registeredThrough(click: number, customerEmail: string): { self: boolean; others: boolean };
 }
 
@@ -46,7 +46,7 @@ export function linkPayment(past: Past, customerEmail: string, sessionId: string
       throughCustomer ?? unlinked(sessionId === undefined ? "no-session-id" : "no-click-with-this-session-id")
     );
   }
-  // A shared machine: somebody else registered through the session's click, and this customer did so elsewhere.
+  // A shared machine: another customer registered through the session's click, and this customer did so elsewhere.
   const { self, others } = past.registeredThrough(click, customerEmail);
   if (registration && others && !self) {
     return throughCustomer ?? unlinked("another-visitors-click");

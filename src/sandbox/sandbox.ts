@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createApi } from "./api.js";
 import snippet from "./browser/snippet.js?raw";
 import { refuseForeignPages } from "./browsers.js";
-import { type Door, openDoor } from "./door.js";
 import { endpoints } from "./endpoints.js";
 import { createFaults, type Fault, type FaultMode, type FaultOptions } from "./faults.js";
 import { guarded, send, sendJson } from "./http.js";
@@ -10,6 +9,7 @@ import { createInspector } from "./inspector.js";
 import { type Ledger, openLedger } from "./ledger/ledger.js";
 import { openApiDocument } from "./openapi.js";
 import { readOptions, type SandboxOptions } from "./options.js";
+import { type RestartableServer, startServer } from "./server.js";
 import { createService } from "./service.js";
 import { createTracking } from "./tracking.js";
 
@@ -55,28 +55,28 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   async function enforce({ mode, since }: Fault): Promise<void> {
     ledger.tables.faults.change(mode, since);
     refresh();
-    await (mode === "down" ? service.shut() : service.open());
+    await (mode === "down" ? service.stop() : service.start());
   }
 
   const undo: (() => void | Promise<void>)[] = [stop, ledger.close];
-  async function open(handle: typeof handleService, port: number): Promise<Door> {
+  async function open(handle: typeof handleService, port: number): Promise<RestartableServer> {
     const ours: typeof handle = async (req, res) => {
       // The browser snippet posts clicks from the shop's pages.
       refuseForeignPages(req, host, handle === handleService && req.url === endpoints.click.path);
       await handle(req, res);
     };
-    const door = await openDoor(guarded(ours), host, port);
-    undo.unshift(door.shut);
-    return door;
+    const server = await startServer(guarded(ours), host, port);
+    undo.unshift(server.stop);
+    return server;
   }
   async function close(): Promise<void> {
-    // First, lest a fault that ends just now opens the door again.
+    // First: a fault that ends just now would start the server again.
     if (faults.stop()) ledger.tables.faults.change("ok", new Date().toISOString());
     for (const step of undo.splice(0)) await step();
   }
 
-  let service: Door;
-  let inspector: Door;
+  let service: RestartableServer;
+  let inspector: RestartableServer;
   try {
     service = await open(handleService, port);
     inspector = await open(handleInspector, inspectorPort);

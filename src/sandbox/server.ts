@@ -4,16 +4,20 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { refuseUnparsable } from "./http.js";
 
-/** An HTTP server that can be shut, so that its port refuses connections, and opened again on the same port. */
-export interface Door {
+/** An HTTP server that can be stopped, so that its port refuses connections, and started again on the same port. */
+export interface RestartableServer {
   readonly url: string;
   /** Refuses connections from now on, and cuts those that stand. */
-  shut(): Promise<void>;
-  open(): Promise<void>;
+  stop(): Promise<void>;
+  start(): Promise<void>;
 }
 
 /** Listens on `port` of `host` (0: any free port). Rejects with a message that says what to do where it is taken. */
-export async function openDoor(listener: RequestListener, host: string, port: number): Promise<Door> {
+export async function startServer(
+  listener: RequestListener,
+  host: string,
+  port: number,
+): Promise<RestartableServer> {
   const server = createServer({ requestTimeout: 30_000 }, listener);
   server.on("clientError", refuseUnparsable);
 
@@ -29,7 +33,7 @@ export async function openDoor(listener: RequestListener, host: string, port: nu
   let settling = false;
   let settled = Promise.resolve();
 
-  /** Whoever changes the wish while a change is under way has it granted by that one: the last wish counts. */
+  /** A call while a change is under way changes what that change leads to: the last call counts. */
   function become(open: boolean): Promise<void> {
     wanted = open;
     if (!settling) settled = settle();
@@ -38,7 +42,7 @@ export async function openDoor(listener: RequestListener, host: string, port: nu
   async function settle(): Promise<void> {
     settling = true;
     while (server.listening !== wanted) {
-      // A free port may be lent to somebody's outgoing connection while the door is shut; it comes back soon.
+      // A free port may be lent to an outgoing connection while the server is stopped; it is free again soon.
       if (wanted) await listen(server, host, own).catch(() => sleep(20));
       else server.close().closeAllConnections();
     }
@@ -47,8 +51,8 @@ export async function openDoor(listener: RequestListener, host: string, port: nu
 
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${own}`,
-    shut: () => become(false),
-    open: () => become(true),
+    stop: () => become(false),
+    start: () => become(true),
   };
 }
 
