@@ -25,8 +25,8 @@ export default {
   intentionallyNotExported: [
     "AnyLocals",
     "Perhaps",
-    "Soon",
-    "Report",
+    "Awaitable",
+    "TrackFunction",
     "Clock",
     "Creates",
     "EventData",
