@@ -129,7 +129,10 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     clock,
     track,
     visitors: new WeakMap(),
-    untilSafe: (id) => journal.settled(id, outbox.durable),
+    // Where nothing is queued any more, nothing is left to wait for.
+    untilSafe: async (id) => {
+      if (outbox.counts().queued > 0) await journal.settled(id, outbox.durable);
+    },
     status: client.status,
   };
 

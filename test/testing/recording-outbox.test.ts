@@ -45,6 +45,27 @@ describe("recordingOutbox", () => {
     expect(await tracker.trackPayment(order)).toEqual({ outcome: "queued", id });
   });
 
+  it("leaves `waitUntil` nothing to wait for", async () => {
+    const promises: Promise<void>[] = [];
+    const tracker = startTracker({
+      baseUrl: "http://127.0.0.1:1",
+      outbox: recordingOutbox(),
+      waitUntil: (promise) => promises.push(promise),
+    });
+    const app = express().use(tracker);
+    app.post(
+      "/pay",
+      tracker.onPayment(async (_req, res) => {
+        res.end();
+        return order;
+      }),
+    );
+    await request(app).post("/pay").set("Cookie", "svc_click_id=c1");
+    expect(promises).toHaveLength(1);
+    await Promise.all(promises);
+    expect(tracker.stats().queued).toBe(0);
+  });
+
   it("is there without SQLite, node:test or anything else that an app may not have", async () => {
     const code = `
       import { affiliate } from "express-affiliate";
