@@ -12,6 +12,7 @@ import type { RequestSource } from "./request/request-source.js";
 import { affiliateOf, createAttributionOf, type RequestContext } from "./request/visitor.js";
 import { callsFor } from "./service/calls.js";
 import { createClient, type TrackingClient } from "./service/client.js";
+import { destinationOf } from "./service/destination.js";
 import { createTransport } from "./service/transport.js";
 import { systemClock } from "./shared/clock.js";
 import { presentable } from "./shared/secret.js";
@@ -92,6 +93,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
   const { clientId, outbox, enabled, apiKey } = config;
   const { concurrency, connectTimeoutMs, timeoutMs, maxAgeMs, ambiguous } = config.delivery;
   const clock = systemClock;
+  const destination = destinationOf(clientId, config.baseUrl);
   const hide = (text: string) => presentable(text, apiKey);
   const journal = createJournal({ logger: config.logger, clock, hide });
 
@@ -110,6 +112,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
   });
   const client = createClient(transport, { clientId, clock, hide });
   const delivery = createDelivery({
+    destination,
     transport,
     calls: callsFor(clientId),
     concurrency,
@@ -122,7 +125,15 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     clock,
   });
   const shutdown = createShutdown({ outbox, delivery, transport, journal });
-  const track = createTrack({ clientId, enabled, outbox, journal, clock, isClosed: () => shutdown.closed });
+  const track = createTrack({
+    clientId,
+    destination,
+    enabled,
+    outbox,
+    journal,
+    clock,
+    isClosed: () => shutdown.closed,
+  });
   const context: RequestContext = {
     config,
     journal,

@@ -143,6 +143,8 @@ export interface Provenance {
 type EventOf<Kind extends EventKind> = {
   /** 32 hex digits, the same for each report of the same event: dedupe key and `Idempotency-Key`. */
   readonly id: string;
+  /** The program and the service's address that it was reported for: `42@https://tracking.example`. */
+  readonly destination: string;
   readonly kind: Kind;
   readonly data: EventData[Kind] & Provenance;
   /** When it happened, in milliseconds since the epoch. */
@@ -165,12 +167,20 @@ export interface InvalidInput {
   readonly skip?: "zero";
 }
 
+/** What makes an event of an input. */
+export interface EventContext {
+  readonly clientId: number;
+  readonly destination: string;
+  readonly now: number;
+  readonly byLoginSession?: true | undefined;
+}
+
 /** Makes an event of what a host reports. `clientId` is part of the id: two programs may both have an order 1. */
 export function eventFrom(
   kind: EventKind,
   input: unknown,
   attribution: Attribution,
-  { clientId, now, byLoginSession }: { clientId: number; now: number; byLoginSession?: true | undefined },
+  { clientId, destination, now, byLoginSession }: EventContext,
 ): OutboxEvent | InvalidInput {
   const read = harmless(() => schemas[kind].safeParse(input));
   if (!read) return { invalid: "it threw when it was read" };
@@ -188,7 +198,7 @@ export function eventFrom(
   if (data.sessionId !== undefined) data.sessionId = ownCopy(data.sessionId);
   const identity = identityOf(kind, data as EventData[EventKind]);
   const id = ownCopy(hash("sha256", `${clientId} ${identity}`).slice(0, 32));
-  return { id, kind, data, createdAt: now } as OutboxEvent;
+  return { id, destination, kind, data, createdAt: now } as OutboxEvent;
 }
 
 // V8 keeps the whole Cookie header in memory for a substring of it, as long as the event waits. A copy does not.

@@ -23,7 +23,9 @@ export type {
   Capacity,
   Claim,
   DeadLetter,
+  DeadLetterFilter,
   DeadLetterQuery,
+  DeadLetters,
   Death,
   DeathReason,
   Deliver,
@@ -32,6 +34,7 @@ export type {
   Outbox,
   OutboxCounts,
   OutboxObserver,
+  QueuedOfKind,
   Verdict,
 } from "./outbox/outbox.js";
 export type { AttributionInput, Json } from "./request/attribution-input.js";

@@ -44,6 +44,7 @@ export type Track = (
 /** What `createTrack` needs. */
 export interface TrackerParts {
   readonly clientId: number;
+  readonly destination: string;
   readonly enabled: boolean;
   readonly outbox: Outbox;
   readonly journal: Journal;
@@ -52,7 +53,9 @@ export interface TrackerParts {
 }
 
 /** Makes an event of what a host reports, and puts it into the outbox. Never rejects; the receipt says what became of it. */
-export function createTrack({ clientId, enabled, outbox, journal, clock, isClosed }: TrackerParts): Track {
+export function createTrack(parts: TrackerParts): Track {
+  const { clientId, destination, enabled, outbox, journal, clock, isClosed } = parts;
+
   function skip(kind: EventKind, reason: SkipReason): Receipt {
     journal.skipped(kind, reason);
     return { outcome: "skipped", reason };
@@ -71,7 +74,8 @@ export function createTrack({ clientId, enabled, outbox, journal, clock, isClose
     if (!isReferred(kind, attribution, inRequest)) return skip(kind, "no-attribution");
     if (isClosed()) return drop(kind, "closed", "the tracker is closed");
 
-    const event = eventFrom(kind, input, attribution, { clientId, now: clock.now(), byLoginSession });
+    const now = clock.now();
+    const event = eventFrom(kind, input, attribution, { clientId, destination, now, byLoginSession });
     if ("skip" in event && event.skip) return skip(kind, event.skip);
     if ("invalid" in event) return drop(kind, "invalid", event.invalid);
     try {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { OutboxEvent } from "../events.js";
 import { type Clock, systemClock } from "../shared/clock.js";
 import { readOptions } from "../shared/read-options.js";
-import { createDurable } from "./durable.js";
+import { createDurable, type StoredDeadLetters } from "./durable.js";
 import { count, MIB } from "./option-types.js";
 import type { Capacity, Claim, Outbox, OutboxCounts, OutboxObserver, Verdict } from "./outbox.js";
 
@@ -32,15 +32,17 @@ export interface OutboxParts<C extends Claim = Claim> {
   append(event: OutboxEvent, notices: StorageNotices): Promise<"queued" | "duplicate" | "full">;
   /** Stores the event as part of the host's own transaction. Without it, such a report is refused. */
   appendIn?(transaction: unknown, event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
-  /** Takes events whose turn it is, as the lanes allow; no other call gets them until they are settled. */
+  /** Takes events of one destination whose turn it is, as the lanes allow; no other call gets them until they are settled. */
   claim(capacity: Capacity): Promise<readonly C[]>;
   /** Does with a claimed event what the verdict says. */
   settle(claim: C, verdict: Verdict, notices: StorageNotices): Promise<void>;
-  /** What the store holds, as far as this process knows. */
-  counts(): Omit<OutboxCounts, "trouble">;
-  readonly deadLetters: Outbox["deadLetters"];
-  /** The outbox has been started: the time to listen for what other processes store. */
-  start?(notices: StorageNotices): void;
+  /** What the store holds of one destination, or of all, as far as this process knows. */
+  counts(destination: string | undefined): Omit<OutboxCounts, "trouble">;
+  readonly deadLetters: StoredDeadLetters;
+  /** See `Outbox`. Without it, the storage is this outbox's alone. */
+  handOver?(from: string, to: string): Promise<number>;
+  /** The outbox has been started for one destination: the time to listen for what other processes store. */
+  start?(notices: StorageNotices, destination: string): void;
   /** Every call has ended: lets go of files, connections and timers. */
   close?(): Promise<void>;
 }
@@ -86,15 +88,19 @@ export function createOutbox<C extends Claim = Claim>(
         // Sooner than the next poll would find it.
         if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
       },
-      counts: () => parts.counts(),
+      counts: (destination) => parts.counts(destination),
       deadLetters: {
-        list: (query) => parts.deadLetters.list(query),
-        retry: (id) => parts.deadLetters.retry(id).finally(() => wake()),
-        retryAll: () => parts.deadLetters.retryAll().finally(() => wake()),
-        discard: (id) => parts.deadLetters.discard(id),
+        list: (query, destination) => parts.deadLetters.list(query, destination),
+        retry: (id, destination) => parts.deadLetters.retry(id, destination).finally(() => wake()),
+        retryAll: (filter, destination) =>
+          parts.deadLetters.retryAll(filter, destination).finally(() => wake()),
+        discard: (id, destination) => parts.deadLetters.discard(id, destination),
       },
-      start() {
-        parts.start?.(notices);
+      ...(parts.handOver && {
+        handOver: (from: string, to: string) => (parts as Required<OutboxParts<C>>).handOver(from, to),
+      }),
+      start(destination) {
+        parts.start?.(notices, destination);
         poll();
       },
       stop: () => cancelPoll(),

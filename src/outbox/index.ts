@@ -8,12 +8,15 @@ export { type Attribution, type EventKind, type OutboxEvent, visitorOf } from ".
 export { ENDPOINTS, type Endpoint, endpointOf } from "../service/endpoints.js";
 export { type OutboxUnderTest, type TestRunner, testOutbox } from "../testing/contract/index.js";
 export { createOutbox, type OutboxParts, type StorageNotices } from "./create-outbox.js";
+export type { StoredDeadLetters } from "./durable.js";
 export type {
   AddOutcome,
   Capacity,
   Claim,
   DeadLetter,
+  DeadLetterFilter,
   DeadLetterQuery,
+  DeadLetters,
   Death,
   DeathReason,
   Deliver,
@@ -22,7 +25,8 @@ export type {
   Outbox,
   OutboxCounts,
   OutboxObserver,
+  QueuedOfKind,
   Verdict,
 } from "./outbox.js";
-export { CLICKS_OF_A_VISITOR, deadLetterOf, UNTRIED } from "./outbox.js";
+export { CLICKS_OF_A_VISITOR, deadLetterOf, isMeant, isRetried, UNTRIED } from "./outbox.js";
 export { kindsBelow } from "./shedding.js";

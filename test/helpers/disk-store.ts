@@ -6,6 +6,7 @@ import { findEngine } from "../../src/outbox/disk/sqlite.js";
 import { createStore, type Store } from "../../src/outbox/disk/store.js";
 import type { Capacity, Verdict } from "../../src/outbox/outbox.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
+import { DESTINATION } from "../../src/testing/contract/samples.js";
 
 const MIB = 1024 * 1024;
 
@@ -54,7 +55,7 @@ export function openDisk(
 }
 
 function allOf(limit: number): Capacity {
-  return { limit, lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit })) };
+  return { destination: DESTINATION, limit, lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit })) };
 }
 
 export function settling({ event: { id }, seq, owner }: DiskClaim, verdict: Verdict): Request {

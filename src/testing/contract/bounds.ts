@@ -8,6 +8,7 @@ import type { TestRunner } from "./under-test.js";
 
 const MORE_THAN_SMALL = 20_000;
 const AT_ONCE = 50;
+const FLOOD = 2_500;
 
 export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Promise<Outbox>): void {
   it("refuses a click when it is full of clicks", async () => {
@@ -88,6 +89,21 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
     let handed: OutboxEvent;
     do handed = (await stage.delivery.next()).live.event;
     while (handed.id !== payment.id);
+  });
+
+  it("forgets no payment for a flood of clicks", async () => {
+    await using stage = await Stage.open(createSmall);
+    const payment = sample("payment");
+    stage.delivery.each(({ settle }) => settle({ type: "delivered" }));
+    stage.start();
+    await stage.add(payment);
+
+    for (let sent = 0; sent < FLOOD; sent += AT_ONCE) {
+      await Promise.all(Array.from({ length: AT_ONCE }, () => stage.add(sample("click"))));
+      await stage.empty();
+    }
+
+    assert.equal(await stage.outbox.add(payment), "duplicate");
   });
 
   it("takes events again once something is delivered", async () => {
