@@ -14,6 +14,7 @@ import { callsFor } from "./service/calls.js";
 import { createClient, type TrackingClient } from "./service/client.js";
 import { destinationOf } from "./service/destination.js";
 import { createTransport } from "./service/transport.js";
+import { createUntilSafe } from "./settlement.js";
 import { systemClock } from "./shared/clock.js";
 import { presentable } from "./shared/secret.js";
 import { VERSION } from "./shared/version.js";
@@ -90,7 +91,7 @@ export interface Affiliate extends RequestHandler {
  */
 export function affiliate(options: AffiliateOptions): Affiliate {
   const config = readConfig(options);
-  const { clientId, outbox, enabled, apiKey } = config;
+  const { clientId, outbox, enabled, delivers, apiKey } = config;
   const { concurrency, connectTimeoutMs, timeoutMs, maxAgeMs, ambiguous } = config.delivery;
   const clock = systemClock;
   const destination = destinationOf(clientId, config.baseUrl);
@@ -124,6 +125,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     onCapacity: () => outbox.wake(),
     clock,
   });
+  if (!delivers) delivery.stop();
   const shutdown = createShutdown({ outbox, delivery, transport, journal });
   const track = createTrack({
     clientId,
@@ -140,10 +142,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     clock,
     track,
     visitors: new WeakMap(),
-    // Where nothing is queued any more, nothing is left to wait for.
-    untilSafe: async (id) => {
-      if (outbox.counts().queued > 0) await journal.settled(id, outbox.durable);
-    },
+    untilSafe: createUntilSafe({ outbox, journal, delivers, attemptMs: timeoutMs }),
     status: client.status,
   };
 
@@ -157,6 +156,19 @@ export function affiliate(options: AffiliateOptions): Affiliate {
         ),
       recovered: () => journal.log("warn", `the storage of the ${outbox.name} outbox works again`),
     });
+    void tellOfOtherDestinations();
+  }
+
+  async function tellOfOtherDestinations(): Promise<void> {
+    try {
+      const { byDestination = {} } = (await outbox.look?.()) ?? outbox.counts();
+      const others = Object.entries(byDestination).filter(
+        ([name, count]) => name !== destination && count > 0,
+      );
+      if (others.length > 0) journal.elsewhere(outbox.name, destination, others);
+    } catch {
+      // What is wrong with the storage is told by storing and claiming.
+    }
   }
 
   function reporter<Happened>(kind: EventKind): TrackFunction<Happened> {
