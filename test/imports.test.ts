@@ -37,7 +37,8 @@ const layers: readonly (readonly string[])[] = [
   ["service/client.ts"],
   ["service/transport.ts", "service/answers.ts"],
   ["service/calls.ts", "service/endpoints.ts"],
-  ["events.ts", "service/dispatcher.ts", "request/signatures.ts"],
+  ["inputs.ts"],
+  ["events.ts", "service/destination.ts", "service/dispatcher.ts", "request/signatures.ts"],
   [
     "shared/",
     "outbox/line.ts",
