@@ -17,7 +17,7 @@ const layers: readonly (readonly string[])[] = [
   ["request/on-click.ts", "request/on-conversion.ts"],
   ["request/visitor.ts"],
   ["request/attribution.ts"],
-  ["config.ts", "track.ts", "shutdown.ts", "request/"],
+  ["config.ts", "track.ts", "shutdown.ts", "settlement.ts", "request/"],
   ["options.ts"],
   ["delivery/"],
   ["outbox/memory/memory-outbox.ts", "outbox/disk/disk-outbox.ts", "outbox/postgres/postgres-outbox.ts"],
