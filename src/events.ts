@@ -54,7 +54,7 @@ export interface Provenance {
 type EventOf<Kind extends EventKind> = {
   /** 32 hex digits, the same for each report of the same event: dedupe key and `Idempotency-Key`. */
   readonly id: string;
-  /** The program and the service's address that it was reported for: `42@https://tracking.example`. */
+  /** The program and the service's address that it was reported for: `42:https://tracking.example`. */
   readonly destination: string;
   readonly kind: Kind;
   readonly data: EventData[Kind] & Provenance;

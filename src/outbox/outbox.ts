@@ -102,7 +102,7 @@ export interface Claim {
 /** An event that was not delivered and will not be, unless an operator retries it. */
 export interface DeadLetter extends Death {
   readonly id: string;
-  /** The program and the service's address that it was reported for: `42@https://tracking.example`. */
+  /** The program and the service's address that it was reported for: `42:https://tracking.example`. */
   readonly destination: string;
   readonly kind: EventKind;
   /** All that is known of it, e-mail address included: the specification's fields and the visitor's ids. */

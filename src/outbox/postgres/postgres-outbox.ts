@@ -22,6 +22,7 @@ import { createVisitorClicks } from "./visitor-clicks.js";
 export interface PostgresOutbox extends Outbox {
   /** Has the server count, without anything being started: what `counts()` says from there on. */
   look(): Promise<OutboxCounts>;
+  handOver(from: string, to: string): Promise<number>;
 }
 
 const UPKEEP_MS = 60_000;
