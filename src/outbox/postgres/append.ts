@@ -66,7 +66,9 @@ export function createAppend(database: Database, schema: string, destinations: D
   }
 
   async function store(pending: readonly Pending[]): Promise<void> {
-    for (const name of new Set(pending.map(({ event }) => event.destination))) await destinations.store(name);
+    for (const { event } of pending) {
+      if (!destinations.isStored(event.destination)) await destinations.store(event.destination);
+    }
     for (let rest = holdBack(pending, []); rest.length > 0; ) {
       const rows = await database.query<OutcomeRow>(
         text,

@@ -14,7 +14,7 @@ import { linesLogger, startTracker } from "../../helpers/tracker.js";
 class Undone extends Error {}
 
 describeWithPostgres("in the host's own transaction", (database) => {
-  const { create, sql } = database;
+  const { create, reopen, sql } = database;
 
   async function begin(pool: pg.Pool): Promise<pg.PoolClient> {
     const client = await pool.connect();
@@ -145,7 +145,8 @@ describeWithPostgres("in the host's own transaction", (database) => {
     test.each(Object.entries(failures))("%s", async (name, { cause, says }) => {
       const service = await startService();
       const logger = linesLogger();
-      const outbox = await create({ listen: false });
+      await (await create()).close();
+      const outbox = await reopen({ listen: false, migrate: false });
       const tracker = startTracker({ baseUrl: service.url, outbox, logger });
       for (const statement of cause) await sql(statement);
       const client = await begin(database.pool());
