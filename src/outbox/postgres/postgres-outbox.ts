@@ -87,7 +87,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       deadLetters,
       handOver: createHandOver(database, { schema, destinations, counts: numbers }),
       start,
-      stop: append.close,
+      stop: append.stop,
       close,
     },
     { name: "postgres", maxMemoryBytes, clock },
@@ -170,6 +170,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   }
 
   async function close(): Promise<void> {
+    append.close();
     await Promise.all(stops.map((stop) => stop()));
     stops = [];
     pool.removeListener("error", ignore);
