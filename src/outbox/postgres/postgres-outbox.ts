@@ -68,7 +68,11 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
     counts: numbers,
     onShed: (event) => tell((to) => to.dropped(event, "visitor-full")),
   });
-  const { deadLetters, evict: evictOldest } = createDeadLetters(database, {
+  const {
+    deadLetters,
+    reviveInterrupted,
+    evict: evictSome,
+  } = createDeadLetters(database, {
     schema,
     destinations,
     max: maxDeadLetters,
@@ -115,12 +119,15 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
 
   async function settle(claim: PostgresClaim, verdict: Verdict): Promise<void> {
     await claims.settle(claim, verdict);
+    // Another process may have taken it over, and held what was never sent: by this process, nor by one before it.
+    const isUnsent = verdict.type === "release" && !claim.interrupted;
+    if (isUnsent && !claim.isHeld()) await reviveInterrupted(claim.event);
     // Sooner than the next look would find it.
     if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
   }
 
   async function evict(destination: string): Promise<void> {
-    for (const event of await evictOldest(destination).catch(() => [])) {
+    for (const event of await evictSome(destination).catch(() => [])) {
       tell((to) => to.dropped(event, "dead-letters-full"));
     }
   }
