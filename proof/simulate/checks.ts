@@ -102,9 +102,13 @@ function checkTaken(ledger: Ledger, { name, ends, wasTaken }: Tale): void {
 }
 
 /** An event ends once; only what was given up for a process that stood still may be found delivered after all. */
-function checkEnds(ledger: Ledger, { name, ends, deadCode, isToldEarly }: Tale, by: Owner): void {
+function checkEnds(
+  ledger: Ledger,
+  { name, ends, deadCode, isToldEarly, isToldTwice }: Tale,
+  by: Owner,
+): void {
   // A process that goes on after a standstill tells of an end that another has told of.
-  if (ends.length < 2 || isToldEarly || stalls.has(by)) return;
+  if (ends.length < 2 || isToldEarly || isToldTwice || stalls.has(by)) return;
   if (ends.length === 2 && ends[0] === "dead" && ends[1] === "delivered" && deadCode === undefined) return;
   ledger.breaks("an event ends once", `${name} is ${ends.join(", then ")}`);
 }

@@ -39,6 +39,7 @@ export class Disk {
     let file = this.#files.get(path);
     if (!file) {
       file = { db: new Sqlite(":memory:"), statements: new Map() };
+      file.db.exec("pragma temp_store = memory");
       this.#files.set(path, file);
     }
     return this.#faulty(file, host);

@@ -50,6 +50,9 @@ export interface Tale {
   /** How often it was reported. */
   reports: number;
   ends: End[];
+  /** Which process told of the last of them, and whether one of those that told of them could not reach its disk for a while. */
+  teller: Owner | undefined;
+  isToldTwice: boolean;
   deadCode: string | undefined;
   /** How often an operator queued it again. */
   retries: number;
@@ -145,6 +148,8 @@ export class Ledger implements Observer {
       isPoison: visitorNumber(data.sessionId ?? data.clickId ?? "") % 4 === 1,
       reports: 0,
       ends: [],
+      teller: undefined,
+      isToldTwice: false,
       deadCode: undefined,
       retries: 0,
     };
@@ -252,7 +257,8 @@ export class Ledger implements Observer {
     this.write(`${request.sender.name}: ${tale?.name ?? request.call.path} is ${meaningOf(request)}`);
   }
 
-  listenTo({ owner, journal, outbox }: TrackerProcess): void {
+  listenTo(process: TrackerProcess): void {
+    const { owner, journal, outbox } = process;
     const told = (end: End) => (notice: { id?: string; code?: string; reason?: string }) => {
       const tale = this.tales.get(notice.id ?? "");
       if (!owner.isAlive || !tale) return;
@@ -261,7 +267,7 @@ export class Ledger implements Observer {
       tale.deadCode = end === "dead" ? notice.code : undefined;
       // A dead letter that gives way is still known.
       if (notice.reason === "dead-letters-full") tale.ends.pop();
-      this.ends(tale, notice.reason === "dead-letters-full" ? "evicted" : end, owner);
+      this.ends(tale, notice.reason === "dead-letters-full" ? "evicted" : end, process);
     };
     journal.emitter.on("delivered", told("delivered") as (notice: unknown) => void);
     journal.emitter.on("dead", told("dead") as (notice: unknown) => void);
@@ -269,14 +275,18 @@ export class Ledger implements Observer {
   }
 
   /** Notices of what was skipped do not say what it was. */
-  skipped(id: string, { owner, outbox }: Pick<TrackerProcess, "owner" | "outbox">): void {
+  skipped(id: string, process: Pick<TrackerProcess, "owner" | "outbox" | "host">): void {
+    const { owner, outbox } = process;
     const tale = this.tales.get(id);
     if (!tale || !owner.isAlive) return;
     tale.isToldEarly ||= outbox.counts().trouble !== undefined;
-    this.ends(tale, "skipped", owner);
+    this.ends(tale, "skipped", process);
   }
 
-  ends(tale: Tale, end: End, by: Owner): void {
+  ends(tale: Tale, end: End, { owner: by, host }: Pick<TrackerProcess, "owner" | "host">): void {
+    // It was taken for dead, and its event over; it goes on, and tells of what it knows.
+    if (tale.teller !== undefined && tale.teller !== by && host.faultsSeen > 0) tale.isToldTwice = true;
+    tale.teller = by;
     this.write(`${by.name}: tells that ${tale.name} is ${end}`);
     tale.ends.push(end);
     for (const watch of this.watchers) watch("told", tale, by);

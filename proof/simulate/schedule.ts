@@ -56,7 +56,7 @@ export function scheduleOf(
 ): Schedule {
   const dice = new Dice(seed);
   const profile: Profile = dice.happens(0.7) ? "chaos" : dice.one(["outage", "poison", "calm"]);
-  const outbox = given ?? (dice.happens(0.4) ? "memory" : "disk");
+  const outbox = given ?? (dice.happens(0.5) ? "memory" : "disk");
   const processes = outbox === "memory" ? 1 : dice.whole(1, 3);
   const base = {
     seed,
