@@ -9,7 +9,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     schedules: { type: "string", default: "1000" },
     outbox: { type: "string" },
-    programs: { type: "string", default: "1" },
+    programs: { type: "string", default: "2" },
     trace: { type: "boolean", default: false },
   },
 });

@@ -80,14 +80,14 @@ export async function checkAtTheEnd(world: World, check: () => void): Promise<vo
   if (ledger.broken) return;
   const letters = new Map<string, DeadLetter>();
   for (const seat of world.seats) {
-    world.as(seat, ({ outbox }) => {
+    world.as(seat, ({ outbox, program }) => {
       void outbox.deadLetters.list({ limit: 100_000 }).then((all) => {
-        for (const letter of all) letters.set(letter.id, letter);
+        for (const letter of all) letters.set(`${program} ${letter.id}`, letter);
       });
     });
   }
   await clock.passUntil(clock.monotonic() + 1_000, check);
-  for (const tale of ledger.tales.values()) checkEnd(world, tale, letters.get(tale.id));
+  for (const [key, tale] of ledger.tales) checkEnd(world, tale, letters.get(key));
   if (!world.isDisturbed) {
     for (const program of world.programs) checkSum(world, program);
   }

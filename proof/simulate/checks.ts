@@ -13,7 +13,6 @@ export function watchEvents(ledger: Ledger): void {
       checkEnds(ledger, tale, by);
       return;
     }
-    checkBelongs(ledger, tale, request as Request);
     checkSame(ledger, tale, request as Request);
     checkEnded(ledger, tale);
     checkHeld(ledger, tale);
@@ -21,11 +20,6 @@ export function watchEvents(ledger: Ledger): void {
       checkAlone(ledger, tale, other, request as Request);
     for (const other of ledger.relativesOf(tale)) checkOrder(ledger, tale, other);
   });
-}
-
-function checkBelongs(ledger: Ledger, tale: Tale, { program }: Request): void {
-  if (program !== tale.program)
-    ledger.breaks("an event goes to its own destination", `${tale.name} went to ${program}`);
 }
 
 function checkSame(ledger: Ledger, tale: Tale, { call }: Request): void {

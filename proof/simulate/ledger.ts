@@ -120,7 +120,7 @@ export class Ledger implements Observer {
   }
 
   taleOf({ id, kind, data }: OutboxEvent, program: string, number: number): Tale {
-    const known = this.tales.get(id);
+    const known = this.tales.get(`${program} ${id}`);
     if (known) return known;
     const { clickId, sessionId } = data;
     const visitors: string[] = [];
@@ -128,7 +128,7 @@ export class Ledger implements Observer {
     if (sessionId !== undefined) visitors.push(`${program} session ${sessionId}`);
     const tale: Tale = {
       id,
-      name: `${kind} ${number}${program.startsWith("1@") ? "" : ` of ${program}`}`,
+      name: `${kind} ${number}${program.includes("-0") ? "" : ` of ${program}`}`,
       kind,
       program,
       visitors,
@@ -153,11 +153,15 @@ export class Ledger implements Observer {
       deadCode: undefined,
       retries: 0,
     };
-    this.tales.set(id, tale);
+    this.tales.set(`${program} ${id}`, tale);
     for (const visitor of visitors) {
       this.#byVisitor.set(visitor, [...(this.#byVisitor.get(visitor) ?? []), tale]);
     }
     return tale;
+  }
+
+  find(program: string, id = ""): Tale | undefined {
+    return this.tales.get(`${program} ${id}`);
   }
 
   relativesOf(tale: Tale): Set<Tale> {
@@ -235,15 +239,19 @@ export class Ledger implements Observer {
 
   sent(request: Request): void {
     const { sender, call } = request;
-    const tale = this.tales.get(call.idempotencyKey ?? "");
+    const tale = this.find(request.program, call.idempotencyKey);
     const number = tale ? tale.requests.push(request) : 0;
     this.write(`${sender.name}: sends ${tale ? `${tale.name}, for the ${number}. time` : call.path}`);
     if (tale) for (const watch of this.watchers) watch("sent", tale, sender, request);
-    else if (call.idempotencyKey) this.breaks("what is sent was reported", call.idempotencyKey);
+    else if (call.idempotencyKey)
+      this.breaks(
+        "what is sent was reported here",
+        `${call.idempotencyKey} by ${sender.name} to ${request.program}`,
+      );
   }
 
   taken(request: Request): void {
-    const tale = this.tales.get(request.call.idempotencyKey ?? "");
+    const tale = this.find(request.program, request.call.idempotencyKey);
     if (tale) {
       tale.taken++;
       tale.wasTaken = true;
@@ -253,14 +261,14 @@ export class Ledger implements Observer {
   }
 
   ended(request: Request): void {
-    const tale = this.tales.get(request.call.idempotencyKey ?? "");
+    const tale = this.find(request.program, request.call.idempotencyKey);
     this.write(`${request.sender.name}: ${tale?.name ?? request.call.path} is ${meaningOf(request)}`);
   }
 
   listenTo(process: TrackerProcess): void {
     const { owner, journal, outbox } = process;
     const told = (end: End) => (notice: { id?: string; code?: string; reason?: string }) => {
-      const tale = this.tales.get(notice.id ?? "");
+      const tale = this.find(process.program, notice.id);
       if (!owner.isAlive || !tale) return;
       if (end === "dropped") this.of(owner).dropped++;
       tale.isToldEarly ||= outbox.counts().trouble !== undefined;
@@ -275,9 +283,9 @@ export class Ledger implements Observer {
   }
 
   /** Notices of what was skipped do not say what it was. */
-  skipped(id: string, process: Pick<TrackerProcess, "owner" | "outbox" | "host">): void {
+  skipped(id: string, process: Pick<TrackerProcess, "owner" | "outbox" | "host" | "program">): void {
     const { owner, outbox } = process;
-    const tale = this.tales.get(id);
+    const tale = this.find(process.program, id);
     if (!tale || !owner.isAlive) return;
     tale.isToldEarly ||= outbox.counts().trouble !== undefined;
     this.ends(tale, "skipped", process);

@@ -1,10 +1,12 @@
 import { createDelivery, type Delivery } from "../../src/delivery/delivery.js";
-import { eventFrom, type OutboxEvent } from "../../src/events.js";
+import type { OutboxEvent } from "../../src/events.js";
+import { eventFrom } from "../../src/inputs.js";
 import { createJournal, type Journal } from "../../src/journal.js";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
 import { callsFor } from "../../src/service/calls.js";
+import { destinationOf } from "../../src/service/destination.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { createShutdown, type Shutdown } from "../../src/shutdown.js";
 import { createTrack, type Receipt, type Track } from "../../src/track.js";
@@ -40,10 +42,11 @@ export interface TrackerProcess {
 
 const CONCURRENCY = 8;
 
-/** Which program a process belongs to, and what its events are sent as. */
-export function programOf(index: number, { programs }: Pick<Schedule, "programs">) {
-  const clientId = 1 + (index % programs);
-  return { clientId, destination: `${clientId}@https://track.example` };
+const CLIENT_ID = 1;
+
+/** The programs differ by where they report to: as a developer's sandbox and production do, they give an event the same id. */
+function programOf(index: number, { programs }: Pick<Schedule, "programs">): string {
+  return destinationOf(CLIENT_ID, new URL(`https://track-${index % programs}.example`));
 }
 
 /** Starts a process: throws where the tracker's outbox cannot be made. Called as one of its tasks. */
@@ -55,7 +58,7 @@ export function startProcess(
 ): TrackerProcess {
   const { clock: time, service, ledger } = machine;
   const { seed, maxAgeMs } = schedule;
-  const { clientId, destination } = programOf(index, schedule);
+  const destination = programOf(index, schedule);
   const random = numbersFrom(`${seed} ${owner.name}`);
   const host: Host = Object.assign(machine.host, { random, threads: new Set<(error: Error) => void>() });
   giveHost(owner, host);
@@ -68,10 +71,9 @@ export function startProcess(
   const outbox = createOutbox(schedule, machine.directory, clock);
   const transport = createTransport({ clock: time, owner, program: destination, service, observer: ledger });
   const delivery = createDelivery({
-    // For the contract in which events belong to a destination; without it, this is ignored.
-    ...{ destination },
+    destination,
     transport,
-    calls: callsFor(clientId),
+    calls: callsFor(CLIENT_ID),
     concurrency: CONCURRENCY,
     maxAgeMs,
     ambiguous: { click: "retry", registration: "retry", payment: "hold" },
@@ -84,8 +86,8 @@ export function startProcess(
   });
   const shutdown = createShutdown({ outbox, delivery, transport, journal });
   const track: Track = createTrack({
-    ...{ destination },
-    clientId,
+    destination,
+    clientId: CLIENT_ID,
     enabled: true,
     outbox,
     journal,
@@ -107,13 +109,13 @@ export function startProcess(
 
   function eventOf(what: Happening): OutboxEvent {
     const { byLoginSession } = what;
-    const context = { clientId, ...{ destination }, now: clock.now(), byLoginSession };
-    return eventFrom(what.kind, inputOf(what), attributionOf(what), context) as OutboxEvent;
+    const context = { clientId: CLIENT_ID, destination, now: clock.now(), byLoginSession };
+    return eventFrom(what.kind, inputOf(what, destination), attributionOf(what), context) as OutboxEvent;
   }
 
   function report(what: Happening): Promise<Receipt> {
     const { byLoginSession } = what;
-    return track(what.kind, inputOf(what), attributionOf(what), { byLoginSession });
+    return track(what.kind, inputOf(what, destination), attributionOf(what), { byLoginSession });
   }
 
   return process;
@@ -130,9 +132,9 @@ function createOutbox({ outbox, room }: Schedule, directory: string, clock: Cloc
   return diskOutbox({ directory, ...(room && { maxDeadLetters: room.maxDeadLetters }) }, clock);
 }
 
-function inputOf({ number, kind, visitor, clickId }: Happening): object {
-  const email = `visitor-${visitor}@shop.example`;
-  if (kind === "click") return { affiliateReference: "ALICE", clickId, source: String(number) };
+function inputOf({ number, kind, visitor, clickId }: Happening, destination: string): object {
+  const email = `visitor-${visitor}@${new URL(destination.slice(2)).hostname}`;
+  if (kind === "click") return { affiliateReference: "ALICE", clickId, source: destination };
   if (kind === "payment") return { paymentId: number, customerEmail: email, leadValue: number + 1 };
   return { email, customerId: number, customerName: String(number) };
 }

@@ -39,8 +39,18 @@ export function clearTimeout(handle?: Handle): void {
 
 export const clearInterval = clearTimeout;
 
-export function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+export function sleep(
+  ms: number,
+  _value?: undefined,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener("abort", () => {
+      timer.cancel();
+      reject(signal.reason);
+    });
+  });
 }
 
 export const monotonic = (): number => theClock().monotonic();

@@ -89,8 +89,8 @@ export class Service {
 
   #act(request: Request): Behaviour {
     const { call, behaviour } = request;
-    const key = call.idempotencyKey;
-    if (key === undefined || !behaviour.takes) return behaviour;
+    if (call.idempotencyKey === undefined || !behaviour.takes) return behaviour;
+    const key = `${request.program} ${call.idempotencyKey}`;
     const { repeated, observer, clock } = this.#options;
     const has = this.#has.has(key);
     if (has && repeated === "conflict" && behaviour.status === 200) {

@@ -72,19 +72,17 @@ type ByHand = Extract<Step, { do: "retry" | "discard" | "retry all" }>;
 /** What an operator does with dead letters. These reject where the storage fails. */
 function byHand(world: World, seat: Seat, step: ByHand): void {
   const { ledger } = world;
-  world.as(seat, ({ outbox: { deadLetters }, owner }) => {
+  world.as(seat, ({ outbox: { deadLetters }, owner, program }) => {
     const operate = async () => {
       const letters = await deadLetters.list({ limit: 1_000 });
-      const tales = letters.map(({ id }) => ledger.tales.get(id)).filter((tale) => tale !== undefined);
+      const tales = letters.map(({ id }) => ledger.find(program, id)).filter((tale) => tale !== undefined);
       if (step.do === "retry all") {
         const unconfirmed = letters.filter(({ reason }) => reason === "unconfirmed").map(({ id }) => id);
         // In the order in which they happened.
         const createdAt = new Map(letters.map((letter) => [letter.id, letter.createdAt]));
         tales.sort((one, other) => (createdAt.get(one.id) ?? 0) - (createdAt.get(other.id) ?? 0));
         const undo = tales.map((tale) => ledger.retried(tale));
-        const retried = await deadLetters.retryAll(
-          ...((step.unconfirmedToo ? [{ reason: "unconfirmed" }] : []) as []),
-        );
+        const retried = await deadLetters.retryAll(step.unconfirmedToo ? { reason: "unconfirmed" } : {});
         // Those that are dead still were left alone.
         const left = new Set((await deadLetters.list({ limit: 1_000 })).map(({ id }) => id));
         for (const [nth, tale] of tales.entries()) if (left.has(tale.id)) undo[nth]?.();

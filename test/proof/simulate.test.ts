@@ -26,7 +26,7 @@ beforeAll(async () => {
   simulator = await import(pathToFileURL(outfile).href);
 });
 
-const MANY: Options = { seed: 1, schedules: 100, programs: 1 };
+const MANY: Options = { seed: 1, schedules: 100, programs: 2 };
 
 describe("the simulator", () => {
   it("does the same for the same seed", async () => {
