@@ -12,6 +12,7 @@ const src = resolve(import.meta.dirname, "../src");
 const layers: readonly (readonly string[])[] = [
   ["cli/main.ts"],
   ["index.ts", "outbox/index.ts", "outbox/disk/index.ts", "outbox/postgres/index.ts", "testing/index.ts"],
+  ["dashboard/"],
   ["affiliate.ts", "cli/doctor/", "cli/outbox/", "cli/migrations.ts", "testing/"],
   ["cli/"],
   ["request/on-click.ts", "request/on-conversion.ts"],
