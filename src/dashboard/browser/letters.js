@@ -23,6 +23,12 @@ export function startLetters(onChange) {
       onChange();
     });
   }
+  $("summary").addEventListener("click", ({ target }) => {
+    if (target.dataset.reason === undefined) return;
+    $("kind").value = "";
+    $("reason").value = target.dataset.reason;
+    $("reason").dispatchEvent(new Event("change"));
+  });
   $("more").addEventListener("click", () => {
     limit = MANY;
     onChange();

@@ -68,8 +68,11 @@ function showSummary({ dead, trouble }, { endpoints, state }) {
     state === "closed" && "The tracker is closed: this process delivers nothing more.",
     paused.length > 0 &&
       `Delivery is paused to ${paused.length === endpoints.length ? "the service" : paused.map(({ endpoint }) => endpoint).join(", ")}. Events wait, and nothing is lost.`,
-    dead.unconfirmed > 0 &&
-      `${countOf(dead.unconfirmed, "event")} may or may not have arrived. You decide: see the dead letters.`,
+    dead.unconfirmed > 0 && [
+      `${countOf(dead.unconfirmed, "event")} may or may not have arrived: `,
+      h("a", { href: "#letters-title", "data-reason": "unconfirmed" }, "decide what to do"),
+      ".",
+    ],
   ].filter(Boolean);
   document.title = `${paused.length > 0 ? "paused · " : ""}Affiliate delivery`;
   patch(
@@ -147,7 +150,7 @@ function showEndpoints({ endpoints }) {
 }
 
 function showProcess({ name, since, lastHour, skipped, dropped, failures }) {
-  patch($("process"), foreign(name), ", heard of since ", time(since));
+  patch($("process"), foreign(name), ", counting since ", time(since));
   $("processes").hidden = processes.size < 2;
   patch(
     $("which"),
