@@ -114,7 +114,9 @@ async function measure(pool: pg.Pool, seconds: number): Promise<Measured> {
   for (let nth = 0; nth < CLAIMS; nth++) {
     const began = performance.now();
     await client.query(
-      `select from affiliate.claim(gen_random_uuid(), '1 minute', $1, '{}', $2, $3, $4, $5, $4)`,
+      `select from affiliate.claim(
+         (select number from affiliate.destinations), gen_random_uuid(), '1 minute', $1, '{}', $2, $3, $4, $5, $4
+       )`,
       [
         CLAIMED_AT_ONCE,
         ENDPOINTS,

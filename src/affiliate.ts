@@ -1,7 +1,8 @@
 import type { RequestHandler } from "express";
 import { readConfig } from "./config.js";
 import { createDelivery } from "./delivery/delivery.js";
-import type { Attribution, Click, EventKind, Payment, Registration } from "./events.js";
+import type { Attribution, EventKind } from "./events.js";
+import type { Click, Payment, Registration } from "./inputs.js";
 import { createJournal, type Notices, type Stats } from "./journal.js";
 import type { AffiliateOptions } from "./options.js";
 import type { Outbox, OutboxCounts, QueuedOfKind } from "./outbox/outbox.js";

@@ -5,7 +5,8 @@
  */
 export { type Affiliate, affiliate, type TrackOptions } from "./affiliate.js";
 export type { PauseReason } from "./delivery/endpoint-health.js";
-export type { Attribution, Click, EventKind, OutboxEvent, Payment, Registration } from "./events.js";
+export type { Attribution, EventKind, OutboxEvent } from "./events.js";
+export type { Click, Payment, Registration } from "./inputs.js";
 export type {
   DropReason,
   EndpointState,

@@ -247,7 +247,7 @@ export interface Outbox {
   add(event: OutboxEvent, options?: { readonly transaction?: unknown }): Promise<AddOutcome>;
   /**
    * Begins handing events to `deliver`, one at a time for each visitor, as its capacity allows; acts on its verdicts. Called
-   * once. Before it, `counts()` and `deadLetters` are those of all destinations.
+   * once. Before it, `counts()` and `deadLetters` are those of all destinations, as far as the outbox can tell.
    */
   start(deliver: Deliver, observer: OutboxObserver): void;
   /** `deliver` may have capacity that it had not. */

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { deadLettersThrough } from "../../outbox/disk/asked-dead-letters.js";
+import { countsOf } from "../../outbox/disk/counts.js";
 import { type FileOptions, openExistingFile } from "../../outbox/disk/file.js";
 import type { Request, Results } from "../../outbox/disk/protocol.js";
 import { findEngine, kindOf } from "../../outbox/disk/sqlite.js";
@@ -30,17 +31,24 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
   });
   const run = (requests: readonly Request[]) => inPlainWords(path, () => store.run(requests));
 
+  const letters = deadLettersThrough(
+    async <R extends Request>(request: R) => run([request]).results[0] as Results[R["type"]],
+  );
+
   return {
     name: "disk",
     async look() {
-      const { queued, dead, oldest } = run([]).snapshot;
+      const counts = countsOf(run([]).snapshot);
       const damaged = readdirSync(place).filter((name) => /^outbox\.db\.damaged-.*Z$/.test(name));
       const trouble = `a file was damaged, and the events in it are not sent: ${damaged.join(", ")}; inspect it, then remove it`;
-      return { queued, dead, oldest, ...(damaged.length > 0 && { trouble }) };
+      return { ...counts, ...(damaged.length > 0 && { trouble }) };
     },
-    deadLetters: deadLettersThrough(
-      async <R extends Request>(request: R) => run([request]).results[0] as Results[R["type"]],
-    ),
+    deadLetters: {
+      list: (query = {}) => letters.list(query, undefined),
+      retry: (id) => letters.retry(id, undefined),
+      retryAll: (filter = {}) => letters.retryAll(filter, undefined),
+      discard: (id) => letters.discard(id, undefined),
+    },
     close: async () => file.close(),
   };
 }

@@ -4,6 +4,7 @@ import { OutboxError } from "../../shared/errors.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import { inBatches } from "./batch.js";
 import type { Database } from "./database.js";
+import type { Destinations } from "./destinations.js";
 import { columnsOf } from "./rows.js";
 
 /** `crowded`: queued, and its visitor has more clicks than may wait. */
@@ -29,9 +30,9 @@ const LOOK_MS = 50;
  *
  * @param schema a quoted identifier.
  */
-export function createAppend(database: Database, schema: string, clock: Clock) {
+export function createAppend(database: Database, schema: string, destinations: Destinations, clock: Clock) {
   const text = `select outcome from ${schema}.append(
-    $1, $2, $3, $4, $5, $6, $7, ${CLICKS_OF_A_VISITOR}, 'try'
+    $1, $2, $3, $4, $5, $6, $7, $8, ${CLICKS_OF_A_VISITOR}, 'try'
   ) as outcome`;
   const held: Pending[] = [];
   let cancelLook: (() => void) | undefined;
@@ -57,8 +58,15 @@ export function createAppend(database: Database, schema: string, clock: Clock) {
   }
 
   async function store(pending: readonly Pending[]): Promise<void> {
+    for (const name of new Set(pending.map(({ event }) => event.destination))) await destinations.store(name);
     for (let rest = holdBack(pending, []); rest.length > 0; ) {
-      const rows = await database.query<OutcomeRow>(text, columnsOf(rest.map(({ event }) => event)));
+      const rows = await database.query<OutcomeRow>(
+        text,
+        columnsOf(
+          rest.map(({ event }) => event),
+          destinations.numberOf,
+        ),
+      );
       const busy = rest.filter((_, nth) => rows[nth]?.outcome === "busy");
       if (busy.length === 0) {
         for (const [nth, { resolve }] of rest.entries()) resolve(rows[nth]?.outcome as Stored);
@@ -103,6 +111,7 @@ export function createAppend(database: Database, schema: string, clock: Clock) {
   };
 }
 
-function keysOf({ id, data: { clickId, sessionId } }: OutboxEvent): string[] {
-  return [`id ${id}`, `click ${clickId ?? id}`, `session ${sessionId ?? id}`];
+function keysOf({ id, destination, data: { clickId, sessionId } }: OutboxEvent): string[] {
+  const keys = [`id ${id}`, `click ${clickId ?? id}`, `session ${sessionId ?? id}`];
+  return keys.map((key) => `${destination} ${key}`);
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished, test } from "vitest";
 import { openDisk as openForCommand } from "../../../src/cli/outbox/disk.js";
 import { diskOutbox } from "../../../src/outbox/disk/index.js";
-import { sample } from "../../../src/testing/contract/samples.js";
+import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { openDisk } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
@@ -105,6 +105,7 @@ describe("list", () => {
           {
             ...REJECTED,
             id: letter.id,
+            destination: DESTINATION,
             kind: "registration",
             event: letter.data,
             createdAt: letter.createdAt,
@@ -296,7 +297,8 @@ describe("a directory's outbox", () => {
     const directory = scratchDirectory();
     const disk = openDisk(directory, { maxBytes: 2 ** 42 });
     const { db } = disk;
-    db.exec("replace into totals (name, rows, bytes) values ('click', 1, 2000000000)");
+    db.exec(`insert into destinations (name) values ('${DESTINATION}')`);
+    db.exec("insert into totals select number, 'click', 1, 2000000000 from destinations");
     disk.close();
     await using stage = await Stage.open(() => diskOutbox({ directory, maxBytes: 2 ** 32 }));
     await stage.giveUp([sample("payment")]);

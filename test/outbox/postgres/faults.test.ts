@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { Deliver, OutboxObserver } from "../../../src/index.js";
 import type { PostgresOutbox, PostgresPool } from "../../../src/outbox/postgres/index.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
-import { sample, stranger } from "../../../src/testing/contract/samples.js";
+import { DESTINATION, sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { runNode, userProject } from "../../helpers/user-project.js";
@@ -36,7 +36,12 @@ describeWithPostgres("faults", (database) => {
     const delivered: string[] = [];
     const said: string[] = [];
     const deliver: Deliver = {
-      capacity: () => ({ limit: 8, lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit: 8 })) }),
+      destination: DESTINATION,
+      capacity: () => ({
+        destination: DESTINATION,
+        limit: 8,
+        lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit: 8 })),
+      }),
       async deliver({ event }) {
         delivered.push(event.id);
         return { type: "delivered" };
