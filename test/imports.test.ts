@@ -83,6 +83,8 @@ describe("the layers", () => {
     expect(layerOf(file), "it has a layer").toBeGreaterThanOrEqual(0);
     for (const imported of importsOf(file)) {
       if (imported === "../package.json" || areInOneFolder(file, imported)) continue;
+      // A script for the browser, as a text.
+      if (imported.startsWith("browser/")) continue;
       // The command starts the sandbox; no other file knows of it.
       if (file === "cli/main.ts" && imported.startsWith(SANDBOX)) continue;
       expect(layerOf(imported), imported).toBeGreaterThan(layerOf(file));

@@ -4,6 +4,7 @@ import decisions from "./browser/decisions.js?raw";
 import icon from "./browser/icon.svg?raw";
 import letters from "./browser/letters.js?raw";
 import main from "./browser/main.js?raw";
+import process from "./browser/process.js?raw";
 import question from "./browser/question.js?raw";
 import server from "./browser/server.js?raw";
 import state from "./browser/state.js?raw";
@@ -22,6 +23,7 @@ export const files: readonly File[] = [
   script("main", main),
   script("server", server),
   script("state", state),
+  script("process", process),
   script("letters", letters),
   script("decisions", decisions),
   script("question", question),

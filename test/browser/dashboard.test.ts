@@ -168,8 +168,7 @@ describe.skipIf(!hasChromium)("the dashboard", () => {
   });
 
   test("shows what strangers sent as text, whatever it is", async () => {
-    const evil = (name: string) =>
-      `<script src="/evil-${name}"></script><img src=/evil onerror=alert(1)>`;
+    const evil = (name: string) => `<script src="/evil-${name}"></script><img src=/evil onerror=alert(1)>`;
     const { url, tracker, service } = await startHost();
     service.onRequest = answering(422, { error: evil("error"), message: evil("message"), status: 422 });
     const page = await openPage(browser);

@@ -68,7 +68,7 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
     }
     expect([...files].sort()).toEqual(
       [
-        ..."decisions elements letters main patch question server state"
+        ..."decisions elements letters main patch process question server state"
           .split(" ")
           .map((name) => `${name}.js`),
         "icon.svg",
