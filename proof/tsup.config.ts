@@ -4,9 +4,16 @@ import { rawText } from "../tsup.config.js";
 
 /** The proofs, with the package's source in them. */
 export default defineConfig({
-  entry: ["proof/faults.ts", "proof/kill.ts", "proof/fleet.ts", "proof/churn.ts", "proof/fuzz.ts"],
+  entry: [
+    "proof/faults.ts",
+    "proof/kill.ts",
+    "proof/fleet.ts",
+    "proof/churn.ts",
+    "proof/fuzz.ts",
+    "proof/frameworks.ts",
+  ],
   outDir: "node_modules/.cache/proof",
-  external: ["express-session"],
+  external: ["express-session", "typescript"],
   format: "esm",
   target: "node20",
   shims: true,

@@ -1,0 +1,35 @@
+/** What a recipe installs beside the package, by the major of Express that it is tried with. */
+interface Recipe {
+  readonly express: { readonly 4?: Dependencies; readonly 5?: Dependencies };
+  /** Whether it is given a PostgreSQL database of its own. */
+  readonly postgres?: true;
+  /** A command that is run once, after the install. */
+  readonly prepare?: readonly string[];
+}
+
+type Dependencies = Readonly<Record<string, string>>;
+
+/** The same with both majors. */
+const onBoth = (dependencies: Dependencies): Recipe["express"] => ({ 4: dependencies, 5: dependencies });
+
+const nest = (range: string): Dependencies => ({
+  "@nestjs/common": range,
+  "@nestjs/core": range,
+  "@nestjs/platform-express": range,
+  "reflect-metadata": "^0.2.2",
+  rxjs: "^7.8.2",
+});
+
+/** The recipes of test/frameworks, by the names of their folders. */
+export const recipes: Readonly<Record<string, Recipe>> = {
+  // Nest decides on Express: 10 is on Express 4, 11 is on Express 5.
+  nestjs: { express: { 4: nest("^10.4.9"), 5: nest("^11.2.10") } },
+  passport: {
+    express: onBoth({ "express-session": "^1.19.0", passport: "^0.7.0", "passport-local": "^1.0.0" }),
+  },
+};
+
+/** In every project: what the sandbox needs on Node 20. */
+export const inEveryProject: Dependencies = { "@photostructure/sqlite": "~1.2" };
+
+export const expressRanges = { 4: "^4.22.3", 5: "^5.3.0" } as const;
