@@ -27,6 +27,9 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   passport: {
     express: onBoth({ "express-session": "^1.19.0", passport: "^0.7.0", "passport-local": "^1.0.0" }),
   },
+  stripe: { express: onBoth({ stripe: "^23.1.0" }) },
+  renewals: { express: onBoth({ pg: "^8.23.1" }), postgres: true },
+  gateway: { express: onBoth({}) },
 };
 
 /** In every project: what the sandbox needs on Node 20. */
