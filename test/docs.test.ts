@@ -64,9 +64,17 @@ describe("the docs' recipes", () => {
     expect(partOf(file, region)).toBe(code);
   });
 
-  it("are all shown", () => {
+  it("are all shown, and all walked", () => {
     const folders = readdirSync(join(root, "test/frameworks"));
-    expect(folders.filter((name) => !shown.some(({ file }) => file.includes(`/${name}/`)))).toEqual([]);
+    const notShown = folders.flatMap((folder) =>
+      readdirSync(join(root, "test/frameworks", folder))
+        .map((name) => `test/frameworks/${folder}/${name}`)
+        .flatMap((file) =>
+          [...textOf(file).matchAll(/\/\/ #region (\S+)/g)].map(([, name]) => `${file}#${name}`),
+        )
+        .filter((part) => !shown.some(({ file, region }) => part === `${file}#${region}`)),
+    );
+    expect(notShown).toEqual([]);
     expect(folders.filter((name) => name !== "kit").sort()).toEqual(Object.keys(recipes).sort());
   });
 });

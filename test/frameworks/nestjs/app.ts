@@ -58,15 +58,18 @@ class UsersController {
 }
 // #endregion
 
-// #region middleware
 @Controller()
-class OrdersController {
-  constructor(private readonly shop: Shop) {}
-
+class LandingPage {
   @Get()
   welcome() {
     return "Welcome";
   }
+}
+
+// #region middleware
+@Controller()
+class OrdersController {
+  constructor(private readonly shop: Shop) {}
 
   @Post("checkout")
   checkout(@Body() body: { id: string; email: string }, @Res({ passthrough: true }) res: Response) {
@@ -76,7 +79,7 @@ class OrdersController {
   }
 }
 
-@Module({ controllers: [UsersController, OrdersController], providers: [Shop] })
+@Module({ controllers: [LandingPage, UsersController, OrdersController], providers: [Shop] })
 class AppModule implements NestModule, OnApplicationShutdown {
   configure(consumer: MiddlewareConsumer) {
     const onPayment = tracker.onPayment(
@@ -94,7 +97,9 @@ class AppModule implements NestModule, OnApplicationShutdown {
     await tracker.close();
   }
 }
+// #endregion
 
+// #region mount
 const app = await NestFactory.create(AppModule, { logger: ["error", "warn"] });
 app.use(tracker);
 app.enableShutdownHooks();

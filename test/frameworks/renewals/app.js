@@ -23,8 +23,9 @@ app.post(
     const user = { id: randomUUID(), email: req.body.email };
     const values = [user.id, user.email, clickId, sessionId];
     await pool.query("insert into users (id, email, click_id, session_id) values ($1, $2, $3, $4)", values);
+    const registration = { email: user.email, customerId: user.id };
     res.status(201).json(user);
-    return { email: user.email, customerId: user.id };
+    return registration;
   }),
 );
 
