@@ -20,6 +20,12 @@ const nest = (range: string): Dependencies => ({
   rxjs: "^7.8.2",
 });
 
+const apollo = (integration: string): Dependencies => ({
+  "@apollo/server": "^5.5.1",
+  "@as-integrations/express5": integration,
+  graphql: "^16.11.0",
+});
+
 /** The recipes of test/frameworks, by the names of their folders. */
 export const recipes: Readonly<Record<string, Recipe>> = {
   // Nest decides on Express: 10 is on Express 4, 11 is on Express 5.
@@ -27,6 +33,12 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   passport: {
     express: onBoth({ "express-session": "^1.19.0", passport: "^0.7.0", "passport-local": "^1.0.0" }),
   },
+  "better-auth": { express: onBoth({ "better-auth": "^1.7.25" }) },
+  trpc: { express: onBoth({ "@trpc/server": "^11.25.2", "@trpc/client": "^11.25.2" }) },
+  // Its middleware is a package for each Express; the recipe imports the one for Express 5.
+  apollo: { express: { 4: apollo("npm:@as-integrations/express4@^1.1.2"), 5: apollo("^1.1.2") } },
+  "graphql-yoga": { express: onBoth({ "graphql-yoga": "^5.24.1", graphql: "^16.11.0" }) },
+  "async-local-storage": { express: onBoth({}) },
   stripe: { express: onBoth({ stripe: "^23.1.0" }) },
   renewals: { express: onBoth({ pg: "^8.23.1" }), postgres: true },
   gateway: { express: onBoth({}) },
