@@ -38,8 +38,8 @@ process.exitCode = (await prove()) ? 0 : 1;
 
 async function prove(): Promise<boolean> {
   const scratch = await mkdtemp(join(tmpdir(), "express-affiliate-frameworks-"));
-  const needsDatabase = names.some((name) => recipes[name]?.postgres);
-  const databases = needsDatabase ? await startDatabases() : undefined;
+  const needs = (what: "postgres" | "pgbouncer") => names.some((name) => recipes[name]?.[what]);
+  const databases = needs("postgres") ? await startDatabases({ pgbouncer: needs("pgbouncer") }) : undefined;
   try {
     const tarball = values.tarball ? resolve(values.tarball) : await pack(scratch);
     const nodes = await Promise.all(NODES.map(nodeOf));
@@ -66,7 +66,8 @@ async function prove(): Promise<boolean> {
         return;
       }
       for (const [nth, node] of NODES.entries()) {
-        const environment = recipes[name]?.postgres ? await databases?.create() : {};
+        const { postgres, pgbouncer = false } = recipes[name] ?? {};
+        const environment = postgres ? await databases?.create({ pgbouncer }) : {};
         const walked = await walk(project, nodes[nth] as string, environment ?? {});
         if (walked.isRight) passed++;
         else failed++;

@@ -54,7 +54,7 @@ describe("the docs' code", () => {
 });
 
 describe("the docs' recipes", () => {
-  const shown = code.flatMap((block) => {
+  const shown = pages.flatMap(blocksOf).flatMap((block) => {
     const recipe = recipeOf(block);
     return recipe ? [{ ...block, ...recipe }] : [];
   });

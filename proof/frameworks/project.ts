@@ -36,7 +36,9 @@ export async function install(
 ): Promise<void> {
   const recipe = recipes[name];
   await mkdir(folder, { recursive: true });
-  for (const part of ["kit", name]) await cp(join(frameworks, part), folder, { recursive: true });
+  for (const part of ["kit", recipe?.basedOn ?? [], name].flat()) {
+    await cp(join(frameworks, part), folder, { recursive: true });
+  }
   for (const file of (await readdir(folder)).filter((file) => file.endsWith(".ts"))) {
     const { outputText } = ts.transpileModule(await readFile(join(folder, file), "utf8"), {
       compilerOptions: COMPILER_OPTIONS,

@@ -1,8 +1,12 @@
 /** What a recipe installs beside the package, by the major of Express that it is tried with. */
 interface Recipe {
   readonly express: { readonly 4?: Dependencies; readonly 5?: Dependencies };
+  /** The recipe of which it has every file that it does not have itself. */
+  readonly basedOn?: string;
   /** Whether it is given a PostgreSQL database of its own. */
   readonly postgres?: true;
+  /** Whether it comes to its database through PgBouncer in transaction mode. */
+  readonly pgbouncer?: true;
   /** A command that is run once, after the install. */
   readonly prepare?: readonly string[];
 }
@@ -26,6 +30,12 @@ const apollo = (integration: string): Dependencies => ({
   graphql: "^16.11.0",
 });
 
+/** A library for PostgreSQL. It sees nothing of Express. */
+const inTransactions = (dependencies: Dependencies): Recipe => ({
+  express: { 5: { pg: "^8.23.1", ...dependencies } },
+  postgres: true,
+});
+
 /** The recipes of test/frameworks, by the names of their folders. */
 export const recipes: Readonly<Record<string, Recipe>> = {
   // Nest decides on Express: 10 is on Express 4, 11 is on Express 5.
@@ -42,6 +52,22 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   stripe: { express: onBoth({ stripe: "^23.1.0" }) },
   renewals: { express: onBoth({ pg: "^8.23.1" }), postgres: true },
   gateway: { express: onBoth({}) },
+  pg: inTransactions({}),
+  "postgres-js": inTransactions({ postgres: "^3.4.9" }),
+  prisma: {
+    ...inTransactions({ prisma: "^7.10.1", "@prisma/client": "^7.10.0", "@prisma/adapter-pg": "^7.10.1" }),
+    // A client needs no engine, neither to be generated nor with a driver adapter. `true` spares the download of one.
+    prepare: ["env", "PRISMA_SCHEMA_ENGINE_BINARY=/bin/true", "npx", "prisma", "generate"],
+  },
+  typeorm: inTransactions({ typeorm: "^1.1.1" }),
+  sequelize: inTransactions({ sequelize: "^6.37.8" }),
+  drizzle: inTransactions({ "drizzle-orm": "^0.45.4" }),
+  knex: inTransactions({ knex: "^3.3.0" }),
+  kysely: inTransactions({ kysely: "^0.28.18" }),
+  // 7 needs Node 22. The two must be of one version.
+  "mikro-orm": inTransactions({ "@mikro-orm/core": "6.6.7", "@mikro-orm/postgresql": "6.6.7" }),
+  pgbouncer: { ...inTransactions({}), basedOn: "pg", pgbouncer: true },
+  "least-privileges": { ...inTransactions({}), basedOn: "pg" },
 };
 
 /** In every project: what the sandbox needs on Node 20. */

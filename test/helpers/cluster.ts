@@ -117,7 +117,8 @@ function unprivileged(): { uid?: number; gid?: number } {
   return { uid: id("-u"), gid: id("-g") };
 }
 
-async function freePort(): Promise<number> {
+/** A port of this machine that nothing listens on. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, HOST);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
