@@ -67,7 +67,8 @@ describe("the docs' recipes", () => {
   it("are all shown, and all walked", () => {
     const folders = readdirSync(join(root, "test/frameworks"));
     const notShown = folders.flatMap((folder) =>
-      readdirSync(join(root, "test/frameworks", folder))
+      readdirSync(join(root, "test/frameworks", folder), { recursive: true, encoding: "utf8" })
+        .filter((name) => /\.[jt]s$/.test(name))
         .map((name) => `test/frameworks/${folder}/${name}`)
         .flatMap((file) =>
           [...textOf(file).matchAll(/\/\/ #region (\S+)/g)].map(([, name]) => `${file}#${name}`),

@@ -48,6 +48,10 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   // Its middleware is a package for each Express; the recipe imports the one for Express 5.
   apollo: { express: { 4: apollo("npm:@as-integrations/express4@^1.1.2"), 5: apollo("^1.1.2") } },
   "graphql-yoga": { express: onBoth({ "graphql-yoga": "^5.24.1", graphql: "^16.11.0" }) },
+  next: {
+    express: onBoth({ next: "^16.4.6", react: "^19.3.1", "react-dom": "^19.3.1" }),
+    prepare: ["env", "NEXT_TELEMETRY_DISABLED=1", "npx", "next", "build"],
+  },
   "async-local-storage": { express: onBoth({}) },
   stripe: { express: onBoth({ stripe: "^23.1.0" }) },
   renewals: { express: onBoth({ pg: "^8.23.1" }), postgres: true },

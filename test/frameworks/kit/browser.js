@@ -10,7 +10,7 @@ const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefo
 export function browser(origin) {
   const cookies = new Map();
 
-  /** Resolves with the answer's status, its text, and its body where that is JSON. */
+  /** Resolves with the answer's status, its headers, its text, and its body where that is JSON. */
   async function send(method, path, headers, body) {
     const response = await new Promise((resolve, reject) => {
       const cookie = [...cookies].map((pair) => pair.join("=")).join("; ");
@@ -25,7 +25,12 @@ export function browser(origin) {
     for await (const chunk of response) chunks.push(chunk);
     const text = Buffer.concat(chunks).toString();
     const isJson = /json/.test(response.headers["content-type"] ?? "");
-    return { status: response.statusCode, text, body: isJson ? JSON.parse(text) : undefined };
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      text,
+      body: isJson ? JSON.parse(text) : undefined,
+    };
   }
 
   return {
