@@ -6,14 +6,14 @@
  * real requests on Node 20 and 24. Prints a table. Exits with 1 where a walk fails.
  */
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { startDatabases } from "./frameworks/databases.js";
 import { install, type Project, walk } from "./frameworks/project.js";
 import { recipes } from "./frameworks/recipes.js";
-import { type Column, printTable } from "./frameworks/table.js";
+import { createTable } from "./frameworks/table.js";
 
 const { values } = parseArgs({
   options: {
@@ -40,51 +40,30 @@ async function prove(): Promise<boolean> {
   const scratch = await mkdtemp(join(tmpdir(), "express-affiliate-frameworks-"));
   const needs = (what: "postgres" | "pgbouncer") => names.some((name) => recipes[name]?.[what]);
   const databases = needs("postgres") ? await startDatabases({ pgbouncer: needs("pgbouncer") }) : undefined;
+  const table = createTable(names, EXPRESS, NODES);
   try {
     const tarball = values.tarball ? resolve(values.tarball) : await pack(scratch);
-    const nodes = await Promise.all(NODES.map(nodeOf));
-    const columns: Column[] = EXPRESS.flatMap((express) => NODES.map((node) => ({ express, node })));
-    const cells = new Map<string, string>();
-    let passed = 0;
-    let failed = 0;
+    const nodes = new Map<number, string>();
+    for (const major of NODES) nodes.set(major, await nodeOf(major));
+    const projects = names
+      .flatMap((name) => EXPRESS.map((express) => ({ name, express })))
+      .filter(({ name, express }) => recipes[name]?.express[express])
+      .map((each): Project => ({ ...each, folder: join(scratch, `${each.name}-express-${each.express}`) }))
+      .values();
 
-    const projects = names.flatMap((name) =>
-      EXPRESS.filter((express) => recipes[name]?.express[express]).map(
-        (express): Project => ({ name, express, folder: join(scratch, `${name}-express-${express}`) }),
-      ),
-    );
-    const proveOne = async (project: Project) => {
-      const { name, express } = project;
-      const title = `${name} with Express ${express}`;
-      const fails = (what: string, why: string) => console.log(`\n--- ${title}${what}\n${why}`);
-      try {
-        await install(project, { frameworks: resolve("test/frameworks"), tarball });
-      } catch (error) {
-        fails(" cannot be installed", `${error}`);
-        failed += NODES.length;
-        for (const node of NODES) cells.set(`${name} ${express} ${node}`, "FAILED");
-        return;
+    async function work(): Promise<void> {
+      for (const project of projects) {
+        const problem = await install(project, tarball);
+        for (const [major, node] of nodes) {
+          const { postgres, pgbouncer = false } = recipes[project.name] ?? {};
+          const environment = postgres ? await databases?.create({ pgbouncer }) : undefined;
+          table.set(project, major, problem ?? (await walk(project, node, environment)));
+        }
+        if (!values.keep) await rm(project.folder, { recursive: true, force: true });
       }
-      for (const [nth, node] of NODES.entries()) {
-        const { postgres, pgbouncer = false } = recipes[name] ?? {};
-        const environment = postgres ? await databases?.create({ pgbouncer }) : {};
-        const walked = await walk(project, nodes[nth] as string, environment ?? {});
-        if (walked.isRight) passed++;
-        else failed++;
-        if (!walked.isRight) fails(` on Node ${node} fails`, walked.output);
-        cells.set(`${name} ${express} ${node}`, walked.isRight ? `ok, ${walked.passed}` : "FAILED");
-      }
-      if (!values.keep) await rm(project.folder, { recursive: true, force: true });
-    };
-    const waiting = projects.values();
-    await Promise.all(
-      Array.from({ length: SIDE_BY_SIDE }, async () => {
-        for (const project of waiting) await proveOne(project);
-      }),
-    );
-    printTable(names, columns, cells);
-    console.log(`${passed} passed, ${failed} failed`);
-    return failed === 0 && passed > 0;
+    }
+    await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
+    return table.print();
   } finally {
     await databases?.close();
     if (values.keep) console.log(`the projects are in ${scratch}`);
@@ -92,11 +71,11 @@ async function prove(): Promise<boolean> {
   }
 }
 
+/** The package as `npm pack` packs it, built anew. */
 async function pack(scratch: string): Promise<string> {
-  const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", scratch]);
-  // The build before it prints too.
-  const [{ filename }] = JSON.parse(stdout.slice(stdout.lastIndexOf("[\n"))) as [{ filename: string }];
-  return join(scratch, filename);
+  await run("npm", ["pack", "--pack-destination", scratch]);
+  const [tarball] = (await readdir(scratch)).filter((name) => name.endsWith(".tgz"));
+  return join(scratch, tarball as string);
 }
 
 /** The program of this major of Node: the one that runs here, or one that is installed for it. */

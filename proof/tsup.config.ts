@@ -13,7 +13,7 @@ export default defineConfig({
     "proof/frameworks.ts",
   ],
   outDir: "node_modules/.cache/proof",
-  external: ["express-session", "typescript"],
+  external: ["express-session"],
   format: "esm",
   target: "node20",
   shims: true,

@@ -1,12 +1,12 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { cp, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
-import ts from "typescript";
 import { expressRanges, inEveryProject, recipes } from "./recipes.js";
 
 const run = promisify(execFile);
+const FRAMEWORKS = resolve("test/frameworks");
 const DEADLINE_MS = 120_000;
 
 /** A recipe with one major of Express, in a project of its own, with the package as `npm pack` packs it. */
@@ -16,55 +16,49 @@ export interface Project {
   readonly folder: string;
 }
 
+/** How a walk ended. */
 export interface Walked {
-  readonly passed: number;
   readonly isRight: boolean;
+  /** How many facts it has shown. */
+  readonly facts: number;
+  /** All that it has printed. */
   readonly output: string;
 }
 
-const COMPILER_OPTIONS: ts.CompilerOptions = {
-  module: ts.ModuleKind.ESNext,
-  target: ts.ScriptTarget.ES2022,
-  experimentalDecorators: true,
-  emitDecoratorMetadata: true,
-};
-
-/** Lays the project out and installs what it needs. */
+/** Lays the project out and installs what it needs. Resolves with what became of it where that fails. */
 export async function install(
   { name, express, folder }: Project,
-  { frameworks, tarball }: { frameworks: string; tarball: string },
-): Promise<void> {
+  tarball: string,
+): Promise<Walked | undefined> {
   const recipe = recipes[name];
-  await mkdir(folder, { recursive: true });
-  for (const part of ["kit", recipe?.basedOn ?? [], name].flat()) {
-    await cp(join(frameworks, part), folder, { recursive: true });
+  try {
+    for (const part of ["kit", recipe?.basedOn ?? [], name].flat()) {
+      await cp(join(FRAMEWORKS, part), folder, { recursive: true });
+    }
+    const dependencies = {
+      "express-affiliate": `file:${tarball}`,
+      express: expressRanges[express],
+      ...inEveryProject,
+      ...recipe?.express[express],
+    };
+    const manifest = { name: `recipe-${name}`, private: true, type: "module", dependencies };
+    await writeFile(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
+    const flags = ["--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"];
+    await run("npm", ["install", ...flags], { cwd: folder });
+    const [command, ...args] = recipe?.prepare ?? [];
+    if (command) await run(command, args, { cwd: folder });
+    return undefined;
+  } catch (error) {
+    const { stdout = "" } = error as { stdout?: string };
+    return { isRight: false, facts: 0, output: `it cannot be installed: ${error}\n${stdout}` };
   }
-  for (const file of (await readdir(folder)).filter((file) => file.endsWith(".ts"))) {
-    const { outputText } = ts.transpileModule(await readFile(join(folder, file), "utf8"), {
-      compilerOptions: COMPILER_OPTIONS,
-    });
-    await writeFile(join(folder, file.replace(/\.ts$/, ".js")), outputText);
-  }
-  const dependencies = {
-    "express-affiliate": `file:${tarball}`,
-    express: expressRanges[express],
-    ...inEveryProject,
-    ...recipe?.express[express],
-  };
-  const manifest = { name: `recipe-${name}`, private: true, type: "module", dependencies };
-  await writeFile(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
-  await run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"], {
-    cwd: folder,
-  });
-  const [command, ...args] = recipe?.prepare ?? [];
-  if (command) await run(command, args, { cwd: folder });
 }
 
 /** Walks the recipe on this Node. Never rejects. */
 export async function walk(
   { folder }: Project,
   node: string,
-  environment: Record<string, string>,
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<Walked> {
   const child = spawn(node, ["--test-reporter=tap", "walk.js"], {
     cwd: folder,
@@ -84,6 +78,6 @@ export async function walk(
   const [code] = await once(child, "close");
   clearTimeout(deadline);
   const countOf = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, "m").exec(output)?.[1] ?? 0);
-  const passed = countOf("pass");
-  return { passed, isRight: code === 0 && passed > 0 && passed === countOf("tests"), output };
+  const facts = countOf("pass");
+  return { isRight: code === 0 && facts > 0 && facts === countOf("tests"), facts, output };
 }

@@ -16,12 +16,15 @@ type Dependencies = Readonly<Record<string, string>>;
 /** The same with both majors. */
 const onBoth = (dependencies: Dependencies): Recipe["express"] => ({ 4: dependencies, 5: dependencies });
 
-const nest = (range: string): Dependencies => ({
+const nest = (range: string, express: string): Dependencies => ({
   "@nestjs/common": range,
   "@nestjs/core": range,
   "@nestjs/platform-express": range,
   "reflect-metadata": "^0.2.2",
   rxjs: "^7.8.2",
+  typescript: "~5.9.3",
+  "@types/express": express,
+  "@types/node": "^20.19.43",
 });
 
 const apollo = (integration: string): Dependencies => ({
@@ -39,7 +42,10 @@ const inTransactions = (dependencies: Dependencies): Recipe => ({
 /** The recipes of test/frameworks, by the names of their folders. */
 export const recipes: Readonly<Record<string, Recipe>> = {
   // Nest decides on Express: 10 is on Express 4, 11 is on Express 5.
-  nestjs: { express: { 4: nest("^10.4.9"), 5: nest("^11.2.10") } },
+  nestjs: {
+    express: { 4: nest("^10.4.9", "^4.17.25"), 5: nest("^11.2.10", "^5.0.6") },
+    prepare: ["npx", "tsc"],
+  },
   passport: {
     express: onBoth({ "express-session": "^1.19.0", passport: "^0.7.0", "passport-local": "^1.0.0" }),
   },

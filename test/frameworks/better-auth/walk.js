@@ -6,7 +6,7 @@ Object.assign(process.env, {
   BETTER_AUTH_URL: "http://localhost",
   BETTER_AUTH_TELEMETRY: "0",
 });
-const { app, person, referred, reported, sandbox, walk } = await import("./journey.js");
+const { app, arrives, person, referred, reported, walk } = await import("./journey.js");
 
 const post = async (visitor, path, body, status) => {
   const answer = await visitor.post(path, body, { origin: "http://localhost" });
@@ -35,7 +35,7 @@ test("a renewal is credited through the snapshot on the user's row, which no bro
   const { user } = await signUp(await referred("ERIN"), ada);
   assert.equal(user.affiliate, undefined);
   await app.renew(ada.email, "renewal-1");
-  await sandbox.ledger.waitFor({
+  await arrives({
     kind: "payment",
     customerEmail: ada.email,
     affiliateReference: "ERIN",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { app, person, referred, reported, sandbox, stranger } from "./journey.js";
+import { app, arrives, person, referred, reported, stranger } from "./journey.js";
 
 const webhook = (order) => stranger().post("/webhooks/gateway", { order });
 const thanks = (visitor, order) => visitor.open(`/thanks/${order}`);
@@ -18,7 +18,7 @@ for (const { when, happens } of [
     const { body } = await visitor.post("/checkout", ada);
     app.gateway.paid.add(body.id);
     await happens(visitor, body.id);
-    await sandbox.ledger.waitFor({ kind: "payment", customerEmail: ada.email, affiliateReference: "ALICE" });
+    await arrives({ kind: "payment", customerEmail: ada.email, affiliateReference: "ALICE" });
     assert.equal(await reported("payment", { customerEmail: ada.email }), 1);
   });
 }

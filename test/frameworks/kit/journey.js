@@ -5,7 +5,7 @@ import { createSandbox } from "express-affiliate/sandbox";
 import { browser } from "./browser.js";
 
 /** The service that the app reports to. The app reads where it is from the environment, as it would in production. */
-export const sandbox = await createSandbox();
+const sandbox = await createSandbox();
 Object.assign(process.env, {
   PORT: "0",
   TRACKING_URL: sandbox.url,
@@ -30,6 +30,12 @@ after(async () => {
   await sandbox.close();
 });
 
+// However busy the machine is.
+const timeoutMs = 30_000;
+
+/** Resolves once the service has an entry with these fields. */
+export const arrives = (expected) => sandbox.ledger.waitFor(expected, { timeoutMs });
+
 let people = 0;
 
 /** A person that the app does not know yet. */
@@ -47,13 +53,13 @@ export async function referred(affiliateReference) {
   const visitor = browser(origin);
   const { status } = await visitor.open(`/?ref=${affiliateReference}`);
   assert.equal(status, 200);
-  await sandbox.ledger.waitFor({ kind: "click", affiliateReference });
+  await arrives({ kind: "click", affiliateReference });
   return visitor;
 }
 
 /** How many of a kind the service has, once nothing is queued any more. */
 export async function reported(kind, where) {
-  const { settled } = await tracker.flush();
+  const { settled } = await tracker.flush({ timeoutMs });
   assert.ok(settled, "nothing is queued any more");
   return sandbox.ledger[`${kind}s`](where).length;
 }
@@ -71,13 +77,13 @@ export function walk({ signUp, pay, signUpInVain }) {
     const visitor = await referred("ALICE");
     const ada = person();
     await signUp(visitor, ada);
-    await sandbox.ledger.waitFor({
+    await arrives({
       kind: "registration",
       customerEmail: ada.email,
       affiliateReference: "ALICE",
     });
     await pay(visitor, ada, "order-1");
-    await sandbox.ledger.waitFor({
+    await arrives({
       kind: "payment",
       customerEmail: ada.email,
       affiliateReference: "ALICE",

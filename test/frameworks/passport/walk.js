@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 process.env.SESSION_SECRET = "a secret";
-const { person, referred, reported, sandbox, stranger, tracker, walk } = await import("./journey.js");
+const { arrives, person, referred, reported, stranger, tracker, walk } = await import("./journey.js");
 
 const post = async (visitor, path, body, status) => {
   const answer = await visitor.post(path, body);
@@ -34,7 +34,7 @@ test("the session that the login regenerates still links the sign-up", async () 
   const ada = person();
   await logIn(visitor, ada);
   assert.notEqual(visitor.cookies.get("connect.sid"), before);
-  await sandbox.ledger.waitFor({
+  await arrives({
     kind: "registration",
     customerEmail: ada.email,
     affiliateReference: "ERIN",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { app, person, referred, reported, sandbox } from "./journey.js";
+import { app, arrives, person, referred, reported } from "./journey.js";
 
 for (const { kept, path, table } of [
   { kept: "in columns", path: "/signup", table: "users" },
@@ -13,7 +13,7 @@ for (const { kept, path, table } of [
     const { status } = await visitor.post(path, ada);
     assert.equal(status, 201);
     for (const month of ["May", "June", "June"]) await app.renewAll(table, month);
-    await sandbox.ledger.waitFor({
+    await arrives({
       kind: "payment",
       customerEmail: ada.email,
       affiliateReference: "ALICE",

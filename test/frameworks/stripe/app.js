@@ -6,7 +6,7 @@ import { tracker } from "./tracker.js";
 const users = new Map();
 /** Units of a currency for one euro. Yours come from where your accounts take theirs. */
 const perEuro = { eur: 1, usd: 1.25, jpy: 160, kwd: 0.32, isk: 140 };
-/** What a person is to correct in the service's dashboard, by the webhook's id. */
+/** What a person is to correct in the service's dashboard. */
 export const corrections = new Map();
 
 const stripe = new Stripe(process.env.STRIPE_SECRET_KEY);
@@ -26,9 +26,9 @@ app.post("/webhooks/stripe", express.raw({ type: "application/json" }), (req, re
   handle(event).then((done) => res.sendStatus(done ? 204 : 500), next);
 });
 
-async function handle({ id, type, data: { object } }) {
+async function handle({ type, data: { object } }) {
   if (type === "invoice.paid") return reportInvoice(object);
-  if (type === "charge.refunded" || type === "charge.dispute.created") noteCorrection(id, object);
+  if (type === "charge.refunded" || type === "charge.dispute.created") noteCorrection(type, object);
   return true;
 }
 
@@ -63,8 +63,11 @@ function inEuros(amount, currency) {
 // #endregion
 
 // #region refunds
-function noteCorrection(webhook, { object, id, charge = id, amount, amount_refunded = amount, currency }) {
-  corrections.set(webhook, { why: object, charge, amount: inEuros(amount_refunded, currency) });
+function noteCorrection(type, object) {
+  const isRefund = type === "charge.refunded";
+  const charge = isRefund ? object.id : object.charge;
+  const amount = isRefund ? object.amount_refunded : object.amount; // of all refunds of this charge so far
+  corrections.set(`${type} ${charge}`, { type, charge, amount: inEuros(amount, object.currency) });
 }
 // #endregion
 

@@ -4,7 +4,7 @@ import Stripe from "stripe";
 
 const secret = "whsec_of_the_walk";
 Object.assign(process.env, { STRIPE_SECRET_KEY: "sk_test_of_the_walk", STRIPE_WEBHOOK_SECRET: secret });
-const { app, person, referred, reported, sandbox, stranger, tracker } = await import("./journey.js");
+const { app, arrives, person, referred, reported, stranger, tracker } = await import("./journey.js");
 
 const stripe = new Stripe(process.env.STRIPE_SECRET_KEY);
 const url = `http://localhost:${app.server.address().port}/webhooks/stripe`;
@@ -41,7 +41,7 @@ test("an invoice that is paid is a payment of the affiliate, through the snapsho
   const ada = person();
   const customer = await signUp(visitor, ada);
   assert.equal(await deliver(paid({ customer })), 204);
-  await sandbox.ledger.waitFor({
+  await arrives({
     kind: "payment",
     customerEmail: ada.email,
     affiliateReference: "ALICE",
@@ -101,7 +101,7 @@ for (const [amount_paid, currency, euros] of [
     const ada = person();
     const customer = await signUp(await referred("DAVE"), ada);
     assert.equal(await deliver(paid({ customer, amount_paid, currency })), 204);
-    await sandbox.ledger.waitFor({ kind: "payment", customerEmail: ada.email, leadValue: euros });
+    await arrives({ kind: "payment", customerEmail: ada.email, leadValue: euros });
   });
 }
 
@@ -142,8 +142,8 @@ test("a refund and a chargeback are noted for a person, once, and not reported",
   assert.deepEqual(
     [...app.corrections.values()],
     [
-      { why: "charge", charge: "ch_1", amount: 9.9 },
-      { why: "dispute", charge: "ch_2", amount: 10 },
+      { type: "charge.refunded", charge: "ch_1", amount: 9.9 },
+      { type: "charge.dispute.created", charge: "ch_2", amount: 10 },
     ],
   );
   assert.equal(await reported("payment"), before);
