@@ -16,7 +16,14 @@ const common = {
 export default defineConfig([
   {
     ...common,
-    entry: ["proof/faults.ts", "proof/kill.ts", "proof/fleet.ts", "proof/churn.ts", "proof/fuzz.ts"],
+    entry: [
+      "proof/faults.ts",
+      "proof/kill.ts",
+      "proof/fleet.ts",
+      "proof/churn.ts",
+      "proof/fuzz.ts",
+      "proof/frameworks.ts",
+    ],
     esbuildPlugins: [rawText, inlineForEsbuild],
   },
   { ...common, entry: ["proof/simulate.ts"], esbuildPlugins: [rawText, virtualModules, inlineForEsbuild] },
