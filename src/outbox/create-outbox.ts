@@ -38,6 +38,7 @@ export interface OutboxParts<C extends Claim = Claim> {
   settle(claim: C, verdict: Verdict, notices: StorageNotices): Promise<void>;
   /** What the store holds, as far as this process knows. */
   counts(): Omit<OutboxCounts, "trouble">;
+  /** As those of an outbox. */
   readonly deadLetters: Outbox["deadLetters"];
   /** The outbox has been started: the time to listen for what other processes store. */
   start?(notices: StorageNotices): void;
@@ -66,6 +67,9 @@ const schema = z.object({
  *
  * @throws OptionsError
  */
+export function createOutbox<C extends Claim = Claim>(parts: OutboxParts<C>): Outbox;
+/** @internal */
+export function createOutbox<C extends Claim = Claim>(parts: OutboxParts<C>, clock?: Clock): Outbox;
 export function createOutbox<C extends Claim = Claim>(
   parts: OutboxParts<C>,
   clock: Clock = systemClock,

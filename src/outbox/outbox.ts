@@ -52,11 +52,13 @@ export type DeathReason = "rejected" | "unconfirmed" | "expired";
 
 /** How an event ended that was not delivered. */
 export interface Death {
+  /** Why it was given up. */
   readonly reason: DeathReason;
   /** HTTP status of the last answer, if there was one. */
   readonly status?: number;
   /** Code of the last error (`ECONNRESET`), or the service's name for it (`Bad Request`). */
   readonly code?: string;
+  /** What the service or Node said of the last attempt. */
   readonly message?: string;
   /** How many attempts there were, the last one included. */
   readonly attempts: number;
@@ -64,6 +66,7 @@ export interface Death {
 
 /** Events of one endpoint that may be handed over now, first those that were never tried. */
 export interface Lane {
+  /** The endpoint that they go to. */
   readonly endpoint: Endpoint;
   /** How many at most. */
   readonly limit: number;
@@ -85,9 +88,11 @@ export interface Capacity {
 
 /** An event whose turn it is, taken out of the outbox for one attempt. */
 export interface Claim {
+  /** The event. */
   readonly event: OutboxEvent;
   /** The one that it was claimed for. */
   readonly lane: Lane;
+  /** What earlier attempts have taught. */
   readonly history: History;
   /** Whether an attempt at it had begun when its process died: how that one ended is unknown. */
   readonly interrupted: boolean;
@@ -99,7 +104,9 @@ export interface Claim {
 
 /** An event that was not delivered and will not be, unless an operator retries it. */
 export interface DeadLetter extends Death {
+  /** To retry or discard it by: 32 hex digits. */
   readonly id: string;
+  /** What happened. */
   readonly kind: EventKind;
   /** All that is known of it, e-mail address included: the specification's fields and the visitor's ids. */
   readonly event: OutboxEvent["data"];
@@ -142,6 +149,7 @@ export interface OutboxObserver {
 export interface OutboxCounts {
   /** Events that wait or are under way. */
   readonly queued: number;
+  /** Dead letters, by reason. */
   readonly dead: Readonly<Record<DeathReason, number>>;
   /** When the oldest of the queued happened, in milliseconds since the epoch; `null` where there is none. */
   readonly oldest: number | null;
@@ -201,6 +209,7 @@ export interface Outbox {
   counts(): OutboxCounts;
   /** Where counting means asking a server: asks it now. What `counts()` says from there on. */
   look?(): Promise<OutboxCounts>;
+  /** Events that were given up. All of these reject where the storage fails. */
   readonly deadLetters: {
     /** The dead letters, oldest first. */
     list(query?: DeadLetterQuery): Promise<readonly DeadLetter[]>;
