@@ -3,6 +3,9 @@ import ts from "typescript";
 import tsconfig from "../../../tsconfig.json" with { type: "json" };
 import { root } from "./pages.js";
 
+// All programs read the same libraries.
+const parsed = new Map<string, ts.SourceFile | undefined>();
+
 /**
  * What TypeScript has against a file's content as a value of a type, such as `import("kubernetes-types/apps/v1").Deployment`.
  * Unknown names are mistakes. Methods count for nothing, and
@@ -21,8 +24,11 @@ export function problemsAsType(value: unknown, type: string): string[] {
   const host = ts.createCompilerHost(options);
   const { getSourceFile, fileExists } = host;
   host.fileExists = (name) => name === file || fileExists(name);
-  host.getSourceFile = (name, target) =>
-    name === file ? ts.createSourceFile(file, text, target) : getSourceFile(name, target);
+  host.getSourceFile = (name, target) => {
+    if (name === file) return ts.createSourceFile(file, text, target);
+    if (!parsed.has(name)) parsed.set(name, getSourceFile(name, target));
+    return parsed.get(name);
+  };
   const program = ts.createProgram([file], options, host);
   return [...program.getSyntacticDiagnostics(), ...program.getSemanticDiagnostics()].map(
     ({ messageText, start = 0 }) => {
