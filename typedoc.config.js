@@ -5,7 +5,7 @@ import tsconfig from "./tsconfig.json" with { type: "json" };
 
 // The guides, in the order of their index, and then what is about the project.
 const index = readFileSync(new URL("docs/README.md", import.meta.url), "utf8");
-const guides = [...index.matchAll(/\]\(([a-z-]+\.md)\)/g)].map(([, name]) => `docs/${name}`);
+const guides = [...index.matchAll(/\]\(([a-z-]+\.md)(?:#[\w-]+)?\)/g)].map(([, name]) => `docs/${name}`);
 const documents = [...new Set(guides), "docs/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
 
 /** A document is called what its first heading says, not what its file is called. @param {import("typedoc").Application} app */
