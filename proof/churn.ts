@@ -10,7 +10,7 @@ import pg from "pg";
 import type { Deliver } from "../src/index.js";
 import { type PostgresOutbox, postgresOutbox } from "../src/outbox/postgres/index.js";
 import { ENDPOINTS } from "../src/service/endpoints.js";
-import { sample, stranger } from "../src/testing/contract/samples.js";
+import { DESTINATION, sample, stranger } from "../src/testing/contract/samples.js";
 import { startCluster } from "../test/helpers/cluster.js";
 
 const { values } = parseArgs({
@@ -71,9 +71,14 @@ async function prove(events: number, rounds: number, visitors: number): Promise<
 function deliverAtOnce(gate: { readonly isOpen: boolean }): Deliver {
   let underWay = 0;
   return {
+    destination: DESTINATION,
     capacity() {
       const limit = gate.isOpen ? CONCURRENCY - underWay : 0;
-      return { limit, lanes: limit > 0 ? ENDPOINTS.map((endpoint) => ({ endpoint, limit })) : [] };
+      return {
+        destination: DESTINATION,
+        limit,
+        lanes: limit > 0 ? ENDPOINTS.map((endpoint) => ({ endpoint, limit })) : [],
+      };
     },
     async deliver() {
       underWay++;
@@ -109,7 +114,9 @@ async function measure(pool: pg.Pool, seconds: number): Promise<Measured> {
   for (let nth = 0; nth < CLAIMS; nth++) {
     const began = performance.now();
     await client.query(
-      `select from affiliate.claim(gen_random_uuid(), '1 minute', $1, '{}', $2, $3, $4, $5, $4)`,
+      `select from affiliate.claim(
+         (select number from affiliate.destinations), gen_random_uuid(), '1 minute', $1, '{}', $2, $3, $4, $5, $4
+       )`,
       [
         CLAIMED_AT_ONCE,
         ENDPOINTS,

@@ -9,11 +9,13 @@
  */
 
 import { createDelivery } from "../src/delivery/delivery.js";
-import { type EventKind, eventFrom, type OutboxEvent } from "../src/events.js";
+import type { EventKind, OutboxEvent } from "../src/events.js";
+import { eventFrom } from "../src/inputs.js";
 import { createJournal } from "../src/journal.js";
 import { memoryOutbox } from "../src/outbox/memory/memory-outbox.js";
 import { callsFor } from "../src/service/calls.js";
 import { createTransport } from "../src/service/transport.js";
+import { DESTINATION } from "../src/testing/contract/samples.js";
 import { hastyClock } from "./faults/hasty-clock.js";
 import { provePromises } from "./faults/promises.js";
 import { faults, startService, type Taken } from "./faults/service.js";
@@ -74,6 +76,7 @@ async function prove(fault: string): Promise<Row> {
   });
   const outbox = memoryOutbox({}, clock);
   const delivery = createDelivery({
+    destination: DESTINATION,
     transport,
     calls: callsFor(1),
     concurrency: CONCURRENCY,
@@ -124,7 +127,12 @@ function happening(kind: EventKind, visitor: number, nth: number, now: number): 
     payment: { paymentId: `${visitor}-${nth}`, customerEmail: email, leadValue: nth },
   }[kind];
   // By session alone, so that what the service gets says whose it is.
-  return eventFrom(kind, input, { sessionId: `visitor-${visitor}` }, { clientId: 1, now }) as OutboxEvent;
+  return eventFrom(
+    kind,
+    input,
+    { sessionId: `visitor-${visitor}` },
+    { clientId: 1, destination: DESTINATION, now },
+  ) as OutboxEvent;
 }
 
 async function settled(isSo: () => boolean): Promise<void> {

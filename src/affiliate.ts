@@ -1,7 +1,8 @@
 import type { RequestHandler } from "express";
 import { readConfig } from "./config.js";
 import { createDelivery } from "./delivery/delivery.js";
-import type { Attribution, Click, EventKind, Payment, Registration } from "./events.js";
+import type { Attribution, EventKind } from "./events.js";
+import type { Click, Payment, Registration } from "./inputs.js";
 import { createJournal, type Notices, type Stats } from "./journal.js";
 import type { AffiliateOptions } from "./options.js";
 import type { Outbox } from "./outbox/outbox.js";
@@ -12,7 +13,9 @@ import type { RequestSource } from "./request/request-source.js";
 import { affiliateOf, createAttributionOf, type RequestContext } from "./request/visitor.js";
 import { callsFor } from "./service/calls.js";
 import { createClient, type TrackingClient } from "./service/client.js";
+import { destinationOf } from "./service/destination.js";
 import { createTransport } from "./service/transport.js";
+import { createUntilSafe } from "./settlement.js";
 import { systemClock } from "./shared/clock.js";
 import { presentable } from "./shared/secret.js";
 import { VERSION } from "./shared/version.js";
@@ -184,9 +187,10 @@ export interface Affiliate extends RequestHandler {
  */
 export function affiliate(options: AffiliateOptions): Affiliate {
   const config = readConfig(options);
-  const { clientId, outbox, enabled, apiKey } = config;
+  const { clientId, outbox, enabled, delivers, apiKey } = config;
   const { concurrency, connectTimeoutMs, timeoutMs, maxAgeMs, ambiguous } = config.delivery;
   const clock = systemClock;
+  const destination = destinationOf(clientId, config.baseUrl);
   const hide = (text: string) => presentable(text, apiKey);
   const journal = createJournal({ logger: config.logger, clock, hide });
 
@@ -205,6 +209,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
   });
   const client = createClient(transport, { clientId, clock, hide });
   const delivery = createDelivery({
+    destination,
     transport,
     calls: callsFor(clientId),
     concurrency,
@@ -216,18 +221,24 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     onCapacity: () => outbox.wake(),
     clock,
   });
+  if (!delivers) delivery.stop();
   const shutdown = createShutdown({ outbox, delivery, transport, journal });
-  const track = createTrack({ clientId, enabled, outbox, journal, clock, isClosed: () => shutdown.closed });
+  const track = createTrack({
+    clientId,
+    destination,
+    enabled,
+    outbox,
+    journal,
+    clock,
+    isClosed: () => shutdown.closed,
+  });
   const context: RequestContext = {
     config,
     journal,
     clock,
     track,
     visitors: new WeakMap(),
-    // Where nothing is queued any more, nothing is left to wait for.
-    untilSafe: async (id) => {
-      if (outbox.counts().queued > 0) await journal.settled(id, outbox.durable);
-    },
+    untilSafe: createUntilSafe({ outbox, journal, delivers, attemptMs: timeoutMs }),
     status: client.status,
   };
 
@@ -241,6 +252,19 @@ export function affiliate(options: AffiliateOptions): Affiliate {
         ),
       recovered: () => journal.log("warn", `the storage of the ${outbox.name} outbox works again`),
     });
+    void tellOfOtherDestinations();
+  }
+
+  async function tellOfOtherDestinations(): Promise<void> {
+    try {
+      const { byDestination = {} } = (await outbox.look?.()) ?? outbox.counts();
+      const others = Object.entries(byDestination).filter(
+        ([name, count]) => name !== destination && count > 0,
+      );
+      if (others.length > 0) journal.elsewhere(outbox.name, destination, others);
+    } catch {
+      // What is wrong with the storage is told by storing and claiming.
+    }
   }
 
   function reporter<Happened>(kind: EventKind): TrackFunction<Happened> {

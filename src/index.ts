@@ -5,7 +5,8 @@
  */
 export { type Affiliate, affiliate, type TrackOptions } from "./affiliate.js";
 export type { PauseReason } from "./delivery/endpoint-health.js";
-export type { Attribution, Click, EventKind, OutboxEvent, Payment, Registration } from "./events.js";
+export type { Attribution, EventKind, OutboxEvent } from "./events.js";
+export type { Click, Payment, Registration } from "./inputs.js";
 export type {
   DropReason,
   EndpointState,
@@ -23,7 +24,9 @@ export type {
   Capacity,
   Claim,
   DeadLetter,
+  DeadLetterFilter,
   DeadLetterQuery,
+  DeadLetters,
   Death,
   DeathReason,
   Deliver,
@@ -32,6 +35,7 @@ export type {
   Outbox,
   OutboxCounts,
   OutboxObserver,
+  QueuedOfKind,
   Verdict,
 } from "./outbox/outbox.js";
 export type { AttributionInput, Json } from "./request/attribution-input.js";

@@ -38,16 +38,20 @@ export interface AffiliateOptions {
   readonly consent?: ((req: Request) => boolean) | undefined;
   /** Where events wait. Default `memoryOutbox()`. */
   readonly outbox?: Outbox | undefined;
-  /** How this process delivers events. */
-  readonly delivery?: DeliverySettings | undefined;
+  /**
+   * How this process delivers events. `false`: it reports, and another process on the same storage delivers; that needs an outbox
+   * that several processes share, such as `postgresOutbox`.
+   */
+  readonly delivery?: DeliverySettings | false | undefined;
   /** A logger such as console, pino or winston. Default: the console, in production only its warnings and errors. */
   readonly logger?: Logger | undefined;
   /** `false`: all functions work and nothing is sent, for tests and previews. Default `true`. */
   readonly enabled?: boolean | undefined;
   /**
    * For hosts that freeze a process after the response. Called once for a request that reports something, with a promise that
-   * resolves when all its events are delivered, given up, or safe in a durable outbox. What it returns is ignored.
-   * Default: none.
+   * resolves when all its events are delivered or given up. With a durable outbox: when they are stored and their first attempts, if
+   * any are due, have ended, at the latest after `delivery.timeoutMs`; with `delivery: false`, when they are stored. What it returns
+   * is ignored. Default: none.
    */
   readonly waitUntil?: ((promise: Promise<void>, req: Request) => void) | undefined;
   /**

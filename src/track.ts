@@ -1,4 +1,5 @@
-import { type Attribution, type EventKind, eventFrom, type InvalidInput } from "./events.js";
+import type { Attribution, EventKind } from "./events.js";
+import { eventFrom, type InvalidInput } from "./inputs.js";
 import type { DropReason, Journal, SkipReason } from "./journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 import type { Clock } from "./shared/clock.js";
@@ -44,6 +45,7 @@ export type Track = (
 /** What `createTrack` needs. */
 export interface TrackerParts {
   readonly clientId: number;
+  readonly destination: string;
   readonly enabled: boolean;
   readonly outbox: Outbox;
   readonly journal: Journal;
@@ -52,7 +54,9 @@ export interface TrackerParts {
 }
 
 /** Makes an event of what a host reports, and puts it into the outbox. Never rejects; the receipt says what became of it. */
-export function createTrack({ clientId, enabled, outbox, journal, clock, isClosed }: TrackerParts): Track {
+export function createTrack(parts: TrackerParts): Track {
+  const { clientId, destination, enabled, outbox, journal, clock, isClosed } = parts;
+
   function skip(kind: EventKind, reason: SkipReason): Receipt {
     journal.skipped(kind, reason);
     return { outcome: "skipped", reason };
@@ -71,7 +75,8 @@ export function createTrack({ clientId, enabled, outbox, journal, clock, isClose
     if (!isReferred(kind, attribution, inRequest)) return skip(kind, "no-attribution");
     if (isClosed()) return drop(kind, "closed", "the tracker is closed");
 
-    const event = eventFrom(kind, input, attribution, { clientId, now: clock.now(), byLoginSession });
+    const now = clock.now();
+    const event = eventFrom(kind, input, attribution, { clientId, destination, now, byLoginSession });
     if ("skip" in event && event.skip) return skip(kind, event.skip);
     if ("invalid" in event) return drop(kind, "invalid", event.invalid);
     try {

@@ -19,7 +19,7 @@ beforeAll(async () => {
     logLevel: "None",
   });
   reference = (await app.convert()) as ProjectReflection;
-});
+}, 240_000);
 
 const modules = () => reference.getChildrenByKind(ReflectionKind.Module);
 const documented = ({ comment, signatures, getSignature }: DeclarationReflection): Comment | undefined =>

@@ -17,7 +17,7 @@ const layers: readonly (readonly string[])[] = [
   ["request/on-click.ts", "request/on-conversion.ts"],
   ["request/visitor.ts"],
   ["request/attribution.ts"],
-  ["config.ts", "track.ts", "shutdown.ts", "request/"],
+  ["config.ts", "track.ts", "shutdown.ts", "settlement.ts", "request/"],
   ["options.ts"],
   ["delivery/"],
   ["outbox/memory/memory-outbox.ts", "outbox/disk/disk-outbox.ts", "outbox/postgres/postgres-outbox.ts"],
@@ -37,7 +37,8 @@ const layers: readonly (readonly string[])[] = [
   ["service/client.ts"],
   ["service/transport.ts", "service/answers.ts"],
   ["service/calls.ts", "service/endpoints.ts"],
-  ["events.ts", "service/dispatcher.ts", "request/signatures.ts"],
+  ["inputs.ts"],
+  ["events.ts", "service/destination.ts", "service/dispatcher.ts", "request/signatures.ts"],
   [
     "shared/",
     "outbox/line.ts",

@@ -27,6 +27,8 @@ import {
 export type { AmbiguousPolicy };
 
 export interface DeliveryOptions {
+  /** Whose events are delivered: see `destinationOf`. */
+  readonly destination: string;
   readonly transport: Pick<Transport, "send">;
   readonly calls: Calls;
   readonly concurrency: number;
@@ -51,12 +53,14 @@ export interface Delivery extends Deliver {
   stop(): void;
 }
 
+const NONE = { limit: 0, lanes: [] };
+
 // Read-only, and about no visitor: the service only has to answer.
 const PROBE_SESSION = "express-affiliate-probe";
 
 /** Takes events to the service, one attempt at a time, as far as the health of its endpoints allows. */
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { transport, calls, concurrency, ambiguous, journal, hide, onCapacity, clock } = options;
+  const { destination, transport, calls, concurrency, ambiguous, journal, hide, onCapacity, clock } = options;
   const { random = Math.random, confirmReferral = "never" } = options;
   const health = new Health(concurrency, (endpoint) => ambiguous[kindOf(endpoint)] === "hold");
   const announcer = createAnnouncer(health, journal, clock);
@@ -201,7 +205,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   }
 
   return {
-    capacity: () => (stopped ? { limit: 0, lanes: [] } : health.capacity(clock.monotonic())),
+    destination,
+    capacity() {
+      const { limit, lanes } = stopped ? NONE : health.capacity(clock.monotonic());
+      return { destination, limit, lanes };
+    },
     deliver,
     settled,
     get inFlight() {

@@ -57,7 +57,7 @@ export class Health {
   }
 
   /** Which events may be handed over now. */
-  capacity(now: number): Capacity {
+  capacity(now: number): Omit<Capacity, "destination"> {
     const underWay = this.#all.reduce((sum, endpoint) => sum + endpoint.underWay, 0);
     const limit = this.#originDown ? 0 : this.#concurrency - underWay - Number(this.#isAsking);
     const trials = now >= this.#trialsAt;

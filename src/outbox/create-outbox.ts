@@ -2,9 +2,20 @@ import { z } from "zod";
 import type { OutboxEvent } from "../events.js";
 import { type Clock, systemClock } from "../shared/clock.js";
 import { readOptions } from "../shared/read-options.js";
-import { createDurable } from "./durable.js";
+import { createDurable, type StoredDeadLetters } from "./durable.js";
 import { count, MIB } from "./option-types.js";
-import type { Capacity, Claim, Outbox, OutboxCounts, OutboxObserver, Verdict } from "./outbox.js";
+import {
+  type Capacity,
+  type Claim,
+  type DeadLetter,
+  type DeadLetterQuery,
+  isMeant,
+  isRetried,
+  type Outbox,
+  type OutboxCounts,
+  type OutboxObserver,
+  type Verdict,
+} from "./outbox.js";
 
 /** How a storage tells of what it does on its own. */
 export interface StorageNotices {
@@ -32,19 +43,32 @@ export interface OutboxParts<C extends Claim = Claim> {
   append(event: OutboxEvent, notices: StorageNotices): Promise<"queued" | "duplicate" | "full">;
   /** Stores the event as part of the host's own transaction. Without it, such a report is refused. */
   appendIn?(transaction: unknown, event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
-  /** Takes events whose turn it is, as the lanes allow; no other call gets them until they are settled. */
+  /** Takes events of one destination whose turn it is, as the lanes allow; no other call gets them until they are settled. */
   claim(capacity: Capacity): Promise<readonly C[]>;
   /** Does with a claimed event what the verdict says. */
   settle(claim: C, verdict: Verdict, notices: StorageNotices): Promise<void>;
-  /** What the store holds, as far as this process knows. */
-  counts(): Omit<OutboxCounts, "trouble">;
-  /** As those of an outbox. */
-  readonly deadLetters: Outbox["deadLetters"];
-  /** The outbox has been started: the time to listen for what other processes store. */
-  start?(notices: StorageNotices): void;
+  /** What the store holds of one destination, as far as this process knows. */
+  counts(destination: string): Omit<OutboxCounts, "trouble">;
+  /** The dead letters of one destination. */
+  readonly deadLetters: {
+    /** Oldest first: those that the query means, or more. */
+    list(destination: string, query: DeadLetterQuery): Promise<readonly DeadLetter[]>;
+    retry(destination: string, id: string): Promise<boolean>;
+    discard(destination: string, id: string): Promise<boolean>;
+  };
+  /** See `Outbox`. Without it, the storage is this outbox's alone. */
+  handOver?(from: string, to: string): Promise<number>;
+  /** The outbox has been started for one destination: the time to listen for what other processes store. */
+  start?(notices: StorageNotices, destination: string): void;
   /** Every call has ended: lets go of files, connections and timers. */
   close?(): Promise<void>;
 }
+
+const NOTHING: Omit<OutboxCounts, "trouble"> = {
+  queued: 0,
+  dead: { rejected: 0, unconfirmed: 0, expired: 0 },
+  oldest: null,
+};
 
 const aMethod = z.custom<unknown>((value) => typeof value === "function", { error: "must be a function" });
 const aFlag = z.boolean({ error: "must be true or false" });
@@ -62,7 +86,7 @@ const schema = z.object({
 });
 
 /**
- * Makes an outbox of a store: with the relay, the fallback to memory, and the order of closing that `diskOutbox` and
+ * Makes an outbox of a store that keeps the events of each destination apart: with the relay, the fallback to memory, and the order of closing that `diskOutbox` and
  * `postgresOutbox` have. Put the result to `testOutbox`.
  *
  * @throws OptionsError
@@ -90,15 +114,13 @@ export function createOutbox<C extends Claim = Claim>(
         // Sooner than the next poll would find it.
         if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
       },
-      counts: () => parts.counts(),
-      deadLetters: {
-        list: (query) => parts.deadLetters.list(query),
-        retry: (id) => parts.deadLetters.retry(id).finally(() => wake()),
-        retryAll: () => parts.deadLetters.retryAll().finally(() => wake()),
-        discard: (id) => parts.deadLetters.discard(id),
-      },
-      start() {
-        parts.start?.(notices);
+      counts: (destination) => (destination === undefined ? NOTHING : parts.counts(destination)),
+      deadLetters: deadLettersOf(parts.deadLetters, () => wake()),
+      ...(parts.handOver && {
+        handOver: (from: string, to: string) => (parts as Required<OutboxParts<C>>).handOver(from, to),
+      }),
+      start(destination) {
+        parts.start?.(notices, destination);
         poll();
       },
       stop: () => cancelPoll(),
@@ -117,4 +139,34 @@ export function createOutbox<C extends Claim = Claim>(
   }
 
   return outbox;
+}
+
+function deadLettersOf(stored: OutboxParts["deadLetters"], wake: () => void): StoredDeadLetters {
+  async function list({ limit = 100, ...filter }: DeadLetterQuery, destination: string | undefined) {
+    if (destination === undefined) return [];
+    const letters = await stored.list(destination, { limit, ...filter });
+    return letters.filter((letter) => isMeant(letter, filter)).slice(0, limit);
+  }
+
+  async function retry(id: string, destination: string | undefined): Promise<boolean> {
+    if (destination === undefined) return false;
+    const isQueued = await stored.retry(destination, id);
+    wake();
+    return isQueued;
+  }
+
+  return {
+    list,
+    retry,
+    async retryAll(filter, destination) {
+      const letters = await list({ ...filter, limit: Number.POSITIVE_INFINITY }, destination);
+      const meant = letters.filter((letter) => isRetried(letter, filter));
+      let retried = 0;
+      for (const { id } of meant.sort((one, other) => one.createdAt - other.createdAt)) {
+        if (await retry(id, destination)) retried++;
+      }
+      return retried;
+    },
+    discard: async (id, destination) => destination !== undefined && stored.discard(destination, id),
+  };
 }

@@ -2,20 +2,39 @@ import type { OutboxEvent } from "../events.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom, OutboxError } from "../shared/errors.js";
 import { createFallback, type Storage } from "./fallback.js";
-import { type Claim, noTransaction, type Outbox, type OutboxCounts, type OutboxObserver } from "./outbox.js";
+import {
+  type Claim,
+  type DeadLetterFilter,
+  type DeadLetterQuery,
+  type DeadLetters,
+  noTransaction,
+  type Outbox,
+  type OutboxCounts,
+  type OutboxObserver,
+} from "./outbox.js";
 import { createRelay } from "./relay.js";
+
+/** The dead letters of a storage: those of one destination, or, where it is `undefined`, of all. */
+export interface StoredDeadLetters {
+  list(query: DeadLetterQuery, destination: string | undefined): ReturnType<DeadLetters["list"]>;
+  retry(id: string, destination: string | undefined): Promise<boolean>;
+  /** Those for which `isRetried` holds. */
+  retryAll(filter: DeadLetterFilter, destination: string | undefined): Promise<number>;
+  discard(id: string, destination: string | undefined): Promise<boolean>;
+}
 
 /** What the durable outboxes differ in. */
 export interface DurableStorage<C extends Claim> extends Storage<C> {
   /** Stores an event as part of the host's own transaction. Without it, such a report is refused. */
   appendIn?(transaction: unknown, event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
-  /** What the storage holds, without what still waits in memory. */
-  counts(): Omit<OutboxCounts, "trouble">;
+  /** What the storage holds of one destination, or of all; without what still waits in memory. */
+  counts(destination: string | undefined): Omit<OutboxCounts, "trouble">;
   /** Has the storage count anew. */
   look?(): Promise<unknown>;
-  readonly deadLetters: Outbox["deadLetters"];
-  /** The outbox has been started. */
-  start?(): void;
+  readonly deadLetters: StoredDeadLetters;
+  handOver?(from: string, to: string): Promise<number>;
+  /** The outbox has been started for one destination. */
+  start?(destination: string): void;
   /** The outbox is being closed: no event comes any more, and verdicts of what is under way still do. */
   stop?(): void;
   /** All calls have ended: lets go of files, connections and timers. */
@@ -48,6 +67,7 @@ export function createDurable<C extends Claim>(
 ): Durable {
   const notices: ((observer: OutboxObserver) => void)[] = [];
   let observer: OutboxObserver | undefined;
+  let destination: string | undefined;
   let closing: Promise<void> | undefined;
 
   const fallback = createFallback<C>(storage, {
@@ -71,10 +91,10 @@ export function createDurable<C extends Claim>(
   }
 
   function counts(): OutboxCounts {
-    const { queued, dead, oldest } = storage.counts();
+    const { queued, oldest, ...others } = storage.counts(destination);
     return {
+      ...others,
       queued: queued + fallback.length,
-      dead,
       oldest: oldest ?? fallback.oldest,
       ...(fallback.trouble && { trouble: fallback.trouble.message }),
     };
@@ -99,10 +119,12 @@ export function createDurable<C extends Claim>(
       return storage.appendIn?.(transaction, event) ?? Promise.reject(noTransaction(`${name}Outbox`));
     },
     start(deliver, tellTo) {
+      if (observer) throw alreadyStarted(`${name}Outbox`);
       observer = tellTo;
+      destination = deliver.destination;
       for (const notice of notices.splice(0)) notice(tellTo);
       relay.start(deliver);
-      storage.start?.();
+      storage.start?.(destination);
     },
     wake: relay.wake,
     get idle() {
@@ -115,13 +137,27 @@ export function createDurable<C extends Claim>(
         return counts();
       },
     }),
-    deadLetters: storage.deadLetters,
+    deadLetters: {
+      list: (query = {}) => storage.deadLetters.list(query, destination),
+      retry: (id) => storage.deadLetters.retry(id, destination),
+      retryAll: (filter = {}) => storage.deadLetters.retryAll(filter, destination),
+      discard: (id) => storage.deadLetters.discard(id, destination),
+    },
+    ...(storage.handOver && { handOver: storage.handOver }),
     close() {
       closing ??= close();
       return closing;
     },
   };
   return { outbox, wake: relay.wake, tell };
+}
+
+/** What `start` throws the second time. */
+export function alreadyStarted(factory: string): OutboxError {
+  return new OutboxError(
+    "ERR_AFFILIATE_OUTBOX_TAKEN",
+    `${factory}: it is another tracker's already; give each tracker an outbox of its own (two may share a directory or a schema)`,
+  );
 }
 
 function closed(name: string): OutboxError {

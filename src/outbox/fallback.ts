@@ -3,7 +3,7 @@ import type { Clock } from "../shared/clock.js";
 import { errorFrom } from "../shared/errors.js";
 import { type InLine, Line } from "./line.js";
 import type { AddOutcome, Capacity, Claim, OutboxObserver, Verdict } from "./outbox.js";
-import { oldestBelow, sizeOf } from "./shedding.js";
+import { shedFor, sizeOf } from "./shedding.js";
 
 /** Where a durable outbox stores. A call that rejects says that the storage fails; how far the call got is unknown. */
 export interface Storage<C extends Claim> {
@@ -57,6 +57,7 @@ interface Receipt {
 /** A pending event's place among those of its kind that may be shed: all but those on their way to the storage. */
 interface Sheddable extends InLine<Sheddable> {
   readonly pending: Pending;
+  readonly size: number;
 }
 
 const RECEIPT_WITHIN_MS = 1_000;
@@ -116,18 +117,19 @@ export function createFallback<C extends Claim>(
   }
 
   function makeSpace(kind: EventKind, size: number): boolean {
-    while (bytes + size > maxBytes) {
-      const shed = oldestBelow(kind, (lower) => sheddable[lower].first?.pending);
-      if (!shed) return false;
-      leave(shed);
-      observer.dropped(shed.event, "full");
-    }
-    return true;
+    return shedFor(kind, {
+      oldestFirst: (lower) => sheddable[lower],
+      isEnough: (_, freed) => bytes - freed + size <= maxBytes,
+      shed({ pending }) {
+        leave(pending);
+        observer.dropped(pending.event, "full");
+      },
+    });
   }
 
   /** From here on it gives way to a more important event. */
   function expose(pending: Pending): void {
-    pending.sheddable = { pending, before: undefined, after: undefined };
+    pending.sheddable = { pending, size: pending.size, before: undefined, after: undefined };
     sheddable[pending.event.kind].join(pending.sheddable);
   }
 

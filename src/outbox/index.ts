@@ -13,7 +13,9 @@ export type {
   Capacity,
   Claim,
   DeadLetter,
+  DeadLetterFilter,
   DeadLetterQuery,
+  DeadLetters,
   Death,
   DeathReason,
   Deliver,
@@ -22,7 +24,8 @@ export type {
   Outbox,
   OutboxCounts,
   OutboxObserver,
+  QueuedOfKind,
   Verdict,
 } from "./outbox.js";
 export { CLICKS_OF_A_VISITOR, deadLetterOf, UNTRIED } from "./outbox.js";
-export { kindsBelow } from "./shedding.js";
+export { firstToGiveWay, kindsBelow } from "./shedding.js";

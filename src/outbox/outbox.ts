@@ -80,6 +80,8 @@ export interface Lane {
 
 /** What may be handed over at this moment. */
 export interface Capacity {
+  /** Only events of this destination. */
+  readonly destination: string;
   /** How many in all. */
   readonly limit: number;
   /** The most urgent first. */
@@ -106,6 +108,8 @@ export interface Claim {
 export interface DeadLetter extends Death {
   /** To retry or discard it by: 32 hex digits. */
   readonly id: string;
+  /** The program and the service's address that it was reported for: `42:https://tracking.example`. */
+  readonly destination: string;
   /** What happened. */
   readonly kind: EventKind;
   /** All that is known of it, e-mail address included: the specification's fields and the visitor's ids. */
@@ -118,15 +122,17 @@ export interface DeadLetter extends Death {
 
 /** The dead letter that an event becomes by this verdict. */
 export function deadLetterOf(
-  { id, kind, data, createdAt }: OutboxEvent,
+  { id, destination, kind, data, createdAt }: OutboxEvent,
   { type: _, ...death }: Verdict & { readonly type: "dead" },
   diedAt: number,
 ): DeadLetter {
-  return { id, kind, event: data, ...death, createdAt, diedAt };
+  return { id, destination, kind, event: data, ...death, createdAt, diedAt };
 }
 
 /** Takes events to the service. None of its methods throws. */
 export interface Deliver {
+  /** Whose events it takes: the outbox hands over, counts and lists no others. */
+  readonly destination: string;
   /** Which events may be handed over at this moment. */
   capacity(): Capacity;
   /** Makes one attempt. Never rejects. */
@@ -153,14 +159,66 @@ export interface OutboxCounts {
   readonly dead: Readonly<Record<DeathReason, number>>;
   /** When the oldest of the queued happened, in milliseconds since the epoch; `null` where there is none. */
   readonly oldest: number | null;
+  /** The queued ones of each kind; absent where the outbox does not know. */
+  readonly byKind?: Readonly<Record<EventKind, QueuedOfKind>>;
+  /** How many are queued for each destination, this one's included; absent where the storage is this outbox's alone. */
+  readonly byDestination?: Readonly<Record<string, number>>;
   /** What is wrong with the storage at this moment, in words; absent where nothing is. */
   readonly trouble?: string;
 }
 
+/** How many events of one kind are queued, and when the oldest happened, in milliseconds since the epoch. */
+export interface QueuedOfKind {
+  /** Events that wait or are under way. */
+  readonly queued: number;
+  /** When the oldest of them happened, in milliseconds since the epoch; `null` where there is none. */
+  readonly oldest: number | null;
+}
+
+/** Which dead letters are meant. Default: all. */
+export interface DeadLetterFilter {
+  /** Only those of this kind. */
+  readonly kind?: EventKind | undefined;
+  /** Only those that were given up for this reason. */
+  readonly reason?: DeathReason | undefined;
+}
+
 /** Which dead letters to list. */
-export interface DeadLetterQuery {
+export interface DeadLetterQuery extends DeadLetterFilter {
   /** At most so many, oldest first. Default 100. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
+}
+
+/** The dead letters of one outbox. */
+export interface DeadLetters {
+  /** The dead letters, oldest first. */
+  list(query?: DeadLetterQuery): Promise<readonly DeadLetter[]>;
+  /** Queues it again, as the last of its visitor's. `false` where there is no such dead letter. */
+  retry(id: string): Promise<boolean>;
+  /**
+   * Queues again, in the order in which they happened, those that are meant; the unconfirmed ones, which the service may have
+   * taken, only where `reason` names them. Resolves to their number.
+   */
+  retryAll(filter?: DeadLetterFilter): Promise<number>;
+  /** Forgets it, but not its id: reported again, it is still a duplicate. `false` where there is no such dead letter. */
+  discard(id: string): Promise<boolean>;
+}
+
+/** Whether `retryAll` with this filter means a dead letter. */
+export function isRetried(
+  { kind, reason }: Pick<DeadLetter, "kind" | "reason">,
+  filter: DeadLetterFilter = {},
+): boolean {
+  if (filter.reason === undefined && reason === "unconfirmed") return false;
+  return isMeant({ kind, reason }, filter);
+}
+
+/** Whether a filter means a dead letter. */
+export function isMeant(
+  { kind, reason }: Pick<DeadLetter, "kind" | "reason">,
+  filter: DeadLetterFilter = {},
+): boolean {
+  return (filter.kind ?? kind) === kind && (filter.reason ?? reason) === reason;
 }
 
 /**
@@ -176,12 +234,15 @@ export type AddOutcome = "queued" | "in-memory" | "duplicate" | "full";
 /**
  * Where events wait. Every outbox promises:
  *
+ * - **its own**: an event belongs to its `destination`. Once started, an outbox hands over, counts and lists the events of one
+ *   destination; ids and visitors of different destinations have nothing to do with each other;
  * - **once**: an id that is known (waiting, dead, or delivered not long ago) is not stored again;
  * - **in order**: an event is handed over only when no earlier live event shares its click id or its session id;
  *   a retry holds back its visitor alone; dead letters hold back no event;
  * - **the urgent first**: lanes in their order; in a lane the never tried before the tried, and of these the older first;
  * - **bounded**: when full, clicks are shed first, then registrations, payments last; a visitor has at most
- *   `CLICKS_OF_A_VISITOR` live clicks, of which the oldest gives way to a new one.
+ *   `CLICKS_OF_A_VISITOR` live clicks, of which the oldest gives way to a new one. Dead letters give way in the same order,
+ *   and the ids that are known are bounded for each kind apart: no click makes an outbox forget a payment.
  *
  * `testOutbox` of `express-affiliate/outbox` puts an implementation to the test.
  */
@@ -196,7 +257,10 @@ export interface Outbox {
    * `transaction` is the host's own; an outbox that can take no part in one rejects.
    */
   add(event: OutboxEvent, options?: { readonly transaction?: unknown }): Promise<AddOutcome>;
-  /** Begins handing events to `deliver`, one at a time for each visitor, as its capacity allows; acts on its verdicts. Called once. */
+  /**
+   * Begins handing events to `deliver`, one at a time for each visitor, as its capacity allows; acts on its verdicts. Called
+   * once. Before it, `counts()` and `deadLetters` are those of all destinations, as far as the outbox can tell.
+   */
   start(deliver: Deliver, observer: OutboxObserver): void;
   /** `deliver` may have capacity that it had not. */
   wake(): void;
@@ -209,17 +273,14 @@ export interface Outbox {
   counts(): OutboxCounts;
   /** Where counting means asking a server: asks it now. What `counts()` says from there on. */
   look?(): Promise<OutboxCounts>;
-  /** Events that were given up. All of these reject where the storage fails. */
-  readonly deadLetters: {
-    /** The dead letters, oldest first. */
-    list(query?: DeadLetterQuery): Promise<readonly DeadLetter[]>;
-    /** Queues it again, as the last of its visitor's. `false` where there is no such dead letter. */
-    retry(id: string): Promise<boolean>;
-    /** Queues all of them again, in the order in which they happened. Resolves to their number. */
-    retryAll(): Promise<number>;
-    /** Forgets it, but not its id: reported again, it is still a duplicate. `false` where there is no such dead letter. */
-    discard(id: string): Promise<boolean>;
-  };
+  /** Events that were given up. */
+  readonly deadLetters: DeadLetters;
+  /**
+   * Makes one destination's events another's, for a service that has moved: those that wait, the dead letters, and the ids
+   * that are known. What is under way goes where it was going. Resolves to the number of events. Without it, the storage is
+   * this outbox's alone.
+   */
+  handOver?(from: string, to: string): Promise<number>;
   /** Hands over nothing more. Awaits the verdicts of what is under way, then lets go of files, connections and timers. */
   close(): Promise<void>;
 }

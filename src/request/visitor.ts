@@ -1,6 +1,7 @@
 import type { Request } from "express";
 import type { Config } from "../config.js";
-import type { Attribution, Click, EventKind, Payment, Registration } from "../events.js";
+import type { Attribution, EventKind } from "../events.js";
+import type { Click, Payment, Registration } from "../inputs.js";
 import type { TrackingStatus } from "../service/answers.js";
 import type { Clock } from "../shared/clock.js";
 import { harmless } from "../shared/harmless.js";

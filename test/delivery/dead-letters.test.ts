@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { DeadLetter } from "../../src/outbox/outbox.js";
+import { DESTINATION } from "../../src/testing/contract/samples.js";
 import { answering, closedPort, faultyService, hangingUp } from "../helpers/faulty-service.js";
 import { API_KEY, linesLogger, startTracker } from "../helpers/tracker.js";
 import { says, startDelivery, yes } from "../helpers/virtual-delivery.js";
@@ -21,6 +22,7 @@ describe("a dead letter", () => {
     const [letter] = await outbox.deadLetters.list();
     expect(letter).toEqual({
       id,
+      destination: DESTINATION,
       kind: "registration",
       event: data,
       reason: "rejected",
@@ -89,6 +91,7 @@ describe("a dead letter", () => {
     await clock.pass(10);
     service.reply = () => says(409);
     await outbox.deadLetters.retryAll();
+    await outbox.deadLetters.retryAll({ reason: "unconfirmed" });
     await clock.pass(HOUR_MS);
     expect((await outbox.deadLetters.list()).map(({ id }) => id)).toEqual([rejected.id]);
     expect(service.taken).toEqual([unconfirmed.id]);

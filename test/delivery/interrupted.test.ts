@@ -1,12 +1,14 @@
 import { expect, test } from "vitest";
 import { createDelivery } from "../../src/delivery/delivery.js";
-import { type EventKind, eventFrom, type OutboxEvent } from "../../src/events.js";
+import type { EventKind, OutboxEvent } from "../../src/events.js";
+import { eventFrom } from "../../src/inputs.js";
 import { createJournal } from "../../src/journal.js";
 import { type Claim, UNTRIED } from "../../src/outbox/outbox.js";
 import type { Attempt } from "../../src/service/attempt.js";
 import { type Call, callsFor } from "../../src/service/calls.js";
 import { endpointOf } from "../../src/service/endpoints.js";
 import { systemClock } from "../../src/shared/clock.js";
+import { DESTINATION } from "../../src/testing/contract/samples.js";
 
 const INPUTS: Record<EventKind, object> = {
   click: { affiliateReference: "ALICE" },
@@ -16,7 +18,12 @@ const INPUTS: Record<EventKind, object> = {
 
 function interrupted(kind: EventKind): Claim {
   const now = Date.now();
-  const event = eventFrom(kind, INPUTS[kind], { clickId: "c" }, { clientId: 1, now }) as OutboxEvent;
+  const event = eventFrom(
+    kind,
+    INPUTS[kind],
+    { clickId: "c" },
+    { clientId: 1, destination: DESTINATION, now },
+  ) as OutboxEvent;
   return {
     event,
     lane: { endpoint: endpointOf(event), limit: 1 },
@@ -29,6 +36,7 @@ function interrupted(kind: EventKind): Claim {
 function deliveryTo(status: number) {
   const sent: Call[] = [];
   const { deliver } = createDelivery({
+    destination: DESTINATION,
     transport: {
       async send(call): Promise<Attempt> {
         sent.push(call);

@@ -119,8 +119,8 @@ describe("a backlog", () => {
     { ...order, id: "o2", total: 5, affiliate: { clickId: "c2", sessionId: "s2" } },
   ];
 
-  async function importing(directory: string) {
-    const shop = await startShop({ outbox: diskOutbox({ directory }) });
+  async function importing(directory: string, options: Parameters<typeof startShop>[0] = {}) {
+    const shop = await startShop({ outbox: diskOutbox({ directory }), ...options });
     const { importOrders } = await page.run("Importing a backlog", { tracker: shop.tracker });
     return { ...shop, importOrders };
   }
@@ -132,7 +132,7 @@ describe("a backlog", () => {
     expect(await importOrders(backlog)).toEqual({ queued: 0, duplicate: 2, skipped: 1 });
     expect(sandbox.ledger.payments().map(({ leadValue }) => leadValue)).toEqual([19.9, 5]);
     await tracker.close();
-    const tomorrow = await importing(directory);
+    const tomorrow = await importing(directory, { baseUrl: sandbox.url });
     expect(await tomorrow.importOrders(backlog)).toEqual({ queued: 0, duplicate: 2, skipped: 1 });
   });
 
@@ -164,15 +164,15 @@ describe("a backlog", () => {
   });
 });
 
-describeWithPostgres("several programmes", (database) => {
-  async function programmes() {
+describeWithPostgres("several programs", (database) => {
+  async function programs() {
     const services = await Promise.all([1001, 1002].map((clientId) => createSandbox({ clientId })));
     const [austrian, swiss] = services as [(typeof services)[0], (typeof services)[0]];
     vi.stubEnv("TRACKING_URL", "https://tracking.example");
     vi.stubEnv("TRACKING_API_KEY_AT", austrian.apiKey);
     vi.stubEnv("TRACKING_API_KEY_CH", swiss.apiKey);
     const at: Affiliate[] = [];
-    // One service knows one programme here, and has several in reality.
+    // One service knows one program here, and has several in reality.
     const eachItsOwn: typeof affiliate = (options) => {
       const service = services.find(({ clientId }) => clientId === options.clientId);
       const tracker = affiliate({ ...options, baseUrl: service?.url, logger: linesLogger() });
@@ -182,14 +182,14 @@ describeWithPostgres("several programmes", (database) => {
     const app = express();
     const pool = database.pool();
     const names = { affiliate: eachItsOwn, postgresOutbox, pool, express, orders, app };
-    await page.run("Several programmes", names);
+    await page.run("Several programs", names);
     for (const tracker of at) closing(tracker);
     const flush = () => Promise.all(at.map((tracker) => tracker.flush()));
     return { app, pool, austrian, swiss, flush, services };
   }
 
   it("in one app and one database have their own visitors, events and tables", async () => {
-    const { app, pool, austrian, swiss, flush, services } = await programmes();
+    const { app, pool, austrian, swiss, flush, services } = await programs();
     const visitor = browser(app);
     await visitor.get("/at?ref=ALICE").expect(200);
     await visitor.get("/ch?ref=BEAT").expect(200);

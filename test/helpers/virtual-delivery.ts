@@ -1,11 +1,13 @@
 import { createDelivery, type DeliveryOptions } from "../../src/delivery/delivery.js";
-import { type Attribution, type EventKind, eventFrom, type OutboxEvent } from "../../src/events.js";
+import type { Attribution, EventKind, OutboxEvent } from "../../src/events.js";
+import { eventFrom } from "../../src/inputs.js";
 import { createJournal, type Notices } from "../../src/journal.js";
 import { type MemoryOutboxOptions, memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
 import type { Attempt } from "../../src/service/attempt.js";
 import { type Call, callsFor } from "../../src/service/calls.js";
 import type { Transport } from "../../src/service/transport.js";
+import { DESTINATION } from "../../src/testing/contract/samples.js";
 import { FakeClock } from "./fake-clock.js";
 
 /** What the service does with one request. `taken`: it acts on it, whether or not anybody hears of that. */
@@ -114,6 +116,7 @@ export function startDelivery({
   }
   const outbox = createOutbox(clock);
   const delivery = createDelivery({
+    destination: DESTINATION,
     transport: service.transport,
     calls: callsFor(1),
     concurrency: 8,
@@ -165,7 +168,7 @@ export function makeEvent(
     registration: { email: `${number}@shop.example`, customerId: number },
     payment: { paymentId: number, customerEmail: `${number}@shop.example`, leadValue: 1 },
   };
-  const event = eventFrom(kind, inputs[kind], attribution, { clientId: 1, now });
+  const event = eventFrom(kind, inputs[kind], attribution, { clientId: 1, destination: DESTINATION, now });
   if ("invalid" in event) throw new Error(event.invalid);
   // Two clicks with one click id are one click; the tests want two.
   return kind === "click" ? { ...event, id: number.toString(16).padStart(16, "0").padEnd(32, "c") } : event;

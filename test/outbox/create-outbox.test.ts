@@ -15,7 +15,6 @@ function partsOf(changed: Partial<OutboxParts> = {}): OutboxParts {
     deadLetters: {
       list: async () => [],
       retry: async () => false,
-      retryAll: async () => 0,
       discard: async () => false,
     },
     ...changed,

@@ -1,5 +1,14 @@
-import type { OutboxEvent } from "../../events.js";
-import { type Claim, type DeadLetter, type DeathReason, deadLetterOf, type Verdict } from "../outbox.js";
+import type { EventKind, OutboxEvent } from "../../events.js";
+import {
+  type Claim,
+  type DeadLetter,
+  type DeadLetterQuery,
+  type DeathReason,
+  deadLetterOf,
+  isMeant,
+  type Verdict,
+} from "../outbox.js";
+import { SHEDDING_ORDER } from "../shedding.js";
 
 /** A dead letter together with what a retry of it needs to know. */
 export interface Kept {
@@ -8,11 +17,12 @@ export interface Kept {
   readonly maybeTaken: boolean;
 }
 
-/** The dead letters of a process: bounded, oldest first. */
+/** The dead letters of a process: bounded, oldest first. Where there are too many, clicks give way first and payments last. */
 export class DeadLetterBox {
   readonly #max: number;
   readonly #kept = new Map<string, Kept>();
   readonly #counts: Record<DeathReason, number> = { rejected: 0, unconfirmed: 0, expired: 0 };
+  readonly #kinds: Record<EventKind, number> = { click: 0, registration: 0, payment: 0 };
 
   constructor(max: number) {
     this.#max = max;
@@ -34,9 +44,11 @@ export class DeadLetterBox {
   ): Kept | undefined {
     this.#kept.set(event.id, { letter: deadLetterOf(event, verdict, diedAt), event, maybeTaken });
     this.#counts[verdict.reason]++;
+    this.#kinds[event.kind]++;
     if (this.#kept.size <= this.#max) return undefined;
-    const [oldest] = this.#kept.keys();
-    return this.take(oldest as string);
+    const least = SHEDDING_ORDER.find((kind) => this.#kinds[kind] > 0);
+    for (const [id, kept] of this.#kept) if (kept.letter.kind === least) return this.take(id);
+    return undefined;
   }
 
   take(id: string): Kept | undefined {
@@ -44,15 +56,17 @@ export class DeadLetterBox {
     if (!kept) return undefined;
     this.#kept.delete(id);
     this.#counts[kept.letter.reason]--;
+    this.#kinds[kept.letter.kind]--;
     return kept;
   }
 
-  list(limit: number): DeadLetter[] {
-    return [...this.#kept.values()].slice(0, limit).map(({ letter }) => letter);
+  list({ limit = 100, ...filter }: DeadLetterQuery): DeadLetter[] {
+    const letters = [...this.#kept.values()].map(({ letter }) => letter);
+    return letters.filter((letter) => isMeant(letter, filter)).slice(0, limit);
   }
 
-  idsInOrder(): string[] {
-    const inOrder = [...this.#kept.values()].sort((a, b) => a.letter.createdAt - b.letter.createdAt);
-    return inOrder.map(({ letter }) => letter.id);
+  /** In the order in which they happened. */
+  inOrder(): DeadLetter[] {
+    return this.list({ limit: this.#kept.size }).sort((a, b) => a.createdAt - b.createdAt);
   }
 }

@@ -1,12 +1,13 @@
-/** The ids of the events that an outbox holds, and of the last `size` of those that it is done with. */
-export class KnownIds {
-  readonly #size: number;
-  readonly #known = new Set<string>();
-  readonly #done: string[] = [];
-  #next = 0;
+import type { EventKind } from "../../events.js";
 
-  constructor(size: number) {
-    this.#size = size;
+/** The ids of the events that an outbox holds, and of the last of each kind that it is done with. */
+export class KnownIds {
+  readonly #known = new Set<string>();
+  readonly #done: Record<EventKind, Ring>;
+
+  /** @param sizes of how many of each kind that the outbox is done with. */
+  constructor({ click, registration, payment }: Readonly<Record<EventKind, number>>) {
+    this.#done = { click: new Ring(click), registration: new Ring(registration), payment: new Ring(payment) };
   }
 
   has(id: string): boolean {
@@ -17,16 +18,32 @@ export class KnownIds {
     this.#known.add(id);
   }
 
-  /** The outbox is done with it: it stays known until `size` others are done with, too. */
-  retire(id: string): void {
-    const oldest = this.#done[this.#next];
+  /** The outbox is done with it: it stays known until as many others of its kind as there is space for are done with, too. */
+  retire(id: string, kind: EventKind): void {
+    const oldest = this.#done[kind].replaceOldest(id);
     if (oldest !== undefined) this.#known.delete(oldest);
-    this.#done[this.#next] = id;
-    this.#next = (this.#next + 1) % this.#size;
   }
 
   /** As if it had never come. */
   forget(id: string): void {
     this.#known.delete(id);
+  }
+}
+
+/** The last `size` ids. */
+class Ring {
+  readonly #ids: string[] = [];
+  readonly #size: number;
+  #next = 0;
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  replaceOldest(id: string): string | undefined {
+    const oldest = this.#ids[this.#next];
+    this.#ids[this.#next] = id;
+    this.#next = (this.#next + 1) % this.#size;
+    return oldest;
   }
 }

@@ -1,12 +1,14 @@
 import { z } from "zod";
-import type { EventKind, OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../events.js";
 import { endpointOf } from "../../service/endpoints.js";
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
+import { alreadyStarted } from "../durable.js";
 import { count, MIB } from "../option-types.js";
 import {
   type AddOutcome,
   type History,
+  isRetried,
   type Lane,
   noTransaction,
   type Outbox,
@@ -15,7 +17,7 @@ import {
   type Verdict,
 } from "../outbox.js";
 import { createRelay } from "../relay.js";
-import { oldestBelow, sizeOf } from "../shedding.js";
+import { shedFor, sizeOf } from "../shedding.js";
 import { ClicksByVisitor } from "./clicks-by-visitor.js";
 import { DeadLetterBox, type Kept } from "./dead-letters.js";
 import { KnownIds } from "./known-ids.js";
@@ -43,6 +45,9 @@ interface Entry extends Queued<Entry> {
   cancelRest: (() => void) | undefined;
 }
 
+// A click that is reported again comes soon after the first report, and a flood of them must not take memory for long.
+const CLICKS_REMEMBERED = 10_000;
+
 const NO_LANE: Lane = { endpoint: "click", limit: 0 };
 
 /**
@@ -62,7 +67,11 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   );
   const clicks = new ClicksByVisitor<Entry>();
   /** Also of what was delivered, discarded or has grown out of the dead letters: reported again, it is still a duplicate. */
-  const ids = new KnownIds(maxEvents);
+  const ids = new KnownIds({
+    click: Math.min(maxEvents, CLICKS_REMEMBERED),
+    registration: maxEvents,
+    payment: maxEvents,
+  });
   const dead = new DeadLetterBox(maxDeadLetters);
   let observer: OutboxObserver | undefined;
   let bytes = 0;
@@ -70,8 +79,11 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   function enter(event: OutboxEvent, history: History, queuedAt: number): boolean {
     const size = sizeOf(event);
     const crowded = event.kind === "click" ? clicks.crowdedOut(event) : undefined;
-    if (crowded) shed(crowded, "visitor-full");
-    if (!makeSpace(event.kind, size)) return false;
+    if (crowded) {
+      // One click of a visitor's for another: no other event has to give way to it.
+      if (bytes - crowded.size + size > maxBytes) return false;
+      shed(crowded, "visitor-full");
+    } else if (!makeSpace(event, size)) return false;
     bytes += size;
     const entry: Entry = {
       event,
@@ -101,15 +113,12 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     return "queued";
   }
 
-  function makeSpace(kind: EventKind, size: number): boolean {
-    // Before anything is shed for what will not fit all the same.
-    if (size > maxBytes) return false;
-    while (queue.length >= maxEvents || bytes + size > maxBytes) {
-      const oldest = oldestBelow(kind, (lower) => queue.firstIdle(lower));
-      if (!oldest) return false;
-      shed(oldest, "full");
-    }
-    return true;
+  function makeSpace({ kind }: OutboxEvent, size: number): boolean {
+    return shedFor(kind, {
+      oldestFirst: (lower) => queue.idle(lower),
+      isEnough: (events, freed) => queue.length - events < maxEvents && bytes - freed + size <= maxBytes,
+      shed: (each) => shed(each, "full"),
+    });
   }
 
   function shed(entry: Entry, reason: "full" | "visitor-full"): void {
@@ -130,13 +139,13 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     switch (verdict.type) {
       case "delivered":
         remove(entry);
-        ids.retire(entry.event.id);
+        ids.retire(entry.event.id, entry.event.kind);
         break;
       case "dead": {
         const evicted = dead.keep(entry, verdict, clock.now());
         remove(entry);
         if (evicted) {
-          ids.retire(evicted.letter.id);
+          ids.retire(evicted.letter.id, evicted.letter.kind);
           observer?.dropped(evicted.event, "dead-letters-full");
         }
         break;
@@ -157,7 +166,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     return enter(event, mayBeTaken ? { ...UNTRIED, maybeTaken: true } : UNTRIED, clock.now());
   }
 
-  function retry(id: string): boolean {
+  function retry({ id }: { readonly id: string }): boolean {
     const kept = dead.get(id);
     if (!kept || !requeue(kept)) return false;
     dead.take(id);
@@ -173,6 +182,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
       return Promise.resolve(add(event));
     },
     start(deliver, tellTo) {
+      if (observer) throw alreadyStarted("memoryOutbox");
       observer = tellTo;
       relay.start(deliver);
     },
@@ -180,15 +190,18 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     get idle() {
       return relay.idle;
     },
-    counts: () => ({ queued: queue.length, dead: dead.counts, oldest: queue.oldest }),
+    counts: () => ({ queued: queue.length, dead: dead.counts, oldest: queue.oldest, byKind: queue.byKind }),
     deadLetters: {
-      list: async ({ limit = 100 } = {}) => dead.list(limit),
-      retry: async (id) => retry(id),
-      retryAll: async () => dead.idsInOrder().filter(retry).length,
+      list: async (query = {}) => dead.list(query),
+      retry: async (id) => retry({ id }),
+      retryAll: async (filter) => {
+        const meant = dead.inOrder().filter((letter) => isRetried(letter, filter));
+        return meant.filter(retry).length;
+      },
       discard: async (id) => {
-        if (!dead.take(id)) return false;
-        ids.retire(id);
-        return true;
+        const kept = dead.take(id);
+        if (kept) ids.retire(id, kept.letter.kind);
+        return kept !== undefined;
       },
     },
     async close() {

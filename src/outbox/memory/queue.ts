@@ -1,7 +1,7 @@
 import type { EventKind } from "../../events.js";
 import { ENDPOINTS, type Endpoint } from "../../service/endpoints.js";
 import { type InLine, Line } from "../line.js";
-import type { Capacity, Claim, Lane } from "../outbox.js";
+import type { Capacity, Claim, Lane, QueuedOfKind } from "../outbox.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import { type Place, VisitorOrder } from "./visitor-order.js";
 
@@ -71,6 +71,15 @@ export class Queue<Entry extends Queued<Entry>> {
     return Number.isFinite(first) ? first : null;
   }
 
+  get byKind(): Record<EventKind, QueuedOfKind> {
+    const { click, registration, payment } = this.#alive;
+    const of = ({ length, first }: Line<Entry>) => ({
+      queued: length,
+      oldest: first?.event.createdAt ?? null,
+    });
+    return { click: of(click), registration: of(registration), payment: of(payment) };
+  }
+
   join(entry: Entry): void {
     this.#alive[entry.event.kind].join(entry);
     this.#heads[entry.endpoint].arrived++;
@@ -120,10 +129,9 @@ export class Queue<Entry extends Queued<Entry>> {
     this.#place(entry, this.#heads[entry.endpoint].due, 0);
   }
 
-  /** The oldest of this kind that is not under way; few are, however many wait. */
-  firstIdle(kind: EventKind): Entry | undefined {
-    for (const entry of this.#alive[kind]) if (!entry.underWay) return entry;
-    return undefined;
+  /** Those of this kind that are not under way, oldest first; few are, however many wait. */
+  *idle(kind: EventKind): Generator<Entry> {
+    for (const entry of this.#alive[kind]) if (!entry.underWay) yield entry;
   }
 
   *[Symbol.iterator](): Generator<Entry> {

@@ -5,6 +5,7 @@ import { type Capacity, type Claim, type Lane, UNTRIED, type Verdict } from "../
 import { inBatches } from "./batch.js";
 import type { Counts } from "./counts.js";
 import type { Database } from "./database.js";
+import type { Destinations } from "./destinations.js";
 import { asciiJson, EVENT_COLUMNS, type EventRow, eventOf, inMs } from "./rows.js";
 
 export interface PostgresClaim extends Claim {
@@ -36,23 +37,34 @@ const SURELY_HELD = 0.9;
  */
 export function createClaims(
   database: Database,
-  options: { schema: string; leaseMs: number; counts: Counts; onDeath: () => void; clock: Clock },
+  options: {
+    schema: string;
+    destinations: Destinations;
+    leaseMs: number;
+    counts: Counts;
+    onDeath: (destination: string) => void;
+    clock: Clock;
+  },
 ) {
-  const { schema, leaseMs, counts, onDeath, clock } = options;
+  const { schema, destinations, leaseMs, counts, onDeath, clock } = options;
   const worker = randomUUID();
   const lease = `${leaseMs} milliseconds`;
   const underWay = new Map<string, PostgresClaim>();
+  // An outbox is started once, for one destination: all that it claims is of that.
+  let destination = "";
   let mayHaveLostOne = false;
 
   const claimText = `
     select lane_number, seq::text, ${EVENT_COLUMNS}, history::text, interrupted, ${inMs("queued_at")}
-    from ${schema}.claim($1, $2, $3, $4, $5, $6, $7, $8, $9) as turn, lateral (select (turn.claimed).*) as event`;
+    from ${schema}.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as turn, lateral (select (turn.claimed).*) as event`;
 
-  async function claim({ limit, lanes }: Capacity): Promise<PostgresClaim[]> {
+  async function claim({ destination: own, limit, lanes }: Capacity): Promise<PostgresClaim[]> {
+    destination = own;
     if (mayHaveLostOne) await releaseLost();
     const since = momentBy(clock);
     try {
       const rows = await database.query<ClaimRow>(claimText, [
+        destinations.numberOf(destination),
         worker,
         lease,
         Math.min(limit, CLAIMED_AT_ONCE),
@@ -75,7 +87,7 @@ export function createClaims(
   function claimOf(row: ClaimRow, lane: Lane, since: Moment): PostgresClaim {
     const claimed: PostgresClaim = {
       seq: row.seq,
-      event: eventOf(row),
+      event: eventOf(row, destination),
       lane,
       history: row.history === null ? UNTRIED : JSON.parse(row.history),
       interrupted: row.interrupted,
@@ -89,37 +101,45 @@ export function createClaims(
 
   /** A claim whose answer was lost was not acted on: no attempt has begun, whatever its row says. */
   async function releaseLost(): Promise<void> {
-    await database.query(`select ${schema}.release_lost($1, $2)`, [worker, [...underWay.keys()]]);
+    await database.query(`select ${schema}.release_lost($1, $2, $3)`, [
+      destinations.numberOf(destination),
+      worker,
+      [...underWay.keys()],
+    ]);
     mayHaveLostOne = false;
   }
 
-  const settleText = `select seq::text from ${schema}.settle($1, $2, $3, $4, $5, $6, $7) as seq`;
+  const settleText = `select seq::text from ${schema}.settle($1, $2, $3, $4, $5, $6, $7, $8) as seq`;
 
-  const settle = inBatches<[PostgresClaim, Verdict], void>(async (settled) => {
-    const claims = settled.map(([each]) => each);
-    const verdicts = settled.map(([, verdict]) => verdict);
-    const removed = await counts.during(async () => {
-      const rows = await database.query<{ seq: string }>(settleText, [
-        worker,
-        claims.map(({ seq }) => seq),
-        claims.map(({ event }) => event.id),
-        verdicts.map((verdict) => (verdict.type === "dead" ? verdict.reason : verdict.type)),
-        verdicts.map((verdict) => (verdict.type === "retry" ? verdict.inMs : 0)),
-        verdicts.map((verdict) => (verdict.type === "retry" ? asciiJson(verdict.history) : null)),
-        verdicts.map((verdict) => (verdict.type === "dead" ? deathJson(verdict) : null)),
-      ]);
-      return new Set(rows.map(({ seq }) => seq));
-    });
-    for (const [{ seq, event }, verdict] of settled) {
-      underWay.delete(seq);
-      if (!removed.has(seq)) continue;
-      counts.add(event.kind, -1);
-      if (verdict.type !== "dead") continue;
-      counts.add(verdict.reason, 1);
-      onDeath();
-    }
-    return [];
-  }, SETTLED_AT_ONCE);
+  const settle = inBatches<[PostgresClaim, Verdict], void>(
+    async (settled) => {
+      const claims = settled.map(([each]) => each);
+      const verdicts = settled.map(([, verdict]) => verdict);
+      const removed = await counts.during(async () => {
+        const rows = await database.query<{ seq: string }>(settleText, [
+          destinations.numberOf(destination),
+          worker,
+          claims.map(({ seq }) => seq),
+          claims.map(({ event }) => event.id),
+          verdicts.map((verdict) => (verdict.type === "dead" ? verdict.reason : verdict.type)),
+          verdicts.map((verdict) => (verdict.type === "retry" ? verdict.inMs : 0)),
+          verdicts.map((verdict) => (verdict.type === "retry" ? asciiJson(verdict.history) : null)),
+          verdicts.map((verdict) => (verdict.type === "dead" ? deathJson(verdict) : null)),
+        ]);
+        return new Set(rows.map(({ seq }) => seq));
+      });
+      for (const [{ seq, event }, verdict] of settled) {
+        underWay.delete(seq);
+        if (!removed.has(seq)) continue;
+        counts.add(destination, event.kind, -1);
+        if (verdict.type !== "dead") continue;
+        counts.add(destination, verdict.reason, 1);
+        onDeath(destination);
+      }
+      return [];
+    },
+    { max: SETTLED_AT_ONCE },
+  );
 
   return {
     claim,
@@ -130,9 +150,10 @@ export function createClaims(
       const since = momentBy(clock);
       const claims = [...underWay.values()];
       const rows = await database.query<{ seq: string }>(
-        `update ${schema}.events set due_at = now() + $1::interval where seq = any ($2) and claimed_by = $3
+        `update ${schema}.events set due_at = now() + $1::interval
+         where destination = $2 and seq = any ($3) and claimed_by = $4
          returning seq::text`,
-        [lease, claims.map(({ seq }) => seq), worker],
+        [lease, destinations.numberOf(destination), claims.map(({ seq }) => seq), worker],
       );
       const renewed = new Set(rows.map(({ seq }) => seq));
       for (const each of claims) each.heldSince = renewed.has(each.seq) ? since : undefined;

@@ -1,89 +1,156 @@
 import type { EventKind } from "../../events.js";
-import type { DeathReason, OutboxCounts } from "../outbox.js";
+import type { DeathReason, OutboxCounts, QueuedOfKind } from "../outbox.js";
 import type { Database } from "./database.js";
+import type { Destinations } from "./destinations.js";
 import { inMs } from "./rows.js";
 
 interface CountRow {
+  readonly destination: string;
+  readonly destination_name: string | null;
   readonly name: EventKind | DeathReason;
   readonly number: string;
   readonly created_at: string | null;
 }
 
-const DOUBTS_AT_MOST = 5;
+interface Tally {
+  readonly numbers: Record<EventKind | DeathReason, number>;
+  readonly oldest: Record<EventKind, number | null>;
+  /** Events that are about to be stored. */
+  coming: number;
+}
 
-const none = () => ({ click: 0, registration: 0, payment: 0, rejected: 0, unconfirmed: 0, expired: 0 });
+const KINDS = ["click", "registration", "payment"] as const;
+const DOUBTS_AT_MOST = 5;
 
 export type Counts = ReturnType<typeof createCounts>;
 
 /**
- * How many there are: counted by the server now and then, for other processes add and remove too, and from there on by what
- * this process does. A counter in the database would be one row that every transaction of every host waits for.
+ * How many there are of each destination: counted by the server now and then, for other processes add and remove too, and
+ * from there on by what this process does. A counter in the database would be one row that every transaction of every host
+ * waits for.
  *
  * @param schema a quoted identifier.
  */
-export function createCounts(database: Database, schema: string) {
-  let numbers = none();
-  let oldest: number | null = null;
+export function createCounts(database: Database, schema: string, destinations: Destinations) {
+  const tallies = new Map<string, Tally>();
   let underWay = 0;
-  let coming = 0;
   let changes = 0;
   // The first count is better than none.
   let doubts = DOUBTS_AT_MOST;
 
-  const total = () => numbers.click + numbers.registration + numbers.payment;
+  function tallyOf(destination: string): Tally {
+    const tally = tallies.get(destination) ?? emptyTally();
+    tallies.set(destination, tally);
+    return tally;
+  }
 
   return {
-    of: (kind: EventKind): number => numbers[kind],
+    of: (destination: string, kind: EventKind): number => tallyOf(destination).numbers[kind],
     /** Events that are stored or about to be. */
-    get queued(): number {
-      return total() + coming;
+    queued(destination: string): number {
+      const tally = tallyOf(destination);
+      return queuedOf(tally) + tally.coming;
     },
-    get dead(): number {
-      return numbers.rejected + numbers.unconfirmed + numbers.expired;
+    dead(destination: string): number {
+      const { rejected, unconfirmed, expired } = tallyOf(destination).numbers;
+      return rejected + unconfirmed + expired;
     },
-    get current(): Pick<OutboxCounts, "queued" | "dead" | "oldest"> {
-      const { rejected, unconfirmed, expired } = numbers;
-      return { queued: total(), dead: { rejected, unconfirmed, expired }, oldest };
+    /** What an outbox's `counts()` says of one destination, or of all. */
+    current(destination: string | undefined): Omit<OutboxCounts, "trouble"> {
+      const meant = destination === undefined ? [...tallies.values()] : [tallyOf(destination)];
+      const sum = (name: EventKind | DeathReason) =>
+        meant.reduce((all, { numbers }) => all + numbers[name], 0);
+      const byKind = (kind: EventKind): QueuedOfKind => ({
+        queued: sum(kind),
+        oldest: firstOf(meant.map(({ oldest }) => oldest[kind])),
+      });
+      const kinds = {
+        click: byKind("click"),
+        registration: byKind("registration"),
+        payment: byKind("payment"),
+      };
+      return {
+        queued: KINDS.reduce((all, kind) => all + kinds[kind].queued, 0),
+        dead: { rejected: sum("rejected"), unconfirmed: sum("unconfirmed"), expired: sum("expired") },
+        oldest: firstOf(KINDS.map((kind) => kinds[kind].oldest)),
+        byKind: kinds,
+        byDestination: Object.fromEntries(
+          [...tallies]
+            .map(([name, tally]) => [name, queuedOf(tally)] as const)
+            .filter(([name, queued]) => queued > 0 || name === destination),
+        ),
+      };
     },
-    add(name: EventKind | DeathReason, number: number, createdAt?: number): void {
+    add(destination: string, name: EventKind | DeathReason, number: number, createdAt?: number): void {
+      const { numbers, oldest } = tallyOf(destination);
       changes++;
       numbers[name] = Math.max(0, numbers[name] + number);
-      if (createdAt !== undefined) oldest = Math.min(oldest ?? createdAt, createdAt);
-      if (total() === 0) oldest = null;
+      if (!isKind(name)) return;
+      if (createdAt !== undefined) oldest[name] = Math.min(oldest[name] ?? createdAt, createdAt);
+      if (numbers[name] === 0) oldest[name] = null;
     },
-    /**
-     * Runs what will change the numbers: what is counted meanwhile may or may not have it in it.
-     *
-     * @param adds how many events it may add.
-     */
-    async during<T>(change: () => Promise<T>, adds = 0): Promise<T> {
+    /** Runs what will change the numbers: what is counted meanwhile may or may not have it in it. */
+    async during<T>(change: () => Promise<T>): Promise<T> {
       underWay++;
-      coming += adds;
       try {
         return await change();
       } finally {
         underWay--;
-        coming -= adds;
         changes++;
       }
+    },
+    /** Counts an event that is about to be stored. Returns what ends that. */
+    expect(destination: string): () => void {
+      const tally = tallyOf(destination);
+      tally.coming++;
+      return () => {
+        tally.coming--;
+      };
     },
     /** Has the server count. Where something changed meanwhile the result is thrown away, but not for ever. */
     async take(): Promise<void> {
       const before = changes;
       const quiet = underWay === 0;
       const rows = await database.query<CountRow>(`
-        select kind as name, count(*)::text as number, ${inMs("created_at", "min(created_at)")}
-        from ${schema}.events group by kind
-        union all
-        select reason, count(*)::text, null from ${schema}.dead_letters group by reason`);
+        select destination::text,
+          (select destinations.name from ${schema}.destinations where destinations.number = destination)
+            as destination_name,
+          counted.name, counted.number::text, created_at
+        from (
+          select destination, kind as name, count(*) as number, ${inMs("created_at", "min(created_at)")}
+          from ${schema}.events group by destination, kind
+          union all
+          select destination, reason, count(*), null from ${schema}.dead_letters group by destination, reason
+        ) as counted`);
       if (!(quiet && changes === before) && ++doubts < DOUBTS_AT_MOST) return;
       doubts = 0;
-      numbers = none();
-      oldest = null;
-      for (const { name, number, created_at } of rows) {
+      for (const tally of tallies.values()) Object.assign(tally, { ...emptyTally(), coming: tally.coming });
+      for (const { destination, destination_name, name, number, created_at } of rows) {
+        const { numbers, oldest } = tallyOf(destinations.nameOf(destination, destination_name));
         numbers[name] = Number(number);
-        if (created_at !== null) oldest = Math.min(oldest ?? Number.POSITIVE_INFINITY, Number(created_at));
+        if (isKind(name)) oldest[name] = Number(created_at);
       }
     },
   };
+}
+
+function emptyTally(): Tally {
+  return {
+    numbers: { click: 0, registration: 0, payment: 0, rejected: 0, unconfirmed: 0, expired: 0 },
+    oldest: { click: null, registration: null, payment: null },
+    coming: 0,
+  };
+}
+
+function queuedOf({ numbers }: Tally): number {
+  return numbers.click + numbers.registration + numbers.payment;
+}
+
+function isKind(name: EventKind | DeathReason): name is EventKind {
+  return (KINDS as readonly string[]).includes(name);
+}
+
+function firstOf(times: readonly (number | null)[]): number | null {
+  const known = times.filter((each) => each !== null);
+  return known.length === 0 ? null : Math.min(...known);
 }

@@ -1,8 +1,16 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
-import { type DeathReason, type Outbox, UNTRIED } from "../outbox.js";
+import type { StoredDeadLetters } from "../durable.js";
+import { type DeadLetterFilter, type DeathReason, UNTRIED } from "../outbox.js";
+import { SHEDDING_ORDER } from "../shedding.js";
 import type { Counts } from "./counts.js";
 import type { Database } from "./database.js";
+import type { Destinations } from "./destinations.js";
 import { EVENT_COLUMNS, type EventRow, eventOf, LETTER_COLUMNS, type LetterRow, letterOf } from "./rows.js";
+
+interface Named {
+  readonly destination: string;
+  readonly destination_name: string | null;
+}
 
 interface RevivedRow {
   readonly kind: EventKind;
@@ -18,89 +26,128 @@ const REVIVED_AT_ONCE = 50;
  * What was given up, until it is retried or discarded.
  *
  * @param options.schema a quoted identifier.
- * @param options.max how many are kept.
+ * @param options.max how many of each destination are kept.
  * @param options.onRevived something can be delivered again.
  */
 export function createDeadLetters(
   database: Database,
-  options: { schema: string; max: number; counts: Counts; onRevived: () => void },
+  options: {
+    schema: string;
+    destinations: Destinations;
+    max: number;
+    counts: Counts;
+    onRevived: () => void;
+  },
 ) {
-  const { schema, max, counts, onRevived } = options;
+  const { schema, destinations, max, counts, onRevived } = options;
   let isEvicting = false;
 
-  async function revive(ids: readonly string[]): Promise<number> {
+  const named = `destination::text, (
+    select name from ${schema}.destinations where number = dead_letters.destination
+  ) as destination_name`;
+  const nameOf = (row: Named) => destinations.nameOf(row.destination, row.destination_name);
+
+  /** Queues those again that are meant, in the order in which they happened. */
+  async function reviveAll(which: string, values: unknown[]): Promise<number> {
+    const rows = await database.query<Named & { id: string }>(
+      `select ${named}, id from ${schema}.dead_letters where ${which} order by created_at, seq`,
+      values,
+    );
+    let revived = 0;
+    for (const destination of new Set(rows.map(nameOf))) {
+      const ids = rows.filter((row) => nameOf(row) === destination).map(({ id }) => id);
+      for (let nth = 0; nth < ids.length; nth += REVIVED_AT_ONCE) {
+        revived += await revive(destination, ids.slice(nth, nth + REVIVED_AT_ONCE));
+      }
+    }
+    return revived;
+  }
+
+  async function revive(destination: string, ids: readonly string[]): Promise<number> {
+    const values = [destinations.numberOf(destination), ids, DOUBTFUL];
     const rows = await counts.during(() =>
-      database.query<RevivedRow>(`select kind, reason from ${schema}.revive($1, $2)`, [ids, DOUBTFUL]),
+      database.query<RevivedRow>(`select kind, reason from ${schema}.revive($1, $2, $3)`, values),
     );
     for (const { kind, reason } of rows) {
-      counts.add(reason, -1);
-      counts.add(kind, 1);
+      counts.add(destination, reason, -1);
+      counts.add(destination, kind, 1);
     }
     if (rows.length > 0) onRevived();
     return rows.length;
   }
 
   /** Takes them away; their ids stay known for as long as if they had been delivered. */
-  async function remove<Row extends { reason: DeathReason }>(
-    columns: string,
-    which: string,
-    value: unknown,
-  ): Promise<Row[]> {
-    const rows = await database.query<Row>(
+  async function remove(which: string, values: unknown[]): Promise<readonly OutboxEvent[]> {
+    const rows = await database.query<EventRow & Named & { reason: DeathReason }>(
       `with removed as (
          delete from ${schema}.dead_letters where ${which} returning *
        ), known as (
-         update ${schema}.known_ids set delivered_at = now() where id in (select id from removed)
+         update ${schema}.known_ids as known set delivered_at = now() from removed
+         where known.destination = removed.destination and known.id = removed.id
        )
-       select ${columns} from removed`,
-      [value],
+       select ${named}, reason, ${EVENT_COLUMNS} from removed as dead_letters order by seq`,
+      values,
     );
-    for (const { reason } of rows) counts.add(reason, -1);
-    return rows;
+    for (const row of rows) counts.add(nameOf(row), row.reason, -1);
+    return rows.map((row) => eventOf(row, nameOf(row)));
   }
 
-  const deadLetters: Outbox["deadLetters"] = {
-    async list({ limit = 100 } = {}) {
-      const rows = await database.query<LetterRow>(
-        `select ${LETTER_COLUMNS} from ${schema}.dead_letters order by seq limit $1`,
-        [limit],
+  const deadLetters: StoredDeadLetters = {
+    async list({ limit = 100, ...filter }, destination) {
+      const rows = await database.query<LetterRow & Named>(
+        `select ${named}, ${LETTER_COLUMNS} from ${schema}.dead_letters where ${MEANT} order by seq limit $4`,
+        [...valuesOf(destination, filter), limit],
       );
-      return rows.map(letterOf);
+      return rows.map((row) => letterOf(row, nameOf(row)));
     },
-    retry: async (id) => isId(id) && (await revive([id])) > 0,
-    async retryAll() {
-      const rows = await database.query<{ id: string }>(
-        `select id from ${schema}.dead_letters order by created_at, seq`,
-      );
-      let revived = 0;
-      for (let nth = 0; nth < rows.length; nth += REVIVED_AT_ONCE) {
-        revived += await revive(rows.slice(nth, nth + REVIVED_AT_ONCE).map(({ id }) => id));
-      }
-      return revived;
-    },
-    discard: async (id) => isId(id) && (await remove("reason", "id = $1", id)).length > 0,
+    retry: async (id, destination) =>
+      isId(id) && (await reviveAll(ONE, [destinations.numberOfAny(destination), id])) > 0,
+    retryAll: (filter, destination) =>
+      reviveAll(
+        filter.reason === undefined ? `${MEANT} and reason <> 'unconfirmed'` : MEANT,
+        valuesOf(destination, filter),
+      ),
+    discard: async (id, destination) =>
+      isId(id) && (await remove(ONE, [destinations.numberOfAny(destination), id])).length > 0,
   };
+
+  function valuesOf(destination: string | undefined, { kind, reason }: DeadLetterFilter): unknown[] {
+    return [destinations.numberOfAny(destination), kind ?? null, reason ?? null];
+  }
+
+  /** The least important go first, and of these the oldest. */
+  async function evictSome(destination: string, tooMany: number): Promise<readonly OutboxEvent[]> {
+    const evicted: OutboxEvent[] = [];
+    for (const kind of SHEDDING_ORDER) {
+      if (evicted.length >= tooMany) break;
+      const oldest = `destination = $1 and kind = $2 and seq in (
+        select seq from ${schema}.dead_letters where destination = $1 and kind = $2 order by seq limit $3
+      )`;
+      const values = [destinations.numberOf(destination), kind, tooMany - evicted.length];
+      evicted.push(...(await remove(oldest, values)));
+    }
+    return evicted;
+  }
 
   return {
     deadLetters,
-    /** Removes the oldest of those that are too many; what comes meanwhile, with the next. */
-    async evict(): Promise<readonly OutboxEvent[]> {
-      const tooMany = counts.dead - max;
+    /** Removes those that are too many; what comes meanwhile, with the next. */
+    async evict(destination: string): Promise<readonly OutboxEvent[]> {
+      const tooMany = counts.dead(destination) - max;
       if (tooMany <= 0 || isEvicting) return [];
       isEvicting = true;
       try {
-        const rows = await remove<EventRow & { reason: DeathReason }>(
-          `reason, ${EVENT_COLUMNS}`,
-          `seq in (select seq from ${schema}.dead_letters order by seq limit $1)`,
-          tooMany,
-        );
-        return rows.map(eventOf);
+        return await evictSome(destination, tooMany);
       } finally {
         isEvicting = false;
       }
     },
   };
 }
+
+const ONE = "($1::bigint is null or destination = $1) and id = $2";
+const MEANT = `
+  ($1::bigint is null or destination = $1) and ($2::text is null or kind = $2) and ($3::text is null or reason = $3)`;
 
 function isId(id: string): boolean {
   return /^[0-9a-f]{32}$/.test(id);

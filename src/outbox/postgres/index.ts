@@ -5,5 +5,6 @@
  */
 export type { PostgresClient, PostgresPool } from "./database.js";
 export { postgresMigrations } from "./migrations.js";
-export { type PostgresOutbox, type PostgresOutboxOptions, postgresOutbox } from "./postgres-outbox.js";
+export type { PostgresOutboxOptions } from "./options.js";
+export { type PostgresOutbox, postgresOutbox } from "./postgres-outbox.js";
 export type { PostgresTransaction } from "./transaction.js";

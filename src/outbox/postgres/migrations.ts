@@ -1,7 +1,9 @@
-import { OptionsError, OutboxError } from "../../shared/errors.js";
+import { OptionsError } from "../../shared/errors.js";
+import { problem } from "./problems.js";
 import append from "./version-1/append.sql?raw";
 import bounds from "./version-1/bounds.sql?raw";
 import claim from "./version-1/claim.sql?raw";
+import queueAgain from "./version-1/queue-again.sql?raw";
 import settle from "./version-1/settle.sql?raw";
 import tables from "./version-1/tables.sql?raw";
 
@@ -12,7 +14,7 @@ export interface MigrationClient {
 }
 
 /** What brings the tables to version 1, 2, …, in the schema `affiliate`. What was published is never changed again. */
-const VERSIONS = [[tables, append, claim, settle, bounds].join("\n")];
+const VERSIONS = [[tables, append, claim, settle, bounds, queueAgain].join("\n")];
 
 /** A name that SQL needs no more than quotes for, and short enough for the channel's. */
 export const SCHEMA_NAME = {
@@ -57,7 +59,8 @@ export async function migrate(
   const newest = VERSIONS.length;
   if (isCurrent(await versionOf(client, schema))) return;
   if (!allowed) {
-    throw unfit(
+    throw problem(
+      "TABLES",
       `the tables in the schema "${schema}" are missing or of an earlier version: run the SQL of postgresMigrations("${schema}"), which \`npx express-affiliate migrations --schema ${schema}\` prints, or let the host's process do so (\`migrate: true\`)`,
     );
   }
@@ -79,7 +82,8 @@ export async function migrate(
 
   function isCurrent(version: number): boolean {
     if (version > newest) {
-      throw unfit(
+      throw problem(
+        "NEWER",
         `the tables in the schema "${schema}" are of version ${version}, and this code knows them up to ${newest}: install the newer express-affiliate`,
       );
     }
@@ -97,8 +101,4 @@ async function versionOf(client: MigrationClient, schema: string): Promise<numbe
     `select max(version)::text as version from ${quoted(schema)}.migrations`,
   );
   return Number(rows[0]?.version ?? 0);
-}
-
-function unfit(message: string): OutboxError {
-  return new OutboxError("ERR_AFFILIATE_POSTGRES_TABLES", `postgresOutbox: ${message}`);
 }

@@ -1,6 +1,7 @@
 import type { OutboxEvent } from "../../events.js";
 import { endpointOf } from "../../service/endpoints.js";
 import type { DeadLetter, DeathReason } from "../outbox.js";
+import type { Destinations } from "./destinations.js";
 
 /** An event's columns, as text where a host may have told `pg` to read their types in another way. */
 export const EVENT_COLUMNS = `replace(id::text, '-', '') as id, kind, data::text as data, ${inMs("created_at")}`;
@@ -25,13 +26,14 @@ export function inMs(column: string, time = column): string {
   return `(extract(epoch from ${time}) * 1000)::bigint::text as ${column}`;
 }
 
-export function eventOf({ id, kind, data, created_at }: EventRow): OutboxEvent {
-  return { id, kind, data: JSON.parse(data), createdAt: Number(created_at) } as OutboxEvent;
+export function eventOf({ id, kind, data, created_at }: EventRow, destination: string): OutboxEvent {
+  return { id, destination, kind, data: JSON.parse(data), createdAt: Number(created_at) } as OutboxEvent;
 }
 
-export function letterOf(row: LetterRow): DeadLetter {
-  const { id, kind, data, createdAt } = eventOf(row);
-  return { id, kind, event: data, createdAt, ...JSON.parse(row.death), diedAt: Number(row.died_at) };
+export function letterOf(row: LetterRow, destination: string): DeadLetter {
+  const { id, kind, data, createdAt } = eventOf(row, destination);
+  const diedAt = Number(row.died_at);
+  return { id, destination, kind, event: data, createdAt, ...JSON.parse(row.death), diedAt };
 }
 
 /** JSON that a database of any encoding can hold. */
@@ -42,9 +44,10 @@ export function asciiJson(value: unknown): string {
   );
 }
 
-/** The values of `append`'s first seven parameters. */
-export function columnsOf(events: readonly OutboxEvent[]): unknown[] {
+/** The values of `append`'s first eight parameters. */
+export function columnsOf(events: readonly OutboxEvent[], numberOf: Destinations["numberOf"]): unknown[] {
   return [
+    events.map(({ destination }) => numberOf(destination)),
     events.map(({ id }) => id),
     events.map(({ kind }) => kind),
     events.map(endpointOf),

@@ -16,6 +16,7 @@ export interface PostgresTransaction {
  * have failed is undone by the function that is called, inside of the second; that there is such a function, and that it
  * may be called, is what the first one asks.
  *
+ * @param options.destination its number.
  * @param options.channel which channel to notify at the commit; `null`: none.
  * @returns `crowded` where it is queued, and its visitor has more clicks than may wait.
  * @throws OutboxError
@@ -23,7 +24,13 @@ export interface PostgresTransaction {
 export async function enqueue(
   transaction: unknown,
   event: OutboxEvent,
-  options: { schema: string; quotedSchema: string; channel: string | null; prepare: () => Promise<void> },
+  options: {
+    schema: string;
+    quotedSchema: string;
+    destination: string;
+    channel: string | null;
+    prepare: () => Promise<void>;
+  },
 ): Promise<"queued" | "crowded" | "duplicate"> {
   if (!isTransaction(transaction)) {
     throw refusal("`transaction` must have a method query(text, values), as the clients of pg have");
@@ -43,10 +50,20 @@ export async function enqueue(
     transaction,
     // Texts, each with its type in the statement: libraries differ in what they make of anything else.
     `select ${options.quotedSchema}.enqueue(
-       $1::text::uuid, $2::text, $3::text, $4::text, $5::text, $6::text::double precision, $7::text,
-       ${CLICKS_OF_A_VISITOR}, $8::text
+       $1::text::bigint, $2::text::uuid, $3::text, $4::text, $5::text, $6::text, $7::text::double precision, $8::text,
+       ${CLICKS_OF_A_VISITOR}, $9::text
      ) as outcome`,
-    [id, kind, endpointOf(event), clickId, sessionId, String(createdAt), asciiJson(data), options.channel],
+    [
+      options.destination,
+      id,
+      kind,
+      endpointOf(event),
+      clickId,
+      sessionId,
+      String(createdAt),
+      asciiJson(data),
+      options.channel,
+    ],
   );
   const outcome = row?.outcome;
   if (outcome === "queued" || outcome === "crowded" || outcome === "duplicate") return outcome;

@@ -1,24 +1,37 @@
+import type { EventKind } from "../../events.js";
 import type { Clock } from "../../shared/clock.js";
+import { SHEDDING_ORDER } from "../shedding.js";
 import type { Database } from "./database.js";
 
 // So few that no other statement waits for it, and a replica keeps up.
 const FORGOTTEN_AT_ONCE = 1_000;
 
+// A click's id is made of its click id, which is new with each click: only a request that is made twice repeats it.
+const CLICKS_REMEMBERED_MS = 24 * 60 * 60 * 1_000;
+
 /** Forgets, in small batches, the ids of what was delivered long ago. Several processes may do so at the same time. */
 export async function forgetOld(database: Database, schema: string, rememberMs: number): Promise<void> {
   const text = `
     with old as (
-      select id from ${schema}.known_ids
-      where added_at < now() - $1::interval and delivered_at < now() - $1::interval
+      select destination, id from ${schema}.known_ids
+      where kind = $1 and added_at < now() - $2::interval and delivered_at < now() - $2::interval
       order by added_at
       limit ${FORGOTTEN_AT_ONCE}
       for update skip locked
     )
-    delete from ${schema}.known_ids as known using old where known.id = old.id returning 1`;
-  let forgotten: number;
-  do {
-    forgotten = (await database.query(text, [`${rememberMs} milliseconds`])).length;
-  } while (forgotten === FORGOTTEN_AT_ONCE);
+    delete from ${schema}.known_ids as known using old
+    where known.destination = old.destination and known.id = old.id returning 1`;
+  for (const kind of SHEDDING_ORDER) {
+    const ms = kind === "click" ? Math.min(CLICKS_REMEMBERED_MS, rememberMs) : rememberMs;
+    await forgetOf(kind, ms);
+  }
+
+  async function forgetOf(kind: EventKind, ms: number): Promise<void> {
+    let forgotten: number;
+    do {
+      forgotten = (await database.query(text, [kind, `${ms} milliseconds`])).length;
+    } while (forgotten === FORGOTTEN_AT_ONCE);
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { OutboxEvent } from "../../events.js";
+import type { DeadLetterQuery } from "../../outbox/outbox.js";
 import { until } from "./recorder.js";
 import { sample, stranger } from "./samples.js";
 import { REJECTED, Stage } from "./stage.js";
@@ -19,8 +20,8 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
     assert.ok(letter);
     const { diedAt, ...rest } = letter;
     assert.ok(diedAt >= before && diedAt <= Date.now());
-    const { id, kind, data, createdAt } = event;
-    assert.deepEqual(rest, { id, kind, event: data, createdAt, ...REJECTED });
+    const { id, destination, kind, data, createdAt } = event;
+    assert.deepEqual(rest, { id, destination, kind, event: data, createdAt, ...REJECTED });
     assert.deepEqual(stage.outbox.counts().dead, { rejected: 1, unconfirmed: 0, expired: 0 });
     await stage.empty();
   });
@@ -33,6 +34,38 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
     const ids = (await stage.outbox.deadLetters.list({ limit: 2 })).map(({ id }) => id);
 
     assert.deepEqual(ids, [events[0]?.id, events[1]?.id]);
+  });
+
+  it("lists those of a kind, and of a reason", async () => {
+    await using stage = await Stage.open(create);
+    const { deadLetters } = stage.outbox;
+    const [click, held, rejected] = [sample("click"), sample("payment"), sample("payment")];
+    await stage.giveUp([click, rejected]);
+    await stage.giveUp([held], { ...REJECTED, reason: "unconfirmed" });
+    const listed = async (query: DeadLetterQuery) => (await deadLetters.list(query)).map(({ id }) => id);
+
+    assert.deepEqual(await listed({ kind: "payment" }), [rejected.id, held.id]);
+    assert.deepEqual(await listed({ reason: "rejected" }), [click.id, rejected.id]);
+    assert.deepEqual(await listed({ kind: "payment", reason: "unconfirmed" }), [held.id]);
+    assert.deepEqual(await listed({ kind: "payment", limit: 1 }), [rejected.id]);
+    assert.deepEqual(await listed({ kind: "registration" }), []);
+  });
+
+  it("queues all of a kind again, and the unconfirmed ones only where their reason is named", async () => {
+    await using stage = await Stage.open(create);
+    const { deadLetters } = stage.outbox;
+    const [click, held, rejected] = [sample("click"), sample("payment"), sample("payment")];
+    await stage.giveUp([click, rejected]);
+    await stage.giveUp([held], { ...REJECTED, reason: "unconfirmed" });
+
+    assert.equal(await deadLetters.retryAll({ kind: "click" }), 1);
+    assert.equal(await stage.delivery.deliverNext(), click.id);
+    assert.equal(await deadLetters.retryAll(), 1);
+    assert.equal(await stage.delivery.deliverNext(), rejected.id);
+    assert.equal(await deadLetters.retryAll({ kind: "payment" }), 0);
+    assert.equal(await deadLetters.retryAll({ kind: "click", reason: "unconfirmed" }), 0);
+    assert.equal(await deadLetters.retryAll({ reason: "unconfirmed" }), 1);
+    assert.equal(await stage.delivery.deliverNext(), held.id);
   });
 
   it("queues a dead letter again as the last of its visitor's, as if new but for what is in doubt", async () => {
@@ -105,12 +138,12 @@ export function testEviction(
   create: OutboxUnderTest["create"],
   maxDeadLetters: number,
 ): void {
-  it("drops the oldest dead letter when there are too many, and still knows its event", async () => {
+  it("drops the oldest of the dead letters that matter least when there are too many, and still knows its event", async () => {
     await using stage = await Stage.open(create);
     const { outbox, delivery } = stage;
     const events = Array.from({ length: maxDeadLetters }, () => sample("payment"));
     await stage.giveUp(events);
-    await stage.add(sample("click"));
+    await stage.add(sample("payment"));
     (await delivery.next()).settle({ type: "dead", ...REJECTED });
 
     await until(() => delivery.dropped.length === 1, "no dead letter was dropped");
@@ -122,5 +155,29 @@ export function testEviction(
       () => outbox.counts().dead.rejected === maxDeadLetters,
       "the dead letter that was dropped was counted",
     );
+  });
+
+  it("drops no registration for a click, and no payment for either", async () => {
+    await using stage = await Stage.open(create);
+    const { outbox, delivery } = stage;
+    const payments = Array.from({ length: maxDeadLetters - 1 }, () => sample("payment"));
+    const [registration, click, another] = [sample("registration"), sample("click"), sample("payment")];
+    await stage.giveUp([registration, ...payments]);
+
+    await stage.add(click);
+    (await delivery.next()).settle({ type: "dead", ...REJECTED });
+    await until(() => delivery.dropped.length === 1, "no dead letter was dropped");
+    await stage.add(another);
+    (await delivery.next()).settle({ type: "dead", ...REJECTED });
+    await until(() => delivery.dropped.length === 2, "no dead letter was dropped");
+
+    assert.deepEqual(
+      delivery.dropped.map(({ event }) => event),
+      [click, registration],
+    );
+    const left = await outbox.deadLetters.list({ limit: maxDeadLetters });
+    assert.deepEqual(new Set(left.map(({ kind }) => kind)), new Set(["payment"]));
+    assert.equal(left.length, maxDeadLetters);
+    assert.equal(await outbox.add(click), "duplicate");
   });
 }

@@ -1,6 +1,7 @@
 import { testBounds } from "./bounds.js";
 import { testCutOff } from "./cut-off.js";
 import { testDeadLetters, testEviction } from "./dead-letters.js";
+import { testDestinations, testHandOver } from "./destinations.js";
 import { testHandover } from "./handover.js";
 import { testOnce } from "./once.js";
 import { testOrder } from "./order.js";
@@ -43,5 +44,7 @@ export function testOutbox(
     }
     if (cutOff && restore) describe("cut off", () => testCutOff(it, { ...outbox, cutOff, restore }));
     if (reopen) describe("durable", () => testSurvival(it, { ...outbox, reopen }));
+    if (reopen) describe("its own", () => testDestinations(it, { ...outbox, reopen }));
+    if (reopen && outbox.handsOver) describe("handed over", () => testHandOver(it, { ...outbox, reopen }));
   });
 }

@@ -10,6 +10,7 @@ import {
   type Verdict,
 } from "../../outbox/outbox.js";
 import { ENDPOINTS } from "../../service/endpoints.js";
+import { DESTINATION } from "./samples.js";
 
 const PATIENCE_MS = 10_000;
 
@@ -48,10 +49,14 @@ export class RecordingDelivery {
   #listener: ((handed: Handed) => void) | undefined;
   readonly #unsettled = new Set<Handed>();
 
+  constructor(readonly destination = DESTINATION) {}
+
   start(outbox: Outbox): void {
     this.started = true;
+    const { destination } = this;
     const deliver: Deliver = {
-      capacity: () => ({ limit: this.capacity, lanes: this.capacity > 0 ? this.lanes : [] }),
+      destination,
+      capacity: () => ({ destination, limit: this.capacity, lanes: this.capacity > 0 ? this.lanes : [] }),
       deliver: (claim) => this.#take(claim),
       settled: ({ id }, attempts, verdict) => this.told.push({ id, attempts, verdict }),
     };

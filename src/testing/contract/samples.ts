@@ -11,10 +11,14 @@ const DETAILS: { readonly [Kind in EventKind]: Omit<EventData[Kind], keyof Attri
   payment: { paymentId: "2024-17", customerEmail: "ann@shop.example", leadValue: 19.9 },
 } as never;
 
+/** Where the samples were reported for. */
+export const DESTINATION = "42:https://tracking.example";
+
 /** A new event, like no other, of a visitor known by these ids. Default: a stranger. */
 export function sample(kind: EventKind, visitor: Attribution = stranger()): OutboxEvent {
   return {
     id: randomBytes(16).toString("hex"),
+    destination: DESTINATION,
     kind,
     data: { ...visitor, ...DETAILS[kind] },
     createdAt: Date.now() - 1_000,

@@ -1,6 +1,7 @@
 import type { OutboxEvent } from "../../events.js";
 import type { Death, Outbox } from "../../outbox/outbox.js";
 import { RecordingDelivery, until } from "./recorder.js";
+import { DESTINATION } from "./samples.js";
 
 export const REJECTED: Death = {
   reason: "rejected",
@@ -12,17 +13,34 @@ export const REJECTED: Death = {
 
 /** One test's outbox, and the delivery that it hands events over to once it is started. Closes both at its end. */
 export class Stage implements AsyncDisposable {
-  readonly delivery = new RecordingDelivery();
+  readonly delivery: RecordingDelivery;
   #closing: Promise<void> | undefined;
 
-  private constructor(readonly outbox: Outbox) {}
+  private constructor(
+    readonly outbox: Outbox,
+    destination: string,
+  ) {
+    this.delivery = new RecordingDelivery(destination);
+  }
 
-  static async open(create: () => Outbox | Promise<Outbox>): Promise<Stage> {
-    return new Stage(await create());
+  /** @param destination whose events are delivered. */
+  static async open(create: () => Outbox | Promise<Outbox>, destination = DESTINATION): Promise<Stage> {
+    return new Stage(await create(), destination);
   }
 
   start(): void {
     this.delivery.start(this.outbox);
+  }
+
+  /** Starts, and takes nothing until `release`. */
+  hold(): void {
+    this.delivery.capacity = 0;
+    this.start();
+  }
+
+  release(): void {
+    this.delivery.capacity = Number.POSITIVE_INFINITY;
+    this.outbox.wake();
   }
 
   async add(...events: readonly OutboxEvent[]): Promise<void> {

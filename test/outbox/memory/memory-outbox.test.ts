@@ -93,6 +93,26 @@ describe("a memory outbox that is full", () => {
     expect(dropped).toEqual([]);
   });
 
+  it("sheds nothing for an event that would not fit beside those of its kind", async () => {
+    const { outbox, add, dropped } = start({ maxBytes: 10_000 });
+    await add("click");
+    for (let n = 0; n < 10; n++) await add("payment");
+    const payment = makeEvent("payment", { clickId: "c" }, 100);
+    const large = {
+      ...payment,
+      data: { ...payment.data, customerEmail: `${"x".repeat(8_000)}@shop.example` },
+    };
+    expect(await outbox.add(large as OutboxEvent)).toBe("full");
+    expect(dropped).toEqual([]);
+  });
+
+  it("counts two bytes for each character of a text that is not Latin-1", () => {
+    const event = makeEvent("registration", {}, 1);
+    const named = (customerName: string) =>
+      sizeOf({ ...event, data: { ...event.data, customerName } } as OutboxEvent);
+    expect(named("Ελένη".repeat(100)) - named("é".repeat(500))).toBe(500);
+  });
+
   it("takes what it shed for no duplicate when it is reported again", async () => {
     const { outbox } = start({ maxEvents: 1 });
     const click = makeEvent("click", {}, 1);

@@ -39,7 +39,7 @@ describeWithPostgres("operations", (database) => {
     await sql("insert into $schema.migrations (version) values (2)");
 
     await expect(reopen()).rejects.toMatchObject({
-      code: "ERR_AFFILIATE_POSTGRES_TABLES",
+      code: "ERR_AFFILIATE_POSTGRES_NEWER",
       message: expect.stringContaining("install the newer express-affiliate"),
     });
   });
@@ -85,6 +85,7 @@ describeWithPostgres("operations", (database) => {
       create role shop login;
       grant usage on schema $schema to shop;
       grant select on $schema.migrations to shop;
+      grant select, insert on $schema.destinations to shop;
       grant select, insert, update, delete on $schema.events, $schema.known_ids, $schema.dead_letters to shop;`);
     const pool = database.pool({ user: "shop" });
     await expect(pool.query("create table public.own ()")).rejects.toThrow(/permission denied/);
@@ -168,20 +169,30 @@ describeWithPostgres("operations", (database) => {
     expect(await stage.delivery.deliverNext()).toBe(event.id);
   });
 
-  test("forgets what was delivered long ago, and nothing else", async () => {
-    await using stage = await Stage.open(() => create({ maxMemoryBytes: 1_000_000 }));
+  test("forgets what was delivered long ago, clicks after a day, and nothing else", async () => {
+    await using stage = await Stage.open(() => create());
     stage.start();
-    const [old, recent, dead] = [sample("payment"), sample("payment"), sample("payment")];
-    for (const event of [old, recent]) {
+    const [old, recent, oldClick, recentClick, dead] = [
+      sample("payment"),
+      sample("payment"),
+      sample("click"),
+      sample("click"),
+      sample("payment"),
+    ];
+    for (const event of [old, recent, oldClick, recentClick]) {
       await stage.add(event);
       await stage.delivery.deliverNext();
     }
     await stage.giveUp([dead]);
     await stage.empty();
-    await sql(
-      "update $schema.known_ids set added_at = added_at - interval '31 days', delivered_at = delivered_at - interval '31 days' where id <> $1",
-      [recent.id],
-    );
+    const age = (days: number, ids: readonly string[]) =>
+      sql(
+        `update $schema.known_ids set added_at = added_at - $1 * interval '1 day',
+           delivered_at = delivered_at - $1 * interval '1 day' where id = any ($2)`,
+        [days, ids],
+      );
+    await age(31, [old.id, dead.id]);
+    await age(2, [recent.id, oldClick.id]);
 
     const { forgetOld } = await import("../../../src/outbox/postgres/upkeep.js");
     await forgetOld(
@@ -190,8 +201,7 @@ describeWithPostgres("operations", (database) => {
       30 * 86_400_000,
     );
 
-    expect(await stage.outbox.add(recent)).toBe("duplicate");
-    expect(await stage.outbox.add(dead)).toBe("duplicate");
-    expect(await stage.outbox.add(old)).toBe("queued");
+    for (const event of [recent, recentClick, dead]) expect(await stage.outbox.add(event)).toBe("duplicate");
+    for (const event of [old, oldClick]) expect(await stage.outbox.add(event)).toBe("queued");
   });
 });

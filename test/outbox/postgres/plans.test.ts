@@ -12,15 +12,15 @@ describeWithPostgres("plans", (database) => {
   const { create, sql } = database;
   let schema = "";
 
-  // 100,000 events, of which a quarter rest and a quarter have rested; of each of them half are clicks.
+  // 100,000 events of two destinations, of which a quarter rest and a quarter have rested; of each of them half are clicks.
   beforeAll(async () => {
     await (await create()).close();
     schema = database.schema;
     await sql(`
       insert into $schema.events
-        (id, kind, endpoint, click_id, session_id, data, created_at, queued_at, tried, due_at)
-      select gen_random_uuid(), case nth % 2 when 0 then 'click' else 'payment' end,
-        case nth % 2 when 0 then 'click' else 'lead/payment' end, 'c' || nth, 's' || nth, '{}', now(), now(),
+        (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, tried, due_at)
+      select nth % 2, gen_random_uuid(), case nth / 2 % 2 when 0 then 'click' else 'payment' end,
+        case nth / 2 % 2 when 0 then 'click' else 'lead/payment' end, 'c' || nth, 's' || nth, '{}', now(), now(),
         nth > 50000, now() + case when nth > 75000 then 1 else -1 end * nth * interval '1 millisecond'
       from generate_series(1, 100000) as nth`);
   });
@@ -77,7 +77,7 @@ describeWithPostgres("plans", (database) => {
 
       const found = await explain(
         isResting ? "update $schema.events set due_at = null where due_at <= now()" : "select",
-        "select * from $schema.claim($1, '1 minute', $2, '{}', $3, $4, $5, $6, $7)",
+        "select * from $schema.claim(1, $1, '1 minute', $2, '{}', $3, $4, $5, $6, $7)",
         [
           "00000000-0000-0000-0000-000000000000",
           LIMIT,
@@ -101,15 +101,16 @@ describeWithPostgres("plans", (database) => {
     "stores a click by indexes, and looks at its visitor's alone, where %i wait",
     async (number) => {
       const theirs = `
-        insert into $schema.events (id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at)
-        select gen_random_uuid(), 'click', 'click', 'theirs' || nth, 'theirs', '{}', now(), now(), now()
+        insert into $schema.events
+          (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at)
+        select 1, gen_random_uuid(), 'click', 'click', 'theirs' || nth, 'theirs', '{}', now(), now(), now()
         from generate_series(1, ${number}) as nth`;
       const append = `
         select outcome
-        from $schema.append($1, '{click}', '{click}', '{new}', '{theirs}', '{0}', array['{}'], 100, 'try') as outcome`;
+        from $schema.append('{1}', $1, '{click}', '{click}', '{new}', '{theirs}', '{0}', array['{}'], 100, 'try') as outcome`;
 
       const stored = await explain(theirs, append, [[newId()]]);
-      const shed = await explain(theirs, "select * from $schema.shed_clicks('new', 'theirs', 99)", []);
+      const shed = await explain(theirs, "select * from $schema.shed_clicks(1, 'new', 'theirs', 99)", []);
 
       expect(stored.rows).toEqual([{ outcome: number < 100 ? "queued" : "crowded" }]);
       expect(shed.rows).toHaveLength(number < 100 ? 0 : 1);

@@ -1,104 +1,119 @@
 -- Storing. A transaction that stores an event holds advisory locks on its visitor's ids until it ends, so that seq grows in
 -- the order of commits. Nothing but storing takes these locks: a host's long transaction holds up no delivery.
 
-create function affiliate.lock_keys(p_ids uuid[], p_click_ids text[], p_session_ids text[]) returns setof bigint
-language sql stable as $function$
+create function affiliate.lock_keys(p_destinations bigint[], p_ids uuid[], p_click_ids text[], p_session_ids text[])
+returns setof bigint
+language plpgsql stable -- which keeps its plan
+set search_path = pg_catalog, pg_temp
+as $function$
+begin
   -- In one order for every caller, so that callers do not wait in a ring.
-  select distinct hashtextextended(key, hashtext('affiliate.events'))
-  from (
-    select 'id ' || id from unnest(p_ids) as id
-    union all select 'click ' || click_id from unnest(p_click_ids) as click_id
-    union all select 'session ' || session_id from unnest(p_session_ids) as session_id
-  ) as keys (key)
+  return query
+  select distinct hashtextextended(destination || ' ' || key, hashtext('affiliate.events')) as hashed
+  from unnest(p_destinations, p_ids, p_click_ids, p_session_ids) as event (destination, id, click_id, session_id),
+    lateral (values ('id ' || id), ('click ' || click_id), ('session ' || session_id)) as keys (key)
   where key is not null
-  order by 1
+  order by hashed;
+end
 $function$;
 
 -- Stores events: once it has the locks ('wait'), or none of them where another open transaction has one ('try').
 create function affiliate.append(
-  p_ids uuid[], p_kinds text[], p_endpoints text[], p_click_ids text[], p_session_ids text[],
+  p_destinations bigint[], p_ids uuid[], p_kinds text[], p_endpoints text[], p_click_ids text[], p_session_ids text[],
   p_created_at double precision[], p_data text[], p_clicks_of_a_visitor integer, p_locks text
 ) returns setof text -- queued, crowded (queued, and its visitor has too many clicks), duplicate, busy or spared: of each, in order
 language plpgsql
 -- Whatever the statistics say: the batch is small, and a visitor's clicks are found by an index.
-set enable_nestloop = off set enable_seqscan = off set enable_bitmapscan = off set jit = off
+set search_path = pg_catalog, pg_temp set enable_nestloop = off set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $function$
 declare
   v_busy bigint[];
-  v_queued uuid[];
+  v_queued bigint[]; -- places in the arrays
 begin
   if p_locks = 'wait' then
-    perform pg_advisory_xact_lock(key) from affiliate.lock_keys(p_ids, p_click_ids, p_session_ids) as key;
+    perform pg_advisory_xact_lock(key) from affiliate.lock_keys(p_destinations, p_ids, p_click_ids, p_session_ids) as key;
   elsif p_locks = 'try' then
     v_busy := array(
-      select key from affiliate.lock_keys(p_ids, p_click_ids, p_session_ids) as key
+      select key from affiliate.lock_keys(p_destinations, p_ids, p_click_ids, p_session_ids) as key
       where not pg_try_advisory_xact_lock(key)
     );
     if v_busy <> '{}' then
       return query
       select case when exists (
-        select from affiliate.lock_keys(array[id], array[click_id], array[session_id]) as key where key = any (v_busy)
+        select from affiliate.lock_keys(array[destination], array[id], array[click_id], array[session_id]) as key where key = any (v_busy)
       ) then 'busy' else 'spared' end
-      from unnest(p_ids, p_click_ids, p_session_ids) with ordinality as event (id, click_id, session_id, nth)
+      from unnest(p_destinations, p_ids, p_click_ids, p_session_ids) with ordinality
+        as event (destination, id, click_id, session_id, nth)
       order by nth;
       return;
     end if;
   end if;
   with event as (
     select *, to_timestamp(created_at / 1000) as at
-    from unnest(p_ids, p_kinds, p_endpoints, p_click_ids, p_session_ids, p_created_at, p_data) with ordinality
-      as event (id, kind, endpoint, click_id, session_id, created_at, data, nth)
+    from unnest(p_destinations, p_ids, p_kinds, p_endpoints, p_click_ids, p_session_ids, p_created_at, p_data) with ordinality
+      as event (destination, id, kind, endpoint, click_id, session_id, created_at, data, nth)
   ), fresh as (
-    insert into affiliate.known_ids (id) select id from event on conflict do nothing returning id
+    insert into affiliate.known_ids (destination, id, kind) select destination, id, kind from event
+    on conflict do nothing returning destination, id
   ), stored as (
-    insert into affiliate.events (id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at)
-    select id, kind, endpoint, click_id, session_id, data::json, at, at, least(at, now())
-    from event join fresh using (id)
+    insert into affiliate.events
+      (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at)
+    select destination, id, kind, endpoint, click_id, session_id, data::json, at, at, least(at, now())
+    from event join fresh using (destination, id)
     order by nth
-    returning id
+    returning destination, id
   )
-  select coalesce(array_agg(id), '{}') into v_queued from stored;
+  select coalesce(array_agg(nth), '{}') into v_queued from event join stored using (destination, id);
 
   -- A new statement, which sees what was stored.
   return query
   select case
-    when id <> all (v_queued) then 'duplicate'
+    when nth <> all (v_queued) then 'duplicate'
     when kind = 'click' and session_id is not null and exists (
-      select from affiliate.events as click where click.session_id = event.session_id and click.kind = 'click'
+      select from affiliate.events as click
+      where click.destination = event.destination and click.session_id = event.session_id and click.kind = 'click'
       order by seq offset p_clicks_of_a_visitor
     ) then 'crowded'
     when kind = 'click' and session_id is null and exists (
       select from affiliate.events as click
-      where click.click_id = event.click_id and click.session_id is null and click.kind = 'click'
+      where click.destination = event.destination and click.click_id = event.click_id and click.session_id is null
+        and click.kind = 'click'
       order by seq offset p_clicks_of_a_visitor
     ) then 'crowded'
     else 'queued'
   end
-  from unnest(p_ids, p_kinds, p_click_ids, p_session_ids) with ordinality as event (id, kind, click_id, session_id, nth)
+  from unnest(p_destinations, p_kinds, p_click_ids, p_session_ids) with ordinality
+    as event (destination, kind, click_id, session_id, nth)
   order by nth;
 end
 $function$;
 
 -- Stores one event in the host's own transaction, and never fails: what goes wrong in here is undone in here, and told.
 create function affiliate.enqueue(
-  p_id uuid, p_kind text, p_endpoint text, p_click_id text, p_session_id text,
+  p_destination bigint, p_id uuid, p_kind text, p_endpoint text, p_click_id text, p_session_id text,
   p_created_at double precision, p_data text, p_clicks_of_a_visitor integer, p_channel text
 ) returns text -- queued, crowded, duplicate, or what went wrong
-language plpgsql as $function$
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $function$
 declare
   v_outcome text;
 begin
   begin
     v_outcome := affiliate.append(
-      array[p_id], array[p_kind], array[p_endpoint], array[p_click_id], array[p_session_id],
+      array[p_destination], array[p_id], array[p_kind], array[p_endpoint], array[p_click_id], array[p_session_id],
       array[p_created_at], array[p_data], p_clicks_of_a_visitor, 'wait'
     );
-  exception when deadlock_detected then
-    -- Two transactions report two visitors in opposite order. Neither is lost for that; their order is open.
-    v_outcome := affiliate.append(
-      array[p_id], array[p_kind], array[p_endpoint], array[p_click_id], array[p_session_id],
-      array[p_created_at], array[p_data], p_clicks_of_a_visitor, 'none'
-    );
+  exception
+    when deadlock_detected then
+      -- Two transactions report two visitors in opposite order. Neither is lost for that; their order is open.
+      v_outcome := affiliate.append(
+        array[p_destination], array[p_id], array[p_kind], array[p_endpoint], array[p_click_id], array[p_session_id],
+        array[p_created_at], array[p_data], p_clicks_of_a_visitor, 'none'
+      );
+    when serialization_failure then
+      -- The id is there, and this transaction cannot see it: its snapshot is older.
+      v_outcome := 'duplicate';
   end;
   if v_outcome in ('queued', 'crowded') and p_channel is not null then
     perform pg_notify(p_channel, '');

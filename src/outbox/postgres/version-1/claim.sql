@@ -6,13 +6,13 @@
 -- In a lane first those that were never tried, then those that have rested, then, where it says so, those that rest. Waits
 -- for no lock.
 create function affiliate.claim(
-  p_worker uuid, p_lease interval, p_limit integer,
+  p_destination bigint, p_worker uuid, p_lease interval, p_limit integer,
   p_held bigint[], -- what the worker knows that it has
   p_endpoints text[], p_limits integer[], p_newest_first boolean[], p_new_within_ms double precision[], p_even_resting boolean[]
 ) returns table (lane_number integer, claimed affiliate.events)
 language plpgsql
 -- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare
   v_left integer := p_limit;
@@ -44,22 +44,26 @@ begin
         v_found := case v_which
           when 'oldest' then array(
             select seq from affiliate.events
-            where endpoint = v_endpoint and not tried and due_at between v_since and now() and seq <> all (p_held)
+            where destination = p_destination and endpoint = v_endpoint and not tried
+              and due_at between v_since and now() and seq <> all (p_held)
             order by due_at, seq limit v_look for update skip locked
           )
           when 'newest' then array(
             select seq from affiliate.events
-            where endpoint = v_endpoint and not tried and due_at between v_since and now() and seq <> all (p_held)
+            where destination = p_destination and endpoint = v_endpoint and not tried
+              and due_at between v_since and now() and seq <> all (p_held)
             order by due_at desc, seq desc limit v_look for update skip locked
           )
           when 'rested' then array(
             select seq from affiliate.events
-            where endpoint = v_endpoint and tried and due_at <= now() and seq <> all (p_held)
+            where destination = p_destination and endpoint = v_endpoint and tried
+              and due_at <= now() and seq <> all (p_held)
             order by due_at, seq limit v_look for update skip locked
           )
           else array(
             select seq from affiliate.events
-            where endpoint = v_endpoint and tried and due_at > now() and claimed_by is null
+            where destination = p_destination and endpoint = v_endpoint and tried
+              and due_at > now() and claimed_by is null
             order by due_at, seq limit v_look for update skip locked
           )
         end;
@@ -67,10 +71,17 @@ begin
 
         with found as materialized (
           select event.seq, nth, coalesce(
-            (select seq from affiliate.events where click_id = event.click_id and seq < event.seq order by seq limit 1),
-            (select seq from affiliate.events where session_id = event.session_id and seq < event.seq order by seq limit 1)
+            (
+              select seq from affiliate.events
+              where destination = p_destination and click_id = event.click_id and seq < event.seq order by seq limit 1
+            ),
+            (
+              select seq from affiliate.events
+              where destination = p_destination and session_id = event.session_id and seq < event.seq order by seq limit 1
+            )
           ) as before
-          from unnest(v_found) with ordinality as each (seq, nth) join affiliate.events as event using (seq)
+          from unnest(v_found) with ordinality as each (candidate, nth)
+          join affiliate.events as event on destination = p_destination and seq = candidate
         )
         select
           coalesce(array_agg(seq order by nth) filter (where before is null), '{}'),
@@ -87,7 +98,7 @@ begin
               claimed_by = p_worker,
               due_at = now() + p_lease
           from unnest(v_heads[1:v_left_of_lane]) with ordinality as head (seq, nth)
-          where event.seq = head.seq
+          where destination = p_destination and event.seq = head.seq
           returning event, nth
         )
         select v_lane, event from turn order by nth;
@@ -97,10 +108,13 @@ begin
 
         -- An earlier row that another transaction has locked may be on its way out: what waits for it stays as it is, and is
         -- found again.
-        v_held := array(select seq from affiliate.events where seq = any (v_before) for key share skip locked);
+        v_held := array(
+          select seq from affiliate.events
+          where destination = p_destination and seq = any (v_before) for key share skip locked
+        );
         update affiliate.events set due_at = null
         from unnest(v_behind, v_before) as pair (behind, before)
-        where seq = behind and before = any (v_held);
+        where destination = p_destination and seq = behind and before = any (v_held);
         get diagnostics v_parked = row_count;
 
         exit when v_claimed = 0 and v_parked = 0;

@@ -1,16 +1,22 @@
 -- Settling. Each statement of a function sees what was committed before it began.
 
 -- Locks the next event of each of these visitors, in one order for every caller.
-create function affiliate.lock_next(p_click_ids text[], p_session_ids text[]) returns bigint[]
-language plpgsql as $function$
+create function affiliate.lock_next(p_destination bigint, p_click_ids text[], p_session_ids text[]) returns bigint[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $function$
 begin
   return array(
     select seq from affiliate.events
-    where seq in (
-      select (select seq from affiliate.events where click_id = visitor order by seq limit 1)
+    where destination = p_destination and seq in (
+      select (
+        select seq from affiliate.events where destination = p_destination and click_id = visitor order by seq limit 1
+      )
       from unnest(p_click_ids) as visitor
       union
-      select (select seq from affiliate.events where session_id = visitor order by seq limit 1)
+      select (
+        select seq from affiliate.events where destination = p_destination and session_id = visitor order by seq limit 1
+      )
       from unnest(p_session_ids) as visitor
     )
     order by seq
@@ -20,28 +26,29 @@ end
 $function$;
 
 -- It is the turn of the next event of each of these visitors, if it was waiting for nothing else.
-create function affiliate.promote(p_click_ids text[], p_session_ids text[]) returns void
+create function affiliate.promote(p_destination bigint, p_click_ids text[], p_session_ids text[]) returns void
 language plpgsql
 -- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare
-  v_next bigint[] := affiliate.lock_next(p_click_ids, p_session_ids);
+  v_next bigint[] := affiliate.lock_next(p_destination, p_click_ids, p_session_ids);
 begin
   -- A new statement: with the locks it sees what the transactions that had them before have written.
-  update affiliate.events set due_at = now() where seq = any (v_next) and due_at is null;
+  update affiliate.events set due_at = now()
+  where destination = p_destination and seq = any (v_next) and due_at is null;
 end
 $function$;
 
 -- Acts on verdicts, one for each claim: delivered, retry, release, or the reason of a death. A delivery counts from any
 -- process; any other verdict from the claim's owner alone.
 create function affiliate.settle(
-  p_worker uuid, p_seqs bigint[], p_ids uuid[], p_verdicts text[],
+  p_destination bigint, p_worker uuid, p_seqs bigint[], p_ids uuid[], p_verdicts text[],
   p_in_ms double precision[], p_histories text[], p_deaths text[]
 ) returns setof bigint -- the seqs of what was removed
 language plpgsql
 -- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare
   v_removed bigint[];
@@ -55,19 +62,20 @@ begin
     select * from unnest(p_seqs, p_verdicts, p_deaths) as settled (seq, verdict, death) order by seq
   ), removed as (
     delete from affiliate.events as event using settled
-    where event.seq = settled.seq
+    where destination = p_destination and event.seq = settled.seq
       and (verdict = 'delivered' or verdict not in ('retry', 'release') and event.claimed_by = p_worker)
     returning event.*, verdict, death
   ), given_up as (
-    insert into affiliate.dead_letters (id, kind, endpoint, click_id, session_id, data, created_at, history, reason, death)
-    select id, kind, endpoint, click_id, session_id, data, created_at, history, verdict, death::json
+    insert into affiliate.dead_letters
+      (destination, id, kind, endpoint, click_id, session_id, data, created_at, history, reason, death)
+    select destination, id, kind, endpoint, click_id, session_id, data, created_at, history, verdict, death::json
     from removed where verdict <> 'delivered' order by seq
   )
   select coalesce(array_agg(seq), '{}'), array_agg(click_id), array_agg(session_id)
   into v_removed, v_click_ids, v_session_ids from removed;
 
-  update affiliate.known_ids set delivered_at = now() where id = any (v_delivered);
-  delete from affiliate.dead_letters where id = any (v_delivered);
+  update affiliate.known_ids set delivered_at = now() where destination = p_destination and id = any (v_delivered);
+  delete from affiliate.dead_letters where destination = p_destination and id = any (v_delivered);
 
   update affiliate.events as event
   set claimed_by = null,
@@ -80,19 +88,22 @@ begin
         else least(queued_at, now())
       end
   from unnest(p_seqs, p_verdicts, p_in_ms, p_histories) as settled (seq, verdict, in_ms, history)
-  where event.seq = settled.seq and event.claimed_by = p_worker and verdict in ('retry', 'release');
+  where destination = p_destination and event.seq = settled.seq and event.claimed_by = p_worker
+    and verdict in ('retry', 'release');
 
   if v_removed <> '{}' then
-    perform affiliate.promote(v_click_ids, v_session_ids);
+    perform affiliate.promote(p_destination, v_click_ids, v_session_ids);
   end if;
   return query select unnest(v_removed);
 end
 $function$;
 
 -- Takes back what a worker has without knowing it: the answer to its claim was lost, and nothing was sent.
-create function affiliate.release_lost(p_worker uuid, p_held bigint[]) returns void
-language sql as $function$
+create function affiliate.release_lost(p_destination bigint, p_worker uuid, p_held bigint[]) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+as $function$
   update affiliate.events
   set claimed_by = null, due_at = case when tried then now() else least(queued_at, now()) end
-  where claimed_by = p_worker and seq <> all (p_held)
+  where destination = p_destination and claimed_by = p_worker and seq <> all (p_held)
 $function$;

@@ -1,15 +1,30 @@
 -- An id is known from the moment its event is stored until some time after its delivery, in one row of known_ids: there is
 -- no moment between two tables at which it could be stored again.
 
-create schema if not exists affiliate;
+-- Without a right on the database, where the schema is there already.
+do $do$
+begin
+  if to_regnamespace('affiliate') is null then
+    create schema affiliate;
+  end if;
+end
+$do$;
 
 create table affiliate.migrations (
   version integer primary key,
   at      timestamptz not null default now()
 );
 
+create table affiliate.destinations (
+  number bigint primary key,
+  name   text not null unique
+);
+comment on table affiliate.destinations is
+  'The names of the destinations. A number is made of its name, so that it is known before its row is there.';
+
 create table affiliate.events (
-  seq         bigint generated always as identity primary key,
+  destination bigint not null,
+  seq         bigint generated always as identity,
   id          uuid not null,
   kind        text not null,
   endpoint    text not null,
@@ -22,7 +37,8 @@ create table affiliate.events (
   tried       boolean not null default false,
   interrupted boolean not null default false,
   claimed_by  uuid,
-  due_at      timestamptz
+  due_at      timestamptz,
+  primary key (destination, seq)
 ) with (
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0.5, vacuum_truncate = off
@@ -34,24 +50,28 @@ comment on column affiliate.events.due_at is
   'While a process has it: when the claim''s lease ends. Else, where it was never tried: since when it is its visitor''s next; where it was: the end of its rest. Null while it waits behind an earlier event of its visitor.';
 comment on column affiliate.events.claimed_by is 'The process that has it. Still there when its lease ends: that process has died.';
 
-create index events_due on affiliate.events (endpoint, tried, due_at, seq) where due_at is not null;
-create index events_click on affiliate.events (click_id, seq) where click_id is not null;
-create index events_session on affiliate.events (session_id, seq) where session_id is not null;
+create index events_due on affiliate.events (destination, endpoint, tried, due_at, seq) where due_at is not null;
+create index events_click on affiliate.events (destination, click_id, seq) where click_id is not null;
+create index events_session on affiliate.events (destination, session_id, seq) where session_id is not null;
 
 create table affiliate.known_ids (
-  id           uuid primary key,
+  destination  bigint not null,
+  id           uuid not null,
+  kind         text not null,
   added_at     timestamptz not null default now(),
-  delivered_at timestamptz
+  delivered_at timestamptz,
+  primary key (destination, id)
 ) with (
   -- Space for delivered_at to be written beside the row, without touching an index.
   fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05
 );
 comment on table affiliate.known_ids is 'What was reported already, so that it is not reported again.';
-create index known_ids_added on affiliate.known_ids (added_at);
+create index known_ids_added on affiliate.known_ids (kind, added_at);
 
 create table affiliate.dead_letters (
-  seq         bigint generated always as identity primary key,
-  id          uuid not null unique,
+  destination bigint not null,
+  seq         bigint generated always as identity,
+  id          uuid not null,
   kind        text not null,
   endpoint    text not null,
   click_id    text,
@@ -61,6 +81,8 @@ create table affiliate.dead_letters (
   history     json,
   reason      text not null,
   death       json not null,
-  died_at     timestamptz not null default now()
+  died_at     timestamptz not null default now(),
+  primary key (destination, kind, seq),
+  unique (destination, id)
 );
 comment on table affiliate.dead_letters is 'What was given up, until it is retried or discarded.';
