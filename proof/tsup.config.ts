@@ -23,6 +23,7 @@ export default defineConfig([
       "proof/churn.ts",
       "proof/fuzz.ts",
       "proof/frameworks.ts",
+      "proof/pm2.ts",
     ],
     esbuildPlugins: [rawText, inlineForEsbuild],
   },

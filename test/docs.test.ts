@@ -99,6 +99,23 @@ describe("the API reference", () => {
   });
 });
 
+describe("the guides", () => {
+  const guides = pages.filter((page) => page.startsWith("docs/") && page !== "docs/README.md");
+
+  it.each(guides)("%s fits in two screens, or says at its top what it is for", (page) => {
+    const text = textOf(page);
+    const [, top = ""] = text.split("\n\n");
+    const isShort = text.split("\n").length <= 120;
+    expect(isShort || /^(For|How to) |This page is (for|the) /.test(top), top).toBe(true);
+  });
+
+  it("are found by question", () => {
+    const entries = textOf("docs/README.md").match(/^- .*/gm) ?? [];
+    expect(entries.length).toBeGreaterThanOrEqual(guides.length);
+    for (const entry of entries) expect(entry).toMatch(/^- \[(How|What|Where|Which|Why) [^\]]+\?\]\(/);
+  });
+});
+
 describe("the docs' links", () => {
   it.each(pages)("%s leads to files and headings that exist", (page) => {
     const broken = linksOf(page).filter((link) => {

@@ -34,8 +34,19 @@ const COUNTED_AT_LEAST_EVERY_MS = 60_000;
  * them, and a report can be part of the host's own transaction (`trackPayment(…, { transaction: client })`): made if and
  * only if the order commits. What is `queued` is committed. While the server is away, what is reported waits in memory.
  *
+ * @example
+ * ```js
+ * import { postgresOutbox } from "express-affiliate/postgres";
+ * import pg from "pg";
+ *
+ * const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
+ * const outbox = postgresOutbox({ pool }); // for `affiliate({ …, outbox })`
+ * ```
  * @throws OptionsError
  */
+export function postgresOutbox(options: PostgresOutboxOptions): PostgresOutbox;
+/** @internal */
+export function postgresOutbox(options: PostgresOutboxOptions, clock?: Clock): PostgresOutbox;
 export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = systemClock): PostgresOutbox {
   const read = readOptions("postgresOutbox", postgresOptions, given);
   const { pool, leaseMs, rememberMs, maxEvents, maxDeadLetters, maxMemoryBytes, pollMs } = read;
