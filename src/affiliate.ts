@@ -5,7 +5,7 @@ import type { Attribution, EventKind } from "./events.js";
 import type { Click, Payment, Registration } from "./inputs.js";
 import { createJournal, type Notices, type Stats } from "./journal.js";
 import type { AffiliateOptions } from "./options.js";
-import type { Outbox } from "./outbox/outbox.js";
+import type { Outbox, OutboxCounts, QueuedOfKind } from "./outbox/outbox.js";
 import { type AttributionInput, attributionFrom } from "./request/attribution-input.js";
 import { createOnClick, type OnClickOptions } from "./request/on-click.js";
 import { createWrapper, type WrapHandler } from "./request/on-conversion.js";
@@ -283,12 +283,14 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     client,
     deadLetters: outbox.deadLetters,
     stats(): Stats {
-      const { queued, dead, oldest, trouble } = outbox.counts();
+      const { queued, byKind, dead, oldest, trouble } = outbox.counts();
       const { delivered, retried, duplicates, skipped, dropped } = journal.counts;
       const { endpoints } = delivery;
       const isPaused = Object.values(endpoints).some(({ state }) => state === "paused");
+      const now = clock.now();
       return {
         queued,
+        ...(byKind && { waiting: waitingAt(now, byKind) }),
         inFlight: delivery.inFlight,
         delivered,
         retried,
@@ -296,7 +298,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
         skipped: { ...skipped },
         dropped: { ...dropped },
         dead,
-        oldestMs: oldest === null ? null : Math.max(0, clock.now() - oldest),
+        oldestMs: ageAt(now, oldest),
         state: shutdown.closed ? "closed" : isPaused ? "paused" : "open",
         endpoints,
         ...(trouble !== undefined && { trouble }),
@@ -319,4 +321,13 @@ export function affiliate(options: AffiliateOptions): Affiliate {
   };
   const tracker = Object.assign(middleware, members) as Affiliate;
   return tracker;
+}
+
+function waitingAt(now: number, { click, registration, payment }: NonNullable<OutboxCounts["byKind"]>) {
+  const of = ({ queued, oldest }: QueuedOfKind) => ({ queued, oldestMs: ageAt(now, oldest) });
+  return { click: of(click), registration: of(registration), payment: of(payment) };
+}
+
+function ageAt(now: number, happened: number | null): number | null {
+  return happened === null ? null : Math.max(0, now - happened);
 }

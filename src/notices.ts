@@ -110,10 +110,18 @@ export interface Notices {
   };
 }
 
-/** Numbers of this process since its start, but for `queued`, `dead` and `oldestMs`, which are the outbox's. */
+/** How many events of one kind wait or are under way, and how long ago the oldest of them happened, in milliseconds. */
+export interface WaitingOfKind {
+  readonly queued: number;
+  readonly oldestMs: number | null;
+}
+
+/** Numbers of this process since its start, but for `queued`, `waiting`, `dead` and `oldestMs`, which are the outbox's. */
 export interface Stats {
   /** Events that wait or are under way. */
   readonly queued: number;
+  /** The same for each kind; absent where the outbox does not know. */
+  readonly waiting?: Readonly<Record<EventKind, WaitingOfKind>>;
   /** Attempts under way. */
   readonly inFlight: number;
   /** Events that the service has taken. */

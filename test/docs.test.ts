@@ -1,7 +1,8 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import packageJson from "../package.json" with { type: "json" };
+import { recipes } from "../proof/frameworks/recipes.js";
 import tsconfig from "../tsconfig.json" with { type: "json" };
 import typedoc from "../typedoc.config.js";
 import { problemsIn } from "./helpers/docs/check.js";
@@ -12,6 +13,8 @@ import {
   isUnchecked,
   linksOf,
   pages,
+  partOf,
+  recipeOf,
   root,
   textOf,
 } from "./helpers/docs/pages.js";
@@ -20,7 +23,7 @@ const code = pages.flatMap(blocksOf).filter(isCode);
 
 describe("the docs' code", () => {
   it("is right, says TypeScript", () => {
-    expect(problemsIn(code.filter((block) => !isUnchecked(block)))).toEqual([]);
+    expect(problemsIn(code.filter((block) => !isUnchecked(block) && !recipeOf(block)))).toEqual([]);
   }, 60_000);
 
   it("is checked, all of it", () => {
@@ -48,6 +51,33 @@ describe("the docs' code", () => {
       expect.stringContaining("README.md:40: Cannot find name 'express'"),
     ]);
   }, 60_000);
+});
+
+describe("the docs' recipes", () => {
+  const shown = pages.flatMap(blocksOf).flatMap((block) => {
+    const recipe = recipeOf(block);
+    return recipe ? [{ ...block, ...recipe }] : [];
+  });
+
+  it.each(shown)("are the code that is walked: $page:$line", ({ code, file, region }) => {
+    expect(file).toMatch(/^test\/frameworks\//);
+    expect(partOf(file, region)).toBe(code);
+  });
+
+  it("are all shown, and all walked", () => {
+    const folders = readdirSync(join(root, "test/frameworks"));
+    const notShown = folders.flatMap((folder) =>
+      readdirSync(join(root, "test/frameworks", folder), { recursive: true, encoding: "utf8" })
+        .filter((name) => /\.[jt]s$/.test(name))
+        .map((name) => `test/frameworks/${folder}/${name}`)
+        .flatMap((file) =>
+          [...textOf(file).matchAll(/\/\/ #region (\S+)/g)].map(([, name]) => `${file}#${name}`),
+        )
+        .filter((part) => !shown.some(({ file, region }) => part === `${file}#${region}`)),
+    );
+    expect(notShown).toEqual([]);
+    expect(folders.filter((name) => name !== "kit").sort()).toEqual(Object.keys(recipes).sort());
+  });
 });
 
 describe("the docs' handlers", () => {

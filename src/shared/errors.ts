@@ -13,7 +13,7 @@ export class AffiliateError extends Error {
   }
 }
 
-/** Thrown by `affiliate()`, `onClick()` and the outboxes' factories at start-up. Its message lists all wrong options. */
+/** Thrown by `affiliate()`, `onClick()`, `dashboard()` and the outboxes' factories at start-up. Its message lists all wrong options. */
 export class OptionsError extends AffiliateError {
   /** `OptionsError`. */
   override readonly name = "OptionsError";
