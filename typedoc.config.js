@@ -25,6 +25,19 @@ function prepareDocuments(app) {
   });
 }
 
+/** The entry points by name, so that the package itself comes first. @param {import("typedoc").Application} app */
+function sortModules(app) {
+  app.converter.on(
+    Converter.EVENT_RESOLVE_END,
+    ({ project }) => {
+      const modules = project.groups?.find(({ title }) => title === "Modules");
+      for (const list of [project.children, modules?.children])
+        list?.sort((one, other) => one.name.localeCompare(other.name));
+    },
+    -1_000, // after TypeDoc's own order
+  );
+}
+
 /** @type {Partial<import("typedoc").TypeDocOptions>} */
 export default {
   name: "express-affiliate",
@@ -32,7 +45,7 @@ export default {
   out: "docs/api",
   readme: "README.md",
   projectDocuments: documents,
-  plugin: [prepareDocuments],
+  plugin: [prepareDocuments, sortModules],
   highlightLanguages: ["js", "ts", "sh", "sql", "html", "json", "yaml", "dockerfile"],
   includeVersion: true,
   excludeInternal: true,
