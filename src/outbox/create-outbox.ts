@@ -54,7 +54,9 @@ export interface OutboxParts<C extends Claim = Claim> {
   readonly deadLetters: {
     /** Oldest first: those that the query means, or more. */
     list(destination: string, query: DeadLetterQuery): Promise<readonly DeadLetter[]>;
+    /** Queues it again, as the last of its visitor's. `false` where there is no such dead letter. */
     retry(destination: string, id: string): Promise<boolean>;
+    /** Forgets it, but not its id. `false` where there is no such dead letter. */
     discard(destination: string, id: string): Promise<boolean>;
   };
   /** See `Outbox`. Without it, the storage is this outbox's alone. */
