@@ -31,6 +31,7 @@ export const STATEMENTS = {
   rest: `
     update events set claimed_by = null, pulse = null, interrupted = 0, tried = 1, history = ?4, ready_at = ?5
     where seq = ?1 and id = ?2 and claimed_by = ?3`,
+  placeOf: "select seq from events where claimed_by = ? and id = ? and destination = ?",
   nextReady: `
     select ready_at from events
     where destination = ? and ready_at is not null and tried = 1 and ready_at > ? order by ready_at limit 1`,
@@ -44,7 +45,7 @@ export function createClaims(
   parts: { destinations: Destinations; totals: Totals; lines: Lines; owner: string },
 ) {
   const { destinations, totals, lines, owner } = parts;
-  const { claimOldest, claimNewest, claimTried, release, clear, rest, nextReady } = prepareAll(
+  const { claimOldest, claimNewest, claimTried, release, clear, rest, placeOf, nextReady } = prepareAll(
     db,
     STATEMENTS,
   );
@@ -102,10 +103,13 @@ export function createClaims(
       if (release.run(seq, id, by, now).changes > 0) return true;
       return clear.run(seq, id).changes > 0;
     },
-    /** Gives a claimed event back after an attempt, to be ready again at `readyAt`. */
-    rest({ seq, id, owner: by }: Claimed, history: History, readyAt: number): void {
-      rest.run(seq, id, by, JSON.stringify(history), Math.ceil(readyAt));
+    /** Gives a claimed event back after an attempt, to be ready again at `readyAt`. Returns whether it was still claimed. */
+    rest({ seq, id, owner: by }: Claimed, history: History, readyAt: number): boolean {
+      return rest.run(seq, id, by, JSON.stringify(history), Math.ceil(readyAt)).changes > 0;
     },
+    /** Where it is, of what this process has claimed. */
+    placeOf: ({ id, destination, owner: by }: Claimed): number | undefined =>
+      placeOf.get(by, id, destinations.numberOf(destination))?.seq,
     /** When there may next be something to claim that there was not at the last claim. */
     nextReadyAt(now: number): number | null {
       if (own === undefined) return null;
