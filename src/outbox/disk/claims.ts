@@ -3,9 +3,10 @@ import { type Capacity, type History, type Lane, UNTRIED } from "../outbox.js";
 import type { Destinations } from "./destinations.js";
 import type { Lines } from "./lines.js";
 import type { Claimed, DiskClaim } from "./protocol.js";
-import { type EventRow, eventOf } from "./rows.js";
+import { type EventRow, eventOf, parsedOf } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
+import type { Unreadable } from "./unreadable.js";
 
 const LINED_UP_AT_ONCE = 256;
 // Then the transaction has been long enough, should all of them belong to visitors whose events have to wait.
@@ -42,9 +43,9 @@ export type Claims = ReturnType<typeof createClaims>;
 /** Takes events whose turn it is, and gives them back. One that is at the head of its visitor's line has a time at which it is ready. */
 export function createClaims(
   db: Database,
-  parts: { destinations: Destinations; totals: Totals; lines: Lines; owner: string },
+  parts: { destinations: Destinations; totals: Totals; lines: Lines; unreadable: Unreadable; owner: string },
 ) {
-  const { destinations, totals, lines, owner } = parts;
+  const { destinations, totals, lines, unreadable, owner } = parts;
   const { claimOldest, claimNewest, claimTried, release, clear, rest, placeOf, nextReady } = prepareAll(
     db,
     STATEMENTS,
@@ -92,7 +93,11 @@ export function createClaims(
         const most = Math.min(lane.limit, limit - claims.length);
         if (most <= 0 || totals.rows(number, kindOf(lane.endpoint)) === 0) continue;
         const rows = claimFrom(lane, most, number, pulse, now);
-        claims.push(...rows.map((row) => claimOf(row, lane, { destination, owner, life })));
+        for (const row of rows) {
+          const claim = claimOf(row, lane, { destination, owner, life });
+          if (claim) claims.push(claim);
+          else unreadable.setAside(row.seq, now);
+        }
         // What is less urgent waits until it is known what is more urgent.
         if (more && !lane.newestFirst) break;
       }
@@ -122,11 +127,14 @@ function claimOf(
   row: EventRow,
   lane: Lane,
   { destination, ...by }: { destination: string; owner: string; life: number },
-): DiskClaim {
+): DiskClaim | undefined {
+  const event = eventOf(row, destination);
+  const history = row.history === null ? UNTRIED : (parsedOf(row.history) as History | undefined);
+  if (!event || !history) return undefined;
   return {
-    event: eventOf(row, destination),
+    event,
     lane,
-    history: row.history === null ? UNTRIED : JSON.parse(row.history),
+    history,
     interrupted: row.interrupted === 1,
     queuedAt: row.queued_at,
     seq: row.seq,

@@ -4,6 +4,7 @@ import { SHEDDING_ORDER } from "../shedding.js";
 import type { Delivered } from "./delivered.js";
 import type { Destinations } from "./destinations.js";
 import type { KnownIds } from "./known-ids.js";
+import { parsedOf } from "./rows.js";
 import { type Database, kindOf, prepareAll, type Value } from "./sqlite.js";
 import type { Totals } from "./totals.js";
 
@@ -84,11 +85,6 @@ const isId = (id: string) => /^[0-9a-f]{32}$/.test(id);
 function eventOf({ id, kind, data, created_at, size }: LostRow): OutboxEvent | undefined {
   if (!isId(String(id)) || !SHEDDING_ORDER.includes(kind as EventKind) || typeof size !== "number")
     return undefined;
-  try {
-    const parsed: unknown = JSON.parse(String(data));
-    if (typeof parsed !== "object" || parsed === null) return undefined;
-    return { id, kind, data: parsed, createdAt: created_at } as unknown as OutboxEvent;
-  } catch {
-    return undefined;
-  }
+  const parsed = parsedOf(String(data));
+  return parsed && ({ id, kind, data: parsed, createdAt: created_at } as unknown as OutboxEvent);
 }

@@ -15,6 +15,7 @@ import type { Claimed, Counts, Dropped, Request, Result, Snapshot, ThreadOptions
 import { createSaving, type LostRow, type LostTable } from "./saving.js";
 import type { Database } from "./sqlite.js";
 import { createTotals } from "./totals.js";
+import { createUnreadable } from "./unreadable.js";
 import { createUpkeep } from "./upkeep.js";
 
 // Of `maxBytes`. The rest is for what surrounds them, and for the space that SQLite needs to delete something.
@@ -28,6 +29,8 @@ export interface Outcome {
   readonly results: readonly Result[];
   readonly snapshot: Snapshot;
   readonly dropped: readonly Dropped[];
+  /** The ids of events that were set aside. */
+  readonly unreadable: readonly string[];
 }
 
 export type Store = ReturnType<typeof createStore>;
@@ -42,12 +45,14 @@ export function createStore(
 ) {
   const { maxBytes, maxDeadLetters, rememberMs, leaseMs, time = () => Date.now() } = options;
   let dropped: Dropped[] = [];
+  let unreadableIds: string[] = [];
   const drop = (each: Dropped) => dropped.push(each);
   const destinations = createDestinations(db);
   const totals = createTotals(db);
   const ids = createKnownIds(db, totals);
   const lines = createLines(db);
-  const common = { destinations, totals, ids, lines, drop };
+  const unreadable = createUnreadable(db, { totals, lines, onFound: (id) => unreadableIds.push(id) });
+  const common = { destinations, totals, ids, lines, unreadable, drop };
   const live = createLiveEvents(db, { ...common, maxBytes: maxBytes * SHARE_OF_EVENTS });
   const claims = createClaims(db, { ...common, owner });
   const delivered = createDelivered(db, { ...common, maxBytes: maxBytes * SHARE_OF_DELIVERED, rememberMs });
@@ -122,6 +127,7 @@ export function createStore(
 
   function transact(body: (now: number) => Result[]): Outcome {
     dropped = [];
+    unreadableIds = [];
     try {
       return inTransaction(db, () => {
         const now = time();
@@ -131,7 +137,7 @@ export function createStore(
         const results = body(now);
         totals.save();
         if (changes.get().number !== before) upkeep.noteTime(now);
-        return { results, snapshot: snapshot(now), dropped };
+        return { results, snapshot: snapshot(now), dropped, unreadable: unreadableIds };
       });
     } catch (error) {
       destinations.forget();

@@ -47,7 +47,13 @@ function signal(which: number): void {
 
 function tryTo(task: (store: Store) => Outcome, batch?: Batch): Reply {
   try {
-    const { results, ...rest } = withoutDamage(task);
+    const { results, unreadable, ...rest } = withoutDamage(task);
+    for (const id of unreadable) {
+      notices.push({
+        code: "ERR_AFFILIATE_DISK_DAMAGED",
+        message: `diskOutbox: an event in ${path} cannot be read, and is not sent; it is in the table "unreadable": id ${id}`,
+      });
+    }
     const untold = notices;
     notices = [];
     return { type: "done", ...rest, notices: untold, ...(batch && { results }) };

@@ -237,3 +237,53 @@ test("saves what can be read of a damaged file, wherever the damage is", async (
   expect((await outbox.deadLetters.list()).map(({ id }) => id).sort()).toEqual(deadIds.sort());
   expect(readdirSync(directory).filter((name) => name.includes(".damaged-"))).not.toEqual([]);
 });
+
+test.each(["data", "history"])(
+  "sets an event aside whose %s cannot be read, says so, and sends the others",
+  async (column) => {
+    const directory = scratchDirectory();
+    const visitor = stranger();
+    const [before, unreadable, next] = [
+      sample("payment"),
+      sample("payment", visitor),
+      sample("payment", visitor),
+    ];
+    const disk = openDisk(directory);
+    disk.append(before, unreadable, next);
+    disk.db.exec(`update events set ${column} = '{"half' where id = '${unreadable.id}'`);
+    const { outbox, said, ids, start } = watched(directory);
+
+    start();
+
+    await until(() => ids.includes(next.id), "the visitor's next was not delivered");
+    await until(() => outbox.counts().queued === 0, "not all was delivered");
+    expect(ids.sort()).toEqual([before.id, next.id].sort());
+    expect(said).toEqual([
+      expect.stringMatching(`^ERR_AFFILIATE_DISK_DAMAGED .*outbox.db cannot be read.*id ${unreadable.id}$`),
+      "recovered",
+    ]);
+    expect(disk.db.prepare(`select id, ${column} as value from unreadable`).all()).toEqual([
+      { id: unreadable.id, value: '{"half' },
+    ]);
+    disk.close();
+  },
+);
+
+test("lists, evicts and keeps dead letters beside one that cannot be read", () => {
+  const disk = openDisk(scratchDirectory(), { maxDeadLetters: 2 });
+  const events = Array.from({ length: 3 }, () => sample("payment"));
+  const [unreadable, second, third] = events as [OutboxEvent, OutboxEvent, OutboxEvent];
+  disk.append(unreadable, second);
+  for (const claim of disk.claim(2)) disk.settle(claim, deadBecause("rejected"));
+  disk.db.exec(`update dead_letters set data = '{"half' where id = '${unreadable.id}'`);
+  const list = () =>
+    disk.store.run([{ type: "list", query: {}, destination: DESTINATION }]).results[0] as { id: string }[];
+
+  expect(list().map(({ id }) => id)).toEqual([second.id]);
+  const retry = { type: "retry", letters: [{ id: unreadable.id, destination: DESTINATION }] } as const;
+  expect(disk.store.run([retry]).results).toEqual([0]);
+  disk.append(third);
+  for (const claim of disk.claim(1)) expect(disk.settle(claim, deadBecause("rejected"))).toEqual([]);
+  expect(list().map(({ id }) => id)).toEqual([second.id, third.id]);
+  disk.close();
+});
