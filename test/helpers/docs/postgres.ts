@@ -1,5 +1,6 @@
-import type { Pool } from "pg";
-import type { Attribution, Payment } from "../../../src/index.js";
+import type { Pool, PoolClient } from "pg";
+import type { Attribution, affiliate, Payment } from "../../../src/index.js";
+import type { postgresOutbox } from "../../../src/outbox/postgres/index.js";
 
 interface Order {
   readonly id: string;
@@ -15,7 +16,10 @@ export interface Names {
   readonly baseUrl: string;
   readonly clientId: number;
   readonly apiKey: string;
+  readonly affiliate: typeof affiliate;
+  readonly postgresOutbox: typeof postgresOutbox;
   readonly pool: Pool;
+  readonly client: PoolClient;
   readonly order: Order;
   readonly payment: Payment;
   readonly orders: TheirOwn;
