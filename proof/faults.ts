@@ -9,7 +9,8 @@
  */
 
 import { createDelivery } from "../src/delivery/delivery.js";
-import { type EventKind, eventFrom, type OutboxEvent } from "../src/events.js";
+import type { EventKind, OutboxEvent } from "../src/events.js";
+import { eventFrom } from "../src/inputs.js";
 import { createJournal } from "../src/journal.js";
 import { memoryOutbox } from "../src/outbox/memory/memory-outbox.js";
 import { callsFor } from "../src/service/calls.js";

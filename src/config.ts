@@ -54,6 +54,8 @@ const delivery = z.strictObject(
 );
 
 const A_PROXY = 'must be a proxy\'s address, such as http://proxy.example:3128, or "environment"';
+const ALONE =
+  "must be one that another process delivers from, such as postgresOutbox, where `delivery` is false";
 const A_BASE_URL = "must be the service's address, such as https://tracking.example";
 
 const schema = z.strictObject({
@@ -98,7 +100,7 @@ const schema = z.strictObject({
       error: "must be a secret, or a list of them, newest first",
     })
     .optional(),
-} satisfies SchemaOf<AffiliateOptions>);
+} satisfies SchemaOf<AffiliateOptions & { readonly delivery?: DeliverySettings | undefined }>);
 
 /** The options of `affiliate()` as they were read: checked, with defaults, secrets wrapped. */
 export type Config = Readonly<
@@ -106,6 +108,8 @@ export type Config = Readonly<
     baseUrl: URL;
     proxy: OutgoingProxy | undefined;
     signed: Signatures | undefined;
+    /** Whether this process delivers what it reports. */
+    delivers: boolean;
     apiKey: Secret | undefined;
     outbox: Outbox;
     logger: Logger;
@@ -118,15 +122,26 @@ export type Config = Readonly<
  * @throws OptionsError that lists everything that is wrong with the options.
  */
 export function readConfig(options: AffiliateOptions): Config {
-  const allowInsecure = Object(options).allowInsecure === true;
+  const { allowInsecure: isAllowed, delivery: given, outbox: place } = Object(options);
+  const allowInsecure = isAllowed === true;
+  const delivers = given !== false;
   // Checked in its field, so that the error lists it together with all other mistakes.
   const baseUrl = schema.shape.baseUrl.check(({ value, issues }) => {
     const problem = problemWith(value, allowInsecure);
     if (problem) issues.push({ code: "custom", input: value, message: problem });
   });
-  const read = readOptions("affiliate", schema.extend({ baseUrl }), options);
+  const outbox = schema.shape.outbox.check(({ value, issues }) => {
+    if (delivers || value?.name !== "memory") return;
+    issues.push({ code: "custom", input: value, message: ALONE });
+  });
+  const read = readOptions(
+    "affiliate",
+    schema.extend({ baseUrl, outbox }),
+    delivers ? options : { ...options, delivery: undefined, outbox: place ?? memoryOutbox() },
+  );
   return Object.freeze({
     ...read,
+    delivers,
     baseUrl: new URL(read.baseUrl),
     apiKey: read.apiKey === undefined ? undefined : new Secret(read.apiKey),
     outbox: read.outbox ?? memoryOutbox(),

@@ -5,7 +5,8 @@
  */
 export { type Affiliate, affiliate, type TrackOptions } from "./affiliate.js";
 export type { PauseReason } from "./delivery/endpoint-health.js";
-export type { Attribution, Click, EventKind, OutboxEvent, Payment, Registration } from "./events.js";
+export type { Attribution, EventKind, OutboxEvent } from "./events.js";
+export type { Click, Payment, Registration } from "./inputs.js";
 export type {
   DropReason,
   EndpointState,
@@ -15,6 +16,7 @@ export type {
   PauseScope,
   SkipReason,
   Stats,
+  WaitingOfKind,
 } from "./journal.js";
 export type { AffiliateOptions, DeliverySettings } from "./options.js";
 export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory/memory-outbox.js";

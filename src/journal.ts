@@ -19,6 +19,7 @@ export type {
   PauseScope,
   SkipReason,
   Stats,
+  WaitingOfKind,
 } from "./notices.js";
 
 /** Why nothing was reported, for the developer who waits for the first event. */
@@ -42,6 +43,9 @@ const REMEDIES: Record<PauseReason, string> = {
   silent: "nothing needs to be done: events wait, and go out when the service is back",
   throttled: "nothing needs to be done: events wait, and go out when the service asks for more",
 };
+
+// An event that another process delivers is never heard of again.
+const MOST_OWN = 10_000;
 
 export type Journal = ReturnType<typeof createJournal>;
 
@@ -80,12 +84,18 @@ export function createJournal(parts: {
     } as Record<DropReason, number>,
   };
   const { log, warn, hint, once } = createLog({ logger, clock, shown });
-  const awaited = new Map<string, { keptIsEnough: boolean; resolve: () => void }>();
+  const awaited = new Map<string, { orAttempted: boolean; resolve: () => void }>();
+  const own = new Set<string>();
   const pausedSince = new Map<PauseScope, number>();
 
   function endWait(id: string): void {
     awaited.get(id)?.resolve();
     awaited.delete(id);
+  }
+
+  function end({ id }: OutboxEvent): void {
+    own.delete(id);
+    endWait(id);
   }
 
   function tell<Name extends keyof Notices>(name: Name, notice: () => Notices[Name]): void {
@@ -106,16 +116,22 @@ export function createJournal(parts: {
     log,
     warn,
     hint,
-    /** Resolves when the event was delivered, given up or lost; or, where kept is enough, when an attempt came to nothing. */
-    settled(id: string, keptIsEnough: boolean): Promise<void> {
-      if (keptIsEnough && pausedSince.size > 0) return Promise.resolve();
-      return new Promise((resolve) => awaited.set(id, { keptIsEnough, resolve }));
+    /** Resolves when the event was delivered, given up or lost; or, where that is enough, when an attempt at it has ended. */
+    ended(id: string, { orAttempted = false } = {}): { readonly promise: Promise<void>; cancel(): void } {
+      const promise = new Promise<void>((resolve) => awaited.set(id, { orAttempted, resolve }));
+      return { promise, cancel: () => endWait(id) };
     },
     /** Nothing more is delivered. */
     endWaits(): void {
       for (const id of awaited.keys()) endWait(id);
     },
+    /** How many events this process has queued, and has not heard the end of: the last of them, where they are very many. */
+    get unsettled(): number {
+      return own.size;
+    },
     queued(event: OutboxEvent) {
+      if (own.size === MOST_OWN) own.delete(own.values().next().value as string);
+      own.add(event.id);
       tell("queued", () => noticeOf(event));
     },
     duplicate() {
@@ -123,16 +139,16 @@ export function createJournal(parts: {
     },
     delivered(event: OutboxEvent, attempts: number) {
       counts.delivered++;
-      endWait(event.id);
+      end(event);
       tell("delivered", () => ({ ...noticeOf(event), attempts }));
     },
     retry(event: OutboxEvent, attempts: number, inMs: number, because: string) {
       counts.retried++;
-      if (awaited.get(event.id)?.keptIsEnough) endWait(event.id);
+      if (awaited.get(event.id)?.orAttempted) endWait(event.id);
       tell("retry", () => ({ ...noticeOf(event), attempts, inMs, because: shown(because) }));
     },
     dead(event: OutboxEvent, death: Death) {
-      endWait(event.id);
+      end(event);
       const { reason, code = "", message = "" } = death;
       tell("dead", () => ({
         ...noticeOf(event),
@@ -144,26 +160,39 @@ export function createJournal(parts: {
     dropped(kind: EventKind, reason: DropReason, details: { event?: OutboxEvent; message?: string } = {}) {
       counts.dropped[reason]++;
       const { event, message } = details;
-      if (event) endWait(event.id);
+      if (event) end(event);
       tell("dropped", () => ({
         ...(event && noticeOf(event)),
         kind,
         reason,
         ...(message && { message: shown(message) }),
       }));
-      warn(
-        `dropped ${kind} ${reason}`,
-        `${event ? nameOf(event) : `a ${kind}`} was dropped: ${message ?? reason}`,
-      );
+      const line = `${event ? nameOf(event) : `a ${kind}`} was dropped: ${message ?? reason}`;
+      // A payment that was accepted, and that will not be paid out: each has its line.
+      if (event?.kind === "payment") log("error", line);
+      else warn(`dropped ${kind} ${reason}`, line);
     },
     /** @param event where it was in the outbox already. */
     skipped(kind: EventKind, reason: SkipReason, event?: OutboxEvent) {
       counts.skipped[reason]++;
-      if (event) endWait(event.id);
+      if (event) end(event);
       tell("skipped", () => ({ kind, reason }));
       log("debug", `a ${kind} was skipped: ${reason}`);
       if (reason === "disabled") return;
       hint(`skipped ${kind} ${reason}`, `a ${kind} is not reported: ${WHY_SKIPPED[reason]}`);
+    },
+    /** The outbox's storage holds events that this tracker will not deliver. */
+    elsewhere(
+      outbox: string,
+      own: string,
+      others: readonly (readonly [destination: string, count: number])[],
+    ) {
+      const counted = others.map(([destination, count]) => `${count} for ${destination}`).join(", ");
+      log(
+        "warn",
+        `other events wait in the ${outbox} outbox: ${counted}. A tracker with that client id and base address delivers them; this ` +
+          `one delivers those for ${own}. Where the service has moved, \`express-affiliate outbox\` hands them over (\`hand-over\`)`,
+      );
     },
     paused(
       scope: PauseScope,
@@ -176,19 +205,15 @@ export function createJournal(parts: {
     ) {
       const since = pausedSince.get(scope) ?? clock.now() - pausedMs;
       pausedSince.set(scope, since);
-      for (const [id, { keptIsEnough }] of awaited) if (keptIsEnough) endWait(id);
       tell("paused", () => ({ scope, reason, because: shown(because), pausedMs, forMs }));
       warn(
         `paused ${scope} ${reason}`,
-        `delivery to ${destinationOf(scope)} is paused, ${reason} since ${new Date(since).toISOString()}: ${because}; ${REMEDIES[reason]}`,
+        `delivery to ${pathOf(scope)} is paused, ${reason} since ${new Date(since).toISOString()}: ${because}; ${REMEDIES[reason]}`,
       );
     },
     /** An endpoint refuses an event, and has taken no other since: the key or the address may be wrong. */
     refused(endpoint: Endpoint, reason: PauseReason, because: string) {
-      warn(
-        `refused ${endpoint}`,
-        `${destinationOf(endpoint)} refuses events: ${because}; ${REMEDIES[reason]}`,
-      );
+      warn(`refused ${endpoint}`, `${pathOf(endpoint)} refuses events: ${because}; ${REMEDIES[reason]}`);
     },
     /** The status endpoint does not say whether visitors were referred: their events are sent without that. */
     unconfirmed(because: string) {
@@ -203,12 +228,12 @@ export function createJournal(parts: {
       const pausedMs = clock.now() - (pausedSince.get(scope) ?? clock.now());
       pausedSince.delete(scope);
       tell("resumed", () => ({ scope, pausedMs }));
-      log("info", `delivery to ${destinationOf(scope)} goes on after ${Math.round(pausedMs / 1000)} s`);
+      log("info", `delivery to ${pathOf(scope)} goes on after ${Math.round(pausedMs / 1000)} s`);
     },
   };
 }
 
-function destinationOf(scope: PauseScope): string {
+function pathOf(scope: PauseScope): string {
   return scope === "origin" ? "the service" : `the endpoint ${scope}`;
 }
 

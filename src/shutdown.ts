@@ -24,6 +24,8 @@ export interface Shutdown {
 const DEFAULT_TIMEOUT_MS = 5_000;
 const LONGEST_LOOK_MS = 50;
 
+const LAST_WORDS_MS = 5_000;
+
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const beforeExit = createProcessHooks("beforeExit");
@@ -42,7 +44,7 @@ export function createShutdown(parts: {
   async function flush({ timeoutMs = DEFAULT_TIMEOUT_MS }: FlushOptions = {}) {
     const deadline = monotonic() + timeoutMs;
     // What other processes have queued counts too, and this process may not have looked yet.
-    if (outbox.look) await Promise.race([outbox.look().catch(() => {}), sleep(Math.max(timeoutMs, 0))]);
+    if (outbox.look) await within(timeoutMs, outbox.look());
     for (let lookMs = 1; ; lookMs = Math.min(lookMs * 2, LONGEST_LOOK_MS)) {
       const left = outbox.counts().queued;
       const remaining = deadline - monotonic();
@@ -60,7 +62,7 @@ export function createShutdown(parts: {
       .close()
       .catch((error) => journal.log("error", `the ${outbox.name} outbox did not close: ${error}`));
     let timeUp: NodeJS.Timeout | undefined;
-    const ms = Math.min(Math.max(timeoutMs, 0) || 0, LONGEST_TIMER_MS);
+    const ms = timerMs(timeoutMs);
     // Earlier than the deadline: the outbox still has to write down what is aborted.
     const abortTimer = setTimeout(transport.abort, ms * 0.9);
     const deadline = new Promise((resolve) => {
@@ -74,25 +76,33 @@ export function createShutdown(parts: {
     return { left: outbox.counts().queued, durable: outbox.durable };
   }
 
-  /** Before a process ends by itself, it sends what is queued, as long as events are delivered. */
-  let deliveredBefore = -1;
+  /** Before a process ends by itself, it sends what it has itself queued, for five seconds in all. */
+  let leftMs = LAST_WORDS_MS;
   function onExit(): void {
-    const { queued } = outbox.counts();
-    if (queued === 0) return;
-    const { delivered } = journal.counts;
-    if (delivered > deliveredBefore) {
-      deliveredBefore = delivered;
-      void flush();
+    const left = journal.unsettled;
+    if (left === 0 || (outbox.durable && outbox.idle)) return;
+    if (leftMs > 0) {
+      void sendOwn();
       return;
     }
     // Once: an asynchronous logger makes the process emit `beforeExit` again.
     beforeExit.remove(onExit);
-    if (!outbox.durable) {
-      journal.log(
-        "warn",
-        `the process ends with ${queued} events that could not be delivered: they are lost`,
-      );
+    if (outbox.durable) return;
+    journal.log("warn", `the process ends with ${left} events that could not be delivered: they are lost`);
+  }
+
+  // Its timers are not unref'ed: they keep the process alive.
+  async function sendOwn(): Promise<void> {
+    const began = monotonic();
+    const isDone = () => journal.unsettled === 0 || (outbox.durable && outbox.idle) || closing;
+    for (
+      let lookMs = 1;
+      !isDone() && monotonic() - began < leftMs;
+      lookMs = Math.min(lookMs * 2, LONGEST_LOOK_MS)
+    ) {
+      await sleep(lookMs);
     }
+    leftMs -= monotonic() - began;
   }
 
   beforeExit.add(onExit);
@@ -106,4 +116,16 @@ export function createShutdown(parts: {
       return closing;
     },
   };
+}
+
+function timerMs(timeoutMs: number): number {
+  return Math.min(Math.max(timeoutMs, 0) || 0, LONGEST_TIMER_MS);
+}
+
+/** Resolves when the work has ended, or the time is up; leaves no timer behind. */
+async function within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
+  const over = new AbortController();
+  const late = sleep(timerMs(timeoutMs), undefined, { signal: over.signal });
+  await Promise.race([work, late]).catch(() => {});
+  over.abort();
 }

@@ -1,4 +1,5 @@
-import { type Attribution, type EventKind, eventFrom, type InvalidInput } from "./events.js";
+import type { Attribution, EventKind } from "./events.js";
+import { eventFrom, type InvalidInput } from "./inputs.js";
 import type { DropReason, Journal, SkipReason } from "./journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 import type { Clock } from "./shared/clock.js";

@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { emailOf, eventFrom, isVisitorId, type OutboxEvent, visitorOf } from "../src/events.js";
+import { emailOf, isVisitorId, type OutboxEvent, visitorOf } from "../src/events.js";
+import { eventFrom } from "../src/inputs.js";
 import { maskEmails } from "../src/shared/secret.js";
 import { heapUsed } from "./helpers/heap.js";
 
 const now = Date.UTC(2026, 0, 2);
 const read = (kind: OutboxEvent["kind"], input: unknown, attribution = {}) =>
-  eventFrom(kind, input, attribution, { clientId: 42, destination: "42@https://tracking.example", now });
+  eventFrom(kind, input, attribution, { clientId: 42, destination: "42:https://tracking.example", now });
 const event = (...args: Parameters<typeof read>) => read(...args) as OutboxEvent;
 
 describe("events", () => {
@@ -20,7 +21,7 @@ describe("events", () => {
     };
     expect(event("registration", user, { clickId: "c1" })).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{32}$/),
-      destination: "42@https://tracking.example",
+      destination: "42:https://tracking.example",
       kind: "registration",
       data: { clickId: "c1", email: "ada@shop.example", customerId: "7" },
       createdAt: now,
@@ -57,7 +58,7 @@ describe("events", () => {
     expect(id("click", { ...click, clickId: "c1" })).toBe(id("click", click, { clickId: "c1" }));
     expect(id("click", click)).not.toBe(id("click", click));
     expect(
-      eventFrom("payment", payment, {}, { clientId: 43, destination: "43@https://tracking.example", now }),
+      eventFrom("payment", payment, {}, { clientId: 43, destination: "43:https://tracking.example", now }),
     ).not.toMatchObject({
       id: id("payment", payment),
     });

@@ -12,12 +12,13 @@ const src = resolve(import.meta.dirname, "../src");
 const layers: readonly (readonly string[])[] = [
   ["cli/main.ts"],
   ["index.ts", "outbox/index.ts", "outbox/disk/index.ts", "outbox/postgres/index.ts", "testing/index.ts"],
+  ["dashboard/"],
   ["affiliate.ts", "cli/doctor/", "cli/outbox/", "cli/migrations.ts", "testing/"],
   ["cli/"],
   ["request/on-click.ts", "request/on-conversion.ts"],
   ["request/visitor.ts"],
   ["request/attribution.ts"],
-  ["config.ts", "track.ts", "shutdown.ts", "request/"],
+  ["config.ts", "track.ts", "shutdown.ts", "settlement.ts", "request/"],
   ["options.ts"],
   ["delivery/"],
   ["outbox/memory/memory-outbox.ts", "outbox/disk/disk-outbox.ts", "outbox/postgres/postgres-outbox.ts"],
@@ -31,13 +32,15 @@ const layers: readonly (readonly string[])[] = [
     "outbox/fallback.ts",
     "journal.ts",
   ],
+  ["outbox/pending-events.ts", "outbox/receipts.ts", "outbox/storage-state.ts"],
   ["notices.ts", "log.ts"],
   ["delivery/endpoint-health.ts"],
   ["outbox/outbox.ts", "outbox/shedding.ts"],
   ["service/client.ts"],
   ["service/transport.ts", "service/answers.ts"],
   ["service/calls.ts", "service/endpoints.ts"],
-  ["events.ts", "service/dispatcher.ts", "request/signatures.ts"],
+  ["inputs.ts"],
+  ["events.ts", "service/destination.ts", "service/dispatcher.ts", "request/signatures.ts"],
   [
     "shared/",
     "outbox/line.ts",
@@ -81,6 +84,8 @@ describe("the layers", () => {
     expect(layerOf(file), "it has a layer").toBeGreaterThanOrEqual(0);
     for (const imported of importsOf(file)) {
       if (imported === "../package.json" || areInOneFolder(file, imported)) continue;
+      // A script for the browser, as a text.
+      if (imported.startsWith("browser/")) continue;
       // The command starts the sandbox; no other file knows of it.
       if (file === "cli/main.ts" && imported.startsWith(SANDBOX)) continue;
       expect(layerOf(imported), imported).toBeGreaterThan(layerOf(file));
@@ -88,7 +93,8 @@ describe("the layers", () => {
   });
 
   it.each(files.filter((file) => file.startsWith(SANDBOX)))("%s knows nothing of the rest", (file) => {
-    for (const imported of importsOf(file)) expect(imported).toMatch(/^sandbox\//);
+    // Scripts for the browser are texts here, and know nothing of the tracking service.
+    for (const imported of importsOf(file)) expect(imported).toMatch(/^(sandbox|browser)\//);
   });
 
   it("has no circle", () => {

@@ -116,6 +116,15 @@ describe("options", () => {
     expect(refusal({ ...right, ...(options as object) }).message).toContain(`\`${path}\` must `);
   });
 
+  it.each([{}, { outbox: memoryOutbox() }])(
+    "refuses `delivery: false` where no other process can deliver",
+    (where) => {
+      expect(refusal({ ...right, ...where, delivery: false }).message).toContain(
+        "`outbox` must be one that another process delivers from",
+      );
+    },
+  );
+
   it.each(["", "key with spaces", "key\r\nX-Other: 1", "ключ"])(
     "refuses %o as API key, and does not repeat it",
     (apiKey) => {

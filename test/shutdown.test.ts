@@ -47,6 +47,15 @@ describe.concurrent("a process that ends by itself", () => {
     expect(stderr).toMatch(/the process ends with 50 events/);
   });
 
+  it("waits no longer where some events are delivered all the time and others are not", async () => {
+    const service = await faultyService({
+      onRequest: (socket, request, nth) => answering(nth % 3 === 0 ? 200 : 500)(socket, request, nth),
+    });
+    const { code, stderr } = await host(["goes on reporting", service.url]).over;
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/the process ends with \d+ events/);
+  });
+
   it("says so once, to a logger that keeps it alive for a while", async () => {
     const run = host([
       "ends by itself with a logger that takes its time",
@@ -54,6 +63,12 @@ describe.concurrent("a process that ends by itself", () => {
     ]);
     expect((await run.over).code).toBe(0);
     expect(run.said.filter((line) => line.includes("the process ends with 3 events"))).toHaveLength(1);
+  });
+
+  it("is not kept by a flush that has ended, however long it might have taken", async () => {
+    const run = host(["flushes for as long as it takes", `http://127.0.0.1:${await closedPort()}`]);
+    expect((await run.over).code).toBe(0);
+    expect(run.said).toEqual([true]);
   });
 
   it("has one listener for all its trackers, and none when they are closed", async () => {

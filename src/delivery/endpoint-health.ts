@@ -1,5 +1,6 @@
 import type { Lane } from "../outbox/outbox.js";
 import type { Endpoint } from "../service/endpoints.js";
+import { FailureStreak } from "./failure-streak.js";
 import { clamp, SavedTrials } from "./saved-trials.js";
 
 /** Why nothing but trials is sent. */
@@ -40,8 +41,6 @@ export interface Trouble {
 const NEWCOMER_MS = 15_000;
 const NEWCOMERS_AT_ONCE = 3;
 
-const FAILURES_OF_AN_OUTAGE = 16;
-const SHORTEST_OUTAGE_MS = 500;
 const SLOW_MS = 1_000;
 const SLOW_BY = 4;
 const SUSPECT_MS = 15_000;
@@ -71,12 +70,7 @@ export class EndpointHealth {
   #passes = 0;
   #passMs = 0;
 
-  /** The failures since the last pass. */
-  #failures = 0;
-  #failingSince = Number.POSITIVE_INFINITY;
-  readonly #visitors = new Set<string>();
-  #held = 0;
-
+  readonly #streak = new FailureStreak();
   #outage: { readonly since: number; reason: PauseReason; trialAt: number; isCostly: boolean } | undefined;
   #throttle: { readonly since: number; until: number } | undefined;
   #suspectUntil = Number.NEGATIVE_INFINITY;
@@ -153,10 +147,7 @@ export class EndpointHealth {
     this.#limit = Math.min(this.#max, (this.#outage || this.#throttle ? 1 : this.#limit) + 1);
     this.#passes++;
     this.#passMs = now - ticket.beganAt;
-    this.#failures = 0;
-    this.#failingSince = Number.POSITIVE_INFINITY;
-    this.#visitors.clear();
-    this.#held = 0;
+    this.#streak.end();
     this.#outage = undefined;
     if (this.#throttle && now >= this.#throttle.until) this.#throttle = undefined;
   }
@@ -170,13 +161,10 @@ export class EndpointHealth {
     // What began before the last pass says nothing that the pass does not know better.
     if (ticket.passes !== this.#passes) return true;
     this.#limit = Math.max(1, Math.floor(this.#limit / 2));
-    this.#failures++;
-    this.#failingSince = Math.min(this.#failingSince, ticket.beganAt);
-    if (this.#visitors.size < 2) this.#visitors.add(visitor);
     const isCostly = isAmbiguous && this.#holdsAmbiguous;
-    if (isCostly) this.#held++;
-    const isNew = this.#outage === undefined && this.#isOutage(now, isCostly);
-    if (isNew) this.#outage = { since: this.#failingSince, reason, trialAt: now, isCostly };
+    this.#streak.add({ beganAt: ticket.beganAt, visitor, isCostly });
+    const isNew = this.#outage === undefined && this.#streak.isOutage(now, isCostly, SLOW_BY * this.#passMs);
+    if (isNew) this.#outage = { since: this.#streak.since, reason, trialAt: now, isCostly };
     if (!this.#outage) return true;
     this.#outage.reason = reason;
     this.#outage.isCostly = isCostly;
@@ -225,7 +213,7 @@ export class EndpointHealth {
         others: now >= this.#outage.trialAt && othersUnderWay === 0 ? 1 : 0,
       };
     }
-    if (this.#holdsAmbiguous && (this.#held > 0 || this.#stuck(now) >= STUCK_AT_MOST)) {
+    if (this.#holdsAmbiguous && (this.#streak.costly > 0 || this.#stuck(now) >= STUCK_AT_MOST)) {
       return { newcomers: 0, others: Math.max(0, 1 - this.#underWay.size) };
     }
     if (now < this.#suspectUntil) {
@@ -240,12 +228,6 @@ export class EndpointHealth {
   #stuck(now: number): number {
     const long = Math.max(SLOW_MS, SLOW_BY * this.#passMs);
     return [...this.#underWay].filter(({ beganAt }) => now - beganAt >= long).length;
-  }
-
-  /** None of the last attempts was taken: of many, or for long, and of different visitors. Where each costs an event, two do. */
-  #isOutage(now: number, isCostly: boolean): boolean {
-    const longEnough = now - this.#failingSince >= Math.max(SHORTEST_OUTAGE_MS, SLOW_BY * this.#passMs);
-    return this.#visitors.size > 1 && (isCostly || longEnough || this.#failures >= FAILURES_OF_AN_OUTAGE);
   }
 
   /** How long after a failed trial any event may try again: the longer, the longer the outage; longer still where it costs. */

@@ -4,7 +4,18 @@ import { type Clock, systemClock } from "../shared/clock.js";
 import { readOptions } from "../shared/read-options.js";
 import { createDurable, type StoredDeadLetters } from "./durable.js";
 import { count, MIB } from "./option-types.js";
-import type { Capacity, Claim, Outbox, OutboxCounts, OutboxObserver, Verdict } from "./outbox.js";
+import {
+  type Capacity,
+  type Claim,
+  type DeadLetter,
+  type DeadLetterQuery,
+  isMeant,
+  isRetried,
+  type Outbox,
+  type OutboxCounts,
+  type OutboxObserver,
+  type Verdict,
+} from "./outbox.js";
 
 /** How a storage tells of what it does on its own. */
 export interface StorageNotices {
@@ -36,9 +47,15 @@ export interface OutboxParts<C extends Claim = Claim> {
   claim(capacity: Capacity): Promise<readonly C[]>;
   /** Does with a claimed event what the verdict says. */
   settle(claim: C, verdict: Verdict, notices: StorageNotices): Promise<void>;
-  /** What the store holds of one destination, or of all, as far as this process knows. */
-  counts(destination: string | undefined): Omit<OutboxCounts, "trouble">;
-  readonly deadLetters: StoredDeadLetters;
+  /** What the store holds of one destination, as far as this process knows. */
+  counts(destination: string): Omit<OutboxCounts, "trouble">;
+  /** The dead letters of one destination. */
+  readonly deadLetters: {
+    /** Oldest first: those that the query means, or more. */
+    list(destination: string, query: DeadLetterQuery): Promise<readonly DeadLetter[]>;
+    retry(destination: string, id: string): Promise<boolean>;
+    discard(destination: string, id: string): Promise<boolean>;
+  };
   /** See `Outbox`. Without it, the storage is this outbox's alone. */
   handOver?(from: string, to: string): Promise<number>;
   /** The outbox has been started for one destination: the time to listen for what other processes store. */
@@ -46,6 +63,12 @@ export interface OutboxParts<C extends Claim = Claim> {
   /** Every call has ended: lets go of files, connections and timers. */
   close?(): Promise<void>;
 }
+
+const NOTHING: Omit<OutboxCounts, "trouble"> = {
+  queued: 0,
+  dead: { rejected: 0, unconfirmed: 0, expired: 0 },
+  oldest: null,
+};
 
 const aMethod = z.custom<unknown>((value) => typeof value === "function", { error: "must be a function" });
 const aFlag = z.boolean({ error: "must be true or false" });
@@ -63,11 +86,14 @@ const schema = z.object({
 });
 
 /**
- * Makes an outbox of a store: with the relay, the fallback to memory, and the order of closing that `diskOutbox` and
+ * Makes an outbox of a store that keeps the events of each destination apart: with the relay, the fallback to memory, and the order of closing that `diskOutbox` and
  * `postgresOutbox` have. Put the result to `testOutbox`.
  *
  * @throws OptionsError
  */
+export function createOutbox<C extends Claim = Claim>(parts: OutboxParts<C>): Outbox;
+/** @internal */
+export function createOutbox<C extends Claim = Claim>(parts: OutboxParts<C>, clock?: Clock): Outbox;
 export function createOutbox<C extends Claim = Claim>(
   parts: OutboxParts<C>,
   clock: Clock = systemClock,
@@ -88,14 +114,8 @@ export function createOutbox<C extends Claim = Claim>(
         // Sooner than the next poll would find it.
         if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
       },
-      counts: (destination) => parts.counts(destination),
-      deadLetters: {
-        list: (query, destination) => parts.deadLetters.list(query, destination),
-        retry: (id, destination) => parts.deadLetters.retry(id, destination).finally(() => wake()),
-        retryAll: (filter, destination) =>
-          parts.deadLetters.retryAll(filter, destination).finally(() => wake()),
-        discard: (id, destination) => parts.deadLetters.discard(id, destination),
-      },
+      counts: (destination) => (destination === undefined ? NOTHING : parts.counts(destination)),
+      deadLetters: deadLettersOf(parts.deadLetters, () => wake()),
       ...(parts.handOver && {
         handOver: (from: string, to: string) => (parts as Required<OutboxParts<C>>).handOver(from, to),
       }),
@@ -119,4 +139,34 @@ export function createOutbox<C extends Claim = Claim>(
   }
 
   return outbox;
+}
+
+function deadLettersOf(stored: OutboxParts["deadLetters"], wake: () => void): StoredDeadLetters {
+  async function list({ limit = 100, ...filter }: DeadLetterQuery, destination: string | undefined) {
+    if (destination === undefined) return [];
+    const letters = await stored.list(destination, { limit, ...filter });
+    return letters.filter((letter) => isMeant(letter, filter)).slice(0, limit);
+  }
+
+  async function retry(id: string, destination: string | undefined): Promise<boolean> {
+    if (destination === undefined) return false;
+    const isQueued = await stored.retry(destination, id);
+    wake();
+    return isQueued;
+  }
+
+  return {
+    list,
+    retry,
+    async retryAll(filter, destination) {
+      const letters = await list({ ...filter, limit: Number.POSITIVE_INFINITY }, destination);
+      const meant = letters.filter((letter) => isRetried(letter, filter));
+      let retried = 0;
+      for (const { id } of meant.sort((one, other) => one.createdAt - other.createdAt)) {
+        if (await retry(id, destination)) retried++;
+      }
+      return retried;
+    },
+    discard: async (id, destination) => destination !== undefined && stored.discard(destination, id),
+  };
 }

@@ -8,7 +8,6 @@ export { type Attribution, type EventKind, type OutboxEvent, visitorOf } from ".
 export { ENDPOINTS, type Endpoint, endpointOf } from "../service/endpoints.js";
 export { type OutboxUnderTest, type TestRunner, testOutbox } from "../testing/contract/index.js";
 export { createOutbox, type OutboxParts, type StorageNotices } from "./create-outbox.js";
-export type { StoredDeadLetters } from "./durable.js";
 export type {
   AddOutcome,
   Capacity,
@@ -28,5 +27,5 @@ export type {
   QueuedOfKind,
   Verdict,
 } from "./outbox.js";
-export { CLICKS_OF_A_VISITOR, deadLetterOf, isMeant, isRetried, UNTRIED } from "./outbox.js";
-export { kindsBelow } from "./shedding.js";
+export { CLICKS_OF_A_VISITOR, deadLetterOf, UNTRIED } from "./outbox.js";
+export { firstToGiveWay, kindsBelow } from "./shedding.js";

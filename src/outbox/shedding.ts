@@ -8,6 +8,15 @@ export function kindsBelow(kind: EventKind): readonly EventKind[] {
   return SHEDDING_ORDER.slice(0, SHEDDING_ORDER.indexOf(kind));
 }
 
+/** Of events or dead letters, oldest first, the one that gives way first. */
+export function firstToGiveWay<T extends { readonly kind: EventKind }>(
+  oldestFirst: Iterable<T>,
+): T | undefined {
+  const all = [...oldestFirst];
+  const least = SHEDDING_ORDER.find((kind) => all.some((each) => each.kind === kind));
+  return all.find(({ kind }) => kind === least);
+}
+
 /**
  * Sheds what has to give way to an event of this kind: the oldest of the kinds below it, and no more than is needed. Sheds
  * nothing, and returns `false`, where all of it would not be enough.

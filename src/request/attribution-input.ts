@@ -1,4 +1,5 @@
-import { type Attribution, definedOf, type InvalidInput, isVisitorId } from "../events.js";
+import { type Attribution, definedOf, isVisitorId } from "../events.js";
+import type { InvalidInput } from "../inputs.js";
 import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
 

@@ -1,5 +1,6 @@
 import type { Request } from "express";
-import { type Click, isVisitorId } from "../events.js";
+import { isVisitorId } from "../events.js";
+import type { Click } from "../inputs.js";
 
 // Longer queries, addresses and headers are cut, so that a client cannot make them expensive.
 const LONGEST_QUERY = 4_096;

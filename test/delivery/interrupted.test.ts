@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { createDelivery } from "../../src/delivery/delivery.js";
-import { type EventKind, eventFrom, type OutboxEvent } from "../../src/events.js";
+import type { EventKind, OutboxEvent } from "../../src/events.js";
+import { eventFrom } from "../../src/inputs.js";
 import { createJournal } from "../../src/journal.js";
 import { type Claim, UNTRIED } from "../../src/outbox/outbox.js";
 import type { Attempt } from "../../src/service/attempt.js";

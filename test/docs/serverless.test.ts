@@ -55,18 +55,16 @@ describeWithPostgres("docs/serverless.md", (database) => {
     expect(sandbox.ledger.payments()).toHaveLength(1);
   });
 
-  it("delivers from a worker what a process left behind", async () => {
+  it("stores without delivery, and delivers from a worker", async () => {
     const { sandbox, names } = await platform();
-    const frozen = closing(
-      affiliate({
-        baseUrl: "http://127.0.0.1:1",
-        clientId: sandbox.clientId,
-        outbox: names.postgresOutbox({ listen: false }),
-        logger: { warn() {}, error() {} },
-      }),
-    );
-    await frozen.trackPayment(order, { sessionId: "s1" });
-    await frozen.close();
+    const promises: Promise<void>[] = [];
+    const waitUntil = (promise: Promise<void>) => void promises.push(promise);
+    const { tracker } = await page.run("Without delivery", { ...names, waitUntil });
+    await shopOf(tracker)();
+    await promises[0];
+    expect(tracker.stats().queued).toBe(1);
+    expect(sandbox.ledger.payments()).toEqual([]);
+
     await page.run("A worker that delivers", names);
     expect(sandbox.ledger.payments()).toHaveLength(1);
   });

@@ -117,6 +117,7 @@ export function unprivileged(): { uid?: number; gid?: number } {
   return { uid: id("-u"), gid: id("-g") };
 }
 
+/** A port of this machine that nothing listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, HOST);
   await once(server, "listening");

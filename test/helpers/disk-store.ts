@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { OutboxEvent } from "../../src/events.js";
+import { countsOf } from "../../src/outbox/disk/counts.js";
 import { type OpenFile, openFile } from "../../src/outbox/disk/file.js";
 import type { DiskClaim, Dropped, Request } from "../../src/outbox/disk/protocol.js";
 import { findEngine } from "../../src/outbox/disk/sqlite.js";
@@ -20,12 +21,16 @@ export interface Disk extends OpenFile {
   claim(limit: number): DiskClaim[];
   settle(claim: DiskClaim, verdict: Verdict): readonly Dropped[];
   append(...events: readonly OutboxEvent[]): unknown[];
+  /** What there is of one destination. Default: of all. */
+  counts(destination?: string): ReturnType<typeof countsOf>;
 }
 
 export function openDisk(
   directory: string,
   options: {
     owner?: string;
+    /** Whose events `claim` claims. */
+    destination?: string;
     maxBytes?: number;
     maxDeadLetters?: number;
     rememberMs?: number;
@@ -35,6 +40,7 @@ export function openDisk(
 ): Disk {
   const {
     owner = "me",
+    destination = DESTINATION,
     maxBytes = 64 * MIB,
     maxDeadLetters = 1_000,
     rememberMs = 60_000,
@@ -48,16 +54,19 @@ export function openDisk(
     ...file,
     path,
     store,
-    claim: (limit) => store.run([{ type: "claim", capacity: allOf(limit) }]).results[0] as DiskClaim[],
+    claim: (limit) =>
+      store.run([{ type: "claim", capacity: allOf(limit, destination) }]).results[0] as DiskClaim[],
     settle: (claim, verdict) => store.run([settling(claim, verdict)]).dropped,
+    counts: (destination) => countsOf(store.run([]).snapshot, destination),
     append: (...events) => [...store.run(events.map((event) => ({ type: "append", event }))).results],
   };
 }
 
-function allOf(limit: number): Capacity {
-  return { destination: DESTINATION, limit, lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit })) };
+function allOf(limit: number, destination: string): Capacity {
+  return { destination, limit, lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit })) };
 }
 
-export function settling({ event: { id }, seq, owner }: DiskClaim, verdict: Verdict): Request {
-  return { type: "settle", claimed: { seq, id, owner }, verdict };
+export function settling({ event, seq, owner }: DiskClaim, verdict: Verdict): Request {
+  const { id, destination, kind } = event;
+  return { type: "settle", claimed: { seq, id, destination, kind, owner }, verdict };
 }

@@ -1,5 +1,6 @@
 import { createDelivery, type DeliveryOptions } from "../../src/delivery/delivery.js";
-import { type Attribution, type EventKind, eventFrom, type OutboxEvent } from "../../src/events.js";
+import type { Attribution, EventKind, OutboxEvent } from "../../src/events.js";
+import { eventFrom } from "../../src/inputs.js";
 import { createJournal, type Notices } from "../../src/journal.js";
 import { type MemoryOutboxOptions, memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import type { Outbox } from "../../src/outbox/outbox.js";

@@ -1,7 +1,9 @@
 import { deadLettersThrough } from "../../src/outbox/disk/asked-dead-letters.js";
+import { countsOf } from "../../src/outbox/disk/counts.js";
 import type { DiskClaim, Results } from "../../src/outbox/disk/protocol.js";
 import type { Outbox, OutboxObserver } from "../../src/outbox/outbox.js";
 import { createRelay } from "../../src/outbox/relay.js";
+import { DESTINATION } from "../../src/testing/contract/samples.js";
 import { openDisk, settling } from "./disk-store.js";
 import type { FakeClock } from "./fake-clock.js";
 import { scratchDirectory } from "./scratch.js";
@@ -36,6 +38,11 @@ export function virtualDisk(clock: FakeClock): Outbox {
     },
   );
 
+  const letters = deadLettersThrough(
+    async (request) => run(request as never).result as never,
+    () => relay.wake(),
+  );
+
   return {
     name: "disk",
     durable: true,
@@ -52,8 +59,13 @@ export function virtualDisk(clock: FakeClock): Outbox {
     get idle() {
       return relay.idle;
     },
-    counts: () => disk.store.run([]).snapshot,
-    deadLetters: deadLettersThrough(async (request) => run(request as never).result as never, relay.wake),
+    counts: () => countsOf(disk.store.run([]).snapshot, DESTINATION),
+    deadLetters: {
+      list: (query = {}) => letters.list(query, DESTINATION),
+      retry: (id) => letters.retry(id, DESTINATION),
+      retryAll: (filter = {}) => letters.retryAll(filter, DESTINATION),
+      discard: (id) => letters.discard(id, DESTINATION),
+    },
     async close() {
       await relay.stop();
       disk.close();

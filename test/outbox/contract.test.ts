@@ -32,6 +32,7 @@ testOutbox(
     createSmall: () => diskOutbox({ directory: fresh(), maxBytes: 1024 * 1024, maxDeadLetters: 10 }),
     maxDeadLetters: 10,
     reopen: () => diskOutbox({ directory }),
+    handsOver: true,
     cutOff() {
       locking = openDisk(directory);
       locking.db.exec("begin exclusive");

@@ -64,6 +64,9 @@ async function shop({
   };
 }
 
+/** An outbox as several processes share it, as far as this tracker can tell. */
+const shared = () => Object.assign(memoryOutbox(), { name: "shared", durable: true });
+
 describe("waitUntil", () => {
   it("is called once for a request, with a promise that lasts until its events are delivered", async () => {
     const { post, waited, posted } = await shop();
@@ -140,6 +143,50 @@ describe("waitUntil", () => {
     await safe.post("/order");
     await safe.waited[0]?.promise;
     expect(safe.tracker.stats()).toMatchObject({ delivered: 0, queued: 1 });
+  });
+
+  it("ends while an earlier event of the visitor rests, where the event is safe", async () => {
+    const answer = (_: unknown, res: { statusCode: number }) => {
+      res.statusCode = 500;
+      return {};
+    };
+    const { post, waited, tracker } = await shop({ answer, outbox: shared() });
+    await post("/both");
+    await waited[0]?.promise;
+    expect(tracker.stats()).toMatchObject({ queued: 2, inFlight: 0, retried: 1 });
+  });
+
+  it("ends after the time of one attempt where another process delivers, and says nothing", async () => {
+    const outbox = shared();
+    // Another process claims first.
+    const { post, waited, tracker } = await shop({
+      outbox: Object.defineProperties(outbox, { start: { value() {} }, idle: { value: false } }),
+      delivery: { timeoutMs: 200 },
+    });
+    await post("/order");
+    await waited[0]?.promise;
+    expect(tracker.stats()).toMatchObject({ queued: 1, delivered: 0 });
+  });
+
+  it("ends when the event is stored, where this process does not deliver", async () => {
+    const { post, waited, posted, tracker } = await shop({ outbox: shared(), delivery: false });
+    await post("/order");
+    await waited[0]?.promise;
+    expect(tracker.stats()).toMatchObject({ queued: 1, inFlight: 0, state: "open" });
+    expect(await tracker.flush()).toEqual({ settled: false, left: 1 });
+    expect(posted).toEqual([]);
+  });
+
+  it("lasts where the event waits in memory for a storage that fails, and ends when it is stored", async () => {
+    const outbox = shared();
+    Object.defineProperty(outbox, "durable", { value: true, configurable: true });
+    const { post, waited } = await shop({ outbox, delivery: false });
+    Object.defineProperty(outbox, "durable", { value: false, configurable: true });
+    await post("/order");
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(waited[0]?.over).toBe(false);
+    Object.defineProperty(outbox, "durable", { value: true });
+    await waited[0]?.promise;
   });
 
   it("harms nothing when it throws", async () => {

@@ -1,5 +1,5 @@
 import type { OutboxEvent } from "../../events.js";
-import type { DeadLetter, Outbox, OutboxCounts } from "../../outbox/outbox.js";
+import type { DeadLetter, DeadLetterFilter, Outbox, OutboxCounts } from "../../outbox/outbox.js";
 import { printable } from "../../shared/printable.js";
 import { maskEmail, maskEmails } from "../../shared/secret.js";
 import { type Finding, lineOf, note, painted, well, wrong } from "../finding.js";
@@ -8,6 +8,7 @@ import type { Terminal } from "../terminal.js";
 /** An outbox that the command reads, and that the host's processes may use at the same time. */
 export interface OpenOutbox extends Pick<Outbox, "name" | "deadLetters" | "close"> {
   look(): Promise<OutboxCounts>;
+  handOver(from: string, to: string): Promise<number>;
 }
 
 /** What an action found or did, as JSON and as lines for a person. */
@@ -22,6 +23,8 @@ export interface Report {
 interface Selection {
   readonly ids: readonly string[];
   readonly all: boolean;
+  /** Which of all of them. */
+  readonly filter: DeadLetterFilter;
 }
 
 // docs/observability.md recommends an alert at this age: an outage should not last longer.
@@ -31,14 +34,15 @@ const NO_LIMIT = 2 ** 31 - 1;
 
 /** How many events wait, since when, and how many were given up. */
 export async function status(outbox: OpenOutbox): Promise<Report> {
-  const { queued, oldest, dead, trouble } = await outbox.look();
+  const { queued, oldest, dead, byDestination = {}, trouble } = await outbox.look();
   const oldestMs = oldest === null ? null : Math.max(0, Date.now() - oldest);
   const { count, list } = summaryOf(dead);
   return {
     isWell: trouble === undefined,
-    json: { outbox: outbox.name, queued, oldestMs, dead, trouble: trouble ?? null },
+    json: { outbox: outbox.name, queued, oldestMs, byDestination, dead, trouble: trouble ?? null },
     lines: linesOf([
       waiting(queued, oldest, oldestMs),
+      ...destinations(byDestination),
       count === 0 ? well("no dead letters") : note(`${countOf(count, "dead letter")}: ${list}`),
       ...(trouble === undefined ? [] : [wrong(trouble)]),
     ]),
@@ -51,30 +55,42 @@ function waiting(queued: number, oldest: number | null, oldestMs: number | null)
   return oldestMs < LONG_MS ? well(says) : note(`${says}: read the log of the host's own process`);
 }
 
+/** For which programs events wait: each needs a process of its own that delivers. */
+function destinations(byDestination: Readonly<Record<string, number>>): Finding[] {
+  const counted = Object.entries(byDestination).filter(([, count]) => count > 0);
+  return counted.map(([destination, count]) =>
+    (counted.length > 1 ? note : well)(`${countOf(count, "event")} for ${destination}`),
+  );
+}
+
 /** The oldest dead letters, and whether there are more. */
-export async function list(outbox: OpenOutbox, limit: number): Promise<Report> {
-  const found = await outbox.deadLetters.list({ limit: limit + 1 });
+export async function list(
+  outbox: OpenOutbox,
+  { limit, filter }: { limit: number; filter: DeadLetterFilter },
+): Promise<Report> {
+  const found = await outbox.deadLetters.list({ ...filter, limit: limit + 1 });
   const deadLetters = found.slice(0, limit);
   const more = found.length > limit;
+  const areOfSeveral = new Set(deadLetters.map(({ destination }) => destination)).size > 1;
   return {
     isWell: true,
     json: { deadLetters, more },
     lines: (terminal) => [
-      ...deadLetters.flatMap((letter) => describe(letter, terminal)),
+      ...deadLetters.flatMap((letter) => describe(letter, areOfSeveral, terminal)),
       ...(deadLetters.length === 0 ? [lineOf(well("no dead letters"), terminal)] : []),
       ...(more ? [lineOf(note("there are more: --limit N lists them"), terminal)] : []),
     ],
   };
 }
 
-function describe(letter: DeadLetter, terminal: Terminal): string[] {
-  const { id, kind, event, reason, status, code, message, attempts, createdAt, diedAt } = letter;
+function describe(letter: DeadLetter, withDestination: boolean, terminal: Terminal): string[] {
+  const { id, destination, kind, event, reason, status, code, message, attempts, createdAt, diedAt } = letter;
   const answer = [status, code].filter((each) => each !== undefined && each !== "").join(" ");
   const words = [answer, message].filter(Boolean).join(": ");
   const times = `happened ${timeOf(createdAt)}, given up ${timeOf(diedAt)} after ${countOf(attempts, "attempt")}`;
   return [
     `${id}  ${kind}  ${painted(reason, "yellow", terminal)}`,
-    `    ${detailsOf(event)}`,
+    `    ${detailsOf(event)}${withDestination ? `, for ${printable(destination)}` : ""}`,
     ...(words === "" ? [] : [`    ${printable(maskEmails(words))}`]),
     `    ${painted(times, "dim", terminal)}`,
   ];
@@ -96,17 +112,30 @@ function detailsOf(data: OutboxEvent["data"]): string {
 }
 
 /** Queues dead letters again. The host's own process delivers them. */
-export async function retry({ deadLetters }: OpenOutbox, { ids, all }: Selection): Promise<Report> {
+export async function retry({ deadLetters }: OpenOutbox, { ids, all, filter }: Selection): Promise<Report> {
   const { done, notFound } = all
-    ? { done: await deadLetters.retryAll(), notFound: [] }
+    ? { done: await deadLetters.retryAll(filter), notFound: [] }
     : await each(ids, deadLetters.retry);
   const says = `${done} queued again; delivered by the host's own process`;
-  return { json: { retried: done, notFound }, ...resultOf(done, says, notFound) };
+  const isMeant = all && filter.reason === undefined;
+  const left = isMeant ? await deadLetters.list({ ...filter, reason: "unconfirmed", limit: 1 }) : [];
+  const alone = left.map(() =>
+    note("the unconfirmed ones stay: the service may have them; --reason unconfirmed queues them again"),
+  );
+  return { json: { retried: done, notFound }, ...resultOf(done, says, notFound, alone) };
 }
 
-/** Asks whether to discard all dead letters. Where there are none, it does not ask. */
-export async function mayDiscard(outbox: OpenOutbox, ask: Terminal["ask"]): Promise<boolean> {
-  const { count, list } = summaryOf((await outbox.look()).dead);
+/** Asks whether to discard all these dead letters. Where there are none, it does not ask. */
+export async function mayDiscard(
+  { deadLetters }: OpenOutbox,
+  filter: DeadLetterFilter,
+  ask: Terminal["ask"],
+): Promise<boolean> {
+  const dead: Record<string, number> = {};
+  for (const { reason } of await deadLetters.list({ ...filter, limit: NO_LIMIT })) {
+    dead[reason] = (dead[reason] ?? 0) + 1;
+  }
+  const { count, list } = summaryOf(dead);
   if (count === 0) return true;
   return (
     (await ask?.(`Discard ${countOf(count, "dead letter")} (${list})? They cannot be brought back.`)) ?? false
@@ -121,14 +150,26 @@ export const nothingDiscarded: Report = {
 };
 
 /** Removes dead letters. */
-export async function discard({ deadLetters }: OpenOutbox, { ids, all }: Selection): Promise<Report> {
+export async function discard({ deadLetters }: OpenOutbox, { ids, all, filter }: Selection): Promise<Report> {
   // Only those that are there now: the person at the terminal has not seen what is given up later.
-  const chosen = all ? (await deadLetters.list({ limit: NO_LIMIT })).map(({ id }) => id) : ids;
+  const chosen = all ? (await deadLetters.list({ ...filter, limit: NO_LIMIT })).map(({ id }) => id) : ids;
   const { done, notFound: missing } = await each(chosen, deadLetters.discard);
   // With --all, another process may have retried or discarded one in the meantime. That is no error.
   const notFound = all ? [] : missing;
   const says = `${countOf(done, "dead letter")} discarded`;
   return { json: { discarded: done, notFound }, ...resultOf(done, says, notFound) };
+}
+
+/** Makes one destination's events another's. */
+export async function handOver(outbox: OpenOutbox, from: string, to: string): Promise<Report> {
+  const handedOver = await outbox.handOver(from, to);
+  const finding =
+    handedOver > 0
+      ? well(
+          `${countOf(handedOver, "event")} handed over to ${to}, with the dead letters and the ids that are known`,
+        )
+      : note(`no event waited for ${from}; its dead letters and the ids that are known belong to ${to} now`);
+  return { isWell: true, json: { handedOver }, lines: linesOf([finding]) };
 }
 
 async function each(ids: readonly string[], apply: (id: string) => Promise<boolean>) {
@@ -139,9 +180,15 @@ async function each(ids: readonly string[], apply: (id: string) => Promise<boole
   return { done: ids.length - notFound.length, notFound };
 }
 
-function resultOf(done: number, says: string, notFound: readonly string[]): Pick<Report, "isWell" | "lines"> {
+function resultOf(
+  done: number,
+  says: string,
+  notFound: readonly string[],
+  more: readonly Finding[] = [],
+): Pick<Report, "isWell" | "lines"> {
   const findings = [
     ...(done > 0 ? [well(says)] : []),
+    ...more,
     ...notFound.map((id) => wrong(`there is no dead letter with the id ${id}`)),
   ];
   if (findings.length === 0) findings.push(well("no dead letters"));

@@ -1,4 +1,7 @@
+import type { EventKind } from "../../events.js";
+import type { DeadLetterFilter, DeathReason } from "../../outbox/outbox.js";
 import { SCHEMA_NAME } from "../../outbox/postgres/migrations.js";
+import { destinationOf } from "../../service/destination.js";
 import { nearestWord } from "../../shared/nearest.js";
 import { readArguments } from "../arguments.js";
 import type { Terminal } from "../terminal.js";
@@ -10,8 +13,8 @@ Shows what waits in an outbox and what was given up, and retries or discards the
 latter. Safe while the host's processes run: it delivers nothing itself, and
 creates or migrates no outbox.
 
-  status                  how many events wait, since when, how many were given
-                          up and why
+  status                  how many events wait, since when and for which
+                          program, how many were given up and why
   list                    the dead letters, oldest first: the payment's id and
                           amount, and the customer's address masked; --json has
                           everything
@@ -19,13 +22,20 @@ creates or migrates no outbox.
                           delivers them
   discard ID... | --all   removes dead letters; reported again, they are still
                           duplicates; --all asks first
+  hand-over --from D --to D
+                          after the service has moved: makes one program's
+                          events another's; status prints their names
+                          (42:https://tracking.example)
 
   --url-env NAME          the environment variable that holds the Postgres URL,
                           so that no shell remembers its password
   --schema NAME           the schema of the Postgres outbox's tables
                           (default affiliate)
   --limit N               how many dead letters to list at most (default 100)
-  --all                   every dead letter there is
+  --all                   every dead letter there is; retry leaves the
+                          unconfirmed ones alone unless --reason names them
+  --kind K                with list and --all: click, registration or payment
+  --reason R              with list and --all: rejected, unconfirmed or expired
   --yes                   discard --all does not ask
   --json                  prints one JSON document
   --help                  prints this
@@ -34,7 +44,9 @@ Exit code: 0 where all is well, dead letters or not; 1 where something is wrong:
 no outbox there, trouble with its storage, an id without a dead letter, or the
 answer no to a question; 2 for arguments that are wrong.`;
 
-const ACTIONS = ["status", "list", "retry", "discard"] as const;
+const ACTIONS = ["status", "list", "retry", "discard", "hand-over"] as const;
+const KINDS: readonly EventKind[] = ["click", "registration", "payment"];
+const REASONS: readonly DeathReason[] = ["rejected", "unconfirmed", "expired"];
 
 /** Where the outbox is. */
 export type Place =
@@ -50,6 +62,10 @@ export interface OutboxArguments {
   /** Whether `discard --all` does not ask. */
   readonly yes: boolean;
   readonly limit: number;
+  readonly filter: DeadLetterFilter;
+  /** Of `hand-over`. */
+  readonly from: string;
+  readonly to: string;
   readonly json: boolean;
 }
 
@@ -66,6 +82,10 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
       "url-env": { type: "string" },
       schema: { type: "string" },
       limit: { type: "string" },
+      kind: { type: "string" },
+      reason: { type: "string" },
+      from: { type: "string" },
+      to: { type: "string" },
       all: { type: "boolean", default: false },
       yes: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
@@ -79,7 +99,13 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
   if (!where) throw wrong("say where it is: a directory, or a Postgres URL");
   const { all, yes, json, limit = "100" } = flags;
   if (yes && !(action === "discard" && all)) throw wrong("--yes goes with discard --all");
-  const given = { ids: [...new Set(ids)], all, yes, json, limit: Number(limit) };
+  const kind = oneOf(KINDS, "--kind", flags.kind);
+  const reason = oneOf(REASONS, "--reason", flags.reason);
+  if ((kind || reason) && !(action === "list" || all))
+    throw wrong("--kind and --reason go with list and --all");
+  const { from, to } = destinationsIn(action, flags);
+  const filter = { ...(kind && { kind }), ...(reason && { reason }) };
+  const given = { ids: [...new Set(ids)], all, yes, json, limit: Number(limit), filter, from, to };
   switch (action) {
     case "retry":
     case "discard":
@@ -93,8 +119,9 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
       if (all || ids.length > 0) throw wrong("list takes neither ids nor --all; --limit N lists more");
       break;
     case "status":
+    case "hand-over":
       if (all || ids.length > 0 || flags.limit !== undefined) {
-        throw wrong("status takes no ids, no --all and no --limit");
+        throw wrong(`${action} takes no ids, no --all and no --limit`);
       }
       break;
     default: {
@@ -105,6 +132,41 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
     }
   }
   return { ...given, action, place: placeFrom(where, flags.schema) };
+}
+
+function oneOf<Word extends string>(
+  words: readonly Word[],
+  flag: string,
+  given: string | undefined,
+): Word | undefined {
+  const found = words.find((word) => word === given);
+  if (given === undefined || found) return found;
+  const nearest = nearestWord(given, words);
+  throw wrong(`${flag} must be ${words.join(", ")}${nearest ? `; did you mean ${nearest}?` : ""}`);
+}
+
+function destinationsIn(
+  action: string | undefined,
+  { from, to }: { from?: string | undefined; to?: string | undefined },
+): { from: string; to: string } {
+  if (action !== "hand-over") {
+    if (from !== undefined || to !== undefined) throw wrong("--from and --to go with hand-over");
+    return { from: "", to: "" };
+  }
+  const read = { from: destinationFrom("--from", from), to: destinationFrom("--to", to) };
+  if (read.from === read.to) throw wrong("--from and --to are the same");
+  return read;
+}
+
+// As a tracker spells it, however the address is written here: with a slash at its end, say.
+function destinationFrom(flag: string, given = ""): string {
+  const [, clientId, baseUrl] = /^([1-9]\d*):(https?:.+)$/.exec(given) ?? [];
+  if (clientId === undefined || baseUrl === undefined || !URL.canParse(baseUrl)) {
+    throw wrong(
+      `${flag} must be a client id, a colon and the service's address, such as 42:https://tracking.example`,
+    );
+  }
+  return destinationOf(Number(clientId), new URL(baseUrl));
 }
 
 function urlIn(env: Terminal["env"], variable: string): string {

@@ -4,6 +4,7 @@ import { refuseArguments } from "../arguments.js";
 import type { Terminal } from "../terminal.js";
 import {
   discard,
+  handOver,
   list,
   mayDiscard,
   nothingDiscarded,
@@ -24,7 +25,9 @@ export async function outboxCommand(args: string[], terminal: Terminal): Promise
   try {
     given = readOutboxArguments(args, env);
     if (given && mustAsk(given) && (given.json || !terminal.ask))
-      throw new Error("discard --all removes every dead letter; with --yes it does so without asking");
+      throw new Error(
+        "discard --all removes every dead letter that is meant; with --yes it does so without asking",
+      );
   } catch (error) {
     return refuseArguments("outbox", passwordHider(args)(errorFrom(error).message), terminal);
   }
@@ -52,7 +55,7 @@ function mustAsk({ action, all, yes }: OutboxArguments): boolean {
 async function carryOut(given: OutboxArguments, { ask }: Terminal): Promise<Report> {
   const outbox = open(given.place);
   try {
-    if (mustAsk(given) && !(await mayDiscard(outbox, ask))) return nothingDiscarded;
+    if (mustAsk(given) && !(await mayDiscard(outbox, given.filter, ask))) return nothingDiscarded;
     return await act(outbox, given);
   } finally {
     await outbox.close();
@@ -68,11 +71,13 @@ function act(outbox: OpenOutbox, given: OutboxArguments): Promise<Report> {
     case "status":
       return status(outbox);
     case "list":
-      return list(outbox, given.limit);
+      return list(outbox, given);
     case "retry":
       return retry(outbox, given);
     case "discard":
       return discard(outbox, given);
+    case "hand-over":
+      return handOver(outbox, given.from, given.to);
   }
 }
 

@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { deadLettersThrough } from "../../outbox/disk/asked-dead-letters.js";
+import { countsOf } from "../../outbox/disk/counts.js";
 import { type FileOptions, openExistingFile } from "../../outbox/disk/file.js";
+import { handOverThrough } from "../../outbox/disk/hand-over.js";
 import type { Request, Results } from "../../outbox/disk/protocol.js";
 import { findEngine, kindOf } from "../../outbox/disk/sqlite.js";
 import { createStore } from "../../outbox/disk/store.js";
@@ -30,17 +32,24 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
   });
   const run = (requests: readonly Request[]) => inPlainWords(path, () => store.run(requests));
 
+  const ask = async <R extends Request>(request: R) => run([request]).results[0] as Results[R["type"]];
+  const letters = deadLettersThrough(ask);
+
   return {
     name: "disk",
     async look() {
-      const { queued, dead, oldest } = run([]).snapshot;
+      const counts = countsOf(run([]).snapshot);
       const damaged = readdirSync(place).filter((name) => /^outbox\.db\.damaged-.*Z$/.test(name));
       const trouble = `a file was damaged, and the events in it are not sent: ${damaged.join(", ")}; inspect it, then remove it`;
-      return { queued, dead, oldest, ...(damaged.length > 0 && { trouble }) };
+      return { ...counts, ...(damaged.length > 0 && { trouble }) };
     },
-    deadLetters: deadLettersThrough(
-      async <R extends Request>(request: R) => run([request]).results[0] as Results[R["type"]],
-    ),
+    deadLetters: {
+      list: (query = {}) => letters.list(query, undefined),
+      retry: (id) => letters.retry(id, undefined),
+      retryAll: (filter = {}) => letters.retryAll(filter, undefined),
+      discard: (id) => letters.discard(id, undefined),
+    },
+    handOver: (from, to) => handOverThrough(ask, from, to),
     close: async () => file.close(),
   };
 }

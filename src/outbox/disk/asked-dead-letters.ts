@@ -1,5 +1,5 @@
-import type { Outbox } from "../outbox.js";
-import type { Request, Results } from "./protocol.js";
+import type { DeadLetterFilter, DeadLetterQuery } from "../outbox.js";
+import type { Letter, Request, Results } from "./protocol.js";
 
 /** So few that other processes have their turn in between. */
 const RETRIED_AT_ONCE = 200;
@@ -13,24 +13,26 @@ const RETRIED_AT_ONCE = 200;
 export function deadLettersThrough(
   ask: <R extends Request>(request: R) => Promise<Results[R["type"]]>,
   onQueued: () => void = () => {},
-): Outbox["deadLetters"] {
-  async function retry(ids: readonly string[]): Promise<number> {
-    const retried = await ask({ type: "retry", ids });
+) {
+  async function retry(letters: readonly Letter[]): Promise<number> {
+    const retried = await ask({ type: "retry", letters });
     onQueued();
     return retried;
   }
 
   return {
-    list: ({ limit = 100 } = {}) => ask({ type: "list", limit }),
-    retry: async (id) => (await retry([id])) === 1,
-    async retryAll() {
-      const ids = await ask({ type: "dead ids" });
+    list: (query: DeadLetterQuery, destination: string | undefined) =>
+      ask({ type: "list", query, destination }),
+    retry: async (id: string, destination: string | undefined) => (await retry([{ id, destination }])) === 1,
+    async retryAll(filter: DeadLetterFilter, destination: string | undefined) {
+      const letters = await ask({ type: "retried", filter, destination });
       let retried = 0;
-      for (let from = 0; from < ids.length; from += RETRIED_AT_ONCE) {
-        retried += await retry(ids.slice(from, from + RETRIED_AT_ONCE));
+      for (let from = 0; from < letters.length; from += RETRIED_AT_ONCE) {
+        retried += await retry(letters.slice(from, from + RETRIED_AT_ONCE));
       }
       return retried;
     },
-    discard: (id) => ask({ type: "discard", id }),
+    discard: (id: string, destination: string | undefined) =>
+      ask({ type: "discard", letter: { id, destination } }),
   };
 }

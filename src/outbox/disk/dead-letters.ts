@@ -1,24 +1,43 @@
-import { type DeadLetter, type Death, UNTRIED } from "../outbox.js";
+import type { EventKind } from "../../events.js";
+import {
+  type DeadLetter,
+  type DeadLetterFilter,
+  type DeadLetterQuery,
+  type Death,
+  type DeathReason,
+  isMeant,
+  isRetried,
+  UNTRIED,
+} from "../outbox.js";
+import { SHEDDING_ORDER } from "../shedding.js";
 import type { Delivered } from "./delivered.js";
-import { type EventRow, eventOf, type LiveEvents } from "./live-events.js";
-import type { Dropped } from "./protocol.js";
+import type { Destinations } from "./destinations.js";
+import type { LiveEvents } from "./live-events.js";
+import type { Claimed, Dropped, Letter } from "./protocol.js";
+import { type EventRow, eventOf } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
 
-const STATEMENTS = {
+export const STATEMENTS = {
+  // A place of null is the next.
   keep: `
-    insert into dead_letters
-      (id, kind, data, created_at, size, attempts, history, reason, status, code, message, died_at)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  take: "delete from dead_letters where id = ? returning *",
+    insert into dead_letters (
+      seq, destination, id, kind, data, created_at, size, attempts, history, reason, status, code, message, died_at
+    ) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  take: "delete from dead_letters where id = ?1 and destination = ?2 returning *",
   takeInterrupted: `
-    delete from dead_letters where id = ? and reason = 'unconfirmed' and code = 'ERR_INTERRUPTED' returning *`,
-  takeOldest: "delete from dead_letters where seq = (select min(seq) from dead_letters) returning *",
-  list: "select * from dead_letters order by seq limit ?",
-  all: "select id from dead_letters order by created_at, seq",
+    delete from dead_letters
+    where id = ? and destination = ? and reason = 'unconfirmed' and code = 'ERR_INTERRUPTED' returning *`,
+  first:
+    "select seq from dead_letters where destination = ? and kind = ? and reason = ? order by seq limit 1",
+  evict: "delete from dead_letters where seq = ? returning *",
+  list: "select * from dead_letters where destination = ? and kind = ? and reason = ? order by seq limit ?",
+  ids: "select id, created_at, seq from dead_letters where destination = ? and kind = ? and reason = ?",
 } as const;
 
-interface LetterRow extends Omit<EventRow, "seq" | "click_id" | "session_id" | "queued_at" | "interrupted"> {
+const REASONS: readonly DeathReason[] = ["rejected", "unconfirmed", "expired"];
+
+interface LetterRow extends Omit<EventRow, "click_id" | "session_id" | "queued_at" | "interrupted"> {
   readonly attempts: number;
   readonly reason: Death["reason"];
   readonly status: number | null;
@@ -27,12 +46,20 @@ interface LetterRow extends Omit<EventRow, "seq" | "click_id" | "session_id" | "
   readonly died_at: number;
 }
 
+/** Dead letters that are found by one look at an index. */
+interface Group {
+  readonly destination: number;
+  readonly kind: EventKind;
+  readonly reason: DeathReason;
+}
+
 export type DeadLetters = ReturnType<typeof createDeadLetters>;
 
 /** The events that were given up, until an operator decides. */
 export function createDeadLetters(
   db: Database,
   parts: {
+    destinations: Destinations;
     totals: Totals;
     delivered: Delivered;
     live: LiveEvents;
@@ -40,34 +67,59 @@ export function createDeadLetters(
     drop: (dropped: Dropped) => void;
   },
 ) {
-  const { totals, delivered, live, max, drop } = parts;
-  const { keep, take, takeInterrupted, takeOldest, list, all } = prepareAll(db, STATEMENTS);
+  const { destinations, totals, delivered, live, max, drop } = parts;
+  const { keep, take, takeInterrupted, first, evict, list, ids } = prepareAll(db, STATEMENTS);
 
-  function evictOldest(now: number): void {
-    const row: LetterRow = takeOldest.get();
-    totals.add(row.reason, -1, -row.size);
-    // Still known for as long as if it had been delivered: reported again, it must not be sent.
-    delivered.add(row.id, now);
-    drop({ event: eventOf(row), reason: "dead-letters-full" });
+  /** Those of one destination, or of all, of which there are any. */
+  function groupsOf(destination?: string): Group[] {
+    const numbers = destination === undefined ? totals.destinations : [destinations.numberOf(destination)];
+    const groups = numbers.flatMap((each) =>
+      SHEDDING_ORDER.flatMap((kind) => REASONS.map((reason) => ({ destination: each, kind, reason }))),
+    );
+    return groups.filter((each) => rowsOf(each) > 0);
   }
 
-  function insert(row: LetterRow): void {
-    const { id, kind, data, created_at, size, attempts, history } = row;
-    const { reason, status, code, message, died_at } = row;
-    keep.run(id, kind, data, created_at, size, attempts, history, reason, status, code, message, died_at);
-    totals.add(reason, 1, size);
+  function rowsOf({ destination, kind, reason }: Group): number {
+    return totals.rows(destination, `${kind} ${reason}`);
+  }
+
+  function count({ destination, kind, reason, size }: LetterRow, rows: 1 | -1): void {
+    totals.add(destination, `${kind} ${reason}`, rows, rows * size);
+  }
+
+  /** The oldest of the kind that matters least gives way, where there are too many. */
+  function evictOne(now: number): void {
+    const groups = groupsOf();
+    if (groups.reduce((sum, each) => sum + rowsOf(each), 0) <= max) return;
+    const least = SHEDDING_ORDER.find((kind) => groups.some((each) => each.kind === kind));
+    const firsts = groups
+      .filter(({ kind }) => kind === least)
+      .map(({ destination, kind, reason }) => first.get(destination, kind, reason).seq);
+    const row: LetterRow = evict.get(Math.min(...firsts));
+    count(row, -1);
+    // Still known for as long as if it had been delivered: reported again, it must not be sent.
+    delivered.add(row.destination, row.kind, row.id, now);
+    drop({ event: eventOf(row, destinations.nameOf(row.destination)), reason: "dead-letters-full" });
   }
 
   function requeue(row: LetterRow, history: string | null, now: number): boolean {
-    totals.add(row.reason, -1, -row.size);
-    if (live.insert(eventOf(row), row.data, { queuedAt: now, history, size: row.size }, now)) return true;
-    insert(row);
+    count(row, -1);
+    const event = eventOf(row, destinations.nameOf(row.destination));
+    if (live.insert(event, row.data, { queuedAt: now, history, size: row.size }, now)) return true;
+    keep.run(row.seq, ...valuesOf(row));
+    count(row, 1);
     return false;
+  }
+
+  /** Those with this id, of one destination or of all. */
+  function taken({ id, destination }: Letter): LetterRow[] {
+    const numbers = destination === undefined ? totals.destinations : [destinations.numberOf(destination)];
+    return numbers.flatMap((each) => take.all(id, each));
   }
 
   return {
     keep(row: EventRow, { reason, status, code, message, attempts }: Death, now: number): void {
-      insert({
+      const letter: LetterRow = {
         ...row,
         reason,
         attempts,
@@ -75,37 +127,72 @@ export function createDeadLetters(
         code: code ?? null,
         message: message ?? null,
         died_at: now,
-      });
-      if (totals.rows("rejected") + totals.rows("unconfirmed") + totals.rows("expired") > max)
-        evictOldest(now);
+      };
+      keep.run(null, ...valuesOf(letter));
+      count(letter, 1);
+      evictOne(now);
     },
-    take(id: string): boolean {
-      const row: LetterRow | undefined = take.get(id);
-      if (row) totals.add(row.reason, -1, -row.size);
-      return row !== undefined;
+    /** Takes it out, and remembers its id. */
+    discard(letter: Letter, now: number): boolean {
+      const rows = taken(letter);
+      for (const row of rows) {
+        count(row, -1);
+        delivered.add(row.destination, row.kind, row.id, now);
+      }
+      return rows.length > 0;
     },
     /** Queues it again, as the last of its visitor's; `false` where there is none, or the file is full. */
-    retry(id: string, now: number): boolean {
-      const row: LetterRow | undefined = take.get(id);
-      if (!row) return false;
-      const mayBeTaken = row.reason === "unconfirmed" || (row.history && JSON.parse(row.history).maybeTaken);
-      return requeue(row, mayBeTaken ? JSON.stringify({ ...UNTRIED, maybeTaken: true }) : null, now);
+    retry(letter: Letter, now: number): boolean {
+      const queued = taken(letter).filter((row) => {
+        const mayBeTaken =
+          row.reason === "unconfirmed" || (row.history && JSON.parse(row.history).maybeTaken);
+        return requeue(row, mayBeTaken ? JSON.stringify({ ...UNTRIED, maybeTaken: true }) : null, now);
+      });
+      return queued.length > 0;
     },
     /** Queues it again as it was: it was held for an attempt that, as is known now, was never made. */
-    retryInterrupted(id: string, now: number): void {
-      const row: LetterRow | undefined = takeInterrupted.get(id);
+    retryInterrupted({ id, destination }: Claimed, now: number): void {
+      const row: LetterRow | undefined = takeInterrupted.get(id, destinations.numberOf(destination));
       if (row) requeue(row, row.history, now);
     },
-    ids: (): string[] => all.all().map(({ id }) => id),
-    list: (limit: number): DeadLetter[] => list.all(limit).map(letterOf),
+    /** Those that `retryAll` means, in the order in which they happened. */
+    retried(filter: DeadLetterFilter, destination?: string): Letter[] {
+      const groups = groupsOf(destination).filter((each) => isRetried(each, filter));
+      const found = groups.flatMap((each) => {
+        const name = destinations.nameOf(each.destination);
+        return ids
+          .all(each.destination, each.kind, each.reason)
+          .map((row) => ({ ...row, destination: name }));
+      });
+      found.sort((a, b) => a.created_at - b.created_at || a.seq - b.seq);
+      return found.map(({ id, destination: name }) => ({ id, destination: name }));
+    },
+    list({ limit = 100, ...filter }: DeadLetterQuery, destination?: string): DeadLetter[] {
+      const groups = groupsOf(destination).filter((each) => isMeant(each, filter));
+      const rows: LetterRow[] = groups.flatMap((each) =>
+        list.all(each.destination, each.kind, each.reason, limit),
+      );
+      rows.sort((a, b) => a.seq - b.seq);
+      return rows.slice(0, limit).map((row) => letterOf(row, destinations.nameOf(row.destination)));
+    },
   };
 }
 
-function letterOf(row: LetterRow): DeadLetter {
-  const { id, kind, data: event, createdAt } = eventOf(row);
+function valuesOf(row: LetterRow) {
+  const { destination, id, kind, data, created_at, size, attempts, history } = row;
+  const { reason, status, code, message, died_at } = row;
+  return [
+    ...[destination, id, kind, data, created_at, size, attempts, history],
+    ...[reason, status, code, message, died_at],
+  ];
+}
+
+function letterOf(row: LetterRow, destination: string): DeadLetter {
+  const { id, kind, data: event, createdAt } = eventOf(row, destination);
   const { reason, attempts, status, code, message, died_at: diedAt } = row;
   return {
     id,
+    destination,
     kind,
     event,
     createdAt,

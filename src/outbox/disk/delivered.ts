@@ -1,15 +1,25 @@
+import type { EventKind } from "../../events.js";
+import { SHEDDING_ORDER } from "../shedding.js";
 import type { KnownIds } from "./known-ids.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
 
-const STATEMENTS = {
-  remember: "insert into delivered (id, at) values (?, ?)",
+export const statementsOf = (kind: EventKind) => ({
+  remember: `insert into delivered_${kind} (destination, id, at) values (?, ?, ?)`,
   // The oldest are the first: a look at one row says whether there is anything to forget.
   forget: `
-    delete from delivered where seq in (select seq from delivered order by seq limit ?1) and (at < ?2 or ?3)
-    returning id`,
-} as const;
+    delete from delivered_${kind}
+    where seq in (select seq from delivered_${kind} order by seq limit ?1) and (at < ?2 or ?3)
+    returning destination, id`,
+  handOver: `update delivered_${kind} set destination = ?2 where destination = ?1 and seq > ?3 and seq <= ?4`,
+  last: `select max(seq) as seq from delivered_${kind}`,
+});
 
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const BYTES_EACH = 120;
+// A click that is reported again comes soon after the first report, and a flood of them must not take space for long.
+const MOST_CLICKS = 10_000;
+const SHARES = { click: 0.1, registration: 0.3, payment: 0.6 } as const;
 // So few that no other request waits for it.
 const AT_ONCE = 1_000;
 
@@ -18,24 +28,56 @@ export type Delivered = ReturnType<typeof createDelivered>;
 /** Which of the known ids are those of events that the service has, and since when: until it is time to forget them. */
 export function createDelivered(
   db: Database,
-  { totals, ids, max, rememberMs }: { totals: Totals; ids: KnownIds; max: number; rememberMs: number },
+  parts: { totals: Totals; ids: KnownIds; maxBytes: number; rememberMs: number },
 ) {
-  const { remember, forget } = prepareAll(db, STATEMENTS);
+  const { totals, ids, maxBytes, rememberMs } = parts;
+  const tables = {
+    click: prepareAll(db, statementsOf("click")),
+    registration: prepareAll(db, statementsOf("registration")),
+    payment: prepareAll(db, statementsOf("payment")),
+  };
+
+  /** How many of a kind there are more than there is space for. */
+  function tooManyOf(kind: EventKind): number {
+    const rows = totals.destinations.reduce((sum, each) => sum + totals.rows(each, `delivered ${kind}`), 0);
+    const bySpace = Math.floor((maxBytes * SHARES[kind]) / BYTES_EACH);
+    return rows - (kind === "click" ? Math.min(bySpace, MOST_CLICKS) : bySpace);
+  }
+
+  function forgetSomeOf(kind: EventKind, now: number): void {
+    const tooMany = tooManyOf(kind);
+    const forMs = kind === "click" ? Math.min(rememberMs, DAY_MS) : rememberMs;
+    const atOnce = tooMany > 0 ? Math.min(AT_ONCE, tooMany) : AT_ONCE;
+    const forgotten: { destination: number; id: string }[] = tables[kind].forget.all(
+      atOnce,
+      now - forMs,
+      +(tooMany > 0),
+    );
+    for (const { destination, id } of forgotten) {
+      ids.forget(destination, id);
+      totals.add(destination, `delivered ${kind}`, -1, 0);
+    }
+  }
 
   return {
-    add(id: string, now: number): void {
-      remember.run(id, now);
-      totals.add("delivered", 1, 0);
+    add(destination: number, kind: EventKind, id: string, now: number): void {
+      tables[kind].remember.run(destination, id, now);
+      totals.add(destination, `delivered ${kind}`, 1, 0);
+      // At once where they come faster than the file is looked after.
+      if (tooManyOf(kind) > AT_ONCE) forgetSomeOf(kind, now);
     },
     /** Forgets some of those that are too old, or too many. */
     forgetSome(now: number): void {
-      const rows = totals.rows("delivered");
-      if (rows === 0) return;
-      const tooMany = rows > max;
-      const atOnce = tooMany ? Math.min(AT_ONCE, rows - max) : AT_ONCE;
-      const forgotten: { id: string }[] = forget.all(atOnce, now - rememberMs, +tooMany);
-      for (const { id } of forgotten) ids.forget(id);
-      if (forgotten.length > 0) totals.add("delivered", -forgotten.length, 0);
+      for (const kind of SHEDDING_ORDER) forgetSomeOf(kind, now);
+    },
+    /** Makes one destination's another's, among those that follow a place. Returns the place to go on from, or `undefined` at the end. */
+    handOver(kind: EventKind, from: number, to: number, after: number): number | undefined {
+      const { handOver, last } = tables[kind];
+      const until = after + AT_ONCE;
+      const changes = Number(handOver.run(from, to, after, until).changes);
+      totals.add(from, `delivered ${kind}`, -changes, 0);
+      totals.add(to, `delivered ${kind}`, changes, 0);
+      return until < (last.get().seq ?? 0) ? until : undefined;
     },
   };
 }

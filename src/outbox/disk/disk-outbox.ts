@@ -8,6 +8,8 @@ import { createDurable } from "../durable.js";
 import { durableOptions, MIB } from "../option-types.js";
 import type { Outbox } from "../outbox.js";
 import { deadLettersThrough } from "./asked-dead-letters.js";
+import { countsOf } from "./counts.js";
+import { handOverThrough } from "./hand-over.js";
 import { openLink } from "./link.js";
 import type { DiskClaim, Done } from "./protocol.js";
 import { findEngine } from "./sqlite.js";
@@ -21,9 +23,9 @@ export interface DiskOutboxOptions {
   readonly directory: string;
   /** How large the file grows at most, in bytes. Default 1 GiB. */
   readonly maxBytes?: number | undefined;
-  /** How many dead letters are kept; the oldest goes first. Default 10,000. */
+  /** How many dead letters are kept; the oldest click goes first, then registrations, payments last. Default 10,000. */
   readonly maxDeadLetters?: number | undefined;
-  /** For how long what was delivered is known, and a duplicate, in milliseconds. Default 30 days. */
+  /** For how long what was delivered is known, and a duplicate, in milliseconds. Default 30 days. A click is for a day at most. */
   readonly rememberMs?: number | undefined;
   /** After how long without a sign of life a process is taken for dead, and its events over, in milliseconds. Default 20,000. */
   readonly leaseMs?: number | undefined;
@@ -51,9 +53,18 @@ const schema = z.strictObject({
  *
  * Needs Node 22.13, or the package `@photostructure/sqlite`.
  *
+ * @example
+ * ```js
+ * import { diskOutbox } from "express-affiliate/disk";
+ *
+ * const outbox = diskOutbox({ directory: "/var/lib/shop/affiliate" }); // for `affiliate({ …, outbox })`
+ * ```
  * @throws OptionsError
  * @throws OutboxError whose `code` says what is wrong with the directory, the file, or SQLite.
  */
+export function diskOutbox(options: DiskOutboxOptions): Outbox;
+/** @internal */
+export function diskOutbox(options: DiskOutboxOptions, clock?: Clock): Outbox;
 export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemClock): Outbox {
   const { directory, maxMemoryBytes, ...limits } = readOptions("diskOutbox", schema, options);
   const path = join(resolve(directory), "outbox.db");
@@ -67,18 +78,19 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   const { outbox, wake, tell } = createDurable<DiskClaim>(
     {
       append: (event) => link.ask({ type: "append", event }),
-      async claim({ limit, lanes }) {
-        const capacity = { limit: Math.min(limit, CLAIMED_AT_ONCE), lanes };
+      async claim({ destination, limit, lanes }) {
+        const capacity = { destination, limit: Math.min(limit, CLAIMED_AT_ONCE), lanes };
         const claims = await link.ask({ type: "claim", capacity });
         return claims.map((claim) => ({
           ...claim,
           isHeld: () => isHeld(claim.life, snapshot.life, limits.leaseMs),
         }));
       },
-      settle: ({ event: { id }, seq, owner }, verdict) =>
-        link.ask({ type: "settle", claimed: { seq, id, owner }, verdict }),
-      counts: () => snapshot,
+      settle: ({ event: { id, destination, kind }, seq, owner }, verdict) =>
+        link.ask({ type: "settle", claimed: { seq, id, destination, kind, owner }, verdict }),
+      counts: (destination) => countsOf(snapshot, destination),
       deadLetters: deadLettersThrough(link.ask, () => wake()),
+      handOver: (from, to) => handOverThrough(link.ask, from, to).finally(() => wake()),
       stop() {
         isStopped = true;
         cancelWake();

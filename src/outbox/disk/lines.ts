@@ -3,16 +3,16 @@ import { type Database, prepareAll } from "./sqlite.js";
 
 // Neither id of the event at hand has an earlier event in its line.
 const IS_FIRST = `
-  not exists (select 1 from lines where visitor = 'click ' || events.click_id and seq < events.seq)
-  and not exists (select 1 from lines where visitor = 'session ' || events.session_id and seq < events.seq)`;
+  not exists (select 1 from lines where visitor = events.destination || ' click ' || events.click_id and seq < events.seq)
+  and not exists (select 1 from lines where visitor = events.destination || ' session ' || events.session_id and seq < events.seq)`;
 
 export const STATEMENTS = {
   next: `
-    select seq, click_id, session_id from events
+    select seq, destination, click_id, session_id from events
     where seq > (select to_seq from lined_up) order by seq limit ?`,
   more: `
     select 1 from events
-    where kind = ? and claimed_by is null and seq > (select to_seq from lined_up) limit 1`,
+    where destination = ? and kind = ? and seq > (select to_seq from lined_up) limit 1`,
   enter: "insert into lines (visitor, seq) values (?, ?)",
   lineUpTo: "update lined_up set to_seq = ?",
   leave: "delete from lines where visitor = ? and seq = ?",
@@ -25,6 +25,7 @@ export const STATEMENTS = {
 /** What an event's place is made of. */
 export interface Placed {
   readonly seq: number;
+  readonly destination: number;
   readonly click_id: string | null;
   readonly session_id: string | null;
 }
@@ -32,7 +33,7 @@ export interface Placed {
 export type Lines = ReturnType<typeof createLines>;
 
 /**
- * Who may go before whom: an event waits for every earlier one that shares its click id or its session id. Events line up
+ * Who may go before whom: an event waits for every earlier one of its destination that shares its click id or its session id. Events line up
  * only when there is capacity for them; until then they lie in the order in which they came, and cost no more than that,
  * however many there are.
  */
@@ -59,14 +60,14 @@ export function createLines(db: Database) {
         if (head) makeReady.run(head.seq, now);
       }
     },
-    /** Whether events of this kind have not lined up yet. */
-    hasMore: (kind: EventKind): boolean => more.get(kind) !== undefined,
+    /** Whether events of this destination and kind have not lined up yet. */
+    hasMore: (destination: number, kind: EventKind): boolean => more.get(destination, kind) !== undefined,
   };
 }
 
-function visitorsOf({ click_id, session_id }: Placed): string[] {
+function visitorsOf({ destination, click_id, session_id }: Placed): string[] {
   const visitors: string[] = [];
-  if (click_id !== null) visitors.push(`click ${click_id}`);
-  if (session_id !== null) visitors.push(`session ${session_id}`);
+  if (click_id !== null) visitors.push(`${destination} click ${click_id}`);
+  if (session_id !== null) visitors.push(`${destination} session ${session_id}`);
   return visitors;
 }

@@ -1,6 +1,13 @@
-import type { OutboxEvent } from "../../events.js";
-import type { Capacity, Claim, DeadLetter, DeathReason, Verdict } from "../outbox.js";
-
+import type { EventKind, OutboxEvent } from "../../events.js";
+import type {
+  Capacity,
+  Claim,
+  DeadLetter,
+  DeadLetterFilter,
+  DeadLetterQuery,
+  OutboxCounts,
+  Verdict,
+} from "../outbox.js";
 import type { Life } from "./upkeep.js";
 
 /** What the outbox's thread is started with. */
@@ -19,14 +26,13 @@ export interface ThreadOptions {
 export const SIGNALS = { replied: 0, closed: 1 } as const;
 
 /** What is needed to find a claimed event again. */
-export interface Claimed {
+export interface Claimed extends Pick<OutboxEvent, "id" | "destination" | "kind"> {
   readonly seq: number;
-  readonly id: string;
   /** The process that has claimed it. */
   readonly owner: string;
 }
 
-export interface DiskClaim extends Claim, Omit<Claimed, "id"> {
+export interface DiskClaim extends Claim, Pick<Claimed, "seq" | "owner"> {
   /** The claimer's life in which it was claimed, by number. */
   readonly life: number;
 }
@@ -43,10 +49,23 @@ export type Request =
   | { readonly type: "append"; readonly event: OutboxEvent }
   | { readonly type: "claim"; readonly capacity: Capacity }
   | { readonly type: "settle"; readonly claimed: Claimed; readonly verdict: Verdict }
-  | { readonly type: "list"; readonly limit: number }
-  | { readonly type: "dead ids" }
-  | { readonly type: "retry"; readonly ids: readonly string[] }
-  | { readonly type: "discard"; readonly id: string };
+  | { readonly type: "list"; readonly query: DeadLetterQuery; readonly destination: string | undefined }
+  | { readonly type: "retried"; readonly filter: DeadLetterFilter; readonly destination: string | undefined }
+  | { readonly type: "retry"; readonly letters: readonly Letter[] }
+  | { readonly type: "discard"; readonly letter: Letter }
+  | { readonly type: "hand over"; readonly from: string; readonly to: string; readonly step: Step };
+
+/** How far a handover has come: at first the ids that are known, then, kind by kind, what was delivered, up to a place. */
+export interface Step {
+  readonly kind?: EventKind;
+  readonly after: number;
+}
+
+/** What is needed to find a dead letter: without a destination, those with its id in all of them. */
+export interface Letter {
+  readonly id: string;
+  readonly destination?: string | undefined;
+}
 
 /** What each is answered with. */
 export interface Results {
@@ -54,22 +73,25 @@ export interface Results {
   readonly claim: readonly DiskClaim[];
   readonly settle: undefined;
   readonly list: readonly DeadLetter[];
-  readonly "dead ids": readonly string[];
+  readonly retried: readonly Letter[];
   readonly retry: number;
   readonly discard: boolean;
+  readonly "hand over": { readonly moved: number; readonly next: Step | undefined };
 }
 
 export type Result = Results[Request["type"]];
 
 /** How things stand after a transaction. */
 export interface Snapshot {
-  readonly queued: number;
-  readonly dead: Readonly<Record<DeathReason, number>>;
-  readonly oldest: number | null;
+  /** What there is of each destination. */
+  readonly counts: Readonly<Record<string, Counts>>;
   /** When there may be something to claim that there is not now; `null` where time alone changes nothing. */
   readonly nextReadyAt: number | null;
   readonly life: Life;
 }
+
+/** How many rows a destination has. */
+export type Counts = Required<Pick<OutboxCounts, "dead" | "byKind">>;
 
 export interface Dropped {
   readonly event: OutboxEvent;

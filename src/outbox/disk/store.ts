@@ -1,10 +1,17 @@
+import type { EventKind } from "../../events.js";
+import type { DeathReason } from "../outbox.js";
+import { SHEDDING_ORDER } from "../shedding.js";
+import { createClaims } from "./claims.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createDelivered } from "./delivered.js";
+import { createDestinations } from "./destinations.js";
+import { createHandOver } from "./hand-over.js";
 import { createKnownIds } from "./known-ids.js";
 import { createLines } from "./lines.js";
 import { createLiveEvents } from "./live-events.js";
 import { inTransaction } from "./lock.js";
-import type { Dropped, Request, Result, Snapshot, ThreadOptions } from "./protocol.js";
+import { createLogCleaner } from "./log-cleaner.js";
+import type { Counts, Dropped, Request, Result, Snapshot, ThreadOptions } from "./protocol.js";
 import type { Database } from "./sqlite.js";
 import { createTotals } from "./totals.js";
 import { createUpkeep } from "./upkeep.js";
@@ -12,7 +19,6 @@ import { createUpkeep } from "./upkeep.js";
 // Of `maxBytes`. The rest is for what surrounds them, and for the space that SQLite needs to delete something.
 const SHARE_OF_EVENTS = 0.7;
 const SHARE_OF_DELIVERED = 0.2;
-const BYTES_OF_DELIVERED = 120;
 // A MiB is kept for what comes next; 4 MiB a round is a transaction too short for a host to notice.
 const FREE_PAGES_KEPT = 250;
 const PAGES_GIVEN_BACK = 1_000;
@@ -36,53 +42,51 @@ export function createStore(
   const { maxBytes, maxDeadLetters, rememberMs, leaseMs, time = () => Date.now() } = options;
   let dropped: Dropped[] = [];
   const drop = (each: Dropped) => dropped.push(each);
+  const destinations = createDestinations(db);
   const totals = createTotals(db);
   const ids = createKnownIds(db, totals);
   const lines = createLines(db);
-  const live = createLiveEvents(db, {
-    totals,
-    ids,
-    lines,
-    owner,
-    maxBytes: maxBytes * SHARE_OF_EVENTS,
-    drop,
-  });
-  const maxDelivered = Math.floor((maxBytes * SHARE_OF_DELIVERED) / BYTES_OF_DELIVERED);
-  const delivered = createDelivered(db, { totals, ids, max: maxDelivered, rememberMs });
-  const dead = createDeadLetters(db, { totals, delivered, live, max: maxDeadLetters, drop });
+  const common = { destinations, totals, ids, lines, drop };
+  const live = createLiveEvents(db, { ...common, maxBytes: maxBytes * SHARE_OF_EVENTS });
+  const claims = createClaims(db, { ...common, owner });
+  const delivered = createDelivered(db, { ...common, maxBytes: maxBytes * SHARE_OF_DELIVERED, rememberMs });
+  const dead = createDeadLetters(db, { ...common, delivered, live, max: maxDeadLetters });
+  const handOver = createHandOver(db, { ...common, delivered });
   const upkeep = createUpkeep(db, { owner, leaseMs });
   const changes = db.prepare("select total_changes() as number");
   const freePages = db.prepare("pragma freelist_count");
+  const clean = createLogCleaner(db);
 
   function answer(request: Request, now: number): Result {
     switch (request.type) {
       case "append":
         return live.append(request.event, now);
       case "claim":
-        return live.claim(request.capacity, upkeep.showLife(), now, upkeep.life.number);
+        return claims.claim(request.capacity, upkeep.showLife(), now, upkeep.life.number);
       case "settle":
         return settle(request, now);
       case "list":
-        return dead.list(request.limit);
-      case "dead ids":
-        return dead.ids();
+        return dead.list(request.query, request.destination);
+      case "retried":
+        return dead.retried(request.filter, request.destination);
       case "retry":
-        return request.ids.filter((id) => dead.retry(id, now)).length;
-      case "discard": {
-        const taken = dead.take(request.id);
-        if (taken) delivered.add(request.id, now);
-        return taken;
-      }
+        return request.letters.filter((letter) => dead.retry(letter, now)).length;
+      case "discard":
+        return dead.discard(request.letter, now);
+      case "hand over":
+        return handOver(request);
     }
   }
 
   function settle({ claimed, verdict }: Extract<Request, { type: "settle" }>, now: number): undefined {
-    const { id } = claimed;
+    const { id, kind } = claimed;
+    const destination = destinations.numberOf(claimed.destination);
     switch (verdict.type) {
       case "delivered":
         // True whichever process says so: also where another has taken the event over meanwhile and given it up as
         // unconfirmed, and where the file was begun anew and knows nothing of it.
-        if (live.remove(claimed, now) || dead.take(id) || ids.learn(id)) delivered.add(id, now);
+        if (!live.remove(claimed, now) && (dead.discard(claimed, now) || !ids.learn(destination, id))) break;
+        delivered.add(destination, kind, id, now);
         break;
       case "dead": {
         const row = live.removeOwn(claimed, now);
@@ -90,39 +94,48 @@ export function createStore(
         break;
       }
       case "retry":
-        live.rest(claimed, verdict.history, now + verdict.inMs);
+        claims.rest(claimed, verdict.history, now + verdict.inMs);
         break;
       case "release":
-        if (!live.release(claimed, now)) dead.retryInterrupted(id, now);
+        if (!claims.release(claimed, now)) dead.retryInterrupted(claimed, now);
     }
     return undefined;
   }
 
   function transact(body: (now: number) => Result[]): Outcome {
     dropped = [];
-    return inTransaction(db, () => {
-      const now = time();
-      const before = changes.get().number;
-      totals.load();
-      upkeep.followClock(now);
-      const results = body(now);
-      totals.save();
-      if (changes.get().number !== before) upkeep.noteTime(now);
-      return { results, snapshot: snapshot(now), dropped };
-    });
+    try {
+      return inTransaction(db, () => {
+        const now = time();
+        const before = changes.get().number;
+        totals.load();
+        upkeep.followClock(now);
+        const results = body(now);
+        totals.save();
+        if (changes.get().number !== before) upkeep.noteTime(now);
+        return { results, snapshot: snapshot(now), dropped };
+      });
+    } catch (error) {
+      destinations.forget();
+      throw error;
+    }
   }
 
   function snapshot(now: number): Snapshot {
+    const counts = totals.destinations.map((each) => [destinations.nameOf(each), countsOf(each)]);
+    return { counts: Object.fromEntries(counts), nextReadyAt: claims.nextReadyAt(now), life: upkeep.life };
+  }
+
+  function countsOf(destination: number): Counts {
+    const queued = (kind: EventKind) => ({
+      queued: totals.rows(destination, kind),
+      oldest: live.oldest(destination, kind),
+    });
+    const died = (reason: DeathReason) =>
+      SHEDDING_ORDER.reduce((sum, kind) => sum + totals.rows(destination, `${kind} ${reason}`), 0);
     return {
-      queued: totals.rows("click") + totals.rows("registration") + totals.rows("payment"),
-      dead: {
-        rejected: totals.rows("rejected"),
-        unconfirmed: totals.rows("unconfirmed"),
-        expired: totals.rows("expired"),
-      },
-      oldest: live.oldest(),
-      nextReadyAt: live.nextReadyAt(now),
-      life: upkeep.life,
+      dead: { rejected: died("rejected"), unconfirmed: died("unconfirmed"), expired: died("expired") },
+      byKind: { click: queued("click"), registration: queued("registration"), payment: queued("payment") },
     };
   }
 
@@ -132,7 +145,7 @@ export function createStore(
     /** What has to be done now and then, whether or not anything is asked. */
     lookAfter(): Outcome {
       try {
-        return transact((now) => {
+        const outcome = transact((now) => {
           upkeep.beat();
           upkeep.takeOverFromEnded(now);
           delivered.forgetSome(now);
@@ -141,6 +154,10 @@ export function createStore(
           }
           return [];
         });
+        clean(
+          SHEDDING_ORDER.every((kind) => totals.destinations.every((each) => totals.rows(each, kind) === 0)),
+        );
+        return outcome;
       } catch (error) {
         upkeep.forgetWhatWasSeen();
         throw error;

@@ -11,7 +11,8 @@ export const STATEMENTS = {
   clock: "select now from clock",
   setClock: "update clock set now = ?",
   shift: `
-    update events set ready_at = ready_at - ?1 where ready_at is not null and tried = 1 and ready_at > ?2`,
+    update events set ready_at = ready_at - ?1
+    where destination in (select number from destinations) and ready_at is not null and tried = 1 and ready_at > ?2`,
 } as const;
 
 const TOLERANCE_MS = 1_000;

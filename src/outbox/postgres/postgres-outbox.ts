@@ -22,6 +22,7 @@ import { createVisitorClicks } from "./visitor-clicks.js";
 export interface PostgresOutbox extends Outbox {
   /** Has the server count, without anything being started: what `counts()` says from there on. */
   look(): Promise<OutboxCounts>;
+  handOver(from: string, to: string): Promise<number>;
 }
 
 const UPKEEP_MS = 60_000;
@@ -33,8 +34,19 @@ const COUNTED_AT_LEAST_EVERY_MS = 60_000;
  * them, and a report can be part of the host's own transaction (`trackPayment(…, { transaction: client })`): made if and
  * only if the order commits. What is `queued` is committed. While the server is away, what is reported waits in memory.
  *
+ * @example
+ * ```js
+ * import { postgresOutbox } from "express-affiliate/postgres";
+ * import pg from "pg";
+ *
+ * const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
+ * const outbox = postgresOutbox({ pool }); // for `affiliate({ …, outbox })`
+ * ```
  * @throws OptionsError
  */
+export function postgresOutbox(options: PostgresOutboxOptions): PostgresOutbox;
+/** @internal */
+export function postgresOutbox(options: PostgresOutboxOptions, clock?: Clock): PostgresOutbox;
 export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = systemClock): PostgresOutbox {
   const read = readOptions("postgresOutbox", postgresOptions, given);
   const { pool, leaseMs, rememberMs, maxEvents, maxDeadLetters, maxMemoryBytes, pollMs } = read;

@@ -13,7 +13,7 @@ const FLOOD = 2_500;
 export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Promise<Outbox>): void {
   it("refuses a click when it is full of clicks", async () => {
     await using stage = await Stage.open(createSmall);
-    hold(stage);
+    stage.hold();
 
     const added = await fill(stage.outbox, "click");
 
@@ -26,7 +26,7 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
     await using stage = await Stage.open(createSmall);
     const { dropped } = stage.delivery;
     const kindsOf = (from: number) => new Set(dropped.slice(from).map(({ event }) => event.kind));
-    hold(stage);
+    stage.hold();
     const oldest = sample("click");
     await stage.add(oldest);
     await fill(stage.outbox, "click");
@@ -48,7 +48,7 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
 
   it("forgets what it shed: reported again, it is no duplicate", async () => {
     await using stage = await Stage.open(createSmall);
-    hold(stage);
+    stage.hold();
     const shed = sample("click");
     await stage.add(shed);
     await fill(stage.outbox, "click");
@@ -75,7 +75,7 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
 
   it("lets the visitor's next event pass one that was shed", async () => {
     await using stage = await Stage.open(createSmall);
-    hold(stage);
+    stage.hold();
     const click = sample("click");
     const payment = sample("payment", click.data);
     await stage.add(click, payment);
@@ -84,8 +84,7 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
     await until(() => stage.delivery.dropped.length > 0, "nothing was shed");
     assert.equal(stage.delivery.dropped[0]?.event.id, click.id);
 
-    stage.delivery.capacity = Number.POSITIVE_INFINITY;
-    stage.outbox.wake();
+    stage.release();
     let handed: OutboxEvent;
     do handed = (await stage.delivery.next()).live.event;
     while (handed.id !== payment.id);
@@ -108,7 +107,7 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
 
   it("takes events again once something is delivered", async () => {
     await using stage = await Stage.open(createSmall);
-    hold(stage);
+    stage.hold();
     await fill(stage.outbox, "payment");
 
     stage.delivery.capacity = 1;
@@ -120,11 +119,6 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
     assert.ok(before > 0);
     await stage.add(sample("payment"));
   });
-}
-
-function hold(stage: Stage): void {
-  stage.delivery.capacity = 0;
-  stage.start();
 }
 
 /** Adds events of a kind, some at a time, until one is refused. Resolves to how many were taken. */

@@ -5,7 +5,7 @@ import { DESTINATION, sample, stranger } from "./samples.js";
 import { REJECTED, Stage } from "./stage.js";
 import type { OutboxUnderTest, TestRunner } from "./under-test.js";
 
-const ELSEWHERE = "43@https://sandbox.example";
+const ELSEWHERE = "43:https://sandbox.example";
 
 const elsewhere = (event: OutboxEvent): OutboxEvent => ({ ...event, destination: ELSEWHERE });
 
@@ -62,12 +62,17 @@ export function testDestinations(
     await other.empty();
     assert.equal(await own.outbox.add(event), "duplicate");
   });
+}
 
+/** What other destinations have in a storage, and how it becomes another's. */
+export function testHandOver(
+  it: TestRunner["it"],
+  { create, reopen }: Required<Pick<OutboxUnderTest, "create" | "reopen">>,
+): void {
   it("says how many wait for each destination", async () => {
     await using stage = await Stage.open(create);
     await stage.add(sample("click"), elsewhere(sample("click")), elsewhere(sample("payment")));
-    stage.delivery.capacity = 0;
-    stage.start();
+    stage.hold();
 
     const expected = { [DESTINATION]: 1, [ELSEWHERE]: 2 };
     const isSaid = () =>

@@ -1,7 +1,7 @@
 import { testBounds } from "./bounds.js";
 import { testCutOff } from "./cut-off.js";
 import { testDeadLetters, testEviction } from "./dead-letters.js";
-import { testDestinations } from "./destinations.js";
+import { testDestinations, testHandOver } from "./destinations.js";
 import { testHandover } from "./handover.js";
 import { testOnce } from "./once.js";
 import { testOrder } from "./order.js";
@@ -15,11 +15,13 @@ export type { OutboxUnderTest, TestRunner };
  * Puts an outbox to the test: every promise of the `Outbox` interface, as tests of the runner at hand.
  *
  * @example
+ * ```ts
+ * import { randomUUID } from "node:crypto";
  * import { describe, it } from "node:test";
  * import { testOutbox } from "express-affiliate/outbox";
  *
  * testOutbox("redisOutbox", { create: () => redisOutbox({ prefix: randomUUID() }) }, { describe, it });
- *
+ * ```
  * @param name what the tests are filed under.
  * @param runner default: the globals `describe` and `it`, which jest has, and vitest where it is told to.
  */
@@ -43,5 +45,6 @@ export function testOutbox(
     if (cutOff && restore) describe("cut off", () => testCutOff(it, { ...outbox, cutOff, restore }));
     if (reopen) describe("durable", () => testSurvival(it, { ...outbox, reopen }));
     if (reopen) describe("its own", () => testDestinations(it, { ...outbox, reopen }));
+    if (reopen && outbox.handsOver) describe("handed over", () => testHandOver(it, { ...outbox, reopen }));
   });
 }

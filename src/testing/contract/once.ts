@@ -12,6 +12,7 @@ export function testOnce(it: TestRunner["it"], { create }: OutboxUnderTest): voi
     assert.equal(await stage.outbox.add(event), "queued");
     assert.equal(await stage.outbox.add(event), "duplicate");
     assert.equal(await stage.outbox.add({ ...event, createdAt: event.createdAt + 1 }), "duplicate");
+    stage.hold();
     await stage.holds(1);
   });
 

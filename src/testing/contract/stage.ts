@@ -32,6 +32,17 @@ export class Stage implements AsyncDisposable {
     this.delivery.start(this.outbox);
   }
 
+  /** Starts, and takes nothing until `release`. */
+  hold(): void {
+    this.delivery.capacity = 0;
+    this.start();
+  }
+
+  release(): void {
+    this.delivery.capacity = Number.POSITIVE_INFINITY;
+    this.outbox.wake();
+  }
+
   async add(...events: readonly OutboxEvent[]): Promise<void> {
     for (const event of events) {
       const outcome = await this.outbox.add(event);

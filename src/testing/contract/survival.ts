@@ -29,8 +29,9 @@ export function testSurvival(
     }
 
     await using stage = await Stage.open(reopen);
+    stage.hold();
     await stage.holds(3);
-    stage.start();
+    stage.release();
     const first = await stage.delivery.next();
     const { event, history, interrupted } = first.live;
     assert.deepEqual(event, events[0]);
@@ -52,6 +53,7 @@ export function testSurvival(
     }
 
     await using stage = await Stage.open(reopen);
+    stage.hold();
     await stage.holds(3);
   });
 
@@ -66,6 +68,7 @@ export function testSurvival(
     }
 
     await using stage = await Stage.open(reopen);
+    stage.hold();
     assert.equal(await stage.outbox.add(delivered), "duplicate");
     assert.equal(await stage.outbox.add(dead), "duplicate");
     await until(() => stage.outbox.counts().dead.rejected === 1, "the dead letter was not counted");

@@ -13,6 +13,8 @@ export interface OutboxUnderTest {
    * it. For outboxes that are durable.
    */
   readonly reopen?: Creates;
+  /** Whether outboxes have `handOver`, and tell what waits for other destinations. Default `false`. */
+  readonly handsOver?: boolean;
   /** How many dead letters the outboxes of `createSmall` keep: a few. Without it, nothing is said about those that are too many. */
   readonly maxDeadLetters?: number;
   /** Cuts the last outbox that was created off from its store: calls fail, or are not answered. Has `restore` beside it. */

@@ -98,7 +98,10 @@ describe("a memory outbox that is full", () => {
     await add("click");
     for (let n = 0; n < 10; n++) await add("payment");
     const payment = makeEvent("payment", { clickId: "c" }, 100);
-    const large = { ...payment, data: { ...payment.data, customerEmail: `${"x".repeat(8_000)}@shop.example` } };
+    const large = {
+      ...payment,
+      data: { ...payment.data, customerEmail: `${"x".repeat(8_000)}@shop.example` },
+    };
     expect(await outbox.add(large as OutboxEvent)).toBe("full");
     expect(dropped).toEqual([]);
   });

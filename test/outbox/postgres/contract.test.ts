@@ -10,6 +10,7 @@ describeWithPostgres("the contract", (database) => {
       createSmall: () => database.create({ maxEvents: 100, maxDeadLetters: 10 }),
       maxDeadLetters: 10,
       reopen: () => database.reopen(),
+      handsOver: true,
       cutOff: () => database.cluster.halt("immediate"),
       restore: () => database.cluster.resume(),
     },

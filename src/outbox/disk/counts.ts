@@ -1,0 +1,46 @@
+import type { OutboxCounts, QueuedOfKind } from "../outbox.js";
+import type { Counts, Snapshot } from "./protocol.js";
+
+const NONE: QueuedOfKind = { queued: 0, oldest: null };
+
+/** What a snapshot says of one destination, or of all. */
+export function countsOf(
+  { counts }: Pick<Snapshot, "counts">,
+  destination?: string,
+): Omit<OutboxCounts, "trouble"> {
+  const own =
+    destination === undefined
+      ? Object.values(counts)
+      : [counts[destination]].filter((each) => each !== undefined);
+  const sumOf = (of: (each: Counts) => number) => own.reduce((sum, each) => sum + of(each), 0);
+  const queuedOf = (kind: keyof Counts["byKind"]) =>
+    own.map(({ byKind }) => byKind[kind]).reduce(together, NONE);
+  const byKind = {
+    click: queuedOf("click"),
+    registration: queuedOf("registration"),
+    payment: queuedOf("payment"),
+  };
+  const { queued, oldest } = Object.values(byKind).reduce(together, NONE);
+  const waiting = Object.entries(counts).map(
+    ([name, each]) => [name, Object.values(each.byKind).reduce(together, NONE).queued] as const,
+  );
+  return {
+    queued,
+    oldest,
+    dead: {
+      rejected: sumOf(({ dead }) => dead.rejected),
+      unconfirmed: sumOf(({ dead }) => dead.unconfirmed),
+      expired: sumOf(({ dead }) => dead.expired),
+    },
+    byKind,
+    byDestination: Object.fromEntries(waiting.filter(([name, number]) => number > 0 || name === destination)),
+  };
+}
+
+function together(one: QueuedOfKind, other: QueuedOfKind): QueuedOfKind {
+  return { queued: one.queued + other.queued, oldest: older(one.oldest, other.oldest) };
+}
+
+function older(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.min(one, other);
+}

@@ -1,0 +1,35 @@
+import type { EventKind, OutboxEvent } from "../../events.js";
+import type { Placed } from "./lines.js";
+
+/** A live event as it leaves its table. */
+export interface EventRow extends Placed {
+  readonly id: string;
+  readonly kind: EventKind;
+  readonly data: string;
+  readonly created_at: number;
+  readonly queued_at: number;
+  readonly size: number;
+  readonly history: string | null;
+  readonly interrupted: number;
+}
+
+/** The event that a row is of. */
+export function eventOf(
+  { id, kind, data, created_at }: Pick<EventRow, "id" | "kind" | "data" | "created_at">,
+  destination: string,
+): OutboxEvent {
+  return { id, destination, kind, data: JSON.parse(data), createdAt: created_at } as OutboxEvent;
+}
+
+const PAGE_BYTES = 4_096;
+
+/** How many bytes a row takes in the file, with its id and its places in line: rather more than less. */
+export function sizeOnDisk({ id, data }: OutboxEvent, json: string): number {
+  const visitor = (data.clickId?.length ?? 0) + (data.sessionId?.length ?? 0);
+  const row = 80 + id.length + visitor + Buffer.byteLength(json);
+  // A leaf of an index is two thirds full on average; a row that is a third of a page or longer may have one to itself.
+  const aside = 1.5 * (80 + visitor);
+  return Math.ceil(
+    aside + (row < PAGE_BYTES / 3 ? 1.25 * row : PAGE_BYTES * Math.ceil((row + 600) / PAGE_BYTES)),
+  );
+}
