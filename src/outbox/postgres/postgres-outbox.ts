@@ -184,7 +184,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
         },
       ),
     ];
-    if (listens) stops.push(listen(pool, { channel, onHint: wake, onDeaf: warnOfPooler, clock }));
+    if (listens) stops.push(listen(pool, { channel, onHint: wake, clock }));
   }
 
   async function close(): Promise<void> {
@@ -195,12 +195,4 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   }
 
   return outbox as PostgresOutbox;
-}
-
-// A matter of the host's configuration, and no trouble of the storage: nothing waits for it.
-function warnOfPooler(): void {
-  process.emitWarning(
-    "postgresOutbox: notifications do not arrive, as behind PgBouncer in transaction mode; it looks for events every `pollMs` instead. Set `listen: false`, or give it a pool that connects to PostgreSQL itself",
-    { code: "ERR_AFFILIATE_POSTGRES_LISTEN" },
-  );
 }
