@@ -173,7 +173,7 @@ function chaos(writer: Writer): Step[] {
     ];
   });
   some(1, () => [
-    { at: at(), do: "set clock", ms: dice.one([-HOUR_MS, -5_000, 5_000, HOUR_MS, 80 * HOUR_MS]) },
+    { at: at(), do: "set clock", ms: dice.one([-HOUR_MS, -5_000, 5_000, HOUR_MS, 12 * HOUR_MS]) },
   ]);
   some(3, () => [{ at: at(), do: "retry", process: process(), nth: dice.whole(0, 3) }]);
   some(1, () => [{ at: at(), do: "retry all", process: process(), unconfirmedToo: dice.happens(0.5) }]);
