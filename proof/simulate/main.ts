@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Schedule, scheduleOf } from "./schedule.js";
+import { scheduleOf } from "./profiles.js";
+import type { Outcome, Sabotage } from "./run.js";
+import type { Schedule } from "./schedule.js";
 import { shrink } from "./shrink.js";
 import { perform } from "./steps.js";
-import { type Outcome, type Sabotage, World } from "./world.js";
+import { World } from "./world.js";
 
 export type { Outcome, Sabotage, Schedule };
 export { scheduleOf, shrink };
