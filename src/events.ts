@@ -10,7 +10,9 @@
 
 /** What links a conversion to a click (specification, section 1). Plain JSON; you can store it on the user's row. */
 export type Attribution = {
+  /** The id of the click that brought the visitor: 1 to 256 printable ASCII characters without spaces. */
   readonly clickId?: string;
+  /** The visitor's session id, of the same form. */
   readonly sessionId?: string;
 };
 
@@ -54,7 +56,7 @@ export interface Provenance {
 type EventOf<Kind extends EventKind> = {
   /** 32 hex digits, the same for each report of the same event: dedupe key and `Idempotency-Key`. */
   readonly id: string;
-  /** The program and the service's address that it was reported for: `42@https://tracking.example`. */
+  /** The program and the service's address that it was reported for: `42:https://tracking.example`. */
   readonly destination: string;
   readonly kind: Kind;
   readonly data: EventData[Kind] & Provenance;

@@ -32,6 +32,7 @@ const layers: readonly (readonly string[])[] = [
     "outbox/fallback.ts",
     "journal.ts",
   ],
+  ["outbox/pending-events.ts", "outbox/receipts.ts", "outbox/storage-state.ts"],
   ["notices.ts", "log.ts"],
   ["delivery/endpoint-health.ts"],
   ["outbox/outbox.ts", "outbox/shedding.ts"],

@@ -71,25 +71,26 @@ export async function list(
   const found = await outbox.deadLetters.list({ ...filter, limit: limit + 1 });
   const deadLetters = found.slice(0, limit);
   const more = found.length > limit;
+  const areOfSeveral = new Set(deadLetters.map(({ destination }) => destination)).size > 1;
   return {
     isWell: true,
     json: { deadLetters, more },
     lines: (terminal) => [
-      ...deadLetters.flatMap((letter) => describe(letter, terminal)),
+      ...deadLetters.flatMap((letter) => describe(letter, areOfSeveral, terminal)),
       ...(deadLetters.length === 0 ? [lineOf(well("no dead letters"), terminal)] : []),
       ...(more ? [lineOf(note("there are more: --limit N lists them"), terminal)] : []),
     ],
   };
 }
 
-function describe(letter: DeadLetter, terminal: Terminal): string[] {
+function describe(letter: DeadLetter, withDestination: boolean, terminal: Terminal): string[] {
   const { id, destination, kind, event, reason, status, code, message, attempts, createdAt, diedAt } = letter;
   const answer = [status, code].filter((each) => each !== undefined && each !== "").join(" ");
   const words = [answer, message].filter(Boolean).join(": ");
   const times = `happened ${timeOf(createdAt)}, given up ${timeOf(diedAt)} after ${countOf(attempts, "attempt")}`;
   return [
     `${id}  ${kind}  ${painted(reason, "yellow", terminal)}`,
-    `    ${detailsOf(event)}, for ${printable(destination)}`,
+    `    ${detailsOf(event)}${withDestination ? `, for ${printable(destination)}` : ""}`,
     ...(words === "" ? [] : [`    ${printable(maskEmails(words))}`]),
     `    ${painted(times, "dim", terminal)}`,
   ];

@@ -23,8 +23,9 @@ creates or migrates no outbox.
   discard ID... | --all   removes dead letters; reported again, they are still
                           duplicates; --all asks first
   hand-over --from D --to D
-                          after the service has moved: makes one program's events
-                          another's; status prints their names (42@https://...)
+                          after the service has moved: makes one program's
+                          events another's; status prints their names
+                          (42:https://tracking.example)
 
   --url-env NAME          the environment variable that holds the Postgres URL,
                           so that no shell remembers its password
@@ -159,10 +160,10 @@ function destinationsIn(
 
 // As a tracker spells it, however the address is written here: with a slash at its end, say.
 function destinationFrom(flag: string, given = ""): string {
-  const [, clientId, baseUrl] = /^([1-9]\d*)@(https?:.+)$/.exec(given) ?? [];
+  const [, clientId, baseUrl] = /^([1-9]\d*):(https?:.+)$/.exec(given) ?? [];
   if (clientId === undefined || baseUrl === undefined || !URL.canParse(baseUrl)) {
     throw wrong(
-      `${flag} must be a client id, @ and the service's address, such as 42@https://tracking.example`,
+      `${flag} must be a client id, a colon and the service's address, such as 42:https://tracking.example`,
     );
   }
   return destinationOf(Number(clientId), new URL(baseUrl));

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { deadLettersThrough } from "../../outbox/disk/asked-dead-letters.js";
 import { countsOf } from "../../outbox/disk/counts.js";
 import { type FileOptions, openExistingFile } from "../../outbox/disk/file.js";
+import { handOverThrough } from "../../outbox/disk/hand-over.js";
 import type { Request, Results } from "../../outbox/disk/protocol.js";
 import { findEngine, kindOf } from "../../outbox/disk/sqlite.js";
 import { createStore } from "../../outbox/disk/store.js";
@@ -31,9 +32,8 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
   });
   const run = (requests: readonly Request[]) => inPlainWords(path, () => store.run(requests));
 
-  const letters = deadLettersThrough(
-    async <R extends Request>(request: R) => run([request]).results[0] as Results[R["type"]],
-  );
+  const ask = async <R extends Request>(request: R) => run([request]).results[0] as Results[R["type"]];
+  const letters = deadLettersThrough(ask);
 
   return {
     name: "disk",
@@ -49,6 +49,7 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
       retryAll: (filter = {}) => letters.retryAll(filter, undefined),
       discard: (id) => letters.discard(id, undefined),
     },
+    handOver: (from, to) => handOverThrough(ask, from, to),
     close: async () => file.close(),
   };
 }

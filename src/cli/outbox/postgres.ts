@@ -20,11 +20,12 @@ export function openPostgres(url: string, schema: string | undefined): OpenOutbo
     query_timeout: TIMEOUT_MS,
     application_name: "express-affiliate",
   });
-  const { look, deadLetters, close } = postgresOutbox({ pool, schema, migrate: false });
+  const { look, deadLetters, handOver, close } = postgresOutbox({ pool, schema, migrate: false });
   return {
     name: "postgres",
     look,
     deadLetters,
+    handOver,
     async close() {
       await close();
       await pool.end();

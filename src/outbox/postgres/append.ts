@@ -3,7 +3,7 @@ import type { Clock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import { inBatches } from "./batch.js";
-import type { Database } from "./database.js";
+import { type Database, ignore } from "./database.js";
 import type { Destinations } from "./destinations.js";
 import { columnsOf } from "./rows.js";
 
@@ -23,6 +23,8 @@ interface OutcomeRow {
 // Each event takes up to three of the server's locks, of which it has 64 for each connection that it allows.
 const AT_ONCE = 64;
 const LOOK_MS = 50;
+// Of the five seconds that a tracker's close() takes by default.
+const LOOKS_ON_CLOSING_MS = 3_000;
 
 /**
  * Stores events, many in one statement. One whose visitor a host's open transaction has just reported waits for the end of
@@ -37,28 +39,36 @@ export function createAppend(database: Database, schema: string, destinations: D
   const held: Pending[] = [];
   let cancelLook: (() => void) | undefined;
   let isClosed = false;
+  let cancelEnd = () => {};
 
   // One call at a time, so that nothing overtakes what is held while it is looked at again.
-  const inTurn = inBatches<Pending | "held", void>(async (asked) => {
+  // And where a call fails, all fail that were asked for: none overtakes another that will be stored later.
+  const inTurn = inBatches<Pending | "held", void>(storeInTurn, { max: AT_ONCE, failTogether: true });
+
+  async function storeInTurn(asked: readonly (Pending | "held")[]): Promise<[]> {
     const waited = asked.includes("held") ? held.splice(0) : [];
     const pending = [...waited, ...asked.filter((each) => each !== "held")];
     try {
       for (let nth = 0; nth < pending.length; nth += AT_ONCE) await store(pending.slice(nth, nth + AT_ONCE));
     } catch (error) {
-      for (const { reject } of pending) reject(error);
+      for (const { reject } of [...pending, ...held.splice(0)]) reject(error);
+      throw error;
     }
     if (isClosed) releaseHeld();
     else if (held.length > 0) cancelLook ??= clock.after(LOOK_MS, lookAgain);
     return [];
-  }, AT_ONCE);
+  }
 
   function lookAgain(): void {
     cancelLook = undefined;
-    void inTurn("held");
+    // Who waits for them hears of it.
+    inTurn("held").catch(ignore);
   }
 
   async function store(pending: readonly Pending[]): Promise<void> {
-    for (const name of new Set(pending.map(({ event }) => event.destination))) await destinations.store(name);
+    for (const { event } of pending) {
+      if (!destinations.isStored(event.destination)) await destinations.store(event.destination);
+    }
     for (let rest = holdBack(pending, []); rest.length > 0; ) {
       const rows = await database.query<OutcomeRow>(
         text,
@@ -101,12 +111,18 @@ export function createAppend(database: Database, schema: string, destinations: D
   return {
     append: (event: OutboxEvent): Promise<Stored> =>
       new Promise((resolve, reject) => {
-        void inTurn({ event, resolve, reject });
+        inTurn({ event, resolve, reject }).catch(reject);
       }),
+    /** No event comes any more. What is held is looked at for a while yet. */
+    stop(): void {
+      cancelEnd = clock.after(LOOKS_ON_CLOSING_MS, () => {
+        isClosed = true;
+        releaseHeld();
+      });
+    },
     close(): void {
-      isClosed = true;
+      cancelEnd();
       cancelLook?.();
-      releaseHeld();
     },
   };
 }

@@ -10,11 +10,12 @@ interface Waiting<Item, Result> {
  * Makes one call of many: what is asked for while a call is under way, or in one turn of the event loop, goes in the next.
  *
  * @param call resolves to the results in the order of the items; what it rejects with, all of them reject with.
- * @param max how many items go in one call.
+ * @param options.max how many items go in one call.
+ * @param options.failTogether whether with a call that fails all others fail that were asked for by then.
  */
 export function inBatches<Item, Result>(
   call: (items: readonly Item[]) => Promise<readonly Result[]>,
-  max: number,
+  { max, failTogether = false }: { max: number; failTogether?: boolean },
 ): (item: Item) => Promise<Result> {
   const waiting: Waiting<Item, Result>[] = [];
   let isBusy = false;
@@ -27,9 +28,17 @@ export function inBatches<Item, Result>(
         for (const [nth, { resolve }] of batch.entries()) resolve(results[nth] as Result);
       } catch (error) {
         for (const { reject } of batch) reject(error);
+        if (failTogether) await failWaiting(error);
       }
     }
     isBusy = false;
+  }
+
+  async function failWaiting(error: unknown): Promise<void> {
+    for (const { reject } of waiting.splice(0)) reject(error);
+    // Until then, who waited for the call has heard of its end, and nothing else has.
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const { reject } of waiting.splice(0)) reject(error);
   }
 
   return (item) =>

@@ -43,7 +43,7 @@ export function createBound(
 
   const shedInTurn = inBatches<OutboxEvent, boolean>(
     async ([event]) => [await shedFor(event as OutboxEvent)],
-    1,
+    { max: 1 },
   );
 
   return (event) => counts.queued(event.destination) < maxEvents || shedInTurn(event);

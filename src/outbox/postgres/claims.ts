@@ -111,32 +111,35 @@ export function createClaims(
 
   const settleText = `select seq::text from ${schema}.settle($1, $2, $3, $4, $5, $6, $7, $8) as seq`;
 
-  const settle = inBatches<[PostgresClaim, Verdict], void>(async (settled) => {
-    const claims = settled.map(([each]) => each);
-    const verdicts = settled.map(([, verdict]) => verdict);
-    const removed = await counts.during(async () => {
-      const rows = await database.query<{ seq: string }>(settleText, [
-        destinations.numberOf(destination),
-        worker,
-        claims.map(({ seq }) => seq),
-        claims.map(({ event }) => event.id),
-        verdicts.map((verdict) => (verdict.type === "dead" ? verdict.reason : verdict.type)),
-        verdicts.map((verdict) => (verdict.type === "retry" ? verdict.inMs : 0)),
-        verdicts.map((verdict) => (verdict.type === "retry" ? asciiJson(verdict.history) : null)),
-        verdicts.map((verdict) => (verdict.type === "dead" ? deathJson(verdict) : null)),
-      ]);
-      return new Set(rows.map(({ seq }) => seq));
-    });
-    for (const [{ seq, event }, verdict] of settled) {
-      underWay.delete(seq);
-      if (!removed.has(seq)) continue;
-      counts.add(destination, event.kind, -1);
-      if (verdict.type !== "dead") continue;
-      counts.add(destination, verdict.reason, 1);
-      onDeath(destination);
-    }
-    return [];
-  }, SETTLED_AT_ONCE);
+  const settle = inBatches<[PostgresClaim, Verdict], void>(
+    async (settled) => {
+      const claims = settled.map(([each]) => each);
+      const verdicts = settled.map(([, verdict]) => verdict);
+      const removed = await counts.during(async () => {
+        const rows = await database.query<{ seq: string }>(settleText, [
+          destinations.numberOf(destination),
+          worker,
+          claims.map(({ seq }) => seq),
+          claims.map(({ event }) => event.id),
+          verdicts.map((verdict) => (verdict.type === "dead" ? verdict.reason : verdict.type)),
+          verdicts.map((verdict) => (verdict.type === "retry" ? verdict.inMs : 0)),
+          verdicts.map((verdict) => (verdict.type === "retry" ? asciiJson(verdict.history) : null)),
+          verdicts.map((verdict) => (verdict.type === "dead" ? deathJson(verdict) : null)),
+        ]);
+        return new Set(rows.map(({ seq }) => seq));
+      });
+      for (const [{ seq, event }, verdict] of settled) {
+        underWay.delete(seq);
+        if (!removed.has(seq)) continue;
+        counts.add(destination, event.kind, -1);
+        if (verdict.type !== "dead") continue;
+        counts.add(destination, verdict.reason, 1);
+        onDeath(destination);
+      }
+      return [];
+    },
+    { max: SETTLED_AT_ONCE },
+  );
 
   return {
     claim,

@@ -1,6 +1,6 @@
-import { OutboxError } from "../../shared/errors.js";
 import { sleep } from "../../shared/real-timers.js";
 import { migrate } from "./migrations.js";
+import { problem, problemOf } from "./problems.js";
 
 /** What the outbox asks of a pool: `Pool` of the package `pg` has it. */
 export interface PostgresPool {
@@ -53,10 +53,11 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
     client.on("error", ignore);
     try {
       await migrate(client, { schema: options.schema, allowed: options.migrate });
+      await checkIsolation(client);
       client.release();
     } catch (error) {
       client.release(true);
-      throw error;
+      throw problemOf(error, options.schema);
     } finally {
       client.removeListener("error", ignore);
     }
@@ -75,7 +76,14 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
   const database: Database = {
     async query(text, values = []) {
       await database.ready();
-      return run(text, values);
+      try {
+        return await run(text, values);
+      } catch (error) {
+        const told = problemOf(error, options.schema);
+        // Tables that have gone are made again, where that is allowed.
+        if ((told as { code?: string }).code === "ERR_AFFILIATE_POSTGRES_TABLES") readiness = undefined;
+        throw told;
+      }
     },
     ready() {
       readiness ??= inTime(prepare()).catch((error) => {
@@ -90,14 +98,22 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
 
 export function ignore(): void {}
 
+// A statement of the outbox's functions has to see what was committed before it, which it does in no other.
+async function checkIsolation(client: PostgresClient): Promise<void> {
+  const { rows } = await client.query("select current_setting('default_transaction_isolation') as level");
+  const level = String(rows[0]?.level);
+  if (level === "read committed" || level === "read uncommitted") return;
+  throw problem(
+    "ISOLATION",
+    `default_transaction_isolation is "${level}", and the outbox needs "read committed": give it a role or a pool of its own that has it (new Pool({ options: "-c default_transaction_isolation=read\\ committed" })); your transactions may have any`,
+  );
+}
+
 async function inTime<T>(answer: Promise<T>): Promise<T> {
   const over = new AbortController();
   const late = sleep(LONGEST_WAIT_MS, undefined, { ref: false, signal: over.signal }).then(
     () => {
-      throw new OutboxError(
-        "ERR_AFFILIATE_POSTGRES_SILENT",
-        `postgresOutbox: no answer from the server within ${LONGEST_WAIT_MS} ms`,
-      );
+      throw problem("SILENT", `no answer from the server within ${LONGEST_WAIT_MS} ms`);
     },
     () => undefined as never,
   );

@@ -29,7 +29,6 @@ export function createDestinations(database: Pick<Database, "query">, schema: st
     isStored: (name: string): boolean => stored.has(name),
     /** Stores the name, for those who read the tables. In a statement of its own: no other transaction waits for it. */
     async store(name: string): Promise<void> {
-      if (stored.has(name)) return;
       await database.query(
         `insert into ${schema}.destinations (number, name) values ($1, $2) on conflict do nothing`,
         [numberOf(name), name],

@@ -1,4 +1,5 @@
-import { OptionsError, OutboxError } from "../../shared/errors.js";
+import { OptionsError } from "../../shared/errors.js";
+import { problem } from "./problems.js";
 import append from "./version-1/append.sql?raw";
 import bounds from "./version-1/bounds.sql?raw";
 import claim from "./version-1/claim.sql?raw";
@@ -58,7 +59,8 @@ export async function migrate(
   const newest = VERSIONS.length;
   if (isCurrent(await versionOf(client, schema))) return;
   if (!allowed) {
-    throw unfit(
+    throw problem(
+      "TABLES",
       `the tables in the schema "${schema}" are missing or of an earlier version: run the SQL of postgresMigrations("${schema}"), which \`npx express-affiliate migrations --schema ${schema}\` prints, or let the host's process do so (\`migrate: true\`)`,
     );
   }
@@ -80,7 +82,8 @@ export async function migrate(
 
   function isCurrent(version: number): boolean {
     if (version > newest) {
-      throw unfit(
+      throw problem(
+        "NEWER",
         `the tables in the schema "${schema}" are of version ${version}, and this code knows them up to ${newest}: install the newer express-affiliate`,
       );
     }
@@ -98,8 +101,4 @@ async function versionOf(client: MigrationClient, schema: string): Promise<numbe
     `select max(version)::text as version from ${quoted(schema)}.migrations`,
   );
   return Number(rows[0]?.version ?? 0);
-}
-
-function unfit(message: string): OutboxError {
-  return new OutboxError("ERR_AFFILIATE_POSTGRES_TABLES", `postgresOutbox: ${message}`);
 }

@@ -50,13 +50,16 @@ export function createVisitorClicks(
     for (const row of rows) onShed(eventOf(row, destination));
   }
 
-  return inBatches<NewClick, void>(async (clicks) => {
-    // The last of each visitor: the others are among those that it looks at.
-    const byVisitor = new Map(
-      clicks.map((click) => [`${click.event.destination} ${visitorOf(click.event)}`, click]),
-    );
-    // One after the other: a flood of clicks takes one connection, however many come.
-    for (const click of byVisitor.values()) await shedFor(click);
-    return [];
-  }, AT_ONCE);
+  return inBatches<NewClick, void>(
+    async (clicks) => {
+      // The last of each visitor: the others are among those that it looks at.
+      const byVisitor = new Map(
+        clicks.map((click) => [`${click.event.destination} ${visitorOf(click.event)}`, click]),
+      );
+      // One after the other: a flood of clicks takes one connection, however many come.
+      for (const click of byVisitor.values()) await shedFor(click);
+      return [];
+    },
+    { max: AT_ONCE },
+  );
 }

@@ -5,7 +5,7 @@ import { DESTINATION, sample, stranger } from "./samples.js";
 import { REJECTED, Stage } from "./stage.js";
 import type { OutboxUnderTest, TestRunner } from "./under-test.js";
 
-const ELSEWHERE = "43@https://sandbox.example";
+const ELSEWHERE = "43:https://sandbox.example";
 
 const elsewhere = (event: OutboxEvent): OutboxEvent => ({ ...event, destination: ELSEWHERE });
 

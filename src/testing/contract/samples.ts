@@ -12,7 +12,7 @@ const DETAILS: { readonly [Kind in EventKind]: Omit<EventData[Kind], keyof Attri
 } as never;
 
 /** Where the samples were reported for. */
-export const DESTINATION = "42@https://tracking.example";
+export const DESTINATION = "42:https://tracking.example";
 
 /** A new event, like no other, of a visitor known by these ids. Default: a stranger. */
 export function sample(kind: EventKind, visitor: Attribution = stranger()): OutboxEvent {

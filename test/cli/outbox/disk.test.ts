@@ -8,7 +8,7 @@ import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { openDisk } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";
-import { startTracker } from "../../helpers/tracker.js";
+import { linesLogger, startTracker } from "../../helpers/tracker.js";
 import { directoryWith, jsonOf, outbox } from "./helpers.js";
 
 const HOUR_MS = 3_600_000;
@@ -35,6 +35,7 @@ describe("status", () => {
         outbox: "disk",
         queued: 0,
         oldestMs: null,
+        byDestination: {},
         dead: { rejected: 0, unconfirmed: 0, expired: 0 },
         trouble: null,
       },
@@ -49,6 +50,7 @@ describe("status", () => {
     expect(code).toBe(0);
     expect(out.split("\n")).toEqual([
       `note    2 events queued, the oldest for 3 hours, since ${new Date(old.createdAt).toISOString()}: read the log of the host's own process`,
+      `ok      2 events for ${DESTINATION}`,
       "note    1 dead letter: 1 rejected",
     ]);
     const { json } = await jsonOf([directory, "status"]);
@@ -345,4 +347,64 @@ test("a host that runs delivers what was retried, and is disturbed by nothing", 
   ]);
   expect(tracker.stats()).toMatchObject({ queued: 0, dead: { rejected: 0 } });
   expect(tracker.stats().trouble).toBeUndefined();
+});
+
+describe("several programs in one directory", () => {
+  const ELSEWHERE = "43:https://old.example";
+
+  it("are told apart by status, and one's events become the other's", async () => {
+    const theirs = { ...sample("payment"), destination: ELSEWHERE };
+    const directory = await directoryWith({ waiting: [sample("click"), theirs], dead: [sample("click")] });
+    expect((await outbox([directory, "list"])).out).not.toContain(DESTINATION);
+
+    const { code, out } = await outbox([directory, "status"]);
+    expect(code).toBe(0);
+    expect(out).toContain(`note    1 event for ${DESTINATION}`);
+    expect(out).toContain(`note    1 event for ${ELSEWHERE}`);
+    expect((await jsonOf([directory, "status"])).json.byDestination).toEqual({
+      [DESTINATION]: 1,
+      [ELSEWHERE]: 1,
+    });
+
+    // Written in another way: it is the same address.
+    const moving = ["hand-over", "--from", `${ELSEWHERE}/`, "--to", DESTINATION];
+    expect((await outbox([directory, ...moving])).out).toContain(`1 event handed over to ${DESTINATION}`);
+    expect((await jsonOf([directory, ...moving])).json).toEqual({ handedOver: 0 });
+    expect((await jsonOf([directory, "status"])).json.byDestination).toEqual({ [DESTINATION]: 2 });
+  });
+
+  it("are warned of at the start of a tracker", async () => {
+    const directory = await directoryWith({ waiting: [sample("click"), sample("payment")] });
+    const logger = linesLogger();
+    const tracker = startTracker({
+      baseUrl: "http://127.0.0.1:1",
+      outbox: diskOutbox({ directory }),
+      logger,
+    });
+    await expect.poll(() => logger.lines.join()).toContain(`2 for ${DESTINATION}`);
+    expect(tracker.stats().queued).toBe(0);
+    await tracker.close();
+  });
+});
+
+describe("dead letters of a kind and a reason", () => {
+  it("are listed, retried and discarded by themselves; unconfirmed ones only where they are named", async () => {
+    const [click, payment, held] = [sample("click"), sample("payment"), sample("payment")];
+    const directory = await directoryWith({ dead: [click, payment], unconfirmed: [held] });
+    const idsOf = async (...flags: string[]) =>
+      (await jsonOf([directory, "list", ...flags])).json.deadLetters.map(({ id }: { id: string }) => id);
+
+    expect(await idsOf("--kind", "payment")).toEqual([payment.id, held.id]);
+    expect(await idsOf("--reason", "unconfirmed")).toEqual([held.id]);
+    const { out } = await outbox([directory, "retry", "--all", "--kind", "payment"]);
+    expect(out).toContain("1 queued again");
+    expect(out).toContain("the unconfirmed ones stay");
+    expect((await jsonOf([directory, "discard", "--all", "--yes", "--kind", "click"])).json).toMatchObject({
+      discarded: 1,
+    });
+    expect(await idsOf()).toEqual([held.id]);
+    expect((await jsonOf([directory, "retry", "--all", "--reason", "unconfirmed"])).json).toMatchObject({
+      retried: 1,
+    });
+  });
 });

@@ -3,7 +3,7 @@ import { outboxCommand } from "../../../src/cli/outbox/command.js";
 import type { Terminal } from "../../../src/cli/terminal.js";
 import type { OutboxEvent } from "../../../src/events.js";
 import { diskOutbox } from "../../../src/outbox/disk/index.js";
-import { Stage } from "../../../src/testing/contract/stage.js";
+import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 
 /** Runs the command in this process. */
@@ -35,14 +35,16 @@ export async function jsonOf(args: readonly string[]): Promise<{ code: number; j
   return { code, json: JSON.parse(out) };
 }
 
-/** The directory of a disk outbox in which these events wait, and those were given up as rejected. */
+/** The directory of a disk outbox in which these events wait, and those were given up as rejected or unconfirmed. */
 export async function directoryWith({
   waiting = [] as readonly OutboxEvent[],
   dead = [] as readonly OutboxEvent[],
+  unconfirmed = [] as readonly OutboxEvent[],
 } = {}): Promise<string> {
   const directory = scratchDirectory();
   await using stage = await Stage.open(() => diskOutbox({ directory }));
   if (dead.length > 0) await stage.giveUp(dead);
+  if (unconfirmed.length > 0) await stage.giveUp(unconfirmed, { ...REJECTED, reason: "unconfirmed" });
   stage.delivery.capacity = 0;
   await stage.add(...waiting);
   return directory;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { postgresMigrations } from "../../../src/outbox/postgres/index.js";
-import { sample } from "../../../src/testing/contract/samples.js";
+import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { startService } from "../../helpers/service.js";
@@ -24,7 +24,7 @@ describeWithPostgres("an outbox in Postgres", (database) => {
     expect(await outbox([...here(), "status"])).toEqual({
       code: 0,
       out: expect.stringMatching(
-        /^ok {6}1 event queued, the oldest for less .*\nnote {4}3 dead letters: 2 rejected, 1 unconfirmed$/,
+        /^ok {6}1 event queued, the oldest for less .*\nok {6}1 event for 42:https:\/\/tracking.example\nnote {4}3 dead letters: 2 rejected, 1 unconfirmed$/,
       ),
       err: "",
     });
@@ -34,6 +34,7 @@ describeWithPostgres("an outbox in Postgres", (database) => {
         outbox: "postgres",
         queued: 1,
         oldestMs: expect.any(Number),
+        byDestination: { [DESTINATION]: 1 },
         dead: { rejected: 2, unconfirmed: 1, expired: 0 },
         trouble: null,
       },
@@ -55,7 +56,7 @@ describeWithPostgres("an outbox in Postgres", (database) => {
       code: 1,
       json: { discarded: 1, notFound: [dead[0].id] },
     });
-    expect(await outbox([...here(), "retry", "--all"])).toMatchObject({
+    expect(await outbox([...here(), "retry", "--all", "--reason", "unconfirmed"])).toMatchObject({
       code: 0,
       out: "ok      1 queued again; delivered by the host's own process",
     });

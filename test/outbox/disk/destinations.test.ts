@@ -7,7 +7,7 @@ import { DESTINATION, sample, stranger } from "../../../src/testing/contract/sam
 import { type Disk, openDisk as open } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 
-const OLD = "42@https://old.example";
+const OLD = "42:https://old.example";
 const MIB = 1024 * 1024;
 
 const forOld = (event: OutboxEvent): OutboxEvent => ({ ...event, destination: OLD });
@@ -49,20 +49,20 @@ test("counts for each destination apart", () => {
     byDestination: { [DESTINATION]: 2, [OLD]: 1 },
   });
   expect(disk.counts()).toMatchObject({ queued: 3, oldest: 1 });
-  expect(disk.counts("43@https://third.example")).toMatchObject({ queued: 0, oldest: null });
+  expect(disk.counts("43:https://third.example")).toMatchObject({ queued: 0, oldest: null });
   disk.close();
 });
 
 test("gives a destination no number whose transaction was rolled back", () => {
   const disk = openDisk(scratchDirectory());
   const poison = { ...sample("click"), id: "no id" };
-  const third = (event: OutboxEvent) => ({ ...event, destination: "43@https://third.example" });
+  const third = (event: OutboxEvent) => ({ ...event, destination: "43:https://third.example" });
 
   expect(() => disk.append(forOld(sample("click")), poison)).toThrow();
   disk.append(third(sample("click")));
   disk.append(forOld(sample("click")));
 
-  expect(disk.counts().byDestination).toEqual({ "43@https://third.example": 1, [OLD]: 1 });
+  expect(disk.counts().byDestination).toEqual({ "43:https://third.example": 1, [OLD]: 1 });
   disk.close();
 });
 

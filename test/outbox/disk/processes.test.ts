@@ -20,7 +20,7 @@ function startHost(script: string, options: { cwd?: string } = {}) {
     const { affiliate } = require(${required("index")});
     const { diskOutbox } = require(${required("disk")});
     const say = (word) => require("node:fs").writeSync(1, word + "\\n");
-    const event = { id: "e", destination: "1@http://localhost", kind: "click", data: { clickId: "c", affiliateReference: "A" }, createdAt: Date.now() };
+    const event = { id: "e", destination: "1:http://localhost", kind: "click", data: { clickId: "c", affiliateReference: "A" }, createdAt: Date.now() };
   `;
   const host = spawn(process.execPath, ["-e", preamble + script], {
     ...options,
@@ -156,7 +156,7 @@ for (const format of ["cjs", "esm"] as const) {
         contents: `
           import { diskOutbox } from ${JSON.stringify(join(builtPackage, "dist/disk.js"))};
           const outbox = diskOutbox({ directory: ${JSON.stringify(join(directory, "outbox"))} });
-          const event = { id: "e", destination: "1@http://localhost", kind: "click", data: { clickId: "c" }, createdAt: 1 };
+          const event = { id: "e", destination: "1:http://localhost", kind: "click", data: { clickId: "c" }, createdAt: 1 };
           outbox.add(event).then(async (outcome) => {
             console.log(outcome);
             await outbox.close();

@@ -3,7 +3,7 @@ import { DESTINATION, sample, stranger } from "../../../src/testing/contract/sam
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 
-const ELSEWHERE = "43@https://sandbox.example";
+const ELSEWHERE = "43:https://sandbox.example";
 
 describeWithPostgres("destinations", (database) => {
   const { create, reopen, sql } = database;

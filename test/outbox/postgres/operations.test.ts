@@ -39,7 +39,7 @@ describeWithPostgres("operations", (database) => {
     await sql("insert into $schema.migrations (version) values (2)");
 
     await expect(reopen()).rejects.toMatchObject({
-      code: "ERR_AFFILIATE_POSTGRES_TABLES",
+      code: "ERR_AFFILIATE_POSTGRES_NEWER",
       message: expect.stringContaining("install the newer express-affiliate"),
     });
   });

@@ -3,15 +3,18 @@
 
 create function affiliate.lock_keys(p_destinations bigint[], p_ids uuid[], p_click_ids text[], p_session_ids text[])
 returns setof bigint
-language sql stable
+language plpgsql stable -- which keeps its plan
 set search_path = pg_catalog, pg_temp
 as $function$
+begin
   -- In one order for every caller, so that callers do not wait in a ring.
-  select distinct hashtextextended(destination || ' ' || key, hashtext('affiliate.events'))
+  return query
+  select distinct hashtextextended(destination || ' ' || key, hashtext('affiliate.events')) as hashed
   from unnest(p_destinations, p_ids, p_click_ids, p_session_ids) as event (destination, id, click_id, session_id),
     lateral (values ('id ' || id), ('click ' || click_id), ('session ' || session_id)) as keys (key)
   where key is not null
-  order by 1
+  order by hashed;
+end
 $function$;
 
 -- Stores events: once it has the locks ('wait'), or none of them where another open transaction has one ('try').

@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import type { PostgresOutbox } from "../../../src/outbox/postgres/index.js";
+import { RecordingDelivery } from "../../../src/testing/contract/recorder.js";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { describeWithPostgres } from "../../helpers/postgres.js";
+
+/** Servers, roles and tables that are not as the outbox needs them. */
+describeWithPostgres("a server", (database) => {
+  const { create, reopen, sql } = database;
+
+  /** An outbox at work. Returns the errors that it told of. */
+  function start(outbox: PostgresOutbox) {
+    const delivery = new RecordingDelivery();
+    const errors: { code?: string; message: string }[] = [];
+    delivery.each(({ settle }) => settle({ type: "delivered" }));
+    delivery.start({
+      ...outbox,
+      start: (deliver, observer) =>
+        outbox.start(deliver, { ...observer, degraded: (error) => errors.push(error), recovered() {} }),
+    });
+    return { delivery, errors };
+  }
+
+  async function expectTrouble(outbox: PostgresOutbox, code: string, says: RegExp) {
+    const { delivery, errors } = start(outbox);
+    const event = sample("payment");
+    expect(await outbox.add(event)).toBe("in-memory");
+    expect(errors).toMatchObject([{ code, message: expect.stringMatching(says) }]);
+    expect(outbox.counts().trouble).toMatch(says);
+    return { delivery, event };
+  }
+
+  test("whose role lacks a right is told, with what to do; once it has the right, what waited is delivered", async () => {
+    await (await create()).close();
+    await sql(`
+      create role clerk login;
+      grant usage on schema $schema to clerk;
+      grant select on $schema.migrations to clerk;
+      grant select, insert on $schema.destinations to clerk;
+      grant select, insert, update, delete on $schema.known_ids, $schema.dead_letters to clerk;`);
+    const outbox = await reopen({ pool: database.pool({ user: "clerk" }), migrate: false });
+
+    await expect(outbox.look()).rejects.toMatchObject({ code: "ERR_AFFILIATE_POSTGRES_RIGHTS" });
+    const { delivery, event } = await expectTrouble(
+      outbox,
+      "ERR_AFFILIATE_POSTGRES_RIGHTS",
+      /permission denied for table events.*docs\/postgres\.md/,
+    );
+    await sql("grant select, insert, update, delete on $schema.events to clerk");
+
+    await expect.poll(() => delivery.ids, { timeout: 15_000 }).toEqual([event.id]);
+    await outbox.close();
+  });
+
+  test("whose role may not make the tables is told", async () => {
+    await sql("create role guest login");
+    database.schema = "not_made";
+
+    await expect(reopen({ pool: database.pool({ user: "guest" }) })).rejects.toMatchObject({
+      code: "ERR_AFFILIATE_POSTGRES_RIGHTS",
+      message: expect.stringMatching(/permission denied for database.*migrations --schema not_made/),
+    });
+  });
+
+  test("with a schema that an administrator made needs no right on the database", async () => {
+    await sql("create role tenant login; create schema tenants authorization tenant");
+    database.schema = "tenants";
+    const outbox = await reopen({ pool: database.pool({ user: "tenant" }) });
+    const { delivery } = start(outbox);
+    const event = sample("payment");
+
+    expect(await outbox.add(event)).toBe("queued");
+    await expect.poll(() => delivery.ids).toEqual([event.id]);
+    await outbox.close();
+  });
+
+  test("that takes no writes is told", async () => {
+    await (await create()).close();
+    const pool = database.pool({ options: "-c default_transaction_read_only=on" });
+    const outbox = await reopen({ pool });
+
+    await expectTrouble(outbox, "ERR_AFFILIATE_POSTGRES_READ_ONLY", /read-only transaction.*primary/);
+    await outbox.close();
+  });
+
+  test("where transactions are not `read committed` by default is told", async () => {
+    const pool = database.pool({ options: "-c default_transaction_isolation=repeatable\\ read" });
+
+    await expect(create({ pool })).rejects.toMatchObject({
+      code: "ERR_AFFILIATE_POSTGRES_ISOLATION",
+      message: expect.stringContaining('is "repeatable read", and the outbox needs "read committed"'),
+    });
+    const own = "-c default_transaction_isolation=read\\ committed";
+    await (await create({ pool: database.pool({ options: own }) })).close();
+  });
+
+  test("whose tables were dropped gets them anew, and what waited goes in", async () => {
+    const outbox = await create();
+    await sql("drop schema $schema cascade");
+
+    const { delivery, event } = await expectTrouble(
+      outbox,
+      "ERR_AFFILIATE_POSTGRES_TABLES",
+      /are not as they were made/,
+    );
+
+    await expect.poll(() => delivery.ids, { timeout: 15_000 }).toEqual([event.id]);
+    await outbox.close();
+  });
+});
