@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { OutboxEvent } from "../events.js";
 import { type Clock, systemClock } from "../shared/clock.js";
 import { readOptions } from "../shared/read-options.js";
-import { createDurable, type StoredDeadLetters } from "./durable.js";
+import { createDurable } from "./durable.js";
 import { count, MIB } from "./option-types.js";
 import {
   type Capacity,
@@ -14,6 +14,7 @@ import {
   type Outbox,
   type OutboxCounts,
   type OutboxObserver,
+  type StoredDeadLetters,
   type Verdict,
 } from "./outbox.js";
 
