@@ -156,7 +156,7 @@ describe("a process that was stopped for longer than its lease", () => {
       Array(3).fill({ name: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED" }),
     );
     isOpen = true;
-    expect(await outbox.deadLetters.retryAll()).toBe(3);
+    expect(await outbox.deadLetters.retryAll({ reason: "unconfirmed" })).toBe(3);
     await outbox.close();
     await until(() => other.said.length === 6, "the payments were not delivered");
     expect(new Set(taken).size).toBe(3);
