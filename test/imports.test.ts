@@ -31,6 +31,7 @@ const layers: readonly (readonly string[])[] = [
     "outbox/fallback.ts",
     "journal.ts",
   ],
+  ["outbox/sql/"],
   ["notices.ts", "log.ts"],
   ["delivery/endpoint-health.ts"],
   ["outbox/outbox.ts", "outbox/shedding.ts"],

@@ -3,20 +3,24 @@ import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions } from "../../shared/read-options.js";
 import { createDurable } from "../durable.js";
 import type { Outbox, OutboxCounts, Verdict } from "../outbox.js";
-import { createAppend } from "./append.js";
-import { createBound } from "./bound.js";
+import { again } from "../sql/again.js";
+import { createAppend } from "../sql/append.js";
+import { createBound } from "../sql/bound.js";
+import { createCounts } from "../sql/counts.js";
+import { createDestinations } from "../sql/destinations.js";
+import { createVisitorClicks } from "../sql/visitor-clicks.js";
+import { createAttempt } from "./append.js";
 import { createClaims, type PostgresClaim } from "./claims.js";
-import { createCounts } from "./counts.js";
+import { count } from "./count.js";
 import { ignore, openDatabase } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
-import { createDestinations } from "./destinations.js";
 import { createHandOver } from "./hand-over.js";
 import { listen } from "./listen.js";
 import { quoted } from "./migrations.js";
 import { type PostgresOutboxOptions, postgresOptions } from "./options.js";
+import { createShedding } from "./shedding.js";
 import { enqueue } from "./transaction.js";
-import { again, forgetOld } from "./upkeep.js";
-import { createVisitorClicks } from "./visitor-clicks.js";
+import { forgetOld } from "./upkeep.js";
 
 /** An outbox in a PostgreSQL database. */
 export interface PostgresOutbox extends Outbox {
@@ -45,9 +49,20 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   let stops: (() => unknown)[] = [];
 
   const database = openDatabase(pool, { schema: read.schema, migrate: read.migrate });
-  const destinations = createDestinations(database, schema);
-  const numbers = createCounts(database, schema, destinations);
-  const append = createAppend(database, schema, destinations, clock);
+  const destinations = createDestinations((number, name) =>
+    database.query(
+      `insert into ${schema}.destinations (number, name) values ($1, $2) on conflict do nothing`,
+      [number, name],
+    ),
+  );
+  const numbers = createCounts(() => count(database, schema), destinations);
+  const shedding = createShedding(database, schema, destinations);
+  const append = createAppend({
+    name: "postgres",
+    destinations,
+    clock,
+    attempt: createAttempt(database, schema, destinations),
+  });
   const claims = createClaims(database, {
     schema,
     destinations,
@@ -56,17 +71,15 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
     onDeath: (destination) => void evict(destination),
     clock,
   });
-  const makeSpace = createBound(database, {
-    schema,
-    destinations,
+  const makeSpace = createBound({
     maxEvents,
     counts: numbers,
+    shed: shedding.oldest,
     onShed: (event) => tell((to) => to.dropped(event, "full")),
   });
-  const shedClicks = createVisitorClicks(database, {
-    schema,
-    destinations,
+  const shedClicks = createVisitorClicks({
     counts: numbers,
+    shed: shedding.clicks,
     onShed: (event) => tell((to) => to.dropped(event, "visitor-full")),
   });
   const { deadLetters, evict: evictOldest } = createDeadLetters(database, {

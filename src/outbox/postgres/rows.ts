@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "../../events.js";
 import { endpointOf } from "../../service/endpoints.js";
 import type { DeadLetter, DeathReason } from "../outbox.js";
-import type { Destinations } from "./destinations.js";
+import type { Destinations } from "../sql/destinations.js";
 
 /** An event's columns, as text where a host may have told `pg` to read their types in another way. */
 export const EVENT_COLUMNS = `replace(id::text, '-', '') as id, kind, data::text as data, ${inMs("created_at")}`;
