@@ -11,7 +11,14 @@ const src = resolve(import.meta.dirname, "../src");
  */
 const layers: readonly (readonly string[])[] = [
   ["cli/main.ts"],
-  ["index.ts", "outbox/index.ts", "outbox/disk/index.ts", "outbox/postgres/index.ts", "testing/index.ts"],
+  [
+    "index.ts",
+    "outbox/index.ts",
+    "outbox/disk/index.ts",
+    "outbox/postgres/index.ts",
+    "outbox/mysql/index.ts",
+    "testing/index.ts",
+  ],
   ["affiliate.ts", "cli/doctor/", "cli/outbox/", "cli/migrations.ts", "testing/"],
   ["cli/"],
   ["request/on-click.ts", "request/on-conversion.ts"],
@@ -20,13 +27,20 @@ const layers: readonly (readonly string[])[] = [
   ["config.ts", "track.ts", "shutdown.ts", "settlement.ts", "request/"],
   ["options.ts"],
   ["delivery/"],
-  ["outbox/memory/memory-outbox.ts", "outbox/disk/disk-outbox.ts", "outbox/postgres/postgres-outbox.ts"],
+  [
+    "outbox/memory/memory-outbox.ts",
+    "outbox/disk/disk-outbox.ts",
+    "outbox/postgres/postgres-outbox.ts",
+    "outbox/mysql/mysql-outbox.ts",
+  ],
+  ["outbox/sql/sql-outbox.ts"],
   ["outbox/create-outbox.ts"],
   ["outbox/durable.ts"],
   [
     "outbox/memory/",
     "outbox/disk/",
     "outbox/postgres/",
+    "outbox/mysql/",
     "outbox/relay.ts",
     "outbox/fallback.ts",
     "journal.ts",
