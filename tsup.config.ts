@@ -25,6 +25,7 @@ const library = {
   disk: "src/outbox/disk/index.ts",
   postgres: "src/outbox/postgres/index.ts",
   sandbox: "src/sandbox/index.ts",
+  dashboard: "src/dashboard/index.ts",
   testing: "src/testing/index.ts",
   outbox: "src/outbox/index.ts",
 };

@@ -10,6 +10,7 @@ export default defineConfig({
       "express-affiliate/disk": "src/outbox/disk/index.ts",
       "express-affiliate/postgres": "src/outbox/postgres/index.ts",
       "express-affiliate/sandbox": "src/sandbox/index.ts",
+      "express-affiliate/dashboard": "src/dashboard/index.ts",
       "express-affiliate/testing": "src/testing/index.ts",
       "express-affiliate/outbox": "src/outbox/index.ts",
     }).map(([name, file]) => ({

@@ -42,10 +42,12 @@ export async function serve({ data } = {}) {
     inspector: portIn(sandbox.inspectorUrl),
   });
 
+  const shopUrl = `http://127.0.0.1:${port}`;
   return {
     sandbox,
     tracker,
-    shopUrl: `http://127.0.0.1:${port}`,
+    shopUrl,
+    dashboardUrl: `${shopUrl}/admin/affiliate/`,
     /**
      * In this order: no new requests, then a moment for what they left in the outbox, then the tracker. What is left after
      * that waits on the disk for the next start.

@@ -2,6 +2,7 @@
 // A small shop. What it does with express-affiliate is marked with "→"; the rest is what any shop has.
 import { randomUUID } from "node:crypto";
 import express from "express";
+import { dashboard } from "express-affiliate/dashboard";
 import session from "express-session";
 import { checkoutPage, errorPage, homePage, renewedPage, thanksPage, welcomePage } from "./pages.js";
 
@@ -45,6 +46,9 @@ export function createShop({ tracker, gateway, snippet }) {
 
   // → From here on `req.affiliate` says which click brought the visitor.
   app.use(tracker);
+
+  // → For operators: what waits, and what was given up. This shop has no log-in for operators, so it lets in this machine alone.
+  app.use("/admin/affiliate", dashboard(tracker, { authorize: isFromThisMachine }));
 
   // → The home page carries the service's browser snippet, which turns `?ref=CODE` into a click by itself.
   app.get("/", (req, res) => {
@@ -150,4 +154,14 @@ function regenerate(req) {
   return new Promise((resolve, reject) => {
     req.session.regenerate((error) => (error ? reject(error) : resolve(undefined)));
   });
+}
+
+/**
+ * Both: behind a proxy on this machine every request comes from it, and another site's host name may lead to it.
+ *
+ * @param {import("express").Request} req
+ */
+function isFromThisMachine({ socket, hostname }) {
+  const addresses = ["127.0.0.1", "::1", "::ffff:127.0.0.1"];
+  return addresses.includes(socket.remoteAddress ?? "") && ["127.0.0.1", "localhost"].includes(hostname);
 }

@@ -12,7 +12,7 @@ const example = await serve(once ? {} : { data }).catch((error) => {
   console.error(`If it is running already, end it first. Remove ${data} to start anew, on other ports.`);
   process.exit(1);
 });
-const { sandbox, tracker, shopUrl } = example;
+const { sandbox, tracker, shopUrl, dashboardUrl } = example;
 
 if (once) {
   try {
@@ -24,13 +24,15 @@ if (once) {
   console.log(`
   The shop              ${shopUrl}
   The tracking service  ${sandbox.inspectorUrl}
+  The shop's dashboard  ${dashboardUrl} (for this machine alone)
 
   1. Open the tracking service's page, and keep it beside the shop.
   2. Follow an affiliate's link:  ${shopUrl}/?ref=ALICE (by the browser snippet)
                              or:  ${shopUrl}/welcome?ref=ALICE (by the server)
   3. Sign up, and buy something. Reload the last page: it stays one payment.
   4. Have the service fail at the press of a button, and buy again: the shop does not notice.
-  5. Subscribe to the tea, and let a month pass: the payment comes by webhook, and is ALICE's still.
+  5. Have it fail with "reset-after", and buy: whether the payment arrived is yours to find out, and to decide in the dashboard.
+  6. Subscribe to the tea, and let a month pass: the payment comes by webhook, and is ALICE's still.
 
   Ctrl-C ends both, in order; kill -9 ${process.pid} at any moment. Either way nothing that was paid is lost, and
   npm run example goes on where it was, at the same addresses.
@@ -43,6 +45,10 @@ if (once) {
   tracker.on("retry", ({ kind }) => {
     console.log(`  not recorded yet: ${kind}`);
     suggest("retry");
+  });
+  tracker.on("dead", ({ kind, reason }) => {
+    console.log(`  given up: ${kind}, ${reason}`);
+    suggest("dead");
   });
   tracker.on("skipped", ({ kind, reason }) => console.log(`  not reported: ${kind}, ${reason}`));
   process.once("SIGINT", () => void example.close());
@@ -57,6 +63,7 @@ function suggestions() {
     click: "sign up in the shop.",
     registration: `buy something, and look at ${sandbox.inspectorUrl}`,
     payment: `press "down" at ${sandbox.inspectorUrl} and buy something else.`,
+    dead: `decide what becomes of it at ${dashboardUrl}`,
     retry: `kill -9 ${process.pid}, and npm run example: the payment is not lost.`,
   };
   /** @param {string} what */

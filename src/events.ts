@@ -10,7 +10,9 @@
 
 /** What links a conversion to a click (specification, section 1). Plain JSON; you can store it on the user's row. */
 export type Attribution = {
+  /** The id of the click that brought the visitor: 1 to 256 printable ASCII characters without spaces. */
   readonly clickId?: string;
+  /** The visitor's session id, of the same form. */
   readonly sessionId?: string;
 };
 

@@ -16,6 +16,7 @@ export type {
   PauseScope,
   SkipReason,
   Stats,
+  WaitingOfKind,
 } from "./journal.js";
 export type { AffiliateOptions, DeliverySettings } from "./options.js";
 export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory/memory-outbox.js";

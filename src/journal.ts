@@ -19,6 +19,7 @@ export type {
   PauseScope,
   SkipReason,
   Stats,
+  WaitingOfKind,
 } from "./notices.js";
 
 /** Why nothing was reported, for the developer who waits for the first event. */

@@ -32,6 +32,7 @@ export type EndpointState =
   | { readonly state: "open" }
   | {
       readonly state: "paused";
+      /** What is wrong, in one word. */
       readonly reason: PauseReason;
       /** For how long it has been so, in milliseconds. */
       readonly pausedMs: number;
@@ -39,9 +40,13 @@ export type EndpointState =
 
 /** What every notice about an event says: never the API key, and no address in full. */
 export interface EventNotice {
+  /** The event's id, as in its receipt: 32 hex digits. */
   readonly id: string;
+  /** What happened. */
   readonly kind: EventKind;
+  /** The visitor's click id, where it is known. */
   readonly clickId?: string;
+  /** The visitor's session id, where it is known. */
   readonly sessionId?: string;
   /** The customer's address, masked: `a***@shop.example`. */
   readonly email?: string;
@@ -49,41 +54,87 @@ export interface EventNotice {
 
 /** What listeners are told, by name. */
 export interface Notices {
+  /** The outbox has taken an event. */
   queued: EventNotice;
-  delivered: EventNotice & { readonly attempts: number };
+  /** The service has taken an event, at the last of `attempts`. */
+  delivered: EventNotice & {
+    /** How many attempts there were, this one included. */
+    readonly attempts: number;
+  };
   /** An attempt failed; the next one comes in `inMs`. */
-  retry: EventNotice & { readonly attempts: number; readonly inMs: number; readonly because: string };
+  retry: EventNotice & {
+    /** How many attempts there were, this one included. */
+    readonly attempts: number;
+    /** When the next attempt comes at the earliest, in milliseconds from now. */
+    readonly inMs: number;
+    /** What the service or Node said. */
+    readonly because: string;
+  };
+  /** An event was given up: it is a dead letter now. */
   dead: EventNotice & Death;
+  /** Something that was reported is lost. */
   dropped: Partial<EventNotice> & {
+    /** What was reported. */
     readonly kind: EventKind;
+    /** Why it is lost. */
     readonly reason: DropReason;
+    /** What exactly was wrong, such as which field. */
     readonly message?: string;
   };
-  skipped: { readonly kind: EventKind; readonly reason: SkipReason };
+  /** Something that was reported is not sent, for a good reason. */
+  skipped: {
+    /** What was reported. */
+    readonly kind: EventKind;
+    /** Why it is not sent. */
+    readonly reason: SkipReason;
+  };
   /** Nothing but trials is sent, the next in `forMs`; it has been so for `pausedMs`. */
   paused: {
+    /** `origin`, or one endpoint. */
     readonly scope: PauseScope;
+    /** What is wrong, in one word. */
     readonly reason: PauseReason;
+    /** What the service or Node said. */
     readonly because: string;
+    /** For how long it has been so, in milliseconds. */
     readonly pausedMs: number;
+    /** How long until the next trial, in milliseconds. */
     readonly forMs: number;
   };
-  resumed: { readonly scope: PauseScope; readonly pausedMs: number };
+  /** Events are sent again, after `pausedMs` milliseconds. */
+  resumed: {
+    /** `origin`, or one endpoint. */
+    readonly scope: PauseScope;
+    /** How long the pause was, in milliseconds. */
+    readonly pausedMs: number;
+  };
 }
 
-/** Numbers of this process since its start, but for `queued`, `dead` and `oldestMs`, which are the outbox's. */
+/** How many events of one kind wait or are under way, and how long ago the oldest of them happened, in milliseconds. */
+export interface WaitingOfKind {
+  readonly queued: number;
+  readonly oldestMs: number | null;
+}
+
+/** Numbers of this process since its start, but for `queued`, `waiting`, `dead` and `oldestMs`, which are the outbox's. */
 export interface Stats {
   /** Events that wait or are under way. */
   readonly queued: number;
+  /** The same for each kind; absent where the outbox does not know. */
+  readonly waiting?: Readonly<Record<EventKind, WaitingOfKind>>;
   /** Attempts under way. */
   readonly inFlight: number;
+  /** Events that the service has taken. */
   readonly delivered: number;
   /** Attempts that failed and were followed by another. */
   readonly retried: number;
   /** Reports of what had been reported before. */
   readonly duplicates: number;
+  /** What is not reported to the service, by reason. */
   readonly skipped: Readonly<Record<SkipReason, number>>;
+  /** What is lost, by reason. */
   readonly dropped: Readonly<Record<DropReason, number>>;
+  /** Dead letters in the outbox, by reason. */
   readonly dead: Readonly<Record<DeathReason, number>>;
   /** How long ago the oldest queued event happened, in milliseconds. */
   readonly oldestMs: number | null;

@@ -20,14 +20,20 @@ export interface AffiliateOptions {
   /** The cookie in which the browser snippet keeps the click id. Default `svc_click_id`. */
   readonly cookieName?: string | undefined;
   /**
-   * Where the session id is: a cookie's name, or a function of the request that returns it. If the function throws, or returns
+   * Where the session id is: a cookie's name, or a function of the request. Return the id, 1 to 256 printable ASCII characters
+   * without spaces, or `undefined`. If the function throws, or returns
    * what cannot be an id, the request has no session id. Default: the `svc_session_id` cookie, else a SHA-256 digest of the
    * express-session that the request brought.
    */
   readonly session?: string | ((req: Request) => string | undefined) | undefined;
   /**
-   * Whether the visitor has agreed. Called once for a request, when its attribution is first needed. If it throws or does not
-   * return `true`, nothing is read, set or sent for this request. Default: `() => true`.
+   * Whether the visitor has agreed. Return `true`, and no promise of it. Called once for a request, when its attribution is first
+   * needed. If it throws or returns anything else, nothing is read, set or sent for this request. Default: `() => true`.
+   *
+   * @example
+   * ```js
+   * affiliate({ ...options, consent: (req) => req.cookies.consent === "all" });
+   * ```
    */
   readonly consent?: ((req: Request) => boolean) | undefined;
   /** Where events wait. Default `memoryOutbox()`. */
@@ -44,7 +50,8 @@ export interface AffiliateOptions {
   /**
    * For hosts that freeze a process after the response. Called once for a request that reports something, with a promise that
    * resolves when all its events are delivered or given up. With a durable outbox: when they are stored and their first attempts, if
-   * any are due, have ended, at the latest after `delivery.timeoutMs`; with `delivery: false`, when they are stored. Default: none.
+   * any are due, have ended, at the latest after `delivery.timeoutMs`; with `delivery: false`, when they are stored. What it returns
+   * is ignored. Default: none.
    */
   readonly waitUntil?: ((promise: Promise<void>, req: Request) => void) | undefined;
   /**

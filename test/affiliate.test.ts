@@ -66,6 +66,11 @@ describe("the walk", () => {
     expect((await agent.post("/signup")).status).toBe(201);
     expect((await agent.post("/checkout")).status).toBe(200);
     expect(tracker.stats()).toMatchObject({ queued: 2, delivered: 0, state: "open" });
+    expect(tracker.stats().waiting).toEqual({
+      click: { queued: 0, oldestMs: null },
+      registration: { queued: 1, oldestMs: expect.any(Number) },
+      payment: { queued: 1, oldestMs: expect.any(Number) },
+    });
     await sandbox.fail("ok");
     await tracker.flush({ timeoutMs: 10_000 });
     expect(sandbox.ledger.leads()).toMatchObject([{ kind: "registration" }, { kind: "payment" }]);

@@ -1,7 +1,8 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import packageJson from "../package.json" with { type: "json" };
+import { recipes } from "../proof/frameworks/recipes.js";
 import tsconfig from "../tsconfig.json" with { type: "json" };
 import typedoc from "../typedoc.config.js";
 import { problemsIn } from "./helpers/docs/check.js";
@@ -12,6 +13,8 @@ import {
   isUnchecked,
   linksOf,
   pages,
+  partOf,
+  recipeOf,
   root,
   textOf,
 } from "./helpers/docs/pages.js";
@@ -20,7 +23,7 @@ const code = pages.flatMap(blocksOf).filter(isCode);
 
 describe("the docs' code", () => {
   it("is right, says TypeScript", () => {
-    expect(problemsIn(code.filter((block) => !isUnchecked(block)))).toEqual([]);
+    expect(problemsIn(code.filter((block) => !isUnchecked(block) && !recipeOf(block)))).toEqual([]);
   }, 60_000);
 
   it("is checked, all of it", () => {
@@ -50,6 +53,33 @@ describe("the docs' code", () => {
   }, 60_000);
 });
 
+describe("the docs' recipes", () => {
+  const shown = pages.flatMap(blocksOf).flatMap((block) => {
+    const recipe = recipeOf(block);
+    return recipe ? [{ ...block, ...recipe }] : [];
+  });
+
+  it.each(shown)("are the code that is walked: $page:$line", ({ code, file, region }) => {
+    expect(file).toMatch(/^test\/frameworks\//);
+    expect(partOf(file, region)).toBe(code);
+  });
+
+  it("are all shown, and all walked", () => {
+    const folders = readdirSync(join(root, "test/frameworks"));
+    const notShown = folders.flatMap((folder) =>
+      readdirSync(join(root, "test/frameworks", folder), { recursive: true, encoding: "utf8" })
+        .filter((name) => /\.[jt]s$/.test(name))
+        .map((name) => `test/frameworks/${folder}/${name}`)
+        .flatMap((file) =>
+          [...textOf(file).matchAll(/\/\/ #region (\S+)/g)].map(([, name]) => `${file}#${name}`),
+        )
+        .filter((part) => !shown.some(({ file, region }) => part === `${file}#${region}`)),
+    );
+    expect(notShown).toEqual([]);
+    expect(folders.filter((name) => name !== "kit").sort()).toEqual(Object.keys(recipes).sort());
+  });
+});
+
 describe("the docs' handlers", () => {
   it("say what happened before they respond, so that nothing throws in between", () => {
     const responds = /\bres\b[^\n]*;\n\s*(if [^\n]*\n\s*)?return \{/;
@@ -66,6 +96,23 @@ describe("the API reference", () => {
     const paths = Object.keys(tsconfig.compilerOptions.paths);
     expect(paths.sort()).toEqual(entries.map((subpath) => subpath.replace(".", "express-affiliate")).sort());
     expect(typedoc.entryPoints).toHaveLength(paths.length);
+  });
+});
+
+describe("the guides", () => {
+  const guides = pages.filter((page) => page.startsWith("docs/") && page !== "docs/README.md");
+
+  it.each(guides)("%s fits in two screens, or says at its top what it is for", (page) => {
+    const text = textOf(page);
+    const [, top = ""] = text.split("\n\n");
+    const isShort = text.split("\n").length <= 120;
+    expect(isShort || /^(For|How to) |This page is (for|the) /.test(top), top).toBe(true);
+  });
+
+  it("are found by question", () => {
+    const entries = textOf("docs/README.md").match(/^- .*/gm) ?? [];
+    expect(entries.length).toBeGreaterThanOrEqual(guides.length);
+    for (const entry of entries) expect(entry).toMatch(/^- \[(How|What|Where|Which|Why) [^\]]+\?\]\(/);
   });
 });
 

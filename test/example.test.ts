@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { request } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { serve } from "../example-app/serve.js";
 import { walk } from "../example-app/walk.js";
@@ -98,6 +99,21 @@ describe("the example shop", () => {
     const thanks = pages.filter((page) => page.includes("Thank you"));
     expect(thanks).toHaveLength(2);
     for (const page of thanks) expect(page).toContain('<a href="/">Back to the shop</a>');
+  });
+
+  it("shows its dashboard to this machine alone", async () => {
+    const { dashboardUrl, close } = await serve();
+    onTestFinished(close);
+    const { port } = new URL(dashboardUrl);
+    const statusFor = async (host: string) => {
+      const { statusCode, body } = await request(dashboardUrl, { headers: { host } });
+      await body.dump();
+      return statusCode;
+    };
+    expect(await statusFor(`127.0.0.1:${port}`)).toBe(200);
+    expect(await statusFor(`localhost:${port}`)).toBe(200);
+    // A name that another site has led to this machine.
+    expect(await statusFor(`evil.example:${port}`)).toBe(403);
   });
 
   it("answers what a stranger posts without failing", async () => {

@@ -67,6 +67,7 @@ describe("a mask", () => {
     ["dear pat.o'hara@shop.example", "dear p***@shop.example"],
     ["no address, @ all", "no address, @ all"],
     ["ünïcode@shop.example", "ü***@shop.example"],
+    ["no customer ada%2Ba%40shop.example", "no customer a***@shop.example"],
   ])("of %j", (text, masked) => {
     expect(maskEmails(text)).toBe(masked);
   });

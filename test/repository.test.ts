@@ -27,7 +27,9 @@ describe("the workflow", () => {
     accessSync(join(root, ".ci/run"), constants.X_OK);
   });
 
-  const scripts = [".ci/run", ".ci/package", ".ci/node"].map((path) => [path, textOf(path)] as const);
+  const scripts = [".ci/run", ".ci/package", ".ci/node", ".ci/promtool"].map(
+    (path) => [path, textOf(path)] as const,
+  );
   it.each([...commands.map((command) => [command, command] as const), ...scripts])(
     "has only what Bash can read: %s",
     (_name, script) => {

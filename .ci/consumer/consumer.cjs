@@ -1,5 +1,6 @@
 const express = require("express");
 const { affiliate, memoryOutbox, TrackingApiError } = require("express-affiliate");
+const { dashboard } = require("express-affiliate/dashboard");
 const { walk } = require("./walk.cjs");
 
-walk({ express, affiliate, memoryOutbox, TrackingApiError });
+walk({ express, affiliate, dashboard, memoryOutbox, TrackingApiError });

@@ -1,5 +1,6 @@
 import express from "express";
 import { type Affiliate, type AffiliateOptions, affiliate, type Receipt } from "express-affiliate";
+import { dashboard } from "express-affiliate/dashboard";
 import { diskOutbox } from "express-affiliate/disk";
 import { type Outbox, testOutbox } from "express-affiliate/outbox";
 import { postgresOutbox } from "express-affiliate/postgres";
@@ -24,6 +25,12 @@ export async function shop(options: AffiliateOptions): Promise<Receipt> {
   const tracker: Affiliate = affiliate(options);
   const app = express();
   app.use(tracker);
+  app.use(
+    "/admin/affiliate",
+    dashboard(tracker, { authorize: async (req) => req.get("x-operator") === "ada" }),
+  );
+  // @ts-expect-error: who may see it must be said.
+  dashboard(tracker, {});
   app.get("/", tracker.onClick({ param: "via" }), (req, res) => {
     const clickId: string | undefined = req.affiliate?.clickId;
     res.json({ clickId });

@@ -3,7 +3,7 @@ const { once } = require("node:events");
 const { createServer } = require("node:http");
 
 /** One registration through the installed package to a service that writes down what it gets. */
-exports.walk = async function walk({ express, affiliate, memoryOutbox, TrackingApiError }) {
+exports.walk = async function walk({ express, affiliate, dashboard, memoryOutbox, TrackingApiError }) {
   const received = [];
   const service = createServer((req, res) => {
     received.push(`${req.method} ${req.url}`);
@@ -20,6 +20,7 @@ exports.walk = async function walk({ express, affiliate, memoryOutbox, TrackingA
   });
   const app = express();
   app.use(tracker);
+  app.use("/admin", dashboard(tracker, { authorize: (req) => req.get("x-operator") === "ada" }));
   app.post(
     "/signup",
     tracker.onRegistration(async (_req, res) => {
@@ -34,6 +35,10 @@ exports.walk = async function walk({ express, affiliate, memoryOutbox, TrackingA
     headers: { cookie: "svc_click_id=c1" },
   });
   assert.equal(status, 201);
+  const admin = `http://127.0.0.1:${shop.address().port}/admin`;
+  assert.equal((await fetch(admin)).status, 403);
+  const page = await fetch(admin, { headers: { "x-operator": "ada" } });
+  assert.match(await page.text(), /<h1>Affiliate delivery<\/h1>/);
   assert.deepEqual(await tracker.flush(), { settled: true, left: 0 });
   await assert.rejects(tracker.client.status("s1"), TrackingApiError);
   assert.deepEqual(received, ["POST /api/v1/tracking/registration", "GET /api/v1/tracking/status/s1"]);

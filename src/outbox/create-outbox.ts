@@ -91,6 +91,9 @@ const schema = z.object({
  *
  * @throws OptionsError
  */
+export function createOutbox<C extends Claim = Claim>(parts: OutboxParts<C>): Outbox;
+/** @internal */
+export function createOutbox<C extends Claim = Claim>(parts: OutboxParts<C>, clock?: Clock): Outbox;
 export function createOutbox<C extends Claim = Claim>(
   parts: OutboxParts<C>,
   clock: Clock = systemClock,

@@ -77,10 +77,7 @@ export function createDurable<C extends Claim>(
     observer: {
       dropped: (event, reason) => tell((to) => to.dropped(event, reason)),
       degraded: (error) => tell((to) => to.degraded(error)),
-      recovered() {
-        tell((to) => to.recovered());
-        relay.wake();
-      },
+      recovered: () => tell((to) => to.recovered()),
     },
   });
   const relay = createRelay(fallback, (error) => tell((to) => to.degraded(errorFrom(error))));
@@ -102,8 +99,11 @@ export function createDurable<C extends Claim>(
 
   async function close(): Promise<void> {
     storage.stop?.();
-    await relay.stop();
+    const stopped = relay.stop();
+    await relay.heard;
+    // Ends the wait of the verdicts that a failing storage does not take.
     await fallback.close();
+    await stopped;
     await storage.close?.();
   }
 

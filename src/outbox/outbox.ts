@@ -52,11 +52,13 @@ export type DeathReason = "rejected" | "unconfirmed" | "expired";
 
 /** How an event ended that was not delivered. */
 export interface Death {
+  /** Why it was given up. */
   readonly reason: DeathReason;
   /** HTTP status of the last answer, if there was one. */
   readonly status?: number;
   /** Code of the last error (`ECONNRESET`), or the service's name for it (`Bad Request`). */
   readonly code?: string;
+  /** What the service or Node said of the last attempt. */
   readonly message?: string;
   /** How many attempts there were, the last one included. */
   readonly attempts: number;
@@ -64,6 +66,7 @@ export interface Death {
 
 /** Events of one endpoint that may be handed over now, first those that were never tried. */
 export interface Lane {
+  /** The endpoint that they go to. */
   readonly endpoint: Endpoint;
   /** How many at most. */
   readonly limit: number;
@@ -87,9 +90,11 @@ export interface Capacity {
 
 /** An event whose turn it is, taken out of the outbox for one attempt. */
 export interface Claim {
+  /** The event. */
   readonly event: OutboxEvent;
   /** The one that it was claimed for. */
   readonly lane: Lane;
+  /** What earlier attempts have taught. */
   readonly history: History;
   /** Whether an attempt at it had begun when its process died: how that one ended is unknown. */
   readonly interrupted: boolean;
@@ -101,9 +106,11 @@ export interface Claim {
 
 /** An event that was not delivered and will not be, unless an operator retries it. */
 export interface DeadLetter extends Death {
+  /** To retry or discard it by: 32 hex digits. */
   readonly id: string;
   /** The program and the service's address that it was reported for: `42:https://tracking.example`. */
   readonly destination: string;
+  /** What happened. */
   readonly kind: EventKind;
   /** All that is known of it, e-mail address included: the specification's fields and the visitor's ids. */
   readonly event: OutboxEvent["data"];
@@ -148,6 +155,7 @@ export interface OutboxObserver {
 export interface OutboxCounts {
   /** Events that wait or are under way. */
   readonly queued: number;
+  /** Dead letters, by reason. */
   readonly dead: Readonly<Record<DeathReason, number>>;
   /** When the oldest of the queued happened, in milliseconds since the epoch; `null` where there is none. */
   readonly oldest: number | null;
@@ -161,13 +169,17 @@ export interface OutboxCounts {
 
 /** How many events of one kind are queued, and when the oldest happened, in milliseconds since the epoch. */
 export interface QueuedOfKind {
+  /** Events that wait or are under way. */
   readonly queued: number;
+  /** When the oldest of them happened, in milliseconds since the epoch; `null` where there is none. */
   readonly oldest: number | null;
 }
 
 /** Which dead letters are meant. Default: all. */
 export interface DeadLetterFilter {
+  /** Only those of this kind. */
   readonly kind?: EventKind | undefined;
+  /** Only those that were given up for this reason. */
   readonly reason?: DeathReason | undefined;
 }
 
@@ -261,6 +273,7 @@ export interface Outbox {
   counts(): OutboxCounts;
   /** Where counting means asking a server: asks it now. What `counts()` says from there on. */
   look?(): Promise<OutboxCounts>;
+  /** Events that were given up. */
   readonly deadLetters: DeadLetters;
   /**
    * Makes one destination's events another's, for a service that has moved: those that wait, the dead letters, and the ids

@@ -5,8 +5,8 @@ import type { Capacity, Claim, Deliver, Verdict } from "./outbox.js";
 export interface Store<C extends Claim> {
   /** Events whose turn has come, as the lanes allow: the oldest of their visitors, rested, and claimed by no other process. */
   claim(capacity: Capacity): readonly C[] | Promise<readonly C[]>;
-  /** Does with a claimed event what the verdict says. */
-  settle(claim: C, verdict: Verdict): void | Promise<void>;
+  /** Does with a claimed event what the verdict says. Resolves to `false` where that could not be done: no listener is told of it. */
+  settle(claim: C, verdict: Verdict): void | Promise<void> | Promise<boolean>;
 }
 
 export interface Relay {
@@ -17,6 +17,8 @@ export interface Relay {
   readonly idle: boolean;
   /** Claims nothing more. Resolves when the last verdict was acted on. */
   stop(): Promise<void>;
+  /** Resolves once it is stopped and the last verdict has come: from there on, `settle` is not called any more. */
+  readonly heard: Promise<void>;
 }
 
 /**
@@ -30,11 +32,10 @@ export function createRelay<C extends Claim>(store: Store<C>, onError: (error: u
   let claiming = false;
   let wokenMeanwhile = false;
   let underWay = 0;
+  let settling = 0;
   let stopping = false;
-  let ended = () => {};
-  const end = new Promise<void>((resolve) => {
-    ended = resolve;
-  });
+  const [end, ended] = promiseAndResolve();
+  const [lastHeard, heard] = promiseAndResolve();
 
   // Once a turn of the event loop, after its I/O: the host's response goes first, and what comes together is claimed together.
   function wake(): void {
@@ -77,21 +78,27 @@ export function createRelay<C extends Claim>(store: Store<C>, onError: (error: u
       onError(error);
       verdict = { type: "dead", reason: "unconfirmed", attempts: history.attempts + 1 };
     }
+    underWay--;
+    settling++;
     try {
       // What becomes of the event is the same; only the listeners are told another word.
       const settled = store.settle(claim, verdict.type === "skipped" ? { type: "delivered" } : verdict);
-      if (settled) await settled;
+      if (stopping) endIfIdle();
+      if (settled && (await settled) === false) return;
       to.settled(event, history.attempts, verdict);
     } catch (error) {
       onError(error);
+    } finally {
+      settling--;
+      if (stopping) endIfIdle();
+      else wake();
     }
-    underWay--;
-    if (stopping) endIfIdle();
-    else wake();
   }
 
   function endIfIdle(): void {
-    if (underWay === 0 && !claiming) ended();
+    if (underWay > 0 || claiming) return;
+    heard();
+    if (settling === 0) ended();
   }
 
   return {
@@ -101,12 +108,21 @@ export function createRelay<C extends Claim>(store: Store<C>, onError: (error: u
     },
     wake,
     get idle() {
-      return underWay === 0 && !claiming && !scheduled;
+      return underWay + settling === 0 && !claiming && !scheduled;
     },
+    heard: lastHeard,
     stop() {
       stopping = true;
       endIfIdle();
       return end;
     },
   };
+}
+
+function promiseAndResolve(): readonly [Promise<void>, () => void] {
+  let resolve = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return [promise, resolve];
 }

@@ -18,7 +18,9 @@ type Awaitable<T> = T | Promise<T>;
  * handler throws goes to `next(error)`, on Express 4 too, and then nothing is reported.
  */
 export interface WrapHandler<Happened> {
-  /** Reports what the handler's promise resolves with, where the response's status is below 400. */
+  /**
+   * Reports what the handler's promise resolves with, where the response's status is below 400. Compute it before you respond.
+   */
   <P = Params, ResBody = Unknown, ReqBody = Unknown, ReqQuery = Query, Locals extends AnyLocals = AnyLocals>(
     handler: (
       req: Attributed<Request<P, ResBody, ReqBody, ReqQuery, Locals>>,
@@ -26,7 +28,21 @@ export interface WrapHandler<Happened> {
       next: NextFunction,
     ) => Awaitable<Perhaps<Happened>>,
   ): RequestHandler<P, ResBody, ReqBody, ReqQuery, Locals>;
-  /** For a handler that you cannot change: reports what `pick` returns. `pick` is called once a response below 400 has gone out. */
+  /**
+   * For a handler that you cannot change: reports what `pick` returns. `pick` is called once a response below 400 has gone out.
+   *
+   * @example
+   * ```js
+   * app.post(
+   *   "/checkout/complete",
+   *   tracker.onPayment(completeCheckout, (req, res) => ({
+   *     paymentId: res.locals.order.id,
+   *     customerEmail: res.locals.order.email,
+   *     leadValue: res.locals.order.total,
+   *   })),
+   * );
+   * ```
+   */
   <P = Params, ResBody = Unknown, ReqBody = Unknown, ReqQuery = Query, Locals extends AnyLocals = AnyLocals>(
     handler: (
       req: Attributed<Request<P, ResBody, ReqBody, ReqQuery, Locals>>,

@@ -17,7 +17,14 @@ export interface RequestAffiliate {
   readonly clickId: string | undefined;
   /** The visitor's session id (specification, section 1); `undefined` where there is none, or no consent. */
   readonly sessionId: string | undefined;
-  /** `{ clickId, sessionId }` as plain JSON, to keep on the user's row and hand back as `attribution` when a payment comes later. */
+  /**
+   * `{ clickId, sessionId }` as plain JSON, to keep on the user's row and hand back as `attribution` when a payment comes later.
+   *
+   * @example
+   * ```js
+   * await users.update(user.id, { affiliate: req.affiliate.snapshot() });
+   * ```
+   */
   snapshot(): Attribution;
   /** Reports a click of this visitor (§4.1). Never rejects; the receipt says what became of it. */
   trackClick(click: Click): Promise<Receipt>;

@@ -38,12 +38,15 @@ export interface FaultOptions {
 
 /** A fault in force. */
 export interface Fault {
+  /** What the tracking endpoints do. */
   readonly mode: FaultMode;
   /** Since when, as ISO 8601 in UTC. */
   readonly since: string;
   /** When it ends by itself, as ISO 8601 in UTC; null: when it is told to. */
   readonly until: string | null;
+  /** For `slow`: how much later answers leave, in milliseconds. */
   readonly delayMs: number;
+  /** For `429`: the value of `Retry-After`, in seconds. */
   readonly retryAfterSeconds: number;
 }
 

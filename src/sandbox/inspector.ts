@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { z } from "zod";
+import elements from "../browser/elements.js?raw";
+import patch from "../browser/patch.js?raw";
 import dom from "./browser/inspector/dom.js?raw";
 import entries from "./browser/inspector/entries.js?raw";
 import keys from "./browser/inspector/keys.js?raw";
 import main from "./browser/inspector/main.js?raw";
 import page from "./browser/inspector/page.html?raw";
-import patch from "./browser/inspector/patch.js?raw";
 import requests from "./browser/inspector/requests.js?raw";
 import service from "./browser/inspector/service.js?raw";
 import style from "./browser/inspector/style.css?raw";
@@ -33,7 +34,7 @@ const SHARE_OF_TIME = 1 / 5;
 /** How many bytes a page may leave unread. */
 const MOST_UNREAD = 4 * 1024 * 1024;
 
-const scripts = { dom, entries, keys, main, patch, requests, service, visitors };
+const scripts = { dom, elements, entries, keys, main, patch, requests, service, visitors };
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const ms = z.int().positive().max(MAX_TIMER_MS).optional();

@@ -19,8 +19,11 @@ export interface Sandbox {
   readonly url: string;
   /** The inspector's address. It has a port of its own, so that the page stays while the service is down. */
   readonly inspectorUrl: string;
+  /** The program owner's key, as `apiKey` wants it. */
   readonly apiKey: string;
+  /** The program owner, as `clientId` wants it. */
   readonly clientId: number;
+  /** What the service has recorded. */
   readonly ledger: Ledger;
   /** The fault in force. */
   readonly fault: Fault;
@@ -33,6 +36,18 @@ export interface Sandbox {
 /**
  * Starts the service. Rejects where an option is wrong, the port is taken, the file is in use by another sandbox, or
  * there is no SQLite (Node 20 needs `@photostructure/sqlite`), each with a message that says what to do.
+ *
+ * @example
+ * ```js
+ * import { affiliate } from "express-affiliate";
+ * import { createSandbox } from "express-affiliate/sandbox";
+ *
+ * const sandbox = await createSandbox();
+ * const tracker = affiliate({ baseUrl: sandbox.url, clientId: sandbox.clientId, apiKey: sandbox.apiKey });
+ * // … the app under test reports a payment of 49.90 …
+ * await sandbox.ledger.waitFor({ kind: "payment", leadValue: 49.9 });
+ * await sandbox.close();
+ * ```
  */
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { host, port, inspectorPort, file, apiKey, clientId, requireKeyFor } = readOptions(options);

@@ -15,36 +15,51 @@ const number = z.number().optional().catch(undefined);
 export interface ClickAnswer {
   /** The service's own number for the click. */
   readonly clickId?: ServiceId | undefined;
+  /** The session id of the request. */
   readonly sessionId?: string | undefined;
+  /** The service's confirmation, for people. */
   readonly message?: string | undefined;
 }
 
 /** The answer to a registration by click id (§4.2). */
 export interface RegistrationAnswer {
+  /** The service's own number for the registration. */
   readonly leadId?: ServiceId | undefined;
+  /** The click id of the request. */
   readonly clickId?: ServiceId | undefined;
+  /** The service's confirmation, for people. */
   readonly message?: string | undefined;
 }
 
 /** The answer to a registration by session id (§4.3). The specification does not show it; the fields of §4.4 are read where present. */
 export interface RegistrationLeadAnswer {
+  /** The service's own number for the registration. */
   readonly leadId?: ServiceId | undefined;
+  /** The service's confirmation, for people. */
   readonly message?: string | undefined;
 }
 
 /** The answer to a payment (§4.4). */
 export interface PaymentAnswer {
+  /** The service's own number for the payment. */
   readonly leadId?: ServiceId | undefined;
+  /** The amount as the service has taken it, in major units. */
   readonly leadValue?: number | undefined;
+  /** `TRACKING_API` for payments that are reported this way. */
   readonly conversionSource?: string | undefined;
+  /** The service's confirmation, for people. */
   readonly message?: string | undefined;
 }
 
 /** The answer to a status request (§4.5). Without an affiliate, fields that the service leaves out or sends as null are `undefined`. */
 export interface TrackingStatus {
+  /** The session id that was asked about. */
   readonly sessionId?: string | undefined;
+  /** Whether the service links the session to a click. */
   readonly hasAffiliate: boolean;
+  /** The reference code of the affiliate who is credited. */
   readonly affiliateReference?: string | undefined;
+  /** The service's own number for the click. */
   readonly clickId?: ServiceId | undefined;
   /** When the click happened: ISO 8601 in UTC. */
   readonly clickedAt?: string | undefined;

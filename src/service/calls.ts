@@ -11,35 +11,51 @@ export interface Call {
 
 /** The body of a click (§4.1). The client adds `clientId`. */
 export interface ClickRequest {
+  /** The affiliate's reference code. */
   readonly affiliateReference: string;
+  /** The click's own id, at most 256 characters. */
   readonly clickId?: string | undefined;
+  /** The visitor's session id. */
   readonly sessionId?: string | undefined;
+  /** The landing page's address. */
   readonly clickedUrl?: string | undefined;
+  /** The page that led to it. */
   readonly referrerUrl?: string | undefined;
+  /** The visitor's browser, as its User-Agent header says. */
   readonly userAgent?: string | undefined;
+  /** Label of the traffic's source, such as `newsletter`. */
   readonly source?: string | undefined;
 }
 
 /** The body of a registration by click id (§4.2). */
 export interface RegistrationRequest {
+  /** The click id, as in the cookie `svc_click_id`. */
   readonly clickId: string;
+  /** The customer's e-mail address. */
   readonly email: string;
+  /** The host's own id of the user. */
   readonly customerId?: string | undefined;
+  /** The customer's name. */
   readonly customerName?: string | undefined;
 }
 
 /** The body of a registration by session id (§4.3). The client adds `clientId` and `leadType`. */
 export interface RegistrationLeadRequest {
+  /** The customer's e-mail address. */
   readonly customerEmail: string;
+  /** The customer's name. */
   readonly customerName?: string | undefined;
+  /** The visitor's session id. */
   readonly sessionId: string;
 }
 
 /** The body of a payment (§4.4). The client adds `clientId` and `leadType`. */
 export interface PaymentLeadRequest {
+  /** The customer's e-mail address. */
   readonly customerEmail: string;
   /** A decimal amount in major units: 19.9, not 1990. */
   readonly leadValue: number;
+  /** The visitor's session id. */
   readonly sessionId?: string | undefined;
 }
 

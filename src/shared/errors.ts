@@ -2,6 +2,7 @@
  * The base class of all errors that this package throws or rejects with.
  */
 export class AffiliateError extends Error {
+  /** The name of its class, such as `OptionsError`. */
   override readonly name: string = "AffiliateError";
   /** `ERR_AFFILIATE_…`: the same in all versions. docs/errors.md has a heading for each. */
   readonly code: string;
@@ -12,8 +13,9 @@ export class AffiliateError extends Error {
   }
 }
 
-/** Thrown by `affiliate()`, `onClick()` and the outboxes' factories at start-up. Its message lists all wrong options. */
+/** Thrown by `affiliate()`, `onClick()`, `dashboard()` and the outboxes' factories at start-up. Its message lists all wrong options. */
 export class OptionsError extends AffiliateError {
+  /** `OptionsError`. */
   override readonly name = "OptionsError";
 
   constructor(factory: string, problems: readonly string[]) {
@@ -24,6 +26,7 @@ export class OptionsError extends AffiliateError {
 
 /** An argument of `tracker.client` that cannot be sent as it is, such as a session id of `..`. Nothing was sent. */
 export class ArgumentError extends AffiliateError {
+  /** `ArgumentError`. */
   override readonly name = "ArgumentError";
 
   constructor(message: string) {
@@ -33,6 +36,7 @@ export class ArgumentError extends AffiliateError {
 
 /** The service answered and refused: an error status (§7), or `success: false`. `message` is the service's own. */
 export class TrackingApiError extends AffiliateError {
+  /** `TrackingApiError`. */
   override readonly name = "TrackingApiError";
   /** HTTP status of the answer. */
   readonly status: number;
@@ -51,6 +55,7 @@ export class TrackingApiError extends AffiliateError {
 
 /** No answer came: the connection was refused or reset, the name is unknown, or the time was up. `cause` is undici's or Node's error. */
 export class NoAnswerError extends AffiliateError {
+  /** `NoAnswerError`. */
   override readonly name = "NoAnswerError";
   /** Whether the request had been sent. If so, the service may have acted on it. */
   readonly requestSent: boolean;
@@ -63,6 +68,7 @@ export class NoAnswerError extends AffiliateError {
 
 /** An outbox cannot do its work: open its file, take part in a transaction, read its table. */
 export class OutboxError extends AffiliateError {
+  /** `OutboxError`. */
   override readonly name = "OutboxError";
 }
 

@@ -81,9 +81,9 @@ export function maskEmail(address: string): string {
 }
 
 // Begins only at the start of a word, so that a long text is read once.
-const BEFORE_AT = /(?<![^\s@<>"(),:;])[^\s@<>"(),:;]+@/g;
+const BEFORE_AT = /(?<![^\s@<>"(),:;])[^\s@<>"(),:;]+(?:@|%40)/g;
 
-/** Masks the e-mail addresses in a text, for log lines and notices. */
+/** Masks the e-mail addresses in a text, percent-encoded ones too, for log lines and notices. */
 export function maskEmails(text: string): string {
   return text.replace(BEFORE_AT, (local) => `${local[0]}***@`);
 }

@@ -10,6 +10,17 @@ export interface RecordingOutbox extends Outbox {
 /**
  * For the tests of a host: they see whole events, and need neither a service nor SQLite. An event that is in `events` already is
  * a `duplicate`, as in any other outbox. `flush()` has nothing to wait for. A `transaction` is taken for one that commits.
+ *
+ * @example
+ * ```js
+ * import { affiliate } from "express-affiliate";
+ * import { recordingOutbox } from "express-affiliate/testing";
+ *
+ * const outbox = recordingOutbox();
+ * const tracker = affiliate({ baseUrl: "https://tracking.example", clientId: 42, outbox });
+ * await tracker.trackPayment({ paymentId: 1, customerEmail: "ada@shop.example", leadValue: 19.9 });
+ * console.log(outbox.events[0].data); // { paymentId: "1", customerEmail: "ada@shop.example", leadValue: 19.9 }
+ * ```
  */
 export function recordingOutbox(): RecordingOutbox {
   const events: OutboxEvent[] = [];

@@ -17,7 +17,7 @@ if (!hasChromium) {
 const screenshots = resolve(import.meta.dirname, "../../.screenshots");
 mkdirSync(screenshots, { recursive: true });
 
-export function launch(): Promise<Browser> {
+export function launch(args: readonly string[] = []): Promise<Browser> {
   return chromium.launch({
     executablePath,
     args: [
@@ -29,6 +29,7 @@ export function launch(): Promise<Browser> {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      ...args,
     ],
   });
 }

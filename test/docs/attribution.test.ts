@@ -43,16 +43,6 @@ describe("clicks", () => {
     await tracker.flush();
     expect(sandbox.ledger.clicks()).toMatchObject([{ affiliateReference: "ALICE" }]);
   });
-
-  it("set cookies for all subdomains where a domain is named", async () => {
-    const { app, tracker } = await startShop();
-    await page.run("Subdomains", { app, tracker });
-    const { headers } = await browser(app).get("/?ref=ALICE");
-    expect(headers["set-cookie"]).toEqual([
-      expect.stringMatching(/^svc_click_id=.*Domain=shop\.example; .*SameSite=Lax/),
-      expect.stringMatching(/^svc_session_id=.*Domain=shop\.example; .*HttpOnly.*SameSite=Lax/),
-    ]);
-  });
 });
 
 describe("the session id", () => {

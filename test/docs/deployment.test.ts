@@ -1,13 +1,17 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { validate } from "dockerfile-utils";
 import type express from "express";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { parse } from "yaml";
 import { affiliate } from "../../src/index.js";
 import { diskOutbox } from "../../src/outbox/disk/index.js";
 import { createSandbox, type Sandbox } from "../../src/sandbox/index.js";
+import { blocksOf, textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { browser, closing, envFor, startShop } from "../helpers/docs/shop.js";
+import { problemsAsType } from "../helpers/docs/typed.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { startService } from "../helpers/service.js";
 import { linesLogger } from "../helpers/tracker.js";
@@ -111,6 +115,44 @@ it("leaves PM2's workers the time that they need", async () => {
   const module = { exports: { apps: [{ kill_timeout: 0 }] } };
   await page.run("PM2 and cluster", { module });
   expect(module.exports.apps[0]?.kill_timeout).toBeGreaterThan(15_000);
+});
+
+describe("the samples", () => {
+  const blocks = blocksOf("docs/deployment.md");
+  const sample = (info: string) => blocks.find((block) => block.info === info)?.code ?? "";
+  const page = textOf("docs/deployment.md");
+  /** What the page's own shutdown takes at most: 10 s for requests, 5 s for the tracker. */
+  const shutdownSeconds = 15;
+
+  it("have a Dockerfile without a mistake, from which signals reach Node", () => {
+    const dockerfile = sample("dockerfile");
+    expect(validate(dockerfile)).toEqual([]);
+    expect(validate(dockerfile.replace("WORKDIR", "WORKDRI"))).not.toEqual([]);
+    const [, directory] = /^ENV OUTBOX_DIRECTORY=(.+)$/m.exec(dockerfile) ?? [];
+    expect(dockerfile).toContain(`VOLUME ${directory}\n`);
+    expect(dockerfile).toContain('CMD ["node", "server.js"]');
+    const [, seconds, volume] = /--stop-timeout (\d+) --volume outbox:(\S+)/.exec(page) ?? [];
+    expect({ volume, isEnough: Number(seconds) > shutdownSeconds }).toEqual({
+      volume: directory,
+      isEnough: true,
+    });
+  });
+
+  it("have a Deployment that Kubernetes' types know, with time for the shutdown", () => {
+    const type = 'import("kubernetes-types/apps/v1").Deployment';
+    const deployment = parse(sample("yaml"), { strict: true });
+    expect(problemsAsType(deployment, type)).toEqual([]);
+    expect(problemsAsType({ ...deployment, replica: 3 }, type)).toEqual([expect.stringContaining("replica")]);
+    const { spec } = deployment.spec.template;
+    const [{ lifecycle, command, securityContext }] = spec.containers;
+    expect(deployment.spec.template.metadata.labels).toEqual(deployment.spec.selector.matchLabels);
+    expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(
+      lifecycle.preStop.sleep.seconds + shutdownSeconds,
+    );
+    expect(command).toEqual(["node", "server.js"]);
+    // `runAsNonRoot` alone refuses an image whose user is a name.
+    expect(securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000 });
+  });
 });
 
 it("works where nothing may be written", async () => {

@@ -1,15 +1,7 @@
 import { Writable } from "node:stream";
-import { metrics } from "@opentelemetry/api";
-import {
-  AggregationTemporality,
-  InMemoryMetricExporter,
-  MeterProvider,
-  PeriodicExportingMetricReader,
-} from "@opentelemetry/sdk-metrics";
 import pino from "pino";
-import { register } from "prom-client";
 import request from "supertest";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Affiliate } from "../../src/index.js";
 import { sample } from "../../src/testing/contract/samples.js";
 import { directoryWith, jsonOf } from "../cli/outbox/helpers.js";
@@ -108,76 +100,6 @@ describe("dead letters", () => {
     await request(app).post(`/admin/dead-letters/${letter?.id}/retry`).expect(204);
     await tracker.flush();
     expect(tracker.stats()).toMatchObject({ delivered: 3, dead: { rejected: 0 } });
-  });
-});
-
-describe("metrics", () => {
-  it("go to Prometheus", async () => {
-    const { app, tracker } = await startRefusing();
-    onTestFinished(() => register.clear());
-    await page.run("Prometheus", { app, tracker });
-    await happen(tracker);
-    const { text } = await request(app).get("/metrics").expect(200);
-    const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-    expect(lines.sort()).toEqual(
-      [
-        "affiliate_queued 0",
-        "affiliate_oldest_seconds 0",
-        "affiliate_paused 0",
-        'affiliate_dead_letters{reason="rejected"} 1',
-        'affiliate_dead_letters{reason="unconfirmed"} 0',
-        'affiliate_dead_letters{reason="expired"} 0',
-        'affiliate_events_total{kind="click",outcome="queued"} 1',
-        'affiliate_events_total{kind="click",outcome="delivered"} 1',
-        'affiliate_events_total{kind="payment",outcome="queued"} 2',
-        'affiliate_events_total{kind="payment",outcome="delivered"} 1',
-        'affiliate_events_total{kind="payment",outcome="dead"} 1',
-        'affiliate_events_total{kind="payment",outcome="dropped"} 1',
-        'affiliate_events_total{kind="registration",outcome="skipped"} 1',
-      ].sort(),
-    );
-  });
-
-  it("go to OpenTelemetry", async () => {
-    const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
-    // Far apart: the test says when.
-    const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 31 - 1 });
-    const provider = new MeterProvider({ readers: [reader] });
-    metrics.setGlobalMeterProvider(provider);
-    onTestFinished(async () => {
-      metrics.disable();
-      await provider.shutdown();
-    });
-    const { tracker } = await startRefusing();
-    await page.run("OpenTelemetry", { tracker });
-    await happen(tracker);
-    await provider.forceFlush();
-
-    const points = exporter
-      .getMetrics()
-      .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap((scope) => scope.metrics))
-      .flatMap(({ descriptor, dataPoints }) =>
-        dataPoints.map(({ attributes, value }) =>
-          [descriptor.name, ...Object.values(attributes), value].join(" "),
-        ),
-      );
-    expect(points.sort()).toEqual(
-      [
-        "affiliate.queued 0",
-        "affiliate.oldest 0",
-        "affiliate.paused 0",
-        "affiliate.dead_letters rejected 1",
-        "affiliate.dead_letters unconfirmed 0",
-        "affiliate.dead_letters expired 0",
-        "affiliate.events click queued 1",
-        "affiliate.events click delivered 1",
-        "affiliate.events payment queued 2",
-        "affiliate.events payment delivered 1",
-        "affiliate.events payment dead 1",
-        "affiliate.events payment dropped 1",
-        "affiliate.events registration skipped 1",
-      ].sort(),
-    );
   });
 });
 

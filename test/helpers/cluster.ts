@@ -111,13 +111,14 @@ export async function startCluster(settings: Record<string, string | number> = {
 }
 
 /** PostgreSQL refuses to run as root; where we are root, it runs as its own user. */
-function unprivileged(): { uid?: number; gid?: number } {
+export function unprivileged(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string) => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
   return { uid: id("-u"), gid: id("-g") };
 }
 
-async function freePort(): Promise<number> {
+/** A port of this machine that nothing listens on. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, HOST);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

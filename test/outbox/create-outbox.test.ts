@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { createOutbox, type OutboxParts } from "../../src/outbox/create-outbox.js";
+import { type Claim, UNTRIED } from "../../src/outbox/outbox.js";
 import { sample } from "../../src/testing/contract/samples.js";
-import { deliveringAll } from "../helpers/deliver.js";
+import { delivering, deliveringAll } from "../helpers/deliver.js";
 import { FakeClock } from "../helpers/fake-clock.js";
 
 /** The parts of an outbox that holds nothing. */
@@ -115,4 +116,42 @@ test("tells the observer of an event that the store has shed before there was an
   expect(told).toEqual([[shed, "full"]]);
   await outbox.close();
   await expect(outbox.add(event)).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_CLOSED" });
+});
+
+test.each([
+  { closes: "while the store fails", works: false, expected: [] },
+  { closes: "as soon as it works again", works: true, expected: ["delivered"] },
+])("tells of a delivered event once that is stored, and is closed $closes", async ({ works, expected }) => {
+  const clock = new FakeClock();
+  const waiting = [{ event: sample("payment"), history: UNTRIED } as Claim];
+  const told: string[] = [];
+  let fails = true;
+  let asked = () => {};
+  const failed = new Promise<void>((resolve) => {
+    asked = resolve;
+  });
+  const parts = partsOf({
+    claim: async () => waiting.splice(0),
+    async settle() {
+      asked();
+      if (fails) throw new Error("no answer");
+    },
+  });
+  const outbox = createOutbox(parts, clock);
+  outbox.start(
+    delivering(
+      async () => ({ type: "delivered" }),
+      () => 1,
+      (_event, _attempts, { type }) => told.push(type),
+    ),
+    silent,
+  );
+  await failed;
+  await clock.pass(5_000);
+  expect(told).toEqual([]);
+  fails = !works;
+
+  await outbox.close();
+
+  expect(told).toEqual(expected);
 });

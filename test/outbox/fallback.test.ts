@@ -14,6 +14,7 @@ function setUp(maxBytes = 1_000_000) {
   const said: string[] = [];
   const clock = new FakeClock();
   const state = { fails: false };
+  const claimed = { times: 0, again: () => {} };
   const unanswered: {
     resolve(outcome: "queued" | "duplicate" | "full"): void;
     reject(error: Error): void;
@@ -24,13 +25,16 @@ function setUp(maxBytes = 1_000_000) {
   };
   const storage: Storage<Claim> = {
     append: (event) => orFail(() => stored.push(event)).then(() => "queued"),
-    claim: () => orFail(() => [{ event: sample("click") } as Claim]),
+    claim() {
+      claimed.times++;
+      return orFail(() => [{ event: sample("click") } as Claim]);
+    },
     settle: (_claim, verdict) => orFail(() => settled.push(verdict)).then(() => {}),
   };
   const fallback = createFallback(storage, {
     maxBytes,
     clock,
-    onStored() {},
+    onStored: () => claimed.again(),
     observer: {
       dropped: ({ kind }, reason) => said.push(`dropped ${kind} ${reason}`),
       degraded: ({ message }) => said.push(`degraded ${message}`),
@@ -44,7 +48,7 @@ function setUp(maxBytes = 1_000_000) {
       return new Promise((resolve, reject) => unanswered.push({ resolve, reject }));
     };
   };
-  return { fallback, stored, settled, said, state, clock, silence, unanswered };
+  return { fallback, stored, settled, said, state, clock, silence, unanswered, claimed };
 }
 
 test("keeps in memory what the storage cannot take, and takes it there in order when it has recovered", async () => {
@@ -93,17 +97,113 @@ test("claims nothing while there is trouble", async () => {
   expect(await fallback.claim(capacityOf(1))).toHaveLength(1);
 });
 
+test("says once that the storage fails, and that it works once a call has worked; looks at it less and less often", async () => {
+  const { fallback, said, state, clock, claimed } = setUp();
+  // As the relay does: whenever it hears that something may be claimed.
+  claimed.again = () => void fallback.claim(capacityOf(1));
+  state.fails = true;
+  await fallback.claim(capacityOf(1));
+  await clock.pass(200_000);
+
+  expect(said).toEqual(["degraded disk full"]);
+  expect(fallback.trouble?.message).toBe("disk full");
+  // After 1, 2, 4, 8, 16 seconds, and then every 30.
+  expect(claimed.times).toBe(1 + 5 + 5);
+
+  state.fails = false;
+  await clock.pass(30_000);
+  expect(said).toEqual(["degraded disk full", "recovered"]);
+  expect(fallback.trouble).toBeUndefined();
+});
+
+test("takes an event while it is not known yet whether claims work again", async () => {
+  const { fallback, said, state, clock, stored } = setUp();
+  state.fails = true;
+  await fallback.claim(capacityOf(1));
+  state.fails = false;
+  await clock.pass(1_000);
+
+  expect(await fallback.add(sample("payment"))).toBe("queued");
+
+  expect(stored).toHaveLength(1);
+  expect(said).toEqual(["degraded disk full"]);
+});
+
+test("waits longer from one recovery to the next where each is short, and no longer where one has lasted", async () => {
+  const { fallback, said, state, clock, stored } = setUp();
+  const failAgain = async (afterMs: number) => {
+    state.fails = true;
+    await fallback.add(sample("payment"));
+    state.fails = false;
+    const before = stored.length;
+    await clock.pass(afterMs - 1);
+    expect(stored.length).toBe(before);
+    await clock.pass(1);
+    expect(stored.length).toBe(before + 1);
+  };
+
+  for (const pauseMs of [1_000, 2_000, 4_000, 8_000]) await failAgain(pauseMs);
+  await clock.pass(10_000);
+  await failAgain(1_000);
+
+  expect(said).toHaveLength(10);
+});
+
+test("ends the wait for a verdict that is not stored when it is closed, and for those that come later", async () => {
+  const { fallback, settled, said, state, clock } = setUp();
+  const claim = { event: sample("click") } as Claim;
+  state.fails = true;
+  const settling = fallback.settle(claim, { type: "delivered" });
+  await clock.pass(100);
+
+  await fallback.close();
+
+  expect(await settling).toBe(false);
+  expect(await fallback.settle(claim, { type: "delivered" })).toBe(false);
+  expect(settled).toEqual([]);
+  expect(said).toEqual(["degraded disk full"]);
+  expect(clock.pending).toBe(0);
+});
+
+test("tells of a verdict that the last attempt has stored", async () => {
+  const { fallback, settled, state, clock } = setUp();
+  state.fails = true;
+  const settling = fallback.settle({ event: sample("click") } as Claim, { type: "delivered" });
+  await clock.pass(100);
+  state.fails = false;
+
+  await fallback.close();
+
+  expect(await settling).toBe(true);
+  expect(settled).toEqual([{ type: "delivered" }]);
+});
+
+test("takes the same id for two destinations", async () => {
+  const { fallback, state } = setUp();
+  const event = sample("payment");
+  state.fails = true;
+  await fallback.add(event);
+
+  expect(await fallback.add({ ...event, destination: "43:https://other.example" })).toBe("in-memory");
+  expect(await fallback.add(event)).toBe("duplicate");
+});
+
 test("remembers verdicts that could not be written, and writes them before anything else", async () => {
   const { fallback, settled, state, clock } = setUp();
   const claim = { event: sample("click") } as Claim;
   state.fails = true;
 
-  await fallback.settle(claim, { type: "delivered" });
-  await fallback.settle(claim, { type: "release" });
-  state.fails = false;
+  const settling = [
+    fallback.settle(claim, { type: "delivered" }),
+    fallback.settle(claim, { type: "release" }),
+  ];
   await clock.pass(1_000);
+  expect(settled).toEqual([]);
+  state.fails = false;
+  await clock.pass(2_000);
 
   expect(settled).toEqual([{ type: "delivered" }, { type: "release" }]);
+  expect(await Promise.all(settling)).toEqual([true, true]);
 });
 
 test("is bounded: sheds clicks first, then registrations, payments last", async () => {
@@ -216,6 +316,7 @@ test("does not store an event a second time while the first call is under way", 
   expect(stored).toEqual([event]);
   unanswered[0]?.resolve("queued");
   await clock.pass(0);
+  await fallback.claim(capacityOf(1));
 
   expect(said).toEqual(["degraded disk full", "recovered"]);
   expect(fallback.length).toBe(0);

@@ -218,3 +218,27 @@ it("is woken in vain before it is started, and does not mind", async () => {
   expect(limits).toEqual([]);
   await relay.stop();
 });
+
+it("has heard the last verdict before it is stored, and tells of none that is not", async () => {
+  let end = (_isStored: boolean) => {};
+  const told: unknown[] = [];
+  const settle = () => new Promise<boolean>((resolve) => (end = resolve));
+  const waiting = [live(1)];
+  const relay = createRelay({ claim: () => waiting.splice(0), settle }, unheard);
+  relay.start(
+    delivering(
+      async () => ({ type: "delivered" }),
+      undefined,
+      (event) => told.push(event),
+    ),
+  );
+  await turns();
+  expect(relay.idle).toBe(false);
+
+  const stopped = relay.stop();
+  await relay.heard;
+  end(false);
+  await stopped;
+
+  expect(told).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import type { StoredDeadLetters } from "../durable.js";
+import type { DeadLetterFilter, DeadLetterQuery } from "../outbox.js";
 import type { Letter, Request, Results } from "./protocol.js";
 
 /** So few that other processes have their turn in between. */
@@ -13,7 +13,7 @@ const RETRIED_AT_ONCE = 200;
 export function deadLettersThrough(
   ask: <R extends Request>(request: R) => Promise<Results[R["type"]]>,
   onQueued: () => void = () => {},
-): StoredDeadLetters {
+) {
   async function retry(letters: readonly Letter[]): Promise<number> {
     const retried = await ask({ type: "retry", letters });
     onQueued();
@@ -21,9 +21,10 @@ export function deadLettersThrough(
   }
 
   return {
-    list: (query, destination) => ask({ type: "list", query, destination }),
-    retry: async (id, destination) => (await retry([{ id, destination }])) === 1,
-    async retryAll(filter, destination) {
+    list: (query: DeadLetterQuery, destination: string | undefined) =>
+      ask({ type: "list", query, destination }),
+    retry: async (id: string, destination: string | undefined) => (await retry([{ id, destination }])) === 1,
+    async retryAll(filter: DeadLetterFilter, destination: string | undefined) {
       const letters = await ask({ type: "retried", filter, destination });
       let retried = 0;
       for (let from = 0; from < letters.length; from += RETRIED_AT_ONCE) {
@@ -31,6 +32,7 @@ export function deadLettersThrough(
       }
       return retried;
     },
-    discard: (id, destination) => ask({ type: "discard", letter: { id, destination } }),
+    discard: (id: string, destination: string | undefined) =>
+      ask({ type: "discard", letter: { id, destination } }),
   };
 }

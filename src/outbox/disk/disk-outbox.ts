@@ -53,9 +53,18 @@ const schema = z.strictObject({
  *
  * Needs Node 22.13, or the package `@photostructure/sqlite`.
  *
+ * @example
+ * ```js
+ * import { diskOutbox } from "express-affiliate/disk";
+ *
+ * const outbox = diskOutbox({ directory: "/var/lib/shop/affiliate" }); // for `affiliate({ …, outbox })`
+ * ```
  * @throws OptionsError
  * @throws OutboxError whose `code` says what is wrong with the directory, the file, or SQLite.
  */
+export function diskOutbox(options: DiskOutboxOptions): Outbox;
+/** @internal */
+export function diskOutbox(options: DiskOutboxOptions, clock?: Clock): Outbox;
 export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemClock): Outbox {
   const { directory, maxMemoryBytes, ...limits } = readOptions("diskOutbox", schema, options);
   const path = join(resolve(directory), "outbox.db");

@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, lstatSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { OutboxError } from "../../shared/errors.js";
+import { makeDirectory, protectDirectory, protectFiles } from "./access.js";
 import { inTransaction, whenFree } from "./lock.js";
 import { MIGRATIONS } from "./schema.js";
 import { type Database, kindOf, loadEngine } from "./sqlite.js";
@@ -38,8 +39,10 @@ export interface OpenFile {
  * @throws OutboxError, or what SQLite and the file system throw.
  */
 export function openFile(path: string, options: EngineAndOptions): OpenFile {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(path));
+  protectDirectory(path);
   create(path);
+  protectFiles(path);
   return openAt(path, options, () => {});
 }
 
@@ -49,9 +52,10 @@ export function openFile(path: string, options: EngineAndOptions): OpenFile {
  * @throws OutboxError, or what SQLite and the file system throw.
  */
 export function openExistingFile(path: string, options: EngineAndOptions): OpenFile {
-  if (!statSync(path, { throwIfNoEntry: false })) {
+  if (!lstatSync(path, { throwIfNoEntry: false })) {
     throw missing(`there is no ${path}; give the directory that the host gives to diskOutbox()`);
   }
+  protectFiles(path);
   // Before anything is written: it may be no outbox at all.
   return openAt(path, options, (db) => {
     if (versionOf(db, path) === MIGRATIONS.length) return;
@@ -129,6 +133,7 @@ function configure(db: Database, maxBytes: number): void {
     pragma auto_vacuum = incremental;
     pragma journal_mode = wal;
     pragma synchronous = full;
+    pragma secure_delete = on;
     pragma wal_autocheckpoint = ${WAL_BYTES / PAGE_BYTES};
     pragma journal_size_limit = ${WAL_BYTES};
     pragma cache_size = -${CACHE_BYTES / 1024};

@@ -5,7 +5,7 @@ import type { Delivered } from "./delivered.js";
 import type { Destinations } from "./destinations.js";
 import type { KnownIds } from "./known-ids.js";
 import type { Lines, Placed } from "./lines.js";
-import type { Request, Results } from "./protocol.js";
+import type { Request, Results, Step } from "./protocol.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
 
@@ -35,12 +35,6 @@ interface Moved {
   readonly id: string;
   readonly kind: EventKind;
   readonly size: number;
-}
-
-/** How far it has come: at first the ids that are known, then, kind by kind, what was delivered, up to a place. */
-export interface Step {
-  readonly kind?: EventKind;
-  readonly after: number;
 }
 
 const FIRST_STEP: Step = { after: 0 };

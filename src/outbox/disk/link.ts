@@ -32,7 +32,7 @@ interface Question {
 const BATCH = 200;
 // One that the thread works at, and one that it finds when it is done.
 const BATCHES = 2;
-const LONGEST_START_MS = 60_000;
+const LONGEST_START_MS = 10_000;
 const LONGEST_END_MS = 5_000;
 
 const atExit = createProcessHooks("exit");
@@ -54,7 +54,7 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
 
   const first = thread.waitForReply();
   if (first.type === "failed") {
-    thread.stop();
+    thread.abandon();
     throw new OutboxError(first.code, first.message);
   }
 
@@ -146,6 +146,8 @@ interface Thread {
   /** From here on it keeps no process alive, until it is sent something. */
   rest(): void;
   waitForReply(): Reply;
+  /** Has it end as soon as it can. The process does not wait for it, and does not tear it out of SQLite's native code either. */
+  abandon(): void;
   /** Ends it here and now, once it has done what it was sent. */
   end(): void;
   stop(): Promise<void>;
@@ -195,8 +197,12 @@ function startThread(
       Atomics.wait(signals, SIGNALS.replied, 0, LONGEST_START_MS);
       const received = receiveMessageOnPort(port);
       if (received) return received.message;
-      const message = `diskOutbox: its thread did not start within ${LONGEST_START_MS} ms`;
+      const message = `diskOutbox: ${options.path} could not be opened within ${LONGEST_START_MS / 1_000} s; see whether its disk answers`;
       return { type: "failed", generation: 0, code: "ERR_AFFILIATE_DISK_UNUSABLE", message };
+    },
+    abandon() {
+      expected = true;
+      port.postMessage("close");
     },
     end() {
       port.postMessage("close");

@@ -1,6 +1,7 @@
 import { type Database, kindOf } from "./sqlite.js";
 
-export const LONGEST_WAIT_MS = 20_000;
+// A host that starts waits for it, and not for longer than ten seconds in all.
+const LONGEST_WAIT_MS = 8_000;
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 

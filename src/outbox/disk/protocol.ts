@@ -1,4 +1,4 @@
-import type { OutboxEvent } from "../../events.js";
+import type { EventKind, OutboxEvent } from "../../events.js";
 import type {
   Capacity,
   Claim,
@@ -8,7 +8,6 @@ import type {
   OutboxCounts,
   Verdict,
 } from "../outbox.js";
-import type { Step } from "./hand-over.js";
 import type { Life } from "./upkeep.js";
 
 /** What the outbox's thread is started with. */
@@ -55,6 +54,12 @@ export type Request =
   | { readonly type: "retry"; readonly letters: readonly Letter[] }
   | { readonly type: "discard"; readonly letter: Letter }
   | { readonly type: "hand over"; readonly from: string; readonly to: string; readonly step: Step };
+
+/** How far a handover has come: at first the ids that are known, then, kind by kind, what was delivered, up to a place. */
+export interface Step {
+  readonly kind?: EventKind;
+  readonly after: number;
+}
 
 /** What is needed to find a dead letter: without a destination, those with its id in all of them. */
 export interface Letter {

@@ -10,6 +10,7 @@ import { createKnownIds } from "./known-ids.js";
 import { createLines } from "./lines.js";
 import { createLiveEvents } from "./live-events.js";
 import { inTransaction } from "./lock.js";
+import { createLogCleaner } from "./log-cleaner.js";
 import type { Counts, Dropped, Request, Result, Snapshot, ThreadOptions } from "./protocol.js";
 import type { Database } from "./sqlite.js";
 import { createTotals } from "./totals.js";
@@ -54,6 +55,7 @@ export function createStore(
   const upkeep = createUpkeep(db, { owner, leaseMs });
   const changes = db.prepare("select total_changes() as number");
   const freePages = db.prepare("pragma freelist_count");
+  const clean = createLogCleaner(db);
 
   function answer(request: Request, now: number): Result {
     switch (request.type) {
@@ -143,7 +145,7 @@ export function createStore(
     /** What has to be done now and then, whether or not anything is asked. */
     lookAfter(): Outcome {
       try {
-        return transact((now) => {
+        const outcome = transact((now) => {
           upkeep.beat();
           upkeep.takeOverFromEnded(now);
           delivered.forgetSome(now);
@@ -152,6 +154,10 @@ export function createStore(
           }
           return [];
         });
+        clean(
+          SHEDDING_ORDER.every((kind) => totals.destinations.every((each) => totals.rows(each, kind) === 0)),
+        );
+        return outcome;
       } catch (error) {
         upkeep.forgetWhatWasSeen();
         throw error;

@@ -56,6 +56,9 @@ const NO_LANE: Lane = { endpoint: "click", limit: 0 };
  *
  * @throws OptionsError
  */
+export function memoryOutbox(options?: MemoryOutboxOptions): Outbox;
+/** @internal */
+export function memoryOutbox(options: MemoryOutboxOptions | undefined, clock?: Clock): Outbox;
 export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = systemClock): Outbox {
   const { maxEvents, maxBytes, maxDeadLetters } = readOptions("memoryOutbox", schema, options);
   const queue: Queue<Entry> = new Queue(() => relay.wake());

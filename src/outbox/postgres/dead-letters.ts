@@ -63,10 +63,10 @@ export function createDeadLetters(
     return revived;
   }
 
-  async function revive(destination: string, ids: readonly string[]): Promise<number> {
-    const values = [destinations.numberOf(destination), ids, DOUBTFUL];
+  async function revive(destination: string, ids: readonly string[], interrupted = false): Promise<number> {
+    const values = [destinations.numberOf(destination), ids, DOUBTFUL, interrupted];
     const rows = await counts.during(() =>
-      database.query<RevivedRow>(`select kind, reason from ${schema}.revive($1, $2, $3)`, values),
+      database.query<RevivedRow>(`select kind, reason from ${schema}.revive($1, $2, $3, $4)`, values),
     );
     for (const { kind, reason } of rows) {
       counts.add(destination, reason, -1);
@@ -131,6 +131,10 @@ export function createDeadLetters(
 
   return {
     deadLetters,
+    /** Queues one again as it was that was held for an attempt which, as is known now, was never made. */
+    async reviveInterrupted({ destination, id }: OutboxEvent): Promise<void> {
+      await revive(destination, [id], true);
+    },
     /** Removes those that are too many; what comes meanwhile, with the next. */
     async evict(destination: string): Promise<readonly OutboxEvent[]> {
       const tooMany = counts.dead(destination) - max;

@@ -2,22 +2,29 @@ import type { Clock } from "../../shared/clock.js";
 import { ignore, type PostgresClient, type PostgresPool } from "./database.js";
 
 const AGAIN_MS = 5_000;
+const HEARD_WITHIN_MS = 2_500;
+// A process that stood still for as long as that has not read yet what has arrived.
+const TRIES = 2;
 
 /**
  * Hears of what other processes commit, on one connection of the pool. It is a hint and no more: where the connection is
  * lost, or cannot be had, another is asked for after a while, and nothing is missed but time.
  *
- * @param channel a name that needs no more than quotes.
+ * @param options.channel a name that needs no more than quotes.
+ * @param options.onHint something was committed, perhaps.
+ * @param options.onDeaf notifications do not arrive, for there is a pooler between: the connection was given back.
  * @returns a function that gives the connection back.
  */
 export function listen(
   pool: PostgresPool,
-  { channel, onHint, clock }: { channel: string; onHint: () => void; clock: Clock },
+  options: { channel: string; onHint: () => void; onDeaf: () => void; clock: Clock },
 ): () => Promise<void> {
+  const { channel, onHint, onDeaf, clock } = options;
   let client: PostgresClient | undefined;
   let isListening = false;
+  let hasHeard = false;
   let isStopped = false;
-  let cancelAgain = () => {};
+  let cancelNext = () => {};
 
   async function connect(): Promise<void> {
     try {
@@ -25,18 +32,37 @@ export function listen(
       if (isStopped) return fresh.release();
       client = fresh;
       client.on("error", lose);
-      client.on("notification", onHint);
+      client.on("notification", hear);
       await client.query(`listen "${channel}"`);
       isListening = true;
       onHint();
+      if (!hasHeard) await call(1);
     } catch (error) {
       lose(error as Error);
     }
   }
 
+  function hear(): void {
+    hasHeard = true;
+    onHint();
+  }
+
+  /** Has another connection notify this one. */
+  async function call(nth: number): Promise<void> {
+    const called = client;
+    await pool.query({ text: "select pg_notify($1, '')", values: [channel] });
+    if (client !== called || hasHeard || isStopped) return;
+    cancelNext = clock.after(HEARD_WITHIN_MS, () => {
+      if (hasHeard) return;
+      if (nth < TRIES) return void call(nth + 1).catch(lose);
+      onDeaf();
+      void stop();
+    });
+  }
+
   function lose(error: Error): void {
     if (client) {
-      client.removeListener("notification", onHint);
+      client.removeListener("notification", hear);
       client.removeListener("error", lose);
       // It may speak of its end more than once.
       client.on("error", ignore);
@@ -44,19 +70,19 @@ export function listen(
       client = undefined;
       isListening = false;
     }
-    cancelAgain();
-    if (!isStopped) cancelAgain = clock.after(AGAIN_MS, connect);
+    cancelNext();
+    if (!isStopped) cancelNext = clock.after(AGAIN_MS, connect);
   }
 
   void connect();
 
-  return async function stop() {
+  async function stop(): Promise<void> {
     isStopped = true;
-    cancelAgain();
+    cancelNext();
     const last = client;
     if (!last) return;
     client = undefined;
-    last.removeListener("notification", onHint);
+    last.removeListener("notification", hear);
     try {
       if (!isListening) throw new Error("it was still being set up");
       await last.query(`unlisten "${channel}"`);
@@ -65,5 +91,7 @@ export function listen(
     } catch (error) {
       last.release(error as Error);
     }
-  };
+  }
+
+  return stop;
 }

@@ -38,8 +38,19 @@ const COUNTED_AT_LEAST_EVERY_MS = 60_000;
  * them, and a report can be part of the host's own transaction (`trackPayment(…, { transaction: client })`): made if and
  * only if the order commits. What is `queued` is committed. While the server is away, what is reported waits in memory.
  *
+ * @example
+ * ```js
+ * import { postgresOutbox } from "express-affiliate/postgres";
+ * import pg from "pg";
+ *
+ * const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
+ * const outbox = postgresOutbox({ pool }); // for `affiliate({ …, outbox })`
+ * ```
  * @throws OptionsError
  */
+export function postgresOutbox(options: PostgresOutboxOptions): PostgresOutbox;
+/** @internal */
+export function postgresOutbox(options: PostgresOutboxOptions, clock?: Clock): PostgresOutbox;
 export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = systemClock): PostgresOutbox {
   const read = readOptions("postgresOutbox", postgresOptions, given);
   const { pool, leaseMs, rememberMs, maxEvents, maxDeadLetters, maxMemoryBytes, pollMs } = read;
@@ -82,7 +93,11 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
     shed: shedding.clicks,
     onShed: (event) => tell((to) => to.dropped(event, "visitor-full")),
   });
-  const { deadLetters, evict: evictOldest } = createDeadLetters(database, {
+  const {
+    deadLetters,
+    reviveInterrupted,
+    evict: evictSome,
+  } = createDeadLetters(database, {
     schema,
     destinations,
     max: maxDeadLetters,
@@ -129,12 +144,15 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
 
   async function settle(claim: PostgresClaim, verdict: Verdict): Promise<void> {
     await claims.settle(claim, verdict);
+    // Another process may have taken it over, and held what was never sent: by this process, nor by one before it.
+    const isUnsent = verdict.type === "release" && !claim.interrupted;
+    if (isUnsent && !claim.isHeld()) await reviveInterrupted(claim.event);
     // Sooner than the next look would find it.
     if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
   }
 
   async function evict(destination: string): Promise<void> {
-    for (const event of await evictOldest(destination).catch(() => [])) {
+    for (const event of await evictSome(destination).catch(() => [])) {
       tell((to) => to.dropped(event, "dead-letters-full"));
     }
   }
@@ -179,7 +197,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
         },
       ),
     ];
-    if (listens) stops.push(listen(pool, { channel, onHint: wake, clock }));
+    if (listens) stops.push(listen(pool, { channel, onHint: wake, onDeaf: warnOfPooler, clock }));
   }
 
   async function close(): Promise<void> {
@@ -190,4 +208,12 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   }
 
   return outbox as PostgresOutbox;
+}
+
+// A matter of the host's configuration, and no trouble of the storage: nothing waits for it.
+function warnOfPooler(): void {
+  process.emitWarning(
+    "postgresOutbox: notifications do not arrive, as behind PgBouncer in transaction mode; it looks for events every `pollMs` instead. Set `listen: false`, or give it a pool that connects to PostgreSQL itself",
+    { code: "ERR_AFFILIATE_POSTGRES_LISTEN" },
+  );
 }

@@ -4,18 +4,25 @@ import type { LinkedThrough, NotLinked } from "../linking.js";
 
 /** A click as the ledger keeps it (§2.2). What the request left out is null. */
 export interface Click {
+  /** Always `click`. */
   readonly kind: "click";
   /** The numeric id that the service assigned, as in the responses' `clickId`. */
   readonly id: number;
   /** `clickedAt`: ISO 8601 in UTC. */
   readonly at: string;
+  /** The affiliate's reference code. */
   readonly affiliateReference: string;
   /** The client-supplied id, as in the `svc_click_id` cookie. */
   readonly clickId: string | null;
+  /** The visitor's session id. */
   readonly sessionId: string | null;
+  /** The landing page's address. */
   readonly clickedUrl: string | null;
+  /** The page that led to it. */
   readonly referrerUrl: string | null;
+  /** The visitor's browser. */
   readonly userAgent: string | null;
+  /** Label of the traffic's source. */
   readonly source: string | null;
 }
 
@@ -27,14 +34,19 @@ interface LeadFields {
   readonly at: string;
   /** The endpoint that it came through. */
   readonly endpoint: EndpointName;
+  /** The click id that it carried. */
   readonly clickId: string | null;
+  /** The session id that it carried. */
   readonly sessionId: string | null;
   /** `email` of §4.2, `customerEmail` of §4.3 and §4.4. */
   readonly customerEmail: string;
+  /** The host's own id of the customer. */
   readonly customerId: string | null;
+  /** The customer's name. */
   readonly customerName: string | null;
   /** The numeric id of the click that it was linked to. */
   readonly linkedClick: number | null;
+  /** What it was linked through. */
   readonly linkedThrough: LinkedThrough | null;
   /** Why it was linked to no click. */
   readonly notLinked: NotLinked | null;
@@ -44,12 +56,15 @@ interface LeadFields {
 
 /** A registration as the ledger keeps it. */
 export interface Registration extends LeadFields {
+  /** Always `registration`. */
   readonly kind: "registration";
+  /** A registration has no value. */
   readonly leadValue: null;
 }
 
 /** A payment as the ledger keeps it. */
 export interface Payment extends LeadFields {
+  /** Always `payment`. */
   readonly kind: "payment";
   /** Decimal amount in major units. */
   readonly leadValue: number;
@@ -60,10 +75,13 @@ export type Lead = Registration | Payment;
 
 /** A request to one of the tracking endpoints, and what became of it. */
 export interface RecordedRequest {
+  /** Always `request`. */
   readonly kind: "request";
+  /** A number that rises by one with each request. */
   readonly id: number;
   /** When it arrived: ISO 8601 in UTC. */
   readonly at: string;
+  /** `GET` or `POST`, as a rule. */
   readonly method: string;
   /** Path and query as they were sent. */
   readonly path: string;
@@ -73,11 +91,13 @@ export interface RecordedRequest {
   readonly body: string | null;
   /** Null where no answer was given (hang, reset, garbage). */
   readonly status: number | null;
+  /** The answer's body; null where no answer was given. */
   readonly response: string | null;
   /** How long the answer took, in milliseconds. */
   readonly ms: number;
   /** The fault in force. */
   readonly fault: FaultMode;
+  /** The `Idempotency-Key` that it carried. */
   readonly idempotencyKey: string | null;
   /** Whether the answer repeats an earlier one with the same Idempotency-Key. */
   readonly replayed: boolean;

@@ -15,11 +15,13 @@ export type { OutboxUnderTest, TestRunner };
  * Puts an outbox to the test: every promise of the `Outbox` interface, as tests of the runner at hand.
  *
  * @example
+ * ```ts
+ * import { randomUUID } from "node:crypto";
  * import { describe, it } from "node:test";
  * import { testOutbox } from "express-affiliate/outbox";
  *
  * testOutbox("redisOutbox", { create: () => redisOutbox({ prefix: randomUUID() }) }, { describe, it });
- *
+ * ```
  * @param name what the tests are filed under.
  * @param runner default: the globals `describe` and `it`, which jest has, and vitest where it is told to.
  */

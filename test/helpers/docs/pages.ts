@@ -57,6 +57,26 @@ export const isCode = ({ info }: Block): boolean => /^(js|ts|javascript|typescri
 /** Whether its info string asks for it not to be checked. */
 export const isUnchecked = ({ info }: Block): boolean => /\bunchecked\b/.test(info);
 
+/** The file that the block is a part of, and which part: `from=test/frameworks/passport/app.js#mount` in its info string. */
+export function recipeOf({ info }: Block): { file: string; region: string | undefined } | undefined {
+  const [, file, region] = /\bfrom=([^#\s]+)(?:#(\S+))?/.exec(info) ?? [];
+  return file === undefined ? undefined : { file, region };
+}
+
+/** A file's text, or the lines between `// #region name` and `// #endregion` in it. */
+export function partOf(file: string, region?: string): string | undefined {
+  const lines = textOf(file).split("\n");
+  if (region === undefined) return lines.join("\n");
+  const begin = lines.findIndex((line) => line.trim() === `// #region ${region}`);
+  if (begin === -1) return undefined;
+  const part = lines.slice(
+    begin + 1,
+    begin + lines.slice(begin).findIndex((line) => /^ *\/\/ #endregion$/.test(line)),
+  );
+  const indent = lines[begin]?.search(/\S/) ?? 0;
+  return `${part.map((line) => line.slice(indent)).join("\n")}\n`;
+}
+
 /** Where a page's relative links lead, as they are written. */
 export function linksOf(page: string): string[] {
   return [...proseOf(page).matchAll(/\]\(([^()\s]+)\)/g)]

@@ -1,5 +1,6 @@
-import { rmSync, statSync } from "node:fs";
+import { readFileSync, rmSync, statSync } from "node:fs";
 import { afterEach, expect, test, vi } from "vitest";
+import type { OutboxEvent } from "../../../src/events.js";
 import { STATEMENTS as CLAIMS } from "../../../src/outbox/disk/claims.js";
 import { STATEMENTS as LETTERS } from "../../../src/outbox/disk/dead-letters.js";
 import { statementsOf } from "../../../src/outbox/disk/delivered.js";
@@ -299,5 +300,38 @@ test("never grows its file beyond its bound, and gives the space back", () => {
   expect(size()).toBeLessThan(full);
   disk.db.exec("pragma wal_checkpoint(truncate)");
   expect(statSync(disk.path).size).toBeLessThan(full);
+  disk.close();
+});
+
+test("leaves no address of what was delivered in the file or its log, once the file is at rest", () => {
+  const disk = openDisk(scratchDirectory());
+  const addresses = Array.from({ length: 300 }, (_, nth) => `customer-${nth}@shop.example`);
+  const events = addresses.map((customerEmail) => {
+    const event = sample("payment");
+    return { ...event, data: { ...event.data, customerEmail } } as typeof event;
+  });
+  const found = () => {
+    const text = [disk.path, `${disk.path}-wal`].map((path) => readFileSync(path, "latin1")).join("");
+    return addresses.filter((address) => text.includes(address)).length;
+  };
+  const [resting, other, ...others] = events as [OutboxEvent, OutboxEvent, ...OutboxEvent[]];
+  disk.append(...others);
+  expect(found()).toBe(others.length);
+  for (let claims = disk.claim(100); claims.length > 0; claims = disk.claim(100)) {
+    for (const claim of claims) disk.settle(claim, { type: "delivered" });
+  }
+
+  disk.store.lookAfter();
+  expect(found()).toBe(0);
+
+  // One rests: nothing changes from one look to the next.
+  disk.append(resting);
+  disk.settle(disk.claim(1)[0] as DiskClaim, retryIn(HOUR_MS));
+  disk.append(other);
+  disk.settle(disk.claim(1)[0] as DiskClaim, { type: "delivered" });
+  disk.store.lookAfter();
+  disk.store.lookAfter();
+  expect(statSync(`${disk.path}-wal`).size).toBe(0);
+  expect(found()).toBe(1);
   disk.close();
 });

@@ -6,7 +6,7 @@ import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { openLink } from "../../../src/outbox/disk/link.js";
 import { until } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
-import { engine } from "../../helpers/disk-store.js";
+import { engine, openDisk } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 
 const workers = vi.hoisted(() => [] as Worker[]);
@@ -51,4 +51,19 @@ test("stores nothing of what was asked before the callers have heard of a failur
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(["rejected"]));
   await new Promise(setImmediate);
   expect(new Set(await Promise.all(events.map(append)))).toEqual(new Set(["queued"]));
+});
+
+test("says at the start that another process keeps the file locked, and leaves no thread behind", async () => {
+  const directory = scratchDirectory();
+  const other = openDisk(directory);
+  other.db.exec("begin exclusive");
+  const before = workers.length;
+
+  expect(() => diskOutbox({ directory })).toThrow(
+    `another process kept ${join(directory, "outbox.db")} locked`,
+  );
+
+  await new Promise((resolve) => workers[before]?.once("exit", resolve));
+  expect(workers.length).toBe(before + 1);
+  other.close();
 });

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { UNTRIED } from "../../../src/outbox/outbox.js";
 import { type Clock, systemClock } from "../../../src/shared/clock.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
@@ -86,6 +87,56 @@ describeWithPostgres("leases", ({ create, reopen, sql }) => {
       { history: null, free: false },
       { history: null, free: false },
     ]);
+  });
+
+  test.each([UNTRIED, { ...UNTRIED, attempts: 2, failures: 1, triedAt: 7 }])(
+    "what a process that stood still never sent is queued again as it was, where another has held it",
+    async (history) => {
+      const clock = clockAt();
+      await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));
+      stage.start();
+      const event = sample("payment");
+      await stage.add(event);
+      if (history.attempts > 0) (await stage.delivery.next()).settle({ type: "retry", inMs: 0, history });
+      const stopped = await stage.delivery.next();
+      clock.steady = LEASE_MS;
+      await using other = await Stage.open(() => reopen());
+      other.start();
+      await sql("update $schema.events set due_at = now()");
+      const { live, settle } = await other.delivery.next();
+      expect(live.interrupted).toBe(true);
+      settle({ type: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED", attempts: 1 });
+      await other.empty();
+      stage.delivery.lanes = [];
+
+      stopped.settle({ type: "release" });
+
+      const again = await other.delivery.next();
+      expect(again.live).toMatchObject({ event, history, interrupted: false, queuedAt: event.createdAt });
+      expect(await other.outbox.deadLetters.list()).toEqual([]);
+    },
+  );
+
+  test("what may have been sent before a process stood still stays held", async () => {
+    const clock = clockAt();
+    await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));
+    await stage.add(sample("payment"));
+    await sql("update $schema.events set claimed_by = gen_random_uuid()");
+    stage.start();
+    const stopped = await stage.delivery.next();
+    expect(stopped.live.interrupted).toBe(true);
+    clock.steady = LEASE_MS;
+    await using other = await Stage.open(() => reopen());
+    other.start();
+    await sql("update $schema.events set due_at = now()");
+    const taken = await other.delivery.next();
+    taken.settle({ type: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED", attempts: 1 });
+    await other.empty();
+
+    stopped.settle({ type: "release" });
+
+    await expect.poll(() => stage.delivery.told).toHaveLength(1);
+    expect(await other.outbox.deadLetters.list()).toMatchObject([{ id: stopped.id }]);
   });
 
   test("a process does not claim again what it still has, however late it is", async () => {

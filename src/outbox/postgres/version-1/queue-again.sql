@@ -1,7 +1,8 @@
 -- What is queued again: dead letters, and events that become another destination's. Each is the last of its visitor's.
 
--- p_doubtful is the history of a dead letter that may have been taken.
-create function affiliate.revive(p_destination bigint, p_ids uuid[], p_doubtful json)
+-- p_doubtful is the history of a dead letter that may have been taken. With p_interrupted, only those are meant that were
+-- held for an attempt of a process that had ended, so it seemed: they are queued as they were.
+create function affiliate.revive(p_destination bigint, p_ids uuid[], p_doubtful json, p_interrupted boolean)
 returns setof affiliate.dead_letters
 language plpgsql
 -- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
@@ -16,12 +17,20 @@ begin
     lateral affiliate.lock_keys(destinations, ids, click_ids, session_ids) as key;
   return query
   with risen as (
-    delete from affiliate.dead_letters where destination = p_destination and id = any (p_ids) returning *
+    delete from affiliate.dead_letters
+    where destination = p_destination and id = any (p_ids)
+      and (not p_interrupted or reason = 'unconfirmed' and death ->> 'code' = 'ERR_INTERRUPTED')
+    returning *
   ), stored as (
     insert into affiliate.events
-      (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at, history)
-    select destination, id, kind, endpoint, click_id, session_id, data, created_at, now(), now(),
-      case when reason = 'unconfirmed' or (history ->> 'maybeTaken')::boolean then p_doubtful end
+      (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at, tried, history)
+    select destination, id, kind, endpoint, click_id, session_id, data, created_at,
+      case when p_interrupted then created_at else now() end, now(),
+      p_interrupted and history is not null,
+      case
+        when p_interrupted then history
+        when reason = 'unconfirmed' or (history ->> 'maybeTaken')::boolean then p_doubtful
+      end
     from risen order by created_at, seq
   )
   select * from risen;

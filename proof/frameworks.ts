@@ -1,0 +1,86 @@
+/**
+ * `npm run proof:frameworks -- --only nestjs`
+ *
+ * The recipes of docs/frameworks.md, docs/payments.md and docs/postgres.md, as test/frameworks has them: each is installed
+ * beside the packed package in a project of its own, with Express 4 and 5 where its framework takes both, and walked with
+ * real requests on Node 20 and 24. Prints a table. Exits with 1 where a walk fails.
+ */
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs, promisify } from "node:util";
+import { startDatabases } from "./frameworks/databases.js";
+import { install, type Project, walk } from "./frameworks/project.js";
+import { recipes } from "./frameworks/recipes.js";
+import { createTable } from "./frameworks/table.js";
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string", multiple: true },
+    /** A package that is packed already, to save the build. */
+    tarball: { type: "string" },
+    /** Leaves the projects where they are. */
+    keep: { type: "boolean", default: false },
+  },
+});
+const run = promisify(execFile);
+const SIDE_BY_SIDE = 2;
+const NODES = [20, 24];
+const EXPRESS = [4, 5] as const;
+
+const names = values.only ?? Object.keys(recipes);
+const unknown = names.filter((name) => !(name in recipes));
+if (unknown.length > 0) {
+  throw new Error(`there is no recipe ${unknown.join(", ")}; there are ${Object.keys(recipes).join(", ")}`);
+}
+process.exitCode = (await prove()) ? 0 : 1;
+
+async function prove(): Promise<boolean> {
+  const scratch = await mkdtemp(join(tmpdir(), "express-affiliate-frameworks-"));
+  const needs = (what: "postgres" | "pgbouncer") => names.some((name) => recipes[name]?.[what]);
+  const databases = needs("postgres") ? await startDatabases({ pgbouncer: needs("pgbouncer") }) : undefined;
+  const table = createTable(names, EXPRESS, NODES);
+  try {
+    const tarball = values.tarball ? resolve(values.tarball) : await pack(scratch);
+    const nodes = new Map<number, string>();
+    for (const major of NODES) nodes.set(major, await nodeOf(major));
+    const projects = names
+      .flatMap((name) => EXPRESS.map((express) => ({ name, express })))
+      .filter(({ name, express }) => recipes[name]?.express[express])
+      .map((each): Project => ({ ...each, folder: join(scratch, `${each.name}-express-${each.express}`) }))
+      .values();
+
+    async function work(): Promise<void> {
+      for (const project of projects) {
+        const problem = await install(project, tarball);
+        for (const [major, node] of nodes) {
+          const { postgres, pgbouncer = false } = recipes[project.name] ?? {};
+          const environment = postgres ? await databases?.create({ pgbouncer }) : undefined;
+          table.set(project, major, problem ?? (await walk(project, node, environment)));
+        }
+        if (!values.keep) await rm(project.folder, { recursive: true, force: true });
+      }
+    }
+    await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
+    return table.print();
+  } finally {
+    await databases?.close();
+    if (values.keep) console.log(`the projects are in ${scratch}`);
+    else await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** The package as `npm pack` packs it, built anew. */
+async function pack(scratch: string): Promise<string> {
+  await run("npm", ["pack", "--pack-destination", scratch]);
+  const [tarball] = (await readdir(scratch)).filter((name) => name.endsWith(".tgz"));
+  return join(scratch, tarball as string);
+}
+
+/** The program of this major of Node: the one that runs here, or one that is installed for it. */
+async function nodeOf(major: number): Promise<string> {
+  if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
+  const { stdout } = await run(".ci/node", [String(major)]);
+  return join(stdout.trim(), "node");
+}

@@ -1,0 +1,83 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { expressRanges, inEveryProject, recipes } from "./recipes.js";
+
+const run = promisify(execFile);
+const FRAMEWORKS = resolve("test/frameworks");
+const DEADLINE_MS = 120_000;
+
+/** A recipe with one major of Express, in a project of its own, with the package as `npm pack` packs it. */
+export interface Project {
+  readonly name: string;
+  readonly express: 4 | 5;
+  readonly folder: string;
+}
+
+/** How a walk ended. */
+export interface Walked {
+  readonly isRight: boolean;
+  /** How many facts it has shown. */
+  readonly facts: number;
+  /** All that it has printed. */
+  readonly output: string;
+}
+
+/** Lays the project out and installs what it needs. Resolves with what became of it where that fails. */
+export async function install(
+  { name, express, folder }: Project,
+  tarball: string,
+): Promise<Walked | undefined> {
+  const recipe = recipes[name];
+  try {
+    for (const part of ["kit", recipe?.basedOn ?? [], name].flat()) {
+      await cp(join(FRAMEWORKS, part), folder, { recursive: true });
+    }
+    const dependencies = {
+      "express-affiliate": `file:${tarball}`,
+      express: expressRanges[express],
+      ...inEveryProject,
+      ...recipe?.express[express],
+    };
+    const manifest = { name: `recipe-${name}`, private: true, type: "module", dependencies };
+    await writeFile(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
+    const flags = ["--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"];
+    await run("npm", ["install", ...flags], { cwd: folder });
+    const [command, ...args] = recipe?.prepare ?? [];
+    if (command) await run(command, args, { cwd: folder });
+    return undefined;
+  } catch (error) {
+    const { stdout = "" } = error as { stdout?: string };
+    return { isRight: false, facts: 0, output: `it cannot be installed: ${error}\n${stdout}` };
+  }
+}
+
+/** Walks the recipe on this Node. Never rejects. */
+export async function walk(
+  { folder }: Project,
+  node: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Walked> {
+  const child = spawn(node, ["--test-reporter=tap", "walk.js"], {
+    cwd: folder,
+    env: { ...process.env, NO_COLOR: "1", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      output += text;
+    });
+  }
+  const deadline = setTimeout(() => {
+    output += `\nit did not end within ${DEADLINE_MS / 1_000} s\n`;
+    child.kill("SIGKILL");
+  }, DEADLINE_MS);
+  const [code] = await once(child, "close");
+  clearTimeout(deadline);
+  const countOf = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, "m").exec(output)?.[1] ?? 0);
+  const facts = countOf("pass");
+  return { isRight: code === 0 && facts > 0 && facts === countOf("tests"), facts, output };
+}

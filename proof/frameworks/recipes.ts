@@ -1,0 +1,86 @@
+/** What a recipe installs beside the package, by the major of Express that it is tried with. */
+interface Recipe {
+  readonly express: { readonly 4?: Dependencies; readonly 5?: Dependencies };
+  /** The recipe of which it has every file that it does not have itself. */
+  readonly basedOn?: string;
+  /** Whether it is given a PostgreSQL database of its own. */
+  readonly postgres?: true;
+  /** Whether it comes to its database through PgBouncer in transaction mode. */
+  readonly pgbouncer?: true;
+  /** A command that is run once, after the install. */
+  readonly prepare?: readonly string[];
+}
+
+type Dependencies = Readonly<Record<string, string>>;
+
+/** The same with both majors. */
+const onBoth = (dependencies: Dependencies): Recipe["express"] => ({ 4: dependencies, 5: dependencies });
+
+const nest = (range: string, express: string): Dependencies => ({
+  "@nestjs/common": range,
+  "@nestjs/core": range,
+  "@nestjs/platform-express": range,
+  "reflect-metadata": "^0.2.2",
+  rxjs: "^7.8.2",
+  typescript: "~5.9.3",
+  "@types/express": express,
+  "@types/node": "^20.19.43",
+});
+
+const apollo = (integration: string): Dependencies => ({
+  "@apollo/server": "^5.5.1",
+  "@as-integrations/express5": integration,
+  graphql: "^16.11.0",
+});
+
+/** A library for PostgreSQL. It sees nothing of Express. */
+const inTransactions = (dependencies: Dependencies): Recipe => ({
+  express: { 5: { pg: "^8.23.1", ...dependencies } },
+  postgres: true,
+});
+
+/** The recipes of test/frameworks, by the names of their folders. */
+export const recipes: Readonly<Record<string, Recipe>> = {
+  // Nest decides on Express: 10 is on Express 4, 11 is on Express 5.
+  nestjs: {
+    express: { 4: nest("^10.4.9", "^4.17.25"), 5: nest("^11.2.10", "^5.0.6") },
+    prepare: ["npx", "tsc"],
+  },
+  passport: {
+    express: onBoth({ "express-session": "^1.19.0", passport: "^0.7.0", "passport-local": "^1.0.0" }),
+  },
+  "better-auth": { express: onBoth({ "better-auth": "^1.7.25" }) },
+  trpc: { express: onBoth({ "@trpc/server": "^11.25.2", "@trpc/client": "^11.25.2" }) },
+  // Its middleware is a package for each Express; the recipe imports the one for Express 5.
+  apollo: { express: { 4: apollo("npm:@as-integrations/express4@^1.1.2"), 5: apollo("^1.1.2") } },
+  "graphql-yoga": { express: onBoth({ "graphql-yoga": "^5.24.1", graphql: "^16.11.0" }) },
+  next: {
+    express: onBoth({ next: "^16.4.6", react: "^19.3.1", "react-dom": "^19.3.1" }),
+    prepare: ["env", "NEXT_TELEMETRY_DISABLED=1", "npx", "next", "build"],
+  },
+  "async-local-storage": { express: onBoth({}) },
+  stripe: { express: onBoth({ stripe: "^23.1.0" }) },
+  renewals: { express: onBoth({ pg: "^8.23.1" }), postgres: true },
+  gateway: { express: onBoth({}) },
+  pg: inTransactions({}),
+  "postgres-js": inTransactions({ postgres: "^3.4.9" }),
+  prisma: {
+    ...inTransactions({ prisma: "^7.10.1", "@prisma/client": "^7.10.0", "@prisma/adapter-pg": "^7.10.1" }),
+    // A client needs no engine, neither to be generated nor with a driver adapter. `true` spares the download of one.
+    prepare: ["env", "PRISMA_SCHEMA_ENGINE_BINARY=/bin/true", "npx", "prisma", "generate"],
+  },
+  typeorm: inTransactions({ typeorm: "^1.1.1" }),
+  sequelize: inTransactions({ sequelize: "^6.37.8" }),
+  drizzle: inTransactions({ "drizzle-orm": "^0.45.4" }),
+  knex: inTransactions({ knex: "^3.3.0" }),
+  kysely: inTransactions({ kysely: "^0.28.18" }),
+  // 7 needs Node 22. The two must be of one version.
+  "mikro-orm": inTransactions({ "@mikro-orm/core": "6.6.7", "@mikro-orm/postgresql": "6.6.7" }),
+  pgbouncer: { ...inTransactions({}), basedOn: "pg", pgbouncer: true },
+  "least-privileges": { ...inTransactions({}), basedOn: "pg" },
+};
+
+/** In every project: what the sandbox needs on Node 20. */
+export const inEveryProject: Dependencies = { "@photostructure/sqlite": "~1.2" };
+
+export const expressRanges = { 4: "^4.22.3", 5: "^5.3.0" } as const;

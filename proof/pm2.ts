@@ -1,0 +1,140 @@
+/**
+ * `npm run proof:pm2`, after `npm run build`
+ *
+ * Runs the server and the ecosystem file of docs/deployment.md under PM2 itself: cluster workers that share a directory. Orders come
+ * in while the service is down and while PM2 reloads all workers. Every order that was answered with 200 must have reached the
+ * service, once, and PM2 must have killed no worker. Exits with 1 where that is not so. PM2 is installed into the cache first.
+ */
+import { execFile, execFileSync } from "node:child_process";
+import { once } from "node:events";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { Agent, request } from "node:http";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createSandbox } from "../src/sandbox/index.js";
+import { blocksOf, root } from "../test/helpers/docs/pages.js";
+
+const VERSION = "7";
+const ORDERS = 60;
+
+const cache = join(root, "node_modules/.cache/pm2");
+const program = join(cache, "node_modules/.bin/pm2");
+if (!existsSync(program)) {
+  mkdirSync(cache, { recursive: true });
+  writeFileSync(join(cache, "package.json"), '{ "private": true }');
+  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--silent", `pm2@${VERSION}`], { cwd: cache });
+}
+
+const folder = mkdtempSync(join(tmpdir(), "express-affiliate-pm2-"));
+const blockUnder = (heading: string) =>
+  blocksOf("docs/deployment.md").find((block) => block.heading === heading)?.code ?? "";
+writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+writeFileSync(join(folder, "server.js"), blockUnder("Which shutdown"));
+writeFileSync(join(folder, "ecosystem.config.cjs"), blockUnder("PM2 and cluster"));
+mkdirSync(join(folder, "node_modules/@photostructure"), { recursive: true });
+symlinkSync(root, join(folder, "node_modules/express-affiliate"));
+for (const name of ["express", "@photostructure/sqlite"]) {
+  symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
+}
+
+const sandbox = await createSandbox();
+const port = await freePort();
+const env = {
+  ...process.env,
+  PM2_HOME: join(folder, "pm2"),
+  PORT: String(port),
+  OUTBOX_DIRECTORY: join(folder, "outbox"),
+  TRACKING_URL: sandbox.url,
+  TRACKING_CLIENT_ID: String(sandbox.clientId),
+  TRACKING_API_KEY: sandbox.apiKey,
+};
+const pm2 = (...args: string[]) =>
+  execFileSync(program, ["--no-color", ...args], { cwd: folder, env, encoding: "utf8" });
+
+try {
+  process.exitCode = (await prove()) ? 0 : 1;
+} finally {
+  pm2("kill");
+  await sandbox.close();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function prove(): Promise<boolean> {
+  await sandbox.fail("down");
+  pm2("start", "ecosystem.config.cjs");
+  while (!(await order(0))) await sleep(100);
+
+  const answered = new Set([0]);
+  const buy = async (from: number, to: number) => {
+    for (let id = from; id < to; id++) if (await order(id)) answered.add(id);
+  };
+  await buy(1, ORDERS / 3);
+  const reload = once(execFile(program, ["reload", "shop"], { cwd: folder, env }), "close");
+  await buy(ORDERS / 3, (2 * ORDERS) / 3);
+  await reload;
+  await buy((2 * ORDERS) / 3, ORDERS);
+  const again = await order(1);
+
+  await sandbox.fail("ok");
+  const arrived = () => new Set(sandbox.ledger.payments().map(({ leadValue }) => leadValue));
+  const missing = () => [...answered].filter((id) => !arrived().has(amountOf(id)));
+  for (let seconds = 0; seconds < 60 && missing().length > 0; seconds++) await sleep(1_000);
+  pm2("stop", "shop");
+
+  const payments = sandbox.ledger.payments().length;
+  const log = readFileSync(join(folder, "pm2/pm2.log"), "utf8");
+  const workers = new Set([...log.matchAll(/App \[shop:\d+\] online/g)].map(([line]) => line)).size;
+  const killed = (log.match(/SIGKILL/g) ?? []).length;
+  console.log(`workers             ${workers}, reloaded while orders came in`);
+  console.log(`answered            ${answered.size} of ${ORDERS} orders`);
+  console.log(`at the service      ${payments} payments, ${arrived().size} different`);
+  console.log(`lost                ${missing().length}`);
+  console.log(`killed by PM2       ${killed}`);
+  const isWhole = missing().length === 0 && payments === arrived().size;
+  return isWhole && answered.size === ORDERS && again && workers > 1 && killed === 0;
+}
+
+/** Each order has an amount of its own, so that the ledger tells them apart. */
+function amountOf(id: number): number {
+  return 100 + id;
+}
+
+/** Over a connection of its own, so that PM2 chooses a worker for each. `false` where no worker answered 200. */
+async function order(id: number): Promise<boolean> {
+  const body = JSON.stringify({ id: `o${id}`, email: "ada@shop.example", total: amountOf(id) });
+  const headers = { "content-type": "application/json", cookie: `svc_session_id=s${id}` };
+  const sent = request({
+    port,
+    path: "/checkout/complete",
+    method: "POST",
+    headers,
+    agent: new Agent({ keepAlive: false }),
+  });
+  try {
+    sent.end(body);
+    const [response] = await once(sent, "response");
+    response.resume();
+    return response.statusCode === 200;
+  } catch {
+    return false;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  return typeof address === "object" && address ? address.port : 0;
+}

@@ -1,0 +1,124 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { type Database, findEngine, type Statement, type Value } from "../../src/outbox/disk/sqlite.js";
+import type { Host } from "./host.js";
+
+type Open = new (path: string) => Database;
+
+const module = createRequire(import.meta.url)(
+  findEngine([import.meta.url, process.argv[1], join(process.cwd(), "any.js")]),
+);
+const Sqlite: Open = module.Database ?? module.DatabaseSync;
+
+const ERRORS = {
+  full: { errcode: 13, message: "database or disk is full" },
+  ioerr: { errcode: 10, message: "disk I/O error" },
+  busy: { errcode: 5, message: "database is locked" },
+} as const;
+
+const STATEMENTS_OF_A_TRANSACTION = 25;
+
+/**
+ * A machine's disk: real SQLite, in memory. All processes share one connection to each file, for what they do there they do in
+ * one transaction each, one after the other. Every process sees its own faults.
+ */
+export class Disk {
+  transactions = 0;
+  /** Called after each transaction, with the connection: where a test plants a bug. */
+  afterCommit: ((db: Database, nth: number) => void) | undefined;
+  readonly #files = new Map<string, { readonly db: Database; readonly statements: Map<string, Statement> }>();
+
+  /** The connection behind a file's faults, for a look at what is in it. */
+  get files(): readonly Database[] {
+    return [...this.#files.values()].map(({ db }) => db);
+  }
+
+  /** What a process gets that opens the file. */
+  open(path: string, host: Host): Database {
+    if (path === ":memory:") return new Sqlite(path);
+    let file = this.#files.get(path);
+    if (!file) {
+      file = { db: new Sqlite(":memory:"), statements: new Map() };
+      file.db.exec("pragma temp_store = memory");
+      this.#files.set(path, file);
+    }
+    return this.#faulty(file, host);
+  }
+
+  close(): void {
+    for (const { db } of this.#files.values()) db.close();
+    this.#files.clear();
+  }
+
+  #faulty({ db, statements }: { db: Database; statements: Map<string, Statement> }, host: Host): Database {
+    /** How many more statements succeed; infinite where all do. */
+    let left = Number.POSITIVE_INFINITY;
+
+    const step = () => {
+      if (--left < 0) fail(host.diskFault);
+    };
+    const counted =
+      <T>(call: (...values: Value[]) => T) =>
+      (...values: Value[]): T => {
+        step();
+        return call(...values);
+      };
+    const begin = () => {
+      const { diskFault } = host;
+      left = Number.POSITIVE_INFINITY;
+      if (diskFault === "busy") fail(diskFault);
+      const failsWithin = diskFault === "full" || diskFault === "ioerr";
+      if (failsWithin) left = Math.floor(host.random() * STATEMENTS_OF_A_TRANSACTION);
+    };
+
+    const exec = (sql: string) => {
+      if (sql === "begin immediate") begin();
+      else if (sql !== "rollback") step();
+      const isCommit = sql === "commit";
+      // However few statements there were: it fails.
+      if (isCommit && Number.isFinite(left)) fail(host.diskFault);
+      // Where a schedule leaves little room, it is the outbox that has to keep within it.
+      db.exec(sql.replace(/pragma max_page_count[^;]*;/, ""));
+      if (!isCommit) return;
+      this.afterCommit?.(db, ++this.transactions);
+      if (host.diskFault === "lost" && host.random() < 0.5) {
+        for (const end of [...host.threads]) end(new Error("the thread was ended before it could answer"));
+      }
+    };
+
+    const prepare = (sql: string): Statement => {
+      // A file that is in memory keeps no log.
+      if (sql === "pragma journal_mode") return always({ journal_mode: "wal" });
+      let statement = statements.get(sql);
+      if (!statement) {
+        statement = db.prepare(sql);
+        statements.set(sql, statement);
+      }
+      const { run, get, all } = bound(statement);
+      return {
+        run: counted(run),
+        get: counted(get),
+        all: counted(all),
+      };
+    };
+    return { exec, prepare, close() {} };
+  }
+}
+
+function bound(statement: Statement): Statement {
+  return {
+    run: statement.run.bind(statement),
+    get: statement.get.bind(statement),
+    all: statement.all.bind(statement),
+  };
+}
+
+function always(row: object): Statement {
+  return { run: () => ({ changes: 0 }), get: () => row, all: () => [row] };
+}
+
+function fail(fault: Host["diskFault"]): void {
+  if (fault === undefined || fault === "slow" || fault === "stuck" || fault === "lost") return;
+  const { errcode, message } = ERRORS[fault];
+  throw Object.assign(new Error(message), { code: "ERR_SQLITE_ERROR", errcode });
+}

@@ -1,0 +1,31 @@
+import type { Owner } from "./clock.js";
+import type { Disk } from "./disk.js";
+
+/** How a process meets its disk at this moment. */
+export type DiskFault = "full" | "ioerr" | "busy" | "lost" | "slow" | "stuck";
+
+/** What the machine gives a process, besides time. */
+export interface Host {
+  readonly disk: Disk;
+  diskFault: DiskFault | undefined;
+  /** How many faults there were, this one included. */
+  faultsSeen: number;
+  /** How large the file may grow, where it is less than the option allows. */
+  readonly maxBytes?: number | undefined;
+  /** A number from 0 up to 1. */
+  random(): number;
+  /** The process's threads: each ends at once when it is called. */
+  readonly threads: Set<(error: Error) => void>;
+}
+
+const hosts = new WeakMap<Owner, Host>();
+
+export function giveHost(owner: Owner, host: Host): void {
+  hosts.set(owner, host);
+}
+
+export function hostOf(owner: Owner): Host {
+  const host = hosts.get(owner);
+  if (!host) throw new Error(`${owner.name} has no machine to run on`);
+  return host;
+}

@@ -1,0 +1,148 @@
+import { createDelivery, type Delivery } from "../../src/delivery/delivery.js";
+import type { OutboxEvent } from "../../src/events.js";
+import { eventFrom } from "../../src/inputs.js";
+import { createJournal, type Journal } from "../../src/journal.js";
+import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
+import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
+import type { Outbox } from "../../src/outbox/outbox.js";
+import { callsFor } from "../../src/service/calls.js";
+import { destinationOf } from "../../src/service/destination.js";
+import type { Clock } from "../../src/shared/clock.js";
+import { createShutdown, type Shutdown } from "../../src/shutdown.js";
+import { createTrack, type Receipt, type Track } from "../../src/track.js";
+import { type Owner, ownerNamed, type VirtualClock } from "./clock.js";
+import { giveHost, type Host } from "./host.js";
+import type { Ledger } from "./ledger.js";
+import { numbersFrom } from "./random.js";
+import type { Happening, Schedule } from "./schedule.js";
+import type { Service } from "./service.js";
+import { createTransport } from "./transport.js";
+
+export interface Machine {
+  readonly clock: VirtualClock;
+  readonly service: Service;
+  readonly ledger: Ledger;
+  readonly directory: string;
+  readonly host: Omit<Host, "threads" | "random">;
+}
+
+/** A tracker as `affiliate()` wires it, in a process that can be killed. */
+export interface TrackerProcess {
+  readonly owner: Owner;
+  readonly program: string;
+  readonly outbox: Outbox;
+  readonly delivery: Delivery;
+  readonly journal: Journal;
+  readonly shutdown: Shutdown;
+  readonly host: Host;
+  /** The event that this process makes of what happened. */
+  eventOf(what: Happening): OutboxEvent;
+  report(what: Happening): Promise<Receipt>;
+}
+
+const CONCURRENCY = 8;
+
+const CLIENT_ID = 1;
+
+/** The programs differ by where they report to: as a developer's sandbox and production do, they give an event the same id. */
+function programOf(index: number, { programs }: Pick<Schedule, "programs">): string {
+  return destinationOf(CLIENT_ID, new URL(`https://track-${index % programs}.example`));
+}
+
+/** Starts a process: throws where the tracker's outbox cannot be made. Called as one of its tasks. */
+export function startProcess(
+  owner: Owner,
+  index: number,
+  schedule: Schedule,
+  machine: Machine,
+): TrackerProcess {
+  const { clock: time, service, ledger } = machine;
+  const { seed, maxAgeMs } = schedule;
+  const destination = programOf(index, schedule);
+  const random = numbersFrom(`${seed} ${owner.name}`);
+  const host: Host = Object.assign(machine.host, { random, threads: new Set<(error: Error) => void>() });
+  giveHost(owner, host);
+  const clock: Clock = {
+    now: time.now,
+    monotonic: time.monotonic,
+    after: (ms, task) => time.after(owner, ms, task),
+  };
+  const journal = createJournal({ logger: ledger.loggerOf(owner), clock });
+  const outbox = createOutbox(schedule, machine.directory, clock);
+  const transport = createTransport({ clock: time, owner, program: destination, service, observer: ledger });
+  const delivery = createDelivery({
+    destination,
+    transport,
+    calls: callsFor(CLIENT_ID),
+    concurrency: CONCURRENCY,
+    maxAgeMs,
+    ambiguous: { click: "retry", registration: "retry", payment: "hold" },
+    confirmReferral: "login-session",
+    journal,
+    hide: (text) => text,
+    onCapacity: () => outbox.wake(),
+    clock,
+    random,
+  });
+  const shutdown = createShutdown({ outbox, delivery, transport, journal });
+  const track: Track = createTrack({
+    destination,
+    clientId: CLIENT_ID,
+    enabled: true,
+    outbox,
+    journal,
+    clock,
+    isClosed: () => shutdown.closed,
+  });
+  const process = { owner, program: destination, outbox, delivery, journal, shutdown, host, eventOf, report };
+  ledger.listenTo(process);
+  // A notice of what was skipped does not say which event it was.
+  const settled: Delivery["settled"] = (event, attempts, verdict) => {
+    if (verdict.type === "skipped") ledger.skipped(event.id, process);
+    delivery.settled(event, attempts, verdict);
+  };
+  outbox.start(Object.assign(Object.create(delivery), { settled }), {
+    dropped: (event, reason) => journal.dropped(event.kind, reason, { event }),
+    degraded: (error) => ledger.degraded(process, error),
+    recovered: () => {},
+  });
+
+  function eventOf(what: Happening): OutboxEvent {
+    const { byLoginSession } = what;
+    const context = { clientId: CLIENT_ID, destination, now: clock.now(), byLoginSession };
+    return eventFrom(what.kind, inputOf(what, destination), attributionOf(what), context) as OutboxEvent;
+  }
+
+  function report(what: Happening): Promise<Receipt> {
+    const { byLoginSession } = what;
+    return track(what.kind, inputOf(what, destination), attributionOf(what), { byLoginSession });
+  }
+
+  return process;
+}
+
+/** As `kill -9` does: nothing of it happens any more, and what it has claimed stays claimed. */
+export function kill({ owner }: TrackerProcess): void {
+  owner.isAlive = false;
+  owner.ready.length = 0;
+}
+
+function createOutbox({ outbox, room }: Schedule, directory: string, clock: Clock): Outbox {
+  if (outbox === "memory") return memoryOutbox(room ?? {}, clock);
+  return diskOutbox({ directory, ...(room && { maxDeadLetters: room.maxDeadLetters }) }, clock);
+}
+
+function inputOf({ number, kind, visitor, clickId }: Happening, destination: string): object {
+  const email = `visitor-${visitor}@${new URL(destination.slice(2)).hostname}`;
+  if (kind === "click") return { affiliateReference: "ALICE", clickId, source: destination };
+  if (kind === "payment") return { paymentId: number, customerEmail: email, leadValue: number + 1 };
+  return { email, customerId: number, customerName: String(number) };
+}
+
+function attributionOf({ clickId, sessionId }: Happening) {
+  return { ...(clickId !== undefined && { clickId }), ...(sessionId !== undefined && { sessionId }) };
+}
+
+export function newOwner(index: number, times: number): Owner {
+  return ownerNamed(`process ${index}${"'".repeat(times)}`);
+}

@@ -1,0 +1,32 @@
+import type { Schedule } from "./schedule.js";
+import type { Outcome } from "./world.js";
+
+const MOST_RUNS = 600;
+
+/**
+ * Leaves out of a schedule that breaks a promise whatever it breaks it without: first halves of its steps, then ever smaller
+ * parts, down to single steps.
+ */
+export async function shrink(
+  schedule: Schedule,
+  promise: string,
+  run: (schedule: Schedule) => Promise<Outcome>,
+): Promise<Schedule> {
+  let { steps } = schedule;
+  let runs = 0;
+  for (let parts = 2; steps.length > 0; ) {
+    const size = Math.ceil(steps.length / parts);
+    let isShorter = false;
+    for (let from = 0; from < steps.length && runs < MOST_RUNS; from += size, runs++) {
+      const fewer = [...steps.slice(0, from), ...steps.slice(from + size)];
+      const { broken } = await run({ ...schedule, steps: fewer });
+      if (broken?.promise !== promise) continue;
+      steps = fewer;
+      isShorter = true;
+      break;
+    }
+    if (runs >= MOST_RUNS || (!isShorter && size <= 1)) break;
+    parts = isShorter ? Math.max(2, parts - 1) : Math.min(steps.length, 2 * parts);
+  }
+  return { ...schedule, steps };
+}

@@ -1,0 +1,81 @@
+import type { Attempt } from "../../src/service/attempt.js";
+import type { Transport } from "../../src/service/transport.js";
+import type { Owner, VirtualClock } from "./clock.js";
+import { attemptFrom, type Observer, type Request, type Service } from "./service.js";
+
+const TIMEOUT_MS = 10_000;
+const TOLERANCE_MS = 1_000;
+const CONNECT_MS = 3;
+
+/** In place of src/service/transport.ts: the same deadlines and the same refusals, over connections in virtual time. */
+export function createTransport(options: {
+  clock: VirtualClock;
+  owner: Owner;
+  program: string;
+  service: Service;
+  observer: Pick<Observer, "ended">;
+}): Transport {
+  const { clock, owner, program, service, observer } = options;
+  const underWay = new Set<(error: Error) => void>();
+
+  // As the real one: what has arrived is read first.
+  const afterReading = (judge: () => void) => clock.soon(owner, () => clock.soon(owner, judge));
+
+  return {
+    send(call, { mayLeave = () => true } = {}) {
+      return new Promise<Attempt>((resolve) => {
+        const deadline = clock.monotonic() + TIMEOUT_MS;
+        let request: Request | undefined;
+        let ended = false;
+
+        function finish(attempt: Attempt): void {
+          if (ended) return;
+          ended = true;
+          cancelDeadline();
+          underWay.delete(stop);
+          const hasStoodStill = clock.monotonic() > deadline + TOLERANCE_MS;
+          const isUnsent = attempt.type === "no-answer" && !attempt.requestSent;
+          const heard =
+            isUnsent && hasStoodStill ? { ...attempt, error: withdrawn("ERR_STOOD_STILL") } : attempt;
+          if (request) {
+            request.end = { at: clock.monotonic(), attempt: heard };
+            observer.ended(request);
+          }
+          resolve(heard);
+        }
+
+        function stop(error: Error): void {
+          finish({ type: "no-answer", requestSent: request !== undefined, error });
+        }
+
+        function connected(): void {
+          if (ended) return;
+          if (clock.monotonic() >= deadline) stop(withdrawn("ERR_DEADLINE"));
+          else if (!mayLeave()) stop(withdrawn("ERR_CLAIM_LOST"));
+          else request = service.receive({ sender: owner, program }, call, behaviour, finish);
+        }
+
+        underWay.add(stop);
+        const cancelDeadline = clock.after(owner, TIMEOUT_MS, () =>
+          afterReading(() => stop(withdrawn("ERR_DEADLINE"))),
+        );
+        const behaviour = service.meets(call);
+        if (behaviour.meaning === "unreachable") {
+          clock.after(owner, behaviour.afterMs, () => finish(attemptFrom(behaviour, false)));
+        } else {
+          clock.after(owner, CONNECT_MS, connected);
+        }
+      });
+    },
+    abort() {
+      afterReading(() => {
+        for (const stop of [...underWay]) stop(withdrawn("UND_ERR_ABORTED"));
+      });
+    },
+    async close() {},
+  };
+}
+
+function withdrawn(code: string): Error {
+  return Object.assign(new Error(`simulated ${code}`), { code });
+}

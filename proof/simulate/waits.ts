@@ -1,0 +1,56 @@
+import type { Tale } from "./ledger.js";
+import type { World } from "./world.js";
+
+const SECOND_MS = 1_000;
+const EACH_MS = 20;
+
+/** How long whom another's events may make wait: the table of DESIGN §4, where a schedule is made for one of its rows. */
+export function checkWaits(world: World): void {
+  const { profile } = world.schedule;
+  const many = world.ledger.tales.size * EACH_MS;
+  if (profile === "poison") {
+    checkEach(
+      world,
+      ({ isPoison }) => (isPoison ? undefined : 5 * SECOND_MS),
+      "a visitor waits for no other",
+    );
+  } else if (profile === "calm") {
+    checkEach(world, ({ kind }) => SECOND_MS + (kind === "payment" ? 0 : many), "payments go first");
+  } else if (profile === "outage") {
+    checkOutage(world);
+  }
+}
+
+function checkEach({ ledger }: World, longest: (tale: Tale) => number | undefined, promise: string): void {
+  for (const tale of ledger.tales.values()) {
+    const longestMs = longest(tale);
+    if (longestMs === undefined || tale.takenAt === undefined || tale.retries > 0) continue;
+    // What happened to its own visitor before it comes first.
+    const began = Math.max(
+      tale.acceptedAt,
+      ...[...ledger.relativesOf(tale)].map(({ takenAt = 0 }) =>
+        takenAt < (tale.takenAt as number) ? takenAt : 0,
+      ),
+    );
+    const waitedMs = tale.takenAt - began;
+    if (waitedMs > longestMs) ledger.breaks(promise, `${tale.name} waited ${Math.round(waitedMs)} ms`);
+  }
+}
+
+/** All that waited is sent within a tenth of the outage, at least 2 s and at most a minute; a lone visitor's within its half. */
+function checkOutage({ ledger, schedule, wellSince }: World): void {
+  const began = schedule.steps.find((step) => step.do === "fail")?.at;
+  if (began === undefined || wellSince <= began) return;
+  const lastedMs = wellSince - began;
+  const waiting = [...ledger.tales.values()].filter(({ takenAt = 0 }) => takenAt > wellSince);
+  const longestMs = Math.max(2 * SECOND_MS, lastedMs / 2) + 10 * SECOND_MS + waiting.length * EACH_MS;
+  for (const { name, takenAt = 0, acceptedAt } of waiting) {
+    const waitedMs = takenAt - Math.max(wellSince, acceptedAt);
+    if (waitedMs > longestMs) {
+      ledger.breaks(
+        "what waited is soon sent",
+        `${name} waited ${Math.round(waitedMs)} ms after ${lastedMs} ms of outage`,
+      );
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import { z } from "zod";
+import { type DeadLetters, isRetried } from "../outbox/outbox.js";
+import { filterSchema, meant } from "./dead-letters.js";
+import { Refused } from "./http.js";
+
+const one = z.strictObject({
+  id: z.string().min(1).max(256),
+  /** The page has asked: the service may have the event, and it is to be sent all the same. */
+  unconfirmed: z.literal(true).optional(),
+});
+const many = z.strictObject({
+  ...filterSchema,
+  /** How many the page has asked about. */
+  count: z.int().min(0),
+});
+const schema = z.union([one, many]);
+type Wanted = z.output<typeof schema>;
+
+/** What the page may do to dead letters. Each action resolves with how many it was done to. */
+export type Action = (deadLetters: DeadLetters, wanted: Wanted) => Promise<number>;
+
+export function wantedFrom(body: unknown): Wanted {
+  const { success, data } = schema.safeParse(body);
+  if (!success) throw new Refused(400, "The body must be { id } or { kind?, reason?, count }.");
+  return data;
+}
+
+/** Queues dead letters again. Those that the service may have only where the page has asked about them. */
+export const retry: Action = async (deadLetters, wanted) => {
+  if ("id" in wanted) {
+    const { id, unconfirmed } = wanted;
+    if (!unconfirmed && (await isUnconfirmed(deadLetters, id))) {
+      throw new Refused(409, "It is unconfirmed: the service may have it. Look it up there, then decide.");
+    }
+    if (await deadLetters.retry(id)) return 1;
+    throw new Refused(404, "It is no longer a dead letter, or the outbox is full.");
+  }
+  const { count, ...filter } = wanted;
+  if (filter.reason === "unconfirmed") {
+    requireCount(
+      (await meant(deadLetters, filter)).filter((letter) => isRetried(letter, filter)),
+      count,
+    );
+  }
+  return deadLetters.retryAll(filter);
+};
+
+/** Forgets dead letters, and exactly those that the page has asked about. */
+export const discard: Action = async (deadLetters, wanted) => {
+  if ("id" in wanted) {
+    if (await deadLetters.discard(wanted.id)) return 1;
+    throw new Refused(404, "It is no longer a dead letter.");
+  }
+  const { count, ...filter } = wanted;
+  const letters = await meant(deadLetters, filter);
+  requireCount(letters, count);
+  let discarded = 0;
+  for (const { id } of letters) if (await deadLetters.discard(id)) discarded++;
+  return discarded;
+};
+
+async function isUnconfirmed(deadLetters: DeadLetters, id: string): Promise<boolean> {
+  return (await meant(deadLetters, { reason: "unconfirmed" })).some((letter) => letter.id === id);
+}
+
+function requireCount(letters: readonly unknown[], count: number): void {
+  if (letters.length === count) return;
+  throw new Refused(409, `There are ${letters.length} of them now, not ${count}. Look again, then decide.`);
+}

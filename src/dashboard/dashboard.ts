@@ -1,0 +1,125 @@
+import type { Request, RequestHandler, Response } from "express";
+import { z } from "zod";
+import type { Affiliate } from "../affiliate.js";
+import { systemClock } from "../shared/clock.js";
+import { OptionsError } from "../shared/errors.js";
+import { readOptions, type SchemaOf } from "../shared/read-options.js";
+import { discard, retry, wantedFrom } from "./actions.js";
+import { listFor, querySchema, sumOf } from "./dead-letters.js";
+import { files, pageText } from "./files.js";
+import { protect, Refused, readJson, send, sendJson } from "./http.js";
+import { refuseForeignAction, refuseForeignReader, tokenFor } from "./own-page.js";
+import { recordRecent } from "./recent.js";
+import { createState } from "./state.js";
+
+/** What `dashboard()` takes. */
+export interface DashboardOptions {
+  /**
+   * Whether this request may see the dashboard, and retry and discard dead letters in it. Called for every request, before anything
+   * else. Where it returns anything but `true`, or a promise of `true`, or throws, the answer is 403, and says no more.
+   */
+  readonly authorize: (req: Request) => boolean | undefined | Promise<boolean | undefined>;
+}
+
+const A_FUNCTION = "must be a function of the request that returns whether it may see the dashboard";
+
+const schema = z.strictObject({
+  authorize: z.custom<DashboardOptions["authorize"]>((value) => typeof value === "function", {
+    error: A_FUNCTION,
+  }),
+} satisfies SchemaOf<DashboardOptions>);
+
+type Route = (req: Request, res: Response) => void | Promise<void>;
+
+/**
+ * A page about a tracker, for operators, to be mounted where you like: `app.use("/admin/affiliate", dashboard(tracker, { authorize }))`.
+ * It shows what waits, the last hour, how each endpoint is, and the dead letters, which can be retried and discarded there. It shows
+ * neither the API key nor an address in full. It answers every request below the path that it is mounted at.
+ *
+ * @throws OptionsError where `authorize` is missing.
+ */
+export function dashboard(tracker: Affiliate, options: DashboardOptions): RequestHandler {
+  if (typeof (tracker as Partial<Affiliate> | undefined)?.stats !== "function") {
+    throw new OptionsError("dashboard", ["the first argument must be what affiliate() has returned"]);
+  }
+  const { authorize } = readOptions("dashboard", schema, options ?? {});
+  const { deadLetters } = tracker;
+  const state = createState(tracker, recordRecent(tracker, systemClock), systemClock);
+
+  const routes = new Map<string, Route>([
+    ["GET /", page],
+    ["GET /state", json((req, res) => ({ token: tokenFor(req, res), ...state() }))],
+    ["GET /dead-letters", json((req) => listFor(deadLetters, queryOf(req)))],
+    ["GET /sum", json((req) => sumOf(deadLetters, queryOf(req)))],
+    ["POST /retry", action(async (body) => ({ retried: await retry(deadLetters, wantedFrom(body)) }))],
+    ["POST /discard", action(async (body) => ({ discarded: await discard(deadLetters, wantedFrom(body)) }))],
+  ]);
+  for (const [name, type, text] of files) {
+    routes.set(`GET /${name}`, (_req, res) => send(res, 200, type, text));
+  }
+
+  async function isAuthorized(req: Request): Promise<boolean> {
+    try {
+      return (await authorize(req)) === true;
+    } catch {
+      return false;
+    }
+  }
+
+  return async function affiliateDashboard(req, res): Promise<void> {
+    // Never `next(error)`: the host's error page might show what is wrong, and to whom it may not.
+    try {
+      protect(res);
+      if (!(await isAuthorized(req))) return send(res, 403, "text/plain", "Forbidden");
+      const { method, path } = req;
+      const route = routes.get(`${method === "HEAD" ? "GET" : method} ${path}`);
+      if (!route) throw missing(routes, path, res);
+      await route(req, res);
+    } catch (error) {
+      if (res.headersSent) return void res.destroy();
+      const { status, message } = error instanceof Refused ? error : STORAGE_FAILS;
+      sendJson(res, status, { message });
+    }
+  };
+}
+
+const STORAGE_FAILS = new Refused(503, "The outbox does not answer: its storage fails.");
+
+function page({ originalUrl }: Request, res: Response): void {
+  const [path = ""] = originalUrl.split("?");
+  if (path.endsWith("/")) {
+    send(res, 200, "text/html", pageText);
+    return;
+  }
+  // The page's files are beside it, so its address ends with a slash. A proxy may have cut the path, so it is not repeated.
+  res.setHeader("location", `./${path.slice(path.lastIndexOf("/") + 1)}/${originalUrl.slice(path.length)}`);
+  send(res, 302, "text/plain", "The dashboard's address ends with a slash.");
+}
+
+function json(read: (req: Request, res: Response) => unknown): Route {
+  return async (req, res) => {
+    refuseForeignReader(req);
+    sendJson(res, 200, await read(req, res));
+  };
+}
+
+function action(act: (body: unknown) => Promise<unknown>): Route {
+  return async (req, res) => {
+    refuseForeignAction(req);
+    sendJson(res, 200, await act(await readJson(req)));
+  };
+}
+
+function queryOf(req: Request): z.output<typeof querySchema> {
+  const query = new URLSearchParams(req.originalUrl.split("?")[1]);
+  const { success, data } = querySchema.safeParse(Object.fromEntries(query));
+  if (!success) throw new Refused(400, "The query may have `kind`, `reason` and `limit`.");
+  return data;
+}
+
+function missing(routes: ReadonlyMap<string, Route>, path: string, res: Response): Refused {
+  const other = ["GET", "POST"].find((method) => routes.has(`${method} ${path}`));
+  if (other === undefined) return new Refused(404, "There is no such page in the dashboard.");
+  res.setHeader("allow", other === "GET" ? "GET, HEAD" : other);
+  return new Refused(405, `This is for ${other}.`);
+}

@@ -1,0 +1,74 @@
+import { z } from "zod";
+import type { EventData } from "../events.js";
+import type { DeadLetter, DeadLetterFilter, DeadLetters } from "../outbox/outbox.js";
+import { printable } from "../shared/printable.js";
+import { Secret } from "../shared/secret.js";
+import { shownAddress, shownText } from "./masked.js";
+
+/** All of them: the outbox bounds how many it keeps. */
+const NO_LIMIT = 2 ** 31 - 1;
+
+const kind = z.enum(["click", "registration", "payment"]).optional();
+const reason = z.enum(["rejected", "unconfirmed", "expired"]).optional();
+
+/** Which dead letters are meant, as the page says it. */
+export const filterSchema = { kind, reason };
+
+export const querySchema = z.object({
+  ...filterSchema,
+  limit: z.coerce.number().int().min(1).max(1_000).default(50),
+});
+
+/** The oldest dead letters as the page shows them, and whether there are more. */
+export async function listFor(deadLetters: DeadLetters, query: z.output<typeof querySchema>) {
+  const found = await deadLetters.list({ ...query, limit: query.limit + 1 });
+  const letters = found.slice(0, query.limit);
+  return { letters: letters.map(shown), more: found.length > query.limit };
+}
+
+/** How many dead letters are meant, and what the payments among them come to. */
+export async function sumOf(deadLetters: DeadLetters, filter: DeadLetterFilter) {
+  const letters = await meant(deadLetters, filter);
+  const amounts = letters.map(({ event }) => fieldsOf(event).leadValue ?? 0);
+  return {
+    count: letters.length,
+    unconfirmed: letters.filter((letter) => letter.reason === "unconfirmed").length,
+    payments: letters.filter((letter) => letter.kind === "payment").length,
+    // Amounts have six decimals at most; adding them as binary fractions has more.
+    amount: Math.round(amounts.reduce((sum, amount) => sum + amount, 0) * 1e6) / 1e6,
+  };
+}
+
+export function meant(deadLetters: DeadLetters, filter: DeadLetterFilter): Promise<readonly DeadLetter[]> {
+  return deadLetters.list({ ...filter, limit: NO_LIMIT });
+}
+
+/** What the page may know of a dead letter: no address in full, no session id, which may be a login's, no name. */
+function shown({ id, destination, kind, event, attempts, createdAt, diedAt, ...death }: DeadLetter) {
+  const { paymentId, leadValue, customerId, affiliateReference, clickId, ...rest } = fieldsOf(event);
+  const address = rest.customerEmail ?? rest.email;
+  const hidden = address === undefined ? undefined : new Secret(address);
+  const text = (words: string | undefined) => words && shownText(words, hidden);
+  return {
+    id,
+    destination: printable(destination),
+    kind,
+    paymentId: text(paymentId),
+    amount: leadValue,
+    customerId: text(customerId),
+    email: address && shownAddress(address),
+    affiliate: text(affiliateReference),
+    clickId: kind === "click" ? text(clickId) : undefined,
+    reason: death.reason,
+    status: death.status,
+    code: text(death.code),
+    message: text(death.message),
+    attempts,
+    createdAt: new Date(createdAt).toISOString(),
+    diedAt: new Date(diedAt).toISOString(),
+  };
+}
+
+function fieldsOf(event: DeadLetter["event"]) {
+  return event as Partial<EventData["click"] & EventData["registration"] & EventData["payment"]>;
+}

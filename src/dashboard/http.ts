@@ -1,0 +1,84 @@
+import type { Request, Response } from "express";
+
+/** Thrown on the way to an answer: its status, and what the page says. */
+export class Refused extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+// The page loads its own files and nothing else; what strangers sent stays text, even if the page's script had a flaw.
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");
+
+const HEADERS = {
+  "content-security-policy": POLICY,
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "x-robots-tag": "noindex",
+};
+
+/** Sets what every answer carries, and takes back what the host allows other sites for its own pages. */
+export function protect(res: Response): void {
+  for (const name of res.getHeaderNames()) if (name.startsWith("access-control-")) res.removeHeader(name);
+  for (const [name, value] of Object.entries(HEADERS)) res.setHeader(name, value);
+}
+
+export function send(res: Response, status: number, type: string, text: string): void {
+  res.statusCode = status;
+  res.setHeader("content-type", `${type}; charset=utf-8`);
+  res.setHeader("content-length", Buffer.byteLength(text));
+  res.end(text);
+}
+
+export function sendJson(res: Response, status: number, body: unknown): void {
+  send(res, status, "application/json", JSON.stringify(body));
+}
+
+const MOST_BYTES = 4_096;
+
+/** The JSON of a body of 4 KiB at most, whether or not the host's own parser has read it. */
+export async function readJson(req: Request): Promise<unknown> {
+  const type = req.headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
+  if (type !== "application/json") throw new Refused(415, "The body must be JSON.");
+  // Not `req.body !== undefined`: some parsers set it, and leave a body unread that is not theirs.
+  const body: unknown = req.readableEnded ? req.body : await bytesOf(req);
+  if (typeof body !== "string" && !Buffer.isBuffer(body)) return body;
+  try {
+    return JSON.parse(String(body));
+  } catch {
+    throw new Refused(400, "The body is not JSON.");
+  }
+}
+
+async function bytesOf(req: Request): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // The answer goes out on the same connection, so the request must not be destroyed.
+  for await (const chunk of req.iterator({ destroyOnReturn: false })) {
+    bytes += chunk.length;
+    if (bytes > MOST_BYTES) {
+      req.res?.setHeader("connection", "close");
+      throw new Refused(413, `The body is longer than ${MOST_BYTES} bytes.`);
+    }
+    chunks.push(Buffer.from(chunk));
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,6 @@
+/**
+ * A page for production: what waits, how the service is, and what was given up, to be retried or discarded.
+ *
+ * @module express-affiliate/dashboard
+ */
+export { type DashboardOptions, dashboard } from "./dashboard.js";

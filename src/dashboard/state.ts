@@ -1,0 +1,58 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { Affiliate } from "../affiliate.js";
+import { ENDPOINTS, kindOf } from "../service/endpoints.js";
+import type { Clock } from "../shared/clock.js";
+import { shownText } from "./masked.js";
+import type { recordRecent } from "./recent.js";
+
+/** All that the page shows but the dead letters. Does no I/O. */
+export function createState(
+  tracker: Pick<Affiliate, "stats">,
+  recent: ReturnType<typeof recordRecent>,
+  clock: Clock,
+) {
+  const { pid } = process;
+  const since = at(recent.since);
+  const self = { id: randomUUID(), name: `${hostname()}, process ${pid}`, since };
+
+  return function state() {
+    const now = clock.now();
+    const { queued, oldestMs, waiting, dead, trouble, endpoints, ...own } = tracker.stats();
+    return {
+      at: at(now),
+      outbox: {
+        queued,
+        oldestMs,
+        waiting: waiting ?? null,
+        dead,
+        ...(trouble !== undefined && { trouble: shownText(trouble) }),
+      },
+      process: {
+        ...self,
+        ...own,
+        endpoints: ENDPOINTS.map((endpoint) => {
+          const { state, ...pause } = endpoints[endpoint];
+          const named = { endpoint, kind: kindOf(endpoint), state };
+          if (!("pausedMs" in pause)) return named;
+          const because = recent.causeOf(endpoint);
+          return {
+            ...named,
+            reason: pause.reason,
+            since: at(now - pause.pausedMs),
+            ...(because !== undefined && { because: shownText(because) }),
+          };
+        }),
+        lastHour: recent.lastHour(),
+        failures: recent.failures().map(({ firstAt, lastAt, because, ...failure }) => ({
+          ...failure,
+          because: shownText(because),
+          firstAt: at(firstAt),
+          lastAt: at(lastAt),
+        })),
+      },
+    };
+  };
+}
+
+const at = (ms: number) => new Date(ms).toISOString();

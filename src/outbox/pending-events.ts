@@ -1,0 +1,107 @@
+import type { EventKind, OutboxEvent } from "../events.js";
+import { type InLine, Line } from "./line.js";
+import { shedFor, sizeOf } from "./shedding.js";
+
+/** An event in memory. */
+export interface Pending extends InLine<Pending> {
+  readonly event: OutboxEvent;
+  readonly size: number;
+  sheddable: Sheddable | undefined;
+  /** Ends with the call that stores it at this moment. */
+  storing: Promise<void> | undefined;
+}
+
+/** A pending event's place among those of its kind that may be shed: all but those on their way to the storage. */
+interface Sheddable extends InLine<Sheddable> {
+  readonly pending: Pending;
+  readonly size: number;
+}
+
+/** The events that are on their way to a storage, or wait for it, in the order in which they came. Bounded in bytes. */
+export class PendingEvents {
+  readonly #line = new Line<Pending>();
+  readonly #sheddable: Record<EventKind, Line<Sheddable>> = {
+    click: new Line(),
+    registration: new Line(),
+    payment: new Line(),
+  };
+  // By both: two destinations may have the same id.
+  readonly #keys = new Set<string>();
+  readonly #maxBytes: number;
+  readonly #onShed: (event: OutboxEvent) => void;
+  #bytes = 0;
+
+  constructor(maxBytes: number, onShed: (event: OutboxEvent) => void) {
+    this.#maxBytes = maxBytes;
+    this.#onShed = onShed;
+  }
+
+  get length(): number {
+    return this.#line.length;
+  }
+
+  get first(): Pending | undefined {
+    return this.#line.first;
+  }
+
+  has(event: OutboxEvent): boolean {
+    return this.#keys.has(keyOf(event));
+  }
+
+  /** `undefined` where there is no space for it, and none can be made. */
+  enter(event: OutboxEvent): Pending | undefined {
+    const size = sizeOf(event);
+    if (!this.#makeSpace(event.kind, size)) return undefined;
+    const pending: Pending = {
+      event,
+      size,
+      sheddable: undefined,
+      storing: undefined,
+      before: undefined,
+      after: undefined,
+    };
+    this.#line.join(pending);
+    this.#keys.add(keyOf(event));
+    this.#bytes += size;
+    return pending;
+  }
+
+  leave(pending: Pending): void {
+    this.#line.leave(pending);
+    this.protect(pending);
+    this.#keys.delete(keyOf(pending.event));
+    this.#bytes -= pending.size;
+  }
+
+  /** From here on it gives way to a more important event. */
+  expose(pending: Pending): void {
+    pending.sheddable = { pending, size: pending.size, before: undefined, after: undefined };
+    this.#sheddable[pending.event.kind].join(pending.sheddable);
+  }
+
+  /** From here on it gives way to no other. */
+  protect(pending: Pending): void {
+    if (pending.sheddable) this.#sheddable[pending.event.kind].leave(pending.sheddable);
+    pending.sheddable = undefined;
+  }
+
+  /** The first `limit` of them. */
+  peek(limit: number): Pending[] {
+    return this.#line.peek(limit);
+  }
+
+  #makeSpace(kind: EventKind, size: number): boolean {
+    return shedFor(kind, {
+      oldestFirst: (lower) => this.#sheddable[lower],
+      isEnough: (_, freed) => this.#bytes - freed + size <= this.#maxBytes,
+      shed: ({ pending }) => {
+        this.leave(pending);
+        this.#onShed(pending.event);
+      },
+    });
+  }
+}
+
+function keyOf({ id, destination }: OutboxEvent): string {
+  return `${id} ${destination}`;
+}

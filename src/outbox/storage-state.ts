@@ -1,0 +1,99 @@
+import type { Clock } from "../shared/clock.js";
+import { errorFrom } from "../shared/errors.js";
+import type { OutboxObserver } from "./outbox.js";
+
+type Call = "append" | "claim" | "settle";
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
+// A storage that fails again sooner has not recovered: the next pause is longer still.
+const LASTING_MS = 10_000;
+
+export interface StorageStateOptions {
+  readonly clock: Clock;
+  readonly observer: Pick<OutboxObserver, "degraded" | "recovered">;
+  /** Looks whether the storage works again. */
+  readonly attempt: () => void;
+}
+
+/**
+ * Whether a storage works, as far as its calls have shown. Trouble is told once. It is over when a call like the one that
+ * failed has worked.
+ */
+export class StorageState {
+  readonly #options: StorageStateOptions;
+  #trouble: Error | undefined;
+  #failed: Call | undefined;
+  #isUsable = true;
+  #usableSince = Number.NEGATIVE_INFINITY;
+  #pauseMs = FIRST_PAUSE_MS;
+  #cancel = () => {};
+  #isEnded = false;
+
+  constructor(options: StorageStateOptions) {
+    this.#options = options;
+  }
+
+  /** What is wrong, until it is over. */
+  get trouble(): Error | undefined {
+    return this.#trouble;
+  }
+
+  /** Whether calls are made: all is well, or it is time to see whether it is. */
+  get isUsable(): boolean {
+    return this.#isUsable;
+  }
+
+  /** A call has failed: no others are made for a while. */
+  fails(call: Call, cause: unknown): void {
+    if (!this.#isUsable) return;
+    const { clock, observer } = this.#options;
+    const isKnown = this.#trouble !== undefined;
+    const lasted = clock.monotonic() - this.#usableSince >= LASTING_MS;
+    this.#pauseMs = lasted ? FIRST_PAUSE_MS : longer(this.#pauseMs);
+    this.#trouble = errorFrom(cause);
+    this.#failed = call;
+    this.#isUsable = false;
+    this.#attemptLater();
+    if (!isKnown) observer.degraded(this.#trouble);
+  }
+
+  works(call: Call): void {
+    if (this.#failed === call) this.#failed = undefined;
+    this.#tellWhereOver();
+  }
+
+  /** The attempt has failed: the next one is later. */
+  staysUnusable(cause: unknown): void {
+    this.#trouble = errorFrom(cause);
+    this.#pauseMs = longer(this.#pauseMs);
+    this.#attemptLater();
+  }
+
+  /** The attempt has stored all that waited: from here on, calls are made again. */
+  isUsableAgain(): void {
+    this.#isUsable = true;
+    this.#usableSince = this.#options.clock.monotonic();
+    this.#tellWhereOver();
+  }
+
+  /** Attempts nothing more. */
+  end(): void {
+    this.#isEnded = true;
+    this.#cancel();
+  }
+
+  #tellWhereOver(): void {
+    if (!this.#trouble || !this.#isUsable || this.#failed) return;
+    this.#trouble = undefined;
+    this.#options.observer.recovered();
+  }
+
+  #attemptLater(): void {
+    if (!this.#isEnded) this.#cancel = this.#options.clock.after(this.#pauseMs, this.#options.attempt);
+  }
+}
+
+function longer(pauseMs: number): number {
+  return Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+}

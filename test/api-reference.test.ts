@@ -1,0 +1,138 @@
+import {
+  Application,
+  type Comment,
+  type DeclarationReflection,
+  type ProjectReflection,
+  ReflectionKind,
+} from "typedoc";
+import { beforeAll, describe, expect, it } from "vitest";
+import options from "../typedoc.config.js";
+import { problemsIn } from "./helpers/docs/check.js";
+import { linksOf, textOf } from "./helpers/docs/pages.js";
+
+let reference: ProjectReflection;
+beforeAll(async () => {
+  // The types are checked by `npm run typecheck`, the links by `npm run docs:api`.
+  const app = await Application.bootstrapWithPlugins({
+    ...options,
+    skipErrorChecking: true,
+    logLevel: "None",
+  });
+  reference = (await app.convert()) as ProjectReflection;
+}, 240_000);
+
+const modules = () => reference.getChildrenByKind(ReflectionKind.Module);
+const documented = ({ comment, signatures, getSignature }: DeclarationReflection): Comment | undefined =>
+  comment ?? signatures?.find((signature) => signature.comment)?.comment ?? getSignature?.comment;
+
+/** What a reader meets by name: the exports, and their own members. Each with its full name and its comment's text. */
+function entries(): { name: string; comment: Comment | undefined; text: string }[] {
+  const exports = modules()
+    .flatMap(({ children = [] }) => children)
+    .filter(({ kind }) => kind !== ReflectionKind.Reference);
+  const members = exports.flatMap(({ children = [] }) => children);
+  const own = members.filter(
+    ({ kind, inheritedFrom }) => kind !== ReflectionKind.Constructor && !inheritedFrom,
+  );
+  return [...exports, ...own].map((reflection) => {
+    const comment = documented(reflection);
+    const parts = [comment?.summary ?? [], ...(comment?.blockTags.map(({ content }) => content) ?? [])];
+    return {
+      name: reflection.getFullName(),
+      comment,
+      text: parts
+        .flat()
+        .map(({ text }) => text)
+        .join(""),
+    };
+  });
+}
+
+describe("the API reference", () => {
+  it("begins with the README", () => {
+    const [first] = reference.readme ?? [];
+    expect(first?.text).toMatch(/^# express-affiliate\n/);
+  });
+
+  it("has every guide in its navigation, by its title, in the order of their index", () => {
+    const titles = (reference.documents ?? []).map(({ name }) => name);
+    const pages = [...new Set(linksOf("docs/README.md").map((link) => link.split("#")[0] ?? ""))];
+    const guides = pages.filter((page) => /^[a-z-]+\.md$/.test(page)).map((page) => `docs/${page}`);
+    const titleOf = (page: string) => /^# (.+)$/m.exec(textOf(page))?.[1];
+    expect(guides.length).toBeGreaterThan(10);
+    expect(titles.slice(0, guides.length)).toEqual(guides.map(titleOf));
+  });
+
+  it("has `affiliate()` first", () => {
+    const [first] = modules();
+    expect(first?.name).toBe("express-affiliate");
+    expect(first?.children?.[0]?.name).toBe("affiliate");
+  });
+
+  it("shows nothing internal", () => {
+    const all = Object.values(reference.reflections).map(({ name }) => name);
+    expect(all).toContain("memoryOutbox");
+    expect(all.filter((name) => /^clock$/i.test(name))).toEqual([]);
+    for (const factory of ["memoryOutbox", "diskOutbox", "postgresOutbox", "createOutbox"]) {
+      const [found] = reference
+        .getReflectionsByKind(ReflectionKind.Function)
+        .filter(({ name }) => name === factory);
+      const { signatures = [] } = found as DeclarationReflection;
+      expect(signatures.map(({ parameters = [] }) => parameters.length)).toEqual([1]);
+    }
+  });
+
+  it("says something about every export and each of its members", () => {
+    expect(entries().filter(({ text }) => text.trim() === "")).toEqual([]);
+  });
+
+  it("says the unit of every duration, size and amount", () => {
+    const units: [RegExp, RegExp][] = [
+      [/Ms$/, /milliseconds/],
+      [/Seconds$/, /seconds/],
+      [/Bytes$/, /bytes|MiB|GiB/],
+      [/\.leadValue$/, /major units|no value/],
+    ];
+    const measures = entries().filter(({ name }) => units.some(([pattern]) => pattern.test(name)));
+    expect(measures.length).toBeGreaterThan(15);
+    const unclear = measures.filter(
+      ({ name, text }) => !units.some(([pattern, unit]) => pattern.test(name) && unit.test(text)),
+    );
+    expect(unclear.map(({ name, text }) => `${name}: ${text}`)).toEqual([]);
+  });
+
+  it("has an example where one line is not enough", () => {
+    const withExample = entries().filter(({ comment }) => comment?.getTag("@example"));
+    expect(withExample.map(({ name }) => name.replace(/^express-affiliate(\/\w+)?\./, "")).sort()).toEqual([
+      "Affiliate.attributionOf",
+      "Affiliate.close",
+      "Affiliate.deadLetters",
+      "Affiliate.on",
+      "Affiliate.onClick",
+      "Affiliate.onPayment",
+      "Affiliate.onRegistration",
+      "Affiliate.trackPayment",
+      "AffiliateOptions.consent",
+      "RequestAffiliate.snapshot",
+      "affiliate",
+      "createSandbox",
+      "diskOutbox",
+      "postgresOutbox",
+      "recordingOutbox",
+      "testOutbox",
+    ]);
+  });
+
+  it("has no example that TypeScript refuses", () => {
+    const comments = Object.values(reference.reflections).flatMap(({ comment }) => comment ?? []);
+    const examples = comments.flatMap((comment) => comment.getTags("@example"));
+    const blocks = examples.map(({ content }, nth) => {
+      const text = content.map((part) => part.text).join("");
+      const [, info = "", code = ""] = /^```(\w+)\n(.*)\n```$/s.exec(text.trim()) ?? [];
+      return { page: "docs/api-reference.md", heading: "", line: 1_000 * (nth + 1), info, code };
+    });
+    expect(blocks.filter(({ code }) => code === "")).toEqual([]);
+    expect(blocks.length).toBeGreaterThan(15);
+    expect(problemsIn(blocks)).toEqual([]);
+  }, 60_000);
+});

@@ -1,0 +1,341 @@
+/// <reference lib="dom" />
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { serve } from "../../example-app/serve.js";
+import { walk } from "../../example-app/walk.js";
+import { dashboard } from "../../src/dashboard/index.js";
+import type { Affiliate } from "../../src/index.js";
+import { answering, type FaultyService, faultyService, hangingUp } from "../helpers/faulty-service.js";
+import { startTracker } from "../helpers/tracker.js";
+import { expectAccessible, fits, hasChromium, launch, openPage, picture } from "./chromium.js";
+
+const phone = { viewport: { width: 390, height: 844 } };
+const order = { customerEmail: "ada@shop.example", leadValue: 39.9 };
+
+describe.skipIf(!hasChromium)("the dashboard", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launch();
+  });
+  afterAll(() => browser.close());
+
+  /** A host with the dashboard, and the service behind it. */
+  async function startHost(service?: FaultyService) {
+    const behind = service ?? (await faultyService());
+    const tracker = startTracker({ baseUrl: behind.url });
+    const app = express().use("/admin/affiliate", dashboard(tracker, { authorize: () => true }));
+    return { service: behind, tracker, url: `${await listen(app)}/admin/affiliate` };
+  }
+
+  async function open(url: string, options?: BrowserContextOptions): Promise<Page> {
+    const page = await openPage(browser, options);
+    await page.goto(url);
+    await page.getByText("live", { exact: true }).waitFor();
+    return page;
+  }
+
+  test("walks: an outage, the queue grows, recovery, unconfirmed payments are decided", async () => {
+    const example = await serve();
+    onTestFinished(example.close);
+    const { sandbox, tracker, shopUrl } = example;
+    await walk(shopUrl, { reference: "ALICE", name: "Grace", email: "grace@customers.example" });
+    await tracker.flush();
+    const before = sandbox.ledger.payments().length;
+    const page = await open(example.dashboardUrl);
+    await page.getByText("All is well.").waitFor();
+
+    await sandbox.fail("down");
+    for (let n = 1; n <= 6; n++) await pay(tracker, `order-${n}`);
+    await rowOf(page, "Waiting", "payments").getByText("6", { exact: true }).waitFor();
+    await page.getByText("Delivery is paused to the service.").waitFor();
+    await rowOf(page, "Endpoints", "lead/payment").getByText("paused: it cannot be reached").waitFor();
+    await page.getByText(/^payment not delivered, tried again: .*ECONNREFUSED/).waitFor();
+    await picture(page, "dashboard-walk-outage");
+
+    await sandbox.fail("ok");
+    await page.getByText("All is well.").waitFor();
+    await rowOf(page, "Waiting", "payments").getByText("0", { exact: true }).waitFor();
+    expect(sandbox.ledger.payments()).toHaveLength(before + 6);
+
+    // Recorded, and the answer is lost: it is there.
+    await sandbox.fail("reset-after");
+    await pay(tracker, "order-there", 118);
+    // Not recorded, and no answer either: it is not there.
+    await letter(page, "order-there").waitFor();
+    await sandbox.fail("reset");
+    await pay(tracker, "order-missing", 64.5);
+    await letter(page, "order-missing").waitFor();
+    await sandbox.fail("ok");
+    await page.getByRole("link", { name: "decide what to do" }).click();
+    await page.getByRole("button", { name: "Retry all unconfirmed events…" }).waitFor();
+
+    await letter(page, "order-there").getByRole("button", { name: "Decide…" }).click();
+    const question = page.getByRole("dialog", { name: "Did the service get payment order-there of 118.00?" });
+    await question.getByText("a***@shop.example").waitFor();
+    await picture(page, "dashboard-walk-question");
+    await question.getByRole("button", { name: "It is there: discard" }).click();
+    await page.getByText("It is discarded.").first().waitFor();
+    await letter(page, "order-there").waitFor({ state: "detached" });
+
+    await letter(page, "order-missing").getByRole("button", { name: "Decide…" }).click();
+    await page.getByRole("button", { name: "It is not: send 64.50 again" }).click();
+    await page.getByText("It is queued again").first().waitFor();
+    await page.getByText("All is well.").waitFor();
+    await expect.poll(() => sandbox.ledger.payments()).toHaveLength(before + 8);
+    expect(sandbox.ledger.payments().map(({ leadValue }) => leadValue)).toEqual(
+      expect.arrayContaining([118, 64.5]),
+    );
+    await picture(page, "dashboard-walk-decided");
+  });
+
+  test("sends nothing again where the reader cancels, and gives the focus back", async () => {
+    const { url, tracker, service } = await startHost();
+    await aBusyDay(tracker, service);
+    const page = await open(url);
+    const decide = letter(page, "order-1043").getByRole("button", { name: "Decide…" });
+    await decide.focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Cancel");
+    const sent = service.requests.length;
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "hidden" });
+    expect(await decide.evaluate((button) => document.activeElement === button)).toBe(true);
+    expect(service.requests).toHaveLength(sent);
+    expect(tracker.stats().dead.unconfirmed).toBe(2);
+  });
+
+  test("discards and retries by keyboard alone, and keeps the focus among the dead letters", async () => {
+    const { url, tracker, service } = await startHost();
+    await aBusyDay(tracker, service);
+    const page = await open(url);
+    const rows = page.locator(".letter");
+    await expect.poll(() => rows.count()).toBe(5);
+    const focused = () =>
+      page.evaluate(() => document.activeElement?.closest(".letter")?.querySelector("code")?.textContent);
+
+    await letter(page, "4003").getByRole("button", { name: "Discard…" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "Discard registration 4003?" }).waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => rows.count()).toBe(4);
+    await expect.poll(focused).not.toBeUndefined();
+
+    service.onRequest = answering(200);
+    await letter(page, "order-1042").getByRole("button", { name: "Retry" }).focus();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => rows.count()).toBe(3);
+    await expect.poll(focused).not.toBeUndefined();
+  });
+
+  test("retries all but what is unconfirmed, and all of that only after a question that names the sum", async () => {
+    const { url, tracker, service } = await startHost();
+    await aBusyDay(tracker, service);
+    const page = await open(url);
+    service.onRequest = answering(200);
+    await page.getByRole("button", { name: "Retry all", exact: true }).click();
+    await page.getByText("3 events queued again. 2 unconfirmed stay").first().waitFor();
+    await expect.poll(() => tracker.stats().dead).toEqual({ rejected: 0, unconfirmed: 2, expired: 0 });
+
+    await page.getByLabel("Reason", { exact: true }).selectOption("unconfirmed");
+    await page.getByLabel("Kind", { exact: true }).selectOption("payments");
+    await page.getByRole("button", { name: "Retry all unconfirmed payments…" }).click();
+    const question = page.getByRole("dialog", { name: "Send 2 events again that the service may have?" });
+    await question.getByText("2 payments of 1,236.25 in all").waitFor();
+    const sent = service.requests.length;
+    await question.getByRole("button", { name: "Send 1,236.25 again" }).click();
+    await page.getByText("None is like that.").waitFor();
+    await expect.poll(() => service.requests.length).toBe(sent + 2);
+  });
+
+  test("asks again where others came in the meantime", async () => {
+    const { url, tracker, service } = await startHost();
+    await aBusyDay(tracker, service);
+    const page = await open(url);
+    await page.getByRole("button", { name: "Discard all…" }).click();
+    const question = page.getByRole("dialog", { name: "Discard 5 dead letters?" });
+    await question.waitFor();
+    await pay(tracker, "order-1060", 118);
+    await expect.poll(() => tracker.stats().dead.unconfirmed).toBe(3);
+    await question.getByRole("button", { name: "Discard 5" }).click();
+    await page.getByText("There are 6 of them now, not 5. Look again, then decide.").waitFor();
+    await expectAccessible(page, "dashboard-refused");
+    expect(tracker.stats().dead).toEqual({ rejected: 3, unconfirmed: 3, expired: 0 });
+  });
+
+  test("shows what strangers sent as text, whatever it is", async () => {
+    const evil = (name: string) => `<script src="/evil-${name}"></script><img src=/evil onerror=alert(1)>`;
+    const { url, tracker, service } = await startHost();
+    service.onRequest = answering(422, { error: evil("error"), message: evil("message"), status: 422 });
+    const page = await openPage(browser);
+    const requested: string[] = [];
+    page.on("request", (request) => requested.push(request.url()));
+    page.on("dialog", (dialog) => expect.unreachable(dialog.message()));
+    await page.goto(url);
+    const email = "<img/src=/evil/onerror=alert(2)>@shop.example";
+    await tracker.trackPayment({ paymentId: evil("payment"), customerEmail: email, leadValue: 1 });
+    await tracker.trackRegistration(
+      { email, customerId: evil("customer"), customerName: evil("name") },
+      { clickId: "<img/src=/evil>" },
+    );
+    await tracker.trackClick({ affiliateReference: "<img/src=/evil>" }, { clickId: "<script/src=/evil>" });
+    await expect.poll(() => page.locator(".letter").count()).toBe(3);
+    for (const name of ["payment", "customer", "message"]) {
+      expect(await page.getByRole("main").textContent()).toContain(`<script src="/evil-${name}">`);
+    }
+    await page.getByRole("button", { name: "Discard…" }).first().click();
+    await page.getByRole("dialog").getByText("evil-payment").waitFor();
+    expect(await page.locator("main script, main img, dialog script, dialog img").count()).toBe(0);
+    expect(requested.filter((each) => each.includes("evil") || !each.startsWith(url))).toEqual([]);
+  });
+
+  test("says when its server is gone, turns its buttons off, and goes on when it is back", async () => {
+    const { url, tracker, service } = await startHost();
+    await aBusyDay(tracker, service);
+    const page = await open(url);
+    await page.locator(".letter").first().waitFor();
+    await page.route("**/state", (route) => route.abort());
+    await page.getByText(/The server does not answer. Nothing new since/).waitFor();
+    expect(await page.getByRole("button", { name: "Retry all" }).isDisabled()).toBe(true);
+    await expectAccessible(page, "dashboard-stopped");
+    await page.unroute("**/state");
+    await page.getByText("live", { exact: true }).waitFor();
+    expect(await page.getByRole("button", { name: "Retry all" }).isEnabled()).toBe(true);
+
+    await page.route("**/state", (route) => route.fulfill({ status: 403, body: "Forbidden" }));
+    await page.getByText(/You may no longer see this page/).waitFor();
+  });
+
+  test("keeps the numbers of several processes apart, where a load balancer has each answer in turn", async () => {
+    const service = await faultyService();
+    const [one, other] = [startTracker({ baseUrl: service.url }), startTracker({ baseUrl: service.url })];
+    const mounted = [one, other].map((tracker) => dashboard(tracker, { authorize: () => true }));
+    let turn = 0;
+    const app = express().use("/admin", (req, res, next) => mounted[turn++ % 2]?.(req, res, next));
+    const url = await listen(app);
+    for (let n = 0; n < 3; n++) await pay(one, `one-${n}`);
+    await pay(other, "other");
+    const page = await open(`${url}/admin`);
+    const which = page.getByRole("combobox", { name: "Process" });
+    await which.waitFor();
+    const delivered = () =>
+      page
+        .getByRole("row", { name: /^Delivered/ })
+        .getByRole("cell")
+        .last()
+        .textContent();
+    const [first, second] = await which
+      .locator("option")
+      .evaluateAll((options) => options.map((option) => (option as HTMLOptionElement).value));
+    const seen: (string | null)[] = [];
+    for (const value of [first, second]) {
+      await which.selectOption(value ?? "");
+      const before = turn;
+      await expect.poll(() => turn).toBeGreaterThan(before + 2);
+      seen.push(await delivered());
+    }
+    expect(seen.sort()).toEqual(["1", "3"]);
+  });
+
+  test("fits 390 px, whatever the numbers, ids and names", async () => {
+    const long = "w".repeat(200);
+    const { url, tracker, service } = await startHost();
+    service.onRequest = answering(422, { error: long, message: long, status: 422 });
+    await tracker.trackPayment(
+      { paymentId: long, customerEmail: `a@${long}.example`, leadValue: Number.MAX_VALUE },
+      { sessionId: "s" },
+    );
+    await tracker.trackClick({ affiliateReference: long }, { clickId: long });
+    const page = await open(url, phone);
+    await expect.poll(() => page.locator(".letter").count()).toBe(2);
+    expect(await fits(page)).toBe(true);
+    await page.getByRole("button", { name: "Discard…" }).first().click();
+    await expectAccessible(page, "dashboard-narrow-long");
+    expect(await fits(page)).toBe(true);
+  });
+
+  test.each([
+    ["light-wide", { colorScheme: "light", viewport: { width: 1280, height: 900 } }],
+    ["dark-wide", { colorScheme: "dark", viewport: { width: 1280, height: 900 } }],
+    ["light-narrow", { colorScheme: "light", ...phone }],
+    ["dark-narrow", { colorScheme: "dark", ...phone }],
+    ["forced-wide", { forcedColors: "active", viewport: { width: 1280, height: 900 } }],
+  ] as const)("has nothing that axe objects to: %s", async (name, options) => {
+    const { url, tracker, service } = await startHost();
+    const page = await open(url, options);
+    const see = async (state: string) => {
+      await expectAccessible(page, `dashboard-${state}-${name}`);
+      expect(await fits(page), state).toBe(true);
+    };
+    await see("empty");
+
+    await aBusyDay(tracker, service);
+    await page.reload();
+    await page.locator(".letter").nth(4).waitFor();
+    await see("dead-letters");
+    await page.getByRole("button", { name: "Decide…" }).first().click();
+    await page.getByRole("dialog").waitFor();
+    await see("question");
+    await page.keyboard.press("Escape");
+
+    await service.stop();
+    for (let n = 0; n < 12; n++) await pay(tracker, `waiting-${n}`);
+    await tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "late" });
+    await page.getByText("it cannot be reached").first().waitFor();
+    await see("outage");
+  });
+});
+
+async function listen(app: express.Express): Promise<string> {
+  const server = app.listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const letter = (page: Page, name: string) => page.locator(".letter").filter({ hasText: name });
+
+const rowOf = (page: Page, section: string, name: string) =>
+  page.getByRole("region", { name: section }).getByRole("row").filter({ hasText: name });
+
+function pay(tracker: Affiliate, paymentId: string, leadValue = order.leadValue) {
+  return tracker.trackPayment({ ...order, paymentId, leadValue }, { sessionId: paymentId });
+}
+
+/** Events of all kinds; some are refused, and of two payments it is not known whether they arrived. */
+async function aBusyDay(tracker: Affiliate, service: FaultyService): Promise<void> {
+  const said = { error: "Unprocessable", message: "there is no customer ada@shop.example", status: 422 };
+  service.onRequest = (socket, received, nth) => {
+    const answer = received.body.includes("118")
+      ? hangingUp
+      : received.body.includes("bad")
+        ? answering(422, said)
+        : answering(200);
+    answer(socket, received, nth);
+  };
+  for (let n = 0; n < 9; n++) await tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: `c${n}` });
+  for (let n = 0; n < 5; n++)
+    await tracker.trackRegistration(
+      { email: `${n === 3 ? "bad" : "bo"}${n}@shop.example`, customerId: 4000 + n },
+      { clickId: `c${n}` },
+    );
+  await tracker.trackPayment(
+    { ...order, paymentId: "order-1042", customerEmail: "bad@shop.example", leadValue: 64.5 },
+    { sessionId: "bad" },
+  );
+  await tracker.trackClick({ affiliateReference: "bad-reference" }, { clickId: "c-unknown" });
+  for (let n = 0; n < 4; n++) await pay(tracker, `order-${1050 + n}`);
+  await pay(tracker, "order-1043", 118);
+  await pay(tracker, "order-1044", 1118.25);
+  await pay(tracker, "free", 0);
+  await tracker.trackRegistration({ email: "cy@shop.example" });
+  await tracker.trackPayment({ ...order, paymentId: "wrong", leadValue: -1 });
+  await expect.poll(() => tracker.stats().dead).toMatchObject({ rejected: 3, unconfirmed: 2 });
+}

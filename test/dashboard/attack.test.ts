@@ -1,0 +1,294 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import express, { type ErrorRequestHandler, type RequestHandler } from "express";
+import fc from "fast-check";
+import request from "supertest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { DashboardOptions } from "../../src/dashboard/index.js";
+import type { Affiliate } from "../../src/index.js";
+import { eachExpress } from "../helpers/express.js";
+import { type Answer, startService } from "../helpers/service.js";
+import { API_KEY, startTracker } from "../helpers/tracker.js";
+import { appWith, openDashboard, PATH } from "./helpers.js";
+
+const ADDRESS = "ada.lovelace+42@shop.example";
+const paths = [
+  "",
+  "/",
+  "/state",
+  "/dead-letters",
+  "/sum",
+  "/main.js",
+  "/style.css",
+  "/retry",
+  "/discard",
+  "/x",
+];
+
+const refusing =
+  (words: string): Answer =>
+  (_request, res) => {
+    res.statusCode = 422;
+    return { error: words, message: words, status: 422 };
+  };
+
+/** A tracker with one dead letter. */
+async function trackerWithDead(words = "no"): Promise<Affiliate> {
+  const tracker = startTracker({ baseUrl: (await startService(refusing(words))).url });
+  const died = new Promise((resolve) => tracker.on("dead", resolve));
+  const payment = { paymentId: "o1", customerEmail: ADDRESS, leadValue: 19.9 };
+  await tracker.trackPayment(payment, { sessionId: "a-login-session" });
+  await died;
+  return tracker;
+}
+
+describe.each(eachExpress)("a stranger on $name", ({ express }) => {
+  it.each<[string, DashboardOptions["authorize"]]>([
+    ["is refused", () => false],
+    ["gets undefined", () => undefined],
+    ["is refused later", async () => false],
+    ["gets something that is not true", () => "yes" as never],
+    ["gets a function", () => (() => true) as never],
+    [
+      "makes authorize throw",
+      () => {
+        throw new Error("of the host");
+      },
+    ],
+    ["makes authorize reject", async () => Promise.reject(new Error("of the host"))],
+  ])("who %s learns nothing, by any path and method", async (_, authorize) => {
+    const tracker = await trackerWithDead();
+    const app = appWith(tracker, { express, authorize });
+    const errorPage: ErrorRequestHandler = (_error, _req, res, _next) => void res.status(500).send("leaked");
+    app.use(errorPage);
+    for (const path of paths) {
+      for (const method of ["get", "post", "put", "delete", "options"] as const) {
+        const answer = await request(app)[method](PATH + path);
+        expect([answer.status, answer.text], `${method} ${path}`).toEqual([403, "Forbidden"]);
+        expect(answer.get("set-cookie")).toBeUndefined();
+      }
+    }
+    expect(tracker.stats().dead.rejected).toBe(1);
+  });
+});
+
+describe("another site's page, in an operator's browser", () => {
+  it.each<[string, Record<string, string>]>([
+    ["another site", { "Sec-Fetch-Site": "cross-site", Origin: "https://evil.example" }],
+    ["a sister site", { "Sec-Fetch-Site": "same-site", Origin: "https://blog.shop.example" }],
+    ["an old browser on another site", { Origin: "https://evil.example" }],
+    ["a sandboxed frame", { Origin: "null" }],
+    ["an origin that is none", { Origin: "127.0.0.1" }],
+    ["the address bar", { "Sec-Fetch-Site": "none" }],
+    ["a page that says nothing", {}],
+  ])("cannot act from %s, even with the cookie and its token", async (_, headers) => {
+    const tracker = await trackerWithDead();
+    const { agent, token } = await openDashboard(appWith(tracker));
+    const [letter] = await tracker.deadLetters.list();
+    for (const path of ["retry", "discard"]) {
+      const post = agent.post(`${PATH}/${path}`).set({ ...headers, "X-Affiliate-Token": token });
+      expect((await post.send({ id: letter?.id })).status).toBe(403);
+    }
+    expect(await tracker.deadLetters.list()).toHaveLength(1);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ["no token", {}],
+    ["an empty token", { "X-Affiliate-Token": "" }],
+    ["a forged token", { "X-Affiliate-Token": "A".repeat(43) }],
+    ["a token without its cookie", { Cookie: "" }],
+    ["a token in a cookie of its own making", { "X-Affiliate-Token": "x", Cookie: "affiliate_dashboard=x" }],
+  ])("cannot act with %s", async (name, headers) => {
+    const tracker = await trackerWithDead();
+    const { agent, token } = await openDashboard(appWith(tracker));
+    const [letter] = await tracker.deadLetters.list();
+    const post = name.includes("without") ? request(appWith(tracker)) : agent;
+    const given = name.includes("without") ? { "X-Affiliate-Token": token } : headers;
+    const answer = await post
+      .post(`${PATH}/discard`)
+      .set({ "Sec-Fetch-Site": "same-origin", ...given })
+      .send({ id: letter?.id });
+    expect(answer.status).toBe(403);
+    expect(await tracker.deadLetters.list()).toHaveLength(1);
+  });
+
+  it.each([
+    ["a form", "application/x-www-form-urlencoded"],
+    ["a form of text that looks like JSON", "text/plain"],
+    ["a form with files", "multipart/form-data; boundary=x"],
+  ])("cannot act with %s", async (_, type) => {
+    const tracker = await trackerWithDead();
+    const { agent, token } = await openDashboard(appWith(tracker));
+    const [letter] = await tracker.deadLetters.list();
+    const post = agent.post(`${PATH}/discard`).set({ "Sec-Fetch-Site": "same-origin", "Content-Type": type });
+    const answer = await post.set("X-Affiliate-Token", token).send(JSON.stringify({ id: letter?.id }));
+    expect(answer.status).toBe(415);
+    expect(await tracker.deadLetters.list()).toHaveLength(1);
+  });
+
+  it("cannot act by a link, an image or a frame", async () => {
+    const tracker = await trackerWithDead();
+    const { agent } = await openDashboard(appWith(tracker));
+    const [letter] = await tracker.deadLetters.list();
+    for (const path of ["retry", "discard"]) await agent.get(`${PATH}/${path}?id=${letter?.id}`).expect(405);
+    expect(await tracker.deadLetters.list()).toHaveLength(1);
+  });
+
+  it("cannot read, even where the host allows other sites to read its own answers", async () => {
+    const generous: RequestHandler = (req, res, next) => {
+      res.set("Access-Control-Allow-Origin", req.get("origin") ?? "*");
+      res.set("Access-Control-Allow-Credentials", "true");
+      next();
+    };
+    const app = appWith(await trackerWithDead(), { before: [generous] });
+    for (const path of ["state", "dead-letters", "sum"]) {
+      const answer = await request(app).get(`${PATH}/${path}`).set("Origin", "https://evil.example");
+      expect(answer.get("access-control-allow-origin")).toBeUndefined();
+      expect(answer.get("access-control-allow-credentials")).toBeUndefined();
+      await request(app).get(`${PATH}/${path}`).set("Sec-Fetch-Site", "cross-site").expect(403);
+    }
+    // A link in a chat may lead to the page.
+    await request(app).get(`${PATH}/`).set("Sec-Fetch-Site", "cross-site").expect(200);
+  });
+
+  it("cannot put the page into a frame, nor anything into the page", async () => {
+    const app = appWith(await trackerWithDead());
+    for (const path of ["/", "/state", "/main.js", "/nothing"]) {
+      const { headers } = await request(app).get(PATH + path);
+      expect(headers).toMatchObject({
+        "x-frame-options": "DENY",
+        "x-content-type-options": "nosniff",
+        "cache-control": "no-store",
+        "referrer-policy": "no-referrer",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+      });
+      const policy = headers["content-security-policy"]?.split("; ");
+      expect(policy).toEqual(
+        expect.arrayContaining([
+          "default-src 'none'",
+          "script-src 'self'",
+          "style-src 'self'",
+          "connect-src 'self'",
+          "form-action 'none'",
+          "frame-ancestors 'none'",
+          "base-uri 'none'",
+        ]),
+      );
+      expect(policy?.join()).not.toMatch(/unsafe|https?:|\*/);
+    }
+    const { text } = await request(app).get(`${PATH}/`);
+    expect(text).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=/);
+  });
+});
+
+describe("what was sent by strangers", () => {
+  it.each([
+    ["as it is", ADDRESS],
+    ["percent-encoded", encodeURIComponent(ADDRESS)],
+    ["percent-encoded in lower case", encodeURIComponent(ADDRESS).toLowerCase()],
+  ])(
+    "shows neither key nor address in any answer, where the service repeats them %s",
+    async (_, spelling) => {
+      const words = `${spelling} is unknown, ${API_KEY}, ${encodeURIComponent(API_KEY)}`;
+      const tracker = startTracker({ baseUrl: (await startService(refusing(words))).url });
+      // Before it happens, so that it is among the last failures too.
+      const app = appWith(tracker);
+      const died = new Promise((resolve) => tracker.on("dead", resolve));
+      const payment = { paymentId: "o1", customerEmail: ADDRESS, leadValue: 19.9 };
+      await tracker.trackPayment(payment, { sessionId: "a-login-session" });
+      await died;
+      const answers = await Promise.all(paths.map((path) => request(app).get(PATH + path)));
+      const all = answers.map(({ text, headers }) => text + JSON.stringify(headers)).join("\n");
+      expect(all).toContain("a***@shop.example");
+      expect(all.match(/is unknown/g)?.length).toBeGreaterThanOrEqual(2);
+      expect(all.toLowerCase()).not.toContain("lovelace");
+      for (const secret of [API_KEY, "a-login-session"]) expect(all).not.toContain(secret);
+    },
+  );
+
+  it("is masked where the host's own id is an address", async () => {
+    const { url } = await startService((_request, res) => {
+      res.statusCode = 400;
+      return {};
+    });
+    const tracker = startTracker({ baseUrl: url });
+    await tracker.trackPayment({ paymentId: ADDRESS, customerEmail: ADDRESS, leadValue: 1 });
+    await tracker.trackRegistration(
+      { email: ADDRESS, customerId: ADDRESS, customerName: "Ada" },
+      { clickId: "c" },
+    );
+    await expect.poll(() => tracker.stats().dead.rejected).toBe(2);
+    const { text } = await request(appWith(tracker)).get(`${PATH}/dead-letters`);
+    expect(text).not.toContain("lovelace");
+    expect(text).not.toContain("Ada");
+  });
+});
+
+describe("whatever a stranger sends", () => {
+  async function listening(app: ReturnType<typeof appWith>): Promise<string> {
+    const server = express().use(app).listen(0, "127.0.0.1");
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    await once(server, "listening");
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`;
+  }
+  const text = fc.string({ unit: "binary", maxLength: 200 });
+  const wild = fc.oneof(fc.jsonValue(), text, fc.constantFrom("__proto__", null, -0, "x".repeat(5_000)));
+  const body = fc.oneof(
+    fc
+      .dictionary(fc.constantFrom("id", "kind", "reason", "count", "unconfirmed", "__proto__"), wild)
+      .map((each) => JSON.stringify(each)),
+    wild.map((each) => JSON.stringify(each)),
+    text,
+  );
+
+  it("as an action is refused as a mistake, and harms nothing", async () => {
+    const tracker = await trackerWithDead();
+    const app = appWith(tracker);
+    const url = await listening(app);
+    const state = await fetch(`${url}/state`);
+    const headers = {
+      "x-affiliate-token": (await state.json()).token,
+      cookie: state.headers.get("set-cookie")?.split(";")[0] ?? "",
+      "sec-fetch-site": "same-origin",
+      "content-type": "application/json",
+    };
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom("retry", "discard"), body, async (path, sent) => {
+        const answer = await fetch(`${url}/${path}`, { method: "POST", body: sent, headers });
+        expect([200, 400, 404, 409, 413], await answer.clone().text()).toContain(answer.status);
+        if (answer.status !== 200) expect(Object.keys(await answer.json())).toEqual(["message"]);
+      }),
+      { numRuns: 300 },
+    );
+    expect((await fetch(`${url}/state`)).status).toBe(200);
+  });
+
+  it("as a query, a path or a header is answered without an error of the server's", async () => {
+    const url = await listening(appWith(await trackerWithDead()));
+    const token = /^[\x20-\x7e]*$/;
+    const header = fc.string({ maxLength: 80 }).filter((each) => token.test(each));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom("state", "dead-letters", "sum", "", "nothing"),
+        fc.dictionary(fc.constantFrom("kind", "reason", "limit", "__proto__", "id"), text),
+        fc.record({ cookie: header, origin: header, "sec-fetch-site": header, "x-affiliate-token": header }),
+        async (path, query, headers) => {
+          const answer = await fetch(`${url}/${path}?${new URLSearchParams(query)}`, { headers });
+          expect([200, 400, 403, 404]).toContain(answer.status);
+          await answer.arrayBuffer();
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it("without end is cut off", async () => {
+    const tracker = await trackerWithDead();
+    const page = await openDashboard(appWith(tracker));
+    await page.post("retry", { id: "x".repeat(10_000) }).expect(413);
+  });
+});

@@ -1,0 +1,306 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import express from "express";
+import request from "supertest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type DashboardOptions, dashboard } from "../../src/dashboard/index.js";
+import { type Affiliate, OptionsError } from "../../src/index.js";
+import { eachExpress } from "../helpers/express.js";
+import { answering, faultyService, hangingUp } from "../helpers/faulty-service.js";
+import { startService } from "../helpers/service.js";
+import { startTracker } from "../helpers/tracker.js";
+import { appWith, openDashboard, PATH } from "./helpers.js";
+
+const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+
+async function trackerOf(answer?: Parameters<typeof startService>[0]): Promise<Affiliate> {
+  const { url } = await startService(answer);
+  return startTracker({ baseUrl: url });
+}
+
+/** A tracker with one payment that the service refuses. */
+async function trackerWithRejected() {
+  const tracker = await trackerOf((_request, res) => {
+    res.statusCode = 422;
+    return { error: "Unprocessable", message: "no such customer: ada@shop.example", status: 422 };
+  });
+  const died = new Promise((resolve) => tracker.on("dead", resolve));
+  await tracker.trackPayment(order, { sessionId: "s1" });
+  await died;
+  return tracker;
+}
+
+describe("the dashboard's options", () => {
+  it.each<[string, unknown, RegExp]>([
+    ["no options", undefined, /^dashboard: `authorize` is required: it must be a function of the request/],
+    ["no authorize", {}, /`authorize` is required/],
+    ["what is no function", { authorize: true }, /`authorize` must be a function .*, got true \(boolean\)/],
+    ["an unknown option", { authorize: () => true, authorise: 1 }, /did you mean `authorize`\?/],
+  ])("are refused: %s", async (_, options, message) => {
+    const tracker = await trackerOf();
+    const mount = () => dashboard(tracker, options as DashboardOptions);
+    expect(mount).toThrow(OptionsError);
+    expect(mount).toThrow(message);
+  });
+
+  it("need a tracker", () => {
+    const mount = () => dashboard(undefined as never, { authorize: () => true });
+    expect(mount).toThrow("dashboard: the first argument must be what affiliate() has returned");
+  });
+});
+
+describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
+  it("has a page, and every file that the page asks for", async () => {
+    const app = appWith(await trackerOf(), { express });
+    const page = await request(app)
+      .get(`${PATH}/`)
+      .expect(200)
+      .expect("content-type", /^text\/html/);
+    const files = new Set([...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = ""]) => file));
+    for (const file of files) {
+      const { body, text } = await request(app).get(`${PATH}/${file}`).expect(200);
+      const content = text ?? String(body);
+      expect(content.length).toBeGreaterThan(100);
+      for (const [, module = ""] of content.matchAll(/from "\.\/([^"]+)"/g)) files.add(module);
+      expect(content.replace("http://www.w3.org/2000/svg", "")).not.toMatch(
+        /https?:\/\/|innerHTML|outerHTML|insertAdjacentHTML|document\.write|style=/,
+      );
+    }
+    expect([...files].sort()).toEqual(
+      [
+        ..."decisions elements letters main patch process question server state"
+          .split(" ")
+          .map((name) => `${name}.js`),
+        "icon.svg",
+        "style.css",
+      ].sort(),
+    );
+    await request(app).head(`${PATH}/`).expect(200);
+  });
+
+  it("sends a browser without the slash to the page, by a path that a proxy's prefix does not break", async () => {
+    const app = appWith(await trackerOf(), { express });
+    await request(app).get(PATH).expect(302).expect("location", "./affiliate/");
+    await request(app).get(`${PATH}?tab=1`).expect(302).expect("location", "./affiliate/?tab=1");
+    expect(new URL("./affiliate/", "https://shop.example/eu/admin/affiliate").pathname).toBe(
+      "/eu/admin/affiliate/",
+    );
+  });
+
+  it("shows what waits, by kind and age, and how the endpoints are", async () => {
+    const service = await faultyService({ onRequest: answering(503) });
+    const tracker = startTracker({ baseUrl: service.url });
+    const page = await openDashboard(appWith(tracker, { express }));
+    const paused = new Promise((resolve) => tracker.on("paused", resolve));
+    for (let n = 0; n < 4; n++)
+      await tracker.trackPayment({ ...order, paymentId: n }, { sessionId: `s${n}` });
+    await tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "c" });
+    await paused;
+    await expect
+      .poll(async () => (await page.get("state")).body)
+      .toMatchObject({
+        outbox: {
+          queued: 5,
+          oldestMs: expect.any(Number),
+          waiting: {
+            click: { queued: 1, oldestMs: expect.any(Number) },
+            registration: { queued: 0, oldestMs: null },
+            payment: { queued: 4, oldestMs: expect.any(Number) },
+          },
+          dead: { rejected: 0, unconfirmed: 0, expired: 0 },
+        },
+        process: {
+          name: expect.stringContaining(`process ${process.pid}`),
+          state: "paused",
+          endpoints: [
+            {
+              endpoint: "lead/payment",
+              state: "paused",
+              reason: "failing",
+              because: expect.stringContaining("503"),
+              since: expect.stringMatching(/^\d{4}-.*Z$/),
+            },
+            { endpoint: "registration", state: "open" },
+            { endpoint: "lead/registration", state: "open" },
+            { endpoint: "click" },
+          ],
+          lastHour: { queued: { payment: 4, click: 1 } },
+        },
+      });
+    const { failures } = (await page.get("state")).body.process;
+    expect(failures).toContainEqual({
+      outcome: "retry",
+      kind: "payment",
+      because: expect.stringContaining("503"),
+      count: expect.any(Number),
+      firstAt: expect.any(String),
+      lastAt: expect.any(String),
+      email: "a***@shop.example",
+    });
+  });
+
+  it("lists dead letters with the payment's id, the amount, the masked address and what the service said", async () => {
+    const page = await openDashboard(appWith(await trackerWithRejected(), { express }));
+    const { body } = await page.get("dead-letters").expect(200);
+    expect(body).toEqual({
+      more: false,
+      letters: [
+        {
+          id: expect.stringMatching(/^[0-9a-f]{32}$/),
+          destination: expect.stringMatching(/^42:http:\/\/127\.0\.0\.1:\d+/),
+          kind: "payment",
+          paymentId: "o1",
+          amount: 19.9,
+          email: "a***@shop.example",
+          reason: "rejected",
+          status: 422,
+          code: "Unprocessable",
+          message: "no such customer: a***@shop.example",
+          attempts: 1,
+          createdAt: expect.stringMatching(/Z$/),
+          diedAt: expect.stringMatching(/Z$/),
+        },
+      ],
+    });
+    expect((await page.get("dead-letters?kind=click")).body.letters).toEqual([]);
+    expect((await page.get("dead-letters?reason=rejected")).body.letters).toHaveLength(1);
+    await page.get("dead-letters?reason=buried").expect(400);
+    expect((await page.get("sum?kind=payment")).body).toEqual({
+      count: 1,
+      unconfirmed: 0,
+      payments: 1,
+      amount: 19.9,
+    });
+  });
+
+  it.each([
+    ["parses no bodies", []],
+    ["parses JSON", [express.json()]],
+    ["parses forms alone", [express.urlencoded({ extended: true })]],
+    ["keeps bodies as bytes", [express.raw({ type: () => true })]],
+    ["keeps bodies as text", [express.text({ type: () => true })]],
+  ])("retries and discards where the host %s", async (_, before) => {
+    const tracker = await trackerWithRejected();
+    const page = await openDashboard(appWith(tracker, { express, before }));
+    const [letter] = await tracker.deadLetters.list();
+    const died = new Promise((resolve) => tracker.on("dead", resolve));
+    await page.post("retry", { id: letter?.id }).expect(200, { retried: 1 });
+    await died;
+    await page.post("discard", { id: letter?.id }).expect(200, { discarded: 1 });
+    await page.post("discard", { id: letter?.id }).expect(404);
+    await page.post("retry", { id: letter?.id }).expect(404);
+    expect(await tracker.deadLetters.list()).toEqual([]);
+  });
+
+  it("does not repeat what the host's storage says when it fails", async () => {
+    const tracker = await trackerOf();
+    const fails = async () => Promise.reject(new Error("password of postgres://ada:secret@db"));
+    tracker.deadLetters.list = fails;
+    const page = await openDashboard(appWith(tracker, { express }));
+    const { body } = await page.get("dead-letters").expect(503);
+    expect(body).toEqual({ message: "The outbox does not answer: its storage fails." });
+  });
+
+  it("answers what it does not have, and what is asked the wrong way", async () => {
+    const page = await openDashboard(appWith(await trackerOf(), { express }));
+    await page.get("nothing").expect(404);
+    await page.get("__proto__").expect(404);
+    await page.get("retry").expect(405).expect("allow", "POST");
+    await page.post("state", {}).expect(405).expect("allow", "GET, HEAD");
+    await page.agent.put(`${PATH}/`).expect(405);
+  });
+});
+
+describe("what waits for a decision", () => {
+  /** A tracker with three payments of which it is not known whether they arrived, and one that was refused. */
+  async function trackerWithUnconfirmed() {
+    const service = await faultyService({
+      onRequest: (socket, sent, nth) =>
+        (sent.body.includes("19.9") ? answering(422) : hangingUp)(socket, sent, nth),
+    });
+    const tracker = startTracker({ baseUrl: service.url });
+    const lost = [0, 1, 2].map((n) => ({ ...order, paymentId: `lost-${n}`, leadValue: 0.1 }));
+    for (const payment of [order, ...lost]) {
+      await tracker.trackPayment(payment, { sessionId: payment.paymentId });
+    }
+    await expect.poll(() => tracker.stats().dead).toEqual({ rejected: 1, unconfirmed: 3, expired: 0 });
+    service.requests.length = 0;
+    const page = await openDashboard(appWith(tracker));
+    const [letter] = await tracker.deadLetters.list({ reason: "unconfirmed" });
+    return { service, tracker, page, id: letter?.id };
+  }
+
+  it("is sent again only where the page has asked", async () => {
+    const { service, page, id } = await trackerWithUnconfirmed();
+    service.onRequest = answering(200);
+    const { body } = await page.post("retry", { id }).expect(409);
+    expect(body.message).toMatch(/^It is unconfirmed: the service may have it\./);
+    expect(service.requests).toEqual([]);
+    await page.post("retry", { id, unconfirmed: true }).expect(200, { retried: 1 });
+    await expect.poll(() => service.requests.length).toBe(1);
+  });
+
+  it("stays where all others are retried", async () => {
+    const { page, tracker, service } = await trackerWithUnconfirmed();
+    service.onRequest = answering(200);
+    await page.post("retry", { count: 4 }).expect(200, { retried: 1 });
+    expect(tracker.stats().dead).toEqual({ rejected: 0, unconfirmed: 3, expired: 0 });
+  });
+
+  it("is counted and summed before the question, and done only to as many as were asked about", async () => {
+    const { page, tracker, service } = await trackerWithUnconfirmed();
+    service.onRequest = answering(200);
+    expect((await page.get("sum?reason=unconfirmed")).body).toEqual({
+      count: 3,
+      unconfirmed: 3,
+      payments: 3,
+      amount: 0.3,
+    });
+    const { body } = await page.post("retry", { reason: "unconfirmed", count: 2 }).expect(409);
+    expect(body.message).toBe("There are 3 of them now, not 2. Look again, then decide.");
+    await page.post("discard", { count: 3 }).expect(409);
+    expect(tracker.stats().dead).toMatchObject({ rejected: 1, unconfirmed: 3 });
+    await page.post("discard", { reason: "rejected", count: 1 }).expect(200, { discarded: 1 });
+    await page.post("retry", { reason: "unconfirmed", count: 3 }).expect(200, { retried: 3 });
+    await expect.poll(() => service.requests.length).toBe(3);
+  });
+});
+
+it("works behind a proxy that cuts a prefix off the path", async () => {
+  const tracker = await trackerWithRejected();
+  const app = appWith(tracker);
+  const proxy = express().use("/eu", (req, res) => app(req, res));
+  const server = proxy.listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const page = await fetch(`${base}/eu${PATH}`);
+  expect(page.url).toBe(`${base}/eu${PATH}/`);
+  const state = await fetch(new URL("state", page.url));
+  const cookie = state.headers.get("set-cookie") ?? "";
+  expect(cookie).toMatch(/^affiliate_dashboard=[\w-]{43}; HttpOnly; SameSite=Strict$/);
+  const [letter] = await tracker.deadLetters.list();
+  const answer = await fetch(new URL("discard", page.url), {
+    method: "POST",
+    body: JSON.stringify({ id: letter?.id }),
+    headers: {
+      "content-type": "application/json",
+      "x-affiliate-token": (await state.json()).token,
+      cookie: cookie.split(";")[0] ?? "",
+      origin: base,
+    },
+  });
+  expect([answer.status, await answer.json()]).toEqual([200, { discarded: 1 }]);
+});
+
+it("takes a token from one process to another, as a load balancer does", async () => {
+  const tracker = await trackerWithRejected();
+  const [here, there] = [appWith(tracker), appWith(tracker)];
+  const seen = await request(here).get(`${PATH}/state`);
+  const other = await request(there)
+    .get(`${PATH}/state`)
+    .set("Cookie", seen.get("set-cookie")?.[0]?.split(";")[0] ?? "");
+  expect(other.body.token).toBe(seen.body.token);
+  expect(other.get("set-cookie")).toBeUndefined();
+  expect(other.body.process.id).not.toBe(seen.body.process.id);
+});

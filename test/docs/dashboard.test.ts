@@ -1,0 +1,58 @@
+import express from "express";
+import session from "express-session";
+import request from "supertest";
+import { describe, expect, it } from "vitest";
+import { textOf } from "../helpers/docs/pages.js";
+import { pageToRun } from "../helpers/docs/run.js";
+import { startShop } from "../helpers/docs/shop.js";
+
+const page = pageToRun("docs/dashboard.md");
+const PATH = "/admin/affiliate/";
+
+describe("who may see it", () => {
+  it("is who the session says is an operator", async () => {
+    const { app, tracker } = await startShop({
+      before: [session({ secret: "s", resave: false, saveUninitialized: false })],
+    });
+    app.post("/login/:id", (req, res) => {
+      req.session.userId = Number(req.params.id);
+      res.end();
+    });
+    const users = { get: async (id: number) => ({ 1: { role: "operator" }, 2: { role: "customer" } })[id] };
+    await page.run("Mount it", { app, tracker, users });
+
+    await request(app).get(PATH).expect(403, "Forbidden");
+    const customer = request.agent(app);
+    await customer.post("/login/2");
+    await customer.get(PATH).expect(403, "Forbidden");
+    const operator = request.agent(app);
+    await operator.post("/login/1");
+    await operator.get(PATH).expect(200);
+  });
+
+  it("is who has the password", async () => {
+    const { tracker } = await startShop();
+    const app = express();
+    const process = { env: { DASHBOARD_PASSWORD: "correct horse" } };
+    await page.run("Who may see it", { app, tracker, process });
+
+    await request(app).get(PATH).expect(401).expect("www-authenticate", "Basic");
+    await request(app).get(PATH).auth("operator", "wrong").expect(401);
+    await request(app).get(PATH).auth("operator", "correct horse").expect(200);
+  });
+});
+
+it("has a row for each part of the page", async () => {
+  const text = textOf("docs/dashboard.md");
+  const html = textOf("src/dashboard/browser/page.html");
+  const titles = [...html.matchAll(/<h[23] id="(?!process|question)[^>]+>([^<]+?) *</g)].map(
+    ([, title]) => title,
+  );
+  expect(titles).toEqual(["Waiting", "Endpoints", "Dead letters", "The last hour"]);
+  for (const title of [...titles, "Not reported", "The last failures"])
+    expect(text).toContain(`| ${title} |`);
+});
+
+it("has run every block of the page", () => {
+  expect(page.notRun).toEqual([]);
+});

@@ -1,0 +1,210 @@
+import { EventEmitter } from "node:events";
+import cookieParser from "cookie-parser";
+import express from "express";
+import request from "supertest";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type Affiliate, affiliate } from "../../src/index.js";
+import { diskOutbox } from "../../src/outbox/disk/index.js";
+import { durableOptions } from "../../src/outbox/option-types.js";
+import { postgresOutbox } from "../../src/outbox/postgres/index.js";
+import { createSandbox } from "../../src/sandbox/index.js";
+import type { Order } from "../helpers/docs/migrating.js";
+import { pageToRun } from "../helpers/docs/run.js";
+import { browser, closing, referred, startShop } from "../helpers/docs/shop.js";
+import { describeWithPostgres } from "../helpers/postgres.js";
+import { scratchDirectory } from "../helpers/scratch.js";
+import { linesLogger } from "../helpers/tracker.js";
+
+const page = pageToRun("docs/migrating.md");
+
+const order: Order = { id: "o1", email: "ada@shop.example", total: 19.9 };
+const orders = { complete: async (fields: object) => ({ ...order, ...fields }) };
+const json = express.json();
+
+afterEach(() => void vi.unstubAllEnvs());
+
+describe("from `fetch().catch()`", () => {
+  async function before() {
+    const shop = await startShop({ before: [json, cookieParser()] });
+    const sent = new EventEmitter();
+    const counting: typeof fetch = async (...call) => {
+      try {
+        return await fetch(...call);
+      } finally {
+        sent.emit("over");
+      }
+    };
+    const names = { app: shop.app, orders, process: { env: shop.env }, fetch: counting };
+    await page.run("From `fetch().catch()`", names);
+    const pay = async () => {
+      const over = new Promise((resolve) => sent.once("over", resolve));
+      await referred(shop.app).post("/checkout").send({}).expect(200);
+      await over;
+    };
+    return { ...shop, pay };
+  }
+
+  it("loses, as it was, what is paid in an outage, and counts a reload", async () => {
+    const { sandbox, pay } = await before();
+    await sandbox.fail("down");
+    await pay();
+    await sandbox.fail("ok");
+    await pay();
+    await pay();
+    expect(sandbox.ledger.payments()).toHaveLength(2);
+  });
+
+  it("keeps what is paid in an outage, and counts a reload once", async () => {
+    const { app, tracker, sandbox } = await startShop({ before: [json] });
+    await page.run("From `fetch().catch()`", { app, tracker, orders }, { nth: 1 });
+    const pay = (id: string) => referred(app).post("/checkout").send({ id }).expect(200);
+    await sandbox.fail("down");
+    await pay("in-the-outage");
+    await sandbox.fail("ok");
+    await pay("after-it");
+    await pay("after-it");
+    await tracker.flush();
+    expect(sandbox.ledger.payments()).toHaveLength(2);
+    expect(tracker.stats().duplicates).toBe(1);
+  });
+
+  it("reports no order that is older than the deploy", async () => {
+    const { app, tracker, sandbox } = await startShop({ before: [json] });
+    const dated = { complete: async ({ day }: { day: string }) => ({ ...order, createdAt: new Date(day) }) };
+    await page.run("From `fetch().catch()`", { app, tracker, orders: dated }, { nth: 2 });
+    await referred(app).post("/checkout/complete").send({ day: "2026-02-28" }).expect(200);
+    await tracker.flush();
+    expect(sandbox.ledger.payments()).toEqual([]);
+    await referred(app).post("/checkout/complete").send({ day: "2026-03-02" }).expect(200);
+    await sandbox.ledger.waitFor({ kind: "payment" });
+  });
+
+  it("finds clicks that were reported with a raw session id", async () => {
+    const session = (req: express.Request) => (req as { sessionID?: string }).sessionID;
+    const { app, tracker, sandbox } = await startShop({
+      session,
+      before: [(req, _res, next) => next(Object.assign(req, { sessionID: "raw" }) && undefined)],
+    });
+    await tracker.client.click({ affiliateReference: "ALICE", sessionId: "raw" });
+    await page.run("From `fetch().catch()`", { app, tracker, orders }, { nth: 1 });
+    await request(app).post("/checkout").send({}).expect(200);
+    await sandbox.ledger.waitFor({ kind: "payment", affiliateReference: "ALICE" });
+  });
+});
+
+it("translates an analytics SDK's calls", async () => {
+  const { tracker, sandbox } = await startShop();
+  const { affiliateEvents } = await page.run("From an analytics SDK");
+  const track = affiliateEvents(tracker);
+  const attribution = { clickId: "c1", sessionId: "s1" };
+  const { email } = order;
+  await tracker.client.click({ affiliateReference: "ALICE", ...attribution });
+  await track({ event: "Signed Up", userId: 7, properties: { email, name: "Ada" } }, attribution);
+  const paid = { event: "Order Completed", properties: { order_id: "o1", email, revenue: 19.9 } };
+  await track(paid, attribution);
+  expect(await track(paid, attribution)).toMatchObject({ outcome: "duplicate" });
+  expect(await track({ event: "Viewed", properties: {} }, attribution)).toBeUndefined();
+  await tracker.flush();
+  expect(sandbox.ledger.leads()).toMatchObject([
+    { kind: "registration", customerId: "7", affiliateReference: "ALICE" },
+    { kind: "payment", leadValue: 19.9, affiliateReference: "ALICE" },
+  ]);
+});
+
+describe("a backlog", () => {
+  const backlog: Order[] = [
+    { ...order, affiliate: { sessionId: "s1" } },
+    { ...order, id: "not-referred" },
+    { ...order, id: "free", total: 0, affiliate: { sessionId: "s1" } },
+    { ...order, id: "o2", total: 5, affiliate: { clickId: "c2", sessionId: "s2" } },
+  ];
+
+  async function importing(directory: string, options: Parameters<typeof startShop>[0] = {}) {
+    const shop = await startShop({ outbox: diskOutbox({ directory }), ...options });
+    const { importOrders } = await page.run("Importing a backlog", { tracker: shop.tracker });
+    return { ...shop, importOrders };
+  }
+
+  it("is reported once, however often it is imported, by whichever process", async () => {
+    const directory = scratchDirectory();
+    const { importOrders, sandbox, tracker } = await importing(directory);
+    expect(await importOrders(backlog)).toEqual({ queued: 2, duplicate: 0, skipped: 1 });
+    expect(await importOrders(backlog)).toEqual({ queued: 0, duplicate: 2, skipped: 1 });
+    expect(sandbox.ledger.payments().map(({ leadValue }) => leadValue)).toEqual([19.9, 5]);
+    await tracker.close();
+    const tomorrow = await importing(directory, { baseUrl: sandbox.url });
+    expect(await tomorrow.importOrders(backlog)).toEqual({ queued: 0, duplicate: 2, skipped: 1 });
+  });
+
+  it("is known for 30 days", () => {
+    expect(durableOptions.rememberMs.parse(undefined)).toBe(30 * 24 * 60 * 60 * 1_000);
+  });
+
+  it("stops at an order that cannot be reported", async () => {
+    const { importOrders } = await importing(scratchDirectory());
+    const wrong = { ...order, total: -5, affiliate: { sessionId: "s1" } };
+    await expect(importOrders([wrong])).rejects.toThrow("order o1: invalid");
+  });
+
+  it("waits for delivery whenever a thousand wait", async () => {
+    const waited: number[] = [];
+    let queued = 0;
+    const tracker = {
+      trackPayment: async () => ({ outcome: "queued", id: String(queued++) }),
+      stats: () => ({ queued }),
+      flush: async () => {
+        waited.push(queued);
+        queued = 0;
+      },
+    };
+    const { importOrders } = await page.run("Importing a backlog", { tracker });
+    const many = Array.from({ length: 2_005 }, () => ({ ...order, affiliate: { sessionId: "s1" } }));
+    expect(await importOrders(many)).toMatchObject({ queued: 2_005 });
+    expect(waited).toEqual([1_000, 1_000, 5]);
+  });
+});
+
+describeWithPostgres("several programs", (database) => {
+  async function programs() {
+    const services = await Promise.all([1001, 1002].map((clientId) => createSandbox({ clientId })));
+    const [austrian, swiss] = services as [(typeof services)[0], (typeof services)[0]];
+    vi.stubEnv("TRACKING_URL", "https://tracking.example");
+    vi.stubEnv("TRACKING_API_KEY_AT", austrian.apiKey);
+    vi.stubEnv("TRACKING_API_KEY_CH", swiss.apiKey);
+    const at: Affiliate[] = [];
+    // One service knows one program here, and has several in reality.
+    const eachItsOwn: typeof affiliate = (options) => {
+      const service = services.find(({ clientId }) => clientId === options.clientId);
+      const tracker = affiliate({ ...options, baseUrl: service?.url, logger: linesLogger() });
+      at.push(tracker);
+      return tracker;
+    };
+    const app = express();
+    const pool = database.pool();
+    const names = { affiliate: eachItsOwn, postgresOutbox, pool, express, orders, app };
+    await page.run("Several programs", names);
+    for (const tracker of at) closing(tracker);
+    const flush = () => Promise.all(at.map((tracker) => tracker.flush()));
+    return { app, pool, austrian, swiss, flush, services };
+  }
+
+  it("in one app and one database have their own visitors, events and tables", async () => {
+    const { app, pool, austrian, swiss, flush, services } = await programs();
+    const visitor = browser(app);
+    await visitor.get("/at?ref=ALICE").expect(200);
+    await visitor.get("/ch?ref=BEAT").expect(200);
+    await visitor.post("/at/checkout").send({ id: "a" }).expect(200);
+    await visitor.post("/ch/checkout").send({ id: "c" }).expect(200);
+    await visitor.post("/ch/checkout").send({ id: "c" }).expect(200);
+    await flush();
+    expect(austrian.ledger.payments()).toMatchObject([{ affiliateReference: "ALICE" }]);
+    expect(swiss.ledger.payments()).toMatchObject([{ affiliateReference: "BEAT" }]);
+    const text = "select nspname from pg_namespace where nspname ~ '^affiliate_(at|ch)$' order by 1";
+    expect((await pool.query(text)).rows).toEqual([{ nspname: "affiliate_at" }, { nspname: "affiliate_ch" }]);
+    await Promise.all(services.map((service) => service.close()));
+  });
+});
+
+it("has run every block of the page", () => {
+  expect(page.notRun).toEqual([]);
+});

@@ -1,0 +1,180 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import express from "express";
+import request from "supertest";
+import { describe, expect, it } from "vitest";
+import type { Attribution } from "../../src/index.js";
+import { pageToRun } from "../helpers/docs/run.js";
+import { browser, closing, envFor, referred, startShop } from "../helpers/docs/shop.js";
+import { scratchDirectory } from "../helpers/scratch.js";
+
+// What browsers make of it is in test/browser/pages-and-apps.test.ts.
+const page = pageToRun("docs/pages-and-apps.md");
+
+const email = "ada@shop.example";
+const json = express.json();
+const process = { env: { APP_ORIGIN: "https://app.shop.example" } };
+
+describe("server-rendered pages", () => {
+  it("are landing pages wherever a link leads, static files too", async () => {
+    const { app, tracker, sandbox } = await startShop();
+    const directory = scratchDirectory();
+    mkdirSync(join(directory, "sale"));
+    writeFileSync(join(directory, "sale/index.html"), "Sale");
+    writeFileSync(join(directory, "style.css"), "");
+    const static_ = () => express.static(directory);
+    const modules = { express: { default: Object.assign(() => {}, { static: static_ }) } };
+    await page.run("Server-rendered pages", { app, tracker }, { modules });
+    const visitor = browser(app);
+    await visitor.get("/style.css?ref=ALICE").set("Accept", "text/css").expect(200);
+    const { headers } = await visitor.get("/sale/?ref=ALICE").expect(200, "Sale");
+    expect(headers["cache-control"]).toContain("private");
+    await tracker.flush();
+    expect(sandbox.ledger.clicks()).toMatchObject([{ affiliateReference: "ALICE" }]);
+  });
+});
+
+describe("an API on a subdomain", () => {
+  it("shares its cookies with the whole domain", async () => {
+    const { app, tracker } = await startShop();
+    await page.run("An API on a subdomain", { app, tracker });
+    const { headers } = await browser(app).get("/?ref=ALICE");
+    expect(headers["set-cookie"]).toEqual([
+      expect.stringMatching(/^svc_click_id=.*Domain=shop\.example; .*SameSite=Lax/),
+      expect.stringMatching(/^svc_session_id=.*Domain=shop\.example; .*HttpOnly.*SameSite=Lax/),
+    ]);
+  });
+
+  it("lets the app's pages send cookies, and other pages not", async () => {
+    const { app } = await startShop();
+    await page.run("An API on a subdomain", { app, process }, { nth: 1 });
+    const { headers } = await request(app).options("/signup").set("Origin", "https://app.shop.example");
+    expect(headers).toMatchObject({
+      "access-control-allow-origin": "https://app.shop.example",
+      "access-control-allow-credentials": "true",
+    });
+  });
+
+  it("is asked with credentials", async () => {
+    const asked: RequestInit[] = [];
+    const fetch = async (_url: string, init: RequestInit) => void asked.push(init);
+    await page.run("An API on a subdomain", { fetch, apiUrl: "", email }, { nth: 2 });
+    expect(asked).toMatchObject([{ credentials: "include" }]);
+  });
+});
+
+describe("an API on another domain", () => {
+  async function api() {
+    const shop = await startShop({ before: [json] });
+    const kept: Attribution[] = [];
+    const users = {
+      create: async (fields: object) => ({ id: 7, email, ...fields }),
+      update: async (_id: number, row: { affiliate: Attribution }) => void kept.push(row.affiliate),
+    };
+    await page.run("An API on another domain", { ...shop, users, process }, { nth: 1 });
+    return { ...shop, kept };
+  }
+
+  it("gets the ids of the page's cookies in a header", async () => {
+    const { app, tracker, sandbox, kept } = await api();
+    await tracker.client.click({ affiliateReference: "ALICE", clickId: "c1", sessionId: "s1" });
+    const server = app.listen(0);
+    const { port } = server.address() as { port: number };
+    const document = { cookie: "theme=dark; svc_click_id=c1; other=1; svc_session_id=s1" };
+    const names = { document, apiUrl: `http://127.0.0.1:${port}`, email };
+    await page.run("An API on another domain", names);
+    server.close();
+    await sandbox.ledger.waitFor({ kind: "registration", affiliateReference: "ALICE" });
+    expect(kept).toEqual([{ clickId: "c1", sessionId: "s1" }]);
+  });
+
+  it.each([
+    "",
+    "svc_click_id",
+    "svc_click_id=a b",
+    'svc_click_id=j:{"a":1}',
+    `svc_click_id=${"x".repeat(300)}`,
+  ])("takes %j for no id", async (header) => {
+    const { app, tracker, kept } = await api();
+    await request(app).post("/signup").set("x-visitor", header).send({ email }).expect(201);
+    expect(kept).toEqual([{}]);
+    expect(tracker.stats().skipped["no-attribution"]).toBe(1);
+  });
+});
+
+describe("a mobile app", () => {
+  async function withApp() {
+    const { sandbox } = await startShop();
+    const { tracker } = await page.run("Mobile apps", { process: { env: envFor(sandbox) } });
+    const app = express().use(json, closing(tracker));
+    await page.run("Mobile apps", { app }, { nth: 1 });
+    app.post(
+      "/pay",
+      tracker.onPayment((_req: unknown, res: express.Response) => {
+        res.end();
+        return { paymentId: "o1", customerEmail: email, leadValue: 19.9 };
+      }),
+    );
+    return { sandbox, app, tracker };
+  }
+
+  it("is known by its own id from the opening to the payment", async () => {
+    const { sandbox, app, tracker } = await withApp();
+    const ask = (path: string) => request(app).post(path).set("x-visitor-id", "v1");
+    const opened = { ref: "ALICE", openId: "open-1" };
+    await ask("/opened").send(opened).expect(202);
+    await ask("/opened").send(opened).expect(202);
+    await ask("/pay").expect(200);
+    await tracker.flush();
+    expect(sandbox.ledger.clicks()).toHaveLength(1);
+    expect(sandbox.ledger.payments()).toMatchObject([{ affiliateReference: "ALICE", sessionId: "v1" }]);
+  });
+
+  it("hears that a link was none", async () => {
+    const { app } = await withApp();
+    await request(app)
+      .post("/opened")
+      .send({ ref: { $ne: 1 } })
+      .expect(400);
+  });
+
+  it("may send its id as a cookie, where browsers use the same routes", async () => {
+    const { app, tracker, sandbox } = await startShop();
+    app.post("/", (req, res) => void res.json(req.affiliate?.snapshot()));
+    await request(app).post("/").set("Cookie", "svc_session_id=v1").expect(200, { sessionId: "v1" });
+    await tracker.flush();
+    expect(sandbox.ledger.requests()).toEqual([]);
+  });
+});
+
+describe("a tunnel", () => {
+  it("gives the click its public address, and the cookies `Secure`", async () => {
+    const { app, tracker, sandbox } = await startShop();
+    await page.run("A tunnel to your machine", { app });
+    app.get("/", tracker.onClick(), (_req, res) => void res.end());
+    const { headers } = await browser(app)
+      .get("/?ref=ALICE")
+      .set({ "X-Forwarded-Proto": "https", "X-Forwarded-Host": "b7.tunnel.example" });
+    const { clickedUrl } = await sandbox.ledger.waitFor({ kind: "click" });
+    expect(clickedUrl).toBe("https://b7.tunnel.example/?ref=ALICE");
+    expect(String(headers["set-cookie"]).match(/; Secure/g)).toHaveLength(2);
+  });
+
+  it("does not lead to the sandbox", async () => {
+    const { sandbox } = await startShop();
+    await request(sandbox.url).get("/snippet.js").set("Host", "b7.tunnel.example").expect(421);
+  });
+});
+
+it("counts a visit twice where the tag manager's snippet and `onClick` both count it", async () => {
+  const { app, tracker, sandbox } = await startShop();
+  app.get("/", tracker.onClick(), (_req, res) => void res.end());
+  await tracker.client.click({ affiliateReference: "ALICE", clickId: "of-the-tag", sessionId: "s1" });
+  await referred(app).get("/?ref=ALICE");
+  await tracker.flush();
+  expect(sandbox.ledger.clicks()).toHaveLength(2);
+});
+
+it("has run every block of the page", () => {
+  expect(page.notRun).toEqual([]);
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { textOf } from "../helpers/docs/pages.js";
+
+const text = textOf("docs/sizing.md");
+const results = ["20", "24"].map((major) => ({ major, text: textOf(`bench/results/node-${major}.md`) }));
+
+/** The rows of a results' table, each by the names of its columns. */
+function rowsOf(page: string, heading: string): Record<string, string>[] {
+  const [, section = ""] = page.split(`## ${heading}\n`);
+  const lines = (section.split("\n## ")[0] ?? "").split("\n").filter((line) => line.startsWith("|"));
+  const [names = [], , ...rows] = lines.map((line) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+  return rows.map((row) => Object.fromEntries(names.map((name, nth) => [name, row[nth] ?? ""])));
+}
+
+/** A column of a table, of the rows that are like that, on all Nodes. */
+function measured(heading: string, column: string, like: Record<string, string>): number[] {
+  const rows = results.flatMap(({ text }) => rowsOf(text, heading));
+  const found = rows.filter((row) => Object.entries(like).every(([name, value]) => row[name] === value));
+  const numbers = found.map((row) => Number(row[column]?.replaceAll(",", "")));
+  if (numbers.length === 0 || numbers.some(Number.isNaN)) throw new Error(`no ${column} of ${heading}`);
+  return numbers;
+}
+
+const takes = rowsOf(text, "What one takes");
+const numberIn = (cell = "") => Number(/[\d,.]+/.exec(cell)?.[0].replaceAll(",", ""));
+
+describe("what one takes", () => {
+  it.each([
+    ["one report, of the main thread", "memory", "Handing over", "µs of main thread"],
+    ["one report, of the main thread", "disk", "Handing over", "µs of main thread"],
+    ["one report, of the main thread", "Postgres", "Handing over", "µs of main thread"],
+    ["until its receipt, of 100 reported at once", "memory", "Handing over", "µs until the receipt"],
+    ["until its receipt, of 100 reported at once", "disk", "Handing over", "µs until the receipt"],
+    ["until its receipt, of 100 reported at once", "Postgres", "Handing over", "µs until the receipt"],
+    ["an event that waits", "memory", "Handing over", "bytes of heap"],
+    ["events delivered in a second, where the service answers at once", "memory", "Delivering", "events/s"],
+    ["events delivered in a second, where the service answers at once", "disk", "Delivering", "events/s"],
+  ])("%s, %s: within a half of what was measured", (what, outbox, heading, column) => {
+    const said = numberIn(takes.find((row) => row.what === what)?.[outbox]);
+    const key = heading === "Delivering" ? "carrier" : "outbox";
+    for (const number of measured(heading, column, { [key]: outbox.toLowerCase() })) {
+      expect(said / number).toBeGreaterThan(1 / 1.5);
+      expect(said / number).toBeLessThan(1.5);
+    }
+  });
+
+  it("is for an event on disk what was measured at most and at least", () => {
+    const numbers = measured("Handing over", "bytes on disk", { outbox: "disk" });
+    const [, least, most] = /(\d+) to (\d+) bytes on disk/.exec(text) ?? [];
+    expect(Math.min(...numbers) / Number(least)).toBeCloseTo(1, 1);
+    expect(Math.max(...numbers) / Number(most)).toBeCloseTo(1, 1);
+    const GIB = 2 ** 30;
+    expect(Math.round(GIB / Math.max(...numbers) / 1e6)).toBe(1);
+    expect(GIB / Math.min(...numbers)).toBeGreaterThan(2e6);
+  });
+
+  it("is for the host's throughput what was measured, on each Node", () => {
+    const [, paragraph = ""] = text.split("A host that does nothing but answer");
+    const said = [...(paragraph.split("\n\n")[0] ?? "").matchAll(/(\d+) %/g)].map(([, number]) =>
+      Number(number),
+    );
+    const each = results.flatMap(({ text }) =>
+      ["memory", "disk"].map((way) => {
+        const rows = rowsOf(text, "The host").filter(
+          (row) => row.way === way && row["the service"] === "healthy",
+        );
+        return Math.round(100 * Number(rows.find((row) => row.tracked === "1 in 100")?.throughput));
+      }),
+    );
+    expect(said).toHaveLength(each.length);
+    for (const [nth, percent] of each.entries()) expect(Math.abs(percent - (said[nth] ?? 0))).toBeLessThan(6);
+  });
+});
+
+it("reckons right", () => {
+  const perSecond = 8 / 0.1;
+  expect(text).toContain(`that is ${perSecond} events a second`);
+  expect(text).toContain(`${((perSecond * 86_400) / 1e6).toFixed(1)} million a day`);
+  expect(text).toContain(`is ${(10 * 3_600).toLocaleString("en")} events`);
+  expect((10 * 3_600) / (perSecond - 10) / 60).toBeLessThan(9);
+  expect(text).toContain("under 9 minutes");
+  expect(text).toContain(`a day of 10 events a second is ${(864_000).toLocaleString("en")}`);
+});

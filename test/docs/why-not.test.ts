@@ -1,0 +1,367 @@
+import type express from "express";
+import type { Request, RequestHandler, Response } from "express";
+import session from "express-session";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { doctorCommand } from "../../src/cli/doctor/command.js";
+import type { Affiliate, AffiliateOptions, Logger } from "../../src/index.js";
+import { memoryOutbox } from "../../src/index.js";
+import { createSandbox } from "../../src/sandbox/index.js";
+import { textOf } from "../helpers/docs/pages.js";
+import { browser, startShop } from "../helpers/docs/shop.js";
+import { startService } from "../helpers/service.js";
+
+const text = textOf("docs/why-not.md");
+const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+const ids = { clickId: "c1", sessionId: "s1" };
+
+/** The rows of the table under a heading, each cell without its backticks. */
+function rowsUnder(heading: string): string[][] {
+  const [, section = ""] = text.split(`## ${heading}\n`);
+  const rows = (section.split("\n## ")[0] ?? "").split("\n").filter((line) => line.startsWith("| "));
+  const bare = (cell: string) => cell.trim().replace(/^`([^`]+)`$|^`` ?(.+?) ?``$/, "$1$2");
+  return rows.slice(2).map((row) => row.split("|").slice(1, -1).map(bare));
+}
+
+/** A shop whose log is as a developer sees it. */
+async function shopWith(options: Parameters<typeof startShop>[0] = {}) {
+  const lines: string[] = [];
+  const keep = (line: string) => lines.push(line);
+  const logger: Logger = { info: keep, warn: keep, error: keep };
+  const shop = await startShop({ logger, ...options });
+  const { app, tracker } = shop;
+  app.get("/", tracker.onClick(), (_req, res) => void res.send("Welcome"));
+  app.post("/", tracker.onPayment(returning(payment)));
+  return { ...shop, lines, visitor: browser(app), referred: () => browser(app).set("Cookie", cookies) };
+}
+type Shop = Awaited<ReturnType<typeof shopWith>>;
+type Scenario = (shop: Shop) => PromiseLike<unknown>;
+const cookies = "svc_click_id=c1; svc_session_id=s1";
+
+function returning<T>(happened: T, status = 200) {
+  return (_req: Request, res: Response): T => {
+    res.status(status).end();
+    return happened;
+  };
+}
+
+function expectLine(lines: readonly string[], says: string): void {
+  if (says === "") expect(lines).toEqual([]);
+  else expect(lines.join("\n")).toContain(says);
+}
+
+describe("skipped", () => {
+  const land = ({ visitor }: Shop, headers = {}) => visitor.get("/?ref=ALICE").set(headers);
+  const loggedIn: RequestHandler = (req, _res, next) => {
+    Object.assign((req as Request & { session: object }).session, { userId: 7 });
+    next();
+  };
+  const withSession = {
+    before: [session({ secret: "s", resave: false, saveUninitialized: false }), loggedIn],
+  };
+  const scenarios: Record<string, [Scenario, Parameters<typeof startShop>[0]?]> = {
+    bot: [(shop) => land(shop, { "User-Agent": "Mozilla/5.0 HeadlessChrome/142.0.0.0 Safari/537.36" })],
+    prefetch: [(shop) => land(shop, { "Sec-Purpose": "prefetch" })],
+    "not-a-page": [(shop) => land(shop, { Accept: "*/*" })],
+    consent: [({ referred }) => referred().post("/"), { consent: (() => "yes") as never }],
+    "no-attribution": [({ visitor }) => visitor.post("/")],
+    "not-referred": [
+      async ({ visitor, tracker }) => {
+        await visitor.get("/");
+        await visitor.post("/");
+        await tracker.flush();
+      },
+      withSession,
+    ],
+    zero: [({ tracker }) => tracker.trackPayment({ ...payment, leadValue: 0 }, ids)],
+    disabled: [({ referred }) => referred().post("/"), { enabled: false }],
+  };
+
+  it.each(rowsUnder("Skipped"))("%s", async (reason = "", says = "") => {
+    const [happen, options] = scenarios[reason] ?? [];
+    const shop = await shopWith(options);
+    await happen?.(shop);
+    expect(shop.tracker.stats().skipped).toMatchObject({ [reason]: 1 });
+    expectLine(shop.lines, says);
+  });
+
+  it("has a row for every reason", async () => {
+    const { tracker } = await startShop();
+    const reasons = rowsUnder("Skipped").map(([reason]) => reason);
+    expect(reasons.sort()).toEqual(Object.keys(tracker.stats().skipped).sort());
+  });
+
+  it("counts curl where it sends what the page says", async () => {
+    const shop = await shopWith();
+    await land(shop, { Accept: "text/html", "User-Agent": "Mozilla/5.0 Firefox/146.0" });
+    expect(shop.tracker.stats().skipped["not-a-page"]).toBe(0);
+  });
+
+  it("says every case at the level debug, in production too", async () => {
+    const lines: string[] = [];
+    const logger = { debug: (line: string) => lines.push(line), warn() {}, error() {} };
+    const { tracker } = await startShop({ logger, enabled: false });
+    for (const paymentId of [1, 2]) await tracker.trackPayment({ ...payment, paymentId });
+    expect(lines).toEqual(Array(2).fill("express-affiliate: a payment was skipped: disabled"));
+  });
+});
+
+describe("no cookie", () => {
+  it.each<[string, Partial<AffiliateOptions>, string]>([
+    ["it has another name", {}, "my_click=c1"],
+    ["it is not signed", { signed: "secret" }, cookies],
+  ])("%s", async (_, options, cookie) => {
+    const { tracker, app } = await shopWith(options);
+    await browser(app).post("/").set("Cookie", cookie);
+    expect(tracker.stats().skipped["no-attribution"]).toBe(1);
+  });
+});
+
+describe("nothing is counted", () => {
+  const wrapped = (handler: (req: Request, res: Response) => typeof payment | undefined, answer = 200) => {
+    return ({ app, tracker, referred }: Shop) => {
+      app.post("/wrapped", tracker.onPayment(handler));
+      app.use(((_error, _req, res, _next) => void res.sendStatus(500)) as express.ErrorRequestHandler);
+      return referred().post("/wrapped").expect(answer);
+    };
+  };
+  const opened =
+    (...addresses: string[]): Scenario =>
+    async ({ visitor }) => {
+      for (const address of addresses) await visitor.get(address);
+    };
+  const scenarios: Record<string, Scenario> = {
+    "the handler returns nothing": wrapped(returning(undefined)),
+    "`pick` returns nothing": async ({ app, tracker, referred, lines }) => {
+      app.post(
+        "/picked",
+        tracker.onPayment(returning(1), () => undefined),
+      );
+      await referred().post("/picked");
+      await expect.poll(() => lines).not.toEqual([]);
+    },
+    "the response is an error": wrapped(returning(payment, 402), 402),
+    "the handler throws": wrapped(() => {
+      throw new Error("no stock");
+    }, 500),
+    "the route is not wrapped, or another one answered": async ({ app, tracker, referred }) => {
+      app.post("/answered", (_req, res) => void res.end());
+      app.post("/answered", tracker.onPayment(returning(payment)));
+      await referred().post("/answered").expect(200);
+    },
+    "the landing page has no `?ref=…`, has two, or was posted to": async ({ app, visitor, tracker }) => {
+      app.post("/landing", tracker.onClick(), (_req, res) => void res.end());
+      await opened("/", "/?ref=ALICE&ref=BEN")({ visitor } as Shop);
+      await visitor.post("/landing?ref=ALICE").expect(200);
+    },
+    "the visitor opened a link of the same affiliate within the last hour": async (shop) => {
+      await opened("/?ref=ALICE")(shop);
+      await shop.tracker.flush();
+      expect(shop.sandbox.ledger.clicks()).toHaveLength(1);
+      await opened("/?ref=ALICE")(shop);
+    },
+  };
+
+  it.each(rowsUnder("Nothing is counted"))("%s", async (because = "", says = "") => {
+    const shop = await shopWith();
+    expect(scenarios).toHaveProperty([because]);
+    await scenarios[because]?.(shop);
+    await shop.tracker.flush();
+    const { delivered, skipped, dropped, duplicates } = shop.tracker.stats();
+    const isReload = because.includes("within the last hour");
+    expect({ delivered, duplicates }).toEqual({ delivered: isReload ? 1 : 0, duplicates: 0 });
+    expect(Object.values({ ...skipped, ...dropped }).every((number) => number === 0)).toBe(true);
+    expectLine(shop.lines, says.startsWith("nothing of this package's") ? "" : says);
+  });
+});
+
+describe("dropped", () => {
+  const scenarios: Record<string, [Scenario, Parameters<typeof startShop>[0]?]> = {
+    invalid: [({ tracker }) => tracker.trackPayment({ ...payment, leadValue: -5 }, ids)],
+    pick: [
+      async ({ app, tracker, referred }) => {
+        const picked = () => {
+          throw new Error("no order");
+        };
+        app.post("/picked", tracker.onPayment(returning(1), picked));
+        await referred().post("/picked");
+        await expect.poll(() => tracker.stats().dropped.pick).toBe(1);
+      },
+    ],
+    closed: [
+      async ({ tracker }) => {
+        await tracker.close();
+        await tracker.trackPayment(payment, ids);
+      },
+    ],
+    full: [
+      async ({ tracker, sandbox }) => {
+        await sandbox.fail("down");
+        const click = { affiliateReference: "ALICE" };
+        await tracker.trackPayment(payment, ids);
+        await tracker.trackClick(click, { clickId: "c2" });
+      },
+      { outbox: memoryOutbox({ maxEvents: 1 }) },
+    ],
+  };
+
+  it.each(rowsUnder("Dropped"))("%s", async (reason = "", says = "") => {
+    const [happen, options] = scenarios[reason] ?? [];
+    const shop = await shopWith(options);
+    await happen?.(shop);
+    expect(shop.tracker.stats().dropped).toMatchObject({ [reason]: 1 });
+    expectLine(shop.lines, says);
+  });
+});
+
+it("counts a duplicate, and logs nothing", async () => {
+  const { tracker, referred, lines } = await shopWith();
+  for (let visit = 0; visit < 2; visit++) await referred().post("/");
+  expect(tracker.stats().duplicates).toBe(1);
+  expect(lines).toEqual([]);
+});
+
+describe("it waits", () => {
+  async function doctor(baseUrl: string): Promise<string> {
+    const out: string[] = [];
+    const args = ["--base-url", baseUrl, "--client-id", "1001", "--api-key-env", "KEY"];
+    const terminal = { stdout: (line: string) => out.push(line), stderr() {}, isTerminal: false };
+    await doctorCommand(args, { ...terminal, env: { KEY: "wrong-key" } });
+    return out.join("\n");
+  }
+  async function sandboxWith(options: Parameters<typeof createSandbox>[0] = {}) {
+    const sandbox = await createSandbox(options);
+    onTestFinished(() => sandbox.close());
+    return sandbox;
+  }
+  const payAll = async ({ tracker }: Shop) => {
+    for (let nth = 0; nth < 20; nth++)
+      await tracker.trackPayment({ ...payment, paymentId: nth }, { sessionId: `s${nth}` });
+  };
+  const services: Record<string, () => Promise<string>> = {
+    "the key is wrong": async () => (await sandboxWith({ requireKeyFor: ["paymentLead", "status"] })).url,
+    "the address is wrong": async () => `${(await sandboxWith()).url}/elsewhere`,
+    "the service is down": async () => {
+      const sandbox = await sandboxWith();
+      await sandbox.fail("down");
+      return sandbox.url;
+    },
+  };
+
+  const rows = rowsUnder("It waits");
+  it.each(rows.filter(([because = ""]) => because in services))(
+    "because %s",
+    async (because = "", counted = "", says = "", doctorSays = "") => {
+      const baseUrl = (await services[because]?.()) as string;
+      const shop = await shopWith({ baseUrl, apiKey: "wrong-key" });
+      await payAll(shop);
+      const [, reason] = /with the reason `(\w+)`/.exec(counted) ?? [];
+      expect(reason).toBeDefined();
+      await expect.poll(() => shop.tracker.stats().endpoints["lead/payment"]).toMatchObject({ reason });
+      expectLine(shop.lines, says);
+      expect(await doctor(baseUrl)).toContain(doctorSays);
+    },
+  );
+
+  it("because an earlier event of the visitor is not delivered", async () => {
+    const { url: baseUrl, received } = await startService(({ path }, res) => {
+      if (path.endsWith("/click")) res.statusCode = 500;
+      return { success: true };
+    });
+    const shop = await shopWith({ baseUrl });
+    await shop.tracker.trackClick({ affiliateReference: "ALICE" }, ids);
+    await shop.tracker.trackPayment(payment, ids);
+    await expect.poll(() => shop.tracker.stats().retried).toBeGreaterThan(0);
+    expect(shop.tracker.stats().queued).toBe(2);
+    expect(received.filter(({ path }) => path.endsWith("/payment"))).toEqual([]);
+    expectLine(shop.lines, rows[3]?.[2] ?? "no such row");
+  });
+
+  it("because a payment was refused", async () => {
+    const { url: baseUrl } = await startService((_request, res) => {
+      res.statusCode = 422;
+      return {};
+    });
+    const shop = await shopWith({ baseUrl });
+    await shop.tracker.trackPayment(payment, ids);
+    await shop.tracker.flush();
+    expect(shop.tracker.stats().dead.rejected).toBe(1);
+    expectLine(shop.lines, rows[4]?.[2] as string);
+  });
+
+  it("has a test for every row", () => {
+    expect(rows.map(([because]) => because)).toEqual([
+      ...Object.keys(services),
+      "a visitor's earlier event is not delivered yet",
+      "a payment may have been taken, or was refused",
+    ]);
+  });
+});
+
+describe("reported, and not linked", () => {
+  const click = (tracker: Affiliate, sessionId: string, reference = "ALICE") =>
+    tracker.client.click({ affiliateReference: reference, clickId: `of-${sessionId}`, sessionId });
+  const scenarios: Record<string, (tracker: Affiliate) => Promise<unknown>> = {
+    "no-click-with-this-click-id": (tracker) => tracker.trackRegistration({ email: "a@b.example" }, ids),
+    "no-click-with-this-session-id": (tracker) => tracker.trackPayment(payment, ids),
+    "no-session-id": (tracker) => tracker.trackPayment(payment, { clickId: "c1" }),
+    "click-came-after": async (tracker) => {
+      await tracker.trackPayment(payment, ids);
+      await tracker.flush();
+      await click(tracker, "s1");
+    },
+    "another-visitors-click": async (tracker) => {
+      await click(tracker, "s1");
+      await tracker.client.registrationLead({ customerEmail: "bo@shop.example", sessionId: "s1" });
+      await tracker.client.registrationLead({ customerEmail: payment.customerEmail, sessionId: "s9" });
+      await tracker.trackPayment(payment, ids);
+    },
+  };
+  const shown = textOf("src/sandbox/browser/inspector/entries.js");
+  const words = [...shown.matchAll(/^ {2}"([a-z-]+)": "(.+)",$/gm)].map(
+    ([, reason = "", says = ""]) => [reason, says] as const,
+  );
+
+  it.each(words)("%s", async (reason, says) => {
+    const { tracker, sandbox } = await shopWith();
+    await scenarios[reason]?.(tracker);
+    await tracker.flush();
+    expect(sandbox.ledger.leads().at(-1)).toMatchObject({ notLinked: reason, affiliateReference: null });
+    expect(rowsUnder("Reported, and not linked").map(([cell]) => cell)).toContain(says);
+  });
+
+  it("has a row for everything that the sandbox's page says, and no other", () => {
+    expect(rowsUnder("Reported, and not linked")).toHaveLength(words.length);
+    expect(words.map(([reason]) => reason).sort()).toEqual(Object.keys(scenarios).sort());
+  });
+
+  it("shows at the doctor", async () => {
+    const { sandbox } = await startShop();
+    const out: string[] = [];
+    const args = [
+      "--base-url",
+      sandbox.url,
+      "--client-id",
+      "1001",
+      "--api-key-env",
+      "KEY",
+      "--session",
+      "s1",
+    ];
+    const terminal = { stdout: (line: string) => out.push(line), stderr() {}, isTerminal: false };
+    await doctorCommand(args, { ...terminal, env: { KEY: sandbox.apiKey } });
+    const [, says = ""] = /then says `(is attributed [^`]+)`/.exec(text) ?? [];
+    expect(says).not.toBe("");
+    expect(out.join("\n")).toContain(`session s1 ${says}`);
+  });
+});
+
+it("has an answer for every number of `stats()` that says something", async () => {
+  const { tracker } = await startShop();
+  const [, table = ""] = text.split("| in `stats()` | the answer is under |");
+  const named = [...(table.split("\n\n")[0] ?? "").matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  const all = Object.keys(tracker.stats());
+  expect(all).toEqual(expect.arrayContaining(named));
+  expect(named).toEqual(
+    expect.arrayContaining(["skipped", "dropped", "duplicates", "queued", "dead", "delivered"]),
+  );
+});

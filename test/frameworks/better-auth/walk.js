@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+Object.assign(process.env, {
+  BETTER_AUTH_SECRET: "a secret of the walk, and long enough",
+  BETTER_AUTH_URL: "http://localhost",
+  BETTER_AUTH_TELEMETRY: "0",
+});
+const { app, arrives, person, referred, reported, walk } = await import("./journey.js");
+
+const post = async (visitor, path, body, status) => {
+  const answer = await visitor.post(path, body, { origin: "http://localhost" });
+  assert.equal(answer.status, status, answer.text);
+  return answer.body;
+};
+const signUp = (visitor, person) => post(visitor, "/api/auth/sign-up/email", person, 200);
+
+walk({
+  signUp,
+  pay: (visitor, _person, id) => post(visitor, "/checkout", { id }, 204),
+  signUpInVain: (visitor) =>
+    post(visitor, "/api/auth/sign-up/email", { ...person(), password: "short" }, 400),
+});
+
+test("a later login is no sign-up", async () => {
+  const visitor = await referred("DAVE");
+  const ada = person();
+  await signUp(visitor, ada);
+  await post(visitor, "/api/auth/sign-in/email", ada, 200);
+  assert.equal(await reported("registration", { customerEmail: ada.email }), 1);
+});
+
+test("a renewal is credited through the snapshot on the user's row, which no browser sees", async () => {
+  const ada = person();
+  const { user } = await signUp(await referred("ERIN"), ada);
+  assert.equal(user.affiliate, undefined);
+  await app.renew(ada.email, "renewal-1");
+  await arrives({
+    kind: "payment",
+    customerEmail: ada.email,
+    affiliateReference: "ERIN",
+    linkedThrough: "sessionId",
+  });
+});

@@ -1,0 +1,26 @@
+import { sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/node-postgres";
+import { numeric, pgTable, text } from "drizzle-orm/pg-core";
+import { pool, tracker } from "./outbox.js";
+import { paymentOf } from "./payment.js";
+
+const orders = pgTable("orders", { id: text(), email: text(), total: numeric({ mode: "number" }) });
+const db = drizzle(pool);
+
+// #region transaction
+const inDrizzle = (tx) => ({
+  query(text, values) {
+    const parts = text.split(/\$\d/).map((part) => sql.raw(part));
+    return tx.execute(
+      sql.join(parts.flatMap((part, nth) => (nth ? [sql`${values[nth - 1]}`, part] : [part]))),
+    );
+  },
+});
+
+export async function checkout(order) {
+  await db.transaction(async (tx) => {
+    await tx.insert(orders).values(order);
+    await tracker.trackPayment(paymentOf(order), order.attribution, { transaction: inDrizzle(tx) });
+  });
+}
+// #endregion

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { app, arrives, person, referred, reported, stranger } from "./journey.js";
+
+const webhook = (order) => stranger().post("/webhooks/gateway", { order });
+const thanks = (visitor, order) => visitor.open(`/thanks/${order}`);
+
+for (const { when, happens } of [
+  { when: "before the browser returns", happens: (v, id) => webhook(id).then(() => thanks(v, id)) },
+  { when: "after the browser returned", happens: (v, id) => thanks(v, id).then(() => webhook(id)) },
+  { when: "while the browser returns", happens: (v, id) => Promise.all([webhook(id), thanks(v, id)]) },
+  { when: "and the browser never returns", happens: (_v, id) => webhook(id) },
+]) {
+  test(`the gateway calls ${when}: one payment, of the affiliate`, async () => {
+    const visitor = await referred("ALICE");
+    const ada = person();
+    await visitor.post("/signup", ada);
+    const { body } = await visitor.post("/checkout", ada);
+    app.gateway.paid.add(body.id);
+    await happens(visitor, body.id);
+    await arrives({ kind: "payment", customerEmail: ada.email, affiliateReference: "ALICE" });
+    assert.equal(await reported("payment", { customerEmail: ada.email }), 1);
+  });
+}
+
+test("a browser that returns without having paid is not reported", async () => {
+  const visitor = await referred("ALICE");
+  const ada = person();
+  const { body } = await visitor.post("/checkout", ada);
+  await thanks(visitor, body.id);
+  assert.equal(await reported("payment", { customerEmail: ada.email }), 0);
+});

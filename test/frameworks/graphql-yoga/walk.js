@@ -1,0 +1,3 @@
+import { walkGraphql } from "./graphql.js";
+
+walkGraphql();

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { after, test } from "node:test";
+import { createSandbox } from "express-affiliate/sandbox";
+import { browser } from "./browser.js";
+
+/** The service that the app reports to. The app reads where it is from the environment, as it would in production. */
+const sandbox = await createSandbox();
+Object.assign(process.env, {
+  PORT: "0",
+  TRACKING_URL: sandbox.url,
+  TRACKING_CLIENT_ID: String(sandbox.clientId),
+  TRACKING_API_KEY: sandbox.apiKey,
+});
+
+const { tracker } = await import("./tracker.js");
+
+export { tracker };
+
+/** The recipe under test, which listens by now. */
+export const app = await import("./app.js");
+if (!app.server.listening) await once(app.server, "listening");
+const origin = `http://localhost:${app.server.address().port}`;
+
+// Then nothing is left, and the process ends by itself.
+after(async () => {
+  await (app.close?.() ?? new Promise((resolve) => app.server.close(resolve)));
+  app.server.closeAllConnections();
+  await tracker.close();
+  await sandbox.close();
+});
+
+// However busy the machine is.
+const timeoutMs = 30_000;
+
+/** Resolves once the service has an entry with these fields. */
+export const arrives = (expected) => sandbox.ledger.waitFor(expected, { timeoutMs });
+
+let people = 0;
+
+/** A person that the app does not know yet. */
+export const person = () => ({
+  email: `ada${++people}@shop.example`,
+  name: "Ada",
+  password: "correct horse",
+});
+
+/** A visitor whom no affiliate sent. */
+export const stranger = () => browser(origin);
+
+/** A visitor who has come through an affiliate's link. */
+export async function referred(affiliateReference) {
+  const visitor = browser(origin);
+  const { status } = await visitor.open(`/?ref=${affiliateReference}`);
+  assert.equal(status, 200);
+  await arrives({ kind: "click", affiliateReference });
+  return visitor;
+}
+
+/** How many of a kind the service has, once nothing is queued any more. */
+export async function reported(kind, where) {
+  const { settled } = await tracker.flush({ timeoutMs });
+  assert.ok(settled, "nothing is queued any more");
+  return sandbox.ledger[`${kind}s`](where).length;
+}
+
+/**
+ * The way that every recipe is walked: click, registration, payment.
+ *
+ * @param {object} steps
+ * @param steps.signUp has the visitor sign up.
+ * @param steps.pay has the visitor pay 19.9 for the order.
+ * @param steps.signUpInVain has the visitor try to sign up where the app refuses it.
+ */
+export function walk({ signUp, pay, signUpInVain }) {
+  test("a sign-up and a payment are credited to the affiliate who sent the visitor", async () => {
+    const visitor = await referred("ALICE");
+    const ada = person();
+    await signUp(visitor, ada);
+    await arrives({
+      kind: "registration",
+      customerEmail: ada.email,
+      affiliateReference: "ALICE",
+    });
+    await pay(visitor, ada, "order-1");
+    await arrives({
+      kind: "payment",
+      customerEmail: ada.email,
+      affiliateReference: "ALICE",
+      leadValue: 19.9,
+    });
+    assert.equal(await reported("registration", { customerEmail: ada.email }), 1);
+  });
+
+  test("a payment that is sent twice is one payment", async () => {
+    const visitor = await referred("BOB");
+    const bo = person();
+    await signUp(visitor, bo);
+    await pay(visitor, bo, "order-2");
+    await pay(visitor, bo, "order-2");
+    assert.equal(await reported("payment", { customerEmail: bo.email }), 1);
+  });
+
+  test("a sign-up that the app refuses is not reported", async () => {
+    const visitor = await referred("CAROL");
+    const before = await reported("registration");
+    await signUpInVain(visitor);
+    assert.equal(await reported("registration"), before);
+  });
+
+  test("a visitor whom no affiliate sent is not reported", async () => {
+    const eve = person();
+    await signUp(stranger(), eve);
+    assert.equal(await reported("registration", { customerEmail: eve.email }), 0);
+  });
+}

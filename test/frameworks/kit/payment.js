@@ -1,0 +1,5 @@
+export const paymentOf = ({ id, email, total }) => ({
+  paymentId: id,
+  customerEmail: email,
+  leadValue: total,
+});

@@ -1,0 +1,16 @@
+import { CompiledQuery, Kysely, PostgresDialect } from "kysely";
+import { pool, tracker } from "./outbox.js";
+import { paymentOf } from "./payment.js";
+
+const db = new Kysely({ dialect: new PostgresDialect({ pool }) });
+
+// #region transaction
+const inKysely = (trx) => ({ query: (text, values) => trx.executeQuery(CompiledQuery.raw(text, values)) });
+
+export async function checkout({ attribution, ...order }) {
+  await db.transaction().execute(async (trx) => {
+    await trx.insertInto("orders").values(order).execute();
+    await tracker.trackPayment(paymentOf(order), attribution, { transaction: inKysely(trx) });
+  });
+}
+// #endregion

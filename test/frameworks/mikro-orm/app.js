@@ -1,0 +1,25 @@
+import { EntitySchema, MikroORM } from "@mikro-orm/postgresql";
+import { tracker } from "./outbox.js";
+import { paymentOf } from "./payment.js";
+
+const Order = new EntitySchema({
+  name: "Order",
+  tableName: "orders",
+  properties: { id: { type: "text", primary: true }, email: { type: "text" }, total: { type: "decimal" } },
+});
+
+const orm = await MikroORM.init({ clientUrl: process.env.DATABASE_URL, entities: [Order] });
+
+// #region transaction
+const inMikroOrm = (em) => ({ query: (text, values) => em.execute(text.replaceAll(/\$\d/g, "?"), values) });
+
+export async function checkout({ attribution, ...order }) {
+  await orm.em.fork().transactional(async (em) => {
+    em.create(Order, order);
+    await em.flush();
+    await tracker.trackPayment(paymentOf(order), attribution, { transaction: inMikroOrm(em) });
+  });
+}
+// #endregion
+
+export const close = () => orm.close();

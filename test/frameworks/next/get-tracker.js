@@ -1,0 +1,13 @@
+// #region tracker
+import { affiliate } from "express-affiliate";
+
+/** Made at the first use, for `next build` loads this too; and once, for Next loads this apart from the server's copy. */
+export function getTracker() {
+  globalThis.affiliateTracker ??= affiliate({
+    baseUrl: process.env.TRACKING_URL,
+    clientId: Number(process.env.TRACKING_CLIENT_ID),
+    apiKey: process.env.TRACKING_API_KEY,
+  });
+  return globalThis.affiliateTracker;
+}
+// #endregion

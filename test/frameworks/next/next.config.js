@@ -1,0 +1,3 @@
+// #region config
+export default { serverExternalPackages: ["express-affiliate"] };
+// #endregion

@@ -1,0 +1,3 @@
+import { getTracker } from "./get-tracker.js";
+
+export const tracker = getTracker();

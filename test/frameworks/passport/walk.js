@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+process.env.SESSION_SECRET = "a secret";
+const { arrives, person, referred, reported, stranger, tracker, walk } = await import("./journey.js");
+
+const post = async (visitor, path, body, status) => {
+  const answer = await visitor.post(path, body);
+  assert.equal(answer.status, status, answer.text);
+};
+const logIn = (visitor, person) => post(visitor, "/login", person, 200);
+
+walk({
+  signUp: logIn,
+  pay: (visitor, _person, id) => post(visitor, "/checkout", { id }, 204),
+  signUpInVain: (visitor) => post(visitor, "/login", { email: "ada@shop.example" }, 400),
+});
+
+test("a later login is no sign-up", async () => {
+  const visitor = await referred("DAVE");
+  const ada = person();
+  await logIn(visitor, ada);
+  await logIn(visitor, ada);
+  await post(visitor, "/login", { ...ada, password: "wrong" }, 401);
+  assert.equal(await reported("registration", { customerEmail: ada.email }), 1);
+});
+
+test("the session that the login regenerates still links the sign-up", async () => {
+  const visitor = stranger();
+  await visitor.open("/basket");
+  const { body } = await visitor.open("/basket");
+  const before = visitor.cookies.get("connect.sid");
+  await tracker.trackClick({ affiliateReference: "ERIN", clickId: "click-of-erin", ...body });
+  const ada = person();
+  await logIn(visitor, ada);
+  assert.notEqual(visitor.cookies.get("connect.sid"), before);
+  await arrives({
+    kind: "registration",
+    customerEmail: ada.email,
+    affiliateReference: "ERIN",
+    linkedThrough: "sessionId",
+  });
+});

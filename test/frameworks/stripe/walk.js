@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import Stripe from "stripe";
+
+const secret = "whsec_of_the_walk";
+Object.assign(process.env, { STRIPE_SECRET_KEY: "sk_test_of_the_walk", STRIPE_WEBHOOK_SECRET: secret });
+const { app, arrives, person, referred, reported, stranger, tracker } = await import("./journey.js");
+
+const stripe = new Stripe(process.env.STRIPE_SECRET_KEY);
+const url = `http://localhost:${app.server.address().port}/webhooks/stripe`;
+let ids = 0;
+
+async function signUp(visitor, { email }) {
+  const { status, body } = await visitor.post("/signup", { email });
+  assert.equal(status, 201);
+  return body.customer;
+}
+
+const webhook = (type, object) =>
+  JSON.stringify({ id: `evt_${++ids}`, object: "event", type, data: { object } });
+
+const paid = (fields) => {
+  const invoice = { id: `in_${++ids}`, object: "invoice", amount_paid: 1990, currency: "eur", ...fields };
+  return webhook("invoice.paid", invoice);
+};
+
+/** Delivers a webhook, signed as Stripe signs it; resolves with the status of the answer. */
+async function deliver(
+  payload,
+  { signedWith = secret, timestamp = Math.floor(Date.now() / 1_000), sent = payload } = {},
+) {
+  const signature = stripe.webhooks.generateTestHeaderString({ payload, secret: signedWith, timestamp });
+  const headers = { "content-type": "application/json", "stripe-signature": signature };
+  const response = await fetch(url, { method: "POST", headers, body: sent });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+test("an invoice that is paid is a payment of the affiliate, through the snapshot of the sign-up", async () => {
+  const visitor = await referred("ALICE");
+  const ada = person();
+  const customer = await signUp(visitor, ada);
+  assert.equal(await deliver(paid({ customer })), 204);
+  await arrives({
+    kind: "payment",
+    customerEmail: ada.email,
+    affiliateReference: "ALICE",
+    linkedThrough: "sessionId",
+    leadValue: 19.9,
+  });
+});
+
+test("each renewal is a payment, for as long as the customer pays", async () => {
+  const ada = person();
+  const customer = await signUp(await referred("ALICE"), ada);
+  for (let month = 0; month < 3; month++) assert.equal(await deliver(paid({ customer })), 204);
+  assert.equal(await reported("payment", { customerEmail: ada.email, affiliateReference: "ALICE" }), 3);
+});
+
+test("a webhook that is redelivered, or one more webhook of the same invoice, is one payment", async () => {
+  const ada = person();
+  const customer = await signUp(await referred("BOB"), ada);
+  const payload = paid({ customer });
+  for (let nth = 0; nth < 3; nth++) assert.equal(await deliver(payload), 204);
+  assert.equal(await deliver(payload.replace(/"evt_\d+"/, '"evt_of_another_webhook"')), 204);
+  assert.equal(await reported("payment", { customerEmail: ada.email }), 1);
+});
+
+test("webhooks that arrive at once are one payment", async () => {
+  const ada = person();
+  const customer = await signUp(await referred("BOB"), ada);
+  const payload = paid({ customer });
+  const statuses = await Promise.all(Array.from({ length: 20 }, () => deliver(payload)));
+  assert.deepEqual(new Set(statuses), new Set([204]));
+  assert.equal(await reported("payment", { customerEmail: ada.email }), 1);
+});
+
+test("a webhook that Stripe did not sign is refused", async () => {
+  const ada = person();
+  const customer = await signUp(await referred("CAROL"), ada);
+  const payload = paid({ customer });
+  assert.equal(await deliver(payload, { signedWith: "whsec_of_a_stranger" }), 400);
+  assert.equal(await deliver(payload, { sent: payload.replace("1990", "9990") }), 400);
+  assert.equal(await deliver(payload, { timestamp: 1 }), 400);
+  assert.equal(
+    (await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: payload }))
+      .status,
+    400,
+  );
+  assert.equal(await reported("payment", { customerEmail: ada.email }), 0);
+});
+
+for (const [amount_paid, currency, euros] of [
+  [1990, "eur", 19.9],
+  [2500, "usd", 20],
+  [1600, "jpy", 10],
+  [3200, "kwd", 10],
+  [140_000, "isk", 10],
+]) {
+  test(`${amount_paid} in ${currency} is ${euros} in euros`, async () => {
+    const ada = person();
+    const customer = await signUp(await referred("DAVE"), ada);
+    assert.equal(await deliver(paid({ customer, amount_paid, currency })), 204);
+    await arrives({ kind: "payment", customerEmail: ada.email, leadValue: euros });
+  });
+}
+
+test("an invoice of zero, as in a trial, is skipped", async () => {
+  const ada = person();
+  const customer = await signUp(await referred("ERIN"), ada);
+  const before = tracker.stats().skipped.zero ?? 0;
+  assert.equal(await deliver(paid({ customer, amount_paid: 0 })), 204);
+  assert.equal(tracker.stats().skipped.zero, before + 1);
+  assert.equal(await reported("payment", { customerEmail: ada.email }), 0);
+});
+
+test("a customer whom no affiliate sent is not reported", async () => {
+  const eve = person();
+  const customer = await signUp(stranger(), eve);
+  assert.equal(await deliver(paid({ customer })), 204);
+  assert.equal(await deliver(paid({ customer: "cus_of_another_shop" })), 204);
+  assert.equal(await reported("payment", { customerEmail: eve.email }), 0);
+});
+
+test("a refund and a chargeback are noted for a person, once, and not reported", async () => {
+  const before = await reported("payment");
+  const refund = webhook("charge.refunded", {
+    id: "ch_1",
+    object: "charge",
+    amount: 1990,
+    amount_refunded: 990,
+    currency: "eur",
+  });
+  const chargeback = webhook("charge.dispute.created", {
+    id: "dp_1",
+    object: "dispute",
+    charge: "ch_2",
+    amount: 1600,
+    currency: "jpy",
+  });
+  for (const payload of [refund, refund, chargeback]) assert.equal(await deliver(payload), 204);
+  assert.deepEqual(
+    [...app.corrections.values()],
+    [
+      { type: "charge.refunded", charge: "ch_1", amount: 9.9 },
+      { type: "charge.dispute.created", charge: "ch_2", amount: 10 },
+    ],
+  );
+  assert.equal(await reported("payment"), before);
+});
+
+test("Stripe is asked to come again where the outbox takes nothing", async () => {
+  const customer = await signUp(await referred("FRANK"), person());
+  await tracker.close();
+  assert.equal(await deliver(paid({ customer })), 500);
+});

@@ -1,0 +1,95 @@
+import { once } from "node:events";
+import type pg from "pg";
+import { describe, expect, test } from "vitest";
+import type { PostgresClient, PostgresPool } from "../../../src/outbox/postgres/index.js";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
+import { programOfBouncer, startBouncer } from "../../helpers/bouncer.js";
+import { describeWithPostgres } from "../../helpers/postgres.js";
+
+const CODE = "ERR_AFFILIATE_POSTGRES_LISTEN";
+
+describeWithPostgres("an outbox that listens", (database) => {
+  const { create, reopen, sql } = database;
+
+  async function warnings(body: () => Promise<void>): Promise<string[]> {
+    const codes: string[] = [];
+    const note = (warning: Error & { code?: string }) => codes.push(warning.code ?? warning.message);
+    process.on("warning", note);
+    try {
+      await body();
+    } finally {
+      process.removeListener("warning", note);
+    }
+    return codes;
+  }
+
+  async function expectFallback(pool: PostgresPool, own: pg.Pool) {
+    await (await create()).close();
+    const told = await warnings(async () => {
+      await using stage = await Stage.open(() => reopen({ pool }));
+      stage.start();
+      const [warning] = await once(process, "warning");
+      expect(warning).toMatchObject({ code: CODE, message: expect.stringContaining("listen: false") });
+      const event = sample("payment");
+      const other = await reopen();
+      await other.add(event);
+      await other.close();
+      expect(await stage.delivery.deliverNext()).toBe(event.id);
+      await stage.empty();
+    });
+    expect(told).toEqual([CODE]);
+    expect(own.idleCount).toBe(own.totalCount);
+  }
+
+  test("says once that no notification arrives, gives its connection back, and finds events by looking", async () => {
+    const pool = database.pool();
+    const deaf: PostgresPool = {
+      query: (config) => pool.query(config),
+      on: (event, listener) => pool.on(event, listener),
+      removeListener: (event, listener) => pool.removeListener(event, listener),
+      async connect(): Promise<PostgresClient> {
+        const client = await pool.connect();
+        return {
+          query: (text) => client.query(text),
+          on: (event, listener) =>
+            event === "notification" ? client : client.on(event as "error", listener),
+          removeListener: (event, listener) => client.removeListener(event, listener),
+          release: (destroy) => client.release(destroy),
+        };
+      },
+    };
+    await expectFallback(deaf, pool);
+  });
+
+  const program = programOfBouncer();
+  describe.skipIf(program === undefined)("through PgBouncer in transaction mode", () => {
+    test("says so, and works", async () => {
+      const bouncer = await startBouncer(program as string, database.cluster);
+      const { host, port } = bouncer;
+      const pool = database.pool({ host, port });
+
+      await expectFallback(pool, pool);
+
+      await bouncer.end();
+    });
+  });
+
+  test("says nothing where they arrive", async () => {
+    const told = await warnings(async () => {
+      await using stage = await Stage.open(() => create({ pollMs: 3_600_000 }));
+      stage.start();
+      await expect
+        .poll(() => sql("select from pg_stat_activity where query like '%pg_notify($1%'"))
+        .not.toHaveLength(0);
+      const client = await database.pool().connect();
+      await client.query("begin");
+      const event = sample("payment");
+      await stage.outbox.add(event, { transaction: client });
+      await client.query("commit");
+      client.release();
+      expect(await stage.delivery.deliverNext()).toBe(event.id);
+    });
+    expect(told).toEqual([]);
+  });
+});

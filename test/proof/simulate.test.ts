@@ -1,0 +1,139 @@
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
+import { beforeAll, describe, expect, it } from "vitest";
+import { inlineForEsbuild } from "../../inline-plugin.js";
+import type { Options, Sabotage } from "../../proof/simulate/main.js";
+import { virtualModules } from "../../proof/simulate/virtual-modules.js";
+import { scratchDirectory } from "../helpers/scratch.js";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+
+let simulator: typeof import("../../proof/simulate/main.js");
+
+beforeAll(async () => {
+  const outfile = join(ROOT, "node_modules/.cache/proof/simulate-test.mjs");
+  await build({
+    entryPoints: [join(ROOT, "proof/simulate/main.ts")],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    packages: "external",
+    plugins: [virtualModules, inlineForEsbuild],
+  });
+  simulator = await import(pathToFileURL(outfile).href);
+});
+
+const MANY: Options = { seed: 1, schedules: 100, programs: 2 };
+
+describe("the simulator", () => {
+  it("does the same for the same seed", async () => {
+    const directory = scratchDirectory();
+    for (const seed of [1, 4, 7, 14]) {
+      const schedule = simulator.scheduleOf(seed, MANY);
+      expect(simulator.scheduleOf(seed, MANY)).toEqual(schedule);
+      const one = await simulator.run(schedule, { directory, keepsTrace: true });
+      const other = await simulator.run(schedule, { directory, keepsTrace: true });
+      expect(other.trace).toEqual(one.trace);
+      expect(other.digest).toBe(one.digest);
+      expect(one.events).toBeGreaterThan(10);
+    }
+  });
+
+  it("does something else for another seed", async () => {
+    const directory = scratchDirectory();
+    const digests = new Set<number>();
+    for (let seed = 1; seed <= 20; seed++) {
+      digests.add((await simulator.run(simulator.scheduleOf(seed, MANY), { directory })).digest);
+    }
+    expect(digests.size).toBe(20);
+  });
+
+  it.each<[string, string, Options["outbox"], Sabotage]>([
+    [
+      "sends a held payment again",
+      "a payment that may have been taken is held",
+      undefined,
+      verdicts((verdict, { history }) =>
+        verdict.type === "dead" && verdict.reason === "unconfirmed"
+          ? { type: "retry", inMs: 1_000, history }
+          : verdict,
+      ),
+    ],
+    [
+      "takes an event for delivered that was refused",
+      "what is delivered was taken",
+      undefined,
+      verdicts((verdict) => (verdict.type === "retry" ? { type: "delivered" } : verdict)),
+    ],
+    [
+      "forgets the ids of what was delivered",
+      "a duplicate is recognised",
+      "disk",
+      { disk: (disk) => atEvery(disk, 10, "delete from ids_new") },
+    ],
+    [
+      "forgets who goes before whom",
+      "a visitor's events go",
+      "disk",
+      {
+        disk: (disk) =>
+          atEvery(
+            disk,
+            5,
+            "delete from lines; update events set ready_at = queued_at where claimed_by is null and ready_at is null",
+          ),
+      },
+    ],
+    [
+      "counts one too few",
+      "stats() adds up",
+      "memory",
+      {
+        process({ outbox }) {
+          const { counts } = outbox;
+          outbox.counts = () => ({ ...counts(), queued: Math.max(0, counts().queued - 1) });
+        },
+      },
+    ],
+    [
+      "has every event wait for the one before",
+      "payments go first",
+      undefined,
+      {
+        process({ delivery }) {
+          const { capacity } = delivery;
+          delivery.capacity = () => ({ ...capacity(), lanes: [...capacity().lanes].reverse(), limit: 1 });
+        },
+      },
+    ],
+  ])("finds a tracker that %s, and shrinks the schedule", async (_name, promise, outbox, sabotage) => {
+    const { findings } = await simulator.simulate({ ...MANY, outbox, sabotage, enough: 1 });
+    const [found] = findings;
+    expect(found?.promise).toContain(promise);
+    const whole = simulator.scheduleOf(found?.seed ?? 0, { ...MANY, outbox });
+    expect(found?.schedule.steps.length).toBeLessThanOrEqual(8);
+    expect(whole.steps).toEqual(expect.arrayContaining([...(found?.schedule.steps ?? [])]));
+  });
+});
+
+type Deliver = import("../../src/outbox/outbox.js").Deliver["deliver"];
+type Verdict = Awaited<ReturnType<Deliver>>;
+
+/** A tracker that makes another verdict of each. */
+function verdicts(change: (verdict: Verdict, claim: Parameters<Deliver>[0]) => Verdict): Sabotage {
+  return {
+    process({ delivery }) {
+      const { deliver } = delivery;
+      delivery.deliver = async (claim) => change(await deliver(claim), claim);
+    },
+  };
+}
+
+function atEvery(disk: Parameters<NonNullable<Sabotage["disk"]>>[0], many: number, sql: string): void {
+  disk.afterCommit = (db, nth) => {
+    if (nth % many === 0) db.exec(sql);
+  };
+}
