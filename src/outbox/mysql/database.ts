@@ -1,6 +1,6 @@
-import { OutboxError } from "../../shared/errors.js";
 import { sleep } from "../../shared/real-timers.js";
 import { migrate } from "./migrations.js";
+import { problem, problemOf } from "./problems.js";
 
 /** What the outbox asks of a pool: `Pool` of `mysql2/promise` has it. */
 export interface MysqlPool {
@@ -118,40 +118,42 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
     }
   }
 
+  /** Runs work once the tables are there. Tables that have gone are made again, where that is allowed. */
+  async function prepared<T>(work: Work<T>, inTransaction = false): Promise<T> {
+    await database.ready();
+    try {
+      return await again(work, inTransaction);
+    } catch (error) {
+      const told = problemOf(error, options.prefix);
+      if ((told as { code?: string }).code === "ERR_AFFILIATE_MYSQL_TABLES") readiness = undefined;
+      throw told;
+    }
+  }
+
   const database: Database = {
-    async rows(text) {
-      await database.ready();
-      return again((connection) => rowsOn(connection, text));
-    },
-    async write(text) {
-      await database.ready();
-      return again((connection) => writeOn(connection, text));
-    },
-    async writeUnlessLocked(text) {
-      await database.ready();
-      return again(async (connection, { patience }) => {
+    rows: (text) => prepared((connection) => rowsOn(connection, text)),
+    write: (text) => prepared((connection) => writeOn(connection, text)),
+    writeUnlessLocked: (text) =>
+      prepared(async (connection, { patience }) => {
         await writeOn(connection, "set innodb_lock_wait_timeout = 1");
         try {
           return await writeOn(connection, text);
         } finally {
           await writeOn(connection, `set innodb_lock_wait_timeout = ${patience}`);
         }
-      });
-    },
-    async transact(work) {
-      await database.ready();
-      return again(
+      }),
+    transact: (work) =>
+      prepared(
         (connection) =>
           work({ rows: (text) => rowsOn(connection, text), write: (text) => writeOn(connection, text) }),
         true,
-      );
-    },
+      ),
     ready() {
       readiness ??= on((connection) =>
         migrate((text) => rowsOn(connection, text), { prefix: options.prefix, allowed: options.migrate }),
       ).catch((error) => {
         readiness = undefined;
-        throw error;
+        throw problemOf(error, options.prefix);
       });
       return readiness;
     },
@@ -193,10 +195,7 @@ async function inTime<T>(answer: Promise<T>, onLate: () => void): Promise<T> {
   const late = sleep(LONGEST_WAIT_MS, undefined, { ref: false, signal: over.signal }).then(
     () => {
       onLate();
-      throw new OutboxError(
-        "ERR_AFFILIATE_MYSQL_SILENT",
-        `mysqlOutbox: no answer from the server within ${LONGEST_WAIT_MS} ms`,
-      );
+      throw problem("SILENT", `no answer from the server within ${LONGEST_WAIT_MS} ms`);
     },
     () => undefined as never,
   );

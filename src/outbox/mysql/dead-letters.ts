@@ -144,6 +144,20 @@ export function createDeadLetters(
 
   return {
     deadLetters,
+    /** Queues one again as it was that was held for an attempt which, as is known now, was never made. */
+    async reviveInterrupted({ id, destination }: OutboxEvent): Promise<void> {
+      for (const row of await one(id, destination)) {
+        if (row.reason !== "unconfirmed" || JSON.parse(row.death).code !== "ERR_INTERRUPTED") continue;
+        const revived = await database.write(
+          `update ${events} set state = 'queued', due_at = ${NOW}, tried = (history is not null), reason = null, death = null
+           where seq = ${integer(row.seq)} and state = 'dead' and reason = 'unconfirmed'`,
+        );
+        if (revived === 0) continue;
+        counts.add(destination, row.reason, -1);
+        counts.add(destination, row.kind, 1);
+        onRevived();
+      }
+    },
     /** Removes those that are too many; what comes meanwhile, with the next. */
     async evict(destination: string): Promise<readonly OutboxEvent[]> {
       const tooMany = counts.dead(destination) - max;

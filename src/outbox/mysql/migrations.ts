@@ -1,5 +1,6 @@
-import { OptionsError, OutboxError } from "../../shared/errors.js";
+import { OptionsError } from "../../shared/errors.js";
 import { NOW } from "./literals.js";
+import { problem } from "./problems.js";
 import tables from "./version-1/tables.sql?raw";
 
 /** Runs one statement on one connection. */
@@ -50,7 +51,8 @@ export async function migrate(
 ): Promise<void> {
   if (isCurrent(await versionOf(run, prefix), prefix)) return;
   if (!allowed) {
-    throw unfit(
+    throw problem(
+      "TABLES",
       `the tables "${prefix}…" are missing or of an earlier version: run the SQL of mysqlMigrations("${prefix}"), which \`npx express-affiliate migrations --mysql --prefix ${prefix}\` prints, or let the host's process do so (\`migrate: true\`)`,
     );
   }
@@ -70,7 +72,8 @@ export async function migrate(
 function isCurrent(version: number, prefix: string): boolean {
   const newest = VERSIONS.length;
   if (version > newest) {
-    throw unfit(
+    throw problem(
+      "NEWER",
       `the tables "${prefix}…" are of version ${version}, and this code knows them up to ${newest}: install the newer express-affiliate`,
     );
   }
@@ -85,8 +88,4 @@ async function versionOf(run: Run, prefix: string): Promise<number> {
     if ((error as { errno?: number }).errno === NO_SUCH_TABLE) return 0;
     throw error;
   }
-}
-
-function unfit(message: string): OutboxError {
-  return new OutboxError("ERR_AFFILIATE_MYSQL_TABLES", `mysqlOutbox: ${message}`);
 }

@@ -24,8 +24,19 @@ export interface MysqlOutbox extends SqlOutbox {}
  * them, and a report can be part of the host's own transaction (`trackPayment(…, { transaction: connection })`): made if and
  * only if the order commits. What is `queued` is committed. While the server is away, what is reported waits in memory.
  *
+ * @example
+ * ```js
+ * import { mysqlOutbox } from "express-affiliate/mysql";
+ * import mysql from "mysql2/promise";
+ *
+ * const pool = mysql.createPool(process.env.DATABASE_URL);
+ * const outbox = mysqlOutbox({ pool }); // for `affiliate({ …, outbox })`
+ * ```
  * @throws OptionsError
  */
+export function mysqlOutbox(options: MysqlOutboxOptions): MysqlOutbox;
+/** @internal */
+export function mysqlOutbox(options: MysqlOutboxOptions, clock?: Clock): MysqlOutbox;
 export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemClock): MysqlOutbox {
   const options = readOptions("mysqlOutbox", mysqlOptions, given);
   const { pool, prefix, leaseMs, rememberMs, maxEvents, maxDeadLetters, maxMemoryBytes, pollMs } = options;
@@ -36,7 +47,7 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
     const line = createLine(database, prefix, destinations);
     const claims = createClaims(database, { prefix, destinations, line, leaseMs, clock });
     const shedding = createShedding(database, { prefix, destinations, line, leaseMs });
-    const { deadLetters, evict } = createDeadLetters(database, {
+    const { deadLetters, evict, reviveInterrupted } = createDeadLetters(database, {
       prefix,
       destinations,
       max: maxDeadLetters,
@@ -65,6 +76,7 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
       shedClicks: shedding.clicks,
       deadLetters,
       evict,
+      reviveInterrupted,
       handOver: createHandOver(database, { prefix, destinations, counts }),
       async upkeep(destination) {
         await line.heal(destination);

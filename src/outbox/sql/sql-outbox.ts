@@ -16,8 +16,13 @@ export interface SqlOutbox extends Outbox {
   handOver(from: string, to: string): Promise<number>;
 }
 
+/** A claim, which another process may have taken over. */
+export interface SqlClaim extends Claim {
+  isHeld(): boolean;
+}
+
 /** What a database of one kind does, in its own words. */
-export interface SqlDialect<C extends Claim> {
+export interface SqlDialect<C extends SqlClaim> {
   /** Stores all of these in one transaction, or none of them, and says of each what became of it. */
   attempt(events: readonly OutboxEvent[]): Promise<readonly Attempted[]>;
   /** Stores an event in the host's own transaction. */
@@ -33,6 +38,8 @@ export interface SqlDialect<C extends Claim> {
   readonly deadLetters: StoredDeadLetters;
   /** Removes the dead letters of a destination that are too many. */
   evict(destination: string): Promise<readonly OutboxEvent[]>;
+  /** Queues one again as it was that was held for an attempt which, as is known now, was never made. */
+  reviveInterrupted(event: OutboxEvent): Promise<void>;
   handOver(from: string, to: string): Promise<number>;
   /** What is to be done once a minute. */
   upkeep(destination: string): Promise<void>;
@@ -72,7 +79,7 @@ const COUNTED_AT_MOST_EVERY_MS = 1_000;
 const COUNTED_AT_LEAST_EVERY_MS = 60_000;
 
 /** What the outboxes in SQL databases share: bounds, counts, upkeep, and the way of an event into the database. */
-export function createSqlOutbox<C extends Claim>(
+export function createSqlOutbox<C extends SqlClaim>(
   options: SqlOptions,
   dialectOf: (shell: SqlShell) => SqlDialect<C>,
 ): SqlOutbox {
@@ -152,6 +159,9 @@ export function createSqlOutbox<C extends Claim>(
 
   async function settle(claim: C, verdict: Verdict): Promise<void> {
     await dialect.settle(claim, verdict);
+    // Another process may have taken it over, and held what was never sent: by this process, nor by one before it.
+    const isUnsent = verdict.type === "release" && !claim.interrupted;
+    if (isUnsent && !claim.isHeld()) await dialect.reviveInterrupted(claim.event);
     // Sooner than the next look would find it.
     if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
   }
