@@ -76,7 +76,7 @@ export function createClaims(
       const found = await database.rows<Candidate>(
         candidatesOf(prefix, parts, {
           destination: destinations.numberOf(destination),
-          held: [...underWay.keys()],
+          held: [...underWay.keys(), ...claims.map(({ seq }) => seq)],
         }),
       );
       const { chosen, behind, rest } = choose(parts, found, left, new Map(leftOf));
@@ -90,6 +90,8 @@ export function createClaims(
       if (taken.length < chosen.length) races++;
       else parts = rest;
     }
+    // Not before: what is claimed in a request that fails is not delivered, and has to be released.
+    for (const each of claims) underWay.set(each.seq, each);
     return claims;
   }
 
@@ -150,7 +152,6 @@ export function createClaims(
       const row = bySeq.get(Number(seq));
       if (!row || row.contested !== null) continue;
       const claimed = claimOf(row, lane, since);
-      underWay.set(claimed.seq, claimed);
       claims.push(claimed);
     }
     return claims;

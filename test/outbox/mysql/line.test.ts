@@ -99,34 +99,45 @@ describeWithMariaDb("the line of a visitor", (database) => {
     expect(await next.delivery.deliverNext()).toBe(second.id);
   });
 
-  test("claims again, as new, what it claimed in an answer that was lost", async () => {
+  /** A pool whose connection is lost once, after the server has run a statement with this text in it. */
+  function lossy(text: string): MysqlPool & { readonly hasLost: boolean } {
     const pool = database.pool();
-    let loses = true;
-    const lossy: MysqlPool = {
+    const lossyPool = {
+      hasLost: false,
       async getConnection() {
         const connection = await pool.getConnection();
         return {
-          query: async (options) => {
-            const result = (await connection.query(options.sql as never)) as never as [unknown, unknown];
-            if (loses && options.sql.includes("set\n         interrupted =")) {
-              loses = false;
-              throw new Error("Connection lost: The server closed the connection.");
-            }
-            return result;
+          async query(options: { sql: string }) {
+            const result = (await connection.query(options.sql)) as never as [unknown, unknown];
+            if (lossyPool.hasLost || !options.sql.includes(text)) return result;
+            lossyPool.hasLost = true;
+            throw new Error("Connection lost: The server closed the connection.");
           },
           release: () => connection.release(),
           destroy: () => connection.destroy(),
         };
       },
     };
-    await using stage = await Stage.open(() => create({ pool: lossy }));
-    stage.delivery.expectsTrouble = true;
-    stage.start();
-    const event = sample("payment");
-    await stage.add(event);
+    return lossyPool;
+  }
 
-    const { live } = await stage.delivery.next();
-    expect(loses).toBe(false);
-    expect(live).toMatchObject({ event, interrupted: false });
+  test.each([
+    ["in an answer that was lost", "interrupted ="],
+    ["in a request whose next statement failed", "set due_at = null"],
+  ])("claims again, as new, what it claimed %s", async (_, text) => {
+    const pool = lossy(text);
+    await using stage = await Stage.open(() => create({ pool }));
+    stage.delivery.expectsTrouble = true;
+    const visitor = stranger();
+    const events = [sample("payment", visitor), sample("payment", visitor)] as const;
+    await stage.add(...events);
+    stage.start();
+
+    for (const event of events) {
+      const { live, settle } = await stage.delivery.next();
+      expect(live).toMatchObject({ event, interrupted: false });
+      settle({ type: "delivered" });
+    }
+    expect(pool.hasLost).toBe(true);
   });
 });
