@@ -8,12 +8,34 @@ const index = readFileSync(new URL("docs/README.md", import.meta.url), "utf8");
 const guides = [...index.matchAll(/\]\(([a-z-]+\.md)(?:#[\w-]+)?\)/g)].map(([, name]) => `docs/${name}`);
 const documents = [...new Set(guides), "docs/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
 
-/** A document is called what its first heading says, not what its file is called. @param {import("typedoc").Application} app */
-function nameDocuments(app) {
+/**
+ * A document is called what its first heading says, not what its file is called. TypeDoc leaves code out of a heading's anchor, and
+ * GitHub does not, so that a link to a heading of code works on GitHub alone: here it is text.
+ *
+ * @param {import("typedoc").Application} app
+ */
+function prepareDocuments(app) {
   app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_context, document) => {
-    const [{ text = "" } = {}] = document.content;
-    document.name = /^# (.+)$/m.exec(text)?.[1] ?? document.name;
+    let line = "";
+    for (const part of document.content) {
+      if (part.kind === "code" && /^#+ [^\n]*$/.test(line)) part.text = part.text.replaceAll("`", "");
+      line = (line + part.text).split("\n").at(-1) ?? "";
+    }
+    document.name = /^# (.+)$/m.exec(document.content[0]?.text ?? "")?.[1] ?? document.name;
   });
+}
+
+/** The entry points by name, so that the package itself comes first. @param {import("typedoc").Application} app */
+function sortModules(app) {
+  app.converter.on(
+    Converter.EVENT_RESOLVE_END,
+    ({ project }) => {
+      const modules = project.groups?.find(({ title }) => title === "Modules");
+      for (const list of [project.children, modules?.children])
+        list?.sort((one, other) => one.name.localeCompare(other.name));
+    },
+    -1_000, // after TypeDoc's own order
+  );
 }
 
 /** @type {Partial<import("typedoc").TypeDocOptions>} */
@@ -23,7 +45,7 @@ export default {
   out: "docs/api",
   readme: "README.md",
   projectDocuments: documents,
-  plugin: [nameDocuments],
+  plugin: [prepareDocuments, sortModules],
   highlightLanguages: ["js", "ts", "sh", "sql", "html", "json", "yaml", "dockerfile"],
   includeVersion: true,
   excludeInternal: true,

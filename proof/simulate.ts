@@ -1,5 +1,24 @@
 /**
- * `npm run proof:simulate -- --seed N --schedules N [--outbox memory|disk] [--programs N] [--trace]`
+ * `npm run proof:simulate -- --seed 1 --schedules 10000`
+ *
+ * The whole tracker in virtual time: delivery, journal, relay, outbox (in memory; or the disk outbox with its thread's own
+ * script and real SQLite), several processes and two destinations on one directory. A seed gives a schedule: a list of steps.
+ * Hosts report, repeat reports and flood; the service fails in every way of faults.ts, for some endpoints, visitors or requests;
+ * processes are killed, stand still, close and start again; threads end; disks are full, locked, slow or lose their answers; the
+ * clock is set; operators retry and discard dead letters.
+ *
+ * As each thing happens it is compared with what is promised:
+ *
+ * - a visitor's events go in order and one at a time; what has ended is not sent; every attempt says the same (checks.ts);
+ * - a payment that may have been taken is held, and is taken once;
+ * - an event ends once; a duplicate is recognised, and nothing else is called one; receipts are there within 1 s (accounts.ts);
+ * - `stats()` adds up; no process makes more attempts at once than allowed;
+ * - once all faults have ended, everything accepted is delivered, dead, or counted as dropped, skipped or discarded;
+ * - no visitor waits for another, payments go first, and what waited is soon sent, where a schedule is made for it (waits.ts).
+ *
+ * What breaks is printed with its seed, and with the fewest steps that break it. `--seed N --schedules 1 --trace` runs one seed
+ * again, and prints all that happens in it. `--outbox memory|disk` runs that outbox alone, `--programs 1` one destination.
+ * Exits with 1 where a promise is broken.
  */
 import { parseArgs } from "node:util";
 import { simulate } from "./simulate/main.js";
@@ -13,18 +32,28 @@ const { values } = parseArgs({
     trace: { type: "boolean", default: false },
   },
 });
+const { outbox } = values;
+if (outbox !== undefined && outbox !== "memory" && outbox !== "disk") {
+  throw new Error(`--outbox must be memory or disk, got ${outbox}`);
+}
 
-const { schedules, tasks, events, findings } = await simulate({
-  seed: Number(values.seed),
-  schedules: Number(values.schedules),
-  programs: Number(values.programs),
-  outbox: values.outbox as "memory" | "disk" | undefined,
+const { schedules, steps, tasks, events, findings } = await simulate({
+  seed: numberOf("seed"),
+  schedules: numberOf("schedules"),
+  programs: numberOf("programs"),
+  outbox,
   print: console.log,
 });
 if (values.trace) for (const { trace } of findings) console.log(`\n${trace.join("\n")}`);
 const { user, system } = process.cpuUsage();
-const seconds = (user + system) / 1e6;
 console.log(
-  `${schedules} schedules, ${tasks} steps, ${events} events in ${seconds.toFixed(1)} s of processor time: ${findings.length} broken`,
+  `${schedules} schedules, ${steps} steps of theirs and ${tasks} turns of event loops, ${events} events ` +
+    `in ${Math.round((user + system) / 1e6)} s of processor time: ${findings.length} broken`,
 );
 process.exitCode = findings.length > 0 ? 1 : 0;
+
+function numberOf(name: "seed" | "schedules" | "programs"): number {
+  const number = Number(values[name]);
+  if (Number.isInteger(number) && number > 0) return number;
+  throw new Error(`--${name} must be a positive integer, got ${values[name]}`);
+}

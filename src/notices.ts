@@ -112,7 +112,9 @@ export interface Notices {
 
 /** How many events of one kind wait or are under way, and how long ago the oldest of them happened, in milliseconds. */
 export interface WaitingOfKind {
+  /** Events that wait or are under way. */
   readonly queued: number;
+  /** How long ago the oldest of them happened, in milliseconds; `null` where there is none. */
   readonly oldestMs: number | null;
 }
 

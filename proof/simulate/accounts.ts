@@ -1,7 +1,7 @@
 import type { DeadLetter } from "../../src/outbox/outbox.js";
 import type { Receipt } from "../../src/track.js";
 import { hasStoodStillSince } from "./checks.js";
-import type { Tale } from "./ledger.js";
+import type { EventRecord } from "./event-record.js";
 import type { TrackerProcess } from "./process.js";
 import { checkWaits } from "./waits.js";
 import type { World } from "./world.js";
@@ -19,26 +19,30 @@ export interface Reported {
 }
 
 /** What a receipt says must be so, and it must say it soon. */
-export function checkReceipt({ clock, ledger, schedule }: World, tale: Tale, reported: Reported): void {
+export function checkReceipt(
+  { clock, ledger, schedule }: World,
+  record: EventRecord,
+  reported: Reported,
+): void {
   const { process, receipt, reportedAt, before } = reported;
   const waitedMs = clock.monotonic() - reportedAt;
   if (waitedMs > RECEIPT_WITHIN_MS + 1 && !hasStoodStillSince(process.owner, reportedAt)) {
-    ledger.breaks("a receipt is there within 1 s", `that of ${tale.name} took ${Math.round(waitedMs)} ms`);
+    ledger.breaks("a receipt is there within 1 s", `that of ${record.name} took ${Math.round(waitedMs)} ms`);
   }
-  if (receipt.outcome === "duplicate" && tale.reports === 1) {
-    ledger.breaks("what is new is no duplicate", tale.name);
+  if (receipt.outcome === "duplicate" && record.reports === 1) {
+    ledger.breaks("what is new is no duplicate", record.name);
   }
-  // An outbox with little room forgets early.
+  // An outbox with little bounds forgets early.
   const isStored = receipt.outcome === "queued" && receipt.reason === undefined;
-  if (isStored && before.isKnown && !schedule.room) ledger.breaks("a duplicate is recognised", tale.name);
-  if (receipt.outcome === "rejected" && receipt.reason !== "closed" && !schedule.room) {
-    ledger.breaks("what is reported is accepted", `${tale.name} is rejected: ${receipt.reason}`);
+  if (isStored && before.isKnown && !schedule.bounds) ledger.breaks("a duplicate is recognised", record.name);
+  if (receipt.outcome === "rejected" && receipt.reason !== "closed" && !schedule.bounds) {
+    ledger.breaks("what is reported is accepted", `${record.name} is rejected: ${receipt.reason}`);
   }
 }
 
 /** What has to be so whenever nothing is left to do at a moment. */
 export function checkNow(world: World): void {
-  for (const { process } of world.seats) {
+  for (const { process } of world.slots) {
     if (!process?.owner.isAlive) continue;
     const { inFlight } = process.delivery;
     if (inFlight > CONCURRENCY) {
@@ -74,36 +78,36 @@ export async function checkAtTheEnd(world: World, check: () => void): Promise<vo
   for (let lookMs = 250; !ledger.broken && !isDone(world); lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS)) {
     if (clock.monotonic() > until) return ledger.breaks("everything comes to its end", leftIn(world));
     // One that was told to close, and has, is needed again.
-    for (const seat of world.seats) world.start(seat);
+    for (const slot of world.slots) world.start(slot);
     await clock.passUntil(clock.monotonic() + lookMs, check);
   }
   if (ledger.broken) return;
   const letters = new Map<string, DeadLetter>();
-  for (const seat of world.seats) {
-    world.as(seat, ({ outbox, program }) => {
+  for (const slot of world.slots) {
+    world.as(slot, ({ outbox, program }) => {
       void outbox.deadLetters.list({ limit: 100_000 }).then((all) => {
         for (const letter of all) letters.set(`${program} ${letter.id}`, letter);
       });
     });
   }
   await clock.passUntil(clock.monotonic() + 1_000, check);
-  for (const [key, tale] of ledger.tales) checkEnd(world, tale, letters.get(key));
+  for (const [key, record] of ledger.records) checkEnd(world, record, letters.get(key));
   if (!world.isDisturbed) {
     for (const program of world.programs) checkSum(world, program);
   }
   checkWaits(world);
 }
 
-function isDone({ seats, ledger }: World): boolean {
+function isDone({ slots, ledger }: World): boolean {
   if (ledger.pendingReceipts > 0) return false;
-  return seats.every(({ owner, process }) => {
+  return slots.every(({ owner, process }) => {
     if (!owner?.isAlive || !process || owner.isStalled) return false;
     return process.outbox.counts().queued === 0 && process.delivery.inFlight === 0;
   });
 }
 
-function leftIn({ seats, ledger }: World): string {
-  const each = seats.map(({ process, owner }) => {
+function leftIn({ slots, ledger }: World): string {
+  const each = slots.map(({ process, owner }) => {
     if (!process) return `${owner?.name} is not there`;
     const { queued, trouble } = process.outbox.counts();
     return `${process.owner.name} has ${queued} queued, ${process.delivery.inFlight} in flight ${trouble ?? ""}`;
@@ -112,27 +116,27 @@ function leftIn({ seats, ledger }: World): string {
 }
 
 /** It was delivered, or it is dead, dropped, skipped or discarded; a payment was taken once. */
-function checkEnd({ ledger, schedule }: World, tale: Tale, letter: DeadLetter | undefined): void {
-  const { name, taken, retries, requests, ends, reporter } = tale;
-  if (tale.kind === "payment" && taken > 1 + retries) {
+function checkEnd({ ledger, schedule }: World, record: EventRecord, letter: DeadLetter | undefined): void {
+  const { name, taken, retries, requests, ends, reporter } = record;
+  if (record.kind === "payment" && taken > 1 + retries) {
     ledger.breaks("a payment is reported once", `${name} was taken ${taken} times`);
   }
   if (letter) {
     const last = requests.at(-1)?.end?.attempt;
     const isConflict = last?.type === "answer" && last.status === 409;
-    if (!schedule.room && letter.reason === "rejected" && isConflict && taken > 0 && ends.length > 0) {
+    if (!schedule.bounds && letter.reason === "rejected" && isConflict && taken > 0 && ends.length > 0) {
       ledger.breaks("what was taken is not rejected", name);
     }
     return;
   }
   const isGone = reporter !== undefined && !reporter.isAlive;
-  const mayBeLost = tale.storedAs === Number.POSITIVE_INFINITY || schedule.outbox === "memory";
-  if (tale.accepted === 0 || (isGone && mayBeLost) || taken > 0 || ends.length > 0) return;
+  const mayBeLost = record.storedAs === Number.POSITIVE_INFINITY || schedule.outbox === "memory";
+  if (record.accepted === 0 || (isGone && mayBeLost) || taken > 0 || ends.length > 0) return;
   // The process that told of it may have been killed before it could.
-  if (mayHaveGoneUnheard(schedule, tale)) return;
+  if (mayHaveGoneUnheard(schedule, record)) return;
   ledger.breaks("nothing that was accepted is lost", `${name} was neither delivered nor is it dead`);
 }
 
-function mayHaveGoneUnheard({ room }: World["schedule"], { isAsked }: Tale): boolean {
-  return room !== undefined || isAsked;
+function mayHaveGoneUnheard({ bounds }: World["schedule"], { isAsked }: EventRecord): boolean {
+  return bounds !== undefined || isAsked;
 }

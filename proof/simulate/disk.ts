@@ -77,7 +77,7 @@ export class Disk {
       const isCommit = sql === "commit";
       // However few statements there were: it fails.
       if (isCommit && Number.isFinite(left)) fail(host.diskFault);
-      // Where a schedule leaves little room, it is the outbox that has to keep within it.
+      // Where a schedule leaves little bounds, it is the outbox that has to keep within it.
       db.exec(sql.replace(/pragma max_page_count[^;]*;/, ""));
       if (!isCommit) return;
       this.afterCommit?.(db, ++this.transactions);

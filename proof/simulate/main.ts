@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Schedule, scheduleOf } from "./schedule.js";
+import { scheduleOf } from "./profiles.js";
+import type { Outcome, Sabotage } from "./run.js";
+import type { Schedule } from "./schedule.js";
 import { shrink } from "./shrink.js";
 import { perform } from "./steps.js";
-import { type Outcome, type Sabotage, World } from "./world.js";
+import { World } from "./world.js";
 
 export type { Outcome, Sabotage, Schedule };
 export { scheduleOf, shrink };
@@ -31,6 +33,8 @@ export interface Finding {
 
 export interface Summary {
   readonly schedules: number;
+  /** Steps of schedules, turns of virtual event loops, and requests, receipts and notices. */
+  readonly steps: number;
   readonly tasks: number;
   readonly events: number;
   readonly findings: readonly Finding[];
@@ -49,11 +53,12 @@ export async function simulate(options: Options): Promise<Summary> {
   const { seed: first, schedules, sabotage, print = () => {}, enough = Number.POSITIVE_INFINITY } = options;
   const directory = mkdtempSync(join(tmpdir(), "express-affiliate-simulate-"));
   const findings: Finding[] = [];
-  let [tasks, events] = [0, 0];
+  let [steps, tasks, events] = [0, 0, 0];
   try {
     for (let seed = first; seed < first + schedules && findings.length < enough; seed++) {
       const schedule = scheduleOf(seed, options);
       const outcome = await run(schedule, { directory, sabotage });
+      steps += schedule.steps.length;
       tasks += outcome.tasks;
       events += outcome.events;
       if (outcome.broken) {
@@ -67,7 +72,7 @@ export async function simulate(options: Options): Promise<Summary> {
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
-  return { schedules, tasks, events, findings };
+  return { schedules, steps, tasks, events, findings };
 }
 
 function describe({ seed, message, schedule }: Finding): string {

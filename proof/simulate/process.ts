@@ -127,9 +127,9 @@ export function kill({ owner }: TrackerProcess): void {
   owner.ready.length = 0;
 }
 
-function createOutbox({ outbox, room }: Schedule, directory: string, clock: Clock): Outbox {
-  if (outbox === "memory") return memoryOutbox(room ?? {}, clock);
-  return diskOutbox({ directory, ...(room && { maxDeadLetters: room.maxDeadLetters }) }, clock);
+function createOutbox({ outbox, bounds }: Schedule, directory: string, clock: Clock): Outbox {
+  if (outbox === "memory") return memoryOutbox(bounds ?? {}, clock);
+  return diskOutbox({ directory, ...(bounds && { maxDeadLetters: bounds.maxDeadLetters }) }, clock);
 }
 
 function inputOf({ number, kind, visitor, clickId }: Happening, destination: string): object {

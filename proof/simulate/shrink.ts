@@ -1,5 +1,5 @@
+import type { Outcome } from "./run.js";
 import type { Schedule } from "./schedule.js";
-import type { Outcome } from "./world.js";
 
 const MOST_RUNS = 600;
 

@@ -1,21 +1,22 @@
+import type { Slot } from "./run.js";
 import type { Step } from "./schedule.js";
-import type { Seat, World } from "./world.js";
+import type { World } from "./world.js";
 
 /** Does what a step says. */
 export function perform(world: World, step: Step): void {
   const { ledger, service, clock } = world;
   const { at: _, do: name, ...rest } = step;
   ledger.write(`step: ${name} ${JSON.stringify(rest)}`);
-  const seat = world.seats["process" in step ? step.process : 0] as Seat;
+  const slot = world.slots["process" in step ? step.process : 0] as Slot;
   switch (step.do) {
     case "report":
-      world.report(seat, step.what);
+      world.report(slot, step.what);
       return;
     case "flood":
       for (let nth = 0; nth < step.clicks; nth++) {
         const number = step.from + nth;
         const clickId = `click-${1_000 + number}-${number}`;
-        world.report(seat, { number, kind: "click", visitor: 1_000 + number, clickId });
+        world.report(slot, { number, kind: "click", visitor: 1_000 + number, clickId });
       }
       return;
     case "fail":
@@ -26,82 +27,86 @@ export function perform(world: World, step: Step): void {
       world.wellSince = clock.monotonic();
       return;
     case "crash":
-      world.end(seat);
+      world.end(slot);
       return;
     case "start":
-      world.start(seat);
+      world.start(slot);
       return;
     case "stall":
-      world.stall(seat, step.ms);
+      world.stall(slot, step.ms);
       return;
     case "lose thread":
-      seat.host.faultsSeen++;
-      world.as(seat, ({ host }) => {
+      slot.host.faultsSeen++;
+      world.as(slot, ({ host }) => {
         for (const end of [...host.threads]) end(new Error("the thread was ended"));
       });
       return;
     case "close":
-      world.as(seat, (process) => {
+      world.as(slot, (process) => {
         void process.shutdown.close({ timeoutMs: step.ms }).then(({ left, durable }) => {
           ledger.write(`${process.owner.name} is closed: ${left} left, ${durable ? "durable" : "in memory"}`);
-          if (seat.process === process) world.end(seat);
+          if (slot.process === process) world.end(slot);
         });
       });
       return;
     case "flush":
-      world.as(seat, ({ shutdown, owner }) => {
+      world.as(slot, ({ shutdown, owner }) => {
         void shutdown
           .flush({ timeoutMs: step.ms })
           .then(({ left, settled }) => ledger.write(`${owner.name} is flushed: ${left} left, ${settled}`));
       });
       return;
     case "disk":
-      seat.host.diskFault = step.fault;
-      if (step.fault) seat.host.faultsSeen++;
+      slot.host.diskFault = step.fault;
+      if (step.fault) slot.host.faultsSeen++;
       return;
     case "set clock":
       clock.wallAheadMs += step.ms;
       return;
     default:
-      byHand(world, seat, step);
+      byHand(world, slot, step);
   }
 }
 
 type ByHand = Extract<Step, { do: "retry" | "discard" | "retry all" }>;
 
 /** What an operator does with dead letters. These reject where the storage fails. */
-function byHand(world: World, seat: Seat, step: ByHand): void {
+function byHand(world: World, slot: Slot, step: ByHand): void {
   const { ledger } = world;
-  world.as(seat, ({ outbox: { deadLetters }, owner, program }) => {
+  world.as(slot, ({ outbox: { deadLetters }, owner, program }) => {
     const operate = async () => {
       const letters = await deadLetters.list({ limit: 1_000 });
-      const tales = letters.map(({ id }) => ledger.find(program, id)).filter((tale) => tale !== undefined);
+      const records = letters
+        .map(({ id }) => ledger.find(program, id))
+        .filter((record) => record !== undefined);
       if (step.do === "retry all") {
         const unconfirmed = letters.filter(({ reason }) => reason === "unconfirmed").map(({ id }) => id);
         // In the order in which they happened.
         const createdAt = new Map(letters.map((letter) => [letter.id, letter.createdAt]));
-        tales.sort((one, other) => (createdAt.get(one.id) ?? 0) - (createdAt.get(other.id) ?? 0));
-        const undo = tales.map((tale) => ledger.retried(tale));
+        records.sort((one, other) => (createdAt.get(one.id) ?? 0) - (createdAt.get(other.id) ?? 0));
+        const undo = records.map((record) => ledger.retried(record));
         const retried = await deadLetters.retryAll(step.unconfirmedToo ? { reason: "unconfirmed" } : {});
         // Those that are dead still were left alone.
         const left = new Set((await deadLetters.list({ limit: 1_000 })).map(({ id }) => id));
-        for (const [nth, tale] of tales.entries()) if (left.has(tale.id)) undo[nth]?.();
+        for (const [nth, record] of records.entries()) if (left.has(record.id)) undo[nth]?.();
         ledger.write(
           `${owner.name}: ${retried} of ${letters.length} were retried, ${unconfirmed.length} in doubt`,
         );
         return;
       }
-      const tale = tales[step.nth % Math.max(1, tales.length)];
-      if (!tale) return;
+      const record = records[step.nth % Math.max(1, records.length)];
+      if (!record) return;
       // Noted before it happens: it is sent before its caller hears of it.
-      const ends = tale.ends;
-      const undo = step.do === "retry" ? ledger.retried(tale) : () => {};
-      const done = await (step.do === "retry" ? deadLetters.retry(tale.id) : deadLetters.discard(tale.id));
-      ledger.write(`${owner.name}: ${step.do} of ${tale.name}: ${done}`);
+      const ends = record.ends;
+      const undo = step.do === "retry" ? ledger.retried(record) : () => {};
+      const done = await (step.do === "retry"
+        ? deadLetters.retry(record.id)
+        : deadLetters.discard(record.id));
+      ledger.write(`${owner.name}: ${step.do} of ${record.name}: ${done}`);
       if (!done) undo();
       else if (step.do === "discard") {
         ledger.of(owner).discarded++;
-        tale.ends = [...ends.slice(0, -1), "discarded"];
+        record.ends = [...ends.slice(0, -1), "discarded"];
       }
     };
     operate().catch((error) => ledger.write(`${owner.name}: ${step.do} failed: ${error}`));

@@ -1,4 +1,4 @@
-import type { Tale } from "./ledger.js";
+import type { EventRecord } from "./event-record.js";
 import type { World } from "./world.js";
 
 const SECOND_MS = 1_000;
@@ -7,7 +7,7 @@ const EACH_MS = 20;
 /** How long whom another's events may make wait: the table of DESIGN §4, where a schedule is made for one of its rows. */
 export function checkWaits(world: World): void {
   const { profile } = world.schedule;
-  const many = world.ledger.tales.size * EACH_MS;
+  const many = world.ledger.records.size * EACH_MS;
   if (profile === "poison") {
     checkEach(
       world,
@@ -21,19 +21,23 @@ export function checkWaits(world: World): void {
   }
 }
 
-function checkEach({ ledger }: World, longest: (tale: Tale) => number | undefined, promise: string): void {
-  for (const tale of ledger.tales.values()) {
-    const longestMs = longest(tale);
-    if (longestMs === undefined || tale.takenAt === undefined || tale.retries > 0) continue;
+function checkEach(
+  { ledger }: World,
+  longest: (record: EventRecord) => number | undefined,
+  promise: string,
+): void {
+  for (const record of ledger.records.values()) {
+    const longestMs = longest(record);
+    if (longestMs === undefined || record.takenAt === undefined || record.retries > 0) continue;
     // What happened to its own visitor before it comes first.
     const began = Math.max(
-      tale.acceptedAt,
-      ...[...ledger.relativesOf(tale)].map(({ takenAt = 0 }) =>
-        takenAt < (tale.takenAt as number) ? takenAt : 0,
+      record.acceptedAt,
+      ...[...ledger.relativesOf(record)].map(({ takenAt = 0 }) =>
+        takenAt < (record.takenAt as number) ? takenAt : 0,
       ),
     );
-    const waitedMs = tale.takenAt - began;
-    if (waitedMs > longestMs) ledger.breaks(promise, `${tale.name} waited ${Math.round(waitedMs)} ms`);
+    const waitedMs = record.takenAt - began;
+    if (waitedMs > longestMs) ledger.breaks(promise, `${record.name} waited ${Math.round(waitedMs)} ms`);
   }
 }
 
@@ -42,7 +46,7 @@ function checkOutage({ ledger, schedule, wellSince }: World): void {
   const began = schedule.steps.find((step) => step.do === "fail")?.at;
   if (began === undefined || wellSince <= began) return;
   const lastedMs = wellSince - began;
-  const waiting = [...ledger.tales.values()].filter(({ takenAt = 0 }) => takenAt > wellSince);
+  const waiting = [...ledger.records.values()].filter(({ takenAt = 0 }) => takenAt > wellSince);
   const longestMs = Math.max(2 * SECOND_MS, lastedMs / 2) + 10 * SECOND_MS + waiting.length * EACH_MS;
   for (const { name, takenAt = 0, acceptedAt } of waiting) {
     const waitedMs = takenAt - Math.max(wellSince, acceptedAt);

@@ -4,44 +4,13 @@ import { checkAtTheEnd, checkNow, checkReceipt } from "./accounts.js";
 import { noteStall, watchEvents } from "./checks.js";
 import { type Owner, VirtualClock } from "./clock.js";
 import { Disk } from "./disk.js";
-import type { Host } from "./host.js";
-import { Broken, Ledger } from "./ledger.js";
+import { Ledger } from "./ledger.js";
 import { livingBy } from "./machine.js";
 import { kill, newOwner, startProcess, type TrackerProcess } from "./process.js";
 import { chance } from "./random.js";
+import type { Outcome, RunOptions, Slot } from "./run.js";
 import type { Happening, Schedule, Step } from "./schedule.js";
 import { Service } from "./service.js";
-
-export interface Outcome {
-  readonly broken: Broken | undefined;
-  /** Of all that happened, in its order. */
-  readonly digest: number;
-  /** How many tasks ran, and how many requests, receipts and notices there were. */
-  readonly tasks: number;
-  readonly events: number;
-  readonly trace: readonly string[] | undefined;
-}
-
-/** A bug to plant: called with each process as it starts, and with the disk. */
-export interface Sabotage {
-  process?(process: TrackerProcess): void;
-  disk?(disk: Disk): void;
-}
-
-export interface RunOptions {
-  readonly directory: string;
-  readonly keepsTrace?: boolean;
-  readonly sabotage?: Sabotage | undefined;
-}
-
-/** A place for one process at a time. */
-export interface Seat {
-  readonly index: number;
-  starts: number;
-  owner: Owner | undefined;
-  process: TrackerProcess | undefined;
-  readonly host: Omit<Host, "threads" | "random">;
-}
 
 /** One simulation. */
 export class World {
@@ -50,7 +19,7 @@ export class World {
   readonly ledger: Ledger;
   readonly service: Service;
   readonly disk = new Disk();
-  readonly seats: readonly Seat[];
+  readonly slots: readonly Slot[];
   readonly options: RunOptions;
   /** Those that have ended, for what they have counted. */
   readonly ended: TrackerProcess[] = [];
@@ -66,15 +35,15 @@ export class World {
     this.clock = new VirtualClock((count) => Math.floor(chance(seed, "turn", turns++) * count));
     this.ledger = new Ledger(this.clock, {
       keepsTrace: options.keepsTrace === true,
-      forgets: schedule.room !== undefined,
+      forgets: schedule.bounds !== undefined,
     });
     this.service = new Service({ clock: this.clock, seed, repeated, observer: this.ledger });
-    this.seats = Array.from({ length: processes }, (_, index) => ({
+    this.slots = Array.from({ length: processes }, (_, index) => ({
       index,
       starts: 0,
       owner: undefined,
       process: undefined,
-      host: { disk: this.disk, diskFault: undefined, faultsSeen: 0, maxBytes: schedule.room?.maxBytes },
+      host: { disk: this.disk, diskFault: undefined, faultsSeen: 0, maxBytes: schedule.bounds?.maxBytes },
     }));
     watchEvents(this.ledger);
     options.sabotage?.disk?.(this.disk);
@@ -99,42 +68,42 @@ export class World {
   /** The processes that are there, of each program. */
   get programs(): TrackerProcess[][] {
     const programs = new Map<string, TrackerProcess[]>();
-    for (const { process } of this.seats) {
+    for (const { process } of this.slots) {
       if (process) programs.set(process.program, [...(programs.get(process.program) ?? []), process]);
     }
     return [...programs.values()];
   }
 
   /** Has the process do something, as a task of its own. */
-  as(seat: Seat, task: (process: TrackerProcess) => void): void {
-    const { process } = seat;
+  as(slot: Slot, task: (process: TrackerProcess) => void): void {
+    const { process } = slot;
     if (process?.owner.isAlive) this.clock.soon(process.owner, () => task(process));
   }
 
-  start(seat: Seat): void {
-    if (seat.owner?.isAlive) return;
-    const owner = newOwner(seat.index, seat.starts++);
-    seat.owner = owner;
-    seat.process = undefined;
+  start(slot: Slot): void {
+    if (slot.owner?.isAlive) return;
+    const owner = newOwner(slot.index, slot.starts++);
+    slot.owner = owner;
+    slot.process = undefined;
     this.ledger.write(`${owner.name} starts`);
     this.clock.soon(owner, () => {
       const { clock, service, ledger, options } = this;
       try {
-        const machine = { clock, service, ledger, directory: options.directory, host: { ...seat.host } };
-        seat.process = startProcess(owner, seat.index, this.schedule, machine);
-        // The seat's faults are those of whatever process has it.
-        Object.assign(seat, { host: seat.process.host });
-        options.sabotage?.process?.(seat.process);
+        const machine = { clock, service, ledger, directory: options.directory, host: { ...slot.host } };
+        slot.process = startProcess(owner, slot.index, this.schedule, machine);
+        // The slot's faults are those of whatever process has it.
+        Object.assign(slot, { host: slot.process.host });
+        options.sabotage?.process?.(slot.process);
       } catch (error) {
-        if (seat.host.diskFault === undefined) throw error;
+        if (slot.host.diskFault === undefined) throw error;
         ledger.write(`${owner.name} cannot start: ${(error as Error).message}`);
         owner.isAlive = false;
       }
     });
   }
 
-  end(seat: Seat): void {
-    const { process, owner } = seat;
+  end(slot: Slot): void {
+    const { process, owner } = slot;
     if (!owner?.isAlive) return;
     this.ledger.write(`${owner.name} ends`);
     this.ledger.pendingReceipts -= this.#reporting.get(owner) ?? 0;
@@ -143,26 +112,26 @@ export class World {
       kill(process);
       this.ended.push(process);
     } else owner.isAlive = false;
-    seat.process = undefined;
+    slot.process = undefined;
   }
 
-  report(seat: Seat, what: Happening): void {
-    this.as(seat, (process) => {
+  report(slot: Slot, what: Happening): void {
+    this.as(slot, (process) => {
       const { ledger, clock } = this;
       const event = process.eventOf(what);
-      const tale = ledger.taleOf(event, process.program, what.number);
+      const record = ledger.recordOf(event, process.program, what.number);
       const reportedAs = ledger.nextOrder();
       const reportedAt = clock.monotonic();
-      const isKnown = tale.storedAs !== Number.POSITIVE_INFINITY && tale.ends.at(-1) !== "dropped";
+      const isKnown = record.storedAs !== Number.POSITIVE_INFINITY && record.ends.at(-1) !== "dropped";
       const before = { isKnown };
-      tale.reports++;
+      record.reports++;
       this.#expectReceipts(process.owner, 1);
-      ledger.write(`${process.owner.name}: reports ${tale.name}`);
+      ledger.write(`${process.owner.name}: reports ${record.name}`);
       void process.report(what).then((receipt: Receipt) => {
         if (!process.owner.isAlive) return;
         this.#expectReceipts(process.owner, -1);
-        checkReceipt(this, tale, { process, receipt, reportedAt, before });
-        ledger.receipt(tale, process.owner, reportedAs, receipt);
+        checkReceipt(this, record, { process, receipt, reportedAt, before });
+        ledger.receipt(record, process.owner, reportedAs, receipt);
       });
     });
   }
@@ -177,22 +146,22 @@ export class World {
     mkdirSync(options.directory, { recursive: true });
     const check = () => checkNow(this);
     await livingBy(clock, async () => {
-      for (const seat of this.seats) this.start(seat);
+      for (const slot of this.slots) this.start(slot);
       for (const step of schedule.steps) {
         await clock.passUntil(step.at, check);
         if (ledger.broken) break;
         perform(this, step);
       }
       if (!ledger.broken) await this.#recover(check);
-      for (const seat of this.seats) this.end(seat);
+      for (const slot of this.slots) this.end(slot);
     });
     this.disk.close();
     const { broken, digest, events, trace } = ledger;
     return { broken, digest: digest >>> 0, events, tasks: clock.tasks, trace };
   }
 
-  stall(seat: Seat, ms: number): void {
-    const { owner } = seat;
+  stall(slot: Slot, ms: number): void {
+    const { owner } = slot;
     if (!owner?.isAlive || owner.isStalled) return;
     owner.isStalled = true;
     this.clock.after(this.clock.outside, ms, () => {
@@ -209,16 +178,12 @@ export class World {
     const last = this.schedule.steps.at(-1)?.at ?? 0;
     await clock.passUntil(last + 1, check);
     service.faults.clear();
-    for (const seat of this.seats) {
-      seat.host.diskFault = undefined;
-      this.start(seat);
+    for (const slot of this.slots) {
+      slot.host.diskFault = undefined;
+      this.start(slot);
     }
     this.wellSince = clock.monotonic();
     ledger.write("all is well");
     await checkAtTheEnd(this, check);
   }
-}
-
-export function isBroken(error: unknown): error is Broken {
-  return error instanceof Broken;
 }

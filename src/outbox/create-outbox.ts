@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { OutboxEvent } from "../events.js";
 import { type Clock, systemClock } from "../shared/clock.js";
 import { readOptions } from "../shared/read-options.js";
-import { createDurable, type StoredDeadLetters } from "./durable.js";
+import { createDurable } from "./durable.js";
 import { count, MIB } from "./option-types.js";
 import {
   type Capacity,
@@ -14,6 +14,7 @@ import {
   type Outbox,
   type OutboxCounts,
   type OutboxObserver,
+  type StoredDeadLetters,
   type Verdict,
 } from "./outbox.js";
 
@@ -53,7 +54,9 @@ export interface OutboxParts<C extends Claim = Claim> {
   readonly deadLetters: {
     /** Oldest first: those that the query means, or more. */
     list(destination: string, query: DeadLetterQuery): Promise<readonly DeadLetter[]>;
+    /** Queues it again, as the last of its visitor's. `false` where there is no such dead letter. */
     retry(destination: string, id: string): Promise<boolean>;
+    /** Forgets it, but not its id. `false` where there is no such dead letter. */
     discard(destination: string, id: string): Promise<boolean>;
   };
   /** See `Outbox`. Without it, the storage is this outbox's alone. */

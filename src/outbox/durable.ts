@@ -4,24 +4,13 @@ import { errorFrom, OutboxError } from "../shared/errors.js";
 import { createFallback, type Storage } from "./fallback.js";
 import {
   type Claim,
-  type DeadLetterFilter,
-  type DeadLetterQuery,
-  type DeadLetters,
   noTransaction,
   type Outbox,
   type OutboxCounts,
   type OutboxObserver,
+  type StoredDeadLetters,
 } from "./outbox.js";
 import { createRelay } from "./relay.js";
-
-/** The dead letters of a storage: those of one destination, or, where it is `undefined`, of all. */
-export interface StoredDeadLetters {
-  list(query: DeadLetterQuery, destination: string | undefined): ReturnType<DeadLetters["list"]>;
-  retry(id: string, destination: string | undefined): Promise<boolean>;
-  /** Those for which `isRetried` holds. */
-  retryAll(filter: DeadLetterFilter, destination: string | undefined): Promise<number>;
-  discard(id: string, destination: string | undefined): Promise<boolean>;
-}
 
 /** What the durable outboxes differ in. */
 export interface DurableStorage<C extends Claim> extends Storage<C> {

@@ -204,6 +204,15 @@ export interface DeadLetters {
   discard(id: string): Promise<boolean>;
 }
 
+/** The dead letters of a storage: those of one destination, or, where it is `undefined`, of all. */
+export interface StoredDeadLetters {
+  list(query: DeadLetterQuery, destination: string | undefined): ReturnType<DeadLetters["list"]>;
+  retry(id: string, destination: string | undefined): Promise<boolean>;
+  /** Those for which `isRetried` holds. */
+  retryAll(filter: DeadLetterFilter, destination: string | undefined): Promise<number>;
+  discard(id: string, destination: string | undefined): Promise<boolean>;
+}
+
 /** Whether `retryAll` with this filter means a dead letter. */
 export function isRetried(
   { kind, reason }: Pick<DeadLetter, "kind" | "reason">,

@@ -206,6 +206,15 @@ describe.skipIf(!hasChromium)("the dashboard", () => {
     await page.getByText("live", { exact: true }).waitFor();
     expect(await page.getByRole("button", { name: "Retry all" }).isEnabled()).toBe(true);
 
+    const storageFails = { message: "The outbox does not answer: its storage fails." };
+    await page.route("**/dead-letters*", (route) => route.fulfill({ status: 503, json: storageFails }));
+    await page.getByLabel("Kind", { exact: true }).selectOption("payments");
+    await page.getByText(storageFails.message).waitFor();
+    await page.getByText("live", { exact: true }).waitFor();
+    await page.unroute("**/dead-letters*");
+    await page.getByText(storageFails.message).waitFor({ state: "detached" });
+    expect(await page.locator(".letter").count()).toBe(3);
+
     await page.route("**/state", (route) => route.fulfill({ status: 403, body: "Forbidden" }));
     await page.getByText(/You may no longer see this page/).waitFor();
   });

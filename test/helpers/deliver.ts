@@ -1,4 +1,4 @@
-import type { Capacity, Claim, Deliver, Verdict } from "../../src/outbox/outbox.js";
+import type { Capacity, Claim, Deliver, Outbox, Verdict } from "../../src/outbox/outbox.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
 import { DESTINATION } from "../../src/testing/contract/samples.js";
 
@@ -23,4 +23,20 @@ export function delivering(
 /** As `delivering`, and everything is delivered. */
 export function deliveringAll(limit?: () => number): Deliver {
   return delivering(async () => ({ type: "delivered" }), limit);
+}
+
+/** Has an outbox deliver whatever comes. Returns the ids, in order, and what it tells of its storage. */
+export function run(outbox: Outbox): { readonly delivered: string[]; readonly said: string[] } {
+  const delivered: string[] = [];
+  const said: string[] = [];
+  const deliver = delivering(async ({ event }) => {
+    delivered.push(event.id);
+    return { type: "delivered" };
+  });
+  outbox.start(deliver, {
+    dropped() {},
+    degraded: () => said.push("degraded"),
+    recovered: () => said.push("recovered"),
+  });
+  return { delivered, said };
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { EventKind, OutboxEvent } from "../../src/events.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
 import type { Call } from "../../src/service/calls.js";
+import { seeded } from "../../src/testing/contract/order.js";
 import type { FakeClock } from "./fake-clock.js";
 import { hanging, type Reply, refused, says, startDelivery, yes } from "./virtual-delivery.js";
 
@@ -391,12 +392,4 @@ function longest(values: readonly number[]): number {
 
 function share(values: readonly number[], isGood: (value: number) => boolean): number {
   return values.filter(isGood).length / values.length;
-}
-
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
 }

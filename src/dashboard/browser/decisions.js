@@ -5,14 +5,12 @@ import { patch } from "./patch.js";
 import { ask } from "./question.js";
 import { post, read } from "./server.js";
 
-const AGAIN = [
-  "It is queued again, and is sent behind what its visitor has waiting.",
-  (count) => `${countOf(count, "event")} queued again.`,
-];
+const QUEUED_AGAIN = "It is queued again, and is sent behind what its visitor has waiting.";
 
 /** @param onDone called when something was done to them; resolves when the page shows it. */
 export function startDecisions(onDone) {
   const actions = { decide, retry, discard };
+  let isUnderWay = false;
   $("letters").addEventListener("click", ({ target }) => {
     const { action, id } = target.dataset;
     if (action !== undefined && shown.has(id)) attempt(() => actions[action](shown.get(id)), id);
@@ -20,10 +18,12 @@ export function startDecisions(onDone) {
   $("retry-all").addEventListener("click", () => attempt(retryAll));
   $("discard-all").addEventListener("click", () => attempt(discardAll));
 
-  /** Does what may be refused, says what came of it, and keeps the focus near where it was. */
+  /** One at a time: does what may be refused, says what came of it, and keeps the focus near where it was. */
   async function attempt(action, id) {
+    if (isUnderWay) return;
     const place = [...shown.keys()].indexOf(id);
     patch($("problem"));
+    isUnderWay = true;
     try {
       const news = await action();
       if (news === undefined) return;
@@ -31,6 +31,8 @@ export function startDecisions(onDone) {
       patch($("done"), news);
     } catch (error) {
       patch($("problem"), error.message);
+    } finally {
+      isUnderWay = false;
     }
     await onDone();
     if (document.activeElement !== document.body) return;
@@ -42,7 +44,7 @@ export function startDecisions(onDone) {
 
 async function retry({ id }) {
   await post("retry", { id });
-  return AGAIN[0];
+  return QUEUED_AGAIN;
 }
 
 /** The service may have it. */
@@ -84,7 +86,7 @@ async function decide(letter) {
   if (answer === "discard") return forget(id);
   if (answer !== "retry") return undefined;
   await post("retry", { id, unconfirmed: true });
-  return AGAIN[0];
+  return QUEUED_AGAIN;
 }
 
 async function discard(letter) {
@@ -123,7 +125,8 @@ async function retryAll() {
   }
   const { retried } = await post("retry", { ...wanted(chosen), count: meant.count });
   const left = chosen.reason === "" ? meant.unconfirmed : 0;
-  return AGAIN[1](retried) + (left > 0 ? ` ${left} unconfirmed stay: choose that reason to decide.` : "");
+  const stay = left > 0 ? ` ${left} unconfirmed stay: choose that reason to decide.` : "";
+  return `${countOf(retried, "event")} queued again.${stay}`;
 }
 
 async function discardAll() {

@@ -1,7 +1,7 @@
 // The dead letters as the reader has chosen them.
 import { $, amount, countOf, foreign, h, time } from "./elements.js";
 import { patch } from "./patch.js";
-import { read } from "./server.js";
+import { Forbidden, read } from "./server.js";
 
 const FEW = 50;
 const MANY = 1_000;
@@ -35,9 +35,19 @@ export function startLetters(onChange) {
   });
 }
 
-/** Reads the dead letters and shows them. `dead`: how many there are in all, by reason. */
+/** Reads the dead letters and shows them, or why they cannot be read. `dead`: how many there are in all, by reason. */
 export async function readLetters(dead) {
-  const { letters, more } = await read("dead-letters", { ...filter(), limit });
+  try {
+    show(await read("dead-letters", { ...filter(), limit }), dead);
+    return true;
+  } catch (error) {
+    if (error instanceof Forbidden) throw error;
+    patch($("letters-count"), h("span", { class: "attention" }, error.message));
+    return false;
+  }
+}
+
+function show({ letters, more }, dead) {
   shown.clear();
   for (const letter of letters) shown.set(letter.id, letter);
   const hasDestinations = new Set(letters.map(({ destination }) => destination)).size > 1;

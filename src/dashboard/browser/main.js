@@ -21,10 +21,12 @@ async function look({ letters = false } = {}) {
     const state = await read("state");
     showState(state);
     const now = JSON.stringify(state.outbox.dead);
-    if (letters || dead !== now || looks % LETTERS_EVERY === 0) await readLetters(state.outbox.dead);
-    dead = now;
-    looks += 1;
     setConnection("live", ["live"]);
+    if (letters || dead !== now || looks % LETTERS_EVERY === 0) {
+      const isRead = await readLetters(state.outbox.dead);
+      dead = isRead ? now : "";
+    }
+    looks += 1;
   } catch (error) {
     setConnection("stopped", [error.message, " Nothing new since ", lastTime(), "."]);
     if (error instanceof Forbidden) return;

@@ -3,9 +3,10 @@ import { type Capacity, type History, type Lane, UNTRIED } from "../outbox.js";
 import type { Destinations } from "./destinations.js";
 import type { Lines } from "./lines.js";
 import type { Claimed, DiskClaim } from "./protocol.js";
-import { type EventRow, eventOf } from "./rows.js";
+import { type EventRow, eventOf, parsedOf } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
+import type { Unreadable } from "./unreadable.js";
 
 const LINED_UP_AT_ONCE = 256;
 // Then the transaction has been long enough, should all of them belong to visitors whose events have to wait.
@@ -31,6 +32,7 @@ export const STATEMENTS = {
   rest: `
     update events set claimed_by = null, pulse = null, interrupted = 0, tried = 1, history = ?4, ready_at = ?5
     where seq = ?1 and id = ?2 and claimed_by = ?3`,
+  placeOf: "select seq from events where claimed_by = ? and id = ? and destination = ?",
   nextReady: `
     select ready_at from events
     where destination = ? and ready_at is not null and tried = 1 and ready_at > ? order by ready_at limit 1`,
@@ -41,10 +43,10 @@ export type Claims = ReturnType<typeof createClaims>;
 /** Takes events whose turn it is, and gives them back. One that is at the head of its visitor's line has a time at which it is ready. */
 export function createClaims(
   db: Database,
-  parts: { destinations: Destinations; totals: Totals; lines: Lines; owner: string },
+  parts: { destinations: Destinations; totals: Totals; lines: Lines; unreadable: Unreadable; owner: string },
 ) {
-  const { destinations, totals, lines, owner } = parts;
-  const { claimOldest, claimNewest, claimTried, release, clear, rest, nextReady } = prepareAll(
+  const { destinations, totals, lines, unreadable, owner } = parts;
+  const { claimOldest, claimNewest, claimTried, release, clear, rest, placeOf, nextReady } = prepareAll(
     db,
     STATEMENTS,
   );
@@ -91,7 +93,11 @@ export function createClaims(
         const most = Math.min(lane.limit, limit - claims.length);
         if (most <= 0 || totals.rows(number, kindOf(lane.endpoint)) === 0) continue;
         const rows = claimFrom(lane, most, number, pulse, now);
-        claims.push(...rows.map((row) => claimOf(row, lane, { destination, owner, life })));
+        for (const row of rows) {
+          const claim = claimOf(row, lane, { destination, owner, life });
+          if (claim) claims.push(claim);
+          else unreadable.setAside(row.seq, now);
+        }
         // What is less urgent waits until it is known what is more urgent.
         if (more && !lane.newestFirst) break;
       }
@@ -102,10 +108,13 @@ export function createClaims(
       if (release.run(seq, id, by, now).changes > 0) return true;
       return clear.run(seq, id).changes > 0;
     },
-    /** Gives a claimed event back after an attempt, to be ready again at `readyAt`. */
-    rest({ seq, id, owner: by }: Claimed, history: History, readyAt: number): void {
-      rest.run(seq, id, by, JSON.stringify(history), Math.ceil(readyAt));
+    /** Gives a claimed event back after an attempt, to be ready again at `readyAt`. Returns whether it was still claimed. */
+    rest({ seq, id, owner: by }: Claimed, history: History, readyAt: number): boolean {
+      return rest.run(seq, id, by, JSON.stringify(history), Math.ceil(readyAt)).changes > 0;
     },
+    /** Where it is, of what this process has claimed. */
+    placeOf: ({ id, destination, owner: by }: Claimed): number | undefined =>
+      placeOf.get(by, id, destinations.numberOf(destination))?.seq,
     /** When there may next be something to claim that there was not at the last claim. */
     nextReadyAt(now: number): number | null {
       if (own === undefined) return null;
@@ -118,11 +127,14 @@ function claimOf(
   row: EventRow,
   lane: Lane,
   { destination, ...by }: { destination: string; owner: string; life: number },
-): DiskClaim {
+): DiskClaim | undefined {
+  const event = eventOf(row, destination);
+  const history = row.history === null ? UNTRIED : (parsedOf(row.history) as History | undefined);
+  if (!event || !history) return undefined;
   return {
-    event: eventOf(row, destination),
+    event,
     lane,
-    history: row.history === null ? UNTRIED : JSON.parse(row.history),
+    history,
     interrupted: row.interrupted === 1,
     queuedAt: row.queued_at,
     seq: row.seq,

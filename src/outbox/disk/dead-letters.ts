@@ -5,6 +5,7 @@ import {
   type DeadLetterQuery,
   type Death,
   type DeathReason,
+  type History,
   isMeant,
   isRetried,
   UNTRIED,
@@ -14,9 +15,10 @@ import type { Delivered } from "./delivered.js";
 import type { Destinations } from "./destinations.js";
 import type { LiveEvents } from "./live-events.js";
 import type { Claimed, Dropped, Letter } from "./protocol.js";
-import { type EventRow, eventOf } from "./rows.js";
+import { type EventRow, eventOf, parsedOf } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
+import type { Unreadable } from "./unreadable.js";
 
 export const STATEMENTS = {
   // A place of null is the next.
@@ -63,11 +65,12 @@ export function createDeadLetters(
     totals: Totals;
     delivered: Delivered;
     live: LiveEvents;
+    unreadable: Unreadable;
     max: number;
     drop: (dropped: Dropped) => void;
   },
 ) {
-  const { destinations, totals, delivered, live, max, drop } = parts;
+  const { destinations, totals, delivered, live, unreadable, max, drop } = parts;
   const { keep, take, takeInterrupted, first, evict, list, ids } = prepareAll(db, STATEMENTS);
 
   /** Those of one destination, or of all, of which there are any. */
@@ -99,13 +102,15 @@ export function createDeadLetters(
     count(row, -1);
     // Still known for as long as if it had been delivered: reported again, it must not be sent.
     delivered.add(row.destination, row.kind, row.id, now);
-    drop({ event: eventOf(row, destinations.nameOf(row.destination)), reason: "dead-letters-full" });
+    const event = eventOf(row, destinations.nameOf(row.destination));
+    if (event) drop({ event, reason: "dead-letters-full" });
+    else unreadable.onFound(row.id);
   }
 
   function requeue(row: LetterRow, history: string | null, now: number): boolean {
     count(row, -1);
     const event = eventOf(row, destinations.nameOf(row.destination));
-    if (live.insert(event, row.data, { queuedAt: now, history, size: row.size }, now)) return true;
+    if (event && live.insert(event, row.data, { queuedAt: now, history, size: row.size }, now)) return true;
     keep.run(row.seq, ...valuesOf(row));
     count(row, 1);
     return false;
@@ -145,7 +150,9 @@ export function createDeadLetters(
     retry(letter: Letter, now: number): boolean {
       const queued = taken(letter).filter((row) => {
         const mayBeTaken =
-          row.reason === "unconfirmed" || (row.history && JSON.parse(row.history).maybeTaken);
+          // A history that cannot be read may say so.
+          row.reason === "unconfirmed" ||
+          (row.history && (parsedOf(row.history) as History)?.maybeTaken !== false);
         return requeue(row, mayBeTaken ? JSON.stringify({ ...UNTRIED, maybeTaken: true }) : null, now);
       });
       return queued.length > 0;
@@ -173,7 +180,7 @@ export function createDeadLetters(
         list.all(each.destination, each.kind, each.reason, limit),
       );
       rows.sort((a, b) => a.seq - b.seq);
-      return rows.slice(0, limit).map((row) => letterOf(row, destinations.nameOf(row.destination)));
+      return rows.slice(0, limit).flatMap((row) => letterOf(row, destinations.nameOf(row.destination)) ?? []);
     },
   };
 }
@@ -187,8 +194,10 @@ function valuesOf(row: LetterRow) {
   ];
 }
 
-function letterOf(row: LetterRow, destination: string): DeadLetter {
-  const { id, kind, data: event, createdAt } = eventOf(row, destination);
+function letterOf(row: LetterRow, destination: string): DeadLetter | undefined {
+  const found = eventOf(row, destination);
+  if (!found) return undefined;
+  const { id, kind, data: event, createdAt } = found;
   const { reason, attempts, status, code, message, died_at: diedAt } = row;
   return {
     id,

@@ -107,9 +107,8 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
     // What other processes have stored or left behind is found when the thread looks after its file.
     if (!reply.results) wake();
     for (const { event, reason } of reply.dropped) tell((to) => to.dropped(event, reason));
-    const { setAside } = reply;
-    if (setAside !== undefined) {
-      tell((to) => to.degraded(damage(path, setAside)));
+    for (const { code, message } of reply.notices) {
+      tell((to) => to.degraded(new OutboxError(code, message)));
       tell((to) => to.recovered());
     }
     wakeInTime();
@@ -125,11 +124,4 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   }
 
   return outbox;
-}
-
-function damage(path: string, setAside: string): OutboxError {
-  return new OutboxError(
-    "ERR_AFFILIATE_DISK_DAMAGED",
-    `diskOutbox: ${path} was damaged; it is now ${setAside}, and a new one was begun: what waited in it is not sent`,
-  );
 }

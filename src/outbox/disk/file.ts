@@ -14,6 +14,7 @@ const CACHE_BYTES = 16 * 1024 * 1024;
 // Before it, several processes that write can damage the file (sqlite.org/wal.html, "the WAL-reset bug").
 const SHAREABLE_FROM = "3.51.3";
 const WAIT_FOR_ANOTHER_MS = 5_000;
+const BESIDE = ["-wal", "-shm"];
 
 export interface FileOptions {
   readonly maxBytes: number;
@@ -29,6 +30,8 @@ export interface OpenFile {
   readonly db: Database;
   /** Whether the path still leads to this file: it may have been set aside, or deleted. */
   isCurrent(): boolean;
+  /** Removes its log, where that is still at the path that now leads elsewhere: SQLite would take it for the other file's. */
+  removeLog(): void;
   close(): void;
 }
 
@@ -85,19 +88,33 @@ function openAt(path: string, options: EngineAndOptions, check: (db: Database) =
     db.close();
     throw error;
   }
-  const { ino, dev } = statSync(path);
+  const isUnchanged = watch(path);
+  const beside = BESIDE.map((suffix) => ({ place: path + suffix, isUnchanged: watch(path + suffix) }));
   return {
     db,
-    isCurrent() {
-      const now = statSync(path, { throwIfNoEntry: false });
-      return now?.ino === ino && now.dev === dev;
+    isCurrent: isUnchanged,
+    removeLog() {
+      for (const each of beside) if (each.isUnchanged()) rmSync(each.place, { force: true });
     },
     close: () => db.close(),
   };
 }
 
+/** Tells whether what is at a place is still what is there now. */
+function watch(place: string): () => boolean {
+  const before = statSync(place, { throwIfNoEntry: false });
+  return () => {
+    const now = statSync(place, { throwIfNoEntry: false });
+    return now !== undefined && now.ino === before?.ino && now.dev === before.dev;
+  };
+}
+
 /** Makes the file, and never opens one that is there: closing it would take away this process' own locks on it. */
 function create(path: string): void {
+  // A log whose file was deleted: SQLite would take it for the new file's.
+  for (const suffix of BESIDE) {
+    if (!lstatSync(path, { throwIfNoEntry: false })) rmSync(path + suffix, { force: true });
+  }
   try {
     closeSync(openSync(path, "wx", 0o600));
   } catch (error) {

@@ -9,6 +9,7 @@ import type { Claimed, Dropped } from "./protocol.js";
 import { type EventRow, eventOf, sizeOnDisk } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
+import type { Unreadable } from "./unreadable.js";
 
 export const STATEMENTS = {
   // Behind the last, and behind all that have ever lined up: what a process still holds is never taken for another event.
@@ -53,11 +54,12 @@ export function createLiveEvents(
     totals: Totals;
     ids: KnownIds;
     lines: Lines;
+    unreadable: Unreadable;
     maxBytes: number;
     drop: (dropped: Dropped) => void;
   },
 ) {
-  const { destinations, totals, ids, lines, maxBytes, drop } = parts;
+  const { destinations, totals, ids, lines, unreadable, maxBytes, drop } = parts;
   const statements = prepareAll(db, STATEMENTS);
   const { append, remove, removeOwn, shed, sheddable, clicks, oldestClick, oldest } = statements;
 
@@ -126,7 +128,9 @@ export function createLiveEvents(
     const row: EventRow = shed.get(seq);
     left(row, now);
     ids.forget(row.destination, row.id);
-    drop({ event: eventOf(row, destinations.nameOf(row.destination)), reason });
+    const event = eventOf(row, destinations.nameOf(row.destination));
+    if (event) drop({ event, reason });
+    else unreadable.onFound(row.id);
   }
 
   /** What follows from a row's end: the visitor's next event has its turn. */

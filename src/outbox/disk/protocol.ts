@@ -105,8 +105,13 @@ export interface Done {
   readonly results?: readonly Result[];
   readonly snapshot: Snapshot;
   readonly dropped: readonly Dropped[];
-  /** Where a damaged file was put, if one was found. */
-  readonly setAside?: string;
+  /** What went wrong with the file, and was dealt with. */
+  readonly notices: readonly Notice[];
+}
+
+export interface Notice {
+  readonly code: string;
+  readonly message: string;
 }
 
 export interface Failed {

@@ -13,12 +13,23 @@ export interface EventRow extends Placed {
   readonly interrupted: number;
 }
 
-/** The event that a row is of. */
+/** The event that a row is of; `undefined` where the row cannot be read. */
 export function eventOf(
   { id, kind, data, created_at }: Pick<EventRow, "id" | "kind" | "data" | "created_at">,
   destination: string,
-): OutboxEvent {
-  return { id, destination, kind, data: JSON.parse(data), createdAt: created_at } as OutboxEvent;
+): OutboxEvent | undefined {
+  const parsed = parsedOf(data);
+  return parsed && ({ id, destination, kind, data: parsed, createdAt: created_at } as OutboxEvent);
+}
+
+/** The object that a JSON text is of; `undefined` where it is of none. */
+export function parsedOf(json: string): object | undefined {
+  try {
+    const parsed: unknown = JSON.parse(json);
+    return typeof parsed === "object" && parsed !== null ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const PAGE_BYTES = 4_096;

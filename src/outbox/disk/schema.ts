@@ -56,6 +56,18 @@ export const MIGRATIONS: readonly string[] = [
   ) strict;
   create index dead_letters_meant on dead_letters (destination, kind, reason);
 
+  -- Events whose rows cannot be read, for a person to look at.
+  create table unreadable (
+    seq integer primary key,
+    destination integer not null,
+    id text not null,
+    kind text not null,
+    data text not null,
+    created_at integer not null,
+    history text,
+    found_at integer not null
+  ) strict;
+
   -- What the service has, a table for each kind: no click makes the file forget a payment.
   create table delivered_click (seq integer primary key, destination integer not null, id text not null, at integer not null) strict;
   create table delivered_registration (seq integer primary key, destination integer not null, id text not null, at integer not null) strict;

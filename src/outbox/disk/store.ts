@@ -1,5 +1,5 @@
 import type { EventKind } from "../../events.js";
-import type { DeathReason } from "../outbox.js";
+import type { DeathReason, Verdict } from "../outbox.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import { createClaims } from "./claims.js";
 import { createDeadLetters } from "./dead-letters.js";
@@ -11,9 +11,11 @@ import { createLines } from "./lines.js";
 import { createLiveEvents } from "./live-events.js";
 import { inTransaction } from "./lock.js";
 import { createLogCleaner } from "./log-cleaner.js";
-import type { Counts, Dropped, Request, Result, Snapshot, ThreadOptions } from "./protocol.js";
+import type { Claimed, Counts, Dropped, Request, Result, Snapshot, ThreadOptions } from "./protocol.js";
+import { createSaving, type LostRow, type LostTable } from "./saving.js";
 import type { Database } from "./sqlite.js";
 import { createTotals } from "./totals.js";
+import { createUnreadable } from "./unreadable.js";
 import { createUpkeep } from "./upkeep.js";
 
 // Of `maxBytes`. The rest is for what surrounds them, and for the space that SQLite needs to delete something.
@@ -27,6 +29,8 @@ export interface Outcome {
   readonly results: readonly Result[];
   readonly snapshot: Snapshot;
   readonly dropped: readonly Dropped[];
+  /** The ids of events that were set aside. */
+  readonly unreadable: readonly string[];
 }
 
 export type Store = ReturnType<typeof createStore>;
@@ -41,16 +45,19 @@ export function createStore(
 ) {
   const { maxBytes, maxDeadLetters, rememberMs, leaseMs, time = () => Date.now() } = options;
   let dropped: Dropped[] = [];
+  let unreadableIds: string[] = [];
   const drop = (each: Dropped) => dropped.push(each);
   const destinations = createDestinations(db);
   const totals = createTotals(db);
   const ids = createKnownIds(db, totals);
   const lines = createLines(db);
-  const common = { destinations, totals, ids, lines, drop };
+  const unreadable = createUnreadable(db, { totals, lines, onFound: (id) => unreadableIds.push(id) });
+  const common = { destinations, totals, ids, lines, unreadable, drop };
   const live = createLiveEvents(db, { ...common, maxBytes: maxBytes * SHARE_OF_EVENTS });
   const claims = createClaims(db, { ...common, owner });
   const delivered = createDelivered(db, { ...common, maxBytes: maxBytes * SHARE_OF_DELIVERED, rememberMs });
   const dead = createDeadLetters(db, { ...common, delivered, live, max: maxDeadLetters });
+  const save = createSaving(db, { ...common, delivered });
   const handOver = createHandOver(db, { ...common, delivered });
   const upkeep = createUpkeep(db, { owner, leaseMs });
   const changes = db.prepare("select total_changes() as number");
@@ -79,31 +86,48 @@ export function createStore(
   }
 
   function settle({ claimed, verdict }: Extract<Request, { type: "settle" }>, now: number): undefined {
-    const { id, kind } = claimed;
-    const destination = destinations.numberOf(claimed.destination);
+    if (settleAt(claimed, verdict, now)) return;
+    // Saved from a file that is gone, it has another place here.
+    const seq = claims.placeOf(claimed);
+    if (seq !== undefined) settleAt({ ...claimed, seq }, verdict, now);
+    else settleLost(claimed, verdict, now);
+  }
+
+  /** Returns whether the event is there, and this process's. */
+  function settleAt(claimed: Claimed, verdict: Verdict, now: number): boolean {
     switch (verdict.type) {
-      case "delivered":
-        // True whichever process says so: also where another has taken the event over meanwhile and given it up as
-        // unconfirmed, and where the file was begun anew and knows nothing of it.
-        if (!live.remove(claimed, now) && (dead.discard(claimed, now) || !ids.learn(destination, id))) break;
-        delivered.add(destination, kind, id, now);
-        break;
+      case "delivered": {
+        const row = live.remove(claimed, now);
+        if (row) delivered.add(row.destination, row.kind, row.id, now);
+        return row !== undefined;
+      }
       case "dead": {
         const row = live.removeOwn(claimed, now);
         if (row) dead.keep(row, verdict, now);
-        break;
+        return row !== undefined;
       }
       case "retry":
-        claims.rest(claimed, verdict.history, now + verdict.inMs);
-        break;
+        return claims.rest(claimed, verdict.history, now + verdict.inMs);
       case "release":
-        if (!claims.release(claimed, now)) dead.retryInterrupted(claimed, now);
+        return claims.release(claimed, now);
+      default:
+        return false;
     }
-    return undefined;
+  }
+
+  function settleLost(claimed: Claimed, { type }: Verdict, now: number): void {
+    const { id, kind } = claimed;
+    if (type === "release") dead.retryInterrupted(claimed, now);
+    if (type !== "delivered") return;
+    // True whichever process says so: also where another has taken the event over meanwhile and given it up as
+    // unconfirmed, and where the file was begun anew and knows nothing of it.
+    const destination = destinations.numberOf(claimed.destination);
+    if (!dead.discard(claimed, now) && ids.learn(destination, id)) delivered.add(destination, kind, id, now);
   }
 
   function transact(body: (now: number) => Result[]): Outcome {
     dropped = [];
+    unreadableIds = [];
     try {
       return inTransaction(db, () => {
         const now = time();
@@ -113,7 +137,7 @@ export function createStore(
         const results = body(now);
         totals.save();
         if (changes.get().number !== before) upkeep.noteTime(now);
-        return { results, snapshot: snapshot(now), dropped };
+        return { results, snapshot: snapshot(now), dropped, unreadable: unreadableIds };
       });
     } catch (error) {
       destinations.forget();
@@ -140,6 +164,15 @@ export function createStore(
   }
 
   return {
+    /** Takes rows of a file that is lost. Returns how many were not known yet. */
+    save(table: LostTable, rows: readonly LostRow[], names: ReadonlyMap<number, string>): number {
+      let saved = 0;
+      transact(() => {
+        saved = save(table, rows, names);
+        return [];
+      });
+      return saved;
+    },
     run: (requests: readonly Request[]): Outcome =>
       transact((now) => requests.map((request) => answer(request, now))),
     /** What has to be done now and then, whether or not anything is asked. */

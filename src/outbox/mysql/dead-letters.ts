@@ -1,6 +1,11 @@
 import type { OutboxEvent } from "../../events.js";
-import type { StoredDeadLetters } from "../durable.js";
-import { type DeadLetterFilter, type DeathReason, type History, UNTRIED } from "../outbox.js";
+import {
+  type DeadLetterFilter,
+  type DeathReason,
+  type History,
+  type StoredDeadLetters,
+  UNTRIED,
+} from "../outbox.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";

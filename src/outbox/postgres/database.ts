@@ -104,7 +104,7 @@ async function checkIsolation(client: PostgresClient): Promise<void> {
   const level = String(rows[0]?.level);
   if (level === "read committed" || level === "read uncommitted") return;
   throw problem(
-    "ISOLATION",
+    "ERR_AFFILIATE_POSTGRES_ISOLATION",
     `default_transaction_isolation is "${level}", and the outbox needs "read committed": give it a role or a pool of its own that has it (new Pool({ options: "-c default_transaction_isolation=read\\ committed" })); your transactions may have any`,
   );
 }
@@ -113,7 +113,10 @@ async function inTime<T>(answer: Promise<T>): Promise<T> {
   const over = new AbortController();
   const late = sleep(LONGEST_WAIT_MS, undefined, { ref: false, signal: over.signal }).then(
     () => {
-      throw problem("SILENT", `no answer from the server within ${LONGEST_WAIT_MS} ms`);
+      throw problem(
+        "ERR_AFFILIATE_POSTGRES_SILENT",
+        `no answer from the server within ${LONGEST_WAIT_MS} ms`,
+      );
     },
     () => undefined as never,
   );

@@ -8,18 +8,18 @@ const TRIES = 2;
 
 /**
  * Hears of what other processes commit, on one connection of the pool. It is a hint and no more: where the connection is
- * lost, or cannot be had, another is asked for after a while, and nothing is missed but time.
+ * lost, or cannot be had, another is asked for after a while, and nothing is missed but time. Where there is a pooler between,
+ * and notifications do not arrive, the process is warned once, and the connection given back.
  *
  * @param options.channel a name that needs no more than quotes.
  * @param options.onHint something was committed, perhaps.
- * @param options.onDeaf notifications do not arrive, for there is a pooler between: the connection was given back.
  * @returns a function that gives the connection back.
  */
 export function listen(
   pool: PostgresPool,
-  options: { channel: string; onHint: () => void; onDeaf: () => void; clock: Clock },
+  options: { channel: string; onHint: () => void; clock: Clock },
 ): () => Promise<void> {
-  const { channel, onHint, onDeaf, clock } = options;
+  const { channel, onHint, clock } = options;
   let client: PostgresClient | undefined;
   let isListening = false;
   let hasHeard = false;
@@ -55,7 +55,7 @@ export function listen(
     cancelNext = clock.after(HEARD_WITHIN_MS, () => {
       if (hasHeard) return;
       if (nth < TRIES) return void call(nth + 1).catch(lose);
-      onDeaf();
+      warnOfPooler();
       void stop();
     });
   }
@@ -94,4 +94,12 @@ export function listen(
   }
 
   return stop;
+}
+
+// A matter of the host's configuration, and no trouble of the storage: nothing waits for it.
+function warnOfPooler(): void {
+  process.emitWarning(
+    "postgresOutbox: notifications do not arrive, as behind PgBouncer in transaction mode; it looks for events every `pollMs` instead. Set `listen: false`, or give it a pool that connects to PostgreSQL itself",
+    { code: "ERR_AFFILIATE_POSTGRES_LISTEN" },
+  );
 }

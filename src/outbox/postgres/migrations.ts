@@ -60,7 +60,7 @@ export async function migrate(
   if (isCurrent(await versionOf(client, schema))) return;
   if (!allowed) {
     throw problem(
-      "TABLES",
+      "ERR_AFFILIATE_POSTGRES_TABLES",
       `the tables in the schema "${schema}" are missing or of an earlier version: run the SQL of postgresMigrations("${schema}"), which \`npx express-affiliate migrations --schema ${schema}\` prints, or let the host's process do so (\`migrate: true\`)`,
     );
   }
@@ -83,7 +83,7 @@ export async function migrate(
   function isCurrent(version: number): boolean {
     if (version > newest) {
       throw problem(
-        "NEWER",
+        "ERR_AFFILIATE_POSTGRES_NEWER",
         `the tables in the schema "${schema}" are of version ${version}, and this code knows them up to ${newest}: install the newer express-affiliate`,
       );
     }

@@ -77,7 +77,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       upkeep: () => forgetOld(database, schema, rememberMs),
       watch(look) {
         const stops: (() => unknown)[] = [again(clock, () => pollMs, look)];
-        if (listens) stops.push(listen(pool, { channel, onHint: look, onDeaf: warnOfPooler, clock }));
+        if (listens) stops.push(listen(pool, { channel, onHint: look, clock }));
         return () => Promise.all(stops.map((stop) => stop()));
       },
       close: () => pool.removeListener("error", ignore),
@@ -103,13 +103,5 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       count: () => count(database, schema),
     },
     dialectOf,
-  );
-}
-
-// A matter of the host's configuration, and no trouble of the storage: nothing waits for it.
-function warnOfPooler(): void {
-  process.emitWarning(
-    "postgresOutbox: notifications do not arrive, as behind PgBouncer in transaction mode; it looks for events every `pollMs` instead. Set `listen: false`, or give it a pool that connects to PostgreSQL itself",
-    { code: "ERR_AFFILIATE_POSTGRES_LISTEN" },
   );
 }

@@ -6,13 +6,13 @@ export function problemOf(error: unknown, schema: string): unknown {
   switch (code) {
     case "42501": // insufficient_privilege
       return problem(
-        "RIGHTS",
+        "ERR_AFFILIATE_POSTGRES_RIGHTS",
         `the database's role lacks a right (${message}): grant it what docs/postgres.md lists for the schema "${schema}", or have a role that may make the tables run what \`npx express-affiliate migrations --schema ${schema}\` prints`,
         error,
       );
     case "25006": // read_only_sql_transaction
       return problem(
-        "READ_ONLY",
+        "ERR_AFFILIATE_POSTGRES_READ_ONLY",
         `the server takes no writes (${message}): connect to the primary, not to a standby, and set default_transaction_read_only to off for this role`,
         error,
       );
@@ -21,7 +21,7 @@ export function problemOf(error: unknown, schema: string): unknown {
     case "42883": // undefined_function
     case "3F000": // invalid_schema_name
       return problem(
-        "TABLES",
+        "ERR_AFFILIATE_POSTGRES_TABLES",
         `the tables in the schema "${schema}" are not as they were made (${message}): restore them, or drop the schema so that they are made anew`,
         error,
       );
@@ -30,8 +30,8 @@ export function problemOf(error: unknown, schema: string): unknown {
   }
 }
 
-/** An error of this outbox: `ERR_AFFILIATE_POSTGRES_<name>`. */
-export function problem(name: string, message: string, cause?: unknown): OutboxError {
+/** An error of this outbox. */
+export function problem(code: string, message: string, cause?: unknown): OutboxError {
   const options = cause === undefined ? undefined : { cause };
-  return new OutboxError(`ERR_AFFILIATE_POSTGRES_${name}`, `postgresOutbox: ${message}`, options);
+  return new OutboxError(code, `postgresOutbox: ${message}`, options);
 }

@@ -125,7 +125,7 @@ export function testOrder(it: TestRunner["it"], { create }: OutboxUnderTest): vo
 }
 
 /** Random numbers that are the same at every run (mulberry32). */
-function seeded(seed: number): () => number {
+export function seeded(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -18,7 +18,12 @@ for (const { when, happens } of [
     const { body } = await visitor.post("/checkout", ada);
     app.gateway.paid.add(body.id);
     await happens(visitor, body.id);
-    await arrives({ kind: "payment", customerEmail: ada.email, affiliateReference: "ALICE" });
+    await arrives({
+      kind: "payment",
+      customerEmail: ada.email,
+      affiliateReference: "ALICE",
+      linkedThrough: "sessionId",
+    });
     assert.equal(await reported("payment", { customerEmail: ada.email }), 1);
   });
 }

@@ -81,12 +81,15 @@ export function walk({ signUp, pay, signUpInVain }) {
       kind: "registration",
       customerEmail: ada.email,
       affiliateReference: "ALICE",
+      linkedThrough: "clickId",
     });
     await pay(visitor, ada, "order-1");
     await arrives({
       kind: "payment",
       customerEmail: ada.email,
       affiliateReference: "ALICE",
+      // Not only through the address that the service knows since the sign-up.
+      linkedThrough: "sessionId",
       leadValue: 19.9,
     });
     assert.equal(await reported("registration", { customerEmail: ada.email }), 1);

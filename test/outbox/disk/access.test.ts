@@ -93,6 +93,8 @@ test.each(["outbox.db", "outbox.db-wal", "outbox.db-shm"])(
     const target = join(scratchDirectory(), "target");
     writeFileSync(target, "not to be touched");
     chmodSync(target, 0o644);
+    // Where there is no file, a log of one is removed.
+    if (name !== "outbox.db") writeFileSync(join(directory, "outbox.db"), "");
     symlinkSync(target, join(directory, name));
 
     const { code, message } = refusal(directory);

@@ -167,20 +167,6 @@ test("does the same when it finds the damage later", async () => {
   expect(said).toEqual(["ERR_AFFILIATE_DISK_DAMAGED", "recovered"]);
 });
 
-test("begins a new file where it was deleted", async () => {
-  const directory = scratchDirectory();
-  const { outbox, delivered, start } = watched({ directory });
-  await outbox.add(sample("payment"));
-  rmSync(directory, { recursive: true });
-  start();
-
-  const event = sample("payment");
-  expect(await outbox.add(event)).toBe("queued");
-
-  await until(() => delivered.includes(event.id), "nothing was delivered");
-  expect(statSync(join(directory, "outbox.db")).mode & 0o777).toBe(0o600);
-});
-
 test("goes on in memory where the file cannot be written any more, says so, and stores it when it can", async () => {
   const directory = join(scratchDirectory(), "outbox");
   const { outbox, said, delivered, start } = watched({ directory });

@@ -10,6 +10,8 @@ import { STATEMENTS as IDS } from "../../../src/outbox/disk/known-ids.js";
 import { STATEMENTS as LINES } from "../../../src/outbox/disk/lines.js";
 import { STATEMENTS as EVENTS } from "../../../src/outbox/disk/live-events.js";
 import type { DiskClaim } from "../../../src/outbox/disk/protocol.js";
+import { STATEMENTS as SAVING } from "../../../src/outbox/disk/saving.js";
+import { STATEMENTS as UNREADABLE } from "../../../src/outbox/disk/unreadable.js";
 import { LOOKS, STATEMENTS as UPKEEP } from "../../../src/outbox/disk/upkeep.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
@@ -66,7 +68,10 @@ test("does nothing to an event that would look at all the others", () => {
   const disk = openDisk(scratchDirectory());
   const { beat, takeOver, shift } = UPKEEP;
   const everyEvent = { ...EVENTS, ...CLAIMS, ...LINES, ...IDS, ...LETTERS, ...DESTINATIONS, ...HAND_OVER };
-  const all = { ...everyEvent, ...statementsOf("payment"), beat, takeOver, shift };
+  const { event, letter } = SAVING;
+  const { remove: setAside, keep: keepUnreadable } = UNREADABLE;
+  const rare = { beat, takeOver, shift, event, letter, setAside, keepUnreadable };
+  const all = { ...everyEvent, ...statementsOf("payment"), ...rare };
 
   for (const [name, sql] of Object.entries(all)) {
     const plan = planOf(disk, sql);

@@ -1,11 +1,10 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
-import type { Deliver, OutboxObserver } from "../../../src/index.js";
-import type { PostgresOutbox, PostgresPool } from "../../../src/outbox/postgres/index.js";
-import { ENDPOINTS } from "../../../src/service/endpoints.js";
-import { DESTINATION, sample, stranger } from "../../../src/testing/contract/samples.js";
+import type { PostgresPool } from "../../../src/outbox/postgres/index.js";
+import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
+import { run } from "../../helpers/deliver.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { runNode, userProject } from "../../helpers/user-project.js";
 
@@ -30,32 +29,6 @@ const service = createServer((req) => req.resume().on("end", () => console.log(r
 
 describeWithPostgres("faults", (database) => {
   const { create, reopen, sql } = database;
-
-  /** An outbox at work, which delivers whatever comes and says what it tells of the storage. */
-  function run(outbox: PostgresOutbox) {
-    const delivered: string[] = [];
-    const said: string[] = [];
-    const deliver: Deliver = {
-      destination: DESTINATION,
-      capacity: () => ({
-        destination: DESTINATION,
-        limit: 8,
-        lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit: 8 })),
-      }),
-      async deliver({ event }) {
-        delivered.push(event.id);
-        return { type: "delivered" };
-      },
-      settled() {},
-    };
-    const observer: OutboxObserver = {
-      dropped() {},
-      degraded: () => said.push("degraded"),
-      recovered: () => said.push("recovered"),
-    };
-    outbox.start(deliver, observer);
-    return { delivered, said };
-  }
 
   test("what is reported while the server is away waits in memory, and goes in once it is back", async () => {
     const outbox = await create();
@@ -158,63 +131,6 @@ describeWithPostgres("faults", (database) => {
     await outbox.close();
   });
 
-  test("a registration does not overtake its click when the connection is cut between them", async () => {
-    const pool = database.pool();
-    let cut: (() => void) | undefined;
-    const cutting: PostgresPool = Object.assign(Object.create(pool), {
-      async query(config: { text: string; values?: unknown[] }) {
-        if (cut || !config.text.includes("append(")) return pool.query(config);
-        await new Promise<void>((resolve) => {
-          cut = resolve;
-        });
-        throw new Error("Connection terminated unexpectedly");
-      },
-    });
-    const outbox = await create({ pool: cutting });
-    const { delivered } = run(outbox);
-    const visitor = stranger();
-    const [click, ...later] = [
-      sample("click", visitor),
-      sample("registration", visitor),
-      sample("payment", visitor),
-    ];
-    const added = [outbox.add(click)];
-    await expect.poll(() => cut).toBeDefined();
-    added.push(...later.map((event) => outbox.add(event)));
-    cut?.();
-
-    expect(await Promise.all(added)).toEqual(["in-memory", "in-memory", "in-memory"]);
-    await expect.poll(() => delivered, { timeout: 15_000 }).toEqual([click.id, ...later.map(({ id }) => id)]);
-    await outbox.close();
-  });
-
-  test.each([
-    ["with it where the transaction ends", true],
-    ["without it where the transaction stays open", false],
-  ])(
-    "closes while an event waits for its visitor's transaction, %s, and stores the others",
-    async (_, ends) => {
-      const outbox = await create();
-      const visitor = stranger();
-      const client = await database.pool().connect();
-      await client.query("begin");
-      await outbox.add(sample("click", visitor), { transaction: client });
-      const held = outbox.add(sample("payment", visitor));
-      const added = Promise.all(Array.from({ length: 501 }, () => outbox.add(sample("click"))));
-
-      const closing = outbox.close();
-      expect(new Set(await added)).toEqual(new Set(["queued"]));
-      if (ends) await client.query("commit");
-      await closing;
-
-      expect(await held).toBe(ends ? "queued" : "in-memory");
-      expect(outbox.durable).toBe(ends);
-      expect(await sql("select count(*)::int as n from $schema.events")).toEqual([{ n: ends ? 503 : 501 }]);
-      if (!ends) await client.query("commit");
-      client.release();
-    },
-  );
-
   test("claims again, as new, what it claimed in an answer that was lost", async () => {
     const pool = database.pool();
     let loses = true;
@@ -284,7 +200,8 @@ describeWithPostgres("faults", (database) => {
     victim.kill("SIGKILL");
     await once(victim, "exit");
 
-    await using stage = await Stage.open(() => reopen());
+    const [{ name }] = await sql("select name from $schema.destinations");
+    await using stage = await Stage.open(() => reopen(), name);
     stage.start();
     const taken = [await stage.delivery.next(), await stage.delivery.next()];
 

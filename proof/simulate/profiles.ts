@@ -1,0 +1,151 @@
+import { ENDPOINTS } from "../../src/service/endpoints.js";
+import { type Fault, OF_A_VISITOR, OF_AN_ENDPOINT, OF_THE_ORIGIN } from "./faults.js";
+import type { DiskFault } from "./host.js";
+import { Dice } from "./random.js";
+import type { Profile, Schedule, Step } from "./schedule.js";
+import { Writer } from "./writer.js";
+
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+const DISK_FAULTS: readonly DiskFault[] = ["full", "ioerr", "busy", "lost", "slow", "stuck"];
+
+/** The schedule of a seed. */
+export function scheduleOf(
+  seed: number,
+  { programs, outbox: given }: Pick<Schedule, "programs"> & { outbox?: Schedule["outbox"] | undefined },
+): Schedule {
+  const dice = new Dice(seed);
+  const profile: Profile = dice.happens(0.7) ? "chaos" : dice.one(["outage", "poison", "calm"]);
+  const outbox = given ?? (dice.happens(0.5) ? "memory" : "disk");
+  const processes = outbox === "memory" ? 1 : dice.whole(1, 3);
+  const base = {
+    seed,
+    profile,
+    outbox,
+    processes,
+    programs: Math.min(processes, dice.happens(0.4) ? programs : 1),
+    repeated: dice.one(["conflict", "yes", "again"] as const),
+    maxAgeMs: profile === "chaos" && dice.happens(0.2) ? 60 * SECOND_MS : 72 * HOUR_MS,
+    ...(profile === "chaos" &&
+      dice.happens(0.2) && {
+        bounds: { maxEvents: 25, maxBytes: 40_000, maxDeadLetters: dice.one([3, 1_000]) },
+      }),
+  };
+  const lengthMs = dice.span(2 * SECOND_MS, 90 * SECOND_MS);
+  const write = { chaos, outage, poison, calm }[profile];
+  const steps = write(new Writer(dice, base.processes, lengthMs));
+  return { ...base, steps: [...steps].sort((one, other) => one.at - other.at) };
+}
+
+function chaos(writer: Writer): Step[] {
+  const { dice, at, process } = writer;
+  const steps = writer.reports(dice.span(2, 40));
+  const some = (most: number, write: (nth: number) => Step[]) => {
+    for (let nth = dice.whole(0, most); nth > 0; nth--) steps.push(...write(nth));
+  };
+  some(3, (nth) => {
+    const name = `fault ${nth}`;
+    const [from, to] = writer.during(SECOND_MS / 2, 60 * SECOND_MS);
+    return [
+      { at: from, do: "fail", name, fault: faultFrom(dice) },
+      { at: to, do: "heal", name },
+    ];
+  });
+  some(5, () => [{ at: at(), do: "report", process: process(), what: dice.one(writer.happened) }]);
+  some(2, () => {
+    const [from, to] = writer.during(1, 40 * SECOND_MS);
+    const who = process();
+    return [
+      { at: from, do: "crash", process: who },
+      { at: to, do: "start", process: who },
+    ];
+  });
+  some(1, () => [{ at: at(), do: "stall", process: process(), ms: dice.span(100, 60 * SECOND_MS) }]);
+  some(1, () => [{ at: at(), do: "lose thread", process: process() }]);
+  some(1, () => {
+    const who = process();
+    const [from, to] = writer.during(SECOND_MS, 20 * SECOND_MS);
+    return [
+      { at: from, do: "close", process: who, ms: dice.one([0, 500, 5_000]) },
+      { at: to, do: "start", process: who },
+    ];
+  });
+  some(2, () => {
+    const who = process();
+    const [from, to] = writer.during(10, 40 * SECOND_MS);
+    return [
+      { at: from, do: "disk", process: who, fault: dice.one(DISK_FAULTS) },
+      { at: to, do: "disk", process: who, fault: undefined },
+    ];
+  });
+  some(1, () => [
+    { at: at(), do: "set clock", ms: dice.one([-HOUR_MS, -5_000, 5_000, HOUR_MS, 12 * HOUR_MS]) },
+  ]);
+  some(3, () => [{ at: at(), do: "retry", process: process(), nth: dice.whole(0, 3) }]);
+  some(1, () => [{ at: at(), do: "retry all", process: process(), unconfirmedToo: dice.happens(0.5) }]);
+  some(1, () => [{ at: at(), do: "discard", process: process(), nth: dice.whole(0, 3) }]);
+  some(1, () => [{ at: at(), do: "flush", process: process(), ms: dice.one([0, 100, 5_000]) }]);
+  if (dice.happens(0.1)) steps.push(flood(writer));
+  return steps;
+}
+
+function faultFrom(dice: Dice): Fault {
+  if (dice.happens(0.2)) return { behaviour: dice.one(Object.keys(OF_THE_ORIGIN)) };
+  const share = dice.happens(0.3) ? dice.one([0.1, 0.3, 0.5]) : undefined;
+  if (dice.happens(0.3)) {
+    return { behaviour: dice.one(Object.keys(OF_A_VISITOR)), visitors: dice.whole(0, 3), share };
+  }
+  const endpoint = dice.happens(0.5) ? dice.one(ENDPOINTS) : undefined;
+  return { behaviour: dice.one(Object.keys(OF_AN_ENDPOINT)), endpoint, share };
+}
+
+function flood(writer: Writer): Step {
+  const clicks = writer.dice.whole(30, 150);
+  const from = writer.number;
+  writer.number += clicks;
+  return { at: writer.at(), do: "flood", process: writer.process(), from, clicks };
+}
+
+/** The whole service fails in one way, for a while. */
+function outage(writer: Writer): Step[] {
+  const { dice, lengthMs } = writer;
+  const behaviour = dice.one([
+    "refuses connections",
+    "answers 500",
+    "answers 503",
+    "answers 401",
+    "answers 404",
+    "answers 429 with Retry-After",
+  ]);
+  const from = dice.whole(0, lengthMs / 4);
+  return [
+    ...writer.reports(dice.span(2, 40)),
+    { at: from, do: "fail", name: "outage", fault: { behaviour } },
+    { at: lengthMs, do: "heal", name: "outage" },
+  ];
+}
+
+/** The service does not take some visitors' events, as long as it lasts, and takes the others'. */
+function poison(writer: Writer): Step[] {
+  const { dice, lengthMs } = writer;
+  const statuses = ["302", "401", "403", "404", "408", "429", "500", "502", "503", "504"];
+  const behaviour = dice.one([...statuses.map((status) => `answers ${status}`), "resets"]);
+  const steps: Step[] = [{ at: 0, do: "fail", name: "poison", fault: { behaviour, visitors: 1 } }];
+  for (let at = 0; at < lengthMs; at += 1_000) {
+    const isPoison = at === 0 || at % 16_000 === 0;
+    // No two of a visitor's: what waits for its own visitor says nothing here.
+    const visitor = 4 * writer.number + (isPoison ? 1 : 2);
+    const kind = dice.one(["click", "registration", "payment"] as const);
+    steps.push({ at, do: "report", process: writer.process(), what: writer.happening(kind, visitor) });
+  }
+  return steps;
+}
+
+/** The service is well; many clicks come at once, and payments after them. */
+function calm(writer: Writer): Step[] {
+  const { dice } = writer;
+  const steps = writer.reports(dice.span(2, 30));
+  if (dice.happens(0.6)) steps.push(flood(writer));
+  if (dice.happens(0.3)) steps.push({ at: writer.at(), do: "close", process: 0, ms: 5_000 });
+  return steps;
+}

@@ -1,0 +1,36 @@
+import type { Broken } from "./broken.js";
+import type { Owner } from "./clock.js";
+import type { Disk } from "./disk.js";
+import type { Host } from "./host.js";
+import type { TrackerProcess } from "./process.js";
+
+export interface Outcome {
+  readonly broken: Broken | undefined;
+  /** Of all that happened, in its order. */
+  readonly digest: number;
+  /** How many tasks ran, and how many requests, receipts and notices there were. */
+  readonly tasks: number;
+  readonly events: number;
+  readonly trace: readonly string[] | undefined;
+}
+
+/** A bug to plant: called with each process as it starts, and with the disk. */
+export interface Sabotage {
+  process?(process: TrackerProcess): void;
+  disk?(disk: Disk): void;
+}
+
+export interface RunOptions {
+  readonly directory: string;
+  readonly keepsTrace?: boolean;
+  readonly sabotage?: Sabotage | undefined;
+}
+
+/** A place for one process at a time. */
+export interface Slot {
+  readonly index: number;
+  starts: number;
+  owner: Owner | undefined;
+  process: TrackerProcess | undefined;
+  readonly host: Omit<Host, "threads" | "random">;
+}

@@ -1,0 +1,57 @@
+import type { EventKind } from "../../src/events.js";
+import type { Dice } from "./random.js";
+import type { Happening, Step } from "./schedule.js";
+
+/** Draws what can happen at a host. */
+export class Writer {
+  readonly dice: Dice;
+  readonly processes: number;
+  readonly lengthMs: number;
+  readonly visitors: number;
+  readonly happened: Happening[] = [];
+  readonly #clicks = new Map<number, string>();
+  number = 0;
+
+  constructor(dice: Dice, processes: number, lengthMs: number) {
+    this.dice = dice;
+    this.processes = processes;
+    this.lengthMs = lengthMs;
+    this.visitors = dice.whole(1, 12);
+  }
+
+  at = (): number => this.dice.whole(0, this.lengthMs);
+  process = (): number => this.dice.whole(0, this.processes - 1);
+
+  reports(
+    count: number,
+    kind: () => EventKind = () => this.dice.one(["click", "registration", "payment"]),
+  ): Step[] {
+    const times = Array.from({ length: count }, this.at).sort((a, b) => a - b);
+    return times.map((at) => ({ at, do: "report", process: this.process(), what: this.happening(kind()) }));
+  }
+
+  happening(kind: EventKind, visitor = this.dice.whole(0, this.visitors - 1)): Happening {
+    const number = this.number++;
+    const own = kind === "click" ? `click-${visitor}-${number}` : this.#clicks.get(visitor);
+    if (kind === "click") this.#clicks.set(visitor, own as string);
+    const known = this.dice.one(["session", "click", "both", "login"] as const);
+    const isLogin = known === "login" && kind !== "click";
+    const hasClick = kind === "click" || (own !== undefined && (known === "click" || known === "both"));
+    const what: Happening = {
+      number,
+      kind,
+      visitor,
+      ...(hasClick && { clickId: own }),
+      ...((known !== "click" || !hasClick) && { sessionId: `${isLogin ? "login" : "session"}-${visitor}` }),
+      ...(isLogin && { byLoginSession: true as const }),
+    };
+    this.happened.push(what);
+    return what;
+  }
+
+  /** Something that begins, and ends before the schedule does or with it. */
+  during(shortestMs: number, longestMs: number): [from: number, to: number] {
+    const from = this.at();
+    return [from, from + this.dice.span(shortestMs, longestMs)];
+  }
+}

@@ -1,0 +1,117 @@
+import { SHEDDING_ORDER } from "../shedding.js";
+import type { LostRow } from "./saving.js";
+import { MIGRATIONS } from "./schema.js";
+import type { Database } from "./sqlite.js";
+import type { Store } from "./store.js";
+
+/** How much of a lost file was saved. */
+export interface Saved {
+  readonly events: number;
+  readonly deadLetters: number;
+}
+
+const AT_ONCE = 200;
+const REASONS = ["rejected", "unconfirmed", "expired"];
+
+/**
+ * Saves what can be read of a file that was deleted, replaced or damaged: the events that wait, the dead letters, and the
+ * ids of what was delivered. What the other file knows already is skipped: another process may have saved it.
+ *
+ * @throws what saving throws. What cannot be read is left behind.
+ */
+export function salvage(lost: Database, into: Store): Saved {
+  const saved = { events: 0, deadLetters: 0 };
+  const names = destinationsOf(lost);
+  if (!names) return saved;
+  const groups = [...names.keys()].flatMap((each) => SHEDDING_ORDER.map((kind) => [each, kind]));
+  const dead = groups.flatMap((group) => REASONS.map((reason) => [...group, reason]));
+  // First what is not delivered yet: its id must not be taken for that of something that is there already.
+  for (const rows of rowsOf(lost, "events", {
+    index: "events_kinds",
+    where: "destination = ? and kind = ?",
+    groups,
+  })) {
+    saved.events += into.save("events", rows, names);
+  }
+  const meant = {
+    index: "dead_letters_meant",
+    where: "destination = ? and kind = ? and reason = ?",
+    groups: dead,
+  };
+  for (const rows of rowsOf(lost, "dead_letters", meant)) {
+    saved.deadLetters += into.save("dead_letters", rows, names);
+  }
+  for (const kind of SHEDDING_ORDER) {
+    for (const rows of rowsOf(lost, `delivered_${kind}`)) into.save(`delivered_${kind}`, rows, names);
+  }
+  return saved;
+}
+
+function destinationsOf(lost: Database): ReadonlyMap<number, string> | undefined {
+  try {
+    if (lost.prepare("pragma user_version").get().user_version !== MIGRATIONS.length) return undefined;
+    const rows = lost.prepare("select number, name from destinations").all();
+    return new Map(rows.map(({ number, name }) => [number, name]));
+  } catch {
+    return undefined;
+  }
+}
+
+interface Hints {
+  readonly index: string;
+  readonly where: string;
+  /** What the index is asked for: it may be intact where the table is not. */
+  readonly groups: readonly (readonly (string | number)[])[];
+}
+
+/** All rows that can be read, some at a time: in order up to the first that cannot, and then one by one those behind it. */
+function* rowsOf(lost: Database, table: string, hints?: Hints): Generator<readonly LostRow[]> {
+  let last = -1;
+  for (const rows of walk(lost, `select * from ${table} where seq > ? order by seq limit ?`, [], last)) {
+    last = rows.at(-1)?.seq ?? last;
+    yield rows;
+  }
+  const behind = new Set<number>();
+  const fromTheEnd = `select seq from ${table} where seq < ? order by seq desc limit ?`;
+  for (const rows of walk(lost, fromTheEnd, [], Number.MAX_SAFE_INTEGER)) {
+    for (const { seq } of rows) if (seq > last) behind.add(seq);
+    if ((rows.at(-1)?.seq ?? 0) <= last) break;
+  }
+  for (const group of hints?.groups ?? []) {
+    const byIndex = `
+      select seq from ${table} indexed by ${hints?.index} where ${hints?.where} and seq > ? order by seq limit ?`;
+    for (const rows of walk(lost, byIndex, group, last)) for (const { seq } of rows) behind.add(seq);
+  }
+  for (const seq of [...behind].sort((a, b) => a - b)) {
+    const row = attempt(() => lost.prepare(`select * from ${table} where seq = ?`).get(seq));
+    if (row) yield [row];
+  }
+}
+
+/** The rows of a statement that goes on from a place, up to the first that cannot be read. */
+function* walk(
+  lost: Database,
+  sql: string,
+  values: readonly (string | number)[],
+  from: number,
+): Generator<readonly LostRow[]> {
+  const statement = attempt(() => lost.prepare(sql));
+  let place = from;
+  for (let limit = AT_ONCE; statement; ) {
+    const rows: readonly LostRow[] | undefined = attempt(() => statement.all(...values, place, limit));
+    if (rows) yield rows;
+    else if (limit === 1) return;
+    // One that cannot be read hides those before it.
+    if (!rows) limit = 1;
+    else if (rows.length < limit) return;
+    else place = (rows.at(-1) as LostRow).seq;
+  }
+}
+
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,90 @@
+import type { EventKind, OutboxEvent } from "../../events.js";
+import { endpointOf } from "../../service/endpoints.js";
+import { SHEDDING_ORDER } from "../shedding.js";
+import type { Delivered } from "./delivered.js";
+import type { Destinations } from "./destinations.js";
+import type { KnownIds } from "./known-ids.js";
+import { parsedOf } from "./rows.js";
+import { type Database, kindOf, prepareAll, type Value } from "./sqlite.js";
+import type { Totals } from "./totals.js";
+
+const EVENT = [
+  ...["id", "kind", "click_id", "session_id", "data", "created_at", "queued_at", "size", "history"],
+  ...["tried", "interrupted", "claimed_by", "pulse"],
+] as const;
+
+const LETTER = [
+  ...["id", "kind", "data", "created_at", "size", "attempts", "history"],
+  ...["reason", "status", "code", "message", "died_at"],
+] as const;
+
+const marks = (columns: readonly string[]) => columns.map(() => "?").join(", ");
+
+export const STATEMENTS = {
+  // Who had claimed it has it still: that process may be sending it.
+  event: `
+    insert into events (seq, destination, endpoint, ${EVENT.join(", ")})
+    values (max(ifnull((select max(seq) from events), 0), (select to_seq from lined_up)) + 1, ?, ?, ${marks(EVENT)})`,
+  letter: `insert into dead_letters (destination, ${LETTER.join(", ")}) values (?, ${marks(LETTER)})`,
+} as const;
+
+/** A row of a file that is lost, before anything of it was looked at. */
+export type LostRow = Readonly<Record<string, Value>> & { readonly seq: number };
+
+export type LostTable = "events" | "dead_letters" | `delivered_${EventKind}`;
+
+/** Takes rows of a file that is lost, as they were. */
+export function createSaving(
+  db: Database,
+  parts: { destinations: Destinations; totals: Totals; ids: KnownIds; delivered: Delivered },
+) {
+  const { destinations, totals, ids, delivered } = parts;
+  const { event: keepEvent, letter: keepLetter } = prepareAll(db, STATEMENTS);
+
+  function save(table: LostTable, row: LostRow, destination: number): boolean {
+    const id = String(row.id);
+    if (table === "events" || table === "dead_letters") {
+      const event = eventOf(row);
+      if (!event || !ids.learn(destination, id)) return false;
+      if (table === "events") {
+        keepEvent.run(destination, endpointOf(event), ...EVENT.map((each) => row[each] ?? null));
+        totals.add(destination, event.kind, 1, Number(row.size));
+      } else {
+        keepLetter.run(destination, ...LETTER.map((each) => row[each] ?? null));
+        totals.add(destination, `${event.kind} ${row.reason as "rejected"}`, 1, Number(row.size));
+      }
+      return true;
+    }
+    if (!isId(id) || !ids.learn(destination, id)) return false;
+    delivered.add(destination, table.slice("delivered_".length) as EventKind, id, Number(row.at));
+    return true;
+  }
+
+  function saveIfSound(table: LostTable, row: LostRow, destination: number): boolean {
+    try {
+      return save(table, row, destination);
+    } catch (error) {
+      if (kindOf(error) !== "other") throw error;
+      // A value that its column does not take.
+      ids.forget(destination, String(row.id));
+      return false;
+    }
+  }
+
+  /** Returns how many were not known yet. */
+  return (table: LostTable, rows: readonly LostRow[], names: ReadonlyMap<number, string>): number =>
+    rows.filter((row) => {
+      const name = names.get(row.destination as number);
+      return name !== undefined && saveIfSound(table, row, destinations.numberOf(name));
+    }).length;
+}
+
+const isId = (id: string) => /^[0-9a-f]{32}$/.test(id);
+
+/** `undefined` where the row is no event: a damaged file may hold anything. */
+function eventOf({ id, kind, data, created_at, size }: LostRow): OutboxEvent | undefined {
+  if (!isId(String(id)) || !SHEDDING_ORDER.includes(kind as EventKind) || typeof size !== "number")
+    return undefined;
+  const parsed = parsedOf(String(data));
+  return parsed && ({ id, kind, data: parsed, createdAt: created_at } as unknown as OutboxEvent);
+}

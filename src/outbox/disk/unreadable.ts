@@ -1,0 +1,31 @@
+import type { Lines } from "./lines.js";
+import type { EventRow } from "./rows.js";
+import { type Database, prepareAll } from "./sqlite.js";
+import type { Totals } from "./totals.js";
+
+export const STATEMENTS = {
+  remove: "delete from events where seq = ? returning *",
+  keep: `
+    insert into unreadable (destination, id, kind, data, created_at, history, found_at) values (?, ?, ?, ?, ?, ?, ?)`,
+} as const;
+
+export type Unreadable = ReturnType<typeof createUnreadable>;
+
+/** Events whose rows say nothing that can be read: they are set aside for a person to look at, and the others go on. */
+export function createUnreadable(
+  db: Database,
+  { totals, lines, onFound }: { totals: Totals; lines: Lines; onFound: (id: string) => void },
+) {
+  const { remove, keep } = prepareAll(db, STATEMENTS);
+
+  return {
+    onFound,
+    setAside(seq: number, now: number): void {
+      const row: EventRow = remove.get(seq);
+      keep.run(row.destination, row.id, row.kind, row.data, row.created_at, row.history, now);
+      totals.add(row.destination, row.kind, -1, -row.size);
+      lines.leave(row, now);
+      onFound(row.id);
+    },
+  };
+}

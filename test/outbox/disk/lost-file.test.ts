@@ -1,0 +1,289 @@
+import {
+  closeSync,
+  copyFileSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import type { OutboxEvent } from "../../../src/events.js";
+import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
+import type { Claim, Verdict } from "../../../src/outbox/outbox.js";
+import { until } from "../../../src/testing/contract/recorder.js";
+import { DESTINATION, sample, stranger } from "../../../src/testing/contract/samples.js";
+import { delivering } from "../../helpers/deliver.js";
+import { openDisk } from "../../helpers/disk-store.js";
+import { scratchDirectory } from "../../helpers/scratch.js";
+
+/** An outbox that does with its events what the test says, and what it says meanwhile. */
+function watched(
+  directory: string,
+  deliver: (claim: Claim) => Promise<Verdict> | Verdict = () => ({ type: "delivered" }),
+) {
+  const outbox = diskOutbox({ directory });
+  onTestFinished(() => outbox.close());
+  const said: string[] = [];
+  const ids: string[] = [];
+  const hand = delivering(async (claim) => {
+    ids.push(claim.event.id);
+    return deliver(claim);
+  });
+  const start = () =>
+    outbox.start(hand, {
+      dropped: (_event, reason) => said.push(`dropped ${reason}`),
+      degraded: (error) => said.push(`${(error as { code?: string }).code} ${error.message}`),
+      recovered: () => said.push("recovered"),
+    });
+  return { outbox, said, ids, start };
+}
+
+const deadBecause = (reason: "rejected"): Verdict => ({ type: "dead", reason, attempts: 1 });
+
+test.each([
+  { what: "the directory", remove: (directory: string) => rmSync(directory, { recursive: true }) },
+  { what: "the file, and not its log,", remove: (directory: string) => rmSync(join(directory, "outbox.db")) },
+])("loses nothing where $what is deleted under it, and says so", async ({ remove }) => {
+  const directory = scratchDirectory();
+  const visitor = stranger();
+  const [delivered, dead, click, payment] = [
+    sample("payment"),
+    sample("registration"),
+    sample("click", visitor),
+    sample("payment", visitor),
+  ];
+  let hold = false;
+  const { outbox, said, ids, start } = watched(directory, ({ event: { id } }) => {
+    if (hold) return { type: "retry", inMs: 60_000, history: {} as never };
+    return id === dead.id ? deadBecause("rejected") : { type: "delivered" };
+  });
+  start();
+  await outbox.add(delivered);
+  await outbox.add(dead);
+  await until(
+    () => outbox.counts().dead.rejected === 1 && outbox.counts().queued === 0,
+    "it was not settled",
+  );
+  hold = true;
+  await outbox.add(click);
+  await outbox.add(payment);
+  await until(() => ids.includes(click.id), "it was not handed over");
+  hold = false;
+
+  remove(directory);
+  const late = sample("payment");
+  expect(await outbox.add(late)).toBe("queued");
+
+  await until(() => outbox.counts().queued === 0, "not all was delivered");
+  expect(ids.indexOf(payment.id)).toBeGreaterThan(ids.lastIndexOf(click.id));
+  expect(said).toEqual([
+    expect.stringMatching(
+      /^ERR_AFFILIATE_DISK_REPLACED .*outbox\.db was deleted or replaced .*events 2, dead letters 1$/,
+    ),
+    "recovered",
+  ]);
+  for (const event of [delivered, dead, click, payment, late])
+    expect(await outbox.add(event)).toBe("duplicate");
+  expect(await outbox.deadLetters.list()).toMatchObject([{ id: dead.id, destination: DESTINATION }]);
+  expect(statSync(join(directory, "outbox.db")).mode & 0o777).toBe(0o600);
+});
+
+test("saves a deleted file's events once, whichever of its processes is the first to see it", async () => {
+  const directory = scratchDirectory();
+  const [one, other] = [watched(directory), watched(directory)];
+  const events = Array.from({ length: 50 }, () => sample("payment"));
+  for (const event of events) await one.outbox.add(event);
+  rmSync(directory, { recursive: true });
+
+  one.start();
+  other.start();
+  await until(() => one.outbox.counts().queued + other.outbox.counts().queued === 0, "not all was delivered");
+  const late = [sample("payment"), sample("payment")] as const;
+  await one.outbox.add(late[0]);
+  await other.outbox.add(late[1]);
+
+  await until(() => one.ids.length + other.ids.length === events.length + 2, "not all was delivered");
+  expect([...one.ids, ...other.ids].sort()).toEqual([...events, ...late].map(({ id }) => id).sort());
+});
+
+test("settles what it had claimed before the file was deleted, at its place in the new one", async () => {
+  const directory = scratchDirectory();
+  let answer = (_verdict: Verdict) => {};
+  const { outbox, ids, start } = watched(
+    directory,
+    () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      }),
+  );
+  const [first, underWay] = [sample("payment"), sample("payment")];
+  start();
+  await outbox.add(first);
+  await until(() => ids.length === 1, "it was not handed over");
+  answer({ type: "delivered" });
+  await until(() => outbox.counts().queued === 0, "it was not settled");
+  await outbox.add(underWay);
+  await until(() => ids.length === 2, "it was not handed over");
+
+  rmSync(directory, { recursive: true });
+  // Takes a place that the event under way might have.
+  const others = [sample("payment"), sample("payment"), sample("payment")];
+  const disk = openDisk(directory, { owner: "other" });
+  disk.append(...others);
+  disk.claim(3);
+  const before = ids.length;
+  answer(deadBecause("rejected"));
+
+  await until(() => outbox.counts().dead.rejected === 1, "it was not settled");
+  expect(outbox.counts().queued).toBe(3);
+  expect(ids.length).toBe(before);
+  expect(await outbox.deadLetters.list()).toMatchObject([{ id: underWay.id }]);
+  disk.close();
+});
+
+test("saves what it has where another file was put in its place", async () => {
+  const [directory, backup] = [scratchDirectory(), scratchDirectory()];
+  const { outbox, said, ids, start } = watched(directory);
+  const [both, own, restored] = [sample("payment"), sample("payment"), sample("payment")];
+  const disk = openDisk(backup);
+  disk.append(both, restored);
+  disk.db.exec("pragma wal_checkpoint(truncate)");
+  disk.close();
+  await outbox.add(both);
+  await outbox.add(own);
+  copyFileSync(join(backup, "outbox.db"), join(directory, "restored"));
+  renameSync(join(directory, "restored"), join(directory, "outbox.db"));
+
+  start();
+
+  await until(() => ids.length === 3, "not all was delivered");
+  expect([...ids].sort()).toEqual([both, own, restored].map(({ id }) => id).sort());
+  expect(said).toEqual([expect.stringMatching(/events 1, dead letters 0$/), "recovered"]);
+});
+
+test("saves a file that was deleted a moment before the outbox is closed", async () => {
+  const directory = scratchDirectory();
+  const { outbox } = watched(directory);
+  const event = sample("payment");
+  await outbox.add(event);
+  rmSync(directory, { recursive: true });
+
+  await outbox.close();
+
+  const disk = openDisk(directory);
+  expect(disk.append(event)).toEqual(["duplicate"]);
+  expect(disk.counts().queued).toBe(1);
+  disk.close();
+});
+
+test("takes a deleted file's log for no other file's", async () => {
+  const directory = scratchDirectory();
+  const disk = openDisk(directory);
+  disk.append(sample("payment"));
+  rmSync(join(directory, "outbox.db"));
+
+  const anew = openDisk(directory);
+  expect(anew.counts().queued).toBe(0);
+  const event = sample("payment");
+  anew.append(event);
+  anew.close();
+  disk.close();
+
+  const again = openDisk(directory);
+  expect(again.append(event)).toEqual(["duplicate"]);
+  expect(again.db.prepare("pragma integrity_check").get()).toEqual({ integrity_check: "ok" });
+  again.close();
+});
+
+test("saves what can be read of a damaged file, wherever the damage is", async () => {
+  const directory = scratchDirectory();
+  const path = join(directory, "outbox.db");
+  const disk = openDisk(directory);
+  const events = Array.from({ length: 400 }, (_, nth) => sample(nth % 2 ? "payment" : "click"));
+  disk.append(...events);
+  const dead = disk.claim(20);
+  for (const claim of dead.slice(0, 10)) disk.settle(claim, deadBecause("rejected"));
+  for (const claim of dead.slice(10)) disk.settle(claim, { type: "delivered" });
+  const deadIds = dead.slice(0, 10).map(({ event: { id } }) => id);
+  disk.db.exec("pragma wal_checkpoint(truncate)");
+  disk.close();
+  // The page of the table that holds the hundredth event.
+  const marker = Buffer.from(`"sessionId":"${(events[100] as OutboxEvent).data.sessionId}"`);
+  const page = Math.floor(readFileSync(path).indexOf(marker) / 4_096);
+  const file = openSync(path, "r+");
+  writeSync(file, Buffer.alloc(4_096, "rubbish"), 0, 4_096, page * 4_096);
+  closeSync(file);
+
+  const { outbox, said, ids, start } = watched(directory);
+  start();
+  await outbox.add(sample("payment"));
+
+  await until(() => said.length === 2, "nothing was said");
+  expect(said[0]).toMatch(/^ERR_AFFILIATE_DISK_DAMAGED .* is now .*\.damaged-/);
+  const [saved, letters] = [/events (\d+)/, /dead letters (\d+)/].map((each) =>
+    Number(each.exec(said[0] as string)?.[1]),
+  ) as [number, number];
+  expect(letters).toBe(10);
+  expect(saved).toBeGreaterThan(300);
+  expect(saved).toBeLessThan(380);
+  await until(() => outbox.counts().queued === 0, "not all was delivered");
+  // Some may have gone before the damage was found.
+  expect(ids.length).toBeGreaterThan(saved);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect((await outbox.deadLetters.list()).map(({ id }) => id).sort()).toEqual(deadIds.sort());
+  expect(readdirSync(directory).filter((name) => name.includes(".damaged-"))).not.toEqual([]);
+});
+
+test.each(["data", "history"])(
+  "sets an event aside whose %s cannot be read, says so, and sends the others",
+  async (column) => {
+    const directory = scratchDirectory();
+    const visitor = stranger();
+    const [before, unreadable, next] = [
+      sample("payment"),
+      sample("payment", visitor),
+      sample("payment", visitor),
+    ];
+    const disk = openDisk(directory);
+    disk.append(before, unreadable, next);
+    disk.db.exec(`update events set ${column} = '{"half' where id = '${unreadable.id}'`);
+    const { outbox, said, ids, start } = watched(directory);
+
+    start();
+
+    await until(() => ids.includes(next.id), "the visitor's next was not delivered");
+    await until(() => outbox.counts().queued === 0, "not all was delivered");
+    expect(ids.sort()).toEqual([before.id, next.id].sort());
+    expect(said).toEqual([
+      expect.stringMatching(`^ERR_AFFILIATE_DISK_DAMAGED .*outbox.db cannot be read.*id ${unreadable.id}$`),
+      "recovered",
+    ]);
+    expect(disk.db.prepare(`select id, ${column} as value from unreadable`).all()).toEqual([
+      { id: unreadable.id, value: '{"half' },
+    ]);
+    disk.close();
+  },
+);
+
+test("lists, evicts and keeps dead letters beside one that cannot be read", () => {
+  const disk = openDisk(scratchDirectory(), { maxDeadLetters: 2 });
+  const events = Array.from({ length: 3 }, () => sample("payment"));
+  const [unreadable, second, third] = events as [OutboxEvent, OutboxEvent, OutboxEvent];
+  disk.append(unreadable, second);
+  for (const claim of disk.claim(2)) disk.settle(claim, deadBecause("rejected"));
+  disk.db.exec(`update dead_letters set data = '{"half' where id = '${unreadable.id}'`);
+  const list = () =>
+    disk.store.run([{ type: "list", query: {}, destination: DESTINATION }]).results[0] as { id: string }[];
+
+  expect(list().map(({ id }) => id)).toEqual([second.id]);
+  const retry = { type: "retry", letters: [{ id: unreadable.id, destination: DESTINATION }] } as const;
+  expect(disk.store.run([retry]).results).toEqual([0]);
+  disk.append(third);
+  for (const claim of disk.claim(1)) expect(disk.settle(claim, deadBecause("rejected"))).toEqual([]);
+  expect(list().map(({ id }) => id)).toEqual([second.id, third.id]);
+  disk.close();
+});

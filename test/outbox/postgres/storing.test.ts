@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import type { PostgresPool } from "../../../src/outbox/postgres/index.js";
+import { sample, stranger } from "../../../src/testing/contract/samples.js";
+import { run } from "../../helpers/deliver.js";
+import { describeWithPostgres } from "../../helpers/postgres.js";
+
+describeWithPostgres("storing", (database) => {
+  const { create, sql } = database;
+
+  test("a registration does not overtake its click when the connection is cut between them", async () => {
+    const pool = database.pool();
+    let cut: (() => void) | undefined;
+    const cutting: PostgresPool = Object.assign(Object.create(pool), {
+      async query(config: { text: string; values?: unknown[] }) {
+        if (cut || !config.text.includes("append(")) return pool.query(config);
+        await new Promise<void>((resolve) => {
+          cut = resolve;
+        });
+        throw new Error("Connection terminated unexpectedly");
+      },
+    });
+    const outbox = await create({ pool: cutting });
+    const { delivered } = run(outbox);
+    const visitor = stranger();
+    const [click, ...later] = [
+      sample("click", visitor),
+      sample("registration", visitor),
+      sample("payment", visitor),
+    ];
+    const added = [outbox.add(click)];
+    await expect.poll(() => cut).toBeDefined();
+    added.push(...later.map((event) => outbox.add(event)));
+    cut?.();
+
+    expect(await Promise.all(added)).toEqual(["in-memory", "in-memory", "in-memory"]);
+    await expect.poll(() => delivered, { timeout: 15_000 }).toEqual([click.id, ...later.map(({ id }) => id)]);
+    await outbox.close();
+  });
+
+  test.each([
+    ["with it where the transaction ends", true],
+    ["without it where the transaction stays open", false],
+  ])(
+    "closes while an event waits for its visitor's transaction, %s, and stores the others",
+    async (_, ends) => {
+      const outbox = await create();
+      const visitor = stranger();
+      const client = await database.pool().connect();
+      await client.query("begin");
+      await outbox.add(sample("click", visitor), { transaction: client });
+      const held = outbox.add(sample("payment", visitor));
+      const added = Promise.all(Array.from({ length: 501 }, () => outbox.add(sample("click"))));
+
+      const closing = outbox.close();
+      expect(new Set(await added)).toEqual(new Set(["queued"]));
+      if (ends) await client.query("commit");
+      await closing;
+
+      expect(await held).toBe(ends ? "queued" : "in-memory");
+      expect(outbox.durable).toBe(ends);
+      expect(await sql("select count(*)::int as n from $schema.events")).toEqual([{ n: ends ? 503 : 501 }]);
+      if (!ends) await client.query("commit");
+      client.release();
+    },
+  );
+});
