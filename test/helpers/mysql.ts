@@ -1,6 +1,12 @@
 import mysql from "mysql2/promise";
 import { afterAll, beforeAll, describe, type SuiteCollector } from "vitest";
-import { type MysqlOutbox, type MysqlOutboxOptions, mysqlOutbox } from "../../src/outbox/mysql/index.js";
+import {
+  type MysqlOutbox,
+  type MysqlOutboxOptions,
+  type MysqlPool,
+  mysqlOutbox,
+} from "../../src/outbox/mysql/index.js";
+import { NOW } from "../../src/outbox/mysql/literals.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { type MariaDb, programOfMariaDb, startMariaDb } from "./mariadb.js";
 
@@ -74,4 +80,54 @@ export function describeWithMariaDb(
     });
     tests(database);
   });
+}
+
+/** A pool whose server lives in a test's own time. */
+export interface VirtualPool extends MysqlPool {
+  /** How many requests to the server are under way. */
+  readonly pending: number;
+  /** Resolves once none is, and nothing that is left to do at this moment makes another. */
+  settled(): Promise<void>;
+}
+
+/** A pool through which the server knows the time by a test's clock, as of the moment at which a statement is sent. */
+export function virtualPool(pool: mysql.Pool, clock: Pick<Clock, "now">): VirtualPool {
+  let pending = 0;
+  const waiting: (() => void)[] = [];
+
+  async function track<T>(request: () => Promise<T>): Promise<T> {
+    pending++;
+    try {
+      return await request();
+    } finally {
+      pending--;
+      if (pending === 0) for (const resolve of waiting.splice(0)) resolve();
+    }
+  }
+
+  return {
+    get pending() {
+      return pending;
+    },
+    async settled() {
+      for (let quietTurns = 0; quietTurns < 3; ) {
+        if (pending > 0) await new Promise<void>((resolve) => waiting.push(resolve));
+        await new Promise((resolve) => setImmediate(resolve));
+        const isBusy = pending > 0 || process.getActiveResourcesInfo().includes("Immediate");
+        quietTurns = isBusy ? 0 : quietTurns + 1;
+      }
+    },
+    async getConnection() {
+      const connection = await track(() => pool.getConnection());
+      return {
+        connection: connection.connection,
+        query: ({ sql, ...rest }: { sql: string }) =>
+          track(() =>
+            connection.query({ ...rest, sql: sql.replaceAll(NOW, String(Math.round(clock.now()))) }),
+          ) as never,
+        release: () => connection.release(),
+        destroy: () => connection.destroy(),
+      };
+    },
+  };
 }
