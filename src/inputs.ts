@@ -70,8 +70,10 @@ const emailAddress = z
 
 const visitorId = z.unknown().transform((value) => (isVisitorId(value) ? value : undefined));
 
+const aReference = { error: "must be an affiliate's reference code" };
+
 const clickSchema = z.object({
-  affiliateReference: z.string().regex(VISITOR_ID, { error: "must be an affiliate's reference code" }),
+  affiliateReference: z.string(aReference).regex(VISITOR_ID, aReference),
   clickId: visitorId.optional(),
   sessionId: visitorId.optional(),
   clickedUrl: optionalText,

@@ -44,7 +44,10 @@ export function createShutdown(parts: {
   async function flush({ timeoutMs = DEFAULT_TIMEOUT_MS }: FlushOptions = {}) {
     const deadline = monotonic() + timeoutMs;
     // What other processes have queued counts too, and this process may not have looked yet.
-    if (outbox.look) await within(timeoutMs, outbox.look());
+    if (outbox.look) {
+      await within(timeoutMs, outbox.look());
+      outbox.wake();
+    }
     for (let lookMs = 1; ; lookMs = Math.min(lookMs * 2, LONGEST_LOOK_MS)) {
       const left = outbox.counts().queued;
       const remaining = deadline - monotonic();
@@ -78,8 +81,9 @@ export function createShutdown(parts: {
 
   /** Before a process ends by itself, it sends what it has itself queued, for five seconds in all. */
   let leftMs = LAST_WORDS_MS;
+  const leftOfOwn = () => Math.min(journal.unsettled, outbox.counts().queued);
   function onExit(): void {
-    const left = journal.unsettled;
+    const left = leftOfOwn();
     if (left === 0 || (outbox.durable && outbox.idle)) return;
     if (leftMs > 0) {
       void sendOwn();
@@ -94,7 +98,7 @@ export function createShutdown(parts: {
   // Its timers are not unref'ed: they keep the process alive.
   async function sendOwn(): Promise<void> {
     const began = monotonic();
-    const isDone = () => journal.unsettled === 0 || (outbox.durable && outbox.idle) || closing;
+    const isDone = () => leftOfOwn() === 0 || (outbox.durable && outbox.idle) || closing;
     for (
       let lookMs = 1;
       !isDone() && monotonic() - began < leftMs;

@@ -1,6 +1,7 @@
 import type { Owner } from "./clock.js";
 import { type EventRecord, meaningOf } from "./event-record.js";
 import type { Ledger } from "./ledger.js";
+import { Pauses } from "./pauses.js";
 import type { Request } from "./service.js";
 
 /** What may not be sent again unless an operator says so: a payment that may have been taken (DESIGN §4). */
@@ -8,12 +9,18 @@ const MAY_GO_AGAIN = new Set(["failed", "refused", "throttled"]);
 
 /** Compares each request and each notice, as it happens, with what DESIGN §3 to §5 promise of a single event. */
 export function watchEvents(ledger: Ledger): void {
+  const pauses = new Pauses(ledger);
   ledger.watchers.push((what, record, by, request) => {
     if (what === "told") {
       checkTaken(ledger, record);
       checkEnds(ledger, record, by);
       return;
     }
+    if (what === "ended") {
+      pauses.ended(request as Request, record);
+      return;
+    }
+    pauses.sent(request as Request, record);
     checkSame(ledger, record, request as Request);
     checkEnded(ledger, record);
     checkHeld(ledger, record);

@@ -17,8 +17,12 @@ export interface Sums {
 export class Ledger implements Observer {
   readonly records = new Map<string, EventRecord>();
   readonly trace: string[] | undefined;
-  readonly watchers: ((what: "sent" | "told", record: EventRecord, by: Owner, request?: Request) => void)[] =
-    [];
+  readonly watchers: ((
+    what: "sent" | "ended" | "told",
+    record: EventRecord,
+    by: Owner,
+    request?: Request,
+  ) => void)[] = [];
   broken: Broken | undefined;
   events = 0;
   pendingReceipts = 0;
@@ -167,6 +171,7 @@ export class Ledger implements Observer {
   ended(request: Request): void {
     const record = this.find(request.program, request.call.idempotencyKey);
     this.write(`${request.sender.name}: ${record?.name ?? request.call.path} is ${meaningOf(request)}`);
+    if (record) for (const watch of this.watchers) watch("ended", record, request.sender, request);
   }
 
   listenTo(process: TrackerProcess): void {

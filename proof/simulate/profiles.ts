@@ -146,6 +146,5 @@ function calm(writer: Writer): Step[] {
   const { dice } = writer;
   const steps = writer.reports(dice.span(2, 30));
   if (dice.happens(0.6)) steps.push(flood(writer));
-  if (dice.happens(0.3)) steps.push({ at: writer.at(), do: "close", process: 0, ms: 5_000 });
   return steps;
 }

@@ -1,6 +1,10 @@
+import { hasStoodStillSince } from "./checks.js";
+import type { Owner } from "./clock.js";
 import type { Slot } from "./run.js";
 import type { Step } from "./schedule.js";
 import type { World } from "./world.js";
+
+const TOLERANCE_MS = 100;
 
 /** Does what a step says. */
 export function perform(world: World, step: Step): void {
@@ -43,7 +47,9 @@ export function perform(world: World, step: Step): void {
       return;
     case "close":
       world.as(slot, (process) => {
+        const began = clock.monotonic();
         void process.shutdown.close({ timeoutMs: step.ms }).then(({ left, durable }) => {
+          checkDeadline(world, process.owner, "close() ends in time", began + step.ms);
           ledger.write(`${process.owner.name} is closed: ${left} left, ${durable ? "durable" : "in memory"}`);
           if (slot.process === process) world.end(slot);
         });
@@ -51,9 +57,11 @@ export function perform(world: World, step: Step): void {
       return;
     case "flush":
       world.as(slot, ({ shutdown, owner }) => {
-        void shutdown
-          .flush({ timeoutMs: step.ms })
-          .then(({ left, settled }) => ledger.write(`${owner.name} is flushed: ${left} left, ${settled}`));
+        const began = clock.monotonic();
+        void shutdown.flush({ timeoutMs: step.ms }).then(({ left, settled }) => {
+          checkDeadline(world, owner, "flush() ends in time", began + step.ms);
+          ledger.write(`${owner.name} is flushed: ${left} left, ${settled}`);
+        });
       });
       return;
     case "disk":
@@ -65,6 +73,13 @@ export function perform(world: World, step: Step): void {
       return;
     default:
       byHand(world, slot, step);
+  }
+}
+
+function checkDeadline({ clock, ledger }: World, owner: Owner, promise: string, deadline: number): void {
+  const lateMs = clock.monotonic() - deadline;
+  if (owner.isAlive && lateMs > TOLERANCE_MS && !hasStoodStillSince(owner, deadline - TOLERANCE_MS)) {
+    ledger.breaks(promise, `${owner.name} is ${Math.round(lateMs)} ms late`);
   }
 }
 

@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
 import { diskOutbox } from "../../src/outbox/disk/index.js";
+import type { Outbox } from "../../src/outbox/outbox.js";
+import { recordingOutbox } from "../../src/testing/index.js";
 import { answering, closedPort, faultyService } from "../helpers/faulty-service.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { startTracker } from "../helpers/tracker.js";
@@ -39,4 +41,33 @@ it("of the memory outbox waits until its time is up: what is left would be lost"
   await tracker.trackPayment(payment(1), { sessionId: "s" });
 
   expect(await tracker.flush({ timeoutMs: 300 })).toEqual({ settled: false, left: 1 });
+});
+
+it("delivers what a shared storage turns out to hold: an outbox that had nothing to do looks again", async () => {
+  let queued = 0;
+  let idle = true;
+  const counts = () => ({ queued, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null });
+  const shared: Outbox = {
+    ...recordingOutbox(),
+    durable: true,
+    get idle() {
+      return idle;
+    },
+    counts,
+    // Another process has stored an event.
+    async look() {
+      queued = 1;
+      return counts();
+    },
+    wake() {
+      if (queued === 0) return;
+      idle = false;
+      setTimeout(() => {
+        queued = 0;
+        idle = true;
+      }, 10);
+    },
+  };
+  const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox: shared });
+  expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
 });

@@ -66,7 +66,7 @@ function allOf(limit: number, destination: string): Capacity {
   return { destination, limit, lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit })) };
 }
 
-export function settling({ event, seq, owner }: DiskClaim, verdict: Verdict): Request {
+export function settling({ event, seq, owner, interrupted }: DiskClaim, verdict: Verdict): Request {
   const { id, destination, kind } = event;
-  return { type: "settle", claimed: { seq, id, destination, kind, owner }, verdict };
+  return { type: "settle", claimed: { seq, id, destination, kind, owner, interrupted }, verdict };
 }

@@ -104,9 +104,9 @@ export function createClaims(
       return claims;
     },
     /** Gives a claimed event back as it was. Returns whether it was still claimed. */
-    release({ seq, id, owner: by }: Claimed, now: number): boolean {
+    release({ seq, id, owner: by, interrupted }: Claimed, now: number): boolean {
       if (release.run(seq, id, by, now).changes > 0) return true;
-      return clear.run(seq, id).changes > 0;
+      return !interrupted && clear.run(seq, id).changes > 0;
     },
     /** Gives a claimed event back after an attempt, to be ready again at `readyAt`. Returns whether it was still claimed. */
     rest({ seq, id, owner: by }: Claimed, history: History, readyAt: number): boolean {

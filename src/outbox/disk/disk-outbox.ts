@@ -86,8 +86,8 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
           isHeld: () => isHeld(claim.life, snapshot.life, limits.leaseMs),
         }));
       },
-      settle: ({ event: { id, destination, kind }, seq, owner }, verdict) =>
-        link.ask({ type: "settle", claimed: { seq, id, destination, kind, owner }, verdict }),
+      settle: ({ event: { id, destination, kind }, seq, owner, interrupted }, verdict) =>
+        link.ask({ type: "settle", claimed: { seq, id, destination, kind, owner, interrupted }, verdict }),
       counts: (destination) => countsOf(snapshot, destination),
       deadLetters: deadLettersThrough(link.ask, () => wake()),
       handOver: (from, to) => handOverThrough(link.ask, from, to).finally(() => wake()),

@@ -2,7 +2,7 @@ import source from "inline:./thread.ts";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { OutboxError } from "../../shared/errors.js";
 import { createProcessHooks } from "../../shared/process-hooks.js";
-import { setImmediate } from "../../shared/real-timers.js";
+import { clearTimeout, setImmediate, setTimeout } from "../../shared/real-timers.js";
 import {
   type Batch,
   type Done,
@@ -32,6 +32,7 @@ interface Question {
 const BATCH = 200;
 // One that the thread works at, and one that it finds when it is done.
 const BATCHES = 2;
+const RESTART_MS = 1_000;
 const LONGEST_START_MS = 10_000;
 const LONGEST_END_MS = 5_000;
 
@@ -50,6 +51,7 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
   let scheduled = false;
   let refusing: Error | undefined;
   let whenIdle = () => {};
+  let restart: NodeJS.Timeout | undefined;
   let thread: Thread | undefined = startThread(options, hear, lose);
 
   const first = thread.waitForReply();
@@ -109,6 +111,11 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
 
   function lose(cause: Error): void {
     thread = undefined;
+    clearTimeout(restart);
+    // Also where nothing is asked: it takes over what processes that have ended have left behind.
+    restart = setTimeout(() => {
+      thread ??= startThread(options, hear, lose);
+    }, RESTART_MS).unref();
     fail(new OutboxError("ERR_AFFILIATE_DISK_UNUSABLE", "diskOutbox: its thread ended", { cause }));
   }
 
@@ -136,6 +143,7 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
         });
       }
       atExit.remove(endWithProcess);
+      clearTimeout(restart);
       await thread?.stop();
     },
   };

@@ -30,6 +30,8 @@ export interface Claimed extends Pick<OutboxEvent, "id" | "destination" | "kind"
   readonly seq: number;
   /** The process that has claimed it. */
   readonly owner: string;
+  /** Whether an attempt of another process's was already in doubt when it was claimed. */
+  readonly interrupted: boolean;
 }
 
 export interface DiskClaim extends Claim, Pick<Claimed, "seq" | "owner"> {

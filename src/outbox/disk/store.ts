@@ -116,8 +116,9 @@ export function createStore(
   }
 
   function settleLost(claimed: Claimed, { type }: Verdict, now: number): void {
-    const { id, kind } = claimed;
-    if (type === "release") dead.retryInterrupted(claimed, now);
+    const { id, kind, interrupted } = claimed;
+    // What was in doubt before it was claimed still is.
+    if (type === "release" && !interrupted) dead.retryInterrupted(claimed, now);
     if (type !== "delivered") return;
     // True whichever process says so: also where another has taken the event over meanwhile and given it up as
     // unconfirmed, and where the file was begun anew and knows nothing of it.

@@ -7,6 +7,7 @@ import { alreadyStarted } from "../durable.js";
 import { count, MIB } from "../option-types.js";
 import {
   type AddOutcome,
+  type Capacity,
   type History,
   isRetried,
   type Lane,
@@ -62,9 +63,7 @@ export function memoryOutbox(options: MemoryOutboxOptions | undefined, clock?: C
 export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = systemClock): Outbox {
   const { maxEvents, maxBytes, maxDeadLetters } = readOptions("memoryOutbox", schema, options);
   const queue: Queue<Entry> = new Queue(() => relay.wake());
-  const relay = createRelay({ claim: (capacity) => queue.claim(capacity, clock.now()), settle }, (error) =>
-    observer?.degraded(error as Error),
-  );
+  const relay = createRelay({ claim, settle }, (error) => observer?.degraded(error as Error));
   const clicks = new ClicksByVisitor<Entry>();
   /** Also of what was delivered, discarded or has grown out of the dead letters: reported again, it is still a duplicate. */
   const ids = new KnownIds({
@@ -75,6 +74,18 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   const dead = new DeadLetterBox(maxDeadLetters);
   let observer: OutboxObserver | undefined;
   let bytes = 0;
+
+  function claim(capacity: Capacity): Entry[] {
+    const claimed = queue.claim(capacity, clock.now());
+    // Where its rest is cut short, it ends here: not while the event is under way, and not after.
+    for (const entry of claimed) endRest(entry);
+    return claimed;
+  }
+
+  function endRest(entry: Entry): void {
+    entry.cancelRest?.();
+    entry.cancelRest = undefined;
+  }
 
   function enter(event: OutboxEvent, history: History, queuedAt: number): boolean {
     const size = sizeOf(event);
@@ -132,7 +143,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     bytes -= entry.size;
     queue.leave(entry, clock.now());
     if (entry.event.kind === "click") clicks.remove(entry);
-    entry.cancelRest?.();
+    endRest(entry);
   }
 
   function settle(entry: Entry, verdict: Verdict): void {

@@ -105,7 +105,7 @@ async function checkIsolation(client: PostgresClient): Promise<void> {
   if (level === "read committed" || level === "read uncommitted") return;
   throw problem(
     "ERR_AFFILIATE_POSTGRES_ISOLATION",
-    `default_transaction_isolation is "${level}", and the outbox needs "read committed": give it a role or a pool of its own that has it (new Pool({ options: "-c default_transaction_isolation=read\\ committed" })); your transactions may have any`,
+    `default_transaction_isolation is "${level}", and the outbox needs "read committed": give it a role or a pool of its own that has it (new Pool({ options: "-c default_transaction_isolation=read\\\\ committed" })); your transactions may have any`,
   );
 }
 

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { OutboxEvent } from "../../../src/events.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
-import type { Claim, Verdict } from "../../../src/outbox/outbox.js";
+import { type Claim, UNTRIED, type Verdict } from "../../../src/outbox/outbox.js";
 import { until } from "../../../src/testing/contract/recorder.js";
 import { DESTINATION, sample, stranger } from "../../../src/testing/contract/samples.js";
 import { delivering } from "../../helpers/deliver.js";
@@ -29,17 +29,22 @@ function watched(
   onTestFinished(() => outbox.close());
   const said: string[] = [];
   const ids: string[] = [];
-  const hand = delivering(async (claim) => {
-    ids.push(claim.event.id);
-    return deliver(claim);
-  });
+  const told: string[] = [];
+  const hand = delivering(
+    async (claim) => {
+      ids.push(claim.event.id);
+      return deliver(claim);
+    },
+    undefined,
+    (_event, _attempts, { type }) => told.push(type),
+  );
   const start = () =>
     outbox.start(hand, {
       dropped: (_event, reason) => said.push(`dropped ${reason}`),
       degraded: (error) => said.push(`${(error as { code?: string }).code} ${error.message}`),
       recovered: () => said.push("recovered"),
     });
-  return { outbox, said, ids, start };
+  return { outbox, said, ids, told, start };
 }
 
 const deadBecause = (reason: "rejected"): Verdict => ({ type: "dead", reason, attempts: 1 });
@@ -57,8 +62,8 @@ test.each([
     sample("payment", visitor),
   ];
   let hold = false;
-  const { outbox, said, ids, start } = watched(directory, ({ event: { id } }) => {
-    if (hold) return { type: "retry", inMs: 60_000, history: {} as never };
+  const { outbox, said, ids, told, start } = watched(directory, ({ event: { id } }) => {
+    if (hold) return { type: "retry", inMs: 60_000, history: UNTRIED };
     return id === dead.id ? deadBecause("rejected") : { type: "delivered" };
   });
   start();
@@ -71,7 +76,7 @@ test.each([
   hold = true;
   await outbox.add(click);
   await outbox.add(payment);
-  await until(() => ids.includes(click.id), "it was not handed over");
+  await until(() => told.includes("retry"), "its verdict was not stored");
   hold = false;
 
   remove(directory);

@@ -128,6 +128,32 @@ test("takes over what a process has claimed that shows no sign of life, as inter
   alive.close();
 });
 
+test("holds what was in doubt before, when a process gives it back that never sent it", () => {
+  const directory = scratchDirectory();
+  const [first, slow, other] = ["first", "slow", "other"].map((owner) => openDisk(directory, { owner })) as [
+    Disk,
+    Disk,
+    Disk,
+  ];
+  const [held, waiting] = [sample("payment"), sample("payment")];
+  first.append(held, waiting);
+  // It may have sent both.
+  first.claim(2);
+  watch(slow);
+  const claims = slow.claim(2) as [DiskClaim, DiskClaim];
+  watch(other);
+  const taken = other.claim(2) as [DiskClaim, DiskClaim];
+  const unconfirmed = { reason: "unconfirmed", code: "ERR_INTERRUPTED", attempts: 1 } as const;
+  other.settle(taken[0], { type: "dead", ...unconfirmed });
+  other.settle(taken[1], { type: "release" });
+
+  for (const claim of claims) slow.settle(claim, { type: "release" });
+
+  expect(other.counts().dead.unconfirmed).toBe(1);
+  expect(other.claim(2)).toMatchObject([{ event: waiting, interrupted: true }]);
+  for (const disk of [first, slow, other]) disk.close();
+});
+
 test("leaves a process its claims as long as it shows signs of life", () => {
   const directory = scratchDirectory();
   const [slow, other] = [openDisk(directory, { owner: "slow" }), openDisk(directory, { owner: "other" })];

@@ -2,8 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EventKind, OutboxEvent } from "../../../src/events.js";
 import { memoryOutbox } from "../../../src/outbox/memory/memory-outbox.js";
-import type { Claim, OutboxObserver, Verdict } from "../../../src/outbox/outbox.js";
+import { type Claim, type OutboxObserver, UNTRIED, type Verdict } from "../../../src/outbox/outbox.js";
 import { sizeOf } from "../../../src/outbox/shedding.js";
+import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { delivering, deliveringAll } from "../../helpers/deliver.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
@@ -202,6 +203,33 @@ describe("a memory outbox that is full", () => {
 });
 
 describe("a memory outbox", () => {
+  it("hands over nothing that was delivered when a rest that was cut short comes to its end", async () => {
+    const clock = new FakeClock();
+    const outbox = memoryOutbox({}, clock);
+    const event = makeEvent("payment", { sessionId: "anna" }, 1, clock.now());
+    const { destination } = event;
+    const rest = (inMs: number): Verdict => ({
+      type: "retry",
+      inMs,
+      history: { ...UNTRIED, attempts: 1, triedAt: clock.now() },
+    });
+    const verdicts = [rest(5_000), rest(60_000)];
+    let attempts = 0;
+    const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit: 1, evenResting: true }));
+    outbox.start(
+      {
+        destination,
+        capacity: () => ({ destination, limit: 8, lanes }),
+        deliver: async () => verdicts[attempts++] ?? { type: "delivered" },
+        settled() {},
+      },
+      { dropped() {}, degraded() {}, recovered() {} },
+    );
+    await outbox.add(event);
+    await clock.pass(120_000);
+    expect(attempts).toBe(3);
+  });
+
   it("finds whose turn it is behind thousands who have to wait", async () => {
     const { add, underWay, clock } = start({}, 2);
     for (let n = 0; n < 3_000; n++) await add("click", { sessionId: "busy" });
