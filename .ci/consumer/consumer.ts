@@ -11,11 +11,7 @@ import { recordingOutbox } from "express-affiliate/testing";
 export const outboxes = (
   pool: Parameters<typeof postgresOutbox>[0]["pool"],
   mysqlPool: Parameters<typeof mysqlOutbox>[0]["pool"],
-) => [
-  diskOutbox({ directory: "outbox" }),
-  postgresOutbox({ pool }),
-  mysqlOutbox({ pool: mysqlPool }),
-];
+) => [diskOutbox({ directory: "outbox" }), postgresOutbox({ pool }), mysqlOutbox({ pool: mysqlPool })];
 
 export const contract = (create: () => Outbox) => () => testOutbox("own", { create });
 export const recorded = () => recordingOutbox().events.map(({ kind, data }) => ({ kind, ...data }));
