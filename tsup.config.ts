@@ -24,6 +24,7 @@ const library = {
   index: "src/index.ts",
   disk: "src/outbox/disk/index.ts",
   postgres: "src/outbox/postgres/index.ts",
+  mysql: "src/outbox/mysql/index.ts",
   sandbox: "src/sandbox/index.ts",
   dashboard: "src/dashboard/index.ts",
   testing: "src/testing/index.ts",

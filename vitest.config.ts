@@ -9,6 +9,7 @@ export default defineConfig({
       "express-affiliate": "src/index.ts",
       "express-affiliate/disk": "src/outbox/disk/index.ts",
       "express-affiliate/postgres": "src/outbox/postgres/index.ts",
+      "express-affiliate/mysql": "src/outbox/mysql/index.ts",
       "express-affiliate/sandbox": "src/sandbox/index.ts",
       "express-affiliate/dashboard": "src/dashboard/index.ts",
       "express-affiliate/testing": "src/testing/index.ts",

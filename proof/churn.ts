@@ -1,25 +1,27 @@
 /**
- * `npm run proof:churn -- --events 100000 --rounds 5`
+ * `npm run proof:churn -- --outbox mysql --events 100000 --rounds 5`
  *
- * Sends events through an outbox in a PostgreSQL server that is started for it, round after round, and prints after each
+ * Sends events through an outbox in a PostgreSQL server, or in a MariaDB server, that is started for it, round after round, and prints after each
  * how large the tables are and how long a claim of 8 events takes: both must stay what they were. Exits with 1 where a claim in the
- * last round takes more than three times as long as in the first, or the table of events is more than twice as large.
+ * last round takes more than three times as long as in the first, or the table of events is more than twice as large, or that
+ * of known ids grows faster than there are more of them.
  */
 import { parseArgs } from "node:util";
-import pg from "pg";
-import type { Deliver } from "../src/index.js";
-import { type PostgresOutbox, postgresOutbox } from "../src/outbox/postgres/index.js";
+import type { Deliver, Outbox } from "../src/index.js";
+import { candidatesOf, partsOf } from "../src/outbox/mysql/candidates.js";
 import { ENDPOINTS } from "../src/service/endpoints.js";
 import { DESTINATION, sample, stranger } from "../src/testing/contract/samples.js";
-import { startCluster } from "../test/helpers/cluster.js";
+import { kindFrom, type Opened, open, startServer } from "./outboxes/server.js";
 
 const { values } = parseArgs({
   options: {
+    outbox: { type: "string", default: "postgres" },
     events: { type: "string", default: "100000" },
     rounds: { type: "string", default: "5" },
     visitors: { type: "string", default: "10000" },
   },
 });
+const kind = kindFrom(values.outbox);
 const CONCURRENCY = 256;
 const CALLERS = 1_000;
 const CLAIMS = 100;
@@ -37,12 +39,14 @@ process.exitCode = (await prove(Number(values.events), Number(values.rounds), Nu
   : 1;
 
 async function prove(events: number, rounds: number, visitors: number): Promise<boolean> {
-  const cluster = await startCluster({ autovacuum_naptime: "1s" });
-  const pool = new pg.Pool({ connectionString: cluster.connectionString });
-  const outbox = postgresOutbox({ pool });
+  const server = await startServer(kind);
+  const opened = open(kind, server.uri);
+  const { outbox } = opened;
   const people = Array.from({ length: visitors }, stranger);
   const measured: Measured[] = [];
-  console.log(`Node ${process.version}, ${rounds} rounds of ${events} events of ${visitors} visitors`);
+  console.log(
+    `${kind}, Node ${process.version}, ${rounds} rounds of ${events} events of ${visitors} visitors`,
+  );
 
   const gate = { isOpen: true };
   outbox.start(deliverAtOnce(gate), { dropped() {}, degraded: console.error, recovered() {} });
@@ -54,7 +58,7 @@ async function prove(events: number, rounds: number, visitors: number): Promise<
     const seconds = (performance.now() - began) / 1_000;
     gate.isOpen = false;
     await report(outbox, CLAIMS * CLAIMED_AT_ONCE, stranger);
-    measured.push(await measure(pool, seconds));
+    measured.push(await measure(opened, seconds));
     gate.isOpen = true;
     const { eventsMiB, idsMiB, claimMs } = measured.at(-1) as Measured;
     console.log(
@@ -62,10 +66,14 @@ async function prove(events: number, rounds: number, visitors: number): Promise<
     );
   }
   await outbox.close();
-  await pool.end();
-  await cluster.destroy();
+  await opened.end();
+  await server.destroy();
   const [first, last] = [measured[0], measured.at(-1)] as [Measured, Measured];
-  return last.claimMs <= 3 * first.claimMs && last.eventsMiB <= 2 * first.eventsMiB;
+  return (
+    last.claimMs <= 3 * first.claimMs &&
+    last.eventsMiB <= 2 * first.eventsMiB &&
+    last.idsMiB <= 2 * rounds * first.idsMiB
+  );
 }
 
 function deliverAtOnce(gate: { readonly isOpen: boolean }): Deliver {
@@ -91,7 +99,7 @@ function deliverAtOnce(gate: { readonly isOpen: boolean }): Deliver {
 }
 
 async function report(
-  outbox: PostgresOutbox,
+  outbox: Outbox,
   events: number,
   who: () => ReturnType<typeof stranger> | undefined,
 ): Promise<void> {
@@ -103,32 +111,42 @@ async function report(
   );
 }
 
-async function measure(pool: pg.Pool, seconds: number): Promise<Measured> {
-  const mebibytes = async (table: string) => {
-    const { rows } = await pool.query(`select pg_total_relation_size('affiliate.${table}')::text as size`);
-    return Number(rows[0].size) / 2 ** 20;
-  };
+/** How large the tables are, and how long it takes to find 8 events to claim: by the statements that the outbox itself runs. */
+async function measure({ sql }: Opened, seconds: number): Promise<Measured> {
   const times: number[] = [];
-  const client = await pool.connect();
-  await client.query("begin");
+  const claim = await claimOf(sql);
   for (let nth = 0; nth < CLAIMS; nth++) {
     const began = performance.now();
-    await client.query(
-      `select from affiliate.claim(
-         (select number from affiliate.destinations), gen_random_uuid(), '1 minute', $1, '{}', $2, $3, $4, $5, $4
-       )`,
-      [
-        CLAIMED_AT_ONCE,
-        ENDPOINTS,
-        ENDPOINTS.map(() => CLAIMED_AT_ONCE),
-        ENDPOINTS.map(() => false),
-        ENDPOINTS.map(() => null),
-      ],
-    );
+    for (const statement of claim) await sql(statement);
     times.push(performance.now() - began);
   }
-  await client.query("rollback");
-  client.release();
   const claimMs = times.sort((a, b) => a - b)[CLAIMS / 2] as number;
-  return { seconds, eventsMiB: await mebibytes("events"), idsMiB: await mebibytes("known_ids"), claimMs };
+  const [sizes] = await sql(
+    kind === "mysql"
+      ? // One table holds both.
+        `select 0 as events, sum(if(name like '%affiliate_events', file_size, 0)) as ids
+         from information_schema.innodb_sys_tablespaces`
+      : `select pg_total_relation_size('affiliate.events')::text as events,
+           pg_total_relation_size('affiliate.known_ids')::text as ids`,
+  );
+  const [eventsMiB, idsMiB] = [Number(sizes.events) / 2 ** 20, Number(sizes.ids) / 2 ** 20];
+  return { seconds, eventsMiB, idsMiB, claimMs };
+}
+
+/** What finds and takes events, in a transaction that is undone. */
+async function claimOf(sql: Opened["sql"]): Promise<string[]> {
+  const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit: CLAIMED_AT_ONCE }));
+  if (kind === "postgres") {
+    const all = (value: unknown) => `array[${ENDPOINTS.map(() => value).join(", ")}]`;
+    return [
+      `begin; select from affiliate.claim(
+         (select number from affiliate.destinations), gen_random_uuid(), '1 minute', ${CLAIMED_AT_ONCE}, '{}',
+         array[${ENDPOINTS.map((endpoint) => `'${endpoint}'`).join(", ")}], ${all(CLAIMED_AT_ONCE)}, ${all(false)},
+         ${all("null")}::double precision[], ${all(false)}
+       ); rollback`,
+    ];
+  }
+  const [row] = await sql("select cast(number as char) as number from affiliate_destinations");
+  const parts = partsOf({ destination: DESTINATION, limit: CLAIMED_AT_ONCE, lanes }, CLAIMED_AT_ONCE);
+  return [candidatesOf("affiliate_", parts, { destination: row.number, held: [] })];
 }

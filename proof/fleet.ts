@@ -1,7 +1,7 @@
 /**
- * `npm run proof:fleet -- --events 20000 --visitors 2000`
+ * `npm run proof:fleet -- --outbox mysql --events 20000 --visitors 2000`
  *
- * Three processes share an outbox in a PostgreSQL server that is started for them; each of a visitor's events is reported
+ * Three processes share an outbox in a PostgreSQL server, or in a MariaDB server, that is started for them; each of a visitor's events is reported
  * through another of the three. The service fails one request in ten. Two of the processes are killed with SIGKILL and
  * replaced, and the server is restarted. In the end every event that was safe must have reached the service, in its
  * visitor's order, payments once; or be held, where nobody can know whether the service has that payment. Exits with 1
@@ -11,16 +11,19 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import pg from "pg";
-import { postgresOutbox } from "../src/outbox/postgres/index.js";
-import { startCluster } from "../test/helpers/cluster.js";
 import { startFaultyService, type Taken } from "./fleet/service.js";
 import { runWorker, type Task, type WorkerOptions } from "./fleet/worker.js";
+import { kindFrom, open, startServer } from "./outboxes/server.js";
 
 const { values, positionals } = parseArgs({
-  options: { events: { type: "string", default: "20000" }, visitors: { type: "string", default: "2000" } },
+  options: {
+    outbox: { type: "string", default: "postgres" },
+    events: { type: "string", default: "20000" },
+    visitors: { type: "string", default: "2000" },
+  },
   allowPositionals: true,
 });
+const kind = kindFrom(values.outbox);
 const WORKERS = 3;
 const FAILURES = 0.1;
 const LEASE_MS = 5_000;
@@ -37,14 +40,14 @@ interface Worker {
 async function prove(visitors: number, events: number): Promise<boolean> {
   const perVisitor = Math.floor(events / visitors);
   const total = visitors * perVisitor;
-  const cluster = await startCluster();
+  const server = await startServer(kind);
   const service = await startFaultyService(FAILURES);
   const errors: string[] = [];
   let workers: Worker[] = [];
   let safe = 0;
   let turn = 0;
   console.log(
-    `Node ${process.version}, ${WORKERS} processes, ${total} events of ${visitors} visitors, ${FAILURES * 100} % failures`,
+    `${kind}, Node ${process.version}, ${WORKERS} processes, ${total} events of ${visitors} visitors, ${FAILURES * 100} % failures`,
   );
 
   workers = Array.from({ length: WORKERS }, startWorker);
@@ -54,26 +57,29 @@ async function prove(visitors: number, events: number): Promise<boolean> {
   await reached(0.2);
   await replaceOne();
   await reached(0.4);
-  await cluster.halt("fast");
+  await server.halt("fast");
   console.log(`  at ${safe} events: the server is stopped, and started again`);
   await new Promise((resolve) => setTimeout(resolve, 1_000));
-  await cluster.resume();
+  await server.resume();
   await reached(0.7);
   await replaceOne();
   await reached(1);
-  const pool = new pg.Pool({ connectionString: cluster.connectionString });
-  const onlooker = postgresOutbox({ pool, migrate: false });
+  const { outbox: onlooker, sql, end } = open(kind, server.uri, { migrate: false });
   while ((await onlooker.look()).queued > 0) await new Promise((resolve) => setTimeout(resolve, 100));
   const seconds = (performance.now() - began) / 1_000;
 
   const held = await onlooker.deadLetters.list({ limit: total });
-  const { rows } = await pool.query("select replace(id::text, '-', '') as id from affiliate.known_ids");
+  const rows = await sql(
+    kind === "mysql"
+      ? "select lower(hex(id)) as id from affiliate_events"
+      : "select replace(id::text, '-', '') as id from affiliate.known_ids",
+  );
   await onlooker.close();
-  await pool.end();
+  await end();
   for (const { child } of workers) child.send("close");
   await Promise.all(workers.map(({ child }) => once(child, "exit")));
   service.close();
-  await cluster.destroy();
+  await server.destroy();
   return judge(
     rows.map(({ id }) => id),
     held.map(({ id, reason, kind }) => ({
@@ -84,7 +90,7 @@ async function prove(visitors: number, events: number): Promise<boolean> {
 
   function startWorker(): Worker {
     const { url } = service;
-    const options: WorkerOptions = { url, connectionString: cluster.connectionString, leaseMs: LEASE_MS };
+    const options: WorkerOptions = { url, kind, uri: server.uri, leaseMs: LEASE_MS };
     const worker: Worker = {
       child: fork(fileURLToPath(import.meta.url), [JSON.stringify(options)]),
       asked: new Map(),

@@ -1,7 +1,7 @@
 /**
  * `npm run proof:frameworks -- --only nestjs`
  *
- * The recipes of docs/frameworks.md, docs/payments.md and docs/postgres.md, as test/frameworks has them: each is installed
+ * The recipes of docs/frameworks.md, docs/payments.md, docs/postgres.md and docs/mysql.md, as test/frameworks has them: each is installed
  * beside the packed package in a project of its own, with Express 4 and 5 where its framework takes both, and walked with
  * real requests on Node 20 and 24. Prints a table. Exits with 1 where a walk fails.
  */
@@ -38,8 +38,11 @@ process.exitCode = (await prove()) ? 0 : 1;
 
 async function prove(): Promise<boolean> {
   const scratch = await mkdtemp(join(tmpdir(), "express-affiliate-frameworks-"));
-  const needs = (what: "postgres" | "pgbouncer") => names.some((name) => recipes[name]?.[what]);
-  const databases = needs("postgres") ? await startDatabases({ pgbouncer: needs("pgbouncer") }) : undefined;
+  const needs = (what: "postgres" | "mysql" | "pgbouncer") => names.some((name) => recipes[name]?.[what]);
+  const databases =
+    needs("postgres") || needs("mysql")
+      ? await startDatabases({ mysql: needs("mysql"), pgbouncer: needs("pgbouncer") })
+      : undefined;
   const table = createTable(names, EXPRESS, NODES);
   try {
     const tarball = values.tarball ? resolve(values.tarball) : await pack(scratch);
@@ -55,8 +58,8 @@ async function prove(): Promise<boolean> {
       for (const project of projects) {
         const problem = await install(project, tarball);
         for (const [major, node] of nodes) {
-          const { postgres, pgbouncer = false } = recipes[project.name] ?? {};
-          const environment = postgres ? await databases?.create({ pgbouncer }) : undefined;
+          const { postgres, mysql = false, pgbouncer = false } = recipes[project.name] ?? {};
+          const environment = postgres || mysql ? await databases?.create({ mysql, pgbouncer }) : undefined;
           table.set(project, major, problem ?? (await walk(project, node, environment)));
         }
         if (!values.keep) await rm(project.folder, { recursive: true, force: true });

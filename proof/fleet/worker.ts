@@ -1,10 +1,10 @@
-import pg from "pg";
 import { affiliate } from "../../src/index.js";
-import { postgresOutbox } from "../../src/outbox/postgres/index.js";
+import { type Kind, open } from "../outboxes/server.js";
 
 export interface WorkerOptions {
   readonly url: string;
-  readonly connectionString: string;
+  readonly kind: Kind;
+  readonly uri: string;
   readonly leaseMs: number;
 }
 
@@ -15,9 +15,8 @@ export interface Task {
 }
 
 /** A machine of the fleet: reports what it is told to, says when that is safe, and delivers whatever there is. */
-export async function runWorker({ url, connectionString, leaseMs }: WorkerOptions): Promise<void> {
-  const pool = new pg.Pool({ connectionString });
-  const outbox = postgresOutbox({ pool, leaseMs });
+export async function runWorker({ url, kind, uri, leaseMs }: WorkerOptions): Promise<void> {
+  const { outbox, end } = open(kind, uri, { leaseMs });
   const tracker = affiliate({
     baseUrl: url,
     clientId: 1,
@@ -29,7 +28,7 @@ export async function runWorker({ url, connectionString, leaseMs }: WorkerOption
   process.on("message", async (tasks: readonly Task[] | "close") => {
     if (tasks === "close") {
       await tracker.close();
-      await pool.end();
+      await end();
       process.disconnect();
       return;
     }

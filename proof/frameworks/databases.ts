@@ -1,29 +1,41 @@
+import mysql from "mysql2/promise";
 import pg from "pg";
 import { startCluster } from "../../test/helpers/cluster.js";
+import { startMariaDb } from "../../test/helpers/mariadb.js";
 import { startPgBouncer } from "./pgbouncer.js";
 
-/** PostgreSQL databases for recipes. */
+/** PostgreSQL and MariaDB databases for recipes. */
 export interface Databases {
   /** A new one, as the environment that a recipe reads. */
-  create(options: { pgbouncer: boolean }): Promise<{ DATABASE_URL: string }>;
+  create(options: { mysql: boolean; pgbouncer: boolean }): Promise<{ DATABASE_URL: string }>;
   close(): Promise<void>;
 }
 
-export async function startDatabases(options: { pgbouncer: boolean }): Promise<Databases> {
+export async function startDatabases(options: { mysql: boolean; pgbouncer: boolean }): Promise<Databases> {
   const cluster = await startCluster({ fsync: "off" });
   const pgbouncer = options.pgbouncer ? await startPgBouncer(cluster) : undefined;
+  const mariaDb = options.mysql ? await startMariaDb() : undefined;
+  const mysqlAdmin = mariaDb && (await mysql.createConnection(mariaDb.connection));
   const admin = new pg.Client({ connectionString: cluster.connectionString });
   await admin.connect();
   let count = 0;
   return {
     async create(through) {
       const name = `recipe_${++count}`;
+      if (through.mysql && mariaDb) {
+        await mysqlAdmin?.query(`create database ${name}`);
+        const url = new URL(mariaDb.uri);
+        url.pathname = name;
+        return { DATABASE_URL: url.href };
+      }
       await admin.query(`create database ${name}`);
       const port = through.pgbouncer ? pgbouncer?.port : cluster.port;
       return { DATABASE_URL: `postgres://postgres@${cluster.host}:${port}/${name}` };
     },
     async close() {
       await admin.end();
+      await mysqlAdmin?.end();
+      await mariaDb?.destroy();
       await pgbouncer?.close();
       await cluster.destroy();
     },

@@ -5,6 +5,8 @@ interface Recipe {
   readonly basedOn?: string;
   /** Whether it is given a PostgreSQL database of its own. */
   readonly postgres?: true;
+  /** Whether it is given a MariaDB database of its own. */
+  readonly mysql?: true;
   /** Whether it comes to its database through PgBouncer in transaction mode. */
   readonly pgbouncer?: true;
   /** A command that is run once, after the install. */
@@ -37,6 +39,13 @@ const apollo = (integration: string): Dependencies => ({
 const inTransactions = (dependencies: Dependencies): Recipe => ({
   express: { 5: { pg: "^8.23.1", ...dependencies } },
   postgres: true,
+});
+
+/** A library for MySQL and MariaDB. */
+const inMysql = (dependencies: Dependencies): Recipe => ({
+  express: { 5: { mysql2: "^3.24.6", ...dependencies } },
+  mysql: true,
+  basedOn: "mysql2",
 });
 
 /** The recipes of test/frameworks, by the names of their folders. */
@@ -77,6 +86,16 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   // 7 needs Node 22. The two must be of one version.
   "mikro-orm": inTransactions({ "@mikro-orm/core": "6.6.7", "@mikro-orm/postgresql": "6.6.7" }),
   pgbouncer: { ...inTransactions({}), basedOn: "pg", pgbouncer: true },
+  mysql2: { express: { 5: { mysql2: "^3.24.6" } }, mysql: true },
+  "mysql-prisma": {
+    ...inMysql({ prisma: "^7.10.1", "@prisma/client": "^7.10.0", "@prisma/adapter-mariadb": "^7.10.0" }),
+    prepare: ["env", "PRISMA_SCHEMA_ENGINE_BINARY=/bin/true", "npx", "prisma", "generate"],
+  },
+  "mysql-typeorm": inMysql({ typeorm: "^1.1.1" }),
+  "mysql-sequelize": inMysql({ sequelize: "^6.37.8" }),
+  "mysql-drizzle": inMysql({ "drizzle-orm": "^0.45.4" }),
+  "mysql-knex": inMysql({ knex: "^3.3.0" }),
+  "mysql-kysely": inMysql({ kysely: "^0.28.18" }),
   "least-privileges": { ...inTransactions({}), basedOn: "pg" },
 };
 

@@ -1,3 +1,4 @@
+import { mysqlMigrations } from "../outbox/mysql/migrations.js";
 import { postgresMigrations } from "../outbox/postgres/migrations.js";
 import { errorFrom } from "../shared/errors.js";
 import { readArguments, refuseArguments } from "./arguments.js";
@@ -5,15 +6,19 @@ import type { Terminal } from "./terminal.js";
 
 const help = `Usage: express-affiliate migrations [options]
 
-Prints the SQL that makes the Postgres outbox's tables, to be run by hand
-(migrate: false):
+Prints the SQL that makes the Postgres outbox's tables, or the MySQL outbox's, to
+be run by hand (migrate: false):
 
   express-affiliate migrations | psql "$DATABASE_URL"
+  express-affiliate migrations --mysql | mysql shop
 
-  --schema NAME   the schema that the tables are in (default affiliate)
-  --from N        leaves out what brings the tables to version N and before
-                  (default 0)
-  --help          prints this
+  --schema NAME     the schema that the tables are in (default affiliate)
+  --mysql           of the MySQL outbox
+  --prefix PREFIX   with --mysql: what the tables' names begin with
+                    (default affiliate_)
+  --from N          leaves out what brings the tables to version N and before
+                    (default 0)
+  --help            prints this
 
 Exit code: 0, or 2 for arguments that are wrong.`;
 
@@ -25,13 +30,20 @@ export function migrationsCommand(args: string[], terminal: Terminal): number {
       args,
       options: {
         schema: { type: "string" },
+        mysql: { type: "boolean", default: false },
+        prefix: { type: "string" },
         from: { type: "string", default: "0" },
         help: { type: "boolean", short: "h" },
       },
     });
     if (!/^\d+$/.test(values.from)) throw new Error("--from must be a version's number");
+    const { mysql, schema, prefix } = values;
+    if (mysql && schema !== undefined)
+      throw new Error("--schema goes without --mysql; --prefix goes with it");
+    if (!mysql && prefix !== undefined) throw new Error("--prefix goes with --mysql");
+    const migrations = mysql ? mysqlMigrations(prefix) : postgresMigrations(schema);
     if (values.help) stdout(help);
-    else stdout(postgresMigrations(values.schema).slice(Number(values.from)).join("\n"));
+    else stdout(migrations.slice(Number(values.from)).join("\n"));
     return 0;
   } catch (error) {
     return refuseArguments("migrations", errorFrom(error).message, terminal);

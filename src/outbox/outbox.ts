@@ -301,6 +301,6 @@ export const CLICKS_OF_A_VISITOR = 100;
 export function noTransaction(factory: string): OutboxError {
   return new OutboxError(
     "ERR_AFFILIATE_TRANSACTION",
-    `${factory}: cannot take part in a transaction; use postgresOutbox, or track once the transaction has committed`,
+    `${factory}: cannot take part in a transaction; use postgresOutbox or mysqlOutbox, or track once the transaction has committed`,
   );
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { migrationsCommand } from "../../src/cli/migrations.js";
+import { mysqlMigrations } from "../../src/outbox/mysql/index.js";
 import { postgresMigrations } from "../../src/outbox/postgres/index.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
 
@@ -21,7 +22,15 @@ describe("the command `migrations`", () => {
     expect(run("--from", String(postgresMigrations().length))).toEqual({ code: 0, out: "", err: "" });
   });
 
+  it("prints the SQL of the MySQL outbox", () => {
+    expect(run("--mysql")).toEqual({ code: 0, out: mysqlMigrations().join("\n"), err: "" });
+    expect(run("--mysql", "--prefix", "shop_")).toMatchObject({ out: mysqlMigrations("shop_").join("\n") });
+  });
+
   it.each([
+    [["--mysql", "--prefix", "a b"], "must be a letter, then letters"],
+    [["--prefix", "shop_"], "--prefix goes with --mysql"],
+    [["--mysql", "--schema", "shop"], "--schema goes without --mysql"],
     [["--schema", "a b"], "must be a letter, then letters"],
     [["--from", "x"], "--from must be a version's number"],
     [["--nope"], "there is no option --nope"],

@@ -1,4 +1,5 @@
 import type { EventKind } from "../../events.js";
+import { PREFIX } from "../../outbox/mysql/migrations.js";
 import type { DeadLetterFilter, DeathReason } from "../../outbox/outbox.js";
 import { SCHEMA_NAME } from "../../outbox/postgres/migrations.js";
 import { destinationOf } from "../../service/destination.js";
@@ -6,7 +7,7 @@ import { nearestWord } from "../../shared/nearest.js";
 import { readArguments } from "../arguments.js";
 import type { Terminal } from "../terminal.js";
 
-export const help = `Usage: express-affiliate outbox <directory|postgres-url> <action> [options]
+export const help = `Usage: express-affiliate outbox <directory|database-url> <action> [options]
        express-affiliate outbox --url-env NAME <action> [options]
 
 Shows what waits in an outbox and what was given up, and retries or discards the
@@ -27,10 +28,13 @@ creates or migrates no outbox.
                           events another's; status prints their names
                           (42:https://tracking.example)
 
-  --url-env NAME          the environment variable that holds the Postgres URL,
-                          so that no shell remembers its password
+  --url-env NAME          the environment variable that holds the database's URL,
+                          postgres://… or mysql://…, so that no shell remembers
+                          its password
   --schema NAME           the schema of the Postgres outbox's tables
                           (default affiliate)
+  --prefix PREFIX         what the names of the MySQL outbox's tables begin with
+                          (default affiliate_)
   --limit N               how many dead letters to list at most (default 100)
   --all                   every dead letter there is; retry leaves the
                           unconfirmed ones alone unless --reason names them
@@ -51,7 +55,8 @@ const REASONS: readonly DeathReason[] = ["rejected", "unconfirmed", "expired"];
 /** Where the outbox is. */
 export type Place =
   | { readonly directory: string }
-  | { readonly url: string; readonly schema: string | undefined };
+  | { readonly url: string; readonly schema: string | undefined }
+  | { readonly mysqlUrl: string; readonly prefix: string | undefined };
 
 /** The command's arguments, checked. */
 export interface OutboxArguments {
@@ -81,6 +86,7 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
     options: {
       "url-env": { type: "string" },
       schema: { type: "string" },
+      prefix: { type: "string" },
       limit: { type: "string" },
       kind: { type: "string" },
       reason: { type: "string" },
@@ -96,7 +102,7 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
   const variable = flags["url-env"];
   const words = variable === undefined ? positionals : [urlIn(env, variable), ...positionals];
   const [where, action, ...ids] = words;
-  if (!where) throw wrong("say where it is: a directory, or a Postgres URL");
+  if (!where) throw wrong("say where it is: a directory, or a Postgres or MySQL URL");
   const { all, yes, json, limit = "100" } = flags;
   if (yes && !(action === "discard" && all)) throw wrong("--yes goes with discard --all");
   const kind = oneOf(KINDS, "--kind", flags.kind);
@@ -131,7 +137,7 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
       throw wrong(`say what to do${variable ? "" : " after where it is"}: ${ACTIONS.join(", ")}${meant}`);
     }
   }
-  return { ...given, action, place: placeFrom(where, flags.schema) };
+  return { ...given, action, place: placeFrom(where, flags) };
 }
 
 function oneOf<Word extends string>(
@@ -172,15 +178,21 @@ function destinationFrom(flag: string, given = ""): string {
 function urlIn(env: Terminal["env"], variable: string): string {
   const url = env[variable];
   if (!url) throw wrong(`the environment variable ${variable} is not set`);
-  if (!isPostgres(url)) throw wrong(`${variable} must hold a URL that begins with postgres://`);
+  if (!isPostgres(url) && !isMysql(url)) {
+    throw wrong(`${variable} must hold a URL that begins with postgres:// or mysql://`);
+  }
   return url;
 }
 
 // None of these quotes the URL: it may hold a password.
-function placeFrom(where: string, schema: string | undefined): Place {
-  if (!isPostgres(where)) {
-    if (where.includes("://")) throw wrong("a URL must begin with postgres://");
-    if (schema !== undefined) throw wrong("--schema goes with a Postgres URL");
+function placeFrom(
+  where: string,
+  { schema, prefix }: { schema?: string | undefined; prefix?: string | undefined },
+): Place {
+  if (schema !== undefined && !isPostgres(where)) throw wrong("--schema goes with a Postgres URL");
+  if (prefix !== undefined && !isMysql(where)) throw wrong("--prefix goes with a MySQL URL");
+  if (!isPostgres(where) && !isMysql(where)) {
+    if (where.includes("://")) throw wrong("a URL must begin with postgres:// or mysql://");
     return { directory: where };
   }
   // Otherwise the end of the password would be read as a host, a port or a database, and an error would show it.
@@ -192,11 +204,16 @@ function placeFrom(where: string, schema: string | undefined): Place {
   if (schema !== undefined && !SCHEMA_NAME.pattern.test(schema)) {
     throw wrong(`--schema ${SCHEMA_NAME.error}`);
   }
-  return { url: where, schema };
+  if (prefix !== undefined && !PREFIX.pattern.test(prefix)) throw wrong(`--prefix ${PREFIX.error}`);
+  return isMysql(where) ? { mysqlUrl: where, prefix } : { url: where, schema };
 }
 
 function isPostgres(where: string): boolean {
   return /^postgres(ql)?:\/\//i.test(where);
+}
+
+function isMysql(where: string): boolean {
+  return /^(mysql|mariadb):\/\//i.test(where);
 }
 
 function wrong(message: string): Error {

@@ -15,6 +15,7 @@ import {
 } from "./actions.js";
 import { help, type OutboxArguments, type Place, readOutboxArguments } from "./arguments.js";
 import { openDisk } from "./disk.js";
+import { openMysql } from "./mysql.js";
 import { passwordHider } from "./passwords.js";
 import { openPostgres } from "./postgres.js";
 
@@ -63,6 +64,7 @@ async function carryOut(given: OutboxArguments, { ask }: Terminal): Promise<Repo
 }
 
 function open(place: Place): OpenOutbox {
+  if ("mysqlUrl" in place) return openMysql(place.mysqlUrl, place.prefix);
   return "url" in place ? openPostgres(place.url, place.schema) : openDisk(place.directory);
 }
 
@@ -84,7 +86,7 @@ function act(outbox: OpenOutbox, given: OutboxArguments): Promise<Report> {
 function problemOf(error: Error, place: Place): { code: string; message: string } {
   const code = errorCodeOf(error);
   if (error instanceof AffiliateError) return { code, message: error.message };
-  const hide = passwordHider("url" in place ? [place.url] : []);
+  const hide = passwordHider("directory" in place ? [] : ["url" in place ? place.url : place.mysqlUrl]);
   // Node's AggregateError, of a name with several addresses, has no message.
   return { code, message: `outbox: ${hide(error.message || code)}` };
 }

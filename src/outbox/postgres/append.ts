@@ -1,133 +1,22 @@
 import type { OutboxEvent } from "../../events.js";
-import type { Clock } from "../../shared/clock.js";
-import { OutboxError } from "../../shared/errors.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
-import { inBatches } from "./batch.js";
-import { type Database, ignore } from "./database.js";
-import type { Destinations } from "./destinations.js";
+import type { Attempted } from "../sql/append.js";
+import type { Destinations } from "../sql/destinations.js";
+import type { Database } from "./database.js";
 import { columnsOf } from "./rows.js";
 
-/** `crowded`: queued, and its visitor has more clicks than may wait. */
-type Stored = "queued" | "crowded" | "duplicate";
-
-interface Pending {
-  readonly event: OutboxEvent;
-  resolve(outcome: Stored): void;
-  reject(error: unknown): void;
-}
-
-interface OutcomeRow {
-  readonly outcome: Stored | "busy" | "spared";
-}
-
-// Each event takes up to three of the server's locks, of which it has 64 for each connection that it allows.
-const AT_ONCE = 64;
-const LOOK_MS = 50;
-// Of the five seconds that a tracker's close() takes by default.
-const LOOKS_ON_CLOSING_MS = 3_000;
-
 /**
- * Stores events, many in one statement. One whose visitor a host's open transaction has just reported waits for the end of
- * that transaction, and what belongs behind it waits with it; the others go on.
+ * Stores events in one statement, unless a host's open transaction has just reported one of their visitors.
  *
  * @param schema a quoted identifier.
  */
-export function createAppend(database: Database, schema: string, destinations: Destinations, clock: Clock) {
+export function createAttempt(database: Database, schema: string, destinations: Destinations) {
   const text = `select outcome from ${schema}.append(
     $1, $2, $3, $4, $5, $6, $7, $8, ${CLICKS_OF_A_VISITOR}, 'try'
   ) as outcome`;
-  const held: Pending[] = [];
-  let cancelLook: (() => void) | undefined;
-  let isClosed = false;
-  let cancelEnd = () => {};
 
-  // One call at a time, so that nothing overtakes what is held while it is looked at again.
-  // And where a call fails, all fail that were asked for: none overtakes another that will be stored later.
-  const inTurn = inBatches<Pending | "held", void>(storeInTurn, { max: AT_ONCE, failTogether: true });
-
-  async function storeInTurn(asked: readonly (Pending | "held")[]): Promise<[]> {
-    const waited = asked.includes("held") ? held.splice(0) : [];
-    const pending = [...waited, ...asked.filter((each) => each !== "held")];
-    try {
-      for (let nth = 0; nth < pending.length; nth += AT_ONCE) await store(pending.slice(nth, nth + AT_ONCE));
-    } catch (error) {
-      for (const { reject } of [...pending, ...held.splice(0)]) reject(error);
-      throw error;
-    }
-    if (isClosed) releaseHeld();
-    else if (held.length > 0) cancelLook ??= clock.after(LOOK_MS, lookAgain);
-    return [];
-  }
-
-  function lookAgain(): void {
-    cancelLook = undefined;
-    // Who waits for them hears of it.
-    inTurn("held").catch(ignore);
-  }
-
-  async function store(pending: readonly Pending[]): Promise<void> {
-    for (const { event } of pending) {
-      if (!destinations.isStored(event.destination)) await destinations.store(event.destination);
-    }
-    for (let rest = holdBack(pending, []); rest.length > 0; ) {
-      const rows = await database.query<OutcomeRow>(
-        text,
-        columnsOf(
-          rest.map(({ event }) => event),
-          destinations.numberOf,
-        ),
-      );
-      const busy = rest.filter((_, nth) => rows[nth]?.outcome === "busy");
-      if (busy.length === 0) {
-        for (const [nth, { resolve }] of rest.entries()) resolve(rows[nth]?.outcome as Stored);
-        return;
-      }
-      rest = holdBack(rest, busy);
-    }
-  }
-
-  /** Puts those that have to wait, and those that belong behind one that waits, where they wait. Returns the others. */
-  function holdBack(pending: readonly Pending[], busy: readonly Pending[]): Pending[] {
-    const keys = new Set(held.flatMap(({ event }) => keysOf(event)));
-    return pending.filter((each) => {
-      const own = keysOf(each.event);
-      const isFree = !busy.includes(each) && !own.some((key) => keys.has(key));
-      if (!isFree) {
-        for (const key of own) keys.add(key);
-        held.push(each);
-      }
-      return isFree;
-    });
-  }
-
-  function releaseHeld(): void {
-    const error = new OutboxError(
-      "ERR_AFFILIATE_OUTBOX_CLOSED",
-      "postgresOutbox: closed while the host's own transaction about the same visitor was open",
-    );
-    for (const { reject } of held.splice(0)) reject(error);
-  }
-
-  return {
-    append: (event: OutboxEvent): Promise<Stored> =>
-      new Promise((resolve, reject) => {
-        inTurn({ event, resolve, reject }).catch(reject);
-      }),
-    /** No event comes any more. What is held is looked at for a while yet. */
-    stop(): void {
-      cancelEnd = clock.after(LOOKS_ON_CLOSING_MS, () => {
-        isClosed = true;
-        releaseHeld();
-      });
-    },
-    close(): void {
-      cancelEnd();
-      cancelLook?.();
-    },
+  return async function attempt(events: readonly OutboxEvent[]): Promise<Attempted[]> {
+    const rows = await database.query<{ outcome: Attempted }>(text, columnsOf(events, destinations.numberOf));
+    return rows.map(({ outcome }) => outcome);
   };
-}
-
-function keysOf({ id, destination, data: { clickId, sessionId } }: OutboxEvent): string[] {
-  const keys = [`id ${id}`, `click ${clickId ?? id}`, `session ${sessionId ?? id}`];
-  return keys.map((key) => `${destination} ${key}`);
 }

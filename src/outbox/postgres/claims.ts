@@ -2,11 +2,12 @@ import { randomUUID } from "node:crypto";
 import type { Clock } from "../../shared/clock.js";
 import { isWithin, type Moment, momentBy } from "../lease.js";
 import { type Capacity, type Claim, type Lane, UNTRIED, type Verdict } from "../outbox.js";
-import { inBatches } from "./batch.js";
-import type { Counts } from "./counts.js";
+import { asciiJson } from "../sql/ascii-json.js";
+import { inBatches } from "../sql/batch.js";
+import type { Counts } from "../sql/counts.js";
+import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
-import type { Destinations } from "./destinations.js";
-import { asciiJson, EVENT_COLUMNS, type EventRow, eventOf, inMs } from "./rows.js";
+import { EVENT_COLUMNS, type EventRow, eventOf, inMs } from "./rows.js";
 
 export interface PostgresClaim extends Claim {
   readonly seq: string;

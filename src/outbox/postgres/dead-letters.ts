@@ -1,9 +1,9 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
 import { type DeadLetterFilter, type DeathReason, type StoredDeadLetters, UNTRIED } from "../outbox.js";
 import { SHEDDING_ORDER } from "../shedding.js";
-import type { Counts } from "./counts.js";
+import type { Counts } from "../sql/counts.js";
+import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
-import type { Destinations } from "./destinations.js";
 import { EVENT_COLUMNS, type EventRow, eventOf, LETTER_COLUMNS, type LetterRow, letterOf } from "./rows.js";
 
 interface Named {

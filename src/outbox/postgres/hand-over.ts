@@ -1,6 +1,6 @@
-import type { Counts } from "./counts.js";
+import type { Counts } from "../sql/counts.js";
+import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
-import type { Destinations } from "./destinations.js";
 
 interface HandedOverRow {
   readonly taken: number;

@@ -1,33 +1,22 @@
-import type { OutboxEvent } from "../../events.js";
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions } from "../../shared/read-options.js";
-import { createDurable } from "../durable.js";
-import type { Outbox, OutboxCounts, Verdict } from "../outbox.js";
-import { createAppend } from "./append.js";
-import { createBound } from "./bound.js";
+import { again } from "../sql/again.js";
+import { createSqlOutbox, type SqlDialect, type SqlOutbox, type SqlShell } from "../sql/sql-outbox.js";
+import { createAttempt } from "./append.js";
 import { createClaims, type PostgresClaim } from "./claims.js";
-import { createCounts } from "./counts.js";
+import { count } from "./count.js";
 import { ignore, openDatabase } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
-import { createDestinations } from "./destinations.js";
 import { createHandOver } from "./hand-over.js";
 import { listen } from "./listen.js";
 import { quoted } from "./migrations.js";
 import { type PostgresOutboxOptions, postgresOptions } from "./options.js";
+import { createShedding } from "./shedding.js";
 import { enqueue } from "./transaction.js";
-import { again, forgetOld } from "./upkeep.js";
-import { createVisitorClicks } from "./visitor-clicks.js";
+import { forgetOld } from "./upkeep.js";
 
 /** An outbox in a PostgreSQL database. */
-export interface PostgresOutbox extends Outbox {
-  /** Has the server count, without anything being started: what `counts()` says from there on. */
-  look(): Promise<OutboxCounts>;
-  handOver(from: string, to: string): Promise<number>;
-}
-
-const UPKEEP_MS = 60_000;
-const COUNTED_AT_MOST_EVERY_MS = 1_000;
-const COUNTED_AT_LEAST_EVERY_MS = 60_000;
+export interface PostgresOutbox extends SqlOutbox {}
 
 /**
  * Keeps events in the host's own PostgreSQL database: they survive the loss of a machine, any number of machines share
@@ -53,146 +42,66 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   const schema = quoted(read.schema);
   const channel = `express_affiliate_${read.schema}`;
   const listens = read.listen && pool.options?.max !== 1;
-  let stops: (() => unknown)[] = [];
-
   const database = openDatabase(pool, { schema: read.schema, migrate: read.migrate });
-  const destinations = createDestinations(database, schema);
-  const numbers = createCounts(database, schema, destinations);
-  const append = createAppend(database, schema, destinations, clock);
-  const claims = createClaims(database, {
-    schema,
-    destinations,
-    leaseMs,
-    counts: numbers,
-    onDeath: (destination) => void evict(destination),
-    clock,
-  });
-  const makeSpace = createBound(database, {
-    schema,
-    destinations,
-    maxEvents,
-    counts: numbers,
-    onShed: (event) => tell((to) => to.dropped(event, "full")),
-  });
-  const shedClicks = createVisitorClicks(database, {
-    schema,
-    destinations,
-    counts: numbers,
-    onShed: (event) => tell((to) => to.dropped(event, "visitor-full")),
-  });
-  const {
-    deadLetters,
-    reviveInterrupted,
-    evict: evictSome,
-  } = createDeadLetters(database, {
-    schema,
-    destinations,
-    max: maxDeadLetters,
-    counts: numbers,
-    onRevived: () => wake(),
-  });
-  const { outbox, wake, tell } = createDurable<PostgresClaim>(
-    {
-      append: store,
-      appendIn,
+
+  function dialectOf({ destinations, counts, onDeath, wake }: SqlShell): SqlDialect<PostgresClaim> {
+    const claims = createClaims(database, { schema, destinations, leaseMs, counts, onDeath, clock });
+    const shedding = createShedding(database, schema, destinations);
+    const { deadLetters, evict, reviveInterrupted } = createDeadLetters(database, {
+      schema,
+      destinations,
+      max: maxDeadLetters,
+      counts,
+      onRevived: wake,
+    });
+
+    return {
+      attempt: createAttempt(database, schema, destinations),
+      enqueue: (transaction, event) =>
+        enqueue(transaction, event, {
+          schema: read.schema,
+          quotedSchema: schema,
+          destination: destinations.numberOf(event.destination),
+          channel: listens ? channel : null,
+          prepare: database.ready,
+        }),
       claim: claims.claim,
-      settle,
-      counts: numbers.current,
-      look: numbers.take,
+      settle: claims.settle,
+      renew: claims.renew,
+      shedOldest: shedding.oldest,
+      shedClicks: shedding.clicks,
       deadLetters,
-      handOver: createHandOver(database, { schema, destinations, counts: numbers }),
-      start,
-      stop: append.stop,
-      close,
-    },
-    { name: "postgres", maxMemoryBytes, clock },
-  );
+      evict,
+      reviveInterrupted,
+      handOver: createHandOver(database, { schema, destinations, counts }),
+      upkeep: () => forgetOld(database, schema, rememberMs),
+      watch(look) {
+        const stops: (() => unknown)[] = [again(clock, () => pollMs, look)];
+        if (listens) stops.push(listen(pool, { channel, onHint: look, clock }));
+        return () => Promise.all(stops.map((stop) => stop()));
+      },
+      close: () => pool.removeListener("error", ignore),
+    };
+  }
 
   // Without a listener, an idle connection that is lost ends the host's process.
   pool.on("error", ignore);
 
-  async function store(event: OutboxEvent): Promise<"queued" | "duplicate" | "full"> {
-    const hasSpace = makeSpace(event);
-    if (hasSpace !== true && !(await hasSpace)) return "full";
-    const { destination, kind, createdAt } = event;
-    const arrived = numbers.expect(destination);
-    const outcome = await numbers
-      .during(async () => {
-        const stored = await append.append(event);
-        if (stored !== "duplicate") numbers.add(destination, kind, 1, createdAt);
-        return stored;
-      })
-      .finally(arrived);
-    if (outcome !== "crowded") return outcome;
-    // Where it fails, the visitor's next click tries again.
-    await shedClicks({ event, isCommitted: true }).catch(ignore);
-    return "queued";
-  }
-
-  async function settle(claim: PostgresClaim, verdict: Verdict): Promise<void> {
-    await claims.settle(claim, verdict);
-    // Another process may have taken it over, and held what was never sent: by this process, nor by one before it.
-    const isUnsent = verdict.type === "release" && !claim.interrupted;
-    if (isUnsent && !claim.isHeld()) await reviveInterrupted(claim.event);
-    // Sooner than the next look would find it.
-    if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
-  }
-
-  async function evict(destination: string): Promise<void> {
-    for (const event of await evictSome(destination).catch(() => [])) {
-      tell((to) => to.dropped(event, "dead-letters-full"));
-    }
-  }
-
-  async function appendIn(
-    transaction: unknown,
-    event: OutboxEvent,
-  ): Promise<"queued" | "duplicate" | "full"> {
-    const hasSpace = makeSpace(event);
-    if (hasSpace !== true && !(await hasSpace)) return "full";
-    const { destination } = event;
-    // Not in the transaction, which others would wait for; and not awaited, for it may have the pool's last connection.
-    if (!destinations.isStored(destination)) void destinations.store(destination).catch(ignore);
-    const outcome = await enqueue(transaction, event, {
-      schema: read.schema,
-      quotedSchema: schema,
-      destination: destinations.numberOf(destination),
-      channel: listens ? channel : null,
-      prepare: database.ready,
-    });
-    if (outcome !== "crowded") return outcome;
-    // Neither in the transaction, whose locks would hold up the visitor's deliveries, nor awaited.
-    void shedClicks({ event, isCommitted: false }).catch(ignore);
-    return "queued";
-  }
-
-  function start(destination: string): void {
-    const countAgainIn = (took: number) =>
-      Math.min(Math.max(COUNTED_AT_MOST_EVERY_MS, 100 * took), COUNTED_AT_LEAST_EVERY_MS);
-    void numbers.take().catch(ignore);
-    void destinations.store(destination).catch(ignore);
-    stops = [
-      again(clock, () => pollMs, wake),
-      again(clock, () => leaseMs / 3, claims.renew),
-      again(clock, countAgainIn, numbers.take),
-      again(
-        clock,
-        () => UPKEEP_MS,
-        async () => {
-          await destinations.store(destination);
-          await forgetOld(database, schema, rememberMs);
-        },
-      ),
-    ];
-    if (listens) stops.push(listen(pool, { channel, onHint: wake, clock }));
-  }
-
-  async function close(): Promise<void> {
-    append.close();
-    await Promise.all(stops.map((stop) => stop()));
-    stops = [];
-    pool.removeListener("error", ignore);
-  }
-
-  return outbox as PostgresOutbox;
+  return createSqlOutbox(
+    {
+      name: "postgres",
+      pollMs,
+      leaseMs,
+      maxEvents,
+      maxMemoryBytes,
+      clock,
+      nameDestination: (number, name) =>
+        database.query(
+          `insert into ${schema}.destinations (number, name) values ($1, $2) on conflict do nothing`,
+          [number, name],
+        ),
+      count: () => count(database, schema),
+    },
+    dialectOf,
+  );
 }

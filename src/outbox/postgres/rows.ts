@@ -1,7 +1,8 @@
 import type { OutboxEvent } from "../../events.js";
 import { endpointOf } from "../../service/endpoints.js";
 import type { DeadLetter, DeathReason } from "../outbox.js";
-import type { Destinations } from "./destinations.js";
+import { asciiJson } from "../sql/ascii-json.js";
+import type { Destinations } from "../sql/destinations.js";
 
 /** An event's columns, as text where a host may have told `pg` to read their types in another way. */
 export const EVENT_COLUMNS = `replace(id::text, '-', '') as id, kind, data::text as data, ${inMs("created_at")}`;
@@ -34,14 +35,6 @@ export function letterOf(row: LetterRow, destination: string): DeadLetter {
   const { id, kind, data, createdAt } = eventOf(row, destination);
   const diedAt = Number(row.died_at);
   return { id, destination, kind, event: data, createdAt, ...JSON.parse(row.death), diedAt };
-}
-
-/** JSON that a database of any encoding can hold. */
-export function asciiJson(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[\u0080-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }
 
 /** The values of `append`'s first eight parameters. */

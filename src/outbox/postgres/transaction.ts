@@ -2,7 +2,7 @@ import type { OutboxEvent } from "../../events.js";
 import { endpointOf } from "../../service/endpoints.js";
 import { OutboxError } from "../../shared/errors.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
-import { asciiJson } from "./rows.js";
+import { asciiJson } from "../sql/ascii-json.js";
 
 /** The host's own open transaction: a client of `pg`, or anything else that runs a statement in it. */
 export interface PostgresTransaction {

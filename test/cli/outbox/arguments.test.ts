@@ -11,7 +11,7 @@ describe("the command `outbox`", () => {
     for (const flag of ["--help", "-h"]) {
       const { code, out, err } = await outbox([flag]);
       expect({ code, err }).toEqual({ code: 0, err: "" });
-      expect(out).toContain("Usage: express-affiliate outbox <directory|postgres-url> <action>");
+      expect(out).toContain("Usage: express-affiliate outbox <directory|database-url> <action>");
       expect(out).toContain("the customer's address masked");
       expect(out).toContain("Exit code: 0 where all is well, dead letters or not;");
     }
@@ -38,11 +38,22 @@ describe("the command `outbox`", () => {
     [["here", "discard", ID, "--all"], "discard takes either ids or --all"],
     [["here", "status", "--schema", "shop"], "--schema goes with a Postgres URL"],
     [[DATABASE, "status", "--schema", 'a"b'], "--schema must be a letter"],
-    [["mysql://shop:pa55word@127.0.0.1/shop", "status"], "a URL must begin with postgres://"],
+    [["here", "status", "--prefix", "shop_"], "--prefix goes with a MySQL URL"],
+    [[DATABASE, "status", "--prefix", "shop_"], "--prefix goes with a MySQL URL"],
+    [
+      ["mysql://shop:pa55word@127.0.0.1/shop", "status", "--schema", "shop"],
+      "--schema goes with a Postgres URL",
+    ],
+    [["mysql://shop:pa55word@127.0.0.1/shop", "status", "--prefix", "a`b"], "--prefix must be a letter"],
+    [["mysql://shop:1/pa55word@127.0.0.1/shop", "status"], "/ must be written %2F"],
+    [["redis://shop:pa55word@127.0.0.1/shop", "status"], "a URL must begin with postgres:// or mysql://"],
     [["postgres://shop:1/pa55word@127.0.0.1/shop", "status"], "/ must be written %2F"],
     [["postgres://shop:a@pa55word?b@127.0.0.1/shop", "status"], "? %3F"],
     [["--url-env", "NONE", "status"], "the environment variable NONE is not set"],
-    [["--url-env", "DIRECTORY", "status"], "DIRECTORY must hold a URL that begins with postgres://"],
+    [
+      ["--url-env", "DIRECTORY", "status"],
+      "DIRECTORY must hold a URL that begins with postgres:// or mysql://",
+    ],
     [["--url-env", "DATABASE_URL"], "say what to do: status"],
     [["--url-env", "DATABASE_URL", DATABASE, "status"], "say what to do: status"],
     [["--nope"], "there is no option --nope"],

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createSandbox } from "express-affiliate/sandbox";
+import { prepare, stored } from "./database.js";
 
 const sandbox = await createSandbox();
 Object.assign(process.env, {
@@ -10,12 +11,7 @@ Object.assign(process.env, {
 });
 const { pool, tracker } = await import("./outbox.js");
 
-// A total above 1,000 is found out at the commit: until then all that the transaction did has worked.
-await pool.query(`
-  create table orders (id text primary key, email text not null, total numeric not null, attribution jsonb);
-  create function refuse() returns trigger language plpgsql as $$ begin raise 'too much'; end $$;
-  create constraint trigger too_much after insert on orders deferrable initially deferred
-    for each row when (new.total > 1000) execute function refuse()`);
+await prepare(pool, tracker);
 
 /** The recipe under test: `checkout(order)` inserts the order and reports its payment in one transaction. */
 const { checkout, close } = await import("./app.js");
@@ -47,17 +43,12 @@ async function reported({ email }) {
   return sandbox.ledger.payments({ customerEmail: email }).length;
 }
 
-async function stored({ id }) {
-  const { rowCount } = await pool.query("select from orders where id = $1", [id]);
-  return rowCount;
-}
-
 test("an order that commits is one payment", async () => {
   const order = newOrder();
   await checkout(order);
   const payment = { kind: "payment", customerEmail: order.email, sessionId: "session-1", leadValue: 19.9 };
   await arrives(payment);
-  assert.deepEqual([await stored(order), await reported(order)], [1, 1]);
+  assert.deepEqual([await stored(pool, order), await reported(order)], [1, 1]);
   const { outcome } = await tracker.trackPayment({
     paymentId: order.id,
     customerEmail: order.email,
@@ -69,7 +60,7 @@ test("an order that commits is one payment", async () => {
 test("an order whose commit fails is not reported, and can be reported when it commits", async () => {
   const order = newOrder({ total: 1_001 });
   await assert.rejects(checkout(order));
-  assert.deepEqual([await stored(order), await reported(order)], [0, 0]);
+  assert.deepEqual([await stored(pool, order), await reported(order)], [0, 0]);
   await checkout({ ...order, total: 999 });
   await arrives({ kind: "payment", customerEmail: order.email, leadValue: 999 });
 });
@@ -84,7 +75,7 @@ test("an order that is there already is rolled back, and not reported", async ()
 test("an order whose report is rejected commits all the same", async () => {
   const order = newOrder({ email: "no address" });
   await checkout(order);
-  assert.deepEqual([await stored(order), await reported(order)], [1, 0]);
+  assert.deepEqual([await stored(pool, order), await reported(order)], [1, 0]);
 });
 
 test("orders of one visitor that commit at the same time are one payment each", async () => {

@@ -2,9 +2,6 @@ import { type OutboxEvent, visitorOf } from "../../events.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import { inBatches } from "./batch.js";
 import type { Counts } from "./counts.js";
-import type { Database } from "./database.js";
-import type { Destinations } from "./destinations.js";
-import { EVENT_COLUMNS, type EventRow, eventOf } from "./rows.js";
 
 const AT_ONCE = 64;
 
@@ -18,36 +15,23 @@ export interface NewClick {
  * The bound of each visitor's clicks. Storing a click says for nothing whether there are too many; a request more is made
  * only then.
  *
- * @param options.schema a quoted identifier.
+ * @param options.shed removes the oldest clicks of an event's visitor that no process has, until at most so many are left.
  * @param options.onShed hears of each click that gave way.
  * @returns a function that takes a new click, and sheds its visitor's oldest while there are too many.
  */
-export function createVisitorClicks(
-  database: Database,
-  options: {
-    schema: string;
-    destinations: Destinations;
-    counts: Counts;
-    onShed: (event: OutboxEvent) => void;
-  },
-): (click: NewClick) => Promise<void> {
-  const { schema, destinations, counts, onShed } = options;
-  const text = `select ${EVENT_COLUMNS} from ${schema}.shed_clicks($1, $2, $3, $4)`;
+export function createVisitorClicks(options: {
+  counts: Counts;
+  shed: (event: OutboxEvent, most: number) => Promise<readonly OutboxEvent[]>;
+  onShed: (event: OutboxEvent) => void;
+}): (click: NewClick) => Promise<void> {
+  const { counts, shed, onShed } = options;
 
   async function shedFor({ event, isCommitted }: NewClick): Promise<void> {
-    const { destination, data } = event;
     // One that is not committed yet is not among those that the server sees.
     const most = CLICKS_OF_A_VISITOR - Number(!isCommitted);
-    const rows = await counts.during(() =>
-      database.query<EventRow>(text, [
-        destinations.numberOf(destination),
-        data.clickId ?? null,
-        data.sessionId ?? null,
-        most,
-      ]),
-    );
-    counts.add(destination, "click", -rows.length);
-    for (const row of rows) onShed(eventOf(row, destination));
+    const clicks = await counts.during(() => shed(event, most));
+    counts.add(event.destination, "click", -clicks.length);
+    for (const click of clicks) onShed(click);
   }
 
   return inBatches<NewClick, void>(

@@ -1,15 +1,15 @@
 import type { EventKind } from "../../events.js";
 import type { DeathReason, OutboxCounts, QueuedOfKind } from "../outbox.js";
-import type { Database } from "./database.js";
 import type { Destinations } from "./destinations.js";
-import { inMs } from "./rows.js";
 
-interface CountRow {
+/** How many events of a kind wait, or how many dead letters of a reason there are, for one destination. */
+export interface CountRow {
   readonly destination: string;
   readonly destination_name: string | null;
   readonly name: EventKind | DeathReason;
-  readonly number: string;
-  readonly created_at: string | null;
+  readonly number: string | number;
+  /** Of events: when the oldest happened, in milliseconds since the epoch. */
+  readonly created_at: string | number | null;
 }
 
 interface Tally {
@@ -29,9 +29,9 @@ export type Counts = ReturnType<typeof createCounts>;
  * from there on by what this process does. A counter in the database would be one row that every transaction of every host
  * waits for.
  *
- * @param schema a quoted identifier.
+ * @param count has the server count.
  */
-export function createCounts(database: Database, schema: string, destinations: Destinations) {
+export function createCounts(count: () => Promise<readonly CountRow[]>, destinations: Destinations) {
   const tallies = new Map<string, Tally>();
   let underWay = 0;
   let changes = 0;
@@ -111,17 +111,7 @@ export function createCounts(database: Database, schema: string, destinations: D
     async take(): Promise<void> {
       const before = changes;
       const quiet = underWay === 0;
-      const rows = await database.query<CountRow>(`
-        select destination::text,
-          (select destinations.name from ${schema}.destinations where destinations.number = destination)
-            as destination_name,
-          counted.name, counted.number::text, created_at
-        from (
-          select destination, kind as name, count(*) as number, ${inMs("created_at", "min(created_at)")}
-          from ${schema}.events group by destination, kind
-          union all
-          select destination, reason, count(*), null from ${schema}.dead_letters group by destination, reason
-        ) as counted`);
+      const rows = await count();
       if (!(quiet && changes === before) && ++doubts < DOUBTS_AT_MOST) return;
       doubts = 0;
       for (const tally of tallies.values()) Object.assign(tally, { ...emptyTally(), coming: tally.coming });

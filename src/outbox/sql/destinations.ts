@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-import type { Database } from "./database.js";
 
 export type Destinations = ReturnType<typeof createDestinations>;
 
@@ -7,9 +6,9 @@ export type Destinations = ReturnType<typeof createDestinations>;
  * The destinations' numbers and names. A number is made of its name: so a host's transaction can store an event of a
  * destination whose row is not there yet, or not visible to it, and waits for no other transaction that writes the row.
  *
- * @param schema a quoted identifier.
+ * @param insert stores a name, unless it is stored.
  */
-export function createDestinations(database: Pick<Database, "query">, schema: string) {
+export function createDestinations(insert: (number: string, name: string) => Promise<unknown>) {
   const names = new Map<string, string>();
   const stored = new Set<string>();
 
@@ -29,10 +28,7 @@ export function createDestinations(database: Pick<Database, "query">, schema: st
     isStored: (name: string): boolean => stored.has(name),
     /** Stores the name, for those who read the tables. In a statement of its own: no other transaction waits for it. */
     async store(name: string): Promise<void> {
-      await database.query(
-        `insert into ${schema}.destinations (number, name) values ($1, $2) on conflict do nothing`,
-        [numberOf(name), name],
-      );
+      await insert(numberOf(name), name);
       stored.add(name);
     },
   };

@@ -1,0 +1,67 @@
+import mysql from "mysql2/promise";
+import pg from "pg";
+import { mysqlOutbox } from "../../src/outbox/mysql/index.js";
+import { postgresOutbox } from "../../src/outbox/postgres/index.js";
+import type { SqlOutbox } from "../../src/outbox/sql/sql-outbox.js";
+import { startCluster } from "../../test/helpers/cluster.js";
+import { startMariaDb } from "../../test/helpers/mariadb.js";
+
+/** Which outbox a proof is about. */
+export type Kind = "postgres" | "mysql";
+
+/** A database server that a proof has started. */
+export interface Server {
+  readonly uri: string;
+  halt(how: "fast" | "immediate"): Promise<void>;
+  resume(): Promise<void>;
+  destroy(): Promise<void>;
+}
+
+/** An outbox on a connection pool of its own. */
+export interface Opened {
+  readonly outbox: SqlOutbox;
+  /** Runs one statement. */
+  // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
+  sql(text: string): Promise<any[]>;
+  /** Ends the pool; the outbox is closed before. */
+  end(): Promise<void>;
+}
+
+/** @throws Error where it is none of them. */
+export function kindFrom(word: string): Kind {
+  if (word === "postgres" || word === "mysql") return word;
+  throw new Error(`--outbox must be postgres or mysql, got ${word}`);
+}
+
+/** A server of the kind that the outbox works with: PostgreSQL or MariaDB, with each commit on the disk before it is answered. */
+export async function startServer(kind: Kind): Promise<Server> {
+  if (kind === "mysql") return startMariaDb({ "innodb-buffer-pool-size": "256M" });
+  const cluster = await startCluster({ autovacuum_naptime: "1s" });
+  return {
+    uri: cluster.connectionString,
+    halt: cluster.halt,
+    resume: cluster.resume,
+    destroy: cluster.destroy,
+  };
+}
+
+export function open(
+  kind: Kind,
+  uri: string,
+  options: { leaseMs?: number | undefined; migrate?: boolean } = {},
+): Opened {
+  if (kind === "mysql") {
+    const pool = mysql.createPool({ uri, connectionLimit: 10 });
+    return {
+      outbox: mysqlOutbox({ pool, ...options }),
+      sql: async (text) => (await pool.query(text))[0] as never,
+      end: () => pool.end(),
+    };
+  }
+  const pool = new pg.Pool({ connectionString: uri });
+  return {
+    outbox: postgresOutbox({ pool, ...options }),
+    sql: async (text) => (await pool.query(text)).rows,
+    end: () => pool.end(),
+  };
+}

@@ -1,0 +1,98 @@
+import type { OutboxEvent } from "../../events.js";
+import { CLICKS_OF_A_VISITOR } from "../outbox.js";
+import type { Attempted } from "../sql/append.js";
+import type { Destinations } from "../sql/destinations.js";
+import { type Database, DUPLICATE, errnoOf, LOCK_WAIT_TIMEOUT } from "./database.js";
+import { ascii, binary, list } from "./literals.js";
+import { insertOf } from "./rows.js";
+
+// ER_LOCK_NOWAIT of MySQL; MariaDB says LOCK_WAIT_TIMEOUT.
+const LOCKED = new Set([3572, LOCK_WAIT_TIMEOUT]);
+
+/** Stores events in one statement, unless a host's open transaction has just reported one of them. */
+export function createAttempt(database: Database, prefix: string, destinations: Destinations) {
+  const keyOf = ({ id, destination }: OutboxEvent) =>
+    `(${binary(id)}, ${destinations.numberOf(destination)})`;
+
+  return async function attempt(events: readonly OutboxEvent[]): Promise<Attempted[]> {
+    const fresh = new Map(events.map((event) => [keyOf(event), event]));
+    try {
+      await storeAll(fresh);
+    } catch (error) {
+      if (errnoOf(error) !== LOCK_WAIT_TIMEOUT) throw error;
+      const busy = await busyOf(events);
+      return events.map((event) => (busy.has(event) ? "busy" : "spared"));
+    }
+    const crowded = await crowdedOf([...fresh.values()].filter(({ kind }) => kind === "click"));
+    return events.map((event) => {
+      if (fresh.get(keyOf(event)) !== event) return "duplicate";
+      return crowded.has(event) ? "crowded" : "queued";
+    });
+  };
+
+  /** Leaves in the map what was stored. */
+  async function storeAll(fresh: Map<string, OutboxEvent>): Promise<void> {
+    while (fresh.size > 0) {
+      try {
+        // All of them, or none: so it is known which were stored.
+        await database.writeUnlessLocked(insertOf(prefix, [...fresh.values()], destinations.numberOf));
+        return;
+      } catch (error) {
+        if (errnoOf(error) !== DUPLICATE) throw error;
+      }
+      const known = await database.rows<{ id: string; destination: string }>(
+        `select lower(hex(id)) as id, cast(destination as char) as destination from \`${prefix}events\`
+         where (id, destination) in (${list([...fresh.keys()])})`,
+      );
+      for (const { id, destination } of known) fresh.delete(`(${binary(id)}, ${destination})`);
+    }
+  }
+
+  /** Those whose rows another transaction has. */
+  async function busyOf(events: readonly OutboxEvent[]): Promise<Set<OutboxEvent>> {
+    const busy = new Set<OutboxEvent>();
+    for (const event of events) {
+      const { id, destination } = event;
+      try {
+        await database.rows(
+          `select 1 from \`${prefix}events\`
+           where id = ${binary(id)} and destination = ${destinations.numberOf(destination)} for update nowait`,
+        );
+      } catch (error) {
+        if (!LOCKED.has(errnoOf(error) ?? 0)) throw error;
+        busy.add(event);
+      }
+    }
+    return busy;
+  }
+
+  /** Those whose visitor has more clicks than may wait. */
+  async function crowdedOf(clicks: readonly OutboxEvent[]): Promise<Set<OutboxEvent>> {
+    const crowded = new Set<OutboxEvent>();
+    const bySession = clicks.filter(({ data }) => data.sessionId !== undefined);
+    const byClick = clicks.filter(({ data }) => data.sessionId === undefined && data.clickId !== undefined);
+    const select = (column: string, values: readonly string[], only: string) => `
+      select cast(destination as char) as destination, ${column} as visitor from \`${prefix}events\`
+      where ${column} in (${list(values)}) and destination in (${list(numbers)}) and state = 'queued'
+        and kind = 'click' ${only}
+      group by destination, ${column} having count(*) > ${CLICKS_OF_A_VISITOR}`;
+    const numbers = [...new Set(clicks.map(({ destination }) => destinations.numberOf(destination)))];
+    for (const [column, only, ofThem] of [
+      ["session_id", "", bySession],
+      ["click_id", "and session_id is null", byClick],
+    ] as const) {
+      if (ofThem.length === 0) continue;
+      const visitorOf = ({ data }: OutboxEvent) =>
+        (column === "session_id" ? data.sessionId : data.clickId) as string;
+      const values = [...new Set(ofThem.map((click) => ascii(visitorOf(click))))];
+      const rows = await database.rows<{ destination: string; visitor: string }>(
+        select(column, values, only),
+      );
+      const found = new Set(rows.map(({ destination, visitor }) => `${destination} ${visitor}`));
+      for (const click of ofThem) {
+        if (found.has(`${destinations.numberOf(click.destination)} ${visitorOf(click)}`)) crowded.add(click);
+      }
+    }
+    return crowded;
+  }
+}

@@ -1,0 +1,68 @@
+import type { Capacity, Lane } from "../outbox.js";
+import { beforeOf, isBegun } from "./line.js";
+import { integer, list, NOW } from "./literals.js";
+
+/** What is looked for in a lane, in this order: never tried, rested, or resting. */
+export interface Part {
+  readonly lane: Lane;
+  readonly which: "newest" | "oldest" | "rested" | "resting";
+  /** How many rows are looked at. */
+  look: number;
+}
+
+/** An event that may be claimed, if it is its visitor's turn. */
+export interface Candidate {
+  /** The number of its part. */
+  readonly part: number;
+  readonly seq: number;
+  /** The earlier event that it waits for. */
+  readonly before: number | null;
+  readonly begun: number;
+}
+
+/** What a claim looks for, the most urgent first. */
+export function partsOf({ lanes, limit }: Capacity, most: number): Part[] {
+  return lanes.flatMap((lane) => {
+    const look = Math.min(lane.limit, limit, most);
+    const parts: Part[] = [{ lane, which: lane.newestFirst ? "newest" : "oldest", look }];
+    if (lane.newWithinMs !== undefined) return parts;
+    parts.push({ lane, which: "rested", look });
+    if (lane.evenResting) parts.push({ lane, which: "resting", look });
+    return parts;
+  });
+}
+
+/**
+ * The statement that looks for candidates. It reads and locks nothing: an index has each part in its order, and no more rows are
+ * looked at than are asked for.
+ *
+ * @param held the seqs of what this process has.
+ */
+export function candidatesOf(
+  prefix: string,
+  parts: readonly Part[],
+  { destination, held }: { destination: string; held: readonly number[] },
+): string {
+  const events = `\`${prefix}events\``;
+  const notHeld = held.length === 0 ? "" : `and event.seq not in (${list(held.map(String))})`;
+
+  return parts
+    .map(({ lane, which, look }, nth) => {
+      const since = lane.newWithinMs === undefined ? "0" : `${NOW} - ${integer(lane.newWithinMs)}`;
+      const conditions = {
+        newest: `tried = 0 and event.due_at between ${since} and ${NOW}`,
+        oldest: `tried = 0 and event.due_at between ${since} and ${NOW}`,
+        rested: `tried = 1 and event.due_at <= ${NOW}`,
+        resting: `tried = 1 and event.due_at > ${NOW} and event.claimed_by is null`,
+      };
+      const order = which === "newest" ? "event.due_at desc, event.seq desc" : "event.due_at, event.seq";
+      return `(
+        select ${nth} as part, event.seq, ${beforeOf(prefix, "event")} as \`before\`, ${isBegun("event")} as begun
+        from ${events} as event force index (\`${prefix}events_due\`)
+        where event.state = 'queued' and event.destination = ${destination} and event.endpoint = '${lane.endpoint}'
+          and event.${conditions[which]} ${notHeld}
+        order by ${order} limit ${look}
+      )`;
+    })
+    .join(" union all ");
+}

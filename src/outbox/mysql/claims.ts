@@ -1,0 +1,214 @@
+import { randomBytes } from "node:crypto";
+import type { Clock } from "../../shared/clock.js";
+import { isWithin, type Moment, momentBy } from "../lease.js";
+import { type Capacity, type Claim, type Lane, UNTRIED } from "../outbox.js";
+import type { Destinations } from "../sql/destinations.js";
+import { type Candidate, candidatesOf, type Part, partsOf } from "./candidates.js";
+import type { Database } from "./database.js";
+import { begunBesides, type createLine } from "./line.js";
+import { binary, integer, list, NOW } from "./literals.js";
+import { EVENT_COLUMNS, type EventRow, eventOf } from "./rows.js";
+
+export interface MysqlClaim extends Claim {
+  readonly seq: number;
+  /** When the request began that last claimed or renewed it; `undefined` once another process has it. */
+  heldSince: Moment | undefined;
+  isHeld(): boolean;
+}
+
+interface ClaimRow extends EventRow {
+  readonly history: string | null;
+  readonly interrupted: number;
+  readonly queued_at: number;
+  readonly contested: number | null;
+}
+
+export type Claims = ReturnType<typeof createClaims>;
+
+const CLAIMED_AT_ONCE = 1_000;
+// Of the lease: the rest is for clocks that do not run alike.
+const SURELY_HELD = 0.9;
+// Another process was quicker, so often in a row: the next wake finds more.
+const RACES = 5;
+
+/**
+ * The claims of this process: taken, and kept alive while their deliveries are under way. No statement waits for another, or
+ * leaves a lock behind: candidates are looked for, then taken where they still are as they were found, then read. A visitor's
+ * events are taken one at a time although two processes may take two of them at the same moment: each looks, once it has taken
+ * one, for another that was begun, and gives its own back where there is one.
+ */
+export function createClaims(
+  database: Database,
+  options: {
+    prefix: string;
+    destinations: Destinations;
+    line: ReturnType<typeof createLine>;
+    leaseMs: number;
+    clock: Clock;
+  },
+) {
+  const { prefix, destinations, line, leaseMs, clock } = options;
+  const events = `\`${prefix}events\``;
+  const worker = randomBytes(16).toString("hex");
+  const self = binary(worker);
+  const underWay = new Map<number, MysqlClaim>();
+  // An outbox is started once, for one destination: all that it claims is of that.
+  let destination = "";
+  let mayHaveLostOne = false;
+
+  async function claim(capacity: Capacity): Promise<MysqlClaim[]> {
+    destination = capacity.destination;
+    if (mayHaveLostOne) await releaseLost();
+    try {
+      return await claimFrom(capacity);
+    } catch (error) {
+      mayHaveLostOne = true;
+      throw error;
+    }
+  }
+
+  async function claimFrom(capacity: Capacity): Promise<MysqlClaim[]> {
+    let parts = partsOf(capacity, CLAIMED_AT_ONCE);
+    let left = Math.min(capacity.limit, CLAIMED_AT_ONCE);
+    const leftOf = new Map(capacity.lanes.map((lane) => [lane, lane.limit]));
+    const claims: MysqlClaim[] = [];
+    for (let races = 0; parts.length > 0 && left > 0 && races < RACES; ) {
+      const found = await database.rows<Candidate>(
+        candidatesOf(prefix, parts, {
+          destination: destinations.numberOf(destination),
+          held: [...underWay.keys(), ...claims.map(({ seq }) => seq)],
+        }),
+      );
+      const { chosen, behind, rest } = choose(parts, found, left, new Map(leftOf));
+      const taken = await take(chosen);
+      for (const each of taken) {
+        left--;
+        leftOf.set(each.lane, (leftOf.get(each.lane) as number) - 1);
+      }
+      claims.push(...taken);
+      await line.park(behind);
+      if (taken.length < chosen.length) races++;
+      else parts = rest;
+    }
+    // Not before: what is claimed in a request that fails is not delivered, and has to be released.
+    for (const each of claims) underWay.set(each.seq, each);
+    return claims;
+  }
+
+  /** What of these to claim, what to park, and where there may be more: parts of which all that was looked at waits for others. */
+  function choose(
+    parts: readonly Part[],
+    found: readonly Candidate[],
+    limit: number,
+    leftOf: Map<Lane, number>,
+  ) {
+    const chosen: (Candidate & { lane: Lane; isResting: boolean })[] = [];
+    const behind: number[] = [];
+    for (const [nth, part] of parts.entries()) {
+      const { lane, which, look } = part;
+      const candidates = found.filter((each) => Number(each.part) === nth);
+      for (const each of candidates) {
+        const room = Math.min(limit - chosen.length, leftOf.get(lane) as number);
+        if (each.before !== null) {
+          if (which !== "resting") behind.push(Number(each.seq));
+        } else if (room > 0) {
+          chosen.push({ ...each, lane, isResting: which === "resting" });
+          leftOf.set(lane, (leftOf.get(lane) as number) - 1);
+        }
+      }
+      const hasRoom = limit > chosen.length && (leftOf.get(lane) as number) > 0;
+      if (hasRoom && candidates.length === look && which !== "resting") {
+        part.look = Math.min(2 * look, CLAIMED_AT_ONCE);
+        return { chosen, behind, rest: parts.slice(nth) };
+      }
+    }
+    return { chosen, behind, rest: [] };
+  }
+
+  async function take(
+    chosen: readonly (Candidate & { lane: Lane; isResting: boolean })[],
+  ): Promise<MysqlClaim[]> {
+    if (chosen.length === 0) return [];
+    const since = momentBy(clock);
+    const seqs = list(chosen.map(({ seq }) => String(seq)));
+    const resting = list(chosen.filter(({ isResting }) => isResting).map(({ seq }) => String(seq)));
+    // What this worker has without knowing it, for the answer was lost, was not sent.
+    await database.write(
+      `update ${events} set
+         interrupted = (interrupted = 1 or (claimed_by is not null and claimed_by <> ${self})),
+         claimed_by = ${self}, due_at = ${NOW} + ${integer(leaseMs)}
+       where seq in (${seqs}) and state = 'queued'
+         and (due_at <= ${NOW} or (due_at is not null and claimed_by is null and seq in (${resting})))`,
+    );
+    const rows = await database.rows<ClaimRow>(
+      `select ${EVENT_COLUMNS}, history, interrupted, queued_at,
+         ${begunBesides(prefix, "event", "(other.claimed_by is not null or (event.tried = 0 and other.tried = 1))")} as contested
+       from ${events} as event where seq in (${seqs}) and state = 'queued' and claimed_by = ${self}`,
+    );
+    await giveBack(rows.filter(({ contested }) => contested !== null));
+    const bySeq = new Map(rows.map((row) => [Number(row.seq), row]));
+    const claims: MysqlClaim[] = [];
+    for (const { seq, lane } of chosen) {
+      const row = bySeq.get(Number(seq));
+      if (!row || row.contested !== null) continue;
+      const claimed = claimOf(row, lane, since);
+      claims.push(claimed);
+    }
+    return claims;
+  }
+
+  /** Another event of the visitor was begun at the same moment. */
+  async function giveBack(rows: readonly ClaimRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    const seqs = rows.map(({ seq }) => Number(seq));
+    await database.write(
+      `update ${events} set claimed_by = null, due_at = least(queued_at, ${NOW})
+       where seq in (${list(seqs.map(String))}) and state = 'queued' and claimed_by = ${self}`,
+    );
+    await line.park(seqs);
+    await line.advance(rows.map((row) => eventOf(row, destination)));
+  }
+
+  function claimOf(row: ClaimRow, lane: Lane, since: Moment): MysqlClaim {
+    const claimed: MysqlClaim = {
+      seq: Number(row.seq),
+      event: eventOf(row, destination),
+      lane,
+      history: row.history === null ? UNTRIED : JSON.parse(row.history),
+      interrupted: Number(row.interrupted) === 1,
+      queuedAt: Number(row.queued_at),
+      heldSince: since,
+      isHeld: () =>
+        claimed.heldSince !== undefined && isWithin(SURELY_HELD * leaseMs, claimed.heldSince, clock),
+    };
+    return claimed;
+  }
+
+  /** A claim whose answer was lost was not acted on: no attempt has begun, whatever its row says. */
+  async function releaseLost(): Promise<void> {
+    const held = [...underWay.keys()].map(String);
+    await database.write(
+      `update ${events} set claimed_by = null, due_at = if(tried = 1, ${NOW}, least(queued_at, ${NOW}))
+       where state = 'queued' and destination = ${destinations.numberOf(destination)} and claimed_by = ${self}
+         ${held.length === 0 ? "" : `and seq not in (${list(held)})`}`,
+    );
+    mayHaveLostOne = false;
+  }
+
+  return {
+    claim,
+    self,
+    underWay,
+    /** Puts off the end of the leases of what is under way, and finds out what another process has taken over. */
+    async renew(): Promise<void> {
+      if (underWay.size === 0) return;
+      const since = momentBy(clock);
+      const claims = [...underWay.values()];
+      const own = `seq in (${list(claims.map(({ seq }) => String(seq)))}) and state = 'queued' and claimed_by = ${self}`;
+      await database.write(`update ${events} set due_at = ${NOW} + ${integer(leaseMs)} where ${own}`);
+      const rows = await database.rows<{ seq: number }>(`select seq from ${events} where ${own}`);
+      const renewed = new Set(rows.map(({ seq }) => Number(seq)));
+      for (const each of claims) each.heldSince = renewed.has(each.seq) ? since : undefined;
+    },
+  };
+}

@@ -1,0 +1,16 @@
+import type { CountRow } from "../sql/counts.js";
+import type { Database } from "./database.js";
+
+/** Has the server count. */
+export function count(database: Database, prefix: string): Promise<CountRow[]> {
+  const from = (columns: string, where: string, group: string) => `
+    select cast(destination as char) as destination, (
+        select name from \`${prefix}destinations\` where number = counted.destination
+      ) as destination_name, ${columns}
+    from \`${prefix}events\` as counted where ${where} group by destination, ${group}`;
+  return database.rows<CountRow>(
+    `${from("cast(kind as char) as name, count(*) as number, min(created_at) as created_at", "state = 'queued'", "kind")}
+     union all
+     ${from("cast(reason as char) as name, count(*) as number, null as created_at", "state = 'dead'", "reason")}`,
+  );
+}

@@ -1,0 +1,207 @@
+import { sleep } from "../../shared/real-timers.js";
+import { migrate } from "./migrations.js";
+import { problem, problemOf } from "./problems.js";
+
+/** What the outbox asks of a pool: `Pool` of `mysql2/promise` has it. */
+export interface MysqlPool {
+  /** Lends one of its connections. */
+  getConnection(): Promise<MysqlConnection>;
+}
+
+/** What the outbox asks of a connection that a pool has lent: `PoolConnection` of `mysql2/promise` has it. */
+export interface MysqlConnection {
+  // biome-ignore-start lint/suspicious/noExplicitAny: mysql2's own types, seen from where they are not installed.
+  /** Runs one statement. Resolves to its rows, or to an object that says how many were affected, with their columns. */
+  query(options: { sql: string; rowsAsArray?: boolean; typeCast?: any }): Promise<[any, any]>;
+  // biome-ignore-end lint/suspicious/noExplicitAny: see above.
+  /** Gives it back. */
+  release(): void;
+  /** Has it closed. */
+  destroy(): void;
+}
+
+export interface Database {
+  /** Runs one statement that reads, in a transaction of its own. Rejects when it takes too long: the server may not answer at all. */
+  rows<Row>(text: string): Promise<Row[]>;
+  /** Runs one statement that writes, in a transaction of its own. Resolves to the number of rows that it applied to. */
+  write(text: string): Promise<number>;
+  /** The same, which fails with `LOCK_WAIT_TIMEOUT` where it would have to wait for another transaction for more than a second. */
+  writeUnlessLocked(text: string): Promise<number>;
+  /** Runs statements in one transaction, on one connection: all of them, or none. */
+  transact<T>(work: (connection: Pick<Database, "rows" | "write">) => Promise<T>): Promise<T>;
+  /** Resolves once the tables are as they should be. Tries anew each time until they are. */
+  ready(): Promise<void>;
+}
+
+/** ER_LOCK_DEADLOCK: also what a node of a Galera cluster says whose transaction another node's came before. */
+export const DEADLOCK = 1213;
+/** ER_LOCK_WAIT_TIMEOUT. */
+export const LOCK_WAIT_TIMEOUT = 1205;
+/** ER_DUP_ENTRY. */
+export const DUPLICATE = 1062;
+
+// For a connection and the statement together.
+const LONGEST_WAIT_MS = 30_000;
+const ATTEMPTS = 6;
+const PAUSE_MS = 5;
+
+/** What a host may have told a session of its pool. */
+interface Session {
+  /** Whether a statement is a transaction of its own. */
+  readonly commits: boolean;
+  /** How long a statement waits for the end of another transaction, in seconds. */
+  readonly patience: number;
+}
+
+interface Lent {
+  readonly connection: MysqlConnection;
+  readonly session: Session;
+}
+
+type Work<T> = (connection: MysqlConnection, session: Session) => Promise<T>;
+
+export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate: boolean }): Database {
+  const sessions = new WeakMap<object, Session>();
+  let readiness: Promise<void> | undefined;
+
+  async function lend(): Promise<Lent> {
+    const connection = await pool.getConnection();
+    // The wrapper is new with each loan, and what it wraps is not.
+    const key = Object((connection as { connection?: unknown }).connection ?? connection);
+    try {
+      const session = sessions.get(key) ?? (await sessionOf(connection));
+      sessions.set(key, session);
+      return { connection, session };
+    } catch (error) {
+      connection.destroy();
+      throw error;
+    }
+  }
+
+  /** Runs work on a connection that is given back after it; one that failed in a way that leaves it in doubt is closed. */
+  async function on<T>(work: Work<T>, inTransaction = false): Promise<T> {
+    let isLate = false;
+    let destroy = () => {};
+    const done = lend().then(async ({ connection, session }) => {
+      const { commits } = session;
+      if (isLate) {
+        connection.release();
+        throw new Error("the caller was told that it took too long");
+      }
+      destroy = () => connection.destroy();
+      try {
+        if (inTransaction) await connection.query({ sql: "start transaction" });
+        const result = await work(connection, session);
+        if (inTransaction || !commits) await connection.query({ sql: "commit" });
+        connection.release();
+        return result;
+      } catch (error) {
+        if (inTransaction || !commits || errnoOf(error) === undefined) connection.destroy();
+        else connection.release();
+        throw error;
+      }
+    });
+    return inTime(done, () => {
+      isLate = true;
+      destroy();
+    });
+  }
+
+  async function again<T>(work: Work<T>, inTransaction = false): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await on(work, inTransaction);
+      } catch (error) {
+        if (errnoOf(error) !== DEADLOCK || attempt === ATTEMPTS) throw error;
+        await sleep(Math.random() * PAUSE_MS * 2 ** attempt, undefined, { ref: false });
+      }
+    }
+  }
+
+  /** Runs work once the tables are there. Tables that have gone are made again, where that is allowed. */
+  async function prepared<T>(work: Work<T>, inTransaction = false): Promise<T> {
+    await database.ready();
+    try {
+      return await again(work, inTransaction);
+    } catch (error) {
+      const told = problemOf(error, options.prefix);
+      if ((told as { code?: string }).code === "ERR_AFFILIATE_MYSQL_TABLES") readiness = undefined;
+      throw told;
+    }
+  }
+
+  const database: Database = {
+    rows: (text) => prepared((connection) => rowsOn(connection, text)),
+    write: (text) => prepared((connection) => writeOn(connection, text)),
+    writeUnlessLocked: (text) =>
+      prepared(async (connection, { patience }) => {
+        await writeOn(connection, "set innodb_lock_wait_timeout = 1");
+        try {
+          return await writeOn(connection, text);
+        } finally {
+          await writeOn(connection, `set innodb_lock_wait_timeout = ${patience}`);
+        }
+      }),
+    transact: (work) =>
+      prepared(
+        (connection) =>
+          work({ rows: (text) => rowsOn(connection, text), write: (text) => writeOn(connection, text) }),
+        true,
+      ),
+    ready() {
+      readiness ??= on((connection) =>
+        migrate((text) => rowsOn(connection, text), { prefix: options.prefix, allowed: options.migrate }),
+      ).catch((error) => {
+        readiness = undefined;
+        throw problemOf(error, options.prefix);
+      });
+      return readiness;
+    },
+  };
+  return database;
+}
+
+async function sessionOf(connection: MysqlConnection): Promise<Session> {
+  const [row] = await rowsOn(
+    connection,
+    "select @@autocommit as autocommit, @@innodb_lock_wait_timeout as patience",
+  );
+  return { commits: Number(row.autocommit) === 1, patience: Number(row.patience) };
+}
+
+// A host may have told its pool to give rows as arrays, or values as other types.
+const PLAIN = { rowsAsArray: false, nestTables: false, typeCast: true };
+
+// biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
+async function rowsOn(connection: MysqlConnection, sql: string): Promise<any[]> {
+  return (await connection.query({ sql, ...PLAIN }))[0];
+}
+
+async function writeOn(connection: MysqlConnection, sql: string): Promise<number> {
+  return (await connection.query({ sql, ...PLAIN }))[0].affectedRows;
+}
+
+/** The server's number of an error, however many errors of a library are around it; `undefined` where the server said nothing. */
+export function errnoOf(error: unknown): number | undefined {
+  for (let each = error, depth = 0; each instanceof Error && depth < 5; each = each.cause, depth++) {
+    const { errno } = each as { errno?: unknown };
+    if (typeof errno === "number" && errno > 0) return errno;
+  }
+  return undefined;
+}
+
+async function inTime<T>(answer: Promise<T>, onLate: () => void): Promise<T> {
+  const over = new AbortController();
+  const late = sleep(LONGEST_WAIT_MS, undefined, { ref: false, signal: over.signal }).then(
+    () => {
+      onLate();
+      throw problem("SILENT", `no answer from the server within ${LONGEST_WAIT_MS} ms`);
+    },
+    () => undefined as never,
+  );
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    over.abort();
+  }
+}

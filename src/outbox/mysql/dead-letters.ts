@@ -1,0 +1,187 @@
+import type { OutboxEvent } from "../../events.js";
+import {
+  type DeadLetterFilter,
+  type DeathReason,
+  type History,
+  type StoredDeadLetters,
+  UNTRIED,
+} from "../outbox.js";
+import { SHEDDING_ORDER } from "../shedding.js";
+import type { Counts } from "../sql/counts.js";
+import type { Destinations } from "../sql/destinations.js";
+import type { Database } from "./database.js";
+import { ascii, binary, integer, list, NOW } from "./literals.js";
+import { eventOf, insertOf, KNOWN, LETTER_COLUMNS, type LetterRow, letterOf } from "./rows.js";
+
+type NamedRow = LetterRow & {
+  readonly destination: string;
+  readonly destination_name: string | null;
+  readonly history: string | null;
+};
+
+const REVIVED_AT_ONCE = 50;
+const ALL = 2 ** 53 - 1;
+
+/**
+ * What was given up, until it is retried or discarded.
+ *
+ * @param options.max how many of each destination are kept.
+ * @param options.onRevived something can be delivered again.
+ */
+export function createDeadLetters(
+  database: Database,
+  options: {
+    prefix: string;
+    destinations: Destinations;
+    max: number;
+    counts: Counts;
+    onRevived: () => void;
+  },
+) {
+  const { prefix, destinations, max, counts, onRevived } = options;
+  const events = `\`${prefix}events\``;
+  let isEvicting = false;
+
+  const select = (where: string, order: string, limit: number) => `
+    select cast(destination as char) as destination, (
+        select name from \`${prefix}destinations\` where number = letter.destination
+      ) as destination_name, ${LETTER_COLUMNS}, history
+    from ${events} as letter where state = 'dead' and ${where} order by ${order} limit ${limit}`;
+  const nameOf = (row: NamedRow) => destinations.nameOf(row.destination, row.destination_name);
+
+  function meant(destination: string | undefined, { kind, reason }: DeadLetterFilter = {}): string {
+    return [
+      destination === undefined ? "true" : `destination = ${destinations.numberOf(destination)}`,
+      kind === undefined ? "true" : `kind = ${ascii(kind)}`,
+      reason === undefined ? "true" : `reason = ${ascii(reason)}`,
+    ].join(" and ");
+  }
+
+  /** Queues those again that are meant, in the order in which they happened. */
+  async function reviveAll(where: string): Promise<number> {
+    const rows = await database.rows<NamedRow>(select(where, "created_at, seq", ALL));
+    let revived = 0;
+    for (let nth = 0; nth < rows.length; nth += REVIVED_AT_ONCE) {
+      revived += await revive(rows.slice(nth, nth + REVIVED_AT_ONCE));
+    }
+    return revived;
+  }
+
+  /** Each becomes a new row, for it is the last of its visitor's from now on. */
+  async function revive(rows: readonly NamedRow[]): Promise<number> {
+    const revived = await counts.during(() =>
+      database.transact(async (connection) => {
+        const locked = await connection.rows<{ seq: number }>(
+          `select seq from ${events}
+           where seq in (${list(rows.map(({ seq }) => String(seq)))}) and state = 'dead' for update`,
+        );
+        const left = new Set(locked.map(({ seq }) => Number(seq)));
+        const risen = rows.filter(({ seq }) => left.has(Number(seq)));
+        if (risen.length === 0) return [];
+        await connection.write(`delete from ${events} where seq in (${list([...left].map(String))})`);
+        const fresh = risen.map((row) => eventOf(row, nameOf(row)));
+        await connection.write(insertOf(prefix, fresh, destinations.numberOf));
+        const doubtful = risen.filter(isDoubtful);
+        const which = `(id, destination) in (${list(risen.map(keyOf))})`;
+        const doubt = `(id, destination) in (${list(doubtful.map(keyOf))})`;
+        const history = ascii(JSON.stringify({ ...UNTRIED, maybeTaken: true }));
+        await connection.write(
+          `update ${events} set queued_at = ${NOW}, due_at = ${NOW}
+             ${doubtful.length === 0 ? "" : `, history = if(${doubt}, ${history}, null)`} where ${which}`,
+        );
+        return risen;
+      }),
+    );
+    for (const row of revived) {
+      counts.add(nameOf(row), row.reason, -1);
+      counts.add(nameOf(row), row.kind, 1);
+    }
+    if (revived.length > 0) onRevived();
+    return revived.length;
+  }
+
+  /** Takes one away; its id stays known for as long as if it had been delivered. */
+  async function remove(row: NamedRow): Promise<boolean> {
+    const removed = await database.write(
+      `update ${events} set ${KNOWN} where seq = ${integer(row.seq)} and state = 'dead'`,
+    );
+    if (removed > 0) counts.add(nameOf(row), row.reason, -1);
+    return removed > 0;
+  }
+
+  async function one(id: string, destination: string | undefined): Promise<NamedRow[]> {
+    if (!/^[0-9a-f]{32}$/.test(id)) return [];
+    return database.rows<NamedRow>(select(`id = ${binary(id)} and ${meant(destination)}`, "seq", ALL));
+  }
+
+  const deadLetters: StoredDeadLetters = {
+    async list({ limit = 100, ...filter }, destination) {
+      const rows = await database.rows<NamedRow>(
+        select(meant(destination, filter), "due_at, seq", Math.min(limit, ALL)),
+      );
+      return rows.map((row) => letterOf(row, nameOf(row)));
+    },
+    async retry(id, destination) {
+      return (await revive(await one(id, destination))) > 0;
+    },
+    retryAll: (filter, destination) =>
+      reviveAll(
+        `${meant(destination, filter)}${filter.reason === undefined ? " and reason <> 'unconfirmed'" : ""}`,
+      ),
+    async discard(id, destination) {
+      const removed = await Promise.all((await one(id, destination)).map(remove));
+      return removed.includes(true);
+    },
+  };
+
+  /** The least important go first, and of these the oldest. */
+  async function evictSome(destination: string, tooMany: number): Promise<readonly OutboxEvent[]> {
+    const evicted: OutboxEvent[] = [];
+    for (const kind of SHEDDING_ORDER) {
+      if (evicted.length >= tooMany) break;
+      const rows = await database.rows<NamedRow>(
+        select(meant(destination, { kind }), "due_at, seq", tooMany - evicted.length),
+      );
+      for (const row of rows) if (await remove(row)) evicted.push(eventOf(row, destination));
+    }
+    return evicted;
+  }
+
+  return {
+    deadLetters,
+    /** Queues one again as it was that was held for an attempt which, as is known now, was never made. */
+    async reviveInterrupted({ id, destination }: OutboxEvent): Promise<void> {
+      for (const row of await one(id, destination)) {
+        if (row.reason !== "unconfirmed" || JSON.parse(row.death).code !== "ERR_INTERRUPTED") continue;
+        const revived = await database.write(
+          `update ${events} set state = 'queued', due_at = ${NOW}, tried = (history is not null), reason = null, death = null
+           where seq = ${integer(row.seq)} and state = 'dead' and reason = 'unconfirmed'`,
+        );
+        if (revived === 0) continue;
+        counts.add(destination, row.reason, -1);
+        counts.add(destination, row.kind, 1);
+        onRevived();
+      }
+    },
+    /** Removes those that are too many; what comes meanwhile, with the next. */
+    async evict(destination: string): Promise<readonly OutboxEvent[]> {
+      const tooMany = counts.dead(destination) - max;
+      if (tooMany <= 0 || isEvicting) return [];
+      isEvicting = true;
+      try {
+        return await evictSome(destination, tooMany);
+      } finally {
+        isEvicting = false;
+      }
+    },
+  };
+}
+
+/** Whether the service may have taken it. */
+function isDoubtful({ reason, history }: { reason: DeathReason; history: string | null }): boolean {
+  return reason === "unconfirmed" || (history !== null && (JSON.parse(history) as History).maybeTaken);
+}
+
+function keyOf({ id, destination }: NamedRow): string {
+  return `(${binary(id)}, ${destination})`;
+}

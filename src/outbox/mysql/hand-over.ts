@@ -1,0 +1,55 @@
+import type { Counts } from "../sql/counts.js";
+import type { Destinations } from "../sql/destinations.js";
+import type { Database } from "./database.js";
+import { list, NOW } from "./literals.js";
+
+const AT_ONCE = 500;
+
+/**
+ * Makes one destination's events another's, in small batches. An event keeps its place among its visitor's. Where it fails, the
+ * rest is as it was, and it may be called again.
+ */
+export function createHandOver(
+  database: Database,
+  options: { prefix: string; destinations: Destinations; counts: Counts },
+): (from: string, to: string) => Promise<number> {
+  const { prefix, destinations, counts } = options;
+  const events = `\`${prefix}events\``;
+
+  async function move(state: "known" | "dead" | "queued", from: string, to: string): Promise<number> {
+    let moved = 0;
+    for (;;) {
+      const rows = await database.rows<{ seq: number }>(
+        `select seq from ${events} where state = '${state}' and destination = ${from} and claimed_by is null
+         order by seq limit ${AT_ONCE}`,
+      );
+      if (rows.length === 0) return moved;
+      const these = `seq in (${list(rows.map(({ seq }) => String(seq)))})`;
+      const stillFree = `${these} and destination = ${from} and state = '${state}' and claimed_by is null`;
+      // What it waited for may stay where it is.
+      await database.write(
+        `update ignore ${events} set destination = ${to}, due_at = coalesce(due_at, ${NOW}) where ${stillFree}`,
+      );
+      // The other destination knows their ids.
+      await database.write(`delete from ${events} where ${stillFree}`);
+      const [row] = await database.rows<{ number: number }>(
+        `select count(*) as number from ${events} where ${these} and destination = ${to}`,
+      );
+      moved += Number(row?.number);
+    }
+  }
+
+  return async function handOver(from, to) {
+    if (from === to) return 0;
+    const numbers = [destinations.numberOf(from), destinations.numberOf(to)] as const;
+    await destinations.store(to);
+    const handedOver = await counts.during(async () => {
+      // What is known before what waits: an event that the new destination knows is not queued there again.
+      await move("known", ...numbers);
+      await move("dead", ...numbers);
+      return move("queued", ...numbers);
+    });
+    await counts.take();
+    return handedOver;
+  };
+}

@@ -1,0 +1,10 @@
+/**
+ * The outbox of a fleet: in the host's own MySQL or MariaDB database, shared by any number of machines.
+ *
+ * @module express-affiliate/mysql
+ */
+export type { MysqlConnection, MysqlPool } from "./database.js";
+export { mysqlMigrations } from "./migrations.js";
+export { type MysqlOutbox, mysqlOutbox } from "./mysql-outbox.js";
+export type { MysqlOutboxOptions } from "./options.js";
+export type { MysqlTransaction } from "./transaction.js";

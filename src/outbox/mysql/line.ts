@@ -1,0 +1,106 @@
+import type { OutboxEvent } from "../../events.js";
+import type { Destinations } from "../sql/destinations.js";
+import type { Database } from "./database.js";
+import { ascii, list, NOW } from "./literals.js";
+
+// In one statement: a visitor's keys are up to 2 · 256 characters.
+const KEYS_AT_ONCE = 400;
+const HEALED_AT_ONCE = 500;
+
+/** An event that was begun stays the first of its visitor's, whatever is committed later. */
+export const isBegun = (row: string) => `(${row}.claimed_by is not null or ${row}.tried = 1)`;
+
+/**
+ * The seq of an earlier event of the same visitor that is live; null where there is none. An event that was begun waits for
+ * none but those that were begun.
+ */
+export function beforeOf(prefix: string, event: string): string {
+  const by = (column: string) => `(
+    select earlier.seq from \`${prefix}events\` as earlier
+    where earlier.${column} = ${event}.${column} and earlier.destination = ${event}.destination
+      and earlier.state = 'queued' and earlier.seq < ${event}.seq
+      and (not ${isBegun(event)} or ${isBegun("earlier")})
+    order by earlier.seq limit 1)`;
+  return `coalesce(${by("click_id")}, ${by("session_id")})`;
+}
+
+/** The seq of a live event of the same visitor that was begun, and is not this one; null where there is none. */
+export function begunBesides(prefix: string, event: string, begun: string): string {
+  const by = (column: string) => `(
+    select other.seq from \`${prefix}events\` as other
+    where other.${column} = ${event}.${column} and other.destination = ${event}.destination
+      and other.state = 'queued' and other.seq <> ${event}.seq and ${begun} limit 1)`;
+  return `coalesce(${by("click_id")}, ${by("session_id")})`;
+}
+
+/**
+ * The places of events in their visitors' lines. An event that waits behind another is parked: its `due_at` is null. Whoever
+ * removes an event looks, in a statement that begins after that, for what was parked behind it; whoever parks one looks, in a
+ * statement that begins after that, whether what it waits for is still there. One of the two sees the other.
+ */
+export function createLine(database: Database, prefix: string, destinations: Destinations) {
+  const events = `\`${prefix}events\``;
+
+  async function due(seqs: readonly number[]): Promise<void> {
+    if (seqs.length === 0) return;
+    await database.write(
+      `update ${events} set due_at = ${NOW}
+       where seq in (${list(seqs.map(String))}) and state = 'queued' and due_at is null`,
+    );
+  }
+
+  /** What waits of these, and need not: it is its turn. */
+  async function unparkFree(which: string): Promise<number> {
+    const rows = await database.rows<{ seq: number }>(
+      `select parked.seq from ${events} as parked
+       where ${which} and parked.state = 'queued' and parked.due_at is null
+         and ${beforeOf(prefix, "parked")} is null
+         and ${begunBesides(prefix, "parked", isBegun("other"))} is null
+       limit ${HEALED_AT_ONCE}`,
+    );
+    await due(rows.map(({ seq }) => seq));
+    return rows.length;
+  }
+
+  return {
+    /** Parks events that wait behind others. */
+    async park(seqs: readonly number[]): Promise<void> {
+      if (seqs.length === 0) return;
+      const these = list(seqs.map(String));
+      await database.write(
+        `update ${events} set due_at = null where seq in (${these}) and state = 'queued' and due_at <= ${NOW}`,
+      );
+      await unparkFree(`parked.seq in (${these})`);
+    },
+    /** It is the turn of the next event of each of these events' visitors, if it was parked. */
+    async advance(gone: readonly OutboxEvent[]): Promise<void> {
+      const keys = new Map<string, Set<string>>();
+      for (const { destination, data } of gone) {
+        const number = destinations.numberOf(destination);
+        for (const column of ["click_id", "session_id"] as const) {
+          const id = column === "click_id" ? data.clickId : data.sessionId;
+          if (id === undefined || id === null) continue;
+          const key = `destination = ${number} and state = 'queued' and due_at is null and ${column}`;
+          keys.set(key, (keys.get(key) ?? new Set()).add(ascii(id)));
+        }
+      }
+      const seqs = new Set<number>();
+      for (const [where, ids] of keys) {
+        const column = where.split(" ").at(-1);
+        for (let nth = 0; nth < ids.size; nth += KEYS_AT_ONCE) {
+          const rows = await database.rows<{ seq: number }>(
+            `select min(seq) as seq from ${events}
+             where ${where} in (${list([...ids].slice(nth, nth + KEYS_AT_ONCE))}) group by ${column}`,
+          );
+          for (const { seq } of rows) seqs.add(Number(seq));
+        }
+      }
+      await due([...seqs]);
+    },
+    /** Finds what stayed parked because a process died between its two statements. */
+    async heal(destination: string): Promise<void> {
+      const which = `parked.destination = ${destinations.numberOf(destination)}`;
+      while ((await unparkFree(which)) === HEALED_AT_ONCE);
+    },
+  };
+}

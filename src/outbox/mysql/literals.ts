@@ -1,0 +1,36 @@
+/**
+ * Values as SQL spells them, for statements that have no parameters: so the same text runs on any driver and in any library's
+ * transaction, and means the same whatever the server's `sql_mode` says of quotes and backslashes. They are numbers, hexadecimal
+ * digits and words of this package alone.
+ */
+
+/** An integer; `null`: none. */
+export function integer(value: number | null): string {
+  return value === null ? "null" : String(BigInt(Math.round(value)));
+}
+
+/** 32 hexadecimal digits, as `binary(16)`. */
+export function binary(hex: string): string {
+  if (!/^[0-9a-f]{32}$/.test(hex)) throw new TypeError(`not 32 hexadecimal digits: ${hex}`);
+  return `x'${hex}'`;
+}
+
+/** A text of ASCII characters; `null`: none. */
+export function ascii(value: string | null | undefined): string {
+  return value === null || value === undefined
+    ? "null"
+    : `_ascii x'${Buffer.from(value, "latin1").toString("hex")}'`;
+}
+
+/** A text of any characters. */
+export function unicode(value: string): string {
+  return `_utf8mb4 x'${Buffer.from(value, "utf8").toString("hex")}'`;
+}
+
+/** What `in (…)` takes: never empty. */
+export function list(values: readonly string[]): string {
+  return values.length === 0 ? "null" : values.join(", ");
+}
+
+/** The server's time in milliseconds since the epoch: in UTC, so that no time zone bends it. */
+export const NOW = "(timestampdiff(microsecond, timestamp'1970-01-01 00:00:00', utc_timestamp(3)) div 1000)";

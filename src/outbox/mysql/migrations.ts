@@ -1,0 +1,91 @@
+import { OptionsError } from "../../shared/errors.js";
+import { NOW } from "./literals.js";
+import { problem } from "./problems.js";
+import tables from "./version-1/tables.sql?raw";
+
+/** Runs one statement on one connection. */
+// biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
+export type Run = (text: string) => Promise<any[]>;
+
+/** What brings the tables to version 1, 2, …, where they begin with `affiliate_`. What was published is never changed again. */
+const VERSIONS = [tables];
+
+/** What needs no more than backticks, and is short enough for the names of indexes. */
+export const PREFIX = {
+  pattern: /^[A-Za-z][A-Za-z0-9_]{0,39}$/,
+  error: "must be a letter, then letters, digits and _, at most 40",
+};
+
+const NO_SUCH_TABLE = 1146;
+const LOCK_S = 20;
+
+/**
+ * The SQL that `mysqlOutbox` runs where its tables are missing or of an earlier version, for who runs it by hand
+ * (`migrate: false`): one text of several statements for each version of the tables, the first first. MySQL ends a transaction
+ * before it makes a table: a text that was run in part can be run again.
+ *
+ * @param prefix default `affiliate_`.
+ * @throws OptionsError where it is none that `mysqlOutbox` would take.
+ */
+export function mysqlMigrations(prefix = "affiliate_"): readonly string[] {
+  if (!PREFIX.pattern.test(prefix)) throw new OptionsError("mysqlMigrations", [`\`prefix\` ${PREFIX.error}`]);
+  return VERSIONS.map((_, nth) => `${statementsTo(nth + 1, prefix).join(";\n\n")};\n`);
+}
+
+function statementsTo(version: number, prefix: string): string[] {
+  const statements = (VERSIONS[version - 1] as string).split(/;\s*$/m).map((each) => each.trim());
+  const noted = `insert ignore into \`affiliate_migrations\` (\`version\`, \`at\`) values (${version}, ${NOW})`;
+  return [...statements.filter((each) => each !== ""), noted].map((each) =>
+    each.replaceAll(/`affiliate_/g, `\`${prefix}`),
+  );
+}
+
+/**
+ * Brings the tables to the version that this code works with, or says why it cannot.
+ *
+ * @throws OutboxError, or what the server says.
+ */
+export async function migrate(
+  run: Run,
+  { prefix, allowed }: { prefix: string; allowed: boolean },
+): Promise<void> {
+  if (isCurrent(await versionOf(run, prefix), prefix)) return;
+  if (!allowed) {
+    throw problem(
+      "TABLES",
+      `the tables "${prefix}…" are missing or of an earlier version: run the SQL of mysqlMigrations("${prefix}"), which \`npx express-affiliate migrations --mysql --prefix ${prefix}\` prints, or let the host's process do so (\`migrate: true\`)`,
+    );
+  }
+
+  // One process at a time; who comes second finds nothing left to do.
+  const lock = `concat(left(database(), 16), ' ${prefix}')`;
+  await run(`select get_lock(${lock}, ${LOCK_S})`);
+  try {
+    for (let next = (await versionOf(run, prefix)) + 1; next <= VERSIONS.length; next++) {
+      for (const statement of statementsTo(next, prefix)) await run(statement);
+    }
+  } finally {
+    await run(`select release_lock(${lock})`);
+  }
+}
+
+function isCurrent(version: number, prefix: string): boolean {
+  const newest = VERSIONS.length;
+  if (version > newest) {
+    throw problem(
+      "NEWER",
+      `the tables "${prefix}…" are of version ${version}, and this code knows them up to ${newest}: install the newer express-affiliate`,
+    );
+  }
+  return version === newest;
+}
+
+async function versionOf(run: Run, prefix: string): Promise<number> {
+  try {
+    const [row] = await run(`select max(\`version\`) as version from \`${prefix}migrations\``);
+    return Number(row?.version ?? 0);
+  } catch (error) {
+    if ((error as { errno?: number }).errno === NO_SUCH_TABLE) return 0;
+    throw error;
+  }
+}

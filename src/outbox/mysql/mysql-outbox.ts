@@ -1,0 +1,108 @@
+import { type Clock, systemClock } from "../../shared/clock.js";
+import { readOptions } from "../../shared/read-options.js";
+import { createSqlOutbox, type SqlDialect, type SqlOutbox, type SqlShell } from "../sql/sql-outbox.js";
+import { createAttempt } from "./append.js";
+import { createClaims, type MysqlClaim } from "./claims.js";
+import { count } from "./count.js";
+import { openDatabase } from "./database.js";
+import { createDeadLetters } from "./dead-letters.js";
+import { createHandOver } from "./hand-over.js";
+import { createLine } from "./line.js";
+import { unicode } from "./literals.js";
+import { type MysqlOutboxOptions, mysqlOptions } from "./options.js";
+import { createPoll, type Poll } from "./poll.js";
+import { createSettle } from "./settle.js";
+import { createShedding } from "./shedding.js";
+import { enqueue } from "./transaction.js";
+import { forgetOld } from "./upkeep.js";
+
+/** An outbox in a MySQL or MariaDB database. */
+export interface MysqlOutbox extends SqlOutbox {}
+
+/**
+ * Keeps events in the host's own MySQL or MariaDB database: they survive the loss of a machine, any number of machines share
+ * them, and a report can be part of the host's own transaction (`trackPayment(…, { transaction: connection })`): made if and
+ * only if the order commits. What is `queued` is committed. While the server is away, what is reported waits in memory.
+ *
+ * @example
+ * ```js
+ * import { mysqlOutbox } from "express-affiliate/mysql";
+ * import mysql from "mysql2/promise";
+ *
+ * const pool = mysql.createPool(process.env.DATABASE_URL);
+ * const outbox = mysqlOutbox({ pool }); // for `affiliate({ …, outbox })`
+ * ```
+ * @throws OptionsError
+ */
+export function mysqlOutbox(options: MysqlOutboxOptions): MysqlOutbox;
+/** @internal */
+export function mysqlOutbox(options: MysqlOutboxOptions, clock?: Clock): MysqlOutbox;
+export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemClock): MysqlOutbox {
+  const options = readOptions("mysqlOutbox", mysqlOptions, given);
+  const { pool, prefix, leaseMs, rememberMs, maxEvents, maxDeadLetters, maxMemoryBytes, pollMs } = options;
+  const database = openDatabase(pool, { prefix, migrate: options.migrate });
+  let poll: Poll | undefined;
+
+  function dialectOf({ destinations, counts, onDeath, wake }: SqlShell): SqlDialect<MysqlClaim> {
+    const line = createLine(database, prefix, destinations);
+    const claims = createClaims(database, { prefix, destinations, line, leaseMs, clock });
+    const shedding = createShedding(database, { prefix, destinations, line, leaseMs });
+    const { deadLetters, evict, reviveInterrupted } = createDeadLetters(database, {
+      prefix,
+      destinations,
+      max: maxDeadLetters,
+      counts,
+      onRevived: wake,
+    });
+
+    return {
+      attempt: createAttempt(database, prefix, destinations),
+      async enqueue(transaction, event) {
+        const { numberOf } = destinations;
+        const outcome = await enqueue(transaction, event, { prefix, numberOf, prepare: database.ready });
+        // The commit tells nothing: it is looked for.
+        poll?.quicken();
+        // Whether there are too many is not asked in the transaction.
+        return outcome === "queued" && event.kind === "click" ? "crowded" : outcome;
+      },
+      async claim(capacity) {
+        const claimed = await claims.claim(capacity);
+        if (claimed.length > 0) poll?.quicken();
+        return claimed;
+      },
+      settle: createSettle(database, { prefix, destinations, line, claims, counts, onDeath }),
+      renew: claims.renew,
+      shedOldest: shedding.oldest,
+      shedClicks: shedding.clicks,
+      deadLetters,
+      evict,
+      reviveInterrupted,
+      handOver: createHandOver(database, { prefix, destinations, counts }),
+      async upkeep(destination) {
+        await line.heal(destination);
+        await forgetOld(database, prefix, rememberMs);
+      },
+      watch(look) {
+        poll = createPoll(clock, pollMs, look);
+        return poll.stop;
+      },
+    };
+  }
+
+  return createSqlOutbox(
+    {
+      name: "mysql",
+      pollMs,
+      leaseMs,
+      maxEvents,
+      maxMemoryBytes,
+      clock,
+      nameDestination: (number, name) =>
+        database.write(
+          `insert ignore into \`${prefix}destinations\` (number, name) values (${number}, ${unicode(name)})`,
+        ),
+      count: () => count(database, prefix),
+    },
+    dialectOf,
+  );
+}

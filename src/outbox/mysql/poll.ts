@@ -1,0 +1,37 @@
+import type { Clock } from "../../shared/clock.js";
+
+const QUICK_MS = 20;
+
+/** Looks again and again: soon after there was something to find, and then less and less often. */
+export interface Poll {
+  /** There is something to find, or will be soon. */
+  quicken(): void;
+  stop(): void;
+}
+
+/** @param slowMs how long it takes from one look to the next at most, in milliseconds. */
+export function createPoll(clock: Clock, slowMs: number, look: () => void): Poll {
+  let nextMs = slowMs;
+  let isStopped = false;
+  let cancel = clock.after(slowMs, round);
+
+  function round(): void {
+    look();
+    if (isStopped) return;
+    nextMs = Math.min(2 * nextMs, slowMs);
+    cancel = clock.after(nextMs, round);
+  }
+
+  return {
+    quicken() {
+      if (isStopped || nextMs <= 2 * QUICK_MS) return;
+      nextMs = Math.min(QUICK_MS, slowMs);
+      cancel();
+      cancel = clock.after(nextMs, round);
+    },
+    stop() {
+      isStopped = true;
+      cancel();
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import type { OutboxEvent } from "../../events.js";
+import { endpointOf } from "../../service/endpoints.js";
+import type { DeadLetter, DeathReason } from "../outbox.js";
+import { asciiJson } from "../sql/ascii-json.js";
+import { ascii, binary, integer, NOW } from "./literals.js";
+
+/** An event's columns. */
+export const EVENT_COLUMNS = "seq, lower(hex(id)) as id, kind, data, created_at";
+
+export interface EventRow {
+  readonly seq: number;
+  readonly id: string;
+  readonly kind: OutboxEvent["kind"];
+  readonly data: string;
+  readonly created_at: number;
+}
+
+export const LETTER_COLUMNS = `${EVENT_COLUMNS}, reason, death, due_at`;
+
+export interface LetterRow extends EventRow {
+  readonly reason: DeathReason;
+  readonly death: string;
+  readonly due_at: number;
+}
+
+export function eventOf({ id, kind, data, created_at }: EventRow, destination: string): OutboxEvent {
+  return { id, destination, kind, data: JSON.parse(data), createdAt: Number(created_at) } as OutboxEvent;
+}
+
+export function letterOf(row: LetterRow, destination: string): DeadLetter {
+  const { id, kind, data, createdAt } = eventOf(row, destination);
+  return {
+    id,
+    destination,
+    kind,
+    event: data,
+    createdAt,
+    ...JSON.parse(row.death),
+    diedAt: Number(row.due_at),
+  };
+}
+
+/** What is stored of an event that is known only: nothing of its visitor. */
+export const KNOWN = `state = 'known', due_at = ${NOW}, tried = 0, interrupted = 0, claimed_by = null,
+  click_id = null, session_id = null, data = null, history = null, reason = null, death = null`;
+
+/** The statement that stores events. */
+export function insertOf(
+  prefix: string,
+  events: readonly OutboxEvent[],
+  numberOf: (destination: string) => string,
+): string {
+  const values = events.map((event) => {
+    const { id, destination, kind, data, createdAt } = event;
+    const at = integer(createdAt);
+    return `(${[
+      numberOf(destination),
+      binary(id),
+      `'${kind}'`,
+      `'${endpointOf(event)}'`,
+      ascii(data.clickId),
+      ascii(data.sessionId),
+      ascii(asciiJson(data)),
+      at,
+      at,
+      `least(${at}, ${NOW})`,
+    ].join(", ")})`;
+  });
+  return `insert into \`${prefix}events\`
+    (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at)
+    values ${values.join(", ")}`;
+}

@@ -1,0 +1,121 @@
+import type { OutboxEvent } from "../../events.js";
+import type { Verdict } from "../outbox.js";
+import { asciiJson } from "../sql/ascii-json.js";
+import { inBatches } from "../sql/batch.js";
+import type { Counts } from "../sql/counts.js";
+import type { Destinations } from "../sql/destinations.js";
+import type { Claims, MysqlClaim } from "./claims.js";
+import type { Database } from "./database.js";
+import type { createLine } from "./line.js";
+import { ascii, binary, integer, list, NOW } from "./literals.js";
+import { KNOWN } from "./rows.js";
+
+type Of<Type extends Verdict["type"]> = readonly [MysqlClaim, Verdict & { readonly type: Type }];
+
+const SETTLED_AT_ONCE = 200;
+
+/**
+ * Acts on verdicts. A delivery counts from any process; any other verdict from the claim's owner alone.
+ *
+ * @param options.onDeath hears of each new dead letter.
+ */
+export function createSettle(
+  database: Database,
+  options: {
+    prefix: string;
+    destinations: Destinations;
+    line: ReturnType<typeof createLine>;
+    claims: Claims;
+    counts: Counts;
+    onDeath: (destination: string) => void;
+  },
+): (claim: MysqlClaim, verdict: Verdict) => Promise<void> {
+  const { prefix, destinations, line, claims, counts, onDeath } = options;
+  const events = `\`${prefix}events\``;
+
+  async function deliver(settled: readonly Of<"delivered">[]): Promise<void> {
+    const [first] = settled;
+    if (!first) return;
+    const destination = first[0].event.destination;
+    const delivered = await database.write(
+      `update ${events} set ${KNOWN}
+       where destination = ${destinations.numberOf(destination)} and state <> 'known'
+         and id in (${list(settled.map(([{ event }]) => binary(event.id)))})`,
+    );
+    // Where another process has delivered one of them too, the next count says how many are left.
+    if (delivered < settled.length) return;
+    for (const [{ event }] of settled) counts.add(destination, event.kind, -1);
+  }
+
+  async function giveUp(settled: readonly Of<"dead">[]): Promise<void> {
+    if (settled.length === 0) return;
+    const dead = new Set(await own(settled));
+    await database.write(
+      `update ${events} set state = 'dead', due_at = ${NOW}, tried = 0, interrupted = 0,
+         reason = ${bySeq(settled, ({ reason }) => `'${reason}'`)},
+         death = ${bySeq(settled, ({ type: _, ...death }) => ascii(asciiJson(death)))},
+         claimed_by = null
+       where ${isOwn(settled)}`,
+    );
+    for (const [{ seq, event }, { reason }] of settled) {
+      if (!dead.has(seq)) continue;
+      counts.add(event.destination, event.kind, -1);
+      counts.add(event.destination, reason, 1);
+      onDeath(event.destination);
+    }
+  }
+
+  async function rest(settled: readonly Of<"retry">[]): Promise<void> {
+    if (settled.length === 0) return;
+    await database.write(
+      `update ${events} set claimed_by = null, interrupted = 0, tried = 1,
+         history = ${bySeq(settled, ({ history }) => ascii(asciiJson(history)))},
+         due_at = ${NOW} + ${bySeq(settled, ({ inMs }) => integer(inMs))}
+       where ${isOwn(settled)}`,
+    );
+  }
+
+  async function release(settled: readonly Of<"release">[]): Promise<void> {
+    if (settled.length === 0) return;
+    await database.write(
+      `update ${events} set claimed_by = null, due_at = if(tried = 1, ${NOW}, least(queued_at, ${NOW}))
+       where ${isOwn(settled)}`,
+    );
+  }
+
+  const isOwn = (settled: readonly (readonly [MysqlClaim, Verdict])[]) =>
+    `seq in (${list(settled.map(([{ seq }]) => String(seq)))}) and state = 'queued' and claimed_by = ${claims.self}`;
+
+  async function own(settled: readonly (readonly [MysqlClaim, Verdict])[]): Promise<number[]> {
+    const rows = await database.rows<{ seq: number }>(`select seq from ${events} where ${isOwn(settled)}`);
+    return rows.map(({ seq }) => Number(seq));
+  }
+
+  const settle = inBatches<readonly [MysqlClaim, Verdict], void>(
+    async (settled) => {
+      const of = <Type extends Verdict["type"]>(type: Type) =>
+        settled.filter(([, verdict]) => verdict.type === type) as unknown as Of<Type>[];
+      await counts.during(async () => {
+        await deliver(of("delivered"));
+        await giveUp(of("dead"));
+        await rest(of("retry"));
+        await release(of("release"));
+        await line.advance(
+          settled.filter(([, { type }]) => type !== "retry").map(([{ event }]): OutboxEvent => event),
+        );
+      });
+      for (const [{ seq }] of settled) claims.underWay.delete(seq);
+      return [];
+    },
+    { max: SETTLED_AT_ONCE },
+  );
+
+  return (claim, verdict) => settle([claim, verdict]);
+}
+
+function bySeq<Type extends Verdict["type"]>(
+  settled: readonly Of<Type>[],
+  value: (verdict: Verdict & { readonly type: Type }) => string,
+): string {
+  return `case seq ${settled.map(([{ seq }, verdict]) => `when ${seq} then ${value(verdict)}`).join(" ")} end`;
+}

@@ -1,0 +1,88 @@
+import { randomBytes } from "node:crypto";
+import type { EventKind, OutboxEvent } from "../../events.js";
+import { ENDPOINTS, kindOf } from "../../service/endpoints.js";
+import type { Destinations } from "../sql/destinations.js";
+import type { Database } from "./database.js";
+import type { createLine } from "./line.js";
+import { ascii, binary, integer, list, NOW } from "./literals.js";
+import { EVENT_COLUMNS, type EventRow, eventOf } from "./rows.js";
+
+// Others may be taken meanwhile.
+const LOOK = 5;
+
+/** Takes away events that no process has, and forgets them. */
+export function createShedding(
+  database: Database,
+  options: {
+    prefix: string;
+    destinations: Destinations;
+    line: ReturnType<typeof createLine>;
+    leaseMs: number;
+  },
+) {
+  const { prefix, destinations, line, leaseMs } = options;
+  const events = `\`${prefix}events\``;
+
+  /** Claims them first: a process that dies before it has read them leaves them to the others. */
+  async function remove(seqs: readonly number[], destination: string): Promise<OutboxEvent[]> {
+    if (seqs.length === 0) return [];
+    const self = binary(randomBytes(16).toString("hex"));
+    const these = `seq in (${list(seqs.map(String))}) and state = 'queued'`;
+    await database.write(
+      `update ${events} set claimed_by = ${self}, due_at = ${NOW} + ${integer(leaseMs)}
+       where ${these} and claimed_by is null`,
+    );
+    const rows = await database.rows<EventRow>(
+      `select ${EVENT_COLUMNS} from ${events} where ${these} and claimed_by = ${self} order by seq`,
+    );
+    await database.write(`delete from ${events} where ${these} and claimed_by = ${self}`);
+    const removed = rows.map((row) => eventOf(row, destination));
+    await line.advance(removed);
+    return removed;
+  }
+
+  /** Of each part of the index the first few: in the order of their reports, but for those that have rested. */
+  async function oldestOf(destination: string, kind: EventKind): Promise<number[]> {
+    const number = destinations.numberOf(destination);
+    const parts = ENDPOINTS.filter((endpoint) => kindOf(endpoint) === kind).flatMap((endpoint) =>
+      ["tried = 0 and due_at is not null", "tried = 0 and due_at is null", "tried = 1"].map(
+        (which) => `(
+          select seq from ${events} force index (\`${prefix}events_due\`)
+          where state = 'queued' and destination = ${number} and endpoint = '${endpoint}' and ${which}
+            and claimed_by is null
+          order by due_at, seq limit ${LOOK}
+        )`,
+      ),
+    );
+    const rows = await database.rows<{ seq: number }>(
+      `select seq from (${parts.join(" union all ")}) as oldest order by seq limit ${LOOK}`,
+    );
+    return rows.map(({ seq }) => Number(seq));
+  }
+
+  return {
+    /** The oldest of a kind; `undefined` where there is none. */
+    async oldest(destination: string, kind: EventKind): Promise<OutboxEvent | undefined> {
+      for (const seq of await oldestOf(destination, kind)) {
+        const [event] = await remove([seq], destination);
+        if (event) return event;
+      }
+      return undefined;
+    },
+    /** The oldest clicks of an event's visitor, until at most so many are left. */
+    async clicks({ destination, data }: OutboxEvent, most: number): Promise<OutboxEvent[]> {
+      const visitor =
+        data.sessionId === undefined
+          ? `click_id = ${ascii(data.clickId)} and session_id is null`
+          : `session_id = ${ascii(data.sessionId)}`;
+      const rows = await database.rows<{ seq: number; claimed: number }>(
+        `select seq, claimed_by is not null as claimed from ${events}
+         where ${visitor} and destination = ${destinations.numberOf(destination)} and state = 'queued'
+           and kind = 'click'
+         order by seq`,
+      );
+      const free = rows.filter(({ claimed }) => Number(claimed) === 0).map(({ seq }) => Number(seq));
+      return remove(free.slice(0, Math.max(0, rows.length - most)), destination);
+    },
+  };
+}

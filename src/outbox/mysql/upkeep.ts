@@ -1,0 +1,36 @@
+import { ENDPOINTS, kindOf } from "../../service/endpoints.js";
+import { rememberedMs } from "../sql/remembered.js";
+import type { Database } from "./database.js";
+import { integer, list, NOW } from "./literals.js";
+
+// So few that no other statement waits for it, and a replica keeps up.
+const FORGOTTEN_AT_ONCE = 1_000;
+
+/** Forgets, in small batches, the ids of what was delivered long ago. Several processes may do so at the same time. */
+export async function forgetOld(database: Database, prefix: string, rememberMs: number): Promise<void> {
+  const events = `\`${prefix}events\``;
+  const numbers = await database.rows<{ number: string }>(
+    `select cast(number as char) as number from \`${prefix}destinations\``,
+  );
+  for (const { number } of numbers) {
+    for (const endpoint of ENDPOINTS) {
+      const ms = rememberedMs(kindOf(endpoint), rememberMs);
+      const isOld = `state = 'known' and due_at < ${NOW} - ${integer(ms)} and queued_at < ${NOW} - ${integer(ms)}`;
+      await forget(`${isOld} and destination = ${number} and endpoint = '${endpoint}' and tried = 0`, isOld);
+    }
+  }
+
+  async function forget(which: string, isOld: string): Promise<void> {
+    let rows: { seq: number }[];
+    do {
+      rows = await database.rows(
+        `select seq from ${events} force index (\`${prefix}events_due\`)
+         where ${which} order by due_at limit ${FORGOTTEN_AT_ONCE}`,
+      );
+      if (rows.length === 0) return;
+      await database.write(
+        `delete from ${events} where seq in (${list(rows.map(({ seq }) => String(seq)))}) and ${isOld}`,
+      );
+    } while (rows.length === FORGOTTEN_AT_ONCE);
+  }
+}

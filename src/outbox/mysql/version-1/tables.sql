@@ -1,0 +1,37 @@
+create table if not exists `affiliate_migrations` (
+  `version` int not null primary key,
+  `at` bigint not null
+) engine = InnoDB default charset = ascii collate = ascii_bin;
+
+create table if not exists `affiliate_destinations` (
+  `number` bigint not null primary key,
+  `name` varchar(1024) character set utf8mb4 collate utf8mb4_bin not null
+) engine = InnoDB row_format = dynamic
+  comment = 'The names of the destinations. A number is made of its name, so that it is known before its row is there.';
+
+create table if not exists `affiliate_events` (
+  `seq` bigint not null auto_increment,
+  `destination` bigint not null,
+  `id` binary(16) not null,
+  `state` enum('queued', 'dead', 'known') not null default 'queued',
+  `kind` enum('click', 'registration', 'payment') not null,
+  `endpoint` enum('lead/payment', 'registration', 'lead/registration', 'click') not null,
+  `click_id` varchar(256) comment 'Null once it is known only: then it holds nothing of the visitor.',
+  `session_id` varchar(256) comment 'As click_id.',
+  `data` mediumtext comment 'JSON. Null as click_id.',
+  `created_at` bigint not null comment 'Times are milliseconds since 1970 in UTC.',
+  `queued_at` bigint not null,
+  `history` text comment 'JSON: what the attempts at it have taught. Null: there was none.',
+  `tried` tinyint not null default 0,
+  `interrupted` tinyint not null default 0,
+  `claimed_by` binary(16) comment 'The process that has it. Still there when its lease ends: that process has died.',
+  `due_at` bigint comment 'While a process has it: when the lease ends. Else, where it was never tried: since when it is the next of its visitor; where it was: the end of its rest. Null while it waits behind an earlier event of its visitor. Of the dead and the known: since when they are.',
+  `reason` enum('rejected', 'unconfirmed', 'expired'),
+  `death` text comment 'JSON.',
+  primary key (`seq`),
+  unique key `affiliate_events_id` (`id`, `destination`),
+  key `affiliate_events_due` (`state`, `destination`, `endpoint`, `tried`, `due_at`, `seq`),
+  key `affiliate_events_click` (`click_id`, `destination`, `state`, `seq`),
+  key `affiliate_events_session` (`session_id`, `destination`, `state`, `seq`)
+) engine = InnoDB row_format = dynamic default charset = ascii collate = ascii_bin
+  comment = 'What waits to be reported, what was given up, and the ids of what was delivered, so that it is not reported again. An event is one row from its report until it is forgotten.';

@@ -1,0 +1,22 @@
+import type { CountRow } from "../sql/counts.js";
+import type { Database } from "./database.js";
+import { inMs } from "./rows.js";
+
+/**
+ * Has the server count.
+ *
+ * @param schema a quoted identifier.
+ */
+export function count(database: Database, schema: string): Promise<CountRow[]> {
+  return database.query<CountRow>(`
+    select destination::text,
+      (select destinations.name from ${schema}.destinations where destinations.number = destination)
+        as destination_name,
+      counted.name, counted.number::text, created_at
+    from (
+      select destination, kind as name, count(*) as number, ${inMs("created_at", "min(created_at)")}
+      from ${schema}.events group by destination, kind
+      union all
+      select destination, reason, count(*), null from ${schema}.dead_letters group by destination, reason
+    ) as counted`);
+}

@@ -1,0 +1,29 @@
+import type { EventKind, OutboxEvent } from "../../events.js";
+import type { Destinations } from "../sql/destinations.js";
+import type { Database } from "./database.js";
+import { EVENT_COLUMNS, type EventRow, eventOf } from "./rows.js";
+
+/**
+ * Takes away events that no process has, and forgets them.
+ *
+ * @param schema a quoted identifier.
+ */
+export function createShedding(database: Database, schema: string, destinations: Destinations) {
+  const ofKind = `select ${EVENT_COLUMNS} from ${schema}.shed($1, $2, 1)`;
+  const ofVisitor = `select ${EVENT_COLUMNS} from ${schema}.shed_clicks($1, $2, $3, $4)`;
+
+  return {
+    /** The oldest of a kind; `undefined` where there is none. */
+    async oldest(destination: string, kind: EventKind): Promise<OutboxEvent | undefined> {
+      const [row] = await database.query<EventRow>(ofKind, [destinations.numberOf(destination), kind]);
+      return row && eventOf(row, destination);
+    },
+    /** The oldest clicks of an event's visitor, until at most so many are left. */
+    async clicks({ destination, data }: OutboxEvent, most: number): Promise<OutboxEvent[]> {
+      const { clickId = null, sessionId = null } = data;
+      const values = [destinations.numberOf(destination), clickId, sessionId, most];
+      const rows = await database.query<EventRow>(ofVisitor, values);
+      return rows.map((row) => eventOf(row, destination));
+    },
+  };
+}

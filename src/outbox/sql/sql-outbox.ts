@@ -1,0 +1,205 @@
+import type { EventKind, OutboxEvent } from "../../events.js";
+import type { Clock } from "../../shared/clock.js";
+import { createDurable } from "../durable.js";
+import type { Capacity, Claim, Outbox, OutboxCounts, StoredDeadLetters, Verdict } from "../outbox.js";
+import { again } from "./again.js";
+import { type Attempted, createAppend, type Stored } from "./append.js";
+import { createBound } from "./bound.js";
+import { type CountRow, type Counts, createCounts } from "./counts.js";
+import { createDestinations, type Destinations } from "./destinations.js";
+import { createVisitorClicks } from "./visitor-clicks.js";
+
+/** An outbox in a database of the host's own. */
+export interface SqlOutbox extends Outbox {
+  /** Has the server count, without anything being started: what `counts()` says from there on. */
+  look(): Promise<OutboxCounts>;
+  handOver(from: string, to: string): Promise<number>;
+}
+
+/** A claim, which another process may have taken over. */
+export interface SqlClaim extends Claim {
+  isHeld(): boolean;
+}
+
+/** What a database of one kind does, in its own words. */
+export interface SqlDialect<C extends SqlClaim> {
+  /** Stores all of these in one transaction, or none of them, and says of each what became of it. */
+  attempt(events: readonly OutboxEvent[]): Promise<readonly Attempted[]>;
+  /** Stores an event in the host's own transaction. */
+  enqueue(transaction: unknown, event: OutboxEvent): Promise<Stored>;
+  claim(capacity: Capacity): Promise<readonly C[]>;
+  settle(claim: C, verdict: Verdict): Promise<void>;
+  /** Puts off the end of the leases of what is under way. */
+  renew(): Promise<void>;
+  /** Removes the oldest event of a kind that no process has; `undefined` where there is none. */
+  shedOldest(destination: string, kind: EventKind): Promise<OutboxEvent | undefined>;
+  /** Removes the oldest clicks of an event's visitor that no process has, until at most so many are left. */
+  shedClicks(event: OutboxEvent, most: number): Promise<readonly OutboxEvent[]>;
+  readonly deadLetters: StoredDeadLetters;
+  /** Removes the dead letters of a destination that are too many. */
+  evict(destination: string): Promise<readonly OutboxEvent[]>;
+  /** Queues one again as it was that was held for an attempt which, as is known now, was never made. */
+  reviveInterrupted(event: OutboxEvent): Promise<void>;
+  handOver(from: string, to: string): Promise<number>;
+  /** What is to be done once a minute. */
+  upkeep(destination: string): Promise<void>;
+  /** Begins to look for what may be claimed. Returns what ends that. */
+  watch(wake: () => void): () => unknown;
+  /** Every call has ended. */
+  close?(): void;
+}
+
+/** What an outbox gives its dialect. */
+export interface SqlShell {
+  readonly destinations: Destinations;
+  readonly counts: Counts;
+  /** There is a new dead letter. */
+  onDeath(destination: string): void;
+  /** Something may be claimed that could not be before. */
+  wake(): void;
+}
+
+export interface SqlOptions {
+  /** `postgres`: for log lines; its factory is taken to be `<name>Outbox`. */
+  readonly name: string;
+  /** A retry that is due sooner has a timer of its own, in milliseconds. */
+  readonly pollMs: number;
+  readonly leaseMs: number;
+  readonly maxEvents: number;
+  readonly maxMemoryBytes: number;
+  readonly clock: Clock;
+  /** Stores a destination's name, unless it is stored. */
+  readonly nameDestination: (number: string, name: string) => Promise<unknown>;
+  /** Has the server count. */
+  readonly count: () => Promise<readonly CountRow[]>;
+}
+
+const UPKEEP_MS = 60_000;
+const COUNTED_AT_MOST_EVERY_MS = 1_000;
+const COUNTED_AT_LEAST_EVERY_MS = 60_000;
+
+/** What the outboxes in SQL databases share: bounds, counts, upkeep, and the way of an event into the database. */
+export function createSqlOutbox<C extends SqlClaim>(
+  options: SqlOptions,
+  dialectOf: (shell: SqlShell) => SqlDialect<C>,
+): SqlOutbox {
+  const { name, pollMs, leaseMs, maxEvents, maxMemoryBytes, clock } = options;
+  let stops: (() => unknown)[] = [];
+
+  const destinations = createDestinations(options.nameDestination);
+  const counts = createCounts(options.count, destinations);
+  const dialect = dialectOf({
+    destinations,
+    counts,
+    onDeath: (destination) => void evict(destination),
+    wake: () => wake(),
+  });
+  const append = createAppend({ name, destinations, clock, attempt: dialect.attempt });
+  const makeSpace = createBound({
+    maxEvents,
+    counts,
+    shed: dialect.shedOldest,
+    onShed: (event) => tell((to) => to.dropped(event, "full")),
+  });
+  const shedClicks = createVisitorClicks({
+    counts,
+    shed: dialect.shedClicks,
+    onShed: (event) => tell((to) => to.dropped(event, "visitor-full")),
+  });
+  const { outbox, wake, tell } = createDurable<C>(
+    {
+      append: store,
+      appendIn,
+      claim: dialect.claim,
+      settle,
+      counts: counts.current,
+      look: counts.take,
+      deadLetters: dialect.deadLetters,
+      handOver: dialect.handOver,
+      start,
+      stop: append.stop,
+      close,
+    },
+    { name, maxMemoryBytes, clock },
+  );
+
+  async function store(event: OutboxEvent): Promise<"queued" | "duplicate" | "full"> {
+    const hasSpace = makeSpace(event);
+    if (hasSpace !== true && !(await hasSpace)) return "full";
+    const { destination, kind, createdAt } = event;
+    const arrived = counts.expect(destination);
+    const outcome = await counts
+      .during(async () => {
+        const stored = await append.append(event);
+        if (stored !== "duplicate") counts.add(destination, kind, 1, createdAt);
+        return stored;
+      })
+      .finally(arrived);
+    if (outcome !== "crowded") return outcome;
+    // Where it fails, the visitor's next click tries again.
+    await shedClicks({ event, isCommitted: true }).catch(ignore);
+    return "queued";
+  }
+
+  async function appendIn(
+    transaction: unknown,
+    event: OutboxEvent,
+  ): Promise<"queued" | "duplicate" | "full"> {
+    const hasSpace = makeSpace(event);
+    if (hasSpace !== true && !(await hasSpace)) return "full";
+    const { destination } = event;
+    // Not in the transaction, which others would wait for; and not awaited, for it may have the pool's last connection.
+    if (!destinations.isStored(destination)) void destinations.store(destination).catch(ignore);
+    const outcome = await dialect.enqueue(transaction, event);
+    if (outcome !== "crowded") return outcome;
+    // Neither in the transaction, whose locks would hold up the visitor's deliveries, nor awaited.
+    void shedClicks({ event, isCommitted: false }).catch(ignore);
+    return "queued";
+  }
+
+  async function settle(claim: C, verdict: Verdict): Promise<void> {
+    await dialect.settle(claim, verdict);
+    // Another process may have taken it over, and held what was never sent: by this process, nor by one before it.
+    const isUnsent = verdict.type === "release" && !claim.interrupted;
+    if (isUnsent && !claim.isHeld()) await dialect.reviveInterrupted(claim.event);
+    // Sooner than the next look would find it.
+    if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
+  }
+
+  async function evict(destination: string): Promise<void> {
+    for (const event of await dialect.evict(destination).catch(() => [])) {
+      tell((to) => to.dropped(event, "dead-letters-full"));
+    }
+  }
+
+  function start(destination: string): void {
+    const countAgainIn = (took: number) =>
+      Math.min(Math.max(COUNTED_AT_MOST_EVERY_MS, 100 * took), COUNTED_AT_LEAST_EVERY_MS);
+    void counts.take().catch(ignore);
+    void destinations.store(destination).catch(ignore);
+    stops = [
+      dialect.watch(wake),
+      again(clock, () => leaseMs / 3, dialect.renew),
+      again(clock, countAgainIn, counts.take),
+      again(
+        clock,
+        () => UPKEEP_MS,
+        async () => {
+          await destinations.store(destination);
+          await dialect.upkeep(destination);
+        },
+      ),
+    ];
+  }
+
+  async function close(): Promise<void> {
+    append.close();
+    await Promise.all(stops.map((stop) => stop()));
+    stops = [];
+    dialect.close?.();
+  }
+
+  return outbox as SqlOutbox;
+}
+
+function ignore(): void {}

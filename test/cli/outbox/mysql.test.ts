@@ -1,0 +1,130 @@
+import fc from "fast-check";
+import { expect, it, vi } from "vitest";
+import { mysqlMigrations } from "../../../src/outbox/mysql/index.js";
+import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
+import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
+import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { jsonOf, outbox } from "./helpers.js";
+
+describeWithMariaDb("an outbox in MySQL", (database) => {
+  const { create, sql } = database;
+  const here = () => [database.server.uri, "--prefix", database.prefix];
+
+  it("is shown, and decided about, where its host is not running", async () => {
+    await using stage = await Stage.open(() => create());
+    const dead = [sample("payment"), sample("registration"), sample("click")] as const;
+    await stage.giveUp(dead.slice(0, 2), { ...REJECTED, message: "not Ann O'Neill <ann@shop.example>" });
+    await stage.giveUp(dead.slice(2), { reason: "unconfirmed", code: "ECONNRESET", attempts: 1 });
+    stage.delivery.capacity = 0;
+    await stage.add(sample("click"));
+    await stage.close();
+
+    expect(await jsonOf([...here(), "status"])).toEqual({
+      code: 0,
+      json: {
+        outbox: "mysql",
+        queued: 1,
+        oldestMs: expect.any(Number),
+        byDestination: { [DESTINATION]: 1 },
+        dead: { rejected: 2, unconfirmed: 1, expired: 0 },
+        trouble: null,
+      },
+    });
+    const { out } = await outbox([...here(), "list", "--limit", "2"]);
+    expect(out.match(/[0-9a-f]{32}/g)).toEqual([dead[0].id, dead[1].id]);
+    expect(await jsonOf([...here(), "retry", dead[0].id, "unknown"])).toEqual({
+      code: 1,
+      json: { retried: 1, notFound: ["unknown"] },
+    });
+    expect(await jsonOf([...here(), "discard", dead[1].id, dead[0].id])).toEqual({
+      code: 1,
+      json: { discarded: 1, notFound: [dead[0].id] },
+    });
+    expect(await outbox([...here(), "retry", "--all", "--reason", "unconfirmed"])).toMatchObject({
+      code: 0,
+      out: "ok      1 queued again; delivered by the host's own process",
+    });
+    expect(await sql("select count(*) as n from $prefixevents where state = 'queued'")).toEqual([{ n: 3 }]);
+  });
+
+  it("is found by an address in the environment, under either name", async () => {
+    await (await create()).close();
+    for (const DATABASE_URL of [database.server.uri, database.server.uri.replace("mysql:", "mariadb:")]) {
+      const args = ["--url-env", "DATABASE_URL", "status", "--prefix", database.prefix];
+      expect(await outbox(args, { env: { DATABASE_URL } })).toMatchObject({ code: 0, err: "" });
+    }
+  });
+
+  it("is not made where it is missing", async () => {
+    for (const words of ["status", "list", "retry --all", "discard --all --yes"]) {
+      const args = [database.server.uri, "--prefix", "missing_", ...words.split(" ")];
+      const { code, out, err } = await outbox(args);
+      expect({ code, out }).toEqual({ code: 1, out: "" });
+      expect(err).toMatch(/"missing_…" are missing.*express-affiliate migrations --mysql --prefix missing_/);
+    }
+    expect(await sql("show tables like 'missing\\_%'")).toEqual([]);
+  });
+
+  it("is left alone where a later version has made it", async () => {
+    const pool = database.pool({ multipleStatements: true });
+    for (const script of mysqlMigrations("newer_")) await pool.query(script);
+    await sql("insert into newer_migrations (version, at) values (99, 0)");
+    expect(await outbox([database.server.uri, "--prefix", "newer_", "retry", "--all"])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("install the newer express-affiliate"),
+    });
+  });
+
+  it("is not looked for in a URL without a database", async () => {
+    const url = new URL(database.server.uri);
+    url.pathname = "";
+    expect(await outbox([url.href, "status"])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("the URL names no database"),
+    });
+  });
+
+  it("is not asked for in words that only the driver knows", async () => {
+    expect(await outbox([`${database.server.uri}?pa55word=1`, "status"])).toEqual({
+      code: 1,
+      out: "",
+      err: "outbox: of the URL's query, ssl is understood, and nothing else; a user and a password go before the host",
+    });
+  });
+
+  it("shows no password, whatever is wrong", async () => {
+    const { host, port } = database.server.connection;
+    const printed = vi.spyOn(console, "error");
+    const places = [`${host}:${port}/shop`, `${host}:${port}/nowhere`, `${host}:1/shop`, `${host}:x/shop`];
+    await fc.assert(
+      fc.asyncProperty(password, fc.constantFrom(...places), fc.boolean(), async (secret, place, json) => {
+        for (const url of urlsWith(secret, place)) {
+          const { out, err } = await outbox([url, "status", ...(json ? ["--json"] : [])]);
+          for (const spelt of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) {
+            expect(out + err).not.toContain(spelt);
+          }
+        }
+      }),
+      { numRuns: 50 },
+    );
+    expect(printed).not.toHaveBeenCalled();
+  });
+});
+
+/** Such as nobody says by chance. */
+const password = fc
+  .string({
+    unit: fc.oneof(fc.constantFrom(..."@:/?#%&=+ \\\"'[]{}|^`~"), fc.string({ minLength: 1, maxLength: 1 })),
+  })
+  .map((odd) => `qZ7${odd}7Zq`);
+
+function urlsWith(secret: string, place: string): string[] {
+  const encoded = encodeURIComponent(secret);
+  return [
+    `mysql://shop:${encoded}@${place}`,
+    `mysql://shop:${secret}@${place}`,
+    `mariadb://${place}?user=shop&password=${encoded}`,
+    `mysql://${place}?user=shop&password=${secret}`,
+    `mysql://shop:${secret}@[${place}`,
+  ];
+}

@@ -1,0 +1,35 @@
+import { expect, it, onTestFinished } from "vitest";
+import { pageToRun } from "../helpers/docs/run.js";
+import { closing, startShop } from "../helpers/docs/shop.js";
+import { describeWithMariaDb } from "../helpers/mysql.js";
+
+const page = pageToRun("docs/mysql.md");
+
+const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+
+describeWithMariaDb("docs/mysql.md", (database) => {
+  it("makes a tracker with the outbox", async () => {
+    const { sandbox } = await startShop();
+    const { url: baseUrl, clientId, apiKey } = sandbox;
+    const process = { env: { DATABASE_URL: database.server.uri } };
+    const made = await page.run("The MySQL outbox", { baseUrl, clientId, apiKey, process });
+    onTestFinished(() => made.pool.end());
+    await closing(made.tracker).trackPayment(payment);
+    await sandbox.ledger.waitFor({ kind: "payment", customerEmail: payment.customerEmail });
+  });
+
+  it("prints SQL that the server understands", async () => {
+    const printed: string[] = [];
+    const log = (line: string) => void printed.push(line);
+    await page.run("The database's side", { console: { log } });
+    await database.pool().query("create database by_hand");
+    const pool = database.pool({ database: "by_hand", multipleStatements: true });
+    await pool.query(printed.join("\n"));
+    const [rows] = await pool.query("show tables");
+    expect(rows).toContainEqual({ Tables_in_by_hand: "affiliate_events" });
+  });
+
+  it("has no block that is not run", () => {
+    expect(page.notRun).toEqual([]);
+  });
+});

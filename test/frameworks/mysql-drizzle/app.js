@@ -1,0 +1,23 @@
+import { sql } from "drizzle-orm";
+import { double, mysqlTable, varchar } from "drizzle-orm/mysql-core";
+import { drizzle } from "drizzle-orm/mysql2";
+import { pool, tracker } from "./outbox.js";
+import { paymentOf } from "./payment.js";
+
+const orders = mysqlTable("orders", {
+  id: varchar({ length: 64 }),
+  email: varchar({ length: 256 }),
+  total: double(),
+});
+const db = drizzle({ client: pool });
+
+// #region transaction
+const inDrizzle = (tx) => ({ query: (text) => tx.execute(sql.raw(text)) });
+
+export async function checkout(order) {
+  await db.transaction(async (tx) => {
+    await tx.insert(orders).values(order);
+    await tracker.trackPayment(paymentOf(order), order.attribution, { transaction: inDrizzle(tx) });
+  });
+}
+// #endregion

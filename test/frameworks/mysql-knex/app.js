@@ -1,0 +1,18 @@
+import createKnex from "knex";
+import { tracker } from "./outbox.js";
+import { paymentOf } from "./payment.js";
+
+const knex = createKnex({ client: "mysql2", connection: process.env.DATABASE_URL });
+
+// #region transaction
+const inKnex = (trx) => ({ query: (text) => trx.raw(text) });
+
+export async function checkout({ attribution, ...order }) {
+  await knex.transaction(async (trx) => {
+    await trx("orders").insert(order);
+    await tracker.trackPayment(paymentOf(order), attribution, { transaction: inKnex(trx) });
+  });
+}
+// #endregion
+
+export const close = () => knex.destroy();

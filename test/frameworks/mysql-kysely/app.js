@@ -1,0 +1,19 @@
+import { CompiledQuery, Kysely, MysqlDialect } from "kysely";
+import { createPool } from "mysql2";
+import { tracker } from "./outbox.js";
+import { paymentOf } from "./payment.js";
+
+const db = new Kysely({ dialect: new MysqlDialect({ pool: createPool(process.env.DATABASE_URL) }) });
+
+// #region transaction
+const inKysely = (trx) => ({ query: (text) => trx.executeQuery(CompiledQuery.raw(text)) });
+
+export async function checkout({ attribution, ...order }) {
+  await db.transaction().execute(async (trx) => {
+    await trx.insertInto("orders").values(order).execute();
+    await tracker.trackPayment(paymentOf(order), attribution, { transaction: inKysely(trx) });
+  });
+}
+// #endregion
+
+export const close = () => db.destroy();

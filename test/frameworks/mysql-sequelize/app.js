@@ -1,0 +1,24 @@
+import { DataTypes, Sequelize } from "sequelize";
+import { tracker } from "./outbox.js";
+import { paymentOf } from "./payment.js";
+
+const sequelize = new Sequelize(process.env.DATABASE_URL, { logging: false });
+const Order = sequelize.define(
+  "Order",
+  { id: { type: DataTypes.STRING, primaryKey: true }, email: DataTypes.STRING, total: DataTypes.DOUBLE },
+  { tableName: "orders", timestamps: false },
+);
+
+// #region transaction
+const inSequelize = (transaction) => ({ query: (text) => sequelize.query(text, { transaction }) });
+
+export async function checkout(order) {
+  await sequelize.transaction(async (transaction) => {
+    await Order.create(order, { transaction });
+    const inTransaction = { transaction: inSequelize(transaction) };
+    await tracker.trackPayment(paymentOf(order), order.attribution, inTransaction);
+  });
+}
+// #endregion
+
+export const close = () => sequelize.close();

@@ -1,0 +1,23 @@
+import { DataSource, EntitySchema } from "typeorm";
+import { tracker } from "./outbox.js";
+import { paymentOf } from "./payment.js";
+
+const Order = new EntitySchema({
+  name: "Order",
+  tableName: "orders",
+  columns: { id: { type: "varchar", primary: true }, email: { type: "varchar" }, total: { type: "double" } },
+});
+
+const dataSource = new DataSource({ type: "mysql", url: process.env.DATABASE_URL, entities: [Order] });
+await dataSource.initialize();
+
+// #region transaction
+export async function checkout(order) {
+  await dataSource.transaction(async (manager) => {
+    await manager.insert(Order, { id: order.id, email: order.email, total: order.total });
+    await tracker.trackPayment(paymentOf(order), order.attribution, { transaction: manager });
+  });
+}
+// #endregion
+
+export const close = () => dataSource.destroy();

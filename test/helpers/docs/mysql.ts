@@ -1,0 +1,5 @@
+export interface Names {
+  readonly baseUrl: string;
+  readonly clientId: number;
+  readonly apiKey: string;
+}

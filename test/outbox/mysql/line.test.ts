@@ -1,0 +1,143 @@
+import { expect, test } from "vitest";
+import type { MysqlPool } from "../../../src/outbox/mysql/index.js";
+import { sample, stranger } from "../../../src/testing/contract/samples.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
+import { describeWithMariaDb } from "../../helpers/mysql.js";
+
+describeWithMariaDb("the line of a visitor", (database) => {
+  const { create, reopen, sql } = database;
+
+  test("is kept by processes that claim at the same moment, whatever they see of each other", async () => {
+    const visitors = Array.from({ length: 4 }, stranger);
+    const underWay = new Map<string, string>();
+    const gone: string[] = [];
+    const overlaps: string[] = [];
+    const stages: Stage[] = [];
+    for (let nth = 0; nth < 4; nth++) {
+      const stage = await Stage.open(() => (nth === 0 ? create() : reopen()));
+      stage.delivery.capacity = 8;
+      stage.delivery.each(({ live: { event }, settle }) => {
+        const { sessionId = "" } = event.data;
+        if (underWay.has(sessionId)) overlaps.push(event.id);
+        underWay.set(sessionId, event.id);
+        setImmediate(() => {
+          underWay.delete(sessionId);
+          gone.push(event.id);
+          settle({ type: "delivered" });
+        });
+      });
+      stage.start();
+      stages.push(stage);
+    }
+    const events = Array.from({ length: 120 }, (_, nth) => sample("payment", visitors[nth % 4]));
+
+    // Each in a transaction of its own, so that commits and claims meet in every order.
+    const pool = database.pool({ connectionLimit: 8 });
+    await Promise.all(
+      events.map(async (event, nth) => {
+        const connection = await pool.getConnection();
+        await connection.beginTransaction();
+        await stages[nth % 4]?.outbox.add(event, { transaction: connection });
+        await connection.commit();
+        connection.release();
+      }),
+    );
+
+    await expect.poll(() => gone.length, { timeout: 30_000 }).toBe(events.length);
+    expect(overlaps).toEqual([]);
+    expect(new Set(gone).size).toBe(events.length);
+    for (const stage of stages) await stage[Symbol.asyncDispose]();
+  }, 60_000);
+
+  test("parks a visitor's backlog once, however long it is", async () => {
+    await using stage = await Stage.open(() => create());
+    const events = Array.from({ length: 100 }, () => sample("payment", { clickId: "one" }));
+    await Promise.all(events.map((event) => stage.outbox.add(event)));
+    stage.delivery.capacity = 1;
+    stage.start();
+    const first = await stage.delivery.next();
+    const other = sample("click");
+    stage.delivery.capacity = 1;
+    await stage.add(other);
+    expect(await stage.delivery.deliverNext()).toBe(other.id);
+
+    expect(
+      await sql("select count(*) as n from $prefixevents where state = 'queued' and due_at is null"),
+    ).toEqual([{ n: 99 }]);
+    first.settle({ type: "delivered" });
+    for (const { id } of events.slice(1)) expect(await stage.delivery.deliverNext()).toBe(id);
+  });
+
+  test("goes on where a process died between the removal of an event and the turn of the next", async () => {
+    const visitor = stranger();
+    const [first, second] = [sample("click", visitor), sample("payment", visitor)];
+    const stage = await Stage.open(() => create());
+    stage.delivery.capacity = 1;
+    stage.start();
+    await stage.add(first, second);
+    await stage.delivery.next();
+    stage.delivery.capacity = 1;
+    await stage.add(sample("click"));
+    await stage.delivery.deliverNext();
+    await stage[Symbol.asyncDispose]();
+    await sql("update $prefixevents set due_at = null where kind = 'payment'");
+    await sql("delete from $prefixevents where kind = 'click'");
+
+    const { createLine } = await import("../../../src/outbox/mysql/line.js");
+    const { openDatabase } = await import("../../../src/outbox/mysql/database.js");
+    const { createDestinations } = await import("../../../src/outbox/sql/destinations.js");
+    const { prefix } = database;
+    const opened = openDatabase(database.pool(), { prefix, migrate: false });
+    await createLine(
+      opened,
+      prefix,
+      createDestinations(async () => {}),
+    ).heal(second.destination);
+
+    await using next = await Stage.open(() => reopen());
+    next.start();
+    expect(await next.delivery.deliverNext()).toBe(second.id);
+  });
+
+  /** A pool whose connection is lost once, after the server has run a statement with this text in it. */
+  function lossy(text: string): MysqlPool & { readonly hasLost: boolean } {
+    const pool = database.pool();
+    const lossyPool = {
+      hasLost: false,
+      async getConnection() {
+        const connection = await pool.getConnection();
+        return {
+          async query(options: { sql: string }) {
+            const result = (await connection.query(options.sql)) as never as [unknown, unknown];
+            if (lossyPool.hasLost || !options.sql.includes(text)) return result;
+            lossyPool.hasLost = true;
+            throw new Error("Connection lost: The server closed the connection.");
+          },
+          release: () => connection.release(),
+          destroy: () => connection.destroy(),
+        };
+      },
+    };
+    return lossyPool;
+  }
+
+  test.each([
+    ["in an answer that was lost", "interrupted ="],
+    ["in a request whose next statement failed", "set due_at = null"],
+  ])("claims again, as new, what it claimed %s", async (_, text) => {
+    const pool = lossy(text);
+    await using stage = await Stage.open(() => create({ pool }));
+    stage.delivery.expectsTrouble = true;
+    const visitor = stranger();
+    const events = [sample("payment", visitor), sample("payment", visitor)] as const;
+    await stage.add(...events);
+    stage.start();
+
+    for (const event of events) {
+      const { live, settle } = await stage.delivery.next();
+      expect(live).toMatchObject({ event, interrupted: false });
+      settle({ type: "delivered" });
+    }
+    expect(pool.hasLost).toBe(true);
+  });
+});

@@ -1,0 +1,269 @@
+import { expect, test } from "vitest";
+import { mysqlMigrations, mysqlOutbox } from "../../../src/outbox/mysql/index.js";
+import { retryIn } from "../../../src/testing/contract/recorder.js";
+import { sample, stranger } from "../../../src/testing/contract/samples.js";
+import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
+import { describeWithMariaDb } from "../../helpers/mysql.js";
+
+describeWithMariaDb("operations", (database) => {
+  const { create, reopen, sql } = database;
+
+  test("several processes that start at the same moment make the tables once", async () => {
+    const pool = database.pool();
+    const outboxes = Array.from({ length: 4 }, () => mysqlOutbox({ pool, prefix: "at_once_" }));
+
+    await Promise.all(outboxes.map((outbox) => outbox.look()));
+
+    expect(await sql("select version from at_once_migrations")).toEqual([{ version: 1 }]);
+    await Promise.all(outboxes.map((outbox) => outbox.close()));
+  });
+
+  test("makes no tables where it is told not to, and stores what waited once they are made", async () => {
+    database.prefix = "by_hand_";
+    const outbox = await reopen({ migrate: false });
+
+    expect(await outbox.add(sample("payment"))).toBe("in-memory");
+    expect(outbox.counts()).toMatchObject({
+      queued: 1,
+      trouble: expect.stringMatching(/"by_hand_…" are missing.*mysqlMigrations\("by_hand_"\)/),
+    });
+    const pool = database.pool({ multipleStatements: true });
+    for (const script of mysqlMigrations("by_hand_")) await pool.query(script);
+
+    await expect.poll(() => outbox.durable, { timeout: 10_000 }).toBe(true);
+    expect(await sql("select count(*) as n from by_hand_events")).toEqual([{ n: 1 }]);
+    await outbox.close();
+  });
+
+  test("leaves tables alone that a later version made", async () => {
+    await (await create()).close();
+    await sql("insert into $prefixmigrations (version, at) values (2, 0)");
+
+    await expect(reopen()).rejects.toMatchObject({
+      code: "ERR_AFFILIATE_MYSQL_NEWER",
+      message: expect.stringContaining("install the newer express-affiliate"),
+    });
+  });
+
+  test("makes tables again that have gone", async () => {
+    const outbox = await create();
+    await sql("drop table $prefixevents");
+    await sql("drop table $prefixmigrations");
+
+    expect(await outbox.add(sample("payment"))).toBe("in-memory");
+    await expect.poll(() => outbox.durable, { timeout: 10_000 }).toBe(true);
+    await outbox.close();
+  });
+
+  test.each(["", "1st", "a`; drop table users; --", "a".repeat(41), "é"])(
+    "refuses %j as a prefix",
+    (prefix) => {
+      expect(() => mysqlOutbox({ pool: database.pool(), prefix })).toThrow(/`prefix` must be/);
+      expect(() => mysqlMigrations(prefix)).toThrow(/`prefix` must be/);
+    },
+  );
+
+  test.each([
+    ["no pool", {}],
+    ["a pool of mysql2, without promises", { getConnection() {}, promise() {} }],
+  ])("refuses %s", (_, pool) => {
+    expect(() => mysqlOutbox({ pool: pool as never })).toThrow(/createPool\(\) of mysql2\/promise/);
+  });
+
+  const TEXTS = [
+    "a\u0000b",
+    "\u{1F600} łódź",
+    "\ud800",
+    "'; drop table events; --",
+    "{null}",
+    '\\ "',
+    "'' \\' %_?",
+  ];
+  const SESSIONS = {
+    "the server's own": "set @nothing = 1",
+    "no backslash escapes": "set sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES,PIPES_AS_CONCAT'",
+    "no strictness": "set sql_mode = ''",
+    ansi: "set sql_mode = 'ANSI'",
+    oracle: "set sql_mode = 'ORACLE'",
+    traditional:
+      "set sql_mode = 'TRADITIONAL,ONLY_FULL_GROUP_BY,HIGH_NOT_PRECEDENCE,NO_UNSIGNED_SUBTRACTION'",
+    latin1: "set names latin1",
+    "a time zone far ahead": "set time_zone = '+13:00'",
+    "read committed": "set session transaction isolation level read committed",
+    serializable: "set session transaction isolation level serializable",
+    "autocommit off": "set autocommit = 0",
+    "safe updates": "set sql_safe_updates = 1",
+  };
+
+  test.each(Object.entries(SESSIONS))(
+    "keeps any text, and works as ever, in a session with %s",
+    async (_, statement) => {
+      const pool = database.pool();
+      pool.on("connection", (connection) => void connection.query(statement));
+      await using stage = await Stage.open(() => create({ pool }));
+      const visitor = stranger();
+      stage.start();
+      for (const customerName of TEXTS) {
+        const event = sample("registration", visitor);
+        const odd = { ...event, data: { ...event.data, customerName } } as typeof event;
+        const before = Date.now();
+        await stage.add(odd, sample("payment", visitor));
+        const { live, settle } = await stage.delivery.next();
+        expect(live.event).toEqual(odd);
+        settle({ type: "dead", ...REJECTED, message: customerName });
+        const next = await stage.delivery.next();
+        next.settle(retryIn(1));
+        await stage.delivery.deliverNext();
+        await stage.empty();
+        const letter = (await stage.outbox.deadLetters.list()).at(-1);
+        expect(Math.abs((letter?.diedAt as number) - before)).toBeLessThan(60_000);
+      }
+      expect((await stage.outbox.deadLetters.list()).map(({ message }) => message)).toEqual(TEXTS);
+      const client = await pool.getConnection();
+      await client.beginTransaction();
+      expect(await stage.outbox.add(sample("payment"), { transaction: client })).toBe("queued");
+      await client.commit();
+      client.release();
+      await stage.delivery.deliverNext();
+    },
+  );
+
+  test("reads its rows in a pool that gives them in another shape", async () => {
+    const pool = database.pool({
+      rowsAsArray: true,
+      supportBigNumbers: true,
+      bigNumberStrings: true,
+      typeCast: false,
+    });
+    await using stage = await Stage.open(() => create({ pool }));
+    const event = sample("payment");
+    await stage.add(event);
+    stage.start();
+
+    expect((await stage.delivery.next()).live.event).toEqual(event);
+  });
+
+  test("does all its work with no more rights than docs/mysql.md names", async () => {
+    await (await create()).close();
+    const { prefix } = database;
+    await sql("create user least identified by 'least'");
+    await sql(`grant select on shop.${prefix}migrations to least`);
+    await sql(`grant select, insert on shop.${prefix}destinations to least`);
+    await sql(`grant select, insert, update, delete on shop.${prefix}events to least`);
+    const pool = database.pool({ user: "least", password: "least" });
+    await expect(pool.query("create table own (id integer)")).rejects.toThrow(/denied/);
+    const small = { pool, maxEvents: 2, maxDeadLetters: 1, migrate: false } as const;
+
+    await using stage = await Stage.open(() => reopen(small));
+    const { outbox, delivery } = stage;
+    await stage.giveUp([sample("payment")]);
+    // The second makes the first give way, perhaps before it is counted that there were two.
+    await stage.add(sample("payment"));
+    (await delivery.next()).settle({ type: "dead", ...REJECTED });
+    await expect.poll(() => delivery.dropped.length).toBe(1);
+    const [letter] = await outbox.deadLetters.list();
+    expect(await outbox.deadLetters.retry(letter?.id as string)).toBe(true);
+    (await delivery.next()).settle(retryIn(1));
+    (await delivery.next()).settle({ type: "dead", ...REJECTED });
+    await expect.poll(() => outbox.counts().dead.rejected).toBe(1);
+    expect(await outbox.deadLetters.discard(letter?.id as string)).toBe(true);
+    delivery.capacity = 0;
+    await stage.add(sample("click"), sample("click"), sample("payment"));
+    expect(delivery.dropped.at(-1)?.reason).toBe("full");
+    const connection = await pool.getConnection();
+    await connection.beginTransaction();
+    expect(await outbox.add(sample("payment"), { transaction: connection })).toBe("queued");
+    delivery.capacity = 8;
+    await connection.commit();
+    connection.release();
+    for (let nth = 0; nth < 2; nth++) await delivery.deliverNext();
+  });
+
+  test("says which rights are missing", async () => {
+    await sql("create user nobody_at_all identified by 'x'");
+    await sql("grant select on shop.by_hand_migrations to nobody_at_all");
+    const pool = database.pool({ user: "nobody_at_all", password: "x" });
+    database.prefix = "denied_";
+
+    await expect(reopen({ pool })).rejects.toMatchObject({ code: "ERR_AFFILIATE_MYSQL_RIGHTS" });
+  });
+
+  test("finds by looking what another process has stored, and what a transaction has committed", async () => {
+    await using stage = await Stage.open(() => create({ pollMs: 200 }));
+    stage.start();
+    const other = await reopen();
+    const events = [sample("payment"), sample("payment")] as const;
+    await other.add(events[0]);
+    await other.close();
+    expect(await stage.delivery.deliverNext()).toBe(events[0].id);
+
+    const connection = await database.pool().getConnection();
+    await connection.beginTransaction();
+    await stage.outbox.add(events[1], { transaction: connection });
+    await connection.commit();
+    connection.release();
+
+    expect(await stage.delivery.deliverNext()).toBe(events[1].id);
+  });
+
+  test("keeps nothing of a visitor once the event is delivered", async () => {
+    await using stage = await Stage.open(() => create());
+    stage.start();
+    await stage.add(sample("registration"));
+    await stage.delivery.deliverNext();
+    await stage.empty();
+
+    expect(await sql("select click_id, session_id, data, history, death from $prefixevents")).toEqual([
+      { click_id: null, session_id: null, data: null, history: null, death: null },
+    ]);
+  });
+
+  test("forgets what was delivered long ago, clicks after a day, and nothing else", async () => {
+    await using stage = await Stage.open(() => create());
+    stage.start();
+    const [old, recent, oldClick, recentClick, dead] = [
+      sample("payment"),
+      sample("payment"),
+      sample("click"),
+      sample("click"),
+      sample("payment"),
+    ];
+    for (const event of [old, recent, oldClick, recentClick]) {
+      await stage.add(event);
+      await stage.delivery.deliverNext();
+    }
+    await stage.giveUp([dead]);
+    await stage.empty();
+    const age = (days: number, ids: readonly string[]) =>
+      sql(
+        `update $prefixevents set queued_at = queued_at - ? * 86400000, due_at = due_at - ? * 86400000
+         where lower(hex(id)) in (?)`,
+        [days, days, ids],
+      );
+    await age(31, [old.id, dead.id]);
+    await age(2, [recent.id, oldClick.id]);
+
+    const { forgetOld } = await import("../../../src/outbox/mysql/upkeep.js");
+    const { openDatabase } = await import("../../../src/outbox/mysql/database.js");
+    const { prefix } = database;
+    await forgetOld(openDatabase(database.pool(), { prefix, migrate: false }), prefix, 30 * 86_400_000);
+
+    for (const event of [recent, recentClick, dead]) expect(await stage.outbox.add(event)).toBe("duplicate");
+    for (const event of [old, oldClick]) expect(await stage.outbox.add(event)).toBe("queued");
+  });
+
+  test("leaves no lock and no transaction behind", async () => {
+    const pool = database.pool();
+    await using stage = await Stage.open(() => create({ pool }));
+    stage.start();
+    await stage.add(sample("payment"), sample("click"));
+    for (let nth = 0; nth < 2; nth++) await stage.delivery.deliverNext();
+    await stage.empty();
+
+    await expect.poll(() => sql("select trx_id from information_schema.innodb_trx")).toEqual([]);
+    const [[row]] = (await pool.query("select @@innodb_lock_wait_timeout as patience")) as never as [
+      [{ patience: number }],
+    ];
+    expect(row.patience).toBe(50);
+  });
+});

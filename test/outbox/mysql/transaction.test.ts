@@ -1,0 +1,327 @@
+import { sql as drizzleSql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/mysql2";
+import knex from "knex";
+import { CompiledQuery, Kysely, MysqlDialect } from "kysely";
+import mysqlCore from "mysql2";
+import type mysql from "mysql2/promise";
+import { describe, expect, test } from "vitest";
+import type { MysqlTransaction } from "../../../src/outbox/mysql/index.js";
+import { sample, stranger } from "../../../src/testing/contract/samples.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
+import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { startService } from "../../helpers/service.js";
+import { linesLogger, startTracker } from "../../helpers/tracker.js";
+
+class Undone extends Error {}
+
+describeWithMariaDb("in the host's own transaction", (database) => {
+  const { create, sql } = database;
+
+  async function begin(pool: mysql.Pool, isolation = "repeatable read"): Promise<mysql.PoolConnection> {
+    const connection = await pool.getConnection();
+    await connection.query(`set transaction isolation level ${isolation}`);
+    await connection.beginTransaction();
+    return connection;
+  }
+
+  async function end(connection: mysql.PoolConnection, how: "commit" | "rollback"): Promise<void> {
+    await connection[how]();
+    connection.release();
+  }
+
+  test("a payment is reported if and only if its order commits", async () => {
+    const service = await startService();
+    const tracker = startTracker({ baseUrl: service.url, outbox: await create() });
+    const pool = database.pool();
+    await sql("create table orders (id integer)");
+
+    for (const [order, how] of [
+      [1, "rollback"],
+      [2, "commit"],
+    ] as const) {
+      const connection = await begin(pool);
+      await connection.query("insert into orders values (?)", [order]);
+      const payment = { paymentId: order, customerEmail: "ann@shop.example", leadValue: order };
+      const receipt = await tracker.trackPayment(payment, { clickId: "c" }, { transaction: connection });
+      expect(receipt).toMatchObject({ outcome: "queued" });
+      expect(service.posted).toEqual([]);
+      await end(connection, how);
+    }
+
+    await expect.poll(() => service.posted.length).toBe(1);
+    expect(service.posted[0]?.body).toMatchObject({ leadValue: 2 });
+    expect(await sql("select id from orders")).toEqual([{ id: 2 }]);
+  });
+
+  test.each(["repeatable read", "read committed", "serializable", "read uncommitted"])(
+    "under %s, the rolled back can be reported again, and the committed is a duplicate",
+    async (isolation) => {
+      await using stage = await Stage.open(() => create());
+      const event = sample("payment");
+      const pool = database.pool();
+      const add = async (how: "commit" | "rollback") => {
+        const connection = await begin(pool, isolation);
+        const outcome = await stage.outbox.add(event, { transaction: connection });
+        await end(connection, how);
+        return outcome;
+      };
+
+      expect(await add("rollback")).toBe("queued");
+      expect(await add("commit")).toBe("queued");
+      expect(await add("commit")).toBe("duplicate");
+      expect(await stage.outbox.add(event)).toBe("duplicate");
+    },
+  );
+
+  test("what is committed after the transaction's snapshot is a duplicate too", async () => {
+    await using stage = await Stage.open(() => create());
+    const event = sample("payment");
+    const connection = await begin(database.pool());
+    await connection.query(`select count(*) from ${database.prefix}events`);
+    await stage.add(event);
+
+    expect(await stage.outbox.add(event, { transaction: connection })).toBe("duplicate");
+    await end(connection, "commit");
+  });
+
+  test("a transaction that was the first report of all finds its tables made", async () => {
+    database.prefix = "first_";
+    const outbox = await database.reopen({ migrate: true });
+    await sql("drop table first_events, first_destinations, first_migrations");
+    const unprepared = await database.reopen({ migrate: false });
+    await unprepared.close();
+    await outbox.close();
+    const { mysqlOutbox } = await import("../../../src/outbox/mysql/index.js");
+    const first = mysqlOutbox({ pool: database.pool(), prefix: "first_" });
+    const connection = await begin(database.pool());
+    await connection.query("select 1");
+
+    expect(await first.add(sample("payment"), { transaction: connection })).toBe("queued");
+    await end(connection, "commit");
+    expect((await first.look()).queued).toBe(1);
+    await first.close();
+  });
+
+  test("an open transaction holds up no delivery, and no report of another visitor", async () => {
+    await using stage = await Stage.open(() => create());
+    const visitor = stranger();
+    const connection = await begin(database.pool());
+    stage.start();
+    await stage.outbox.add(sample("click", visitor), { transaction: connection });
+
+    const others = Array.from({ length: 20 }, () => sample("payment"));
+    await stage.add(...others);
+    for (const _ of others) await stage.delivery.deliverNext();
+
+    await end(connection, "rollback");
+  });
+
+  test("a visitor's events go one at a time, in the order in which they were committed", async () => {
+    await using stage = await Stage.open(() => create());
+    const visitor = stranger();
+    const [first, second] = [sample("click", visitor), sample("payment", visitor)];
+    const connection = await begin(database.pool());
+    stage.start();
+    await stage.outbox.add(first, { transaction: connection });
+    await stage.add(second);
+    const underWay = await stage.delivery.next();
+    expect(underWay.id).toBe(second.id);
+    await end(connection, "commit");
+
+    // Of another visitor: what is handed over after it shows that the click is held back, and not late.
+    const other = sample("payment");
+    await stage.add(other);
+    expect(await stage.delivery.deliverNext()).toBe(other.id);
+    underWay.settle({ type: "delivered" });
+
+    expect(await stage.delivery.deliverNext()).toBe(first.id);
+  });
+
+  test("a report of what an open transaction has reported waits for its end, and holds up no other", async () => {
+    await using stage = await Stage.open(() => create());
+    const event = sample("payment");
+    const connection = await begin(database.pool());
+    await stage.outbox.add(event, { transaction: connection });
+
+    const again = stage.outbox.add(event);
+    const others = [sample("payment"), sample("click")];
+    for (const other of others) expect(await stage.outbox.add(other)).toMatch(/queued|in-memory/);
+    expect(await again).toBe("in-memory");
+    await expect.poll(() => sql("select count(*) as n from $prefixevents")).toEqual([{ n: 2 }]);
+    await end(connection, "rollback");
+
+    await expect.poll(() => sql("select count(*) as n from $prefixevents")).toEqual([{ n: 3 }]);
+  });
+
+  test("two transactions that report two visitors in opposite order both commit", async () => {
+    await using stage = await Stage.open(() => create());
+    const pool = database.pool();
+    const [ann, bob] = [stranger(), stranger()];
+    const [one, two] = [await begin(pool), await begin(pool)];
+
+    await stage.outbox.add(sample("click", ann), { transaction: one });
+    await stage.outbox.add(sample("click", bob), { transaction: two });
+    expect(await stage.outbox.add(sample("payment", bob), { transaction: one })).toBe("queued");
+    expect(await stage.outbox.add(sample("payment", ann), { transaction: two })).toBe("queued");
+    await end(one, "commit");
+    await end(two, "commit");
+
+    expect(await sql("select count(*) as n from $prefixevents")).toEqual([{ n: 4 }]);
+  });
+
+  test("a transaction that the server undoes in a deadlock cannot be committed in part", async () => {
+    await using stage = await Stage.open(() => create());
+    const pool = database.pool();
+    await sql("create table if not exists stock (id integer primary key, n integer)");
+    await sql("replace into stock values (1, 10), (2, 10), (3, 10), (4, 10), (5, 10)");
+    const event = sample("payment");
+    const [one, two] = [await begin(pool), await begin(pool)];
+    // The heavier one wins: it has written more.
+    await one.query("update stock set n = n - 1 where id > 1");
+    await stage.outbox.add(event, { transaction: one });
+    await two.query("update stock set n = n - 1 where id = 1");
+    const reported = stage.outbox.add(event, { transaction: two });
+    reported.catch(() => {});
+    await expect
+      .poll(() =>
+        sql("select count(*) as n from information_schema.innodb_trx where trx_state = 'LOCK WAIT'"),
+      )
+      .toEqual([{ n: 1 }]);
+    await one.query("update stock set n = n - 1 where id = 1");
+
+    await expect(reported).rejects.toMatchObject({
+      code: "ERR_AFFILIATE_TRANSACTION",
+      message: expect.stringContaining("run it again from its start"),
+    });
+    await expect(two.query("insert into stock values (9, 9)")).rejects.toThrow();
+    await expect(two.commit()).rejects.toThrow();
+    two.destroy();
+    await end(one, "commit");
+    expect(await sql("select n from stock where id in (1, 9)")).toEqual([{ n: 9 }]);
+  });
+
+  describe("a report that fails leaves the order's transaction unharmed", () => {
+    test("a table gone", async () => {
+      const service = await startService();
+      const logger = linesLogger();
+      const outbox = await create({ migrate: false });
+      const tracker = startTracker({ baseUrl: service.url, outbox, logger });
+      const connection = await begin(database.pool());
+
+      const payment = { paymentId: "gone", customerEmail: "ann@shop.example", leadValue: 9 };
+      const receipt = await tracker.trackPayment(payment, { clickId: "c" }, { transaction: connection });
+
+      expect(receipt).toEqual({ outcome: "rejected", reason: "outbox" });
+      expect(logger.lines.join("\n")).toMatch(/are missing or of an earlier version/);
+      expect((await connection.query("select 42 as answer"))[0]).toEqual([{ answer: 42 }]);
+      await end(connection, "commit");
+    });
+
+    test("a bound reached", async () => {
+      const outbox = await create({ maxEvents: 1 });
+      await outbox.add(sample("payment"));
+      const connection = await begin(database.pool());
+
+      expect(await outbox.add(sample("click"), { transaction: connection })).toBe("full");
+      expect((await connection.query("select 42 as answer"))[0]).toEqual([{ answer: 42 }]);
+      await end(connection, "commit");
+      await outbox.close();
+    });
+
+    test("a wait that takes too long", async () => {
+      const outbox = await create();
+      const pool = database.pool();
+      const event = sample("payment");
+      const [one, two] = [await begin(pool), await begin(pool)];
+      await outbox.add(event, { transaction: one });
+      await two.query("set innodb_lock_wait_timeout = 1");
+
+      await expect(outbox.add(event, { transaction: two })).rejects.toThrow(
+        /nothing was stored, and the transaction goes on: Lock wait timeout/,
+      );
+      expect((await two.query("select 42 as answer"))[0]).toEqual([{ answer: 42 }]);
+      await end(two, "commit");
+      await end(one, "commit");
+      await outbox.close();
+    });
+  });
+
+  test("refuses what is no transaction", async () => {
+    const outbox = await create();
+    await expect(outbox.add(sample("click"), { transaction: {} })).rejects.toMatchObject({
+      code: "ERR_AFFILIATE_TRANSACTION",
+    });
+    await outbox.close();
+  });
+
+  test("with one connection in the pool, which the host's transaction has", async () => {
+    const pool = database.pool({ connectionLimit: 1 });
+    await using stage = await Stage.open(() => create({ pool }));
+    stage.start();
+    await stage.add(sample("click"));
+    await stage.delivery.deliverNext();
+    const connection = await begin(pool);
+    const event = sample("payment");
+
+    expect(await stage.outbox.add(event, { transaction: connection })).toBe("queued");
+    await end(connection, "commit");
+
+    expect(await stage.delivery.deliverNext()).toBe(event.id);
+  });
+
+  /** As docs/mysql.md shows it: something done with the library's transaction, which is then committed or undone. */
+  type InTransaction = (body: (transaction: MysqlTransaction) => Promise<void>) => Promise<unknown>;
+
+  const libraries: Record<string, () => { run: InTransaction; end?: () => Promise<unknown> }> = {
+    Drizzle() {
+      const db = drizzle(database.pool());
+      return {
+        run: (body) => db.transaction((tx) => body({ query: (text) => tx.execute(drizzleSql.raw(text)) })),
+      };
+    },
+    Kysely() {
+      const pool = mysqlCore.createPool(database.server.connection);
+      const db = new Kysely<unknown>({ dialect: new MysqlDialect({ pool }) });
+      return {
+        run: (body) =>
+          db
+            .transaction()
+            .execute((trx) => body({ query: (text) => trx.executeQuery(CompiledQuery.raw(text)) })),
+        end: () => db.destroy(),
+      };
+    },
+    Knex() {
+      const db = knex({ client: "mysql2", connection: database.server.connection as never });
+      return {
+        run: (body) => db.transaction((trx) => body({ query: (text) => trx.raw(text).then() })),
+        end: () => db.destroy(),
+      };
+    },
+  };
+
+  test.each(Object.entries(libraries))(
+    "with %s a payment is reported if and only if its order commits",
+    async (_name, open) => {
+      const outbox = await create();
+      const { run, end: close } = open();
+      const event = sample("payment");
+      async function reported(undone: boolean) {
+        const outcomes: string[] = [];
+        await run(async (transaction) => {
+          outcomes.push(await outbox.add(event, { transaction }));
+          if (undone) throw new Undone();
+        }).catch((error) => {
+          if (!(error instanceof Undone)) throw error;
+        });
+        return { outcomes, queued: (await outbox.look()).queued };
+      }
+
+      expect(await reported(true)).toEqual({ outcomes: ["queued"], queued: 0 });
+      expect(await reported(false)).toEqual({ outcomes: ["queued"], queued: 1 });
+      expect(await reported(false)).toEqual({ outcomes: ["duplicate"], queued: 1 });
+
+      await outbox.close();
+      await close?.();
+    },
+  );
+});
