@@ -21,10 +21,10 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: ["test/browser/**"],
+    exclude: ["test/browser/**", "test/**/*.slow.test.ts"],
     globalSetup: ["test/setup/build.ts"],
     // The tests wait more than they work.
-    maxWorkers: 2,
+    maxWorkers: 3,
     // Where a file runs its processes side by side.
     maxConcurrency: 3,
     testTimeout: 20_000,

@@ -48,7 +48,8 @@ export async function startFaultyService(options: FaultyServiceOptions = {}): Pr
     });
     onConnection?.(socket);
     let text = "";
-    socket.setEncoding("utf8").on("data", (chunk) => {
+    // Bytes: that is what a request's length is in.
+    socket.setEncoding("latin1").on("data", (chunk) => {
       text += chunk;
       for (let request = firstRequest(text); request; request = firstRequest(text)) {
         text = text.slice(request.length);
@@ -104,8 +105,9 @@ function firstRequest(text: string): (RawRequest & { readonly length: number }) 
   if (end < 0) return undefined;
   const head = text.slice(0, end);
   const bodyLength = Number(/^content-length: *(\d+)$/im.exec(head)?.[1] ?? 0);
-  const body = text.slice(end + 4, end + 4 + bodyLength);
-  if (body.length < bodyLength) return undefined;
+  const bytes = text.slice(end + 4, end + 4 + bodyLength);
+  if (bytes.length < bodyLength) return undefined;
+  const body = Buffer.from(bytes, "latin1").toString("utf8");
   const [method = "", path = ""] = head.split(" ");
   return { method, path, head, body, length: end + 4 + bodyLength };
 }

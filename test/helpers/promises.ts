@@ -17,7 +17,7 @@ const isPoison = (call: Call) => visitorIn(call).startsWith("poison");
 
 const NOTHING_LEFT = { queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 } };
 
-/** Whether a test of which there can be more or less does all that it can: `TEST_SCALE=full`. */
+/** Whether a test of which there can be more or less does all that it can: see vitest.full.config.ts. */
 export const isFull = process.env.TEST_SCALE === "full";
 
 /** How much of it: what is stored takes time, even where time is virtual. */

@@ -31,5 +31,7 @@ function startsSomething(file: string): boolean {
 export function fastTests(): string[] {
   return readdirSync(join(ROOT, "test"), { recursive: true, encoding: "utf8" })
     .map((name) => join("test", name))
-    .filter((name) => name.endsWith(".test.ts") && !SLOW_FILES.test(name) && !startsSomething(name));
+    .filter(
+      (name) => /(?<!\.slow)\.test\.ts$/.test(name) && !SLOW_FILES.test(name) && !startsSomething(name),
+    );
 }

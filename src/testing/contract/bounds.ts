@@ -8,7 +8,7 @@ import type { TestRunner } from "./under-test.js";
 
 const MORE_THAN_SMALL = 20_000;
 const AT_ONCE = 50;
-const FLOOD = 2_500;
+const FLOOD = 2_000;
 
 export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Promise<Outbox>): void {
   it("refuses a click when it is full of clicks", async () => {

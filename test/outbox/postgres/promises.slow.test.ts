@@ -2,7 +2,7 @@ import type { Outbox } from "../../../src/outbox/outbox.js";
 import { postgresOutbox } from "../../../src/outbox/postgres/postgres-outbox.js";
 import type { FakeClock } from "../../helpers/fake-clock.js";
 import { describeWithPostgres, virtualPool } from "../../helpers/postgres.js";
-import { isFull, testPromises } from "../../helpers/promises.js";
+import { testPromises } from "../../helpers/promises.js";
 
 const MINUTE_MS = 60_000;
 
@@ -18,10 +18,5 @@ describeWithPostgres("on the Postgres outbox", (database) => {
     );
   }
 
-  testPromises(
-    create,
-    isFull
-      ? { many: 40, strangers: [10], kinds: 1, longestMs: MINUTE_MS, rounds: 24 }
-      : { many: 20, strangers: [6], kinds: 1, longestMs: MINUTE_MS / 4, rounds: 12 },
-  );
+  testPromises(create, { many: 40, strangers: [10], kinds: 1, longestMs: MINUTE_MS, rounds: 24 });
 });
