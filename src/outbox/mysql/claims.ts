@@ -30,6 +30,7 @@ const CLAIMED_AT_ONCE = 1_000;
 const SURELY_HELD = 0.9;
 // Another process was quicker, so often in a row: the next wake finds more.
 const RACES = 5;
+const SCATTER = 4;
 
 /**
  * The claims of this process: taken, and kept alive while their deliveries are under way. No statement waits for another, or
@@ -79,7 +80,9 @@ export function createClaims(
           held: [...underWay.keys(), ...claims.map(({ seq }) => seq)],
         }),
       );
-      const { chosen, behind, rest } = choose(parts, found, left, new Map(leftOf));
+      // After a lost race not the oldest of all, which the other processes look for too.
+      const candidates = races === 0 ? found : shuffled(found);
+      const { chosen, behind, rest } = choose(parts, candidates, left, new Map(leftOf));
       const taken = await take(chosen);
       for (const each of taken) {
         left--;
@@ -87,8 +90,12 @@ export function createClaims(
       }
       claims.push(...taken);
       await line.park(behind);
-      if (taken.length < chosen.length) races++;
-      else parts = rest;
+      if (taken.length === chosen.length) {
+        parts = rest;
+        continue;
+      }
+      races++;
+      for (const part of parts) part.look = Math.min(SCATTER * part.look, CLAIMED_AT_ONCE);
     }
     // Not before: what is claimed in a request that fails is not delivered, and has to be released.
     for (const each of claims) underWay.set(each.seq, each);
@@ -211,4 +218,11 @@ export function createClaims(
       for (const each of claims) each.heldSince = renewed.has(each.seq) ? since : undefined;
     },
   };
+}
+
+function shuffled<T>(all: readonly T[]): T[] {
+  return all
+    .map((each) => ({ each, place: Math.random() }))
+    .sort((one, other) => one.place - other.place)
+    .map(({ each }) => each);
 }
