@@ -3,7 +3,7 @@ import type { Clock } from "../../shared/clock.js";
 import { isWithin, type Moment, momentBy } from "../lease.js";
 import { type Capacity, type Claim, type Lane, UNTRIED } from "../outbox.js";
 import type { Destinations } from "../sql/destinations.js";
-import { type Candidate, candidatesOf, type Part, partsOf } from "./candidates.js";
+import { type Candidate, type Chosen, candidatesOf, choose, partsOf, shuffled } from "./candidates.js";
 import type { Database } from "./database.js";
 import { begunBesides, type createLine } from "./line.js";
 import { binary, integer, list, NOW } from "./literals.js";
@@ -82,7 +82,11 @@ export function createClaims(
       );
       // After a lost race not the oldest of all, which the other processes look for too.
       const candidates = races === 0 ? found : shuffled(found);
-      const { chosen, behind, rest } = choose(parts, candidates, left, new Map(leftOf));
+      const { chosen, behind, rest } = choose(parts, candidates, {
+        limit: left,
+        leftOf: new Map(leftOf),
+        most: CLAIMED_AT_ONCE,
+      });
       const taken = await take(chosen);
       for (const each of taken) {
         left--;
@@ -102,39 +106,7 @@ export function createClaims(
     return claims;
   }
 
-  /** What of these to claim, what to park, and where there may be more: parts of which all that was looked at waits for others. */
-  function choose(
-    parts: readonly Part[],
-    found: readonly Candidate[],
-    limit: number,
-    leftOf: Map<Lane, number>,
-  ) {
-    const chosen: (Candidate & { lane: Lane; isResting: boolean })[] = [];
-    const behind: number[] = [];
-    for (const [nth, part] of parts.entries()) {
-      const { lane, which, look } = part;
-      const candidates = found.filter((each) => Number(each.part) === nth);
-      for (const each of candidates) {
-        const room = Math.min(limit - chosen.length, leftOf.get(lane) as number);
-        if (each.before !== null) {
-          if (which !== "resting") behind.push(Number(each.seq));
-        } else if (room > 0) {
-          chosen.push({ ...each, lane, isResting: which === "resting" });
-          leftOf.set(lane, (leftOf.get(lane) as number) - 1);
-        }
-      }
-      const hasRoom = limit > chosen.length && (leftOf.get(lane) as number) > 0;
-      if (hasRoom && candidates.length === look && which !== "resting") {
-        part.look = Math.min(2 * look, CLAIMED_AT_ONCE);
-        return { chosen, behind, rest: parts.slice(nth) };
-      }
-    }
-    return { chosen, behind, rest: [] };
-  }
-
-  async function take(
-    chosen: readonly (Candidate & { lane: Lane; isResting: boolean })[],
-  ): Promise<MysqlClaim[]> {
+  async function take(chosen: readonly Chosen[]): Promise<MysqlClaim[]> {
     if (chosen.length === 0) return [];
     const since = momentBy(clock);
     const seqs = list(chosen.map(({ seq }) => String(seq)));
@@ -218,11 +190,4 @@ export function createClaims(
       for (const each of claims) each.heldSince = renewed.has(each.seq) ? since : undefined;
     },
   };
-}
-
-function shuffled<T>(all: readonly T[]): T[] {
-  return all
-    .map((each) => ({ each, place: Math.random() }))
-    .sort((one, other) => one.place - other.place)
-    .map(({ each }) => each);
 }
