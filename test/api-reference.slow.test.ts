@@ -117,6 +117,7 @@ describe("the API reference", () => {
       "affiliate",
       "createSandbox",
       "diskOutbox",
+      "mysqlOutbox",
       "postgresOutbox",
       "recordingOutbox",
       "testOutbox",

@@ -66,3 +66,46 @@ export function candidatesOf(
     })
     .join(" union all ");
 }
+
+/** A candidate that is to be claimed. */
+export interface Chosen extends Candidate {
+  readonly lane: Lane;
+  readonly isResting: boolean;
+}
+
+/** What of these to claim, what to park, and where there may be more: parts of which all that was looked at waits for others. */
+export function choose(
+  parts: readonly Part[],
+  found: readonly Candidate[],
+  { limit, leftOf, most }: { limit: number; leftOf: Map<Lane, number>; most: number },
+) {
+  const chosen: Chosen[] = [];
+  const behind: number[] = [];
+  for (const [nth, part] of parts.entries()) {
+    const { lane, which, look } = part;
+    const candidates = found.filter((each) => Number(each.part) === nth);
+    for (const each of candidates) {
+      const room = Math.min(limit - chosen.length, leftOf.get(lane) as number);
+      if (each.before !== null) {
+        if (which !== "resting") behind.push(Number(each.seq));
+      } else if (room > 0) {
+        chosen.push({ ...each, lane, isResting: which === "resting" });
+        leftOf.set(lane, (leftOf.get(lane) as number) - 1);
+      }
+    }
+    const hasRoom = limit > chosen.length && (leftOf.get(lane) as number) > 0;
+    if (hasRoom && candidates.length === look && which !== "resting") {
+      part.look = Math.min(2 * look, most);
+      return { chosen, behind, rest: parts.slice(nth) };
+    }
+  }
+  return { chosen, behind, rest: [] };
+}
+
+/** The same in an order that no other process has. */
+export function shuffled<T>(all: readonly T[]): T[] {
+  return all
+    .map((each) => ({ each, place: Math.random() }))
+    .sort((one, other) => one.place - other.place)
+    .map(({ each }) => each);
+}

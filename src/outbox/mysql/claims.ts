@@ -3,7 +3,7 @@ import type { Clock } from "../../shared/clock.js";
 import { isWithin, type Moment, momentBy } from "../lease.js";
 import { type Capacity, type Claim, type Lane, UNTRIED } from "../outbox.js";
 import type { Destinations } from "../sql/destinations.js";
-import { type Candidate, candidatesOf, type Part, partsOf } from "./candidates.js";
+import { type Candidate, type Chosen, candidatesOf, choose, partsOf, shuffled } from "./candidates.js";
 import type { Database } from "./database.js";
 import { begunBesides, type createLine } from "./line.js";
 import { binary, integer, list, NOW } from "./literals.js";
@@ -30,6 +30,7 @@ const CLAIMED_AT_ONCE = 1_000;
 const SURELY_HELD = 0.9;
 // Another process was quicker, so often in a row: the next wake finds more.
 const RACES = 5;
+const SCATTER = 4;
 
 /**
  * The claims of this process: taken, and kept alive while their deliveries are under way. No statement waits for another, or
@@ -79,7 +80,13 @@ export function createClaims(
           held: [...underWay.keys(), ...claims.map(({ seq }) => seq)],
         }),
       );
-      const { chosen, behind, rest } = choose(parts, found, left, new Map(leftOf));
+      // After a lost race not the oldest of all, which the other processes look for too.
+      const candidates = races === 0 ? found : shuffled(found);
+      const { chosen, behind, rest } = choose(parts, candidates, {
+        limit: left,
+        leftOf: new Map(leftOf),
+        most: CLAIMED_AT_ONCE,
+      });
       const taken = await take(chosen);
       for (const each of taken) {
         left--;
@@ -87,47 +94,19 @@ export function createClaims(
       }
       claims.push(...taken);
       await line.park(behind);
-      if (taken.length < chosen.length) races++;
-      else parts = rest;
+      if (taken.length === chosen.length) {
+        parts = rest;
+        continue;
+      }
+      races++;
+      for (const part of parts) part.look = Math.min(SCATTER * part.look, CLAIMED_AT_ONCE);
     }
     // Not before: what is claimed in a request that fails is not delivered, and has to be released.
     for (const each of claims) underWay.set(each.seq, each);
     return claims;
   }
 
-  /** What of these to claim, what to park, and where there may be more: parts of which all that was looked at waits for others. */
-  function choose(
-    parts: readonly Part[],
-    found: readonly Candidate[],
-    limit: number,
-    leftOf: Map<Lane, number>,
-  ) {
-    const chosen: (Candidate & { lane: Lane; isResting: boolean })[] = [];
-    const behind: number[] = [];
-    for (const [nth, part] of parts.entries()) {
-      const { lane, which, look } = part;
-      const candidates = found.filter((each) => Number(each.part) === nth);
-      for (const each of candidates) {
-        const room = Math.min(limit - chosen.length, leftOf.get(lane) as number);
-        if (each.before !== null) {
-          if (which !== "resting") behind.push(Number(each.seq));
-        } else if (room > 0) {
-          chosen.push({ ...each, lane, isResting: which === "resting" });
-          leftOf.set(lane, (leftOf.get(lane) as number) - 1);
-        }
-      }
-      const hasRoom = limit > chosen.length && (leftOf.get(lane) as number) > 0;
-      if (hasRoom && candidates.length === look && which !== "resting") {
-        part.look = Math.min(2 * look, CLAIMED_AT_ONCE);
-        return { chosen, behind, rest: parts.slice(nth) };
-      }
-    }
-    return { chosen, behind, rest: [] };
-  }
-
-  async function take(
-    chosen: readonly (Candidate & { lane: Lane; isResting: boolean })[],
-  ): Promise<MysqlClaim[]> {
+  async function take(chosen: readonly Chosen[]): Promise<MysqlClaim[]> {
     if (chosen.length === 0) return [];
     const since = momentBy(clock);
     const seqs = list(chosen.map(({ seq }) => String(seq)));

@@ -34,9 +34,9 @@ export function begunBesides(prefix: string, event: string, begun: string): stri
 }
 
 /**
- * The places of events in their visitors' lines. An event that waits behind another is parked: its `due_at` is null. Whoever
- * removes an event looks, in a statement that begins after that, for what was parked behind it; whoever parks one looks, in a
- * statement that begins after that, whether what it waits for is still there. One of the two sees the other.
+ * The places of events in their visitors' lines. An event that waits behind another is parked: its `due_at` is null. A process
+ * that removes an event looks, in a statement that begins after that, for what was parked behind it; a process that parks one
+ * looks, in a statement that begins after that, whether what it waits for is still there. One of the two sees the other.
  */
 export function createLine(database: Database, prefix: string, destinations: Destinations) {
   const events = `\`${prefix}events\``;

@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions } from "../../shared/read-options.js";
+import { again } from "../sql/again.js";
 import { createSqlOutbox, type SqlDialect, type SqlOutbox, type SqlShell } from "../sql/sql-outbox.js";
 import { createAttempt } from "./append.js";
 import { createClaims, type MysqlClaim } from "./claims.js";
@@ -78,13 +79,20 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
       evict,
       reviveInterrupted,
       handOver: createHandOver(database, { prefix, destinations, counts }),
-      async upkeep(destination) {
-        await line.heal(destination);
-        await forgetOld(database, prefix, rememberMs);
-      },
-      watch(look) {
-        poll = createPoll(clock, pollMs, look);
-        return poll.stop;
+      upkeep: () => forgetOld(database, prefix, rememberMs),
+      watch(look, destination) {
+        const looking = createPoll(clock, pollMs, look);
+        poll = looking;
+        // As soon as what a process had is taken over that died, so is what waited behind what it had delivered.
+        const stopHealing = again(
+          clock,
+          () => leaseMs,
+          () => line.heal(destination),
+        );
+        return () => {
+          looking.stop();
+          stopHealing();
+        };
       },
     };
   }

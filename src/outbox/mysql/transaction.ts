@@ -9,6 +9,8 @@ export interface MysqlTransaction {
   /** Runs one statement, which has no parameters. Resolves to its rows, alone or in an array or an object (`rows`) around them. */
   // biome-ignore lint/suspicious/noExplicitAny: mysql2's own types, seen from where they are not installed.
   query(text: string): Promise<any>;
+  /** Where it has events: its error is listened to before it is closed. */
+  on?(event: "error", listener: () => void): unknown;
 }
 
 const NO_SUCH_TABLE = 1146;
@@ -69,6 +71,8 @@ async function isKnown(
  * what it did before.
  */
 async function undone(transaction: MysqlTransaction, cause: unknown): Promise<OutboxError> {
+  // Its end would else end a process that does not listen to the connection.
+  transaction.on?.("error", () => {});
   await transaction.query("kill connection_id()").catch(() => {});
   return refusal(
     "the server has rolled the transaction back, to end a deadlock with another; its connection is closed, so that no half of the transaction is committed: run it again from its start",

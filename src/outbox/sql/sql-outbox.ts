@@ -42,9 +42,9 @@ export interface SqlDialect<C extends SqlClaim> {
   reviveInterrupted(event: OutboxEvent): Promise<void>;
   handOver(from: string, to: string): Promise<number>;
   /** What is to be done once a minute. */
-  upkeep(destination: string): Promise<void>;
-  /** Begins to look for what may be claimed. Returns what ends that. */
-  watch(wake: () => void): () => unknown;
+  upkeep(): Promise<void>;
+  /** Begins to look for what may be claimed of a destination. Returns what ends that. */
+  watch(wake: () => void, destination: string): () => unknown;
   /** Every call has ended. */
   close?(): void;
 }
@@ -178,7 +178,7 @@ export function createSqlOutbox<C extends SqlClaim>(
     void counts.take().catch(ignore);
     void destinations.store(destination).catch(ignore);
     stops = [
-      dialect.watch(wake),
+      dialect.watch(wake, destination),
       again(clock, () => leaseMs / 3, dialect.renew),
       again(clock, countAgainIn, counts.take),
       again(
@@ -186,7 +186,7 @@ export function createSqlOutbox<C extends SqlClaim>(
         () => UPKEEP_MS,
         async () => {
           await destinations.store(destination);
-          await dialect.upkeep(destination);
+          await dialect.upkeep();
         },
       ),
     ];
