@@ -6,8 +6,8 @@ import type { Terminal } from "./terminal.js";
 
 const help = `Usage: express-affiliate migrations [options]
 
-Prints the SQL that makes the Postgres outbox's tables, or the MySQL outbox's, to
-be run by hand (migrate: false):
+Prints the SQL that makes the Postgres outbox's tables, or the MySQL outbox's,
+to be run by hand (migrate: false):
 
   express-affiliate migrations | psql "$DATABASE_URL"
   express-affiliate migrations --mysql | mysql shop

@@ -28,9 +28,9 @@ creates or migrates no outbox.
                           events another's; status prints their names
                           (42:https://tracking.example)
 
-  --url-env NAME          the environment variable that holds the database's URL,
-                          postgres://… or mysql://…, so that no shell remembers
-                          its password
+  --url-env NAME          the environment variable that holds the database's
+                          URL, postgres://… or mysql://…, so that no shell
+                          remembers its password
   --schema NAME           the schema of the Postgres outbox's tables
                           (default affiliate)
   --prefix PREFIX         what the names of the MySQL outbox's tables begin with

@@ -195,7 +195,7 @@ async function inTime<T>(answer: Promise<T>, onLate: () => void): Promise<T> {
   const late = sleep(LONGEST_WAIT_MS, undefined, { ref: false, signal: over.signal }).then(
     () => {
       onLate();
-      throw problem("SILENT", `no answer from the server within ${LONGEST_WAIT_MS} ms`);
+      throw problem("ERR_AFFILIATE_MYSQL_SILENT", `no answer from the server within ${LONGEST_WAIT_MS} ms`);
     },
     () => undefined as never,
   );

@@ -52,7 +52,7 @@ export async function migrate(
   if (isCurrent(await versionOf(run, prefix), prefix)) return;
   if (!allowed) {
     throw problem(
-      "TABLES",
+      "ERR_AFFILIATE_MYSQL_TABLES",
       `the tables "${prefix}…" are missing or of an earlier version: run the SQL of mysqlMigrations("${prefix}"), which \`npx express-affiliate migrations --mysql --prefix ${prefix}\` prints, or let the host's process do so (\`migrate: true\`)`,
     );
   }
@@ -73,7 +73,7 @@ function isCurrent(version: number, prefix: string): boolean {
   const newest = VERSIONS.length;
   if (version > newest) {
     throw problem(
-      "NEWER",
+      "ERR_AFFILIATE_MYSQL_NEWER",
       `the tables "${prefix}…" are of version ${version}, and this code knows them up to ${newest}: install the newer express-affiliate`,
     );
   }

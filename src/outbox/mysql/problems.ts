@@ -8,7 +8,7 @@ export function problemOf(error: unknown, prefix: string): unknown {
     case 1142: // ER_TABLEACCESS_DENIED_ERROR
     case 1143: // ER_COLUMNACCESS_DENIED_ERROR
       return problem(
-        "RIGHTS",
+        "ERR_AFFILIATE_MYSQL_RIGHTS",
         `the database's user lacks a right (${message}): grant it what docs/mysql.md lists for the tables "${prefix}…", or have a user that may make the tables run what \`npx express-affiliate migrations --mysql --prefix ${prefix}\` prints`,
         error,
       );
@@ -16,7 +16,7 @@ export function problemOf(error: unknown, prefix: string): unknown {
     case 1792: // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION
     case 1836: // ER_READ_ONLY_MODE
       return problem(
-        "READ_ONLY",
+        "ERR_AFFILIATE_MYSQL_READ_ONLY",
         `the server takes no writes (${message}): connect to the primary, not to a replica`,
         error,
       );
@@ -24,7 +24,7 @@ export function problemOf(error: unknown, prefix: string): unknown {
     case 1054: // ER_BAD_FIELD_ERROR
     case 1146: // ER_NO_SUCH_TABLE
       return problem(
-        "TABLES",
+        "ERR_AFFILIATE_MYSQL_TABLES",
         `the tables "${prefix}…" are not as they were made (${message}): name the database that has them in the pool's options; restore them, or drop them so that they are made anew`,
         error,
       );
@@ -33,8 +33,8 @@ export function problemOf(error: unknown, prefix: string): unknown {
   }
 }
 
-/** An error of this outbox: `ERR_AFFILIATE_MYSQL_<name>`. */
-export function problem(name: string, message: string, cause?: unknown): OutboxError {
+/** An error of this outbox. */
+export function problem(code: string, message: string, cause?: unknown): OutboxError {
   const options = cause === undefined ? undefined : { cause };
-  return new OutboxError(`ERR_AFFILIATE_MYSQL_${name}`, `mysqlOutbox: ${message}`, options);
+  return new OutboxError(code, `mysqlOutbox: ${message}`, options);
 }

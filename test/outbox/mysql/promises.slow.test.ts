@@ -2,7 +2,7 @@ import { mysqlOutbox } from "../../../src/outbox/mysql/mysql-outbox.js";
 import type { Outbox } from "../../../src/outbox/outbox.js";
 import type { FakeClock } from "../../helpers/fake-clock.js";
 import { describeWithMariaDb, virtualPool } from "../../helpers/mysql.js";
-import { isFull, testPromises } from "../../helpers/promises.js";
+import { testPromises } from "../../helpers/promises.js";
 
 const MINUTE_MS = 60_000;
 
@@ -15,10 +15,5 @@ describeWithMariaDb("on the MySQL outbox", (database) => {
     return mysqlOutbox({ pool, prefix: `promises_${++prefixes}_`, pollMs: 15_000, leaseMs: 600_000 }, clock);
   }
 
-  testPromises(
-    create,
-    isFull
-      ? { many: 40, strangers: [10], kinds: 1, longestMs: MINUTE_MS, rounds: 24 }
-      : { many: 20, strangers: [6], kinds: 1, longestMs: MINUTE_MS / 4, rounds: 12 },
-  );
+  testPromises(create, { many: 40, strangers: [10], kinds: 1, longestMs: MINUTE_MS, rounds: 24 });
 });
