@@ -124,10 +124,9 @@ function checkEnd({ ledger, schedule }: World, record: EventRecord, letter: Dead
   if (letter) {
     const last = requests.at(-1)?.end?.attempt;
     const isConflict = last?.type === "answer" && last.status === 409;
-    // A process that crashes with a memory outbox takes along what it knew: what is reported again is new to the next.
-    const isForgotten = schedule.outbox === "memory" && record.accepted > 1;
-    const isTold = taken > 0 && ends.length > 0 && !isForgotten;
-    if (!schedule.bounds && letter.reason === "rejected" && isConflict && isTold) {
+    // A process that crashes with a memory outbox takes along what it knew, and the service may take what was on its way.
+    const isKnown = schedule.outbox !== "memory" && !schedule.bounds;
+    if (isKnown && letter.reason === "rejected" && isConflict && taken > 0 && ends.length > 0) {
       ledger.breaks("what was taken is not rejected", name);
     }
     return;

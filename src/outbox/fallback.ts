@@ -11,15 +11,15 @@ export interface Storage<C extends Claim> {
   append(event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
   /** Takes events whose turn it is, as the lanes allow. */
   claim(capacity: Capacity): Promise<readonly C[]>;
-  /** Does with a claimed event what the verdict says. */
-  settle(claim: C, verdict: Verdict): Promise<void>;
+  /** Does with a claimed event what the verdict says. Resolves to `false` where the event was another process's by then. */
+  settle(claim: C, verdict: Verdict): Promise<unknown>;
 }
 
 /** A storage with memory to fall back on: `add`, `claim` and `settle` never reject, and `add` resolves within a second. */
 export interface Fallback<C extends Claim> {
   add(event: OutboxEvent): Promise<AddOutcome>;
   claim(capacity: Capacity): Promise<readonly C[]>;
-  /** Resolves when the verdict is stored; to `false` where it was not when this was closed. */
+  /** Resolves when the verdict is stored; to `false` where it came to nothing, or was not stored when this was closed. */
   settle(claim: C, verdict: Verdict): Promise<boolean>;
   /** What is wrong with the storage, until a call like the one that failed has worked. */
   readonly trouble: Error | undefined;
@@ -44,7 +44,7 @@ export interface FallbackOptions {
 interface Unsettled<C> {
   readonly claim: C;
   readonly verdict: Verdict;
-  resolve(isStored: boolean): void;
+  resolve(isActedOn: boolean): void;
 }
 
 const BATCH = 200;
@@ -61,7 +61,7 @@ export function createFallback<C extends Claim>(
   const receipts = new Receipts<Pending>(clock);
   const state = new StorageState({ clock, observer, attempt: () => void recover() });
   const unsettled: Unsettled<C>[] = [];
-  const settling = new Set<Promise<void>>();
+  const settling = new Set<Promise<unknown>>();
   let recovery: Promise<void> | undefined;
   let closed = false;
 
@@ -111,10 +111,10 @@ export function createFallback<C extends Claim>(
 
   async function settleFirst(): Promise<void> {
     const { claim, verdict, resolve } = unsettled[0] as Unsettled<C>;
-    await storage.settle(claim, verdict);
+    const isActedOn = await storage.settle(claim, verdict);
     unsettled.shift();
     state.works("settle");
-    resolve(true);
+    resolve(isActedOn !== false);
   }
 
   async function storeBatch(): Promise<void> {
@@ -125,16 +125,17 @@ export function createFallback<C extends Claim>(
     }
   }
 
-  async function settleNow(claim: C, verdict: Verdict): Promise<boolean> {
+  /** Resolves to `undefined` where the storage failed. */
+  async function settleNow(claim: C, verdict: Verdict): Promise<boolean | undefined> {
     const call = storage.settle(claim, verdict);
     settling.add(call);
     try {
-      await call;
+      const isActedOn = await call;
       state.works("settle");
-      return true;
+      return isActedOn !== false;
     } catch (error) {
       state.fails("settle", error);
-      return false;
+      return undefined;
     } finally {
       settling.delete(call);
     }
@@ -178,7 +179,8 @@ export function createFallback<C extends Claim>(
       }
     },
     async settle(claim, verdict) {
-      if (state.isUsable && (await settleNow(claim, verdict))) return true;
+      const isActedOn = state.isUsable ? await settleNow(claim, verdict) : undefined;
+      if (isActedOn !== undefined) return isActedOn;
       return new Promise((resolve) => {
         unsettled.push({ claim, verdict, resolve });
         if (closed) endUnsettled();

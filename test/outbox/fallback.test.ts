@@ -13,7 +13,7 @@ function setUp(maxBytes = 1_000_000) {
   const settled: Verdict[] = [];
   const said: string[] = [];
   const clock = new FakeClock();
-  const state = { fails: false };
+  const state = { fails: false, isAnothers: false };
   const claimed = { times: 0, again: () => {} };
   const unanswered: {
     resolve(outcome: "queued" | "duplicate" | "full"): void;
@@ -29,7 +29,7 @@ function setUp(maxBytes = 1_000_000) {
       claimed.times++;
       return orFail(() => [{ event: sample("click") } as Claim]);
     },
-    settle: (_claim, verdict) => orFail(() => settled.push(verdict)).then(() => {}),
+    settle: (_claim, verdict) => orFail(() => settled.push(verdict)).then(() => !state.isAnothers),
   };
   const fallback = createFallback(storage, {
     maxBytes,
@@ -163,6 +163,19 @@ test("ends the wait for a verdict that is not stored when it is closed, and for 
   expect(settled).toEqual([]);
   expect(said).toEqual(["degraded disk full"]);
   expect(clock.pending).toBe(0);
+});
+
+test("says of a verdict that it came to nothing, where the event is another process's by now", async () => {
+  const { fallback, state, clock } = setUp();
+  const claim = { event: sample("payment") } as Claim;
+  state.isAnothers = true;
+  expect(await fallback.settle(claim, { type: "delivered" })).toBe(false);
+
+  state.fails = true;
+  const settling = fallback.settle(claim, { type: "delivered" });
+  state.fails = false;
+  await clock.pass(2_000);
+  expect(await settling).toBe(false);
 });
 
 test("tells of a verdict that the last attempt has stored", async () => {

@@ -73,7 +73,8 @@ export interface Letter {
 export interface Results {
   readonly append: "queued" | "duplicate" | "full";
   readonly claim: readonly DiskClaim[];
-  readonly settle: undefined;
+  /** Whether it came to anything: the event may be another process's by now. */
+  readonly settle: boolean;
   readonly list: readonly DeadLetter[];
   readonly retried: readonly Letter[];
   readonly retry: number;

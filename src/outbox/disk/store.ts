@@ -85,12 +85,12 @@ export function createStore(
     }
   }
 
-  function settle({ claimed, verdict }: Extract<Request, { type: "settle" }>, now: number): undefined {
-    if (settleAt(claimed, verdict, now)) return;
+  function settle({ claimed, verdict }: Extract<Request, { type: "settle" }>, now: number): boolean {
+    if (settleAt(claimed, verdict, now)) return true;
     // Saved from a file that is gone, it has another place here.
     const seq = claims.placeOf(claimed);
-    if (seq !== undefined) settleAt({ ...claimed, seq }, verdict, now);
-    else settleLost(claimed, verdict, now);
+    if (seq !== undefined) return settleAt({ ...claimed, seq }, verdict, now);
+    return settleLost(claimed, verdict, now);
   }
 
   /** Returns whether the event is there, and this process's. */
@@ -115,15 +115,18 @@ export function createStore(
     }
   }
 
-  function settleLost(claimed: Claimed, { type }: Verdict, now: number): void {
+  function settleLost(claimed: Claimed, { type }: Verdict, now: number): boolean {
     const { id, kind, interrupted } = claimed;
     // What was in doubt before it was claimed still is.
     if (type === "release" && !interrupted) dead.retryInterrupted(claimed, now);
-    if (type !== "delivered") return;
+    if (type !== "delivered") return false;
     // True whichever process says so: also where another has taken the event over meanwhile and given it up as
     // unconfirmed, and where the file was begun anew and knows nothing of it.
     const destination = destinations.numberOf(claimed.destination);
-    if (!dead.discard(claimed, now) && ids.learn(destination, id)) delivered.add(destination, kind, id, now);
+    if (dead.discard(claimed, now)) return true;
+    if (!ids.learn(destination, id)) return false;
+    delivered.add(destination, kind, id, now);
+    return true;
   }
 
   function transact(body: (now: number) => Result[]): Outcome {

@@ -112,7 +112,7 @@ export function createClaims(
 
   const settleText = `select seq::text from ${schema}.settle($1, $2, $3, $4, $5, $6, $7, $8) as seq`;
 
-  const settle = inBatches<[PostgresClaim, Verdict], void>(
+  const settle = inBatches<[PostgresClaim, Verdict], boolean>(
     async (settled) => {
       const claims = settled.map(([each]) => each);
       const verdicts = settled.map(([, verdict]) => verdict);
@@ -137,14 +137,15 @@ export function createClaims(
         counts.add(destination, verdict.reason, 1);
         onDeath(destination);
       }
-      return [];
+      return settled.map(([{ seq }, { type }]) => type !== "dead" || removed.has(seq));
     },
     { max: SETTLED_AT_ONCE },
   );
 
   return {
     claim,
-    settle: (claimed: PostgresClaim, verdict: Verdict): Promise<void> => settle([claimed, verdict]),
+    /** Resolves to `false` where a verdict of death came to nothing: another process has the event. */
+    settle: (claimed: PostgresClaim, verdict: Verdict): Promise<boolean> => settle([claimed, verdict]),
     /** Puts off the end of the leases of what is under way, and finds out what another process has taken over. */
     async renew(): Promise<void> {
       if (underWay.size === 0) return;

@@ -28,7 +28,7 @@ export interface SqlDialect<C extends SqlClaim> {
   /** Stores an event in the host's own transaction. */
   enqueue(transaction: unknown, event: OutboxEvent): Promise<Stored>;
   claim(capacity: Capacity): Promise<readonly C[]>;
-  settle(claim: C, verdict: Verdict): Promise<void>;
+  settle(claim: C, verdict: Verdict): Promise<unknown>;
   /** Puts off the end of the leases of what is under way. */
   renew(): Promise<void>;
   /** Removes the oldest event of a kind that no process has; `undefined` where there is none. */
@@ -157,13 +157,14 @@ export function createSqlOutbox<C extends SqlClaim>(
     return "queued";
   }
 
-  async function settle(claim: C, verdict: Verdict): Promise<void> {
-    await dialect.settle(claim, verdict);
+  async function settle(claim: C, verdict: Verdict): Promise<unknown> {
+    const isActedOn = await dialect.settle(claim, verdict);
     // Another process may have taken it over, and held what was never sent: by this process, nor by one before it.
     const isUnsent = verdict.type === "release" && !claim.interrupted;
     if (isUnsent && !claim.isHeld()) await dialect.reviveInterrupted(claim.event);
     // Sooner than the next look would find it.
     if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
+    return isActedOn;
   }
 
   async function evict(destination: string): Promise<void> {

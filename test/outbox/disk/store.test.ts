@@ -13,9 +13,10 @@ import type { DiskClaim } from "../../../src/outbox/disk/protocol.js";
 import { STATEMENTS as SAVING } from "../../../src/outbox/disk/saving.js";
 import { STATEMENTS as UNREADABLE } from "../../../src/outbox/disk/unreadable.js";
 import { LOOKS, STATEMENTS as UPKEEP } from "../../../src/outbox/disk/upkeep.js";
+import type { Verdict } from "../../../src/outbox/outbox.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
-import { type Disk, openDisk } from "../../helpers/disk-store.js";
+import { type Disk, openDisk, settling } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 
 const HOUR_MS = 3_600_000;
@@ -152,6 +153,27 @@ test("holds what was in doubt before, when a process gives it back that never se
   expect(other.counts().dead.unconfirmed).toBe(1);
   expect(other.claim(2)).toMatchObject([{ event: waiting, interrupted: true }]);
   for (const disk of [first, slow, other]) disk.close();
+});
+
+test("says of a verdict whether it came to anything", () => {
+  const directory = scratchDirectory();
+  const [slow, other] = [openDisk(directory, { owner: "slow" }), openDisk(directory, { owner: "other" })];
+  slow.append(sample("payment"));
+  const [claim] = slow.claim(1) as [DiskClaim];
+  watch(other);
+  const [taken] = other.claim(1) as [DiskClaim];
+  const held = { type: "dead", reason: "unconfirmed", attempts: 1 } as const;
+  const say = (disk: Disk, each: DiskClaim, verdict: Verdict) =>
+    disk.store.run([settling(each, verdict)]).results[0];
+
+  expect(say(slow, claim, held)).toBe(false);
+  expect(say(other, taken, held)).toBe(true);
+  expect(say(other, taken, held)).toBe(false);
+  // It was given up, and the service has it after all: once.
+  expect(say(slow, claim, { type: "delivered" })).toBe(true);
+  expect(say(other, taken, { type: "delivered" })).toBe(false);
+  slow.close();
+  other.close();
 });
 
 test("leaves a process its claims as long as it shows signs of life", () => {
