@@ -50,6 +50,8 @@ export function createClaims(
 ) {
   const { prefix, destinations, line, leaseMs, clock } = options;
   const events = `\`${prefix}events\``;
+  // Else the server may scan a small table, and would wait for the rows of the host's open transactions.
+  const eventsBySeq = `${events} force index (primary)`;
   const worker = randomBytes(16).toString("hex");
   const self = binary(worker);
   const underWay = new Map<number, MysqlClaim>();
@@ -113,7 +115,7 @@ export function createClaims(
     const resting = list(chosen.filter(({ isResting }) => isResting).map(({ seq }) => String(seq)));
     // What this worker has without knowing it, for the answer was lost, was not sent.
     await database.write(
-      `update ${events} set
+      `update ${eventsBySeq} set
          interrupted = (interrupted = 1 or (claimed_by is not null and claimed_by <> ${self})),
          claimed_by = ${self}, due_at = ${NOW} + ${integer(leaseMs)}
        where seq in (${seqs}) and state = 'queued'
@@ -141,7 +143,7 @@ export function createClaims(
     if (rows.length === 0) return;
     const seqs = rows.map(({ seq }) => Number(seq));
     await database.write(
-      `update ${events} set claimed_by = null, due_at = least(queued_at, ${NOW})
+      `update ${eventsBySeq} set claimed_by = null, due_at = least(queued_at, ${NOW})
        where seq in (${list(seqs.map(String))}) and state = 'queued' and claimed_by = ${self}`,
     );
     await line.park(seqs);
@@ -184,7 +186,7 @@ export function createClaims(
       const since = momentBy(clock);
       const claims = [...underWay.values()];
       const own = `seq in (${list(claims.map(({ seq }) => String(seq)))}) and state = 'queued' and claimed_by = ${self}`;
-      await database.write(`update ${events} set due_at = ${NOW} + ${integer(leaseMs)} where ${own}`);
+      await database.write(`update ${eventsBySeq} set due_at = ${NOW} + ${integer(leaseMs)} where ${own}`);
       const rows = await database.rows<{ seq: number }>(`select seq from ${events} where ${own}`);
       const renewed = new Set(rows.map(({ seq }) => Number(seq)));
       for (const each of claims) each.heldSince = renewed.has(each.seq) ? since : undefined;

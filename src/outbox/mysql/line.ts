@@ -40,11 +40,13 @@ export function begunBesides(prefix: string, event: string, begun: string): stri
  */
 export function createLine(database: Database, prefix: string, destinations: Destinations) {
   const events = `\`${prefix}events\``;
+  // Else the server may scan a small table, and would wait for the rows of the host's open transactions.
+  const eventsBySeq = `${events} force index (primary)`;
 
   async function due(seqs: readonly number[]): Promise<void> {
     if (seqs.length === 0) return;
     await database.write(
-      `update ${events} set due_at = ${NOW}
+      `update ${eventsBySeq} set due_at = ${NOW}
        where seq in (${list(seqs.map(String))}) and state = 'queued' and due_at is null`,
     );
   }
@@ -68,7 +70,7 @@ export function createLine(database: Database, prefix: string, destinations: Des
       if (seqs.length === 0) return;
       const these = list(seqs.map(String));
       await database.write(
-        `update ${events} set due_at = null where seq in (${these}) and state = 'queued' and due_at <= ${NOW}`,
+        `update ${eventsBySeq} set due_at = null where seq in (${these}) and state = 'queued' and due_at <= ${NOW}`,
       );
       await unparkFree(`parked.seq in (${these})`);
     },

@@ -32,13 +32,15 @@ export function createSettle(
 ): (claim: MysqlClaim, verdict: Verdict) => Promise<void> {
   const { prefix, destinations, line, claims, counts, onDeath } = options;
   const events = `\`${prefix}events\``;
+  // Else the server may scan a small table, and would wait for the rows of the host's open transactions.
+  const eventsBySeq = `${events} force index (primary)`;
 
   async function deliver(settled: readonly Of<"delivered">[]): Promise<void> {
     const [first] = settled;
     if (!first) return;
     const destination = first[0].event.destination;
     const delivered = await database.write(
-      `update ${events} set ${KNOWN}
+      `update ${events} force index (\`${prefix}events_id\`) set ${KNOWN}
        where destination = ${destinations.numberOf(destination)} and state <> 'known'
          and id in (${list(settled.map(([{ event }]) => binary(event.id)))})`,
     );
@@ -51,7 +53,7 @@ export function createSettle(
     if (settled.length === 0) return;
     const dead = new Set(await own(settled));
     await database.write(
-      `update ${events} set state = 'dead', due_at = ${NOW}, tried = 0, interrupted = 0,
+      `update ${eventsBySeq} set state = 'dead', due_at = ${NOW}, tried = 0, interrupted = 0,
          reason = ${bySeq(settled, ({ reason }) => `'${reason}'`)},
          death = ${bySeq(settled, ({ type: _, ...death }) => ascii(asciiJson(death)))},
          claimed_by = null
@@ -68,7 +70,7 @@ export function createSettle(
   async function rest(settled: readonly Of<"retry">[]): Promise<void> {
     if (settled.length === 0) return;
     await database.write(
-      `update ${events} set claimed_by = null, interrupted = 0, tried = 1,
+      `update ${eventsBySeq} set claimed_by = null, interrupted = 0, tried = 1,
          history = ${bySeq(settled, ({ history }) => ascii(asciiJson(history)))},
          due_at = ${NOW} + ${bySeq(settled, ({ inMs }) => integer(inMs))}
        where ${isOwn(settled)}`,
@@ -78,7 +80,7 @@ export function createSettle(
   async function release(settled: readonly Of<"release">[]): Promise<void> {
     if (settled.length === 0) return;
     await database.write(
-      `update ${events} set claimed_by = null, due_at = if(tried = 1, ${NOW}, least(queued_at, ${NOW}))
+      `update ${eventsBySeq} set claimed_by = null, due_at = if(tried = 1, ${NOW}, least(queued_at, ${NOW}))
        where ${isOwn(settled)}`,
     );
   }
