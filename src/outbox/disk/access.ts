@@ -6,18 +6,29 @@ const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
 
+/** What is at a path; `undefined` where nothing is, also for want of a directory on the way: Node 20 would throw for that. */
+export function statIfThere(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch (error) {
+    if (/^(ENOENT|ENOTDIR)$/.test((error as { code?: string }).code ?? "")) return undefined;
+    throw error;
+  }
+}
+
 /**
  * Makes a directory that is missing, and those above it, for this user alone. One at a time: `mkdir` with `recursive` does
  * not end where a file system such as /proc makes none.
  */
 export function makeDirectory(directory: string): void {
-  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory()) return;
-  if (dirname(directory) !== directory) makeDirectory(dirname(directory));
+  if (statIfThere(directory)?.isDirectory()) return;
+  const parent = dirname(directory);
+  if (!statIfThere(parent)) makeDirectory(parent);
   try {
     mkdirSync(directory, { mode: 0o700 });
   } catch (error) {
     // Another process may have been faster.
-    if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) throw error;
+    if (!statIfThere(directory)?.isDirectory()) throw error;
   }
 }
 

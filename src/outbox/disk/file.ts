@@ -1,7 +1,7 @@
-import { closeSync, lstatSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, lstatSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { OutboxError } from "../../shared/errors.js";
-import { makeDirectory, protectDirectory, protectFiles } from "./access.js";
+import { makeDirectory, protectDirectory, protectFiles, statIfThere } from "./access.js";
 import { inTransaction, whenFree } from "./lock.js";
 import { MIGRATIONS } from "./schema.js";
 import { type Database, kindOf, loadEngine } from "./sqlite.js";
@@ -102,9 +102,9 @@ function openAt(path: string, options: EngineAndOptions, check: (db: Database) =
 
 /** Tells whether what is at a place is still what is there now. */
 function watch(place: string): () => boolean {
-  const before = statSync(place, { throwIfNoEntry: false });
+  const before = statIfThere(place);
   return () => {
-    const now = statSync(place, { throwIfNoEntry: false });
+    const now = statIfThere(place);
     return now !== undefined && now.ino === before?.ino && now.dev === before.dev;
   };
 }

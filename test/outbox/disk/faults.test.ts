@@ -185,7 +185,13 @@ test("goes on in memory where the file cannot be written any more, says so, and 
   rmSync(directory);
   await until(() => delivered.length === 2, "nothing was delivered");
   expect(delivered).toEqual([click.id, payment.id]);
-  expect(said).toEqual(["ERR_AFFILIATE_DISK_UNUSABLE", "recovered"]);
+  // The file was lost with its directory: that is said, too.
+  expect(said).toEqual([
+    "ERR_AFFILIATE_DISK_UNUSABLE",
+    "ERR_AFFILIATE_DISK_REPLACED",
+    "recovered",
+    "recovered",
+  ]);
   expect(outbox.durable).toBe(true);
   expect(outbox.counts().trouble).toBeUndefined();
 });
