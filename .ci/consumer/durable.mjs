@@ -10,16 +10,16 @@ import { createSandbox } from "express-affiliate/sandbox";
 const directory = await mkdtemp(join(tmpdir(), "consumer-"));
 const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
 
+const sandbox = await createSandbox();
 const before = affiliate({
-  baseUrl: "http://127.0.0.1:1",
+  baseUrl: sandbox.url,
   clientId: 1001,
   outbox: diskOutbox({ directory }),
-  logger: quiet(),
+  delivery: false,
 });
 assert.equal((await before.trackPayment(payment, { sessionId: "s1" })).outcome, "queued");
 assert.deepEqual(await before.close({ timeoutMs: 2_000 }), { left: 1, durable: true });
 
-const sandbox = await createSandbox();
 const after = affiliate({ baseUrl: sandbox.url, clientId: 1001, outbox: diskOutbox({ directory }) });
 await sandbox.ledger.waitFor({ kind: "payment", customerEmail: payment.customerEmail });
 assert.equal((await after.flush()).settled, true);
@@ -27,7 +27,3 @@ assert.equal((await after.trackPayment(payment)).outcome, "duplicate");
 assert.deepEqual(await after.close(), { left: 0, durable: true });
 await sandbox.close();
 await rm(directory, { recursive: true });
-
-function quiet() {
-  return { warn() {}, error() {} };
-}
