@@ -51,8 +51,9 @@ export function createShutdown(parts: {
     for (let lookMs = 1; ; lookMs = Math.min(lookMs * 2, LONGEST_LOOK_MS)) {
       const left = outbox.counts().queued;
       const remaining = deadline - monotonic();
-      // What is left waits for a later attempt, or its endpoint is paused. The next process delivers it.
-      const isUseless = outbox.idle === true && outbox.durable;
+      // What is left waits for a later attempt, or its endpoint is paused. The next process delivers it. Not at the first look:
+      // a caller that flushes again and again must leave the outbox its turn.
+      const isUseless = lookMs > 1 && outbox.idle === true && outbox.durable;
       if (left === 0 || isUseless || closing || !(remaining > 0)) return { settled: left === 0, left };
       await sleep(Math.min(lookMs, remaining));
     }
