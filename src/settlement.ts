@@ -34,7 +34,7 @@ export function createUntilSafe(parts: {
     // It may rest behind an earlier event of its visitor, or another process may deliver it: this process hears of neither.
     const isSafe = () => outbox.durable && (hasEnded || outbox.idle === true);
     for (let left = attemptMs; left > 0 && !isSafe(); left = deadline - monotonic()) {
-      const look = sleep(Math.min(LOOK_MS, left));
+      const look = sleep(Math.min(LOOK_MS, left), undefined, { ref: false });
       await (hasEnded ? look : Promise.race([attempt.promise, look]));
     }
     attempt.cancel();

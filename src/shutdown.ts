@@ -48,14 +48,14 @@ export function createShutdown(parts: {
       await within(timeoutMs, outbox.look());
       outbox.wake();
     }
-    for (let lookMs = 1; ; lookMs = Math.min(lookMs * 2, LONGEST_LOOK_MS)) {
+    for (let looks = 1; ; looks++) {
       const left = outbox.counts().queued;
       const remaining = deadline - monotonic();
       // What is left waits for a later attempt, or its endpoint is paused. The next process delivers it. Not at the first look:
       // a caller that flushes again and again must leave the outbox its turn.
-      const isUseless = lookMs > 1 && outbox.idle === true && outbox.durable;
+      const isUseless = looks > 1 && outbox.idle === true && outbox.durable;
       if (left === 0 || isUseless || closing || !(remaining > 0)) return { settled: left === 0, left };
-      await sleep(Math.min(lookMs, remaining));
+      await sleep(Math.min(pauseMs(looks), remaining));
     }
   }
 
@@ -100,12 +100,8 @@ export function createShutdown(parts: {
   async function sendOwn(): Promise<void> {
     const began = monotonic();
     const isDone = () => leftOfOwn() === 0 || (outbox.durable && outbox.idle) || closing;
-    for (
-      let lookMs = 1;
-      !isDone() && monotonic() - began < leftMs;
-      lookMs = Math.min(lookMs * 2, LONGEST_LOOK_MS)
-    ) {
-      await sleep(lookMs);
+    for (let looks = 1; !isDone() && monotonic() - began < leftMs; looks++) {
+      await sleep(pauseMs(looks));
     }
     leftMs -= monotonic() - began;
   }
@@ -121,6 +117,11 @@ export function createShutdown(parts: {
       return closing;
     },
   };
+}
+
+/** Soon at first, then ever later. */
+function pauseMs(looks: number): number {
+  return Math.min(2 ** (looks - 1), LONGEST_LOOK_MS);
 }
 
 function timerMs(timeoutMs: number): number {

@@ -71,3 +71,22 @@ it("delivers what a shared storage turns out to hold: an outbox that had nothing
   const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox: shared });
   expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
 });
+
+it("leaves the outbox its turn, however often it is called", async () => {
+  const tracker = startTracker({
+    baseUrl: "http://127.0.0.1:1",
+    outbox: {
+      ...recordingOutbox(),
+      durable: true,
+      idle: true,
+      // Another process has it, and has not yet said how it ended.
+      counts: () => ({ queued: 1, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: 0 }),
+    },
+  });
+  let hasTurned = false;
+  setImmediate(() => {
+    hasTurned = true;
+  });
+  expect(await tracker.flush()).toEqual({ settled: false, left: 1 });
+  expect(hasTurned).toBe(true);
+});

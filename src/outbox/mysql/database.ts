@@ -1,4 +1,5 @@
 import { sleep } from "../../shared/real-timers.js";
+import { inTime, LONGEST_WAIT_MS } from "../sql/in-time.js";
 import { migrate } from "./migrations.js";
 import { problem, problemOf } from "./problems.js";
 
@@ -40,8 +41,6 @@ export const LOCK_WAIT_TIMEOUT = 1205;
 /** ER_DUP_ENTRY. */
 export const DUPLICATE = 1062;
 
-// For a connection and the statement together.
-const LONGEST_WAIT_MS = 30_000;
 const ATTEMPTS = 6;
 const PAUSE_MS = 5;
 
@@ -104,6 +103,7 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
     return inTime(done, () => {
       isLate = true;
       destroy();
+      return problem("ERR_AFFILIATE_MYSQL_SILENT", `no answer from the server within ${LONGEST_WAIT_MS} ms`);
     });
   }
 
@@ -188,20 +188,4 @@ export function errnoOf(error: unknown): number | undefined {
     if (typeof errno === "number" && errno > 0) return errno;
   }
   return undefined;
-}
-
-async function inTime<T>(answer: Promise<T>, onLate: () => void): Promise<T> {
-  const over = new AbortController();
-  const late = sleep(LONGEST_WAIT_MS, undefined, { ref: false, signal: over.signal }).then(
-    () => {
-      onLate();
-      throw problem("ERR_AFFILIATE_MYSQL_SILENT", `no answer from the server within ${LONGEST_WAIT_MS} ms`);
-    },
-    () => undefined as never,
-  );
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    over.abort();
-  }
 }

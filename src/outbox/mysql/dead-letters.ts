@@ -1,4 +1,4 @@
-import type { OutboxEvent } from "../../events.js";
+import type { EventKind, OutboxEvent } from "../../events.js";
 import {
   type DeadLetterFilter,
   type DeathReason,
@@ -6,7 +6,6 @@ import {
   type StoredDeadLetters,
   UNTRIED,
 } from "../outbox.js";
-import { SHEDDING_ORDER } from "../shedding.js";
 import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
@@ -25,7 +24,6 @@ const ALL = 2 ** 53 - 1;
 /**
  * What was given up, until it is retried or discarded.
  *
- * @param options.max how many of each destination are kept.
  * @param options.onRevived something can be delivered again.
  */
 export function createDeadLetters(
@@ -33,14 +31,12 @@ export function createDeadLetters(
   options: {
     prefix: string;
     destinations: Destinations;
-    max: number;
     counts: Counts;
     onRevived: () => void;
   },
 ) {
-  const { prefix, destinations, max, counts, onRevived } = options;
+  const { prefix, destinations, counts, onRevived } = options;
   const events = `\`${prefix}events\``;
-  let isEvicting = false;
 
   const select = (where: string, order: string, limit: number) => `
     select cast(destination as char) as destination, (
@@ -134,19 +130,6 @@ export function createDeadLetters(
     },
   };
 
-  /** The least important go first, and of these the oldest. */
-  async function evictSome(destination: string, tooMany: number): Promise<readonly OutboxEvent[]> {
-    const evicted: OutboxEvent[] = [];
-    for (const kind of SHEDDING_ORDER) {
-      if (evicted.length >= tooMany) break;
-      const rows = await database.rows<NamedRow>(
-        select(meant(destination, { kind }), "due_at, seq", tooMany - evicted.length),
-      );
-      for (const row of rows) if (await remove(row)) evicted.push(eventOf(row, destination));
-    }
-    return evicted;
-  }
-
   return {
     deadLetters,
     /** Queues one again as it was that was held for an attempt which, as is known now, was never made. */
@@ -163,16 +146,11 @@ export function createDeadLetters(
         onRevived();
       }
     },
-    /** Removes those that are too many; what comes meanwhile, with the next. */
-    async evict(destination: string): Promise<readonly OutboxEvent[]> {
-      const tooMany = counts.dead(destination) - max;
-      if (tooMany <= 0 || isEvicting) return [];
-      isEvicting = true;
-      try {
-        return await evictSome(destination, tooMany);
-      } finally {
-        isEvicting = false;
-      }
+    async evictOldest(destination: string, kind: EventKind, limit: number): Promise<readonly OutboxEvent[]> {
+      const rows = await database.rows<NamedRow>(select(meant(destination, { kind }), "due_at, seq", limit));
+      const evicted: OutboxEvent[] = [];
+      for (const row of rows) if (await remove(row)) evicted.push(eventOf(row, destination));
+      return evicted;
     },
   };
 }

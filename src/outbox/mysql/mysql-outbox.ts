@@ -48,10 +48,9 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
     const line = createLine(database, prefix, destinations);
     const claims = createClaims(database, { prefix, destinations, line, leaseMs, clock });
     const shedding = createShedding(database, { prefix, destinations, line, leaseMs });
-    const { deadLetters, evict, reviveInterrupted } = createDeadLetters(database, {
+    const { deadLetters, evictOldest, reviveInterrupted } = createDeadLetters(database, {
       prefix,
       destinations,
-      max: maxDeadLetters,
       counts,
       onRevived: wake,
     });
@@ -76,7 +75,7 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
       shedOldest: shedding.oldest,
       shedClicks: shedding.clicks,
       deadLetters,
-      evict,
+      evictOldest,
       reviveInterrupted,
       handOver: createHandOver(database, { prefix, destinations, counts }),
       upkeep: () => forgetOld(database, prefix, rememberMs),
@@ -103,6 +102,7 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
       pollMs,
       leaseMs,
       maxEvents,
+      maxDeadLetters,
       maxMemoryBytes,
       clock,
       nameDestination: (number, name) =>

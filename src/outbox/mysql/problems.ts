@@ -34,7 +34,11 @@ export function problemOf(error: unknown, prefix: string): unknown {
 }
 
 /** An error of this outbox. */
-export function problem(code: string, message: string, cause?: unknown): OutboxError {
+export function problem(
+  code: `ERR_AFFILIATE_MYSQL_${string}`,
+  message: string,
+  cause?: unknown,
+): OutboxError {
   const options = cause === undefined ? undefined : { cause };
   return new OutboxError(code, `mysqlOutbox: ${message}`, options);
 }

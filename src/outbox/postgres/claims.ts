@@ -142,6 +142,20 @@ export function createClaims(
     { max: SETTLED_AT_ONCE },
   );
 
+  // Waits for no lock: a settlement has its rows in another order, and the two would wait for each other. What is locked is on
+  // its way out, or the next renewal finds it.
+  const renewText = `
+    with mine as materialized (
+      select seq from ${schema}.events where destination = $2 and seq = any ($3) and claimed_by = $4
+    ), unlocked as materialized (
+      select seq from ${schema}.events where destination = $2 and seq = any ($3) and claimed_by = $4 for update skip locked
+    ), renewed as (
+      update ${schema}.events as event set due_at = now() + $1::interval from unlocked
+      where destination = $2 and event.seq = unlocked.seq
+      returning event.seq
+    )
+    select seq::text, renewed.seq is not null as is_renewed from mine left join renewed using (seq)`;
+
   return {
     claim,
     /** Resolves to `false` where a verdict of death came to nothing: another process has the event. */
@@ -151,14 +165,18 @@ export function createClaims(
       if (underWay.size === 0) return;
       const since = momentBy(clock);
       const claims = [...underWay.values()];
-      const rows = await database.query<{ seq: string }>(
-        `update ${schema}.events set due_at = now() + $1::interval
-         where destination = $2 and seq = any ($3) and claimed_by = $4
-         returning seq::text`,
-        [lease, destinations.numberOf(destination), claims.map(({ seq }) => seq), worker],
-      );
-      const renewed = new Set(rows.map(({ seq }) => seq));
-      for (const each of claims) each.heldSince = renewed.has(each.seq) ? since : undefined;
+      const rows = await database.query<{ seq: string; is_renewed: boolean }>(renewText, [
+        lease,
+        destinations.numberOf(destination),
+        claims.map(({ seq }) => seq),
+        worker,
+      ]);
+      const found = new Map(rows.map(({ seq, is_renewed }) => [seq, is_renewed]));
+      for (const each of claims) {
+        const isRenewed = found.get(each.seq);
+        if (isRenewed) each.heldSince = since;
+        else if (isRenewed === undefined) each.heldSince = undefined;
+      }
     },
   };
 }

@@ -1,4 +1,4 @@
-import { sleep } from "../../shared/real-timers.js";
+import { inTime, LONGEST_WAIT_MS } from "../sql/in-time.js";
 import { migrate } from "./migrations.js";
 import { problem, problemOf } from "./problems.js";
 
@@ -40,8 +40,6 @@ export interface Database {
 }
 
 const STATEMENT_MS = 20_000;
-// For a connection and the statement together.
-const LONGEST_WAIT_MS = 30_000;
 // serialization_failure, deadlock_detected: the same once more is all it takes.
 const ONCE_MORE = new Set(["40001", "40P01"]);
 
@@ -66,10 +64,10 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
   async function run<Row>(text: string, values: unknown[]): Promise<Row[]> {
     const config = { text, values, query_timeout: STATEMENT_MS };
     try {
-      return (await inTime(pool.query(config))).rows;
+      return (await inTime(pool.query(config), silence)).rows;
     } catch (error) {
       if (!ONCE_MORE.has((error as { code?: string }).code ?? "")) throw error;
-      return (await inTime(pool.query(config))).rows;
+      return (await inTime(pool.query(config), silence)).rows;
     }
   }
 
@@ -86,7 +84,7 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
       }
     },
     ready() {
-      readiness ??= inTime(prepare()).catch((error) => {
+      readiness ??= inTime(prepare(), silence).catch((error) => {
         readiness = undefined;
         throw error;
       });
@@ -109,20 +107,6 @@ async function checkIsolation(client: PostgresClient): Promise<void> {
   );
 }
 
-async function inTime<T>(answer: Promise<T>): Promise<T> {
-  const over = new AbortController();
-  const late = sleep(LONGEST_WAIT_MS, undefined, { ref: false, signal: over.signal }).then(
-    () => {
-      throw problem(
-        "ERR_AFFILIATE_POSTGRES_SILENT",
-        `no answer from the server within ${LONGEST_WAIT_MS} ms`,
-      );
-    },
-    () => undefined as never,
-  );
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    over.abort();
-  }
+function silence(): Error {
+  return problem("ERR_AFFILIATE_POSTGRES_SILENT", `no answer from the server within ${LONGEST_WAIT_MS} ms`);
 }

@@ -1,6 +1,5 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
 import { type DeadLetterFilter, type DeathReason, type StoredDeadLetters, UNTRIED } from "../outbox.js";
-import { SHEDDING_ORDER } from "../shedding.js";
 import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
@@ -25,7 +24,6 @@ const REVIVED_AT_ONCE = 50;
  * What was given up, until it is retried or discarded.
  *
  * @param options.schema a quoted identifier.
- * @param options.max how many of each destination are kept.
  * @param options.onRevived something can be delivered again.
  */
 export function createDeadLetters(
@@ -33,13 +31,11 @@ export function createDeadLetters(
   options: {
     schema: string;
     destinations: Destinations;
-    max: number;
     counts: Counts;
     onRevived: () => void;
   },
 ) {
-  const { schema, destinations, max, counts, onRevived } = options;
-  let isEvicting = false;
+  const { schema, destinations, counts, onRevived } = options;
 
   const named = `destination::text, (
     select name from ${schema}.destinations where number = dead_letters.destination
@@ -114,36 +110,17 @@ export function createDeadLetters(
     return [destinations.numberOfAny(destination), kind ?? null, reason ?? null];
   }
 
-  /** The least important go first, and of these the oldest. */
-  async function evictSome(destination: string, tooMany: number): Promise<readonly OutboxEvent[]> {
-    const evicted: OutboxEvent[] = [];
-    for (const kind of SHEDDING_ORDER) {
-      if (evicted.length >= tooMany) break;
-      const oldest = `destination = $1 and kind = $2 and seq in (
-        select seq from ${schema}.dead_letters where destination = $1 and kind = $2 order by seq limit $3
-      )`;
-      const values = [destinations.numberOf(destination), kind, tooMany - evicted.length];
-      evicted.push(...(await remove(oldest, values)));
-    }
-    return evicted;
-  }
-
   return {
     deadLetters,
     /** Queues one again as it was that was held for an attempt which, as is known now, was never made. */
     async reviveInterrupted({ destination, id }: OutboxEvent): Promise<void> {
       await revive(destination, [id], true);
     },
-    /** Removes those that are too many; what comes meanwhile, with the next. */
-    async evict(destination: string): Promise<readonly OutboxEvent[]> {
-      const tooMany = counts.dead(destination) - max;
-      if (tooMany <= 0 || isEvicting) return [];
-      isEvicting = true;
-      try {
-        return await evictSome(destination, tooMany);
-      } finally {
-        isEvicting = false;
-      }
+    evictOldest(destination: string, kind: EventKind, limit: number): Promise<readonly OutboxEvent[]> {
+      const oldest = `destination = $1 and kind = $2 and seq in (
+        select seq from ${schema}.dead_letters where destination = $1 and kind = $2 order by seq limit $3
+      )`;
+      return remove(oldest, [destinations.numberOf(destination), kind, limit]);
     },
   };
 }

@@ -47,10 +47,9 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   function dialectOf({ destinations, counts, onDeath, wake }: SqlShell): SqlDialect<PostgresClaim> {
     const claims = createClaims(database, { schema, destinations, leaseMs, counts, onDeath, clock });
     const shedding = createShedding(database, schema, destinations);
-    const { deadLetters, evict, reviveInterrupted } = createDeadLetters(database, {
+    const { deadLetters, evictOldest, reviveInterrupted } = createDeadLetters(database, {
       schema,
       destinations,
-      max: maxDeadLetters,
       counts,
       onRevived: wake,
     });
@@ -71,7 +70,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       shedOldest: shedding.oldest,
       shedClicks: shedding.clicks,
       deadLetters,
-      evict,
+      evictOldest,
       reviveInterrupted,
       handOver: createHandOver(database, { schema, destinations, counts }),
       upkeep: () => forgetOld(database, schema, rememberMs),
@@ -93,6 +92,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       pollMs,
       leaseMs,
       maxEvents,
+      maxDeadLetters,
       maxMemoryBytes,
       clock,
       nameDestination: (number, name) =>

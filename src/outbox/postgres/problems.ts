@@ -31,7 +31,11 @@ export function problemOf(error: unknown, schema: string): unknown {
 }
 
 /** An error of this outbox. */
-export function problem(code: string, message: string, cause?: unknown): OutboxError {
+export function problem(
+  code: `ERR_AFFILIATE_POSTGRES_${string}`,
+  message: string,
+  cause?: unknown,
+): OutboxError {
   const options = cause === undefined ? undefined : { cause };
   return new OutboxError(code, `postgresOutbox: ${message}`, options);
 }

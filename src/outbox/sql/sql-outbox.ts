@@ -7,6 +7,7 @@ import { type Attempted, createAppend, type Stored } from "./append.js";
 import { createBound } from "./bound.js";
 import { type CountRow, type Counts, createCounts } from "./counts.js";
 import { createDestinations, type Destinations } from "./destinations.js";
+import { createEviction } from "./eviction.js";
 import { createVisitorClicks } from "./visitor-clicks.js";
 
 /** An outbox in a database of the host's own. */
@@ -36,8 +37,8 @@ export interface SqlDialect<C extends SqlClaim> {
   /** Removes the oldest clicks of an event's visitor that no process has, until at most so many are left. */
   shedClicks(event: OutboxEvent, most: number): Promise<readonly OutboxEvent[]>;
   readonly deadLetters: StoredDeadLetters;
-  /** Removes the dead letters of a destination that are too many. */
-  evict(destination: string): Promise<readonly OutboxEvent[]>;
+  /** Removes the oldest dead letters of a kind, at most so many; their ids stay known for as long as if they had been delivered. */
+  evictOldest(destination: string, kind: EventKind, limit: number): Promise<readonly OutboxEvent[]>;
   /** Queues one again as it was that was held for an attempt which, as is known now, was never made. */
   reviveInterrupted(event: OutboxEvent): Promise<void>;
   handOver(from: string, to: string): Promise<number>;
@@ -66,6 +67,7 @@ export interface SqlOptions {
   readonly pollMs: number;
   readonly leaseMs: number;
   readonly maxEvents: number;
+  readonly maxDeadLetters: number;
   readonly maxMemoryBytes: number;
   readonly clock: Clock;
   /** Stores a destination's name, unless it is stored. */
@@ -83,7 +85,7 @@ export function createSqlOutbox<C extends SqlClaim>(
   options: SqlOptions,
   dialectOf: (shell: SqlShell) => SqlDialect<C>,
 ): SqlOutbox {
-  const { name, pollMs, leaseMs, maxEvents, maxMemoryBytes, clock } = options;
+  const { name, pollMs, leaseMs, maxEvents, maxDeadLetters, maxMemoryBytes, clock } = options;
   let stops: (() => unknown)[] = [];
 
   const destinations = createDestinations(options.nameDestination);
@@ -100,6 +102,12 @@ export function createSqlOutbox<C extends SqlClaim>(
     counts,
     shed: dialect.shedOldest,
     onShed: (event) => tell((to) => to.dropped(event, "full")),
+  });
+  const evict = createEviction({
+    max: maxDeadLetters,
+    counts,
+    remove: dialect.evictOldest,
+    onEvicted: (event) => tell((to) => to.dropped(event, "dead-letters-full")),
   });
   const shedClicks = createVisitorClicks({
     counts,
@@ -165,12 +173,6 @@ export function createSqlOutbox<C extends SqlClaim>(
     // Sooner than the next look would find it.
     if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
     return isActedOn;
-  }
-
-  async function evict(destination: string): Promise<void> {
-    for (const event of await dialect.evict(destination).catch(() => [])) {
-      tell((to) => to.dropped(event, "dead-letters-full"));
-    }
   }
 
   function start(destination: string): void {

@@ -67,7 +67,7 @@ export function testOrder(it: TestRunner["it"], { create }: OutboxUnderTest): vo
     stage.start();
     await stage.add(first, second);
 
-    (await stage.delivery.next()).settle(retryIn(50));
+    (await stage.delivery.next()).settle(retryIn(500));
     await stage.add(other);
 
     assert.equal(await stage.delivery.deliverNext(), other.id);

@@ -82,6 +82,10 @@ describeWithMariaDb("an outbox in MySQL", (database) => {
       code: 1,
       err: expect.stringContaining("the URL names no database"),
     });
+    expect(await jsonOf([url.href, "status"])).toMatchObject({
+      code: 1,
+      json: { error: { code: "ERR_AFFILIATE_MYSQL_TABLES" } },
+    });
   });
 
   it("is not asked for in words that only the driver knows", async () => {

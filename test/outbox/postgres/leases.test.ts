@@ -8,7 +8,9 @@ import { describeWithPostgres } from "../../helpers/postgres.js";
 
 const LEASE_MS = 60_000;
 
-describeWithPostgres("leases", ({ create, reopen, sql }) => {
+describeWithPostgres("leases", (database) => {
+  const { create, reopen, sql } = database;
+
   /** A clock that shows what a test says, and rings as the system's does. */
   function clockAt(): Clock & { wall: number; steady: number } {
     const clock = {
@@ -48,6 +50,24 @@ describeWithPostgres("leases", ({ create, reopen, sql }) => {
     expect(live.isHeld?.()).toBe(false);
 
     await expect.poll(() => live.isHeld?.()).toBe(true);
+  });
+
+  test("a lease is renewed without waiting for another event's row, and what is locked is not taken for lost", async () => {
+    const clock = clockAt();
+    await using stage = await Stage.open(() => create({ leaseMs: 1_000 }, clock));
+    stage.start();
+    await stage.add(sample("payment"), sample("payment"));
+    const [locked, free] = [await stage.delivery.next(), await stage.delivery.next()];
+    const client = await database.pool().connect();
+    await client.query("begin");
+    await client.query(`select from ${database.schema}.events where id = $1 for update`, [locked.id]);
+    clock.wall = 900;
+
+    await expect.poll(() => free.live.isHeld?.()).toBe(true);
+    expect(locked.live.isHeld?.()).toBe(false);
+    await client.query("commit");
+    client.release();
+    await expect.poll(() => locked.live.isHeld?.()).toBe(true);
   });
 
   test("a process finds out what another one has taken over", async () => {

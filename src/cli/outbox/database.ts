@@ -1,0 +1,41 @@
+import { createRequire } from "node:module";
+import { OutboxError } from "../../shared/errors.js";
+import { peerPlaces, resolvePeer } from "../../shared/peer.js";
+import type { OpenOutbox } from "./actions.js";
+
+/** How long the command waits for a server, in milliseconds. */
+export const TIMEOUT_MS = 20_000;
+
+/** A database's driver as it is installed for the host. @throws OutboxError where it is not. */
+export function loadDriver<Driver>(wanted: {
+  specifier: string;
+  /** What to install. */
+  package: string;
+  code: `ERR_AFFILIATE_${string}_DRIVER`;
+  database: string;
+}): Driver {
+  const file = resolvePeer(wanted.specifier, peerPlaces(import.meta.url));
+  if (file !== undefined) return createRequire(file)(file);
+  const { code, database } = wanted;
+  throw new OutboxError(
+    code,
+    `outbox: a ${database} URL needs the package ${wanted.package}, which is not installed here: npm install ${wanted.package}`,
+  );
+}
+
+/** What the command does with an outbox in a database; closed, it ends the pool that was made for it. */
+export function openedIn(
+  { name, look, deadLetters, handOver, close }: OpenOutbox,
+  pool: { end(): Promise<void> },
+): OpenOutbox {
+  return {
+    name,
+    look,
+    deadLetters,
+    handOver,
+    async close() {
+      await close();
+      await pool.end();
+    },
+  };
+}

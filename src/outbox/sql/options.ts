@@ -1,0 +1,31 @@
+import { z } from "zod";
+import { count, durableOptions } from "../option-types.js";
+
+/** What the outboxes in SQL databases take alike. */
+export interface SqlOutboxOptions {
+  /** Whether the tables are made, and brought up to date, when they are first used. Default `true`. */
+  readonly migrate?: boolean | undefined;
+  /**
+   * After how long without a sign of life a process is taken for dead, and its events over, in milliseconds by the
+   * server's clock; at least three times `delivery.timeoutMs`. Default 60,000.
+   */
+  readonly leaseMs?: number | undefined;
+  /** For how long what was delivered is known, and a duplicate, in milliseconds; a click for a day at most. Default 30 days. */
+  readonly rememberMs?: number | undefined;
+  /** How many events of one destination wait at most. Default 1,000,000. */
+  readonly maxEvents?: number | undefined;
+  /** How many dead letters of one destination are kept; clicks go first, payments last. Default 10,000. */
+  readonly maxDeadLetters?: number | undefined;
+  /** How much waits in this process's memory at most while the server is away, in bytes by a rough count. Default 64 MiB. */
+  readonly maxMemoryBytes?: number | undefined;
+}
+
+export const flag = z.boolean({ error: "must be true or false" });
+
+export const sqlOptions = {
+  ...durableOptions,
+  leaseMs: durableOptions.leaseMs.default(60_000),
+  migrate: flag.default(true),
+  pollMs: count.default(1_000),
+  maxEvents: count.default(1_000_000),
+};
