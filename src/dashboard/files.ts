@@ -1,3 +1,4 @@
+import base from "../browser/base.css?raw";
 import elements from "../browser/elements.js?raw";
 import patch from "../browser/patch.js?raw";
 import decisions from "./browser/decisions.js?raw";
@@ -18,7 +19,7 @@ const script = (name: string, text: string): File => [`${name}.js`, "text/javasc
 
 /** What the page asks for, beside it. */
 export const files: readonly File[] = [
-  ["style.css", "text/css", style],
+  ["style.css", "text/css", base + style],
   ["icon.svg", "image/svg+xml", icon],
   script("main", main),
   script("server", server),

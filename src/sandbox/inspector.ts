@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { z } from "zod";
+import base from "../browser/base.css?raw";
 import elements from "../browser/elements.js?raw";
 import patch from "../browser/patch.js?raw";
 import dom from "./browser/inspector/dom.js?raw";
@@ -102,7 +103,7 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
   const routes: Record<string, Handler> = {
     "GET /": (_req, res) =>
       send(res, 200, "text/html; charset=utf-8", page, { "content-security-policy": policy }),
-    "GET /style.css": (_req, res) => send(res, 200, "text/css; charset=utf-8", style),
+    "GET /style.css": (_req, res) => send(res, 200, "text/css; charset=utf-8", base + style),
     ...Object.fromEntries(Object.entries(scripts).map(([name, text]) => [`GET /${name}.js`, script(text)])),
     "GET /events": watch,
     "GET /request": oneRequest,
