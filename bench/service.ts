@@ -47,5 +47,5 @@ if (state === "refusing") server.close();
 
 const report = (): ServiceReport => ({ url, received, mostSockets });
 say(report(), report);
-// Also where nobody listens, it is there to be asked.
+// Also where nothing listens, it is there to be asked.
 setInterval(() => {}, 60_000);

@@ -1,7 +1,7 @@
 /** What this process was started with. */
 export const argument = JSON.parse(process.argv[2] ?? "{}");
 
-/** Says what there is to say, to whoever started this process: once at the start, and then whenever it is asked. */
+/** Says what there is to say, to the process that started this one: once at the start, and then whenever it is asked. */
 export function say<Report>(ready: Report, report: () => Report = () => ready): void {
   process.on("message", () => process.send?.(report()));
   process.on("disconnect", () => process.exit());

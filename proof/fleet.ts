@@ -4,7 +4,7 @@
  * Three processes share an outbox in a PostgreSQL server, or in a MariaDB server, that is started for them; each of a visitor's events is reported
  * through another of the three. The service fails one request in ten. Two of the processes are killed with SIGKILL and
  * replaced, and the server is restarted. In the end every event that was safe must have reached the service, in its
- * visitor's order, payments once; or be held, where nobody can know whether the service has that payment. Exits with 1
+ * visitor's order, payments once; or be held, where it cannot be known whether the service has that payment. Exits with 1
  * where that is not so.
  */
 import { type ChildProcess, fork } from "node:child_process";
@@ -143,7 +143,7 @@ async function prove(visitors: number, events: number): Promise<boolean> {
         `lost:               ${lost}`,
         `out of order:       ${outOfOrder}`,
         `payments twice:     ${paymentsTwice}`,
-        `others twice:       ${twice.length - paymentsTwice} (after an attempt of which nobody knows how it ended)`,
+        `others twice:       ${twice.length - paymentsTwice} (after an attempt of which it is unknown how it ended)`,
         `held, unconfirmed:  ${isHeld.size} payments`,
         `${Math.round(total / seconds)} events/s, kills, restart and retries included`,
         ...errors.slice(0, 5).map((error) => `error: ${error}`),

@@ -3,8 +3,8 @@
  *
  * Hosts that share one directory report events, and are killed with SIGKILL at a random moment, again and again, with the
  * service there and away. In the end every event that was acknowledged must have reached the service, once, in its
- * visitor's order; or be held, where a kill came in the middle of a payment's delivery and nobody can know. Exits with 1
- * where that is not so.
+ * visitor's order; or be held, where a kill came in the middle of a payment's delivery and it cannot be known whether the
+ * service has it. Exits with 1 where that is not so.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -91,7 +91,7 @@ async function prove(rounds: number): Promise<boolean> {
     console.log(`acknowledged        ${acknowledged.size}`);
     console.log(`at the service      ${arrived.size} (the kill came before the acknowledgement for some)`);
     console.log(
-      `held                ${held.size} payments whose delivery was cut short, for somebody to decide`,
+      `held                ${held.size} payments whose delivery was cut short, for an operator to decide`,
     );
     console.log(`lost                ${lost}`);
     console.log(

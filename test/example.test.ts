@@ -125,7 +125,7 @@ describe("the example shop", () => {
         body,
         headers: { "content-type": "application/x-www-form-urlencoded" },
       });
-    expect((await post("/signup", "email=nobody")).status).toBe(400);
+    expect((await post("/signup", "email=no-address")).status).toBe(400);
     expect((await post("/checkout", "product=lamp")).status).toBe(400);
     expect((await post("/checkout/complete", "order=%00")).status).toBe(404);
     expect((await post("/next-month", "order=1")).status).toBe(404);

@@ -148,7 +148,7 @@ describe("options", () => {
   });
 
   it("shows the API key nowhere", async () => {
-    const apiKey = "key-that-nobody-may-see";
+    const apiKey = "key-that-is-never-shown";
     const tracker = affiliate({ ...right, apiKey });
     const shown =
       inspect(tracker, { depth: Number.POSITIVE_INFINITY, showHidden: true }) +

@@ -28,7 +28,7 @@ const says =
     answer(res, status, headers, { error: String(status), message: "as the proof wants it", status });
 const socketOf = (res: ServerResponse) => res.socket as Socket;
 
-/** Every way in which this service can fail. `undefined`: nobody listens at all. */
+/** Every way in which this service can fail. `undefined`: nothing listens at all. */
 export const faults: Readonly<Record<string, Misbehaviour | undefined>> = {
   "refuses connections": undefined,
   "is slow": (res, take) => {

@@ -37,7 +37,7 @@ describe("a dead letter", () => {
     expect(letter?.event).toMatchObject({ email: "0@shop.example" });
   });
 
-  it("has the error's code where nobody answered", async () => {
+  it("has the error's code where no answer came", async () => {
     const service = await faultyService({ onRequest: hangingUp });
     const tracker = startTracker({ baseUrl: service.url });
     const died = new Promise((resolve) => tracker.on("dead", resolve));
@@ -153,7 +153,7 @@ describe("a dead letter", () => {
   });
 });
 
-describe("nobody sees", () => {
+describe("never shows", () => {
   const echo = {
     error: `Bad ${API_KEY}`,
     message: `key ${API_KEY} knows no alice.smith+x@shop.example`,

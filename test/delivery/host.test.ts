@@ -43,7 +43,7 @@ const FAULTS: [string, FaultyServiceOptions][] = [
   ["resets every connection", { onConnection: (socket) => void socket.resetAndDestroy() }],
   ["hangs up", { onRequest: hangingUp }],
   ["answers with garbage", { onRequest: saying("\0\x01 no http \r\n\r\n") }],
-  ["floods whoever asks", { onRequest: flooding }],
+  ["floods its callers", { onRequest: flooding }],
   [
     "does something else each time",
     { onRequest: (...args) => (mixed[turn++ % mixed.length] as Behaviour)(...args) },

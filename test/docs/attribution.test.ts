@@ -178,7 +178,7 @@ describe("a payment months later", () => {
     expect(tracker.stats().duplicates).toBe(2);
   });
 
-  it("is not reported where the signature is wrong, nothing was paid, or nobody referred the customer", async () => {
+  it("is not reported where the signature is wrong, nothing was paid, or no affiliate referred the customer", async () => {
     const { sandbox, tracker, deliver } = await gateway({ ...ada, affiliate: {} });
     await deliver(succeeded("evt_1"), "forged").expect(400);
     await deliver(JSON.stringify({ type: "charge.failed", charge })).expect(204);

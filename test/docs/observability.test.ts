@@ -58,7 +58,7 @@ describe("the command's documents", () => {
     const documents = [
       await jsonOf([directory, "status"]),
       await jsonOf([directory, "list"]),
-      await jsonOf([directory, "retry", "nobody"]),
+      await jsonOf([directory, "retry", "unknown"]),
       await jsonOf([directory, "discard", letter.id]),
       await jsonOf([directory, "hand-over", "--from", "1:https://a.example", "--to", "1:https://b.example"]),
       await jsonOf([`${directory}/missing`, "status"]),

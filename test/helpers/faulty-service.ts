@@ -131,7 +131,7 @@ export const resetting: Behaviour = (socket) => void socket.resetAndDestroy();
 export const hangingUp: Behaviour = (socket) => void socket.destroy();
 export const silent: Behaviour = () => {};
 
-/** A port of this machine on which nobody listens. */
+/** A port of this machine on which nothing listens. */
 export async function closedPort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -13,7 +13,7 @@ export function linesLogger(): LinesLogger {
 }
 
 export const CLIENT_ID = 42;
-export const API_KEY = "key-that-nobody-may-see";
+export const API_KEY = "key-that-is-never-shown";
 
 /** A tracker for one test: quiet, and closed with it. */
 export function startTracker(

@@ -73,7 +73,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
 
   it("costs what a plain one costs, however long the query: what comes late in it is not read", async () => {
     const { visit, clicks } = await landing({}, {}, (req, _res, next) => {
-      // Express 4 has parsed it by now, Express 5 would do it for whoever asks.
+      // Express 4 has parsed it by now, Express 5 would do it for any reader.
       Object.defineProperty(req, "query", {
         get() {
           throw new Error("the query was parsed");

@@ -152,7 +152,7 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     }
   });
 
-  it("skips whom nobody referred, so that their address stays home", async () => {
+  it("skips customers without an affiliate, so that their address is not sent", async () => {
     for (const mount of [
       (tracker: Affiliate) =>
         tracker.onRegistration(
@@ -261,7 +261,7 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     { ...order, leadValue: "19,90" },
     { ...order, paymentId: "" },
     { ...order, paymentId: undefined },
-    { ...order, customerEmail: "nobody" },
+    { ...order, customerEmail: "no-address" },
     "o1",
     true,
   ])("refuses %j as a payment, and says why without naming the customer", async (payment) => {
@@ -275,7 +275,7 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     expect(await reported()).toEqual([]);
     expect(tracker.stats().dropped.invalid).toBe(1);
     expect(logger.lines).toHaveLength(1);
-    expect(logger.lines[0]).not.toMatch(/ada@|nobody/);
+    expect(logger.lines[0]).not.toMatch(/ada@|no-address/);
   });
 
   it("works where the middleware itself is not mounted", async () => {

@@ -359,12 +359,12 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     const tracker = startTracker({ baseUrl: url });
     const app = express().use(tracker);
     app.get("/status", async (req, res) => {
-      res.json((await req.affiliate?.status()) ?? "nobody");
+      res.json((await req.affiliate?.status()) ?? "no status");
     });
     expect((await request(app).get("/status").set("Cookie", "svc_session_id=s1")).body).toMatchObject({
       affiliateReference: "ALICE",
     });
-    expect((await request(app).get("/status")).body).toBe("nobody");
+    expect((await request(app).get("/status")).body).toBe("no status");
     expect(received.map(({ path }) => path)).toEqual(["/api/v1/tracking/status/s1"]);
   });
 });

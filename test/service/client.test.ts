@@ -126,7 +126,7 @@ describe("client", () => {
   it.each([
     { sessionId: "s1", hasAffiliate: false },
     { sessionId: "s1", hasAffiliate: false, affiliateReference: null, clickId: null, clickedAt: null },
-  ])("reads %j as nobody's session", async (said) => {
+  ])("reads %j as no session", async (said) => {
     const { client } = await clientOf(() => said);
     expect(await client.status("s1")).toEqual({ sessionId: "s1", hasAffiliate: false });
   });
@@ -247,8 +247,8 @@ describe("client", () => {
     expect(error).toMatchObject({ code: "ERR_AFFILIATE_NO_ANSWER", requestSent: true });
     expect(error.cause).toBeInstanceOf(Error);
 
-    const nobody = startTracker({ baseUrl: "http://127.0.0.1:1" }).client;
-    await expect(nobody.status("s1")).rejects.toMatchObject({ requestSent: false });
+    const unreachable = startTracker({ baseUrl: "http://127.0.0.1:1" }).client;
+    await expect(unreachable.status("s1")).rejects.toMatchObject({ requestSent: false });
   });
 
   it("gives up at its deadline", async () => {

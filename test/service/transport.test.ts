@@ -183,7 +183,7 @@ describe("an answer whose head arrived", () => {
     expect(await transportTo(service.url).send(post)).toMatchObject({ type: "answer", status: 201 });
   });
 
-  it("is a redirect like any other answer: nobody follows it, and the key goes nowhere else", async () => {
+  it("is a redirect like any other answer: it is not followed, and the key goes nowhere else", async () => {
     const elsewhere = await faultyService();
     for (const status of [301, 302, 303, 307, 308]) {
       const service = await faultyService({
@@ -218,7 +218,7 @@ describe("a certificate", () => {
   });
   afterAll(() => made.remove());
 
-  it("leaves the service unreachable when it is expired, not yet valid, another's, or signed by nobody known", async () => {
+  it("leaves the service unreachable when it is expired, not yet valid, another's, or signed by an unknown authority", async () => {
     const cases = [made.valid, made.expired, made.notYetValid, made.ofAnother, made.selfSigned];
     const services = await Promise.all(cases.map((tls) => faultyService({ tls })));
     const run = attempts(

@@ -10,7 +10,7 @@ import { createSandbox } from "../../../src/sandbox/index.js";
 import { type Certificate, certificates } from "../../helpers/certificates.js";
 import { outputOf, runNode, userProject } from "../../helpers/user-project.js";
 
-const KEY = "key-that-nobody-may-see";
+const KEY = "key-that-is-never-shown";
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 async function doctor(
@@ -140,7 +140,7 @@ describe("doctor", () => {
     expect(out).toContain("note    the status endpoint wants a key, and none was given (--api-key-env NAME)");
   });
 
-  it("finds that nobody is there", async () => {
+  it("finds that nothing answers there", async () => {
     const { code, out } = await doctor(["--base-url", "http://127.0.0.1:1", "--client-id", "1"]);
     expect(code).toBe(1);
     expect(out.join("\n")).toContain("WRONG   the service does not answer: connect ECONNREFUSED");

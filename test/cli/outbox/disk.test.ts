@@ -167,9 +167,9 @@ describe("retry", () => {
     const [first, second] = dead.map(({ id }) => id);
     const directory = await directoryWith({ dead });
 
-    expect(await outbox([directory, "retry", `${first}`, "nobody", `${first}`])).toEqual({
+    expect(await outbox([directory, "retry", `${first}`, "unknown", `${first}`])).toEqual({
       code: 1,
-      out: "ok      1 queued again; delivered by the host's own process\nWRONG   there is no dead letter with the id nobody",
+      out: "ok      1 queued again; delivered by the host's own process\nWRONG   there is no dead letter with the id unknown",
       err: "",
     });
     expect(await found(directory)).toEqual({ queued: 1, dead: 2 });
@@ -200,9 +200,9 @@ describe("discard", () => {
     const dead = [sample("payment"), sample("payment")] as const;
     const directory = await directoryWith({ dead });
 
-    expect(await outbox([directory, "discard", dead[0].id, "nobody"])).toMatchObject({
+    expect(await outbox([directory, "discard", dead[0].id, "unknown"])).toMatchObject({
       code: 1,
-      out: "ok      1 dead letter discarded\nWRONG   there is no dead letter with the id nobody",
+      out: "ok      1 dead letter discarded\nWRONG   there is no dead letter with the id unknown",
     });
     expect(await found(directory)).toEqual({ queued: 0, dead: 1 });
     const reopened = diskOutbox({ directory });

@@ -115,7 +115,7 @@ describeWithMariaDb("an outbox in MySQL", (database) => {
   });
 });
 
-/** Such as nobody says by chance. */
+/** Such as no message has by chance. */
 const password = fc
   .string({
     unit: fc.oneof(fc.constantFrom(..."@:/?#%&=+ \\\"'[]{}|^`~"), fc.string({ minLength: 1, maxLength: 1 })),

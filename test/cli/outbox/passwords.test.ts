@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { passwordHider } from "../../../src/cli/outbox/passwords.js";
 
 const odd = fc.string({ unit: fc.oneof(fc.constantFrom(..."@:/?#%&=+ \\\"'[]"), fc.string()) });
-/** Such as nobody says by chance. */
+/** Such as no message has by chance. */
 const password = odd.map((text) => `qZ7${text}7Zq`);
 const inQuery = (text: string) => new URLSearchParams({ password: text }).toString();
 

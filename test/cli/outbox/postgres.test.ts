@@ -48,9 +48,9 @@ describeWithPostgres("an outbox in Postgres", (database) => {
       json: { deadLetters: [{ event: dead[0].data }, { event: dead[1].data }, { reason: "unconfirmed" }] },
     });
 
-    expect(await jsonOf([...here(), "retry", dead[0].id, "nobody"])).toEqual({
+    expect(await jsonOf([...here(), "retry", dead[0].id, "unknown"])).toEqual({
       code: 1,
-      json: { retried: 1, notFound: ["nobody"] },
+      json: { retried: 1, notFound: ["unknown"] },
     });
     expect(await jsonOf([...here(), "discard", dead[1].id, dead[0].id])).toEqual({
       code: 1,
@@ -162,7 +162,7 @@ describeWithPostgres("an outbox in Postgres", (database) => {
   });
 });
 
-/** Such as nobody says by chance. */
+/** Such as no message has by chance. */
 const password = fc
   .string({
     unit: fc.oneof(fc.constantFrom(..."@:/?#%&=+ \\\"'[]{}|^`~"), fc.string({ minLength: 1, maxLength: 1 })),
@@ -172,11 +172,11 @@ const password = fc
 function urlsWith(secret: string, place: string): string[] {
   const encoded = encodeURIComponent(secret);
   return [
-    `postgres://nobody:${encoded}@${place}`,
-    `postgres://nobody:${secret}@${place}`,
-    `postgresql://${place}?user=nobody&password=${encoded}`,
-    `postgresql://${place}?user=nobody&password=${secret}`,
-    `postgres://nobody:${secret}@[${place}`,
+    `postgres://reader:${encoded}@${place}`,
+    `postgres://reader:${secret}@${place}`,
+    `postgresql://${place}?user=reader&password=${encoded}`,
+    `postgresql://${place}?user=reader&password=${secret}`,
+    `postgres://reader:${secret}@[${place}`,
   ];
 }
 

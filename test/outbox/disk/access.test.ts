@@ -10,7 +10,7 @@ import { engine, openDisk } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { outputOf } from "../../helpers/user-project.js";
 
-const SOMEBODY = 65_534;
+const ANOTHER_USER = 65_534;
 const isRoot = process.getuid?.() === 0;
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;
@@ -72,17 +72,17 @@ test("refuses a directory of other things where others can write, and takes a ne
 
 test.skipIf(!isRoot)("refuses a directory and a file of another user's", () => {
   const [directory, another] = [scratchDirectory(), scratchDirectory()];
-  chownSync(directory, SOMEBODY, SOMEBODY);
+  chownSync(directory, ANOTHER_USER, ANOTHER_USER);
   openDisk(another).close();
-  chownSync(join(another, "outbox.db"), SOMEBODY, SOMEBODY);
+  chownSync(join(another, "outbox.db"), ANOTHER_USER, ANOTHER_USER);
 
   expect(refusal(directory)).toMatchObject({
     code: "ERR_AFFILIATE_DISK_EXPOSED",
-    message: expect.stringContaining(`${directory} belongs to another user (uid ${SOMEBODY})`),
+    message: expect.stringContaining(`${directory} belongs to another user (uid ${ANOTHER_USER})`),
   });
   expect(refusal(another)).toMatchObject({
     code: "ERR_AFFILIATE_DISK_EXPOSED",
-    message: expect.stringContaining(`outbox.db belongs to another user (uid ${SOMEBODY})`),
+    message: expect.stringContaining(`outbox.db belongs to another user (uid ${ANOTHER_USER})`),
   });
 });
 

@@ -139,7 +139,10 @@ describeWithPostgres("in the host's own transaction", (database) => {
         says: /finds no outbox that it may use|are missing or of an earlier version/,
       },
       "a table gone": { cause: ["drop table $schema.events cascade"], says: /does not exist/ },
-      "no right to the schema": { cause: ["create role nobody"], says: /finds no outbox that it may use/ },
+      "no right to the schema": {
+        cause: ["create role other_role"],
+        says: /finds no outbox that it may use/,
+      },
       "no right to the tables": {
         cause: ["create role anybody", "grant usage on schema $schema to anybody"],
         says: /permission denied/,
