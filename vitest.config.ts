@@ -35,7 +35,7 @@ export const common: TestProjectInlineConfiguration = {
 
 /** What is set for the whole run. */
 export const run = {
-  globalSetup: ["test/setup/build.ts"],
+  globalSetup: ["test/setup/build.ts", "test/setup/servers.ts"],
   // The tests wait more than they work.
   maxWorkers: 3,
 };
