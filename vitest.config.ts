@@ -1,7 +1,9 @@
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { inlineForVite } from "./inline-plugin.js";
+import { projectsOf } from "./test/setup/projects.js";
 
-export default defineConfig({
+/** What all tests have in common, those in a browser too. */
+export const common: TestProjectInlineConfiguration = {
   plugins: [inlineForVite],
   resolve: {
     // The example imports the package by its name; here that is its source.
@@ -20,11 +22,6 @@ export default defineConfig({
     })),
   },
   test: {
-    include: ["test/**/*.test.ts"],
-    exclude: ["test/browser/**", "test/**/*.slow.test.ts"],
-    globalSetup: ["test/setup/build.ts"],
-    // The tests wait more than they work.
-    maxWorkers: 3,
     // Where a file runs its processes side by side.
     maxConcurrency: 3,
     testTimeout: 20_000,
@@ -34,4 +31,13 @@ export default defineConfig({
     // Else Vitest takes every style sheet for an empty one, the sandbox's page's too.
     css: true,
   },
-});
+};
+
+/** What is set for the whole run. */
+export const run = {
+  globalSetup: ["test/setup/build.ts", "test/setup/servers.ts"],
+  // The tests wait more than they work.
+  maxWorkers: 3,
+};
+
+export default defineConfig({ test: { ...run, projects: projectsOf(common) } });

@@ -1,9 +1,9 @@
-import { defineConfig, mergeConfig } from "vitest/config";
+import { defineConfig } from "vitest/config";
 import { fastTests } from "./test/setup/fast.js";
-import base from "./vitest.config.js";
+import { projectsOf } from "./test/setup/projects.js";
+import { common, run } from "./vitest.config.js";
+
+const projects = projectsOf(common, { files: fastTests(), setupFiles: ["test/setup/alone.ts"] });
 
 /** The tests that start no server and no process: `npm run test:fast`. */
-const config = mergeConfig(base, defineConfig({ test: { setupFiles: ["test/setup/alone.ts"] } }));
-config.test = { ...config.test, include: fastTests(), globalSetup: [] };
-
-export default config;
+export default defineConfig({ test: { ...run, globalSetup: [], projects } });

@@ -1,8 +1,8 @@
-import { defineConfig, mergeConfig } from "vitest/config";
-import base from "./vitest.config.js";
+import { defineConfig } from "vitest/config";
+import { projectsOf } from "./test/setup/projects.js";
+import { common, run } from "./vitest.config.js";
+
+const test = { ...common.test, env: { TEST_SCALE: "full" } };
 
 /** All tests, also those that take long, and the promises of delivery with more events and more time: `npm run test:full`. */
-const config = mergeConfig(base, defineConfig({ test: { env: { TEST_SCALE: "full" } } }));
-config.test = { ...config.test, exclude: ["test/browser/**"] };
-
-export default config;
+export default defineConfig({ test: { ...run, projects: projectsOf({ ...common, test }, { slow: true }) } });

@@ -2,9 +2,6 @@
 import { nearestWord } from "../shared/nearest.js";
 import { VERSION } from "../shared/version.js";
 import { readArguments } from "./arguments.js";
-import { doctorCommand } from "./doctor/command.js";
-import { migrationsCommand } from "./migrations.js";
-import { outboxCommand } from "./outbox/command.js";
 import { askThrough, type Terminal } from "./terminal.js";
 
 const usage = `Usage: express-affiliate <command> [options]
@@ -34,16 +31,17 @@ const terminal: Terminal = {
       : undefined,
 };
 
+/** Each command is imported only where it runs: it loads much, and may need a peer dependency that others do not need. */
 async function run([command, ...args]: string[]): Promise<number> {
   switch (command) {
     case "sandbox":
       return runSandbox(args);
     case "doctor":
-      return doctorCommand(args, terminal);
+      return (await import("./doctor/command.js")).doctorCommand(args, terminal);
     case "outbox":
-      return outboxCommand(args, terminal);
+      return (await import("./outbox/command.js")).outboxCommand(args, terminal);
     case "migrations":
-      return migrationsCommand(args, terminal);
+      return (await import("./migrations.js")).migrationsCommand(args, terminal);
     case "--version":
     case "-v":
       terminal.stdout(VERSION);
@@ -65,7 +63,6 @@ function unknown(command: string): string {
 }
 
 async function runSandbox(args: string[]): Promise<number> {
-  // Imported only here: it may need a peer dependency that the other commands do not need.
   const { sandboxCommand } = await import("../sandbox/command.js");
   const running = await sandboxCommand(args, { ...terminal, parse: readArguments });
   if (typeof running === "number") return running;

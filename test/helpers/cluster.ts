@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { AddressInfo } from "node:net";
@@ -6,12 +6,18 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { promisify } from "node:util";
 
-/** A PostgreSQL server of one's own, on a free port of this machine. */
-export interface Cluster {
+/** Where a PostgreSQL database is. */
+export interface Address {
   readonly connectionString: string;
   readonly host: string;
   readonly port: number;
+  readonly database: string;
+}
+
+/** A PostgreSQL server of one's own, on a free port of this machine. */
+export interface Cluster extends Address {
   /** Ends it, as an administrator would (`fast`) or as a crash would (`immediate`), and waits for its end. */
   halt(how: "fast" | "immediate"): Promise<void>;
   /** Begins it again, on the same port and data. Resolves once it takes connections. */
@@ -38,6 +44,10 @@ export function programsOfPostgres(): string | undefined {
   }
 }
 
+export function addressOf(host: string, port: number, database = "postgres"): Address {
+  return { connectionString: `postgres://postgres@${host}:${port}/${database}`, host, port, database };
+}
+
 /** @param settings of the server, over its defaults. */
 export async function startCluster(settings: Record<string, string | number> = {}): Promise<Cluster> {
   const programs = programsOfPostgres();
@@ -46,7 +56,7 @@ export async function startCluster(settings: Record<string, string | number> = {
   const directory = mkdtempSync(join(tmpdir(), "express-affiliate-postgres-"));
   if (owner.uid !== undefined && owner.gid !== undefined) chownSync(directory, owner.uid, owner.gid);
   const initdb = ["-D", directory, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
-  execFileSync(join(programs, "initdb"), initdb, { ...owner, cwd: directory, stdio: "pipe" });
+  await promisify(execFile)(join(programs, "initdb"), initdb, { ...owner, cwd: directory });
 
   const port = await freePort();
   const flags = { port, listen_addresses: HOST, unix_socket_directories: "", ...settings };
@@ -95,9 +105,7 @@ export async function startCluster(settings: Record<string, string | number> = {
 
   await resume();
   return {
-    connectionString: `postgres://postgres@${HOST}:${port}/postgres`,
-    host: HOST,
-    port,
+    ...addressOf(HOST, port),
     halt,
     resume,
     suspend: () => signalAll("SIGSTOP"),

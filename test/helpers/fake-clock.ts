@@ -87,10 +87,18 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Waits until nothing is left to do at this moment: promises run between turns of the event loop, the relay in them. */
-async function settled(): Promise<void> {
-  for (let quietTurns = 0; quietTurns < 2; ) {
-    await new Promise((resolve) => setImmediate(resolve));
-    quietTurns = process.getActiveResourcesInfo().includes("Immediate") ? 0 : quietTurns + 1;
-  }
+let settling: Promise<void> = Promise.resolve();
+
+/**
+ * Waits until nothing is left to do at this moment: promises run between turns of the event loop, the relay in them. One
+ * wait follows another, for each takes the turns of another for work: with a test that timed out, all later ones would hang.
+ */
+function settled(): Promise<void> {
+  settling = settling.then(async () => {
+    for (let quietTurns = 0; quietTurns < 2; ) {
+      await new Promise((resolve) => setImmediate(resolve));
+      quietTurns = process.getActiveResourcesInfo().includes("Immediate") ? 0 : quietTurns + 1;
+    }
+  });
+  return settling;
 }

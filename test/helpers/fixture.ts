@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { build, type Options } from "tsup";
+import { build, type Plugin } from "esbuild";
 import { afterAll, beforeAll } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -24,21 +24,24 @@ export type RunFixture = (args: readonly unknown[], env?: Record<string, string>
  * A program of test/fixtures, to run as a process of its own: built before the tests of a file and removed after them.
  * Its arguments arrive as JSON in `process.argv[2]`; what it says is one JSON value a line.
  */
-export function fixture(name: string, esbuildPlugins: Options["esbuildPlugins"] = []): RunFixture {
+export function fixture(name: string, plugins: Plugin[] = []): RunFixture {
   let directory = "";
   const children: ChildProcess[] = [];
   beforeAll(async () => {
     // Within the package, so that its dependencies are found.
     directory = mkdtempSync(join(ROOT, "node_modules/.fixture-"));
     await build({
-      config: false,
-      entry: { [name]: join(ROOT, "test/fixtures", `${name}.ts`) },
-      outDir: directory,
+      entryPoints: [join(ROOT, "test/fixtures", `${name}.ts`)],
+      outfile: join(directory, `${name}.mjs`),
+      bundle: true,
       format: "esm",
+      platform: "node",
       target: "node20",
-      silent: true,
-      splitting: false,
-      esbuildPlugins,
+      // With what it imports: each process loads one file, and not hundreds. The CommonJS among it needs `require`.
+      banner: {
+        js: 'import { createRequire as requireIn } from "node:module"; const require = requireIn(import.meta.url);',
+      },
+      plugins,
     });
   });
   // Not at the end of each test: some files run theirs side by side.
@@ -48,7 +51,7 @@ export function fixture(name: string, esbuildPlugins: Options["esbuildPlugins"] 
   });
 
   return (args, env = {}) => {
-    const child = spawn(process.execPath, [join(directory, `${name}.js`), JSON.stringify(args)], {
+    const child = spawn(process.execPath, [join(directory, `${name}.mjs`), JSON.stringify(args)], {
       env: { PATH: process.env.PATH ?? "", ...env },
       stdio: ["ignore", "pipe", "pipe"],
     });

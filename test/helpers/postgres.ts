@@ -1,5 +1,6 @@
+import { randomUUID } from "node:crypto";
 import pg from "pg";
-import { afterAll, beforeAll, describe, type SuiteCollector } from "vitest";
+import { afterAll, beforeAll, describe, inject, type SuiteCollector } from "vitest";
 import {
   type PostgresClient,
   type PostgresOutbox,
@@ -8,13 +9,13 @@ import {
   postgresOutbox,
 } from "../../src/outbox/postgres/index.js";
 import type { Clock } from "../../src/shared/clock.js";
-import { type Cluster, programsOfPostgres, startCluster } from "./cluster.js";
+import { type Address, addressOf, type Cluster, programsOfPostgres, startCluster } from "./cluster.js";
 import type { FakeClock } from "./fake-clock.js";
 
 const isThere = programsOfPostgres() !== undefined;
 
-export interface Database {
-  readonly cluster: Cluster;
+export interface Database<Server extends Address = Address> {
+  readonly cluster: Server;
   /** A pool that ends with the tests. */
   pool(config?: pg.PoolConfig): pg.Pool;
   /** The schema of the newest outbox. */
@@ -29,25 +30,58 @@ export interface Database {
 }
 
 /**
- * Tests that need a PostgreSQL server: one that is started for them. Skipped where there is none, but under CI, where a
- * test that is not run counts as one that fails.
+ * Tests that need a PostgreSQL database: one of their own, on a server that all test files share. Skipped where there is
+ * no server on this machine, but under CI, where a test that is not run counts as one that fails.
  */
 export function describeWithPostgres(name: string, tests: (database: Database) => void): SuiteCollector {
+  return describeWith<Address>(name, tests, {
+    async start() {
+      const answer = await fetch(inject("sharedPostgres"));
+      if (!answer.ok) throw new Error(await answer.text());
+      const { host, port } = (await answer.json()) as Address;
+      const own = addressOf(host, port, `tests_${randomUUID().replaceAll("-", "")}`);
+      const client = new pg.Client(addressOf(host, port).connectionString);
+      await client.connect();
+      await client.query(`create database ${own.database}`);
+      await client.end();
+      return own;
+    },
+    // It goes with the server.
+    async end() {},
+  });
+}
+
+/** Tests that need a PostgreSQL server of their own: one that they end, suspend or set up in another way. */
+export function describeWithPostgresServer(
+  name: string,
+  tests: (database: Database<Cluster>) => void,
+): SuiteCollector {
+  return describeWith<Cluster>(name, tests, {
+    start: () => startCluster({ fsync: "off", max_connections: 200 }),
+    end: (cluster) => cluster.destroy(),
+  });
+}
+
+function describeWith<Server extends Address>(
+  name: string,
+  tests: (database: Database<Server>) => void,
+  { start, end }: { start(): Promise<Server>; end(server: Server): Promise<void> },
+): SuiteCollector {
   if (!isThere && !process.env.CI) {
     console.warn(`skipped, for there is no PostgreSQL server on this machine: ${name}`);
-    return describe.skip(name, () => tests({} as Database));
+    return describe.skip(name, () => tests({} as Database<Server>));
   }
   return describe(name, () => {
     const pools: pg.Pool[] = [];
     let shared: pg.Pool;
     let schemas = 0;
 
-    const database: Database = {
+    const database: Database<Server> = {
       cluster: undefined as never,
       schema: "",
       pool(config = {}) {
-        const { host, port } = database.cluster;
-        const pool = new pg.Pool({ host, port, user: "postgres", database: "postgres", ...config });
+        const { host, port, database: name } = database.cluster;
+        const pool = new pg.Pool({ host, port, user: "postgres", database: name, ...config });
         pool.on("error", () => {});
         pools.push(pool);
         return pool;
@@ -68,13 +102,13 @@ export function describeWithPostgres(name: string, tests: (database: Database) =
     };
 
     beforeAll(async () => {
-      Object.assign(database, { cluster: await startCluster({ fsync: "off", max_connections: 200 }) });
+      Object.assign(database, { cluster: await start() });
       shared = database.pool({ max: 20 });
     });
     afterAll(async () => {
       // Not awaited: where a test has failed that holds a connection, its pool does not end, and the server has to.
       for (const pool of pools) void pool.end().catch(() => {});
-      await database.cluster?.destroy();
+      if (database.cluster) await end(database.cluster);
     });
     tests(database);
   });

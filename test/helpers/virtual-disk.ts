@@ -11,8 +11,6 @@ import { scratchDirectory } from "./scratch.js";
 /** The disk outbox's file and its relay in virtual time: without the thread, which has a clock of its own. */
 export function virtualDisk(clock: FakeClock): Outbox {
   const disk = openDisk(scratchDirectory(), { time: clock.now, maxBytes: 1024 ** 3 });
-  // What is proved here is whose turn it is, and not what survives a crash.
-  disk.db.exec("pragma synchronous = off");
   let observer: OutboxObserver | undefined;
   let cancelWake = () => {};
 

@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
-import ts from "typescript";
+
+// Where it is imported, Node parses all of it twice before it runs.
+const ts: typeof import("typescript") = createRequire(import.meta.url)("typescript");
 
 const ROOT = resolve(import.meta.dirname, "../..");
 

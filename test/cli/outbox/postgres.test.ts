@@ -104,7 +104,11 @@ describeWithPostgres("an outbox in Postgres", (database) => {
     await (await create()).close();
     await outbox([...here(), "status"]);
     await expect
-      .poll(() => sql("select from pg_stat_activity where application_name = 'express-affiliate'"))
+      .poll(() =>
+        sql(
+          "select from pg_stat_activity where datname = current_database() and application_name = 'express-affiliate'",
+        ),
+      )
       .toEqual([]);
   });
 

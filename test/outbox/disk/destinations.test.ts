@@ -4,7 +4,7 @@ import { handOverThrough } from "../../../src/outbox/disk/hand-over.js";
 import type { Request } from "../../../src/outbox/disk/protocol.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { DESTINATION, sample, stranger } from "../../../src/testing/contract/samples.js";
-import { type Disk, openDisk as open } from "../../helpers/disk-store.js";
+import { type Disk, openDisk } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 
 const OLD = "42:https://old.example";
@@ -24,13 +24,6 @@ function handOver({ store }: Disk, between: (step: number) => void = () => {}): 
     OLD,
     DESTINATION,
   );
-}
-
-// What is tested here is not what survives a crash.
-function openDisk(...args: Parameters<typeof open>): Disk {
-  const disk = open(...args);
-  disk.db.exec("pragma synchronous = off");
-  return disk;
 }
 
 const idsOf = (claims: readonly { event: OutboxEvent }[]) => claims.map(({ event: { id } }) => id);

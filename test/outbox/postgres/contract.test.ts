@@ -1,8 +1,8 @@
 import { describe, it } from "vitest";
 import { testOutbox } from "../../../src/testing/contract/index.js";
-import { describeWithPostgres } from "../../helpers/postgres.js";
+import { describeWithPostgresServer } from "../../helpers/postgres.js";
 
-describeWithPostgres("the contract", (database) => {
+describeWithPostgresServer("the contract", (database) => {
   testOutbox(
     "postgresOutbox",
     {

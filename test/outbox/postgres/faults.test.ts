@@ -5,7 +5,7 @@ import type { PostgresPool } from "../../../src/outbox/postgres/index.js";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { run } from "../../helpers/deliver.js";
-import { describeWithPostgres } from "../../helpers/postgres.js";
+import { describeWithPostgresServer } from "../../helpers/postgres.js";
 import { runNode, userProject } from "../../helpers/user-project.js";
 
 const VICTIM = `
@@ -27,7 +27,7 @@ const service = createServer((req) => req.resume().on("end", () => console.log(r
 });
 `;
 
-describeWithPostgres("faults", (database) => {
+describeWithPostgresServer("faults", (database) => {
   const { create, reopen, sql } = database;
 
   test("what is reported while the server is away waits in memory, and goes in once it is back", async () => {

@@ -34,7 +34,11 @@ describeWithPostgres("a host's transaction", (database) => {
       // It waits for the end of the first.
       const concurrent = outbox.add(event, { transaction: two.client });
       await expect
-        .poll(() => sql("select from pg_locks where locktype = 'advisory' and not granted"))
+        .poll(() =>
+          sql(
+            "select from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())",
+          ),
+        )
         .toHaveLength(1);
       await one.end();
       expect(await concurrent).toBe("duplicate");

@@ -5,11 +5,11 @@ import type { PostgresClient, PostgresPool } from "../../../src/outbox/postgres/
 import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { programOfBouncer, startBouncer } from "../../helpers/bouncer.js";
-import { describeWithPostgres } from "../../helpers/postgres.js";
+import { describeWithPostgresServer } from "../../helpers/postgres.js";
 
 const CODE = "ERR_AFFILIATE_POSTGRES_LISTEN";
 
-describeWithPostgres("an outbox that listens", (database) => {
+describeWithPostgresServer("an outbox that listens", (database) => {
   const { create, reopen, sql } = database;
 
   async function warnings(body: () => Promise<void>): Promise<string[]> {

@@ -7,6 +7,8 @@ import { describeWithPostgres } from "../../helpers/postgres.js";
 
 describeWithPostgres("operations", (database) => {
   const { create, reopen, sql } = database;
+  const listeningSessions = () =>
+    sql("select from pg_stat_activity where datname = current_database() and query like 'listen%'");
 
   test("several processes that start at the same moment make the tables once", async () => {
     const pool = database.pool();
@@ -130,7 +132,7 @@ describeWithPostgres("operations", (database) => {
     expect(pool.idleCount).toBe(pool.totalCount);
     expect(pool.listenerCount("error")).toBe(listeners);
     // The server ends a session a moment after its connection.
-    await expect.poll(() => sql("select from pg_stat_activity where query like 'listen%'")).toEqual([]);
+    await expect.poll(listeningSessions).toEqual([]);
   });
 
   test("hears of what a transaction commits, long before it would look", async () => {
@@ -138,7 +140,7 @@ describeWithPostgres("operations", (database) => {
     await using stage = await Stage.open(() => create({ pollMs: 3_600_000 }));
     stage.start();
     // Once it delivers this, what it does at the start is behind it.
-    await expect.poll(() => sql("select from pg_stat_activity where query like 'listen%'")).toHaveLength(1);
+    await expect.poll(listeningSessions).toHaveLength(1);
     const client = await pool.connect();
     await client.query("begin");
     const event = sample("payment");
@@ -158,7 +160,7 @@ describeWithPostgres("operations", (database) => {
     await other.close();
 
     expect(await stage.delivery.deliverNext()).toBe(event.id);
-    await expect.poll(() => sql("select from pg_stat_activity where query like 'listen%'")).toEqual([]);
+    await expect.poll(listeningSessions).toEqual([]);
   });
 
   test("makes do with a pool of one connection", async () => {

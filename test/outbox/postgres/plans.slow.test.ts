@@ -2,13 +2,13 @@ import { randomBytes } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
-import { describeWithPostgres } from "../../helpers/postgres.js";
+import { describeWithPostgresServer } from "../../helpers/postgres.js";
 
 const LIMIT = 8;
 
 const newId = () => randomBytes(16).toString("hex");
 
-describeWithPostgres("plans", (database) => {
+describeWithPostgresServer("plans", (database) => {
   const { create, sql } = database;
   let schema = "";
 

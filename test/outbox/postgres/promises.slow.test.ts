@@ -1,12 +1,12 @@
 import type { Outbox } from "../../../src/outbox/outbox.js";
 import { postgresOutbox } from "../../../src/outbox/postgres/postgres-outbox.js";
 import type { FakeClock } from "../../helpers/fake-clock.js";
-import { describeWithPostgres, virtualPool } from "../../helpers/postgres.js";
+import { describeWithPostgresServer, virtualPool } from "../../helpers/postgres.js";
 import { testPromises } from "../../helpers/promises.js";
 
 const MINUTE_MS = 60_000;
 
-describeWithPostgres("on the Postgres outbox", (database) => {
+describeWithPostgresServer("on the Postgres outbox", (database) => {
   let schemas = 0;
 
   function create(clock: FakeClock): Outbox {

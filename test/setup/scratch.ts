@@ -1,0 +1,4 @@
+import { afterAll } from "vitest";
+import { removeScratchDirectories } from "../helpers/scratch.js";
+
+afterAll(removeScratchDirectories);
