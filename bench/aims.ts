@@ -4,13 +4,13 @@ import type { Cell } from "./table.js";
 export function createAims() {
   const rows: Record<string, Cell>[] = [];
 
-  function add(aim: string, word: string, bound: number, measured: number, isMet: boolean): void {
+  function add(aim: string, word: string, bound: number, measured: number, isReached: boolean): void {
     const shown = (number: number) => Number(number.toFixed(2)).toLocaleString("en");
     rows.push({
       aim,
       bound: `${word} ${shown(bound)}`,
       measured: shown(measured),
-      met: isMet ? "yes" : "no",
+      reached: isReached ? "yes" : "no",
     });
   }
 

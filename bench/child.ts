@@ -7,7 +7,7 @@ export interface Child<Report> {
   /** What it said when it was ready. */
   readonly ready: Report;
   /** What it says when it is asked. */
-  report(): Promise<Report>;
+  report(asked?: object): Promise<Report>;
   end(): Promise<void>;
 }
 
@@ -20,8 +20,8 @@ export async function start<Report>(module: string, argument: object = {}): Prom
   const ready = await wordOf<Report>(child);
   return {
     ready,
-    report() {
-      child.send("report");
+    report(asked = {}) {
+      child.send(asked);
       return wordOf<Report>(child);
     },
     async end() {

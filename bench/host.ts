@@ -9,6 +9,7 @@ import { Pool } from "undici";
 import { HEADERS, PATH } from "./payments.js";
 import { scratch } from "./scratch.js";
 import { argument, say } from "./task.js";
+import { mainThreadMicros } from "./thread-clock.js";
 
 /**
  * How a host reports a payment: not at all; through this package, from memory, from disk, or from an outbox that keeps
@@ -22,6 +23,8 @@ export interface HostReport {
   readonly undelivered: number;
   /** The share of the time since the last report that the event loop was at work. */
   readonly utilization: number;
+  /** Processor time of the main thread so far, in microseconds. */
+  readonly mainThreadMicros: number;
 }
 
 const { way, service } = argument as { way: Way; service: string };
@@ -84,7 +87,7 @@ function checkout(): RequestHandler {
   };
 }
 
-/** What a host does that has no package for it. */
+/** What a host does without the package. */
 const senders: Partial<Record<Way, () => (body: string) => Promise<unknown>>> = {
   fetch: () => async (body) =>
     (await fetch(service + PATH, { method: "POST", headers: HEADERS, body })).text(),
@@ -110,7 +113,7 @@ function report(): HostReport {
   const now = performance.eventLoopUtilization();
   const { utilization } = performance.eventLoopUtilization(now, reported);
   reported = now;
-  return { url, undelivered: undelivered(), utilization };
+  return { url, undelivered: undelivered(), utilization, mainThreadMicros: mainThreadMicros() };
 }
 
 say(report(), report);

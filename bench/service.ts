@@ -1,34 +1,36 @@
 import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { argument, say } from "./task.js";
+import { say } from "./task.js";
 
 /** How the tracking service is. */
-export type State = "healthy" | "slow" | "hanging" | "refusing" | "failing";
+export type State = "healthy" | "slow" | "refusing" | "silent";
 
 export interface ServiceReport {
   readonly url: string;
+  /** How many requests it has had. */
   readonly received: number;
+  /** How many sockets were open at a time, at most. */
   readonly mostSockets: number;
 }
 
-const SLOW_MS = 2_000;
-const { state } = argument as { state: State };
+/** How long it takes to answer where it is slow, in milliseconds. */
+const SLOW_MS = 500;
+let state: State = "healthy";
 let received = 0;
 let sockets = 0;
 let mostSockets = 0;
 
 const answers: Record<State, (res: ServerResponse) => void> = {
-  healthy: (res) => answer(res, 200),
-  slow: (res) => setTimeout(answer, SLOW_MS, res, 200),
-  hanging: () => {},
+  healthy: answer,
+  slow: (res) => setTimeout(answer, SLOW_MS, res),
   refusing: () => {},
-  failing: (res) => answer(res, 500),
+  silent: () => {},
 };
 
-function answer(res: ServerResponse, status: number): void {
-  res.writeHead(status, { "content-type": "application/json" });
-  res.end(status === 200 ? '{"success":true,"leadId":1}' : '{"error":"Internal Server Error"}');
+function answer(res: ServerResponse): void {
+  res.writeHead(200, { "content-type": "application/json" });
+  res.end('{"success":true,"leadId":1}');
 }
 
 /** A tracking service that costs as little as it can. */
@@ -43,9 +45,15 @@ server.on("connection", (socket) => {
 });
 await once(server, "listening");
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-if (state === "refusing") server.close();
 
-const report = (): ServiceReport => ({ url, received, mostSockets });
+/** @param asked.state how it is from now on. */
+function report(asked: { state?: State } = {}): ServiceReport {
+  state = asked.state ?? state;
+  if (state === "refusing") {
+    server.close();
+    server.closeAllConnections();
+  }
+  return { url, received, mostSockets };
+}
+
 say(report(), report);
-// Also where nothing listens, it is there to be asked.
-setInterval(() => {}, 60_000);

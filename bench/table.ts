@@ -6,7 +6,7 @@ export function tableOf(rows: readonly Readonly<Record<string, Cell>>[]): string
   const lines = [names, ...rows.map((row) => names.map((name) => `${row[name]}`))];
   const widths = names.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? "").length)));
   const isNumber = (column: number) =>
-    rows.every((row) => /^[\d.,]*$/.test(`${row[names[column] as string]}`));
+    rows.every((row) => /^-?[\d.,]*$/.test(`${row[names[column] as string]}`));
   const lineOf = (cells: readonly string[]) =>
     `| ${cells.map((cell, column) => (isNumber(column) ? cell.padStart(widths[column] as number) : cell.padEnd(widths[column] as number))).join(" | ")} |`;
   const rule = widths.map((width, column) =>

@@ -4,7 +4,7 @@ import { rawText } from "../tsup.config.js";
 
 /** The benchmarks and the processes that they start, with the package's source in them. */
 export default defineConfig({
-  entry: ["bench", "delivery", "hand-over", "host", "loop-delay", "service"].map(
+  entry: ["bench", "delivery", "hand-over", "host", "loop-delay", "service", "start-up"].map(
     (name) => `bench/${name}.ts`,
   ),
   outDir: "node_modules/.cache/bench",

@@ -8,6 +8,7 @@ import type { Endpoint } from "./service/endpoints.js";
 import type { Clock } from "./shared/clock.js";
 import { harmless } from "./shared/harmless.js";
 import { printable } from "./shared/printable.js";
+import { Ring } from "./shared/ring.js";
 import { maskEmail, maskEmails } from "./shared/secret.js";
 
 export type { Logger } from "./log.js";
@@ -86,6 +87,7 @@ export function createJournal(parts: {
   const { log, warn, hint, once } = createLog({ logger, clock, shown });
   const awaited = new Map<string, { orAttempted: boolean; resolve: () => void }>();
   const own = new Set<string>();
+  const lastOwn = new Ring<string>(MOST_OWN);
   const pausedSince = new Map<PauseScope, number>();
 
   function endWait(id: string): void {
@@ -125,12 +127,14 @@ export function createJournal(parts: {
     endWaits(): void {
       for (const id of awaited.keys()) endWait(id);
     },
-    /** How many events this process has queued, and has not heard the end of: the last of them, where they are very many. */
+    /** Of the last 10,000 events that this process has queued, how many it has not heard the end of. */
     get unsettled(): number {
       return own.size;
     },
     queued(event: OutboxEvent) {
-      if (own.size === MOST_OWN) own.delete(own.values().next().value as string);
+      // Not the first of the set: to find it, V8 steps over all that were deleted before it.
+      const oldest = lastOwn.replaceOldest(event.id);
+      if (oldest !== undefined) own.delete(oldest);
       own.add(event.id);
       tell("queued", () => noticeOf(event));
     },

@@ -158,3 +158,25 @@ describe("a line about one event", () => {
     ]);
   });
 });
+
+describe("the events that it has not heard the end of", () => {
+  const payments = Array.from({ length: 10_000 }, (_, nth) => makeEvent("payment", { sessionId: "s" }, nth));
+
+  it("are counted until they are delivered", () => {
+    const { journal } = startJournal();
+    for (const each of payments) journal.queued(each);
+    expect(journal.unsettled).toBe(10_000);
+    for (const each of payments) journal.delivered(each, 1);
+    expect(journal.unsettled).toBe(0);
+  });
+
+  it("are of the last 10,000: one that another process has delivered is not counted for ever", () => {
+    const { journal } = startJournal();
+    journal.queued(makeEvent("payment", { sessionId: "s" }, 10_001));
+    for (const each of payments) {
+      journal.queued(each);
+      journal.delivered(each, 1);
+    }
+    expect(journal.unsettled).toBe(0);
+  });
+});

@@ -1,9 +1,10 @@
 import type { EventKind } from "../../events.js";
+import { Ring } from "../../shared/ring.js";
 
 /** The ids of the events that an outbox holds, and of the last of each kind that it is done with. */
 export class KnownIds {
   readonly #known = new Set<string>();
-  readonly #done: Record<EventKind, Ring>;
+  readonly #done: Record<EventKind, Ring<string>>;
 
   /** @param sizes of how many of each kind that the outbox is done with. */
   constructor({ click, registration, payment }: Readonly<Record<EventKind, number>>) {
@@ -27,23 +28,5 @@ export class KnownIds {
   /** As if it had never come. */
   forget(id: string): void {
     this.#known.delete(id);
-  }
-}
-
-/** The last `size` ids. */
-class Ring {
-  readonly #ids: string[] = [];
-  readonly #size: number;
-  #next = 0;
-
-  constructor(size: number) {
-    this.#size = size;
-  }
-
-  replaceOldest(id: string): string | undefined {
-    const oldest = this.#ids[this.#next];
-    this.#ids[this.#next] = id;
-    this.#next = (this.#next + 1) % this.#size;
-    return oldest;
   }
 }

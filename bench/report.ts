@@ -1,0 +1,42 @@
+import { createAims } from "./aims.js";
+import { type Cell, tableOf } from "./table.js";
+
+export type Row = Readonly<Record<string, Cell>>;
+
+/** What a run has found: printed as it is found, and kept for the file of results. */
+export function createReport() {
+  const lines: string[] = [];
+  const began = performance.now();
+
+  function print(text: string): void {
+    lines.push(text);
+    console.log(text);
+  }
+
+  return {
+    aims: createAims(),
+    print,
+    section(title: string, explanation: string, rows: readonly Row[]): void {
+      print(`\n## ${title}\n\n${explanation}\n\n${tableOf(rows)}`);
+    },
+    /** Says on the error output what is measured now. */
+    progress(what: string): void {
+      console.error(`${`${Math.round((performance.now() - began) / 1_000)}`.padStart(4)} s  ${what}`);
+    },
+    text: () => `${lines.join("\n")}\n`,
+  };
+}
+
+export type Report = ReturnType<typeof createReport>;
+
+/** What a section is given. */
+export interface Bench {
+  readonly report: Report;
+  /** Only to see that everything runs: few rounds, few events. */
+  readonly quick: boolean;
+}
+
+export const ratio = (number: number) => number.toFixed(2);
+export const micros = (number: number) => number.toFixed(1);
+export const millis = (number: number) => number.toFixed(1);
+export const round = (number: number) => Math.round(number).toLocaleString("en");

@@ -1,0 +1,65 @@
+import { resultOf, start } from "../child.js";
+import type { Carrier, DeliveryReport } from "../delivery.js";
+import { type Bench, micros, type Row, ratio, round } from "../report.js";
+import type { ServiceReport } from "../service.js";
+import { medianOf } from "../statistics.js";
+
+const CARRIERS: readonly Carrier[] = ["undici", "memory", "disk", "fetch"];
+const LEAST_RATE = { memory: 0.85, disk: 0.4 };
+const MOST_CPU = { disk: 3 };
+
+/** How fast a backlog is delivered, and what that takes, beside bare undici in the same round. */
+export async function benchBacklog({ report, quick }: Bench): Promise<void> {
+  const rounds = quick ? 1 : 5;
+  const events = quick ? 2_000 : 20_000;
+  const service = await start<ServiceReport>("service");
+  const measured: Record<Carrier, DeliveryReport>[] = [];
+  for (let nth = 1; nth <= rounds; nth++) {
+    report.progress(`backlog, round ${nth} of ${rounds}`);
+    const of = async (carrier: Carrier) => [
+      carrier,
+      await resultOf<DeliveryReport>("delivery", {
+        carrier,
+        service: service.ready.url,
+        events: carrier === "fetch" ? events / 5 : events,
+      }),
+    ];
+    const results = [];
+    for (const carrier of CARRIERS) results.push(await of(carrier));
+    measured.push(Object.fromEntries(results));
+  }
+  await service.end();
+  const of = (carrier: Carrier, column: keyof DeliveryReport) =>
+    medianOf(measured, (each) => each[carrier][column]);
+  const ofUndicis = (carrier: Carrier, column: keyof DeliveryReport) =>
+    medianOf(measured, (each) => each[carrier][column] / each.undici[column]);
+  report.section(
+    "Delivering",
+    `A backlog of ${round(events)} payments (\`fetch\`: a fifth of them), to a service that answers at once, eight requests at a ` +
+      "time. `undici` is its bare `pool.request`; it and `fetch` keep no order, and forget what fails. All is reported in one turn " +
+      "of the event loop just before: the disk outbox stores it, too, while it delivers. `µs of processor` is the time of all " +
+      "threads of the process for an event. What is a share of undici's is a share within the same round.",
+    CARRIERS.map(
+      (carrier): Row => ({
+        carrier,
+        "events/s": round(of(carrier, "eventsPerSecond")),
+        "of undici": ratio(ofUndicis(carrier, "eventsPerSecond")),
+        "µs of processor": micros(of(carrier, "cpuMicros")),
+        "times undici's": ratio(ofUndicis(carrier, "cpuMicros")),
+        "µs of main thread": micros(of(carrier, "mainThreadMicros")),
+      }),
+    ),
+  );
+  for (const carrier of ["disk", "memory"] as const) {
+    report.aims.atLeast(
+      LEAST_RATE[carrier],
+      ofUndicis(carrier, "eventsPerSecond"),
+      `backlog, ${carrier}: rate, of bare undici's`,
+    );
+  }
+  report.aims.atMost(
+    MOST_CPU.disk,
+    ofUndicis("disk", "cpuMicros"),
+    "backlog, disk: processor time an event, of bare undici's",
+  );
+}

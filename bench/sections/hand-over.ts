@@ -1,0 +1,79 @@
+import { programsOfPostgres } from "../../test/helpers/cluster.js";
+import { resultOf } from "../child.js";
+import type { HandOver, HandOverArgument, HandOverReport } from "../hand-over.js";
+import { type Bench, micros, type Row, round } from "../report.js";
+import { medianOf } from "../statistics.js";
+
+const FEW = 1_000;
+/** In microseconds. */
+const LONGEST = { memory: 3, disk: 5 };
+const MOST_HEAP_BYTES = 1_024;
+
+/** What a report costs, with few and with many events waiting. */
+export async function benchHandOver({ report, quick }: Bench): Promise<void> {
+  const some = quick ? 10_000 : 100_000;
+  const many = quick ? 20_000 : 1_000_000;
+  const rows: Row[] = [];
+
+  async function measure(
+    outbox: HandOverArgument["outbox"],
+    waiting: readonly number[],
+    rounds: number,
+  ): Promise<HandOver[]> {
+    const reports: HandOverReport[] = [];
+    for (let nth = 1; nth <= rounds; nth++) {
+      report.progress(`hand-over, ${outbox}, up to ${round(waiting.at(-1) ?? 0)}, round ${nth} of ${rounds}`);
+      reports.push(await resultOf("hand-over", { outbox, waiting }));
+    }
+    const measured = waiting.map((_, nth) => middle(reports.map((each) => each[nth] as HandOver)));
+    rows.push(...measured.map((each) => rowOf(outbox, each)));
+    return measured;
+  }
+
+  for (const outbox of ["memory", "disk"] as const) {
+    const [few] = await measure(outbox, [FEW, some], quick ? 1 : 3);
+    const [most] = await measure(outbox, [many], 1);
+    if (!few || !most) throw new Error("nothing was measured");
+    report.aims.atMost(
+      LONGEST[outbox],
+      few.mainThread,
+      `${outbox}: µs of main thread for an event handed over`,
+    );
+    report.aims.atMost(
+      1.5,
+      most.mainThread / few.mainThread,
+      `${outbox}: the same with ${round(many)} waiting, of that with ${round(FEW)}`,
+    );
+    report.aims.atMost(MOST_HEAP_BYTES, most.heapBytes, `${outbox}: bytes of heap for an event that waits`);
+  }
+  if (programsOfPostgres()) await measure("postgres", [FEW, quick ? 2_000 : 20_000], 1);
+  report.section(
+    "Handing over",
+    "`trackPayment`, 100 at a time, each by another visitor, until every receipt is there; what it costs for each event. The main " +
+      "thread's time is processor time, by the thread's own clock; that until the receipt is time that passes.",
+    rows,
+  );
+}
+
+/** The median of each of what differs from time to time. */
+function middle(measured: readonly HandOver[]): HandOver {
+  const of = (name: "mainThread" | "untilReceipt" | "heapBytes") => medianOf(measured, (each) => each[name]);
+  return {
+    ...(measured[0] as HandOver),
+    mainThread: of("mainThread"),
+    untilReceipt: of("untilReceipt"),
+    heapBytes: of("heapBytes"),
+  };
+}
+
+function rowOf(outbox: string, measured: HandOver): Row {
+  const { waiting, mainThread, untilReceipt, heapBytes, diskBytes } = measured;
+  return {
+    outbox,
+    "events waiting": round(waiting),
+    "µs of main thread": micros(mainThread),
+    "µs until the receipt": micros(untilReceipt),
+    "bytes of heap": round(heapBytes),
+    "bytes on disk": diskBytes === undefined ? "" : round(diskBytes),
+  };
+}

@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Child, start } from "../child.js";
+import type { HostReport, Way } from "../host.js";
+import { delivered, load } from "../load.js";
+import { type Bench, micros, type Row, ratio, round } from "../report.js";
+import type { ServiceReport } from "../service.js";
+import { medianOf } from "../statistics.js";
+
+const CONNECTIONS = 64;
+const SOCKETS = 8;
+/** One request in so many is tracked; and in how many rounds that is measured. */
+const SHARES = [
+  { oneIn: 100, rounds: 2 },
+  { oneIn: 10, rounds: 2 },
+  { oneIn: 1, rounds: 3 },
+];
+const WAYS: readonly Way[] = ["undici", "memory", "disk", "none"];
+const DELIVERED_OF_100 = 80;
+const DRAIN_MS = 20_000;
+
+interface Measured {
+  readonly perSecond: number;
+  readonly mainThread: number;
+  readonly utilization: number;
+}
+
+interface Tracked extends Measured {
+  /** Of its throughput without tracking, measured before and after. */
+  readonly throughput: number;
+  /** Of 100 tracked events, how many were delivered before the load ended. */
+  readonly deliveredOf100: number;
+  readonly mostSockets: number;
+}
+
+/** What a host is worth that has no time left, and what is delivered meanwhile. */
+export async function benchHost({ report, quick }: Bench): Promise<void> {
+  const rows: Row[] = [];
+  for (const { oneIn, rounds } of SHARES) {
+    const measured: Record<string, Tracked>[] = [];
+    for (let nth = 1; nth <= (quick ? 1 : rounds); nth++) {
+      report.progress(`saturated host, 1 in ${oneIn} tracked, round ${nth}`);
+      measured.push(await measure(oneIn, quick));
+    }
+    const of = (way: Way, column: keyof Tracked) =>
+      medianOf(measured, (each) => (each[way] as Tracked)[column]);
+    const ofUndicis = (way: Way, column: keyof Tracked) =>
+      medianOf(measured, (each) => (each[way] as Tracked)[column] / (each.undici as Tracked)[column]);
+    for (const way of WAYS) {
+      rows.push({
+        way,
+        "the service": "healthy",
+        tracked: oneIn === 1 ? "every request" : `1 in ${oneIn}`,
+        throughput: ratio(of(way, "throughput")),
+        "requests/s": round(of(way, "perSecond")),
+        "its event loop": ratio(of(way, "utilization")),
+        "delivered of 100": way === "none" ? "" : micros(of(way, "deliveredOf100")),
+        "µs of main thread": micros(of(way, "mainThread")),
+        "of undici's": ratio(ofUndicis(way, "mainThread")),
+        "sockets to the service": of(way, "mostSockets"),
+      });
+    }
+    if (oneIn > 1) continue;
+    const { aims } = report;
+    aims.atLeast(DELIVERED_OF_100, of("disk", "deliveredOf100"), "saturated host, disk: delivered of 100");
+    aims.atLeast(
+      1,
+      ofUndicis("memory", "deliveredOf100"),
+      "saturated host, memory: delivered, of what bare undici delivers",
+    );
+    for (const way of ["disk", "memory"] as const) {
+      aims.atMost(
+        1,
+        ofUndicis(way, "mainThread"),
+        `saturated host, ${way}: main thread a request, of bare undici's`,
+      );
+      aims.atMost(SOCKETS, of(way, "mostSockets"), `saturated host, ${way}: sockets to the service`);
+    }
+  }
+  report.section(
+    "The host",
+    `An Express application that parses cookies and a JSON body and answers with JSON, given as many requests as it can take over ${CONNECTIONS} ` +
+      "connections. `throughput`: of what the same application does without tracking, just before and just after. `delivered of 100`: " +
+      "how many of 100 tracked events the service had before the load ended. `µs of main thread`: processor time of the host's " +
+      "main thread for a request, by the thread's own clock, and of the time that it takes where the host sends with bare `undici` " +
+      `over ${SOCKETS} sockets. \`none\` does not track: what differs from a throughput of 1 there is the measurement's error.`,
+    rows,
+  );
+}
+
+async function measure(oneIn: number, quick: boolean): Promise<Record<string, Tracked>> {
+  const sliceMs = quick ? 300 : 2_000;
+  const plainMs = quick ? 200 : 500;
+  const warmUpMs = quick ? 300 : 1_000;
+  const idle = await start<ServiceReport>("service");
+  const plain = await start<HostReport>("host", { way: "none", service: idle.ready.url });
+  await load(plain, { connections: CONNECTIONS, oneIn: 1, forMs: warmUpMs });
+  const measurePlain = () => measureLoad(plain, oneIn, plainMs);
+  const result: Record<string, Tracked> = {};
+  let before = await measurePlain();
+  for (const way of WAYS) {
+    const service = await start<ServiceReport>("service");
+    const host = await start<HostReport>("host", { way, service: service.ready.url });
+    // Every request is tracked: a host that has run for a while has compiled what only one request in a hundred passes.
+    await load(host, { connections: CONNECTIONS, oneIn: 1, forMs: warmUpMs });
+    await delivered(host, DRAIN_MS);
+    const { received } = await service.report();
+    // Not after the load: as soon as it ends, the host has time to deliver.
+    const atEnd = sleep(sliceMs).then(() => service.report());
+    const { tracked, ...measured } = await measureLoad(host, oneIn, sliceMs);
+    const { received: receivedAtEnd, mostSockets } = await atEnd;
+    for (const child of [host, service]) await child.end();
+    const after = await measurePlain();
+    result[way] = {
+      ...measured,
+      throughput: measured.perSecond / ((before.perSecond + after.perSecond) / 2),
+      deliveredOf100: (100 * (receivedAtEnd - received)) / tracked,
+      mostSockets,
+    };
+    before = after;
+  }
+  for (const child of [plain, idle]) await child.end();
+  return result;
+}
+
+async function measureLoad(
+  host: Child<HostReport>,
+  oneIn: number,
+  forMs: number,
+): Promise<Measured & { readonly tracked: number }> {
+  const { mainThreadMicros } = await host.report();
+  const { answered, tracked, perSecond } = await load(host, { connections: CONNECTIONS, oneIn, forMs });
+  const after = await host.report();
+  return {
+    perSecond,
+    tracked,
+    mainThread: (after.mainThreadMicros - mainThreadMicros) / answered,
+    utilization: after.utilization,
+  };
+}

@@ -1,0 +1,43 @@
+import { resultOf, start } from "../child.js";
+import { type Bench, millis, type Row } from "../report.js";
+import type { ServiceReport } from "../service.js";
+import type { StartUpReport } from "../start-up.js";
+import { medianOf } from "../statistics.js";
+
+const OUTBOXES = ["memory", "disk"] as const;
+const MB = 1_000_000;
+const MOST_MB = 20;
+const MOST_MS = 100;
+
+/** What the disk outbox's thread costs: memory, and time until the first receipt. */
+export async function benchStartUp({ report, quick }: Bench): Promise<void> {
+  const rounds = quick ? 1 : 7;
+  const measured: Record<"memory" | "disk", StartUpReport>[] = [];
+  const service = await start<ServiceReport>("service");
+  const resultOfOutbox = (outbox: "memory" | "disk") =>
+    resultOf<StartUpReport>("start-up", { outbox, service: service.ready.url });
+  report.progress(`start-up, ${rounds} rounds`);
+  for (let nth = 0; nth < rounds; nth++) {
+    measured.push({ memory: await resultOfOutbox("memory"), disk: await resultOfOutbox("disk") });
+  }
+  await service.end();
+  const rowOf = (outbox: string, of: (column: keyof StartUpReport) => number): Row => ({
+    outbox,
+    "ms until the tracker is there": millis(of("trackerMs")),
+    "ms until the first receipt": millis(of("receiptMs")),
+    "ms of processor until then": millis(of("cpuMs")),
+    "MB of RSS": millis(of("rss") / MB),
+  });
+  const above = (of: keyof StartUpReport) => medianOf(measured, ({ disk, memory }) => disk[of] - memory[of]);
+  const rows = OUTBOXES.map((outbox) =>
+    rowOf(outbox, (column) => medianOf(measured, (each) => each[outbox][column])),
+  );
+  report.section(
+    "Starting",
+    "A process that starts a tracker, reports one payment and delivers it, with the disk outbox and its thread, and without. The " +
+      "time counts from the start of the process; RSS is that of the whole process once the payment is delivered.",
+    [...rows, rowOf("disk above memory", above)],
+  );
+  report.aims.atMost(MOST_MB, above("rss") / MB, "disk: MB of RSS that its thread costs");
+  report.aims.atMost(MOST_MS, above("receiptMs"), "disk: ms that its thread adds until the first receipt");
+}

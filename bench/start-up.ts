@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { affiliate, memoryOutbox } from "express-affiliate";
+import { payment, visitor } from "./payments.js";
+import { scratch } from "./scratch.js";
+import { argument, say } from "./task.js";
+
+export interface StartUpReport {
+  /** Milliseconds from the process' start until the tracker is there, and until the first receipt is. */
+  readonly trackerMs: number;
+  readonly receiptMs: number;
+  /** Processor time of all threads until then, in milliseconds. */
+  readonly cpuMs: number;
+  /** Resident memory once the first event is delivered, in bytes. */
+  readonly rss: number;
+}
+
+const { outbox: name, service } = argument as { outbox: "memory" | "disk"; service: string };
+const SETTLE_MS = 300;
+const MICROS_PER_MS = 1_000;
+
+// The disk outbox is loaded only where it is used, as in a host.
+const outbox =
+  name === "disk"
+    ? (await import("express-affiliate/disk")).diskOutbox({ directory: scratch() })
+    : memoryOutbox();
+const tracker = affiliate({ baseUrl: service, clientId: 1, outbox });
+const trackerMs = performance.now();
+const delivered = new Promise((resolve) => tracker.on("delivered", resolve));
+await tracker.trackPayment(payment(0), visitor(0));
+const receiptMs = performance.now();
+const { user, system } = process.cpuUsage();
+await delivered;
+// What only the start has needed is given back.
+globalThis.gc?.();
+await sleep(SETTLE_MS);
+say<StartUpReport>({
+  trackerMs,
+  receiptMs,
+  cpuMs: (user + system) / MICROS_PER_MS,
+  rss: process.memoryUsage.rss(),
+});
