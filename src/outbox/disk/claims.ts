@@ -99,10 +99,13 @@ export function createClaims(
     const missing = () => limit - rows.length;
     const since = newWithinMs === undefined ? 0 : now - newWithinMs;
     const take = () => {
+      if (!lines.mayBeReady(destination, endpoint)) return;
       const found: Row[] = newestFirst
         ? claimNewest.all(owner, pulse, destination, endpoint, missing(), since)
         : claimOldest.all(owner, pulse, destination, endpoint, missing());
       rows.push(...found.sort((a, b) => (newestFirst ? b.seq - a.seq : a.seq - b.seq)));
+      if (missing() > 0 && !(newestFirst && newWithinMs !== undefined))
+        lines.noneIsReady(destination, endpoint);
     };
     /** Claims those that are ready as they line up: no need to mark them as ready first. */
     const lineUp = (atOnce: number) => {
@@ -204,6 +207,7 @@ export function createClaims(
     /** Gives a claimed event back as it was. Returns whether it was still claimed. */
     release({ seq, id, owner: by, interrupted }: Claimed, now: number): boolean {
       state.touch();
+      lines.isReady();
       if (release.run(seq, id, by, now).changes > 0) return true;
       return !interrupted && clear.run(seq, id).changes > 0;
     },

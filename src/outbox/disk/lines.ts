@@ -25,7 +25,7 @@ export const STATEMENTS = {
       ready_at is null and claimed_by is null and ${IS_FIRST} as first
     from events
     where seq > ? order by seq limit ?`,
-  more: "select 1 from events where destination = ? and kind = ? and seq > ? limit 1",
+  last: "select seq from events where destination = ? and kind = ? and seq > ? order by seq desc limit 1",
   queue: `
     update events set ready_at = ${NOT_READY}
     where seq in (select value from json_each(?)) and ready_at is null`,
@@ -59,9 +59,13 @@ export type Lines = ReturnType<typeof createLines>;
  * came, and cost no more than that, however many there are.
  */
 export function createLines(db: Database, state: State) {
-  const { next, more, queue, makeReady, promote, anyBehind } = prepareAll(db, STATEMENTS);
+  const { next, last, queue, makeReady, promote, anyBehind } = prepareAll(db, STATEMENTS);
   /** Whether an event may wait behind another; `undefined`: not known, the file can tell. */
   let behind: boolean | undefined;
+  /** Where the last event is that has not lined up yet, or had not, by destination and kind. */
+  const lasts = new Map<string, number>();
+  /** Endpoints for which, by destination, no event is ready that was never tried. */
+  const withoutReady = new Set<string>();
 
   return {
     /**
@@ -88,25 +92,53 @@ export function createLines(db: Database, state: State) {
         behind = true;
       }
       if (taken.length > 0) claim(taken);
-      if (queued.length + taken.length < events.length) makeReady.run(state.linedUpTo, end);
+      if (queued.length + taken.length < events.length) {
+        makeReady.run(state.linedUpTo, end);
+        withoutReady.clear();
+      }
       state.linedUpTo = end;
       return events.length;
     },
-    /** An event has taken its place behind another as it came. */
-    stays(): void {
-      behind = true;
+    /** An event has lined up as it came: whether it waits behind another, or is ready. */
+    linedUp(isBehind: boolean): void {
+      if (isBehind) behind = true;
+      else withoutReady.clear();
+    },
+    /** An event has come that is to line up later. */
+    came(destination: number, kind: EventKind, seq: number): void {
+      lasts.set(`${destination} ${kind}`, seq);
     },
     /** Steps out, wherever it stands; those whose turn it is now are ready. */
     leave({ destination, click_id, session_id }: Omit<Placed, "seq">, now: number): void {
       behind ??= anyBehind.get() !== undefined;
-      if (behind) promote.run(destination, click_id, session_id, now);
+      if (!behind) return;
+      promote.run(destination, click_id, session_id, now);
+      withoutReady.clear();
     },
     /** Whether events of this destination and kind have not lined up yet. */
-    hasMore: (destination: number, kind: EventKind): boolean =>
-      !state.isLinedUp && more.get(destination, kind, state.linedUpTo) !== undefined,
+    hasMore(destination: number, kind: EventKind): boolean {
+      if (state.isLinedUp) return false;
+      const key = `${destination} ${kind}`;
+      const seq = lasts.get(key) ?? last.get(destination, kind, state.linedUpTo)?.seq ?? 0;
+      lasts.set(key, seq);
+      return seq > state.linedUpTo;
+    },
+    /** Whether an event may be ready that was never tried. */
+    mayBeReady: (destination: number, endpoint: Endpoint): boolean =>
+      !withoutReady.has(`${destination} ${endpoint}`),
+    /** All that were ready, and never tried, have been claimed. */
+    noneIsReady(destination: number, endpoint: Endpoint): void {
+      withoutReady.add(`${destination} ${endpoint}`);
+    },
+    /** An event was given back. */
+    isReady(): void {
+      withoutReady.clear();
+    },
     /** What is remembered may be wrong. */
     forget(): void {
       behind = undefined;
+      lasts.clear();
+      withoutReady.clear();
     },
   };
 }

@@ -115,12 +115,14 @@ export function createLiveEvents(
     ];
     if (!linesUp) {
       append.run(...values);
+      lines.came(destination, kind, seq);
       return { seq, isClaimed: false };
     }
     const isBehind = lineUp.get(...values, claimer?.owner ?? null, claimer?.pulse ?? null).is_behind === 1;
     state.linedUpTo = seq;
-    if (isBehind) lines.stays();
-    return { seq, isClaimed: claimer !== undefined && !isBehind };
+    const isClaimed = claimer !== undefined && !isBehind;
+    if (!isClaimed) lines.linedUp(isBehind);
+    return { seq, isClaimed };
   }
 
   function makeSpace(event: OutboxEvent, destination: number, size: number, now: number): boolean {

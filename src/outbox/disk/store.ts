@@ -115,9 +115,11 @@ export function createStore(
         return request.letters.filter((letter) => dead.retry(letter, now)).length;
       case "discard":
         return dead.discard(request.letter, now);
-      case "hand over":
+      case "hand over": {
+        const result = handOver(request);
         forget();
-        return handOver(request);
+        return result;
+      }
     }
   }
 
@@ -224,9 +226,9 @@ export function createStore(
     lookAfter(): Outcome {
       try {
         const outcome = transact((now) => {
-          lines.forget();
           upkeep.beat();
           upkeep.takeOverFromEnded(now);
+          forget();
           delivered.forgetSome(now);
           if (freePages.get().freelist_count > FREE_PAGES_KEPT) {
             db.exec(`pragma incremental_vacuum(${PAGES_GIVEN_BACK})`);
