@@ -54,7 +54,9 @@ export type Lines = ReturnType<typeof createLines>;
 
 /**
  * Who may go before whom: an event waits for every earlier one of its destination that shares its click id or its session id.
- * The lines are in the file, so that any process may take any event, and one that comes or goes has nothing to hand over.
+ * The lines are in the file, where all processes see them, and not in the memory of one that delivers for all. So any of them may
+ * take any event: one that is killed, stands still, or that the service refuses holds back what it has claimed, and no more. What
+ * is remembered here are hints of what need not be looked for; they hold until another process writes.
  * Where many events wait, they line up only when there is capacity for them; until then they lie in the order in which they
  * came, and cost no more than that, however many there are.
  */

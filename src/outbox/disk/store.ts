@@ -1,6 +1,6 @@
 import type { EventKind } from "../../events.js";
 import { type Endpoint, endpointOf } from "../../service/endpoints.js";
-import type { Capacity, DeathReason, Verdict } from "../outbox.js";
+import type { Capacity, DeathReason } from "../outbox.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import { createClaims } from "./claims.js";
 import { createDeadLetters } from "./dead-letters.js";
@@ -13,8 +13,9 @@ import { createLiveEvents } from "./live-events.js";
 import { transactionsOf } from "./lock.js";
 import { createLogCleaner } from "./log-cleaner.js";
 import { createOldest } from "./oldest.js";
-import type { Claimed, Counts, Dropped, Request, Result, Snapshot, ThreadOptions } from "./protocol.js";
+import type { Counts, Dropped, Request, Result, Snapshot, ThreadOptions } from "./protocol.js";
 import { createSaving, type LostRow, type LostTable } from "./saving.js";
+import { createSettlements } from "./settlements.js";
 import type { Database } from "./sqlite.js";
 import { createState } from "./state.js";
 import { createTotals } from "./totals.js";
@@ -64,6 +65,7 @@ export function createStore(
   const claims = createClaims(db, { ...common, owner });
   const delivered = createDelivered(db, { ...common, maxBytes: maxBytes * SHARE_OF_DELIVERED, rememberMs });
   const dead = createDeadLetters(db, { ...common, delivered, live, max: maxDeadLetters });
+  const settle = createSettlements({ ...common, live, claims, delivered, dead });
   const save = createSaving(db, { ...common, delivered });
   const handOver = createHandOver(db, { ...common, delivered });
   const upkeep = createUpkeep(db, { owner, leaseMs });
@@ -121,50 +123,6 @@ export function createStore(
         return result;
       }
     }
-  }
-
-  function settle({ claimed, verdict }: Extract<Request, { type: "settle" }>, now: number): boolean {
-    if (settleAt(claimed, verdict, now)) return true;
-    // Saved from a file that is gone, it has another place here.
-    const seq = claims.placeOf(claimed);
-    if (seq !== undefined) return settleAt({ ...claimed, seq }, verdict, now);
-    return settleLost(claimed, verdict, now);
-  }
-
-  /** Returns whether the event is there, and this process's. */
-  function settleAt(claimed: Claimed, verdict: Verdict, now: number): boolean {
-    switch (verdict.type) {
-      case "delivered": {
-        const destination = live.remove(claimed, now);
-        if (destination !== undefined) delivered.add(destination, claimed.kind, claimed.id, now);
-        return destination !== undefined;
-      }
-      case "dead": {
-        const row = live.removeOwn(claimed, now);
-        if (row) dead.keep(row, verdict, now);
-        return row !== undefined;
-      }
-      case "retry":
-        return claims.rest(claimed, verdict.history, now + verdict.inMs);
-      case "release":
-        return claims.release(claimed, now);
-      default:
-        return false;
-    }
-  }
-
-  function settleLost(claimed: Claimed, { type }: Verdict, now: number): boolean {
-    const { id, kind, interrupted } = claimed;
-    // What was in doubt before it was claimed still is.
-    if (type === "release" && !interrupted) dead.retryInterrupted(claimed, now);
-    if (type !== "delivered") return false;
-    // True whichever process says so: also where another has taken the event over meanwhile and given it up as
-    // unconfirmed, and where the file was begun anew and knows nothing of it.
-    const destination = destinations.numberOf(claimed.destination);
-    if (dead.discard(claimed, now)) return true;
-    if (!ids.learn(destination, id)) return false;
-    delivered.add(destination, kind, id, now);
-    return true;
   }
 
   function transact(body: (now: number) => Result[]): Outcome {

@@ -87,6 +87,20 @@ test("executes at most twelve statements for a payment, from its report to its d
   ]);
 });
 
+test("executes five statements more where another process writes before each of its transactions", () => {
+  const directory = scratchDirectory();
+  const [one, other] = [openCounted(directory, "one"), openCounted(directory, "other")];
+  const write = ({ run }: typeof one) =>
+    run(delivered(run(append(sample("payment")), claim()).claims[0] as DiskClaim), claim());
+  write(one);
+  write(other);
+  const first = one.run(append(sample("payment")), claim());
+  write(other);
+  const second = one.run(delivered(first.claims[0] as DiskClaim), claim());
+
+  expect(first.executed.length + second.executed.length).toBe(12 + 5);
+});
+
 test("executes two statements for each payment of a backlog, and twelve at most for those of one turn together", () => {
   const { run, take } = openCounted();
   const payments = Array.from({ length: 2_000 }, () => sample("payment"));
