@@ -2,34 +2,17 @@ import type { OutboxEvent } from "../../events.js";
 import { type Endpoint, endpointOf, kindOf } from "../../service/endpoints.js";
 import { type Capacity, type History, type Lane, UNTRIED } from "../outbox.js";
 import type { Destinations } from "./destinations.js";
-import type { Head, Lines } from "./lines.js";
+import { createLaneClaims, type Row } from "./lane-claims.js";
+import type { Lines } from "./lines.js";
 import type { Claimed, DiskClaim } from "./protocol.js";
-import { type EventRow, eventOf, parsedOf } from "./rows.js";
+import { eventOf, parsedOf } from "./rows.js";
 import { NOT_READY } from "./schema.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { State } from "./state.js";
 import type { Totals } from "./totals.js";
 import type { Unreadable } from "./unreadable.js";
 
-const LINED_UP_AT_ONCE = 256;
-// Then the transaction has been long enough, should all of them belong to visitors whose events have to wait.
-const TIMES = 4;
-const FOREVER = Number.MAX_SAFE_INTEGER;
-
-const claiming = (which: string) => `
-    update events set claimed_by = ?1, pulse = ?2, ready_at = ${NOT_READY} where seq in (${which})
-    returning seq, id, data, created_at, queued_at, history, interrupted`;
-
-const ready = (which: string) =>
-  claiming(
-    `select seq from events where destination = ?3 and endpoint = ?4 and ready_at < ${NOT_READY} and ${which} limit ?5`,
-  );
-
 export const STATEMENTS = {
-  claimOldest: ready("tried = 0 order by ready_at, seq"),
-  claimNewest: ready("tried = 0 and ready_at >= ?6 order by ready_at desc, seq desc"),
-  claimTried: ready("tried = 1 and ready_at <= ?6 order by ready_at, seq"),
-  claimThese: claiming("select value from json_each(?3)"),
   release: `
     update events set claimed_by = null, pulse = null, ready_at = case when tried then ?4 else queued_at end
     where seq = ?1 and id = ?2 and claimed_by = ?3`,
@@ -44,8 +27,6 @@ export const STATEMENTS = {
     where destination = ? and ready_at < ${NOT_READY} and tried = 1 and ready_at > ? order by ready_at limit 1`,
   anyTried: "select 1 from events where destination = ? and tried = 1 limit 1",
 } as const;
-
-type Row = Pick<EventRow, "seq" | "id" | "data" | "created_at" | "queued_at" | "history" | "interrupted">;
 
 /** What may be claimed from one lane, and still is to be. */
 interface Share {
@@ -68,19 +49,8 @@ export function createClaims(
   },
 ) {
   const { state, destinations, totals, lines, unreadable, owner } = parts;
-  const statements = prepareAll(db, STATEMENTS);
-  const {
-    claimOldest,
-    claimNewest,
-    claimTried,
-    claimThese,
-    release,
-    clear,
-    rest,
-    placeOf,
-    nextReady,
-    anyTried,
-  } = statements;
+  const { release, clear, rest, placeOf, nextReady, anyTried } = prepareAll(db, STATEMENTS);
+  const claimFrom = createLaneClaims(db, { lines, owner, hasTried });
   /** The destination that was last claimed for: it is for its events that this process waits. */
   let own: string | undefined;
   let more = false;
@@ -90,50 +60,6 @@ export function createClaims(
   function hasTried(destination: number): boolean {
     tried ??= anyTried.get(destination) !== undefined;
     return tried;
-  }
-
-  /** Claims from one lane, at most `limit`. Leaves `more` behind where not all of its events could be looked at. */
-  function claimFrom(lane: Lane, limit: number, destination: number, pulse: number, now: number): Row[] {
-    const { endpoint, newestFirst, newWithinMs, evenResting } = lane;
-    const rows: Row[] = [];
-    const missing = () => limit - rows.length;
-    const since = newWithinMs === undefined ? 0 : now - newWithinMs;
-    const take = () => {
-      if (!lines.mayBeReady(destination, endpoint)) return;
-      const found: Row[] = newestFirst
-        ? claimNewest.all(owner, pulse, destination, endpoint, missing(), since)
-        : claimOldest.all(owner, pulse, destination, endpoint, missing());
-      rows.push(...found.sort((a, b) => (newestFirst ? b.seq - a.seq : a.seq - b.seq)));
-      if (missing() > 0 && !(newestFirst && newWithinMs !== undefined))
-        lines.noneIsReady(destination, endpoint);
-    };
-    /** Claims those that are ready as they line up: no need to mark them as ready first. */
-    const lineUp = (atOnce: number) => {
-      let free = newestFirst || newWithinMs !== undefined ? 0 : missing();
-      const isWanted = (head: Head) =>
-        head.endpoint === endpoint && head.destination === destination && free-- > 0;
-      lines.lineUp(atOnce, isWanted, (seqs) => {
-        const found: Row[] = claimThese.all(owner, pulse, JSON.stringify(seqs));
-        rows.push(...found.sort((a, b) => a.seq - b.seq));
-      });
-    };
-    const hasMore = () => lines.hasMore(destination, kindOf(endpoint));
-    // The newest are the last to line up.
-    if (newestFirst && hasMore()) lineUp(LINED_UP_AT_ONCE);
-    take();
-    let isLeft = missing() > 0 && hasMore();
-    for (let time = 0; isLeft && time < TIMES; time++) {
-      lineUp(time === 0 ? Math.min(missing(), LINED_UP_AT_ONCE) : LINED_UP_AT_ONCE);
-      if (newestFirst || newWithinMs !== undefined) take();
-      isLeft = missing() > 0 && hasMore();
-    }
-    if (isLeft) more = true;
-    else if (missing() > 0 && newWithinMs === undefined && hasTried(destination)) {
-      const until = evenResting ? FOREVER : now;
-      const found: Row[] = claimTried.all(owner, pulse, destination, endpoint, missing(), until);
-      rows.push(...found.sort((a, b) => a.seq - b.seq));
-    }
-    return rows;
   }
 
   return {
@@ -160,7 +86,9 @@ export function createClaims(
         let most = Math.min(lane.limit, free);
         const waiting = coming.get(lane.endpoint) ?? 0;
         if (most > 0 && totals.rows(number, kindOf(lane.endpoint)) > 0) {
-          for (const row of claimFrom(lane, most, number, pulse, now)) {
+          const { rows, hasMore } = claimFrom(lane, most, { destination: number, pulse, now });
+          more ||= hasMore;
+          for (const row of rows) {
             const claim = claimOf(row, lane, { destination, owner, life });
             free--;
             most--;

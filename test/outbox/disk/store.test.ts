@@ -7,6 +7,7 @@ import { statementsOf } from "../../../src/outbox/disk/delivered.js";
 import { STATEMENTS as DESTINATIONS } from "../../../src/outbox/disk/destinations.js";
 import { STATEMENTS as HAND_OVER } from "../../../src/outbox/disk/hand-over.js";
 import { STATEMENTS as IDS } from "../../../src/outbox/disk/known-ids.js";
+import { STATEMENTS as LANE_CLAIMS } from "../../../src/outbox/disk/lane-claims.js";
 import { STATEMENTS as LINES } from "../../../src/outbox/disk/lines.js";
 import { STATEMENTS as EVENTS } from "../../../src/outbox/disk/live-events.js";
 import { STATEMENTS as OLDEST } from "../../../src/outbox/disk/oldest.js";
@@ -53,7 +54,7 @@ function watch({ store }: Disk): void {
 test("claims by an index of those that are at the head of their line, however many wait, rest, or follow", () => {
   const disk = openDisk(scratchDirectory());
 
-  const { claimOldest, claimNewest, claimTried } = CLAIMS;
+  const { claimOldest, claimNewest, claimTried } = LANE_CLAIMS;
   for (const [sql, index] of [
     [claimOldest, "events_untried (destination=? AND endpoint=? AND ready_at<?)"],
     [claimNewest, "events_untried (destination=? AND endpoint=? AND ready_at>? AND ready_at<?)"],
@@ -72,6 +73,7 @@ test("does nothing to an event that would look at all the others", () => {
   const everyEvent = {
     ...EVENTS,
     ...CLAIMS,
+    ...LANE_CLAIMS,
     ...LINES,
     ...OLDEST,
     ...IDS,
