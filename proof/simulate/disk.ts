@@ -16,7 +16,14 @@ const ERRORS = {
   busy: { errcode: 5, message: "database is locked" },
 } as const;
 
-const STATEMENTS_OF_A_TRANSACTION = 25;
+const STATEMENTS_OF_A_TRANSACTION = 10;
+
+/** A file, and how often each of its connections has written to it. */
+interface File {
+  readonly db: Database;
+  readonly statements: Map<string, Statement>;
+  commits: number;
+}
 
 /**
  * A machine's disk: real SQLite, in memory. All processes share one connection to each file, for what they do there they do in
@@ -26,7 +33,7 @@ export class Disk {
   transactions = 0;
   /** Called after each transaction, with the connection: where a test plants a bug. */
   afterCommit: ((db: Database, nth: number) => void) | undefined;
-  readonly #files = new Map<string, { readonly db: Database; readonly statements: Map<string, Statement> }>();
+  readonly #files = new Map<string, File>();
 
   /** The connection behind a file's faults, for a look at what is in it. */
   get files(): readonly Database[] {
@@ -38,7 +45,7 @@ export class Disk {
     if (path === ":memory:") return new Sqlite(path);
     let file = this.#files.get(path);
     if (!file) {
-      file = { db: new Sqlite(":memory:"), statements: new Map() };
+      file = { db: new Sqlite(":memory:"), statements: new Map(), commits: 0 };
       file.db.exec("pragma temp_store = memory");
       this.#files.set(path, file);
     }
@@ -50,9 +57,11 @@ export class Disk {
     this.#files.clear();
   }
 
-  #faulty({ db, statements }: { db: Database; statements: Map<string, Statement> }, host: Host): Database {
+  #faulty(file: File, host: Host): Database {
+    const { db, statements } = file;
     /** How many more statements succeed; infinite where all do. */
     let left = Number.POSITIVE_INFINITY;
+    let ownCommits = 0;
 
     const step = () => {
       if (--left < 0) fail(host.diskFault);
@@ -69,26 +78,34 @@ export class Disk {
       if (diskFault === "busy") fail(diskFault);
       const failsWithin = diskFault === "full" || diskFault === "ioerr";
       if (failsWithin) left = Math.floor(host.random() * STATEMENTS_OF_A_TRANSACTION);
+      db.exec("begin immediate");
     };
-
-    const exec = (sql: string) => {
-      if (sql === "begin immediate") begin();
-      else if (sql !== "rollback") step();
-      const isCommit = sql === "commit";
+    const commit = () => {
+      step();
       // However few statements there were: it fails.
-      if (isCommit && Number.isFinite(left)) fail(host.diskFault);
-      // Where a schedule leaves little bounds, it is the outbox that has to keep within it.
-      db.exec(sql.replace(/pragma max_page_count[^;]*;/, ""));
-      if (!isCommit) return;
+      if (Number.isFinite(left)) fail(host.diskFault);
+      db.exec("commit");
+      file.commits++;
+      ownCommits++;
       this.afterCommit?.(db, ++this.transactions);
       if (host.diskFault === "lost" && host.random() < 0.5) {
         for (const end of [...host.threads]) end(new Error("the thread was ended before it could answer"));
       }
     };
 
+    const exec = (sql: string) => {
+      if (sql !== "rollback") step();
+      // Where a schedule leaves little bounds, it is the outbox that has to keep within it.
+      db.exec(sql.replace(/pragma max_page_count[^;]*;/, ""));
+    };
+
     const prepare = (sql: string): Statement => {
       // A file that is in memory keeps no log.
-      if (sql === "pragma journal_mode") return always({ journal_mode: "wal" });
+      if (sql === "pragma journal_mode") return telling(() => ({ journal_mode: "wal" }));
+      if (sql === "begin immediate") return doing(begin);
+      if (sql === "commit") return doing(commit);
+      // All processes share a connection: what the others wrote would pass for this one's own.
+      if (sql === "pragma data_version") return telling(() => ({ data_version: file.commits - ownCommits }));
       let statement = statements.get(sql);
       if (!statement) {
         statement = db.prepare(sql);
@@ -113,8 +130,18 @@ function bound(statement: Statement): Statement {
   };
 }
 
-function always(row: object): Statement {
-  return { run: () => ({ changes: 0 }), get: () => row, all: () => [row] };
+function telling(row: () => object): Statement {
+  return { run: () => ({ changes: 0 }), get: row, all: () => [row()] };
+}
+
+function doing(task: () => void): Statement {
+  return {
+    ...telling(() => ({})),
+    run() {
+      task();
+      return { changes: 0 };
+    },
+  };
 }
 
 function fail(fault: Host["diskFault"]): void {

@@ -1,29 +1,18 @@
-import { kindOf } from "../../service/endpoints.js";
+import type { OutboxEvent } from "../../events.js";
+import { type Endpoint, endpointOf, kindOf } from "../../service/endpoints.js";
 import { type Capacity, type History, type Lane, UNTRIED } from "../outbox.js";
 import type { Destinations } from "./destinations.js";
+import { createLaneClaims, type Row } from "./lane-claims.js";
 import type { Lines } from "./lines.js";
 import type { Claimed, DiskClaim } from "./protocol.js";
-import { type EventRow, eventOf, parsedOf } from "./rows.js";
+import { eventOf, parsedOf } from "./rows.js";
+import { NOT_READY } from "./schema.js";
 import { type Database, prepareAll } from "./sqlite.js";
+import type { State } from "./state.js";
 import type { Totals } from "./totals.js";
 import type { Unreadable } from "./unreadable.js";
 
-const LINED_UP_AT_ONCE = 256;
-// Then the transaction has been long enough, should all of them belong to visitors whose events have to wait.
-const TIMES = 4;
-const FOREVER = Number.MAX_SAFE_INTEGER;
-
-const claiming = (which: string) => `
-    update events set claimed_by = ?1, pulse = ?2, ready_at = null
-    where seq in (
-      select seq from events where destination = ?3 and endpoint = ?4 and ready_at is not null and ${which} limit ?5
-    )
-    returning seq, id, kind, data, created_at, queued_at, history, interrupted`;
-
 export const STATEMENTS = {
-  claimOldest: claiming("tried = 0 order by ready_at, seq"),
-  claimNewest: claiming("tried = 0 and ready_at >= ?6 order by ready_at desc, seq desc"),
-  claimTried: claiming("tried = 1 and ready_at <= ?6 order by ready_at, seq"),
   release: `
     update events set claimed_by = null, pulse = null, ready_at = case when tried then ?4 else queued_at end
     where seq = ?1 and id = ?2 and claimed_by = ?3`,
@@ -35,81 +24,125 @@ export const STATEMENTS = {
   placeOf: "select seq from events where claimed_by = ? and id = ? and destination = ?",
   nextReady: `
     select ready_at from events
-    where destination = ? and ready_at is not null and tried = 1 and ready_at > ? order by ready_at limit 1`,
+    where destination = ? and ready_at < ${NOT_READY} and tried = 1 and ready_at > ? order by ready_at limit 1`,
+  anyTried: "select 1 from events where destination = ? and tried = 1 limit 1",
 } as const;
+
+/** What may be claimed from one lane, and still is to be. */
+interface Share {
+  readonly lane: Lane;
+  left: number;
+}
 
 export type Claims = ReturnType<typeof createClaims>;
 
 /** Takes events whose turn it is, and gives them back. One that is at the head of its visitor's line has a time at which it is ready. */
 export function createClaims(
   db: Database,
-  parts: { destinations: Destinations; totals: Totals; lines: Lines; unreadable: Unreadable; owner: string },
+  parts: {
+    state: State;
+    destinations: Destinations;
+    totals: Totals;
+    lines: Lines;
+    unreadable: Unreadable;
+    owner: string;
+  },
 ) {
-  const { destinations, totals, lines, unreadable, owner } = parts;
-  const { claimOldest, claimNewest, claimTried, release, clear, rest, placeOf, nextReady } = prepareAll(
-    db,
-    STATEMENTS,
-  );
+  const { state, destinations, totals, lines, unreadable, owner } = parts;
+  const { release, clear, rest, placeOf, nextReady, anyTried } = prepareAll(db, STATEMENTS);
+  const claimFrom = createLaneClaims(db, { lines, owner, hasTried });
   /** The destination that was last claimed for: it is for its events that this process waits. */
   let own: string | undefined;
   let more = false;
+  /** Whether an event of that destination was tried; `undefined`: not known, the file can tell. */
+  let tried: boolean | undefined;
 
-  /** Claims from one lane, at most `limit`. Leaves `more` behind where not all of its events could be looked at. */
-  function claimFrom(lane: Lane, limit: number, destination: number, pulse: number, now: number): EventRow[] {
-    const { endpoint, newestFirst, newWithinMs, evenResting } = lane;
-    const hasMore = () => lines.hasMore(destination, kindOf(endpoint));
-    const rows: EventRow[] = [];
-    const missing = () => limit - rows.length;
-    const since = newWithinMs === undefined ? 0 : now - newWithinMs;
-    const take = () => {
-      const found: EventRow[] = newestFirst
-        ? claimNewest.all(owner, pulse, destination, endpoint, missing(), since)
-        : claimOldest.all(owner, pulse, destination, endpoint, missing());
-      rows.push(...found.sort((a, b) => (newestFirst ? b.seq - a.seq : a.seq - b.seq)));
-    };
-    // The newest are the last to line up.
-    if (newestFirst) lines.lineUp(LINED_UP_AT_ONCE);
-    take();
-    for (let time = 0; missing() > 0 && time < TIMES && hasMore(); time++) {
-      lines.lineUp(LINED_UP_AT_ONCE);
-      take();
-    }
-    if (missing() > 0 && hasMore()) more = true;
-    else if (missing() > 0 && newWithinMs === undefined) {
-      const until = evenResting ? FOREVER : now;
-      const tried = claimTried.all(owner, pulse, destination, endpoint, missing(), until);
-      rows.push(...tried.sort((a, b) => a.seq - b.seq));
-    }
-    return rows;
+  function hasTried(destination: number): boolean {
+    tried ??= anyTried.get(destination) !== undefined;
+    return tried;
   }
 
   return {
-    claim({ destination, limit, lanes }: Capacity, pulse: number, now: number, life: number): DiskClaim[] {
-      const claims: DiskClaim[] = [];
+    /**
+     * Claims events that are in the file, and says which of those that come in the same transaction may be stored as
+     * claimed: those are marked once and not twice.
+     *
+     * @param coming how many of them each endpoint has.
+     */
+    begin(
+      { destination, limit, lanes }: Capacity,
+      { pulse, life }: { pulse: number; life: number },
+      coming: ReadonlyMap<Endpoint, number>,
+      now: number,
+    ) {
       const number = destinations.numberOf(destination);
+      const claims: DiskClaim[] = [];
+      const shares: Share[] = [];
+      let free = limit;
+      if (own !== destination) tried = undefined;
       own = destination;
       more = false;
       for (const lane of lanes) {
-        const most = Math.min(lane.limit, limit - claims.length);
-        if (most <= 0 || totals.rows(number, kindOf(lane.endpoint)) === 0) continue;
-        const rows = claimFrom(lane, most, number, pulse, now);
-        for (const row of rows) {
-          const claim = claimOf(row, lane, { destination, owner, life });
-          if (claim) claims.push(claim);
-          else unreadable.setAside(row.seq, now);
+        let most = Math.min(lane.limit, free);
+        const waiting = coming.get(lane.endpoint) ?? 0;
+        if (most > 0 && totals.rows(number, kindOf(lane.endpoint)) > 0) {
+          const { rows, hasMore } = claimFrom(lane, most, { destination: number, pulse, now });
+          more ||= hasMore;
+          for (const row of rows) {
+            const claim = claimOf(row, lane, { destination, owner, life });
+            free--;
+            most--;
+            if (claim) claims.push(claim);
+            else unreadable.setAside(row.seq, now);
+          }
         }
         // What is less urgent waits until it is known what is more urgent.
         if (more && !lane.newestFirst) break;
+        if (most <= 0 || waiting === 0) continue;
+        // Which of them are new enough, or the newest, the next claim finds out.
+        if (lane.newestFirst || lane.newWithinMs !== undefined) more = true;
+        else {
+          const left = Math.min(most, waiting);
+          shares.push({ lane, left });
+          free -= left;
+        }
       }
-      return claims;
+      return {
+        /** The lane from which an event may be claimed that is stored now. */
+        laneFor(event: OutboxEvent): Lane | undefined {
+          const endpoint = endpointOf(event);
+          return event.destination === destination
+            ? shares.find(({ lane, left }) => left > 0 && lane.endpoint === endpoint)?.lane
+            : undefined;
+        },
+        /** It was stored as claimed. */
+        add(event: OutboxEvent, lane: Lane, seq: number): void {
+          const share = shares.find((each) => each.lane === lane);
+          if (share) share.left--;
+          const queuedAt = event.createdAt;
+          claims.push({ event, lane, history: UNTRIED, interrupted: false, queuedAt, seq, owner, life });
+        },
+        /** All that were claimed, the most urgent first. */
+        end(): DiskClaim[] {
+          // What was kept free for events that did not come may be another's.
+          if (free === 0 && shares.some(({ left }) => left > 0)) more = true;
+          return shares.length === 0
+            ? claims
+            : lanes.flatMap((lane) => claims.filter((claim) => claim.lane === lane));
+        },
+      };
     },
     /** Gives a claimed event back as it was. Returns whether it was still claimed. */
     release({ seq, id, owner: by, interrupted }: Claimed, now: number): boolean {
+      state.touch();
+      lines.isReady();
       if (release.run(seq, id, by, now).changes > 0) return true;
       return !interrupted && clear.run(seq, id).changes > 0;
     },
     /** Gives a claimed event back after an attempt, to be ready again at `readyAt`. Returns whether it was still claimed. */
     rest({ seq, id, owner: by }: Claimed, history: History, readyAt: number): boolean {
+      state.touch();
+      tried = true;
       return rest.run(seq, id, by, JSON.stringify(history), Math.ceil(readyAt)).changes > 0;
     },
     /** Where it is, of what this process has claimed. */
@@ -118,26 +151,29 @@ export function createClaims(
     /** When there may next be something to claim that there was not at the last claim. */
     nextReadyAt(now: number): number | null {
       if (own === undefined) return null;
-      return more ? now : (nextReady.get(destinations.numberOf(own), now)?.ready_at ?? null);
+      if (more) return now;
+      const destination = destinations.numberOf(own);
+      if (!hasTried(destination)) return null;
+      const found = nextReady.get(destination, now);
+      // Perhaps none is left.
+      if (!found) tried = undefined;
+      return found?.ready_at ?? null;
+    },
+    /** What is remembered may be wrong. */
+    forget(): void {
+      tried = undefined;
     },
   };
 }
 
 function claimOf(
-  row: EventRow,
+  row: Row,
   lane: Lane,
   { destination, ...by }: { destination: string; owner: string; life: number },
 ): DiskClaim | undefined {
-  const event = eventOf(row, destination);
+  const event = eventOf({ ...row, kind: kindOf(lane.endpoint) }, destination);
   const history = row.history === null ? UNTRIED : (parsedOf(row.history) as History | undefined);
   if (!event || !history) return undefined;
-  return {
-    event,
-    lane,
-    history,
-    interrupted: row.interrupted === 1,
-    queuedAt: row.queued_at,
-    seq: row.seq,
-    ...by,
-  };
+  const { interrupted, queued_at: queuedAt, seq } = row;
+  return { event, lane, history, interrupted: interrupted === 1, queuedAt, seq, ...by };
 }

@@ -2,7 +2,7 @@ import { closeSync, lstatSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { OutboxError } from "../../shared/errors.js";
 import { makeDirectory, protectDirectory, protectFiles, statIfThere } from "./access.js";
-import { inTransaction, whenFree } from "./lock.js";
+import { transactionsOf, whenFree } from "./lock.js";
 import { MIGRATIONS } from "./schema.js";
 import { type Database, kindOf, loadEngine } from "./sqlite.js";
 
@@ -162,7 +162,7 @@ function configure(db: Database, maxBytes: number): void {
 
 function migrate(db: Database, path: string): void {
   if (versionOf(db, path) === MIGRATIONS.length) return;
-  inTransaction(db, () => {
+  transactionsOf(db)(() => {
     for (const sql of MIGRATIONS.slice(versionOf(db, path))) db.exec(sql);
     db.exec(`pragma user_version = ${MIGRATIONS.length}`);
   });

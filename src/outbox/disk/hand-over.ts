@@ -5,8 +5,10 @@ import type { Delivered } from "./delivered.js";
 import type { Destinations } from "./destinations.js";
 import type { KnownIds } from "./known-ids.js";
 import type { Lines, Placed } from "./lines.js";
+import type { Oldest } from "./oldest.js";
 import type { Request, Results, Step } from "./protocol.js";
 import { type Database, prepareAll } from "./sqlite.js";
+import type { State } from "./state.js";
 import type { Totals } from "./totals.js";
 
 export const STATEMENTS = {
@@ -14,10 +16,7 @@ export const STATEMENTS = {
     select seq, destination, click_id, session_id, id, kind, size from events
     where destination = ? and kind = ? and claimed_by is null order by seq limit ?`,
   // Behind all others: where the new destination has events of the same visitor, one of them may be under way.
-  move: `
-    update events set destination = ?2, ready_at = null,
-      seq = max((select max(seq) from events), (select to_seq from lined_up)) + 1
-    where seq = ?1`,
+  move: "update events set destination = ?2, seq = ?3, ready_at = null where seq = ?1",
   remove: "delete from events where seq = ?",
   claimed: "select id from events where claimed_by is not null and destination = ?",
   letters: `
@@ -58,9 +57,17 @@ export async function handOverThrough(
 /** What does one step of it. Wherever it ends, no id is known for one destination while its event is the other's. */
 export function createHandOver(
   db: Database,
-  parts: { destinations: Destinations; totals: Totals; ids: KnownIds; lines: Lines; delivered: Delivered },
+  parts: {
+    state: State;
+    destinations: Destinations;
+    totals: Totals;
+    ids: KnownIds;
+    lines: Lines;
+    oldest: Oldest;
+    delivered: Delivered;
+  },
 ) {
-  const { destinations, totals, ids, lines, delivered } = parts;
+  const { state, destinations, totals, ids, lines, oldest, delivered } = parts;
   const { waiting, move, remove, claimed, letters, moveLetter, removeLetter } = prepareAll(db, STATEMENTS);
 
   /** Returns whether the new destination did not know it. */
@@ -75,9 +82,10 @@ export function createHandOver(
     const isNew = first.map((row) => {
       const { seq, id, kind, size } = row;
       const isNewTo = moveId(id, from, to);
-      if (isNewTo) move.run(seq, to);
+      if (isNewTo) move.run(seq, to, state.nextSeq());
       else remove.run(seq);
       lines.leave(row, 0);
+      oldest.left(from, kind, seq);
       totals.add(from, kind, -1, -size);
       if (isNewTo) totals.add(to, kind, 1, size);
       return isNewTo;

@@ -4,23 +4,35 @@ import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import { kindsBelow, shedFor } from "../shedding.js";
 import type { Destinations } from "./destinations.js";
 import type { KnownIds } from "./known-ids.js";
-import type { Lines } from "./lines.js";
+import { isFirst, type Lines, type Placed } from "./lines.js";
+import type { Oldest } from "./oldest.js";
 import type { Claimed, Dropped } from "./protocol.js";
 import { type EventRow, eventOf, sizeOnDisk } from "./rows.js";
+import { NOT_READY } from "./schema.js";
 import { type Database, prepareAll } from "./sqlite.js";
+import type { State } from "./state.js";
 import type { Totals } from "./totals.js";
 import type { Unreadable } from "./unreadable.js";
 
+const COLUMNS = `
+  seq, destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, size, history, ready_at,
+  claimed_by, pulse`;
+
 export const STATEMENTS = {
-  // Behind the last, and behind all that have ever lined up: what a process still holds is never taken for another event.
-  append: `
-    insert into events
-      (seq, destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, size, history)
-    values (
-      max(ifnull((select max(seq) from events), 0), (select to_seq from lined_up)) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
-    )`,
+  // It lines up later, when there is capacity for it.
+  append: `insert into events (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, null, null, null)`,
+  // It lines up at once. At the head of its line it is ready, or, where there is a process to claim it, claimed.
+  lineUp: `
+    with head (is_first) as materialized (select ${isFirst("?1", "?2", "?6", "?7")})
+    insert into events (${COLUMNS})
+    select
+      ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
+      case when is_first and ?13 is null then ?10 else ${NOT_READY} end,
+      case when is_first then ?13 end, case when is_first then ?14 end
+    from head
+    returning ready_at = ${NOT_READY} and claimed_by is null as is_behind`,
   // By both: in a file that was begun anew, another event may be in its place.
-  remove: "delete from events where seq = ? and id = ? returning *",
+  remove: "delete from events where seq = ? and id = ? returning size, click_id, session_id",
   removeOwn: "delete from events where seq = ? and id = ? and claimed_by = ? returning *",
   shed: "delete from events where seq = ? returning *",
   sheddable: `
@@ -35,13 +47,26 @@ export const STATEMENTS = {
     select seq, size from events
     where destination = ? and kind = 'click' and coalesce(session_id, click_id) = ? and claimed_by is null
     order by seq limit 1`,
-  oldest: "select created_at from events where destination = ? and kind = ? order by seq limit 1",
 } as const;
+
+// Beyond, each one that lined up would change pages of its own.
+const LINED_UP_AT_MOST = 500;
 
 /** What may give way to another event. */
 interface Sheddable {
   readonly seq: number;
   readonly size: number;
+}
+
+/** What a process marks an event with that it claims. */
+export interface Claimer {
+  readonly owner: string;
+  readonly pulse: number;
+}
+
+interface Stored {
+  readonly seq: number;
+  readonly isClaimed: boolean;
 }
 
 export type LiveEvents = ReturnType<typeof createLiveEvents>;
@@ -50,36 +75,54 @@ export type LiveEvents = ReturnType<typeof createLiveEvents>;
 export function createLiveEvents(
   db: Database,
   parts: {
+    state: State;
     destinations: Destinations;
     totals: Totals;
     ids: KnownIds;
     lines: Lines;
+    oldest: Oldest;
     unreadable: Unreadable;
     maxBytes: number;
     drop: (dropped: Dropped) => void;
   },
 ) {
-  const { destinations, totals, ids, lines, unreadable, maxBytes, drop } = parts;
-  const statements = prepareAll(db, STATEMENTS);
-  const { append, remove, removeOwn, shed, sheddable, clicks, oldestClick, oldest } = statements;
+  const { state, destinations, totals, ids, lines, oldest, unreadable, maxBytes, drop } = parts;
+  const { append, lineUp, remove, removeOwn, shed, sheddable, clicks, oldestClick } = prepareAll(
+    db,
+    STATEMENTS,
+  );
 
-  /** Returns `false`, and sheds nothing, where the file is too full for the event. */
+  /** Returns `undefined`, and sheds nothing, where the file is too full for the event. */
   function insert(
     event: OutboxEvent,
     json: string,
     { queuedAt, size, history }: { queuedAt: number; history: string | null; size: number },
     now: number,
-  ): boolean {
+    claimer?: Claimer,
+  ): Stored | undefined {
     const { id, kind, data, createdAt } = event;
     const destination = destinations.numberOf(event.destination);
-    if (!makeSpace(event, destination, size, now)) return false;
+    if (!makeSpace(event, destination, size, now)) return undefined;
     const { clickId = null, sessionId = null } = data;
-    append.run(
-      ...[destination, id, kind, endpointOf(event), clickId, sessionId, json],
-      ...[createdAt, queuedAt, size, history],
-    );
+    const linesUp = state.isLinedUp && totals.live() < LINED_UP_AT_MOST;
+    const seq = state.nextSeq();
+    oldest.came(destination, kind, seq, createdAt);
     totals.add(destination, kind, 1, size);
-    return true;
+    const endpoint = endpointOf(event);
+    const values = [
+      ...[seq, destination, id, kind, endpoint, clickId, sessionId, json],
+      ...[createdAt, queuedAt, size, history],
+    ];
+    if (!linesUp) {
+      append.run(...values);
+      lines.came(destination, kind, seq);
+      return { seq, isClaimed: false };
+    }
+    const isBehind = lineUp.get(...values, claimer?.owner ?? null, claimer?.pulse ?? null).is_behind === 1;
+    state.linedUpTo = seq;
+    const isClaimed = claimer !== undefined && !isBehind;
+    if (!isClaimed) lines.linedUp(isBehind);
+    return { seq, isClaimed };
   }
 
   function makeSpace(event: OutboxEvent, destination: number, size: number, now: number): boolean {
@@ -134,27 +177,39 @@ export function createLiveEvents(
   }
 
   /** What follows from a row's end: the visitor's next event has its turn. */
-  function left(row: EventRow, now: number): void {
-    totals.add(row.destination, row.kind, -1, -row.size);
+  function left(row: Placed & Pick<EventRow, "kind" | "size">, now: number): void {
+    const { seq, destination, kind, size } = row;
+    oldest.left(destination, kind, seq);
+    totals.add(destination, kind, -1, -size);
     lines.leave(row, now);
   }
 
   return {
     insert,
-    append(event: OutboxEvent, now: number): "queued" | "duplicate" | "full" {
+    /** @param claimer claims it, where it is at the head of its line: whether that came about is told to `onClaimed`. */
+    append(
+      event: OutboxEvent,
+      now: number,
+      claimer?: Claimer,
+      onClaimed: (seq: number) => void = () => {},
+    ): "queued" | "duplicate" | "full" {
       const destination = destinations.numberOf(event.destination);
       if (!ids.learn(destination, event.id)) return "duplicate";
       const json = JSON.stringify(event.data);
       const size = sizeOnDisk(event, json);
-      if (insert(event, json, { queuedAt: event.createdAt, history: null, size }, now)) return "queued";
+      const stored = insert(event, json, { queuedAt: event.createdAt, history: null, size }, now, claimer);
+      if (stored?.isClaimed) onClaimed(stored.seq);
+      if (stored) return "queued";
       ids.forget(destination, event.id);
       return "full";
     },
-    /** Takes it out, even if another process has claimed it meanwhile. */
-    remove({ seq, id }: Claimed, now: number): EventRow | undefined {
-      const row: EventRow | undefined = remove.get(seq, id);
-      if (row) left(row, now);
-      return row;
+    /** Takes it out, even if another process has claimed it meanwhile. Returns the number of its destination. */
+    remove({ seq, id, kind, destination: name }: Claimed, now: number): number | undefined {
+      const row: Pick<EventRow, "size" | "click_id" | "session_id"> | undefined = remove.get(seq, id);
+      if (!row) return undefined;
+      const destination = destinations.numberOf(name);
+      left({ seq, destination, kind, ...row }, now);
+      return destination;
     },
     /** Takes it out, unless another process has claimed it meanwhile. */
     removeOwn({ seq, id, owner: by }: Claimed, now: number): EventRow | undefined {
@@ -162,8 +217,5 @@ export function createLiveEvents(
       if (row) left(row, now);
       return row;
     },
-    /** When the oldest of a kind happened; `null` where there is none. */
-    oldest: (destination: number, kind: EventKind): number | null =>
-      totals.rows(destination, kind) > 0 ? (oldest.get(destination, kind)?.created_at ?? null) : null,
   };
 }

@@ -1,4 +1,4 @@
-import { type Database, kindOf } from "./sqlite.js";
+import { type Database, kindOf, prepareAll } from "./sqlite.js";
 
 // A host that starts waits for it, and not for longer than ten seconds in all.
 const LONGEST_WAIT_MS = 8_000;
@@ -6,23 +6,27 @@ const LONGEST_WAIT_MS = 8_000;
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Runs the body in a transaction of its own; nothing of it has happened where it throws. Waits its turn among the
- * processes that write: SQLite's own way of waiting sleeps longer the longer it has slept, and is overtaken.
+ * Returns what runs a body in a transaction of its own; nothing of it has happened where it throws. It waits its turn among
+ * the processes that write: SQLite's own way of waiting sleeps longer the longer it has slept, and is overtaken.
  */
-export function inTransaction<T>(db: Database, body: () => T): T {
-  whenFree(() => db.exec("begin immediate"));
-  try {
-    const result = body();
-    db.exec("commit");
-    return result;
-  } catch (error) {
+export function transactionsOf(db: Database): <T>(body: () => T) => T {
+  const { begin, commit } = prepareAll(db, { begin: "begin immediate", commit: "commit" });
+
+  return (body) => {
+    whenFree(() => begin.run());
     try {
-      db.exec("rollback");
-    } catch {
-      // Some errors roll back by themselves.
+      const result = body();
+      commit.run();
+      return result;
+    } catch (error) {
+      try {
+        db.exec("rollback");
+      } catch {
+        // Some errors roll back by themselves.
+      }
+      throw error;
     }
-    throw error;
-  }
+  };
 }
 
 /** Tries again every 1 to 4 ms, while another connection holds the lock. Sleeps in between: not for a main thread. */

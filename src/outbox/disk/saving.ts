@@ -6,6 +6,7 @@ import type { Destinations } from "./destinations.js";
 import type { KnownIds } from "./known-ids.js";
 import { parsedOf } from "./rows.js";
 import { type Database, kindOf, prepareAll, type Value } from "./sqlite.js";
+import type { State } from "./state.js";
 import type { Totals } from "./totals.js";
 
 const EVENT = [
@@ -23,8 +24,7 @@ const marks = (columns: readonly string[]) => columns.map(() => "?").join(", ");
 export const STATEMENTS = {
   // Who had claimed it has it still: that process may be sending it.
   event: `
-    insert into events (seq, destination, endpoint, ${EVENT.join(", ")})
-    values (max(ifnull((select max(seq) from events), 0), (select to_seq from lined_up)) + 1, ?, ?, ${marks(EVENT)})`,
+    insert into events (seq, destination, endpoint, ${EVENT.join(", ")}) values (?, ?, ?, ${marks(EVENT)})`,
   letter: `insert into dead_letters (destination, ${LETTER.join(", ")}) values (?, ${marks(LETTER)})`,
 } as const;
 
@@ -36,9 +36,9 @@ export type LostTable = "events" | "dead_letters" | `delivered_${EventKind}`;
 /** Takes rows of a file that is lost, as they were. */
 export function createSaving(
   db: Database,
-  parts: { destinations: Destinations; totals: Totals; ids: KnownIds; delivered: Delivered },
+  parts: { state: State; destinations: Destinations; totals: Totals; ids: KnownIds; delivered: Delivered },
 ) {
-  const { destinations, totals, ids, delivered } = parts;
+  const { state, destinations, totals, ids, delivered } = parts;
   const { event: keepEvent, letter: keepLetter } = prepareAll(db, STATEMENTS);
 
   function save(table: LostTable, row: LostRow, destination: number): boolean {
@@ -47,7 +47,8 @@ export function createSaving(
       const event = eventOf(row);
       if (!event || !ids.learn(destination, id)) return false;
       if (table === "events") {
-        keepEvent.run(destination, endpointOf(event), ...EVENT.map((each) => row[each] ?? null));
+        const values = EVENT.map((each) => row[each] ?? null);
+        keepEvent.run(state.nextSeq(), destination, endpointOf(event), ...values);
         totals.add(destination, event.kind, 1, Number(row.size));
       } else {
         keepLetter.run(destination, ...LETTER.map((each) => row[each] ?? null));

@@ -1,3 +1,6 @@
+/** `ready_at` of an event that is lined up, and waits behind another or is claimed: later than any time. The schema says it, too. */
+export const NOT_READY = Number.MAX_SAFE_INTEGER;
+
 /** What makes version n of the file from version n - 1. Never changed once published, only continued. */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -19,23 +22,22 @@ export const MIGRATIONS: readonly string[] = [
     history text,                   -- JSON; null: never tried, and nothing known of it
     tried integer not null default 0,
     interrupted integer not null default 0,
-    -- Of an event that was never tried: since when it is its visitor's next; of one that was: when it may be tried again.
-    -- Null: not lined up yet, waits behind an earlier event of its visitor, or is claimed.
+    -- Null: not lined up yet. Of an event at the head of its line that was never tried: since when it is there; of one that
+    -- was: when it may be tried again. 9007199254740991: it waits behind an earlier event of its visitor, or is claimed.
     ready_at integer,
     claimed_by text,
     pulse integer                   -- the claimer's sign of life
   ) strict;
-  create index events_untried on events (destination, endpoint, ready_at) where ready_at is not null and tried = 0;
-  create index events_tried on events (destination, endpoint, ready_at) where ready_at is not null and tried = 1;
-  create index events_resting on events (destination, ready_at) where ready_at is not null and tried = 1;
+  create index events_untried on events (destination, endpoint, ready_at) where ready_at < 9007199254740991 and tried = 0;
+  create index events_tried on events (destination, endpoint, ready_at) where ready_at < 9007199254740991 and tried = 1;
+  create index events_resting on events (destination, ready_at) where tried = 1;
   create index events_kinds on events (destination, kind);
   create index events_claimed on events (claimed_by) where claimed_by is not null;
   create index events_clicks on events (destination, coalesce(session_id, click_id)) where kind = 'click';
-
-  -- Who goes before whom, of the events that are lined up: those up to a seq.
-  create table lines (visitor text, seq integer, primary key (visitor, seq)) strict, without rowid;
-  create table lined_up (to_seq integer not null) strict;
-  insert into lined_up values (0);
+  -- The lines: who goes before whom, of the events that are lined up.
+  create index events_by_click on events (destination, click_id) where ready_at is not null and click_id is not null;
+  create index events_by_session on events (destination, session_id) where ready_at is not null and session_id is not null;
+  create index events_behind on events (ready_at) where ready_at = 9007199254740991 and claimed_by is null;
 
   create table dead_letters (
     seq integer primary key,
@@ -79,14 +81,14 @@ export const MIGRATIONS: readonly string[] = [
   create table ids_young (destination integer, id integer, primary key (destination, id)) strict, without rowid;
   create table ids_old (destination integer, id integer, primary key (destination, id)) strict, without rowid;
 
-  -- How many rows of a destination there are by kind, by kind and reason of death, and delivered, and their size, so that no
-  -- statement has to count.
-  create table totals (
-    destination integer, name text, rows integer not null, bytes integer not null, primary key (destination, name)
-  ) strict, without rowid;
-
-  -- The time of the last change: a clock that says less was set back.
-  create table clock (now integer not null) strict;
-  insert into clock values (0);
+  -- What each transaction needs to know, and would have to look for otherwise: one row, read again where another process wrote.
+  create table state (
+    last_seq integer not null,      -- the place of the last event that came, also where that has left
+    lined_up_to integer not null,   -- events behind this place are not lined up yet
+    now integer not null,           -- the time of the last change: a clock that says less was set back
+    -- JSON: of each destination the number of rows and their bytes, by kind, by kind and reason of death, and delivered.
+    totals text not null
+  ) strict;
+  insert into state values (0, 0, 0, '{}');
   `,
 ];

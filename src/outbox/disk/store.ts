@@ -1,5 +1,6 @@
 import type { EventKind } from "../../events.js";
-import type { DeathReason, Verdict } from "../outbox.js";
+import { type Endpoint, endpointOf } from "../../service/endpoints.js";
+import type { Capacity, DeathReason } from "../outbox.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import { createClaims } from "./claims.js";
 import { createDeadLetters } from "./dead-letters.js";
@@ -9,11 +10,14 @@ import { createHandOver } from "./hand-over.js";
 import { createKnownIds } from "./known-ids.js";
 import { createLines } from "./lines.js";
 import { createLiveEvents } from "./live-events.js";
-import { inTransaction } from "./lock.js";
+import { transactionsOf } from "./lock.js";
 import { createLogCleaner } from "./log-cleaner.js";
-import type { Claimed, Counts, Dropped, Request, Result, Snapshot, ThreadOptions } from "./protocol.js";
+import { createOldest } from "./oldest.js";
+import type { Counts, Dropped, Request, Result, Snapshot, ThreadOptions } from "./protocol.js";
 import { createSaving, type LostRow, type LostTable } from "./saving.js";
+import { createSettlements } from "./settlements.js";
 import type { Database } from "./sqlite.js";
+import { createState } from "./state.js";
 import { createTotals } from "./totals.js";
 import { createUnreadable } from "./unreadable.js";
 import { createUpkeep } from "./upkeep.js";
@@ -24,6 +28,8 @@ const SHARE_OF_DELIVERED = 0.2;
 // A MiB is kept for what comes next; 4 MiB a round is a transaction too short for a host to notice.
 const FREE_PAGES_KEPT = 250;
 const PAGES_GIVEN_BACK = 1_000;
+
+type Append = Request & { readonly type: "append" };
 
 export interface Outcome {
   readonly results: readonly Result[];
@@ -48,28 +54,59 @@ export function createStore(
   let unreadableIds: string[] = [];
   const drop = (each: Dropped) => dropped.push(each);
   const destinations = createDestinations(db);
-  const totals = createTotals(db);
+  const totals = createTotals();
+  const state = createState(db, totals);
   const ids = createKnownIds(db, totals);
-  const lines = createLines(db);
-  const unreadable = createUnreadable(db, { totals, lines, onFound: (id) => unreadableIds.push(id) });
-  const common = { destinations, totals, ids, lines, unreadable, drop };
+  const lines = createLines(db, state);
+  const oldest = createOldest(db, totals);
+  const unreadable = createUnreadable(db, { totals, lines, oldest, onFound: (id) => unreadableIds.push(id) });
+  const common = { state, destinations, totals, ids, lines, oldest, unreadable, drop };
   const live = createLiveEvents(db, { ...common, maxBytes: maxBytes * SHARE_OF_EVENTS });
   const claims = createClaims(db, { ...common, owner });
   const delivered = createDelivered(db, { ...common, maxBytes: maxBytes * SHARE_OF_DELIVERED, rememberMs });
   const dead = createDeadLetters(db, { ...common, delivered, live, max: maxDeadLetters });
+  const settle = createSettlements({ ...common, live, claims, delivered, dead });
   const save = createSaving(db, { ...common, delivered });
   const handOver = createHandOver(db, { ...common, delivered });
   const upkeep = createUpkeep(db, { owner, leaseMs });
-  const changes = db.prepare("select total_changes() as number");
   const freePages = db.prepare("pragma freelist_count");
   const clean = createLogCleaner(db);
+  const inTransaction = transactionsOf(db);
+
+  /** Answers each in turn. A claim that comes last comes first for the events before it: what goes at once is stored as claimed. */
+  function answerAll(requests: readonly Request[], now: number): Result[] {
+    const last = requests.at(-1);
+    if (last?.type !== "claim") return requests.map((request) => answer(request, now));
+    const isAppend = (request: Request): request is Append => request.type === "append";
+    const others =
+      requests.findLastIndex((request, nth) => nth < requests.length - 1 && !isAppend(request)) + 1;
+    const results = requests.slice(0, others).map((request) => answer(request, now));
+    const appends = requests.slice(others, -1).filter(isAppend);
+    return [...results, ...claimWith(appends, last.capacity, now)];
+  }
+
+  function claimWith(appends: readonly Append[], capacity: Capacity, now: number): Result[] {
+    const coming = new Map<Endpoint, number>();
+    for (const { event } of appends) {
+      const endpoint = endpointOf(event);
+      if (event.destination === capacity.destination) coming.set(endpoint, (coming.get(endpoint) ?? 0) + 1);
+    }
+    const pulse = upkeep.showLife();
+    const claiming = claims.begin(capacity, { pulse, life: upkeep.life.number }, coming, now);
+    const stored = appends.map(({ event }) => {
+      const lane = claiming.laneFor(event);
+      if (!lane) return live.append(event, now);
+      return live.append(event, now, { owner, pulse }, (seq) => claiming.add(event, lane, seq));
+    });
+    return [...stored, claiming.end()];
+  }
 
   function answer(request: Request, now: number): Result {
     switch (request.type) {
       case "append":
         return live.append(request.event, now);
       case "claim":
-        return claims.claim(request.capacity, upkeep.showLife(), now, upkeep.life.number);
+        return claimWith([], request.capacity, now)[0] as Result;
       case "settle":
         return settle(request, now);
       case "list":
@@ -80,73 +117,37 @@ export function createStore(
         return request.letters.filter((letter) => dead.retry(letter, now)).length;
       case "discard":
         return dead.discard(request.letter, now);
-      case "hand over":
-        return handOver(request);
-    }
-  }
-
-  function settle({ claimed, verdict }: Extract<Request, { type: "settle" }>, now: number): boolean {
-    if (settleAt(claimed, verdict, now)) return true;
-    // Saved from a file that is gone, it has another place here.
-    const seq = claims.placeOf(claimed);
-    if (seq !== undefined) return settleAt({ ...claimed, seq }, verdict, now);
-    return settleLost(claimed, verdict, now);
-  }
-
-  /** Returns whether the event is there, and this process's. */
-  function settleAt(claimed: Claimed, verdict: Verdict, now: number): boolean {
-    switch (verdict.type) {
-      case "delivered": {
-        const row = live.remove(claimed, now);
-        if (row) delivered.add(row.destination, row.kind, row.id, now);
-        return row !== undefined;
+      case "hand over": {
+        const result = handOver(request);
+        forget();
+        return result;
       }
-      case "dead": {
-        const row = live.removeOwn(claimed, now);
-        if (row) dead.keep(row, verdict, now);
-        return row !== undefined;
-      }
-      case "retry":
-        return claims.rest(claimed, verdict.history, now + verdict.inMs);
-      case "release":
-        return claims.release(claimed, now);
-      default:
-        return false;
     }
-  }
-
-  function settleLost(claimed: Claimed, { type }: Verdict, now: number): boolean {
-    const { id, kind, interrupted } = claimed;
-    // What was in doubt before it was claimed still is.
-    if (type === "release" && !interrupted) dead.retryInterrupted(claimed, now);
-    if (type !== "delivered") return false;
-    // True whichever process says so: also where another has taken the event over meanwhile and given it up as
-    // unconfirmed, and where the file was begun anew and knows nothing of it.
-    const destination = destinations.numberOf(claimed.destination);
-    if (dead.discard(claimed, now)) return true;
-    if (!ids.learn(destination, id)) return false;
-    delivered.add(destination, kind, id, now);
-    return true;
   }
 
   function transact(body: (now: number) => Result[]): Outcome {
     dropped = [];
     unreadableIds = [];
     try {
-      return inTransaction(db, () => {
+      return inTransaction(() => {
         const now = time();
-        const before = changes.get().number;
-        totals.load();
-        upkeep.followClock(now);
+        if (state.load()) forget();
+        upkeep.followClock(now, state.changedAt);
         const results = body(now);
-        totals.save();
-        if (changes.get().number !== before) upkeep.noteTime(now);
+        state.save(now);
         return { results, snapshot: snapshot(now), dropped, unreadable: unreadableIds };
       });
     } catch (error) {
+      state.forget();
       destinations.forget();
       throw error;
     }
+  }
+
+  function forget(): void {
+    lines.forget();
+    oldest.forget();
+    claims.forget();
   }
 
   function snapshot(now: number): Snapshot {
@@ -157,7 +158,7 @@ export function createStore(
   function countsOf(destination: number): Counts {
     const queued = (kind: EventKind) => ({
       queued: totals.rows(destination, kind),
-      oldest: live.oldest(destination, kind),
+      oldest: oldest.of(destination, kind),
     });
     const died = (reason: DeathReason) =>
       SHEDDING_ORDER.reduce((sum, kind) => sum + totals.rows(destination, `${kind} ${reason}`), 0);
@@ -173,18 +174,19 @@ export function createStore(
       let saved = 0;
       transact(() => {
         saved = save(table, rows, names);
+        forget();
         return [];
       });
       return saved;
     },
-    run: (requests: readonly Request[]): Outcome =>
-      transact((now) => requests.map((request) => answer(request, now))),
+    run: (requests: readonly Request[]): Outcome => transact((now) => answerAll(requests, now)),
     /** What has to be done now and then, whether or not anything is asked. */
     lookAfter(): Outcome {
       try {
         const outcome = transact((now) => {
           upkeep.beat();
           upkeep.takeOverFromEnded(now);
+          forget();
           delivered.forgetSome(now);
           if (freePages.get().freelist_count > FREE_PAGES_KEPT) {
             db.exec(`pragma incremental_vacuum(${PAGES_GIVEN_BACK})`);

@@ -1,6 +1,6 @@
 import type { EventKind } from "../../events.js";
 import type { DeathReason } from "../outbox.js";
-import type { Database } from "./sqlite.js";
+import { SHEDDING_ORDER } from "../shedding.js";
 
 /** What is counted: live events by kind, dead letters by kind and reason, what was delivered by kind, and known ids. */
 export type Counted =
@@ -14,66 +14,76 @@ export type Counted =
 /** The number under which is counted what belongs to no single destination. */
 export const ALL = 0;
 
-/** Rows and bytes of each destination: read and written once a transaction. */
-export interface Totals {
-  load(): void;
-  save(): void;
-  add(destination: number, name: Counted, rows: number, bytes: number): void;
-  rows(destination: number, name: Counted): number;
-  /** Bytes of all destinations; without names, of everything. */
-  bytes(...names: readonly Counted[]): number;
-  /** The numbers of the destinations of which there is something, or was. */
-  readonly destinations: readonly number[];
-}
+type Total = [rows: number, bytes: number];
 
-interface Total {
-  rows: number;
-  bytes: number;
-}
+/** Totals as the file keeps them. */
+type Stored = Readonly<Record<string, Readonly<Record<string, Total>>>>;
 
-export function createTotals(db: Database): Totals {
-  const select = db.prepare("select destination, name, rows, bytes from totals");
-  const replace = db.prepare("replace into totals (destination, name, rows, bytes) values (?, ?, ?, ?)");
+export type Totals = ReturnType<typeof createTotals>;
+
+/** Rows and bytes of each destination, so that no statement has to count. */
+export function createTotals() {
   const totals = new Map<number, Map<Counted, Total>>();
-  const changed = new Map<Total, readonly [number, Counted]>();
+  /** Of live events and dead letters: what the file's bound is about. */
+  let allBytes = 0;
+  let live = 0;
+  let isChanged = false;
 
   function totalOf(destination: number, name: Counted): Total {
     const own = totals.get(destination) ?? new Map<Counted, Total>();
     totals.set(destination, own);
-    const total = own.get(name) ?? { rows: 0, bytes: 0 };
+    const total = own.get(name) ?? [0, 0];
     own.set(name, total);
     return total;
   }
 
+  function add(destination: number, name: Counted, rows: number, bytes: number): void {
+    const total = totalOf(destination, name);
+    total[0] += rows;
+    total[1] += bytes;
+    allBytes += bytes;
+    if (isKind(name)) live += rows;
+    isChanged = true;
+  }
+
   return {
-    load() {
-      totals.clear();
-      changed.clear();
-      for (const { destination, name, rows, bytes } of select.all()) {
-        Object.assign(totalOf(destination, name), { rows, bytes });
-      }
-    },
-    save() {
-      for (const [{ rows, bytes }, [destination, name]] of changed)
-        replace.run(destination, name, rows, bytes);
-      changed.clear();
-    },
-    add(destination, name, rows, bytes) {
-      const total = totalOf(destination, name);
-      total.rows += rows;
-      total.bytes += bytes;
-      changed.set(total, [destination, name]);
-    },
-    rows: (destination, name) => totals.get(destination)?.get(name)?.rows ?? 0,
-    bytes(...names) {
+    add,
+    rows: (destination: number, name: Counted): number => totals.get(destination)?.get(name)?.[0] ?? 0,
+    /** How many events are live, of all destinations. */
+    live: (): number => live,
+    /** Bytes of all destinations; without names, of everything. */
+    bytes(...names: readonly Counted[]): number {
+      if (names.length === 0) return allBytes;
       let sum = 0;
-      for (const own of totals.values()) {
-        for (const [name, { bytes }] of own) if (names.length === 0 || names.includes(name)) sum += bytes;
-      }
+      for (const own of totals.values()) for (const name of names) sum += own.get(name)?.[1] ?? 0;
       return sum;
     },
-    get destinations() {
+    /** The numbers of the destinations of which there is something, or was. */
+    get destinations(): readonly number[] {
       return [...totals.keys()].filter((number) => number !== ALL);
+    },
+    /** Whether they are others than the file's. */
+    get isChanged() {
+      return isChanged;
+    },
+    /** As the file keeps them from now on. */
+    store(): string {
+      isChanged = false;
+      const some = (own: Map<Counted, Total>) =>
+        Object.fromEntries([...own].filter(([, [rows]]) => rows !== 0));
+      return JSON.stringify(Object.fromEntries([...totals].map(([number, own]) => [number, some(own)])));
+    },
+    restore(json: string): void {
+      totals.clear();
+      allBytes = 0;
+      live = 0;
+      for (const [number, own] of Object.entries(JSON.parse(json) as Stored)) {
+        for (const [name, [rows, bytes]] of Object.entries(own))
+          add(Number(number), name as Counted, rows, bytes);
+      }
+      isChanged = false;
     },
   };
 }
+
+const isKind = (name: Counted) => (SHEDDING_ORDER as readonly Counted[]).includes(name);

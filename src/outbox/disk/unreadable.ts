@@ -1,4 +1,5 @@
 import type { Lines } from "./lines.js";
+import type { Oldest } from "./oldest.js";
 import type { EventRow } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
@@ -14,8 +15,9 @@ export type Unreadable = ReturnType<typeof createUnreadable>;
 /** Events whose rows say nothing that can be read: they are set aside for a person to look at, and the others go on. */
 export function createUnreadable(
   db: Database,
-  { totals, lines, onFound }: { totals: Totals; lines: Lines; onFound: (id: string) => void },
+  parts: { totals: Totals; lines: Lines; oldest: Oldest; onFound: (id: string) => void },
 ) {
+  const { totals, lines, oldest, onFound } = parts;
   const { remove, keep } = prepareAll(db, STATEMENTS);
 
   return {
@@ -23,6 +25,7 @@ export function createUnreadable(
     setAside(seq: number, now: number): void {
       const row: EventRow = remove.get(seq);
       keep.run(row.destination, row.id, row.kind, row.data, row.created_at, row.history, now);
+      oldest.left(row.destination, row.kind, seq);
       totals.add(row.destination, row.kind, -1, -row.size);
       lines.leave(row, now);
       onFound(row.id);

@@ -1,4 +1,5 @@
 import { isWithin, type Moment, momentBy } from "../lease.js";
+import { NOT_READY } from "./schema.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {
@@ -8,11 +9,9 @@ export const STATEMENTS = {
     where claimed_by is not null group by claimed_by`,
   takeOver: `
     update events set claimed_by = null, pulse = null, interrupted = 1, ready_at = ?2 where claimed_by = ?1`,
-  clock: "select now from clock",
-  setClock: "update clock set now = ?",
   shift: `
     update events set ready_at = ready_at - ?1
-    where destination in (select number from destinations) and ready_at is not null and tried = 1 and ready_at > ?2`,
+    where destination in (select number from destinations) and ready_at < ${NOT_READY} and tried = 1 and ready_at > ?2`,
 } as const;
 
 const TOLERANCE_MS = 1_000;
@@ -38,7 +37,7 @@ let lives = 0;
 
 /** What keeps a file in order while processes and clocks come and go. */
 export function createUpkeep(db: Database, { owner, leaseMs }: { owner: string; leaseMs: number }) {
-  const { beat, claimers, takeOver, clock, setClock, shift } = prepareAll(db, STATEMENTS);
+  const { beat, claimers, takeOver, shift } = prepareAll(db, STATEMENTS);
   const seen = new Map<string, { pulse: number; looks: number }>();
   let pulse = 1;
   let life: Life = { shownAt: momentBy(), number: ++lives };
@@ -79,12 +78,8 @@ export function createUpkeep(db: Database, { owner, leaseMs }: { owner: string; 
       seen.clear();
     },
     /** Where the clock was set back since the last change, moves what waits for a time that is now far off. */
-    followClock(now: number): void {
-      const { now: last } = clock.get() as { now: number };
-      if (now < last - TOLERANCE_MS) shift.run(last - now, now);
-    },
-    noteTime(now: number): void {
-      setClock.run(now);
+    followClock(now: number, changedAt: number): void {
+      if (now < changedAt - TOLERANCE_MS) shift.run(changedAt - now, now);
     },
   };
 }

@@ -1,0 +1,145 @@
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import type { OutboxEvent } from "../../../src/events.js";
+import { openFile } from "../../../src/outbox/disk/file.js";
+import type { DiskClaim, Request } from "../../../src/outbox/disk/protocol.js";
+import type { Database, Statement, Value } from "../../../src/outbox/disk/sqlite.js";
+import { createStore } from "../../../src/outbox/disk/store.js";
+import { ENDPOINTS } from "../../../src/service/endpoints.js";
+import { DESTINATION, sample, stranger } from "../../../src/testing/contract/samples.js";
+import { engine, settling } from "../../helpers/disk-store.js";
+import { scratchDirectory } from "../../helpers/scratch.js";
+
+const MIB = 1024 * 1024;
+const LIMITS = { maxBytes: 64 * MIB, maxDeadLetters: 1_000, rememberMs: 3_600_000, leaseMs: 20_000 };
+
+/** A store, and the statements that it executes, those of one transaction apart from those of the next. */
+function openCounted(directory = scratchDirectory(), owner = "me") {
+  const file = openFile(join(directory, "outbox.db"), { engine, maxBytes: LIMITS.maxBytes });
+  onTestFinished(() => file.close());
+  const executed: string[] = [];
+  const store = createStore(counted(file.db, executed), owner, LIMITS);
+  const take = () => executed.splice(0);
+
+  function run(...requests: readonly Request[]) {
+    const { results } = store.run(requests);
+    return { claims: results.at(-1) as DiskClaim[], results, executed: take() };
+  }
+  return { store, run, take };
+}
+
+function counted(db: Database, executed: string[]): Database {
+  const wordsOf = (sql: string) => sql.trim().split(/\s+/).slice(0, 3).join(" ");
+  const prepare = (sql: string): Statement => {
+    const statement = db.prepare(sql);
+    const count =
+      <T>(call: (...values: Value[]) => T) =>
+      (...values: Value[]) => {
+        executed.push(wordsOf(sql));
+        return call(...values);
+      };
+    return {
+      run: count((...values) => statement.run(...values)),
+      get: count((...values) => statement.get(...values)),
+      all: count((...values) => statement.all(...values)),
+    };
+  };
+  const exec = (sql: string) => {
+    executed.push(...sql.split(";").map(wordsOf));
+    db.exec(sql);
+  };
+  return { prepare, exec, close: () => db.close() };
+}
+
+const append = (event: OutboxEvent): Request => ({ type: "append", event });
+const claim = (limit = 8): Request => ({
+  type: "claim",
+  capacity: { destination: DESTINATION, limit, lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit })) },
+});
+const delivered = (claimed: DiskClaim) => settling(claimed, { type: "delivered" });
+
+test("executes at most twelve statements for a payment, from its report to its delivery", () => {
+  const { run } = openCounted();
+  // What is the same for all of them is learned with the first.
+  run(delivered(run(append(sample("payment")), claim()).claims[0] as DiskClaim), claim());
+  const payment = sample("payment");
+
+  const first = run(append(payment), claim());
+  expect(first.claims).toMatchObject([{ event: payment, interrupted: false }]);
+  const second = run(delivered(first.claims[0] as DiskClaim), claim());
+  expect(second.results).toEqual([true, []]);
+
+  expect(first.executed).toEqual([
+    "begin immediate",
+    "pragma data_version",
+    "insert or ignore",
+    "with head (is_first)",
+    "update state set",
+    "commit",
+  ]);
+  expect(second.executed).toEqual([
+    "begin immediate",
+    "pragma data_version",
+    "delete from events",
+    "insert into delivered_payment",
+    "update state set",
+    "commit",
+  ]);
+});
+
+test("executes five statements more where another process writes before each of its transactions", () => {
+  const directory = scratchDirectory();
+  const [one, other] = [openCounted(directory, "one"), openCounted(directory, "other")];
+  const write = ({ run }: typeof one) =>
+    run(delivered(run(append(sample("payment")), claim()).claims[0] as DiskClaim), claim());
+  write(one);
+  write(other);
+  const first = one.run(append(sample("payment")), claim());
+  write(other);
+  const second = one.run(delivered(first.claims[0] as DiskClaim), claim());
+
+  expect(first.executed.length + second.executed.length).toBe(12 + 5);
+});
+
+test("executes two statements for each payment of a backlog, and twelve at most for those of one turn together", () => {
+  const { run, take } = openCounted();
+  const payments = Array.from({ length: 2_000 }, () => sample("payment"));
+  for (let from = 0; from < payments.length; from += 200)
+    run(...payments.slice(from, from + 200).map(append));
+  take();
+  let gone = 0;
+  let { claims } = run(claim());
+  while (claims.length > 0) {
+    gone += claims.length;
+    const settled = run(...claims.map(delivered), claim());
+    expect(settled.executed.length).toBeLessThanOrEqual(2 * claims.length + 12);
+    ({ claims } = settled);
+  }
+  expect(gone).toBe(payments.length);
+});
+
+test("counts, claims and keeps in order what another process has stored, settled or sent back meanwhile", () => {
+  const directory = scratchDirectory();
+  const [one, other] = [openCounted(directory, "one"), openCounted(directory, "other")];
+  const visitor = stranger();
+  const [first, second, third] = [1, 2, 3].map(() => sample("payment", visitor)) as [
+    OutboxEvent,
+    OutboxEvent,
+    OutboxEvent,
+  ];
+  const queued = ({ store }: typeof one) => store.run([]).snapshot.counts[DESTINATION]?.byKind.payment;
+
+  const { claims } = one.run(append(first), claim());
+  expect(other.run(append(second), claim()).claims).toEqual([]);
+  expect(one.run(append(third), claim()).claims).toEqual([]);
+  expect(other.run(append(third)).results).toEqual(["duplicate"]);
+  expect(queued(one)).toEqual({ queued: 3, oldest: first.createdAt });
+
+  one.run(delivered(claims[0] as DiskClaim));
+  const next = other.run(claim()).claims;
+  expect(next).toMatchObject([{ event: second }]);
+  expect(one.run(claim()).claims).toEqual([]);
+  other.run(settling(next[0] as DiskClaim, { type: "release" }));
+  expect(one.run(claim()).claims).toMatchObject([{ event: second }]);
+  expect(queued(other)).toEqual({ queued: 2, oldest: second.createdAt });
+});
