@@ -33,8 +33,8 @@ const { values } = parseArgs({
   },
 });
 const { outbox } = values;
-if (outbox !== undefined && outbox !== "memory" && outbox !== "disk") {
-  throw new Error(`--outbox must be memory or disk, got ${outbox}`);
+if (outbox !== undefined && !isOutbox(outbox)) {
+  throw new Error(`--outbox must be memory, disk, mysql or postgres, got ${outbox}`);
 }
 
 const { schedules, steps, tasks, events, findings } = await simulate({
@@ -51,6 +51,10 @@ console.log(
     `in ${Math.round((user + system) / 1e6)} s of processor time: ${findings.length} broken`,
 );
 process.exitCode = findings.length > 0 ? 1 : 0;
+
+function isOutbox(word: string): word is "memory" | "disk" | "mysql" | "postgres" {
+  return ["memory", "disk", "mysql", "postgres"].includes(word);
+}
 
 function numberOf(name: "seed" | "schedules" | "programs"): number {
   const number = Number(values[name]);

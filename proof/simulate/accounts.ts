@@ -10,6 +10,7 @@ const CONCURRENCY = 8;
 const RECEIPT_WITHIN_MS = 1_000;
 const PATIENCE_MS = 75 * 60_000;
 const LONGEST_LOOK_MS = 60_000;
+const COUNTING_MS = 200;
 
 export interface Reported {
   readonly process: TrackerProcess;
@@ -29,12 +30,13 @@ export function checkReceipt(
   if (waitedMs > RECEIPT_WITHIN_MS + 1 && !hasStoodStillSince(process.owner, reportedAt)) {
     ledger.breaks("a receipt is there within 1 s", `that of ${record.name} took ${Math.round(waitedMs)} ms`);
   }
-  if (receipt.outcome === "duplicate" && record.reports === 1) {
+  if (receipt.outcome === "duplicate" && record.reports === 1 && !record.isHandedOver) {
     ledger.breaks("what is new is no duplicate", record.name);
   }
   // An outbox with little bounds forgets early.
   const isStored = receipt.outcome === "queued" && receipt.reason === undefined;
-  if (isStored && before.isKnown && !schedule.bounds) ledger.breaks("a duplicate is recognised", record.name);
+  if (isStored && before.isKnown && !schedule.bounds && !record.isHandedOver)
+    ledger.breaks("a duplicate is recognised", record.name);
   if (receipt.outcome === "rejected" && receipt.reason !== "closed" && !schedule.bounds) {
     ledger.breaks("what is reported is accepted", `${record.name} is rejected: ${receipt.reason}`);
   }
@@ -80,26 +82,41 @@ export async function checkAtTheEnd(world: World, check: () => void): Promise<vo
     // One that was told to close, and has, is needed again.
     for (const slot of world.slots) world.start(slot);
     await clock.passUntil(clock.monotonic() + lookMs, check);
+    await count(world, check);
   }
   if (ledger.broken) return;
   const letters = new Map<string, DeadLetter>();
   for (const slot of world.slots) {
     world.as(slot, ({ outbox, program }) => {
       void outbox.deadLetters.list({ limit: 100_000 }).then((all) => {
-        for (const letter of all) letters.set(`${program} ${letter.id}`, letter);
+        for (const letter of all) {
+          letters.set(`${program} ${letter.id}`, letter);
+          letters.set(letter.id, letter);
+        }
       });
     });
   }
   await clock.passUntil(clock.monotonic() + 1_000, check);
-  for (const [key, record] of ledger.records) checkEnd(world, record, letters.get(key));
+  await count(world, check);
+  for (const [key, record] of ledger.records) {
+    checkEnd(world, record, letters.get(key) ?? (record.isHandedOver ? letters.get(record.id) : undefined));
+  }
   if (!world.isDisturbed) {
     for (const program of world.programs) checkSum(world, program);
   }
   checkWaits(world);
 }
 
-function isDone({ slots, ledger }: World): boolean {
-  if (ledger.pendingReceipts > 0) return false;
+/** What other processes have stored is in a process's counts once it has asked for them. */
+async function count(world: World, check: () => void): Promise<void> {
+  const { clock, slots, options } = world;
+  if (!options.server) return;
+  for (const slot of slots) world.as(slot, ({ outbox }) => void outbox.look?.().catch(() => {}));
+  await clock.passUntil(clock.monotonic() + COUNTING_MS, check);
+}
+
+function isDone({ slots, ledger, transactions }: World): boolean {
+  if (ledger.pendingReceipts > 0 || transactions.size > 0) return false;
   return slots.every(({ owner, process }) => {
     if (!owner?.isAlive || !process || owner.isStalled) return false;
     return process.outbox.counts().queued === 0 && process.delivery.inFlight === 0;
@@ -131,7 +148,9 @@ function checkEnd({ ledger, schedule }: World, record: EventRecord, letter: Dead
     }
     return;
   }
-  const isGone = reporter !== undefined && !reporter.isAlive;
+  if (record.isMerged) return;
+  // In a transaction whose end was not heard of, it has no reporter.
+  const isGone = !reporter?.isAlive;
   const mayBeLost = record.storedAs === Number.POSITIVE_INFINITY || schedule.outbox === "memory";
   if (record.accepted === 0 || (isGone && mayBeLost) || taken > 0 || ends.length > 0) return;
   // The process that told of it may have been killed before it could.

@@ -6,6 +6,7 @@ import type { Owner, VirtualClock } from "./clock.js";
 import { type End, type EventRecord, meaningOf, NEVER, newRecord } from "./event-record.js";
 import type { TrackerProcess } from "./process.js";
 import type { Observer, Request } from "./service.js";
+import { isSimulated } from "./sql/errors.js";
 
 export interface Sums {
   accepted: number;
@@ -111,6 +112,37 @@ export class Ledger implements Observer {
     if (isAgain) Object.assign(record, { reporter: undefined, reportedAs: 0, storedAs: NEVER });
   }
 
+  /** A host's transaction in which it was reported is about to commit: it may be sent before the host hears of that. */
+  commits(record: EventRecord, by: Owner, reportedAs: number): void {
+    this.of(by).accepted++;
+    record.accepted++;
+    record.acceptedAt = this.#clock.monotonic();
+    // It is dropped or forgotten: else it would be a duplicate.
+    if (record.ends.length > 0) record.retries++;
+    Object.assign(record, { reporter: undefined, reportedAs, storedAs: NEVER, ends: [] });
+    record.requestsBefore = record.requests.length;
+  }
+
+  /** The transaction in which it was reported has ended. */
+  hasEnded(record: EventRecord, isCommitted: boolean): void {
+    if (!isCommitted) record.rolledBack++;
+    else if (record.storedAs === NEVER) record.storedAs = this.nextOrder();
+  }
+
+  /** What is one program's may be the other's from here on. */
+  handedOver(from: string, to: string): void {
+    if (from === to) return;
+    for (const [key, record] of [...this.records]) {
+      if (!key.startsWith(`${from} `)) continue;
+      const own = this.records.get(`${to} ${record.id}`) ?? record;
+      own.isHandedOver = true;
+      record.isHandedOver = true;
+      // Which of the two is kept is the storage's to say.
+      record.isMerged ||= own !== record;
+      this.records.set(`${to} ${record.id}`, own);
+    }
+  }
+
   /** A process ends that kept all in memory: what is reported again is new. */
   forgetAll(): void {
     for (const record of this.records.values()) {
@@ -213,7 +245,8 @@ export class Ledger implements Observer {
     if (!owner.isAlive) return;
     this.write(`${owner.name}: its storage fails: ${error.message}`);
     const code = (error as { code?: string }).code ?? "";
-    if (!code.startsWith("ERR_AFFILIATE_")) this.breaks("only the disk fails", `${error.stack}`);
+    if (!code.startsWith("ERR_AFFILIATE_") && !isSimulated(error))
+      this.breaks("only the disk fails", `${error.stack}`);
     else if (host.faultsSeen === 0) this.breaks("a disk that is well is used", error.message);
   }
 

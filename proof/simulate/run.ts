@@ -3,6 +3,7 @@ import type { Owner } from "./clock.js";
 import type { Disk } from "./disk.js";
 import type { Host } from "./host.js";
 import type { TrackerProcess } from "./process.js";
+import type { SqlServer } from "./sql/server.js";
 
 export interface Outcome {
   readonly broken: Broken | undefined;
@@ -10,6 +11,7 @@ export interface Outcome {
   readonly digest: number;
   /** How many tasks ran, and how many requests, receipts and notices there were. */
   readonly tasks: number;
+  readonly ms: number;
   readonly events: number;
   readonly trace: readonly string[] | undefined;
 }
@@ -24,6 +26,8 @@ export interface RunOptions {
   readonly directory: string;
   readonly keepsTrace?: boolean;
   readonly sabotage?: Sabotage | undefined;
+  /** Where the schedule's outbox is in a database. */
+  readonly server?: SqlServer | undefined;
 }
 
 /** A place for one process at a time. */
