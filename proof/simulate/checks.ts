@@ -21,9 +21,9 @@ export function watchEvents(ledger: Ledger): void {
       return;
     }
     pauses.sent(request as Request, record);
-    checkSame(ledger, record, request as Request);
     checkCommitted(ledger, record);
     if (record.isHandedOver) return;
+    checkSame(ledger, record, request as Request);
     checkEnded(ledger, record);
     checkHeld(ledger, record);
     // What was under way when the others were handed over goes where it was going.

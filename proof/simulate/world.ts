@@ -138,7 +138,7 @@ export class World {
       const reportedAt = clock.monotonic();
       const isKnown = record.storedAs !== Number.POSITIVE_INFINITY && record.ends.at(-1) !== "dropped";
       const before = { isKnown };
-      record.reports++;
+      ledger.reports(record, reportedAs);
       // It may be new where it is reported now.
       if (record.isHandedOver) record.retries++;
       this.#expectReceipts(process.owner, 1);

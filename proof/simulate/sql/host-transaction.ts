@@ -69,7 +69,7 @@ export class HostTransaction {
     const process = this.#process;
     const record = ledger.recordOf(process.eventOf(what), process.program, what.number);
     const reportedAs = ledger.nextOrder();
-    record.reports++;
+    ledger.reports(record, reportedAs);
     ledger.write(`${process.owner.name}: reports ${record.name} in a transaction`);
     const query = (text: string, values?: readonly unknown[]) => link.request({ text, values });
     const receipt = await process.report(what, { query });

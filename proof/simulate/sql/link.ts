@@ -90,7 +90,8 @@ export class Link {
     if (this.state === "cut") return answer({ error: errors.cut() });
     if (this.state === "destroyed" || (serverFault === "silent" && !isAfter)) return;
     if (serverFault === "full" && happens) return answer({ error: errors.full() });
-    if (serverFault === "deadlocks" && happens) {
+    // What touches no row meets no other transaction.
+    if (serverFault === "deadlocks" && happens && !statement.text.startsWith("set ")) {
       this.#execute({ text: "rollback" }, () => answer({ error: errors.deadlock() }));
       return;
     }

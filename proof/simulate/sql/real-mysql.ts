@@ -1,4 +1,5 @@
 import mysql from "mysql2/promise";
+import { mysqlMigrations } from "../../../src/outbox/mysql/index.js";
 import { NOW } from "../../../src/outbox/mysql/literals.js";
 import { startMariaDb } from "../../../test/helpers/mariadb.js";
 import { createMonitor, PREFIX, type RealServer, type Session } from "./real-server.js";
@@ -81,10 +82,15 @@ export async function startRealMysql(): Promise<RealServer> {
       await monitor(`kill query ${number}`);
     },
     async clear(how) {
-      for (const table of ["events", "destinations", "migrations"]) {
-        if (how === "drop") await monitor(`drop table if exists ${PREFIX}${table}`);
-        else if (table !== "migrations") await monitor(`truncate table ${PREFIX}${table}`).catch(isMissing);
+      if (how === "drop") {
+        const tables = ["events", "destinations", "migrations"].map((table) => PREFIX + table);
+        await monitor(`drop table if exists ${tables.join(", ")}`);
+        return;
       }
+      for (const text of mysqlMigrations(PREFIX)) {
+        for (const statement of text.split(/;\n/)) if (statement.trim() !== "") await monitor(statement);
+      }
+      for (const table of ["events", "destinations"]) await monitor(`truncate table ${PREFIX}${table}`);
     },
     async restart() {
       await server.halt("immediate");
@@ -92,8 +98,4 @@ export async function startRealMysql(): Promise<RealServer> {
     },
     destroy: server.destroy,
   };
-}
-
-function isMissing(error: { errno?: number }): void {
-  if (error.errno !== 1146) throw error;
 }

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { postgresMigrations } from "../../../src/outbox/postgres/index.js";
 import { startCluster } from "../../../test/helpers/cluster.js";
 import { createMonitor, type RealServer, SCHEMA, type Session } from "./real-server.js";
 
@@ -25,7 +26,7 @@ export async function startRealPostgres(): Promise<RealServer> {
     const client = new pg.Client({ host, port, user: "postgres", database: "postgres" });
     let hasEnded = false;
     let isReadOnly = false;
-    let told = 0;
+    let told = -1;
     client.on("error", () => {
       hasEnded = true;
     });
@@ -65,7 +66,7 @@ export async function startRealPostgres(): Promise<RealServer> {
       async reset() {
         // A transaction that failed takes nothing but its end; without one it is a warning.
         await client.query("rollback");
-        told = 0;
+        told = -1;
         await session.setReadOnly(false);
       },
       end() {
@@ -91,10 +92,14 @@ export async function startRealPostgres(): Promise<RealServer> {
         await monitor(`drop schema if exists ${SCHEMA} cascade`);
         return;
       }
+      const found = (await monitor(`select to_regnamespace('${SCHEMA}') as schema`)) as pg.QueryResult;
+      if (found.rows[0].schema === null) {
+        for (const text of postgresMigrations(SCHEMA)) await monitor(text);
+      }
       const tables = ["events", "known_ids", "dead_letters", "destinations"].map(
         (table) => `${SCHEMA}.${table}`,
       );
-      await monitor(`truncate ${tables.join(", ")} restart identity`).catch(isMissing);
+      await monitor(`truncate ${tables.join(", ")} restart identity`)
     },
     async restart() {
       await server.halt("immediate");
@@ -102,8 +107,4 @@ export async function startRealPostgres(): Promise<RealServer> {
     },
     destroy: server.destroy,
   };
-}
-
-function isMissing(error: { code?: string }): void {
-  if (error.code !== "42P01" && error.code !== "3F000") throw error;
 }
