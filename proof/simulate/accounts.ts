@@ -114,6 +114,10 @@ export async function checkAtTheEnd(world: World, check: () => void): Promise<vo
 async function count(world: World, check: () => void): Promise<void> {
   const { clock, slots, options } = world;
   if (!options.server) return;
+  const until = clock.monotonic() + LONGEST_LOOK_MS;
+  while (world.transactions.size > 0 && clock.monotonic() < until) {
+    await clock.passUntil(clock.monotonic() + COUNTING_MS, check);
+  }
   let counting = 0;
   for (const slot of slots) {
     world.as(slot, ({ outbox }) => {
@@ -122,7 +126,6 @@ async function count(world: World, check: () => void): Promise<void> {
       outbox.look?.().then(counted, counted);
     });
   }
-  const until = clock.monotonic() + LONGEST_LOOK_MS;
   do await clock.passUntil(clock.monotonic() + COUNTING_MS, check);
   while (counting > 0 && clock.monotonic() < until);
 }

@@ -69,7 +69,7 @@ export async function simulate(options: Options): Promise<Summary> {
         const { promise } = outcome.broken;
         const short = process.env.SIM_DEBUG ? schedule : await shrink(schedule, promise, (fewer) => run(fewer, { directory, sabotage, server }));
         const { broken, trace = [] } = await run(short, { directory, sabotage, server, keepsTrace: true });
-        findings.push({ seed, promise, message: String(broken?.message), schedule: short, trace });
+        findings.push({ seed, promise, message: broken?.message ?? `${outcome.broken.message} (not again with the same steps)`, schedule: short, trace });
         print(describe(findings.at(-1) as Finding));
       }
     }

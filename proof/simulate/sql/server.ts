@@ -106,7 +106,9 @@ export class SqlServer {
 
   async #session(): Promise<Session> {
     for (let session = this.#idle.pop(); session; session = this.#idle.pop()) {
-      if (!session.hasEnded) return session;
+      if (session.hasEnded) continue;
+      await session.setAutocommit(this.#isAutocommit);
+      return session;
     }
     const session = await this.#real.session();
     await session.setAutocommit(this.#isAutocommit);
