@@ -56,7 +56,8 @@ export class VirtualClock {
   /** Until this has ended, which happens in real time, nothing else happens and no time passes. */
   hold(work: Promise<unknown>): void {
     const held: Promise<unknown> = work
-      .catch((error) => this.onError(this.outside, error)).then(() => this.#held.delete(held));
+      .catch((error) => this.onError(this.outside, error))
+      .then(() => this.#held.delete(held));
     this.#held.add(held);
   }
 

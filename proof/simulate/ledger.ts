@@ -31,6 +31,7 @@ export class Ledger implements Observer {
   digest = 0x811c9dc5;
   readonly #clock: VirtualClock;
   readonly #forgets: boolean;
+  readonly #handOvers: (readonly [from: string, to: string])[] = [];
   readonly #byVisitor = new Map<string, EventRecord[]>();
   #order = 0;
 
@@ -65,6 +66,7 @@ export class Ledger implements Observer {
     for (const visitor of record.visitors) {
       this.#byVisitor.set(visitor, [...(this.#byVisitor.get(visitor) ?? []), record]);
     }
+    for (const [from, to] of this.#handOvers) if (from === program) this.#handOver(record, to);
     return record;
   }
 
@@ -135,18 +137,24 @@ export class Ledger implements Observer {
     else if (record.storedAs === NEVER) record.storedAs = this.nextOrder();
   }
 
-  /** What is one program's may be the other's from here on. */
+  /** What is one program's may be the other's from here on, and what is reported for it while that goes on. */
   handedOver(from: string, to: string): void {
     if (from === to) return;
+    this.#handOvers.push([from, to]);
     for (const [key, record] of [...this.records]) {
-      if (!key.startsWith(`${from} `)) continue;
-      const own = this.records.get(`${to} ${record.id}`) ?? record;
-      own.isHandedOver = true;
-      record.isHandedOver = true;
-      // Which of the two is kept is the storage's to say.
-      record.isMerged ||= own !== record;
-      this.records.set(`${to} ${record.id}`, own);
+      if (key.startsWith(`${from} `)) this.#handOver(record, to);
     }
+  }
+
+  #handOver(record: EventRecord, to: string): void {
+    const own = this.records.get(`${to} ${record.id}`) ?? record;
+    // Which of the two is kept is the storage's to say.
+    const isMerged = own !== record;
+    for (const each of [own, record]) {
+      each.isHandedOver = true;
+      each.isMerged ||= isMerged;
+    }
+    this.records.set(`${to} ${record.id}`, own);
   }
 
   /** A process ends that kept all in memory: what is reported again is new. */
@@ -254,7 +262,8 @@ export class Ledger implements Observer {
     if (!code.startsWith("ERR_AFFILIATE_") && !isSimulated(error))
       this.breaks("only the disk fails", `${error.stack}`);
     // It was closed while a host's transaction was open: what waits for that is left behind, and said to be.
-    else if (host.faultsSeen === 0 && code !== "ERR_AFFILIATE_OUTBOX_CLOSED") this.breaks("a disk that is well is used", error.message);
+    else if (host.faultsSeen === 0 && code !== "ERR_AFFILIATE_OUTBOX_CLOSED")
+      this.breaks("a disk that is well is used", error.message);
   }
 
   loggerOf(owner: Owner): Logger {

@@ -64,12 +64,17 @@ export async function simulate(options: Options): Promise<Summary> {
       steps += schedule.steps.length;
       tasks += outcome.tasks;
       events += outcome.events;
-      if (process.env.SIM_DEBUG) print(`${seed} ${Date.now()} ${server?.statements} ${server?.looks} ${outcome.tasks} ${Math.round(outcome.ms)} ${schedule.profile} ${outcome.digest}`);
       if (outcome.broken) {
         const { promise } = outcome.broken;
-        const short = process.env.SIM_DEBUG ? schedule : await shrink(schedule, promise, (fewer) => run(fewer, { directory, sabotage, server }));
+        const short = await shrink(schedule, promise, (fewer) => run(fewer, { directory, sabotage, server }));
         const { broken, trace = [] } = await run(short, { directory, sabotage, server, keepsTrace: true });
-        findings.push({ seed, promise, message: broken?.message ?? `${outcome.broken.message} (not again with the same steps)`, schedule: short, trace });
+        findings.push({
+          seed,
+          promise,
+          message: broken?.message ?? `${outcome.broken.message} (not again with the same steps)`,
+          schedule: short,
+          trace,
+        });
         print(describe(findings.at(-1) as Finding));
       }
     }

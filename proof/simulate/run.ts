@@ -11,7 +11,6 @@ export interface Outcome {
   readonly digest: number;
   /** How many tasks ran, and how many requests, receipts and notices there were. */
   readonly tasks: number;
-  readonly ms: number;
   readonly events: number;
   readonly trace: readonly string[] | undefined;
 }

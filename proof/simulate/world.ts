@@ -189,7 +189,7 @@ export class World {
     await options.server?.end();
     this.disk.close();
     const { broken, digest, events, trace } = ledger;
-    return { broken, digest: digest >>> 0, events, tasks: clock.tasks, ms: clock.monotonic(), trace };
+    return { broken, digest: digest >>> 0, events, tasks: clock.tasks, trace };
   }
 
   stall(slot: Slot, ms: number): void {

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { inlineForEsbuild } from "../../inline-plugin.js";
 import type { Options, Sabotage } from "../../proof/simulate/main.js";
 import { virtualModules } from "../../proof/simulate/virtual-modules.js";
+import { rawText } from "../../tsup.config.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -21,7 +22,7 @@ beforeAll(async () => {
     format: "esm",
     target: "node20",
     packages: "external",
-    plugins: [virtualModules, inlineForEsbuild],
+    plugins: [rawText, virtualModules, inlineForEsbuild],
   });
   simulator = await import(pathToFileURL(outfile).href);
 });
@@ -62,6 +63,16 @@ describe("the simulator", () => {
           : verdict,
       ),
     ],
+    ...(["mysql", "postgres"] as const).map((outbox): [string, string, Options["outbox"], Sabotage] => [
+      `sends a held payment again, on ${outbox}`,
+      "a payment that may have been taken is held",
+      outbox,
+      verdicts((verdict, { history }) =>
+        verdict.type === "dead" && verdict.reason === "unconfirmed"
+          ? { type: "retry", inMs: 1_000, history }
+          : verdict,
+      ),
+    ]),
     [
       "takes an event for delivered that was refused",
       "what is delivered was taken",

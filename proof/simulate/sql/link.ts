@@ -87,9 +87,15 @@ export class Link {
     const isAfter = random() < 0.5;
     if (serverFault === "away") this.cut();
     if (serverFault === "cuts" && happens && !isAfter) this.cut();
-    if (this.state === "cut") return answer({ error: errors.cut() });
+    if (this.state === "cut") {
+      answer({ error: errors.cut() });
+      return;
+    }
     if (this.state === "destroyed" || (serverFault === "silent" && !isAfter)) return;
-    if (serverFault === "full" && happens) return answer({ error: errors.full() });
+    if (serverFault === "full" && happens) {
+      answer({ error: errors.full() });
+      return;
+    }
     // What touches no row meets no other transaction.
     if (serverFault === "deadlocks" && happens && !statement.text.startsWith("set ")) {
       this.#execute({ text: "rollback" }, () => answer({ error: errors.deadlock() }));
@@ -116,9 +122,8 @@ export class Link {
       isReadOnly: this.#meeting.serverFault === "read-only",
     };
     this.#server.execute(this.session, { ...statement, text }, waits, (outcome) => {
-      if (!this.session.hasEnded) return done(outcome);
-      this.cut();
-      done({ error: ERRORS[this.#server.kind].cut() });
+      if (this.session.hasEnded) this.cut();
+      done(this.session.hasEnded ? { error: ERRORS[this.#server.kind].cut() } : outcome);
     });
   }
 }

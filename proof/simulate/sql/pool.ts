@@ -21,11 +21,6 @@ export class Pool {
     this.#given = given;
   }
 
-  /** Whether one was never given back. */
-  get lent(): number {
-    return this.#all.size - this.#idle.length;
-  }
-
   lend(): Promise<Link> {
     return new Promise((resolve, reject) => this.#lend(resolve, reject));
   }
@@ -55,11 +50,20 @@ export class Pool {
   #lend(resolve: (link: Link) => void, reject: (error: Error) => void): void {
     const { clock, owner, meeting } = this.#given;
     const again = () => this.#lend(resolve, reject);
-    // The host has them all.
-    if (meeting.serverFault === "lent") return void clock.after(owner, AGAIN_MS, again);
+    if (meeting.serverFault === "lent") {
+      // The host has them all.
+      clock.after(owner, AGAIN_MS, again);
+      return;
+    }
     const idle = this.#idle.pop();
-    if (idle) return resolve(idle);
-    if (this.#all.size + this.#opening >= MOST) return void this.#waiting.push(again);
+    if (idle) {
+      resolve(idle);
+      return;
+    }
+    if (this.#all.size + this.#opening >= MOST) {
+      this.#waiting.push(again);
+      return;
+    }
     this.#opening++;
     clock.after(clock.outside, wayTo(meeting), () => this.#open(resolve, reject));
   }

@@ -99,7 +99,7 @@ export async function startRealPostgres(): Promise<RealServer> {
       const tables = ["events", "known_ids", "dead_letters", "destinations"].map(
         (table) => `${SCHEMA}.${table}`,
       );
-      await monitor(`truncate ${tables.join(", ")} restart identity`)
+      await monitor(`truncate ${tables.join(", ")} restart identity`);
     },
     async restart() {
       await server.halt("immediate");

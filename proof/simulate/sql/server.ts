@@ -26,8 +26,6 @@ export class SqlServer {
   #running = new Set<Running>();
   #clock!: VirtualClock;
   #isAutocommit = true;
-  statements = 0;
-  looks = 0;
 
   constructor(real: RealServer) {
     this.#real = real;
@@ -73,7 +71,6 @@ export class SqlServer {
     { patienceMs, isReadOnly }: { patienceMs: number; isReadOnly: boolean },
     done: (outcome: Outcome) => void,
   ): void {
-    this.statements++;
     const running: Running = {
       session,
       isOver: false,
@@ -138,7 +135,6 @@ export class SqlServer {
       clearRealTimeout(timer);
       const left = [...this.#running];
       if (left.length === 0) return;
-      this.looks++;
       if ((await this.#real.waiting()) < left.length) continue;
       for (const each of left) this.#block(each, patienceMs);
       return;
