@@ -23,6 +23,8 @@ export interface Options {
   readonly sabotage?: Sabotage | undefined;
   /** After how many findings to stop. Default: never. */
   readonly enough?: number | undefined;
+  /** Whether a schedule is shortened that breaks a promise. Default: yes. */
+  readonly shrinks?: boolean | undefined;
   readonly print?: ((line: string) => void) | undefined;
 }
 
@@ -66,7 +68,8 @@ export async function simulate(options: Options): Promise<Summary> {
       events += outcome.events;
       if (outcome.broken) {
         const { promise } = outcome.broken;
-        const short = await shrink(schedule, promise, (fewer) => run(fewer, { directory, sabotage, server }));
+        const again = (fewer: Schedule) => run(fewer, { directory, sabotage, server });
+        const short = options.shrinks === false ? schedule : await shrink(schedule, promise, again);
         const { broken, trace = [] } = await run(short, { directory, sabotage, server, keepsTrace: true });
         findings.push({
           seed,
