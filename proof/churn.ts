@@ -1,5 +1,5 @@
 /**
- * `npm run proof:churn -- --outbox mysql --events 100000 --rounds 5`
+ * `npm run proof:churn -- --outbox postgres,mysql --events 100000 --rounds 5`
  *
  * Sends events through an outbox in a PostgreSQL server, or in a MariaDB server, that is started for it, round after round, and
  * prints after each how large the tables are and how long a claim of 8 events takes: both must stay what they were. Exits with 1
@@ -12,7 +12,7 @@ import type { Deliver, Outbox } from "../src/index.js";
 import { candidatesOf, partsOf } from "../src/outbox/mysql/candidates.js";
 import { ENDPOINTS } from "../src/service/endpoints.js";
 import { DESTINATION, sample, stranger } from "../src/testing/contract/samples.js";
-import { kindFrom, type Opened, open, startServer } from "./outboxes/server.js";
+import { type Kind, kindFrom, type Opened, open, startServer } from "./outboxes/server.js";
 
 const { values } = parseArgs({
   options: {
@@ -22,7 +22,7 @@ const { values } = parseArgs({
     visitors: { type: "string", default: "10000" },
   },
 });
-const kind = kindFrom(values.outbox);
+const kinds = values.outbox.split(",").map(kindFrom);
 const CONCURRENCY = 256;
 const CALLERS = 1_000;
 // A table that holds a backlog is large for that.
@@ -37,11 +37,12 @@ interface Measured {
   readonly claimMs: number;
 }
 
-process.exitCode = (await prove(Number(values.events), Number(values.rounds), Number(values.visitors)))
-  ? 0
-  : 1;
+for (const kind of kinds) {
+  const isKept = await prove(kind, Number(values.events), Number(values.rounds), Number(values.visitors));
+  if (!isKept) process.exitCode = 1;
+}
 
-async function prove(events: number, rounds: number, visitors: number): Promise<boolean> {
+async function prove(kind: Kind, events: number, rounds: number, visitors: number): Promise<boolean> {
   const server = await startServer(kind);
   const opened = open(kind, server.uri);
   const { outbox } = opened;
@@ -66,7 +67,7 @@ async function prove(events: number, rounds: number, visitors: number): Promise<
     const seconds = (performance.now() - began) / 1_000;
     gate.isOpen = false;
     await report({ outbox, gate }, CLAIMS * CLAIMED_AT_ONCE, stranger);
-    measured.push(await measure(opened, seconds));
+    measured.push(await measure(kind, opened, seconds));
     // What waits behind the gate is delivered in the next round, and not after the last.
     gate.isOpen = round < rounds;
     const { eventsMiB, idsMiB, claimMs } = measured.at(-1) as Measured;
@@ -126,9 +127,9 @@ async function report(
 }
 
 /** How large the tables are, and how long it takes to find 8 events to claim: by the statements that the outbox itself runs. */
-async function measure({ sql }: Opened, seconds: number): Promise<Measured> {
+async function measure(kind: Kind, { sql }: Opened, seconds: number): Promise<Measured> {
   const times: number[] = [];
-  const claim = await claimOf(sql);
+  const claim = await claimOf(kind, sql);
   for (let nth = 0; nth < CLAIMS; nth++) {
     const began = performance.now();
     for (const statement of claim) await sql(statement);
@@ -148,7 +149,7 @@ async function measure({ sql }: Opened, seconds: number): Promise<Measured> {
 }
 
 /** What finds and takes events, in a transaction that is undone. */
-async function claimOf(sql: Opened["sql"]): Promise<string[]> {
+async function claimOf(kind: Kind, sql: Opened["sql"]): Promise<string[]> {
   const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit: CLAIMED_AT_ONCE }));
   if (kind === "postgres") {
     const all = (value: unknown) => `array[${ENDPOINTS.map(() => value).join(", ")}]`;

@@ -1,5 +1,5 @@
 /**
- * `npm run proof:fleet -- --outbox mysql --events 20000 --visitors 2000`
+ * `npm run proof:fleet -- --outbox postgres,mysql --events 20000 --visitors 2000`
  *
  * Three processes share an outbox in a PostgreSQL server, or in a MariaDB server, that is started for them; each of a visitor's events is reported
  * through another of the three. The service fails one request in ten. Two of the processes are killed with SIGKILL and
@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { startFaultyService, type Taken } from "./fleet/service.js";
 import { runWorker, type Task, type WorkerOptions } from "./fleet/worker.js";
-import { kindFrom, open, startServer } from "./outboxes/server.js";
+import { type Kind, kindFrom, open, startServer } from "./outboxes/server.js";
 
 const { values, positionals } = parseArgs({
   options: {
@@ -23,13 +23,17 @@ const { values, positionals } = parseArgs({
   },
   allowPositionals: true,
 });
-const kind = kindFrom(values.outbox);
+const kinds = values.outbox.split(",").map(kindFrom);
 const WORKERS = 3;
 const FAILURES = 0.1;
 const LEASE_MS = 5_000;
 
 if (positionals[0]) await runWorker(JSON.parse(positionals[0]) as WorkerOptions);
-else process.exitCode = (await prove(Number(values.visitors), Number(values.events))) ? 0 : 1;
+else {
+  for (const kind of kinds) {
+    if (!(await prove(kind, Number(values.visitors), Number(values.events)))) process.exitCode = 1;
+  }
+}
 
 interface Worker {
   readonly child: ChildProcess;
@@ -37,7 +41,7 @@ interface Worker {
   readonly asked: Map<string, Task>;
 }
 
-async function prove(visitors: number, events: number): Promise<boolean> {
+async function prove(kind: Kind, visitors: number, events: number): Promise<boolean> {
   const perVisitor = Math.floor(events / visitors);
   const total = visitors * perVisitor;
   const server = await startServer(kind);

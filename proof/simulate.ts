@@ -1,11 +1,17 @@
 /**
  * `npm run proof:simulate -- --seed 1 --schedules 10000`
  *
- * The whole tracker in virtual time: delivery, journal, relay, outbox (in memory; or the disk outbox with its thread's own
- * script and real SQLite), several processes and two destinations on one directory. A seed gives a schedule: a list of steps.
- * Hosts report, repeat reports and flood; the service fails in every way of faults.ts, for some endpoints, visitors or requests;
- * processes are killed, stand still, close and start again; threads end; disks are full, locked, slow or lose their answers; the
- * clock is set; operators retry and discard dead letters.
+ * The whole tracker in virtual time: delivery, journal, relay, outbox (in memory; the disk outbox with its thread's own script and
+ * real SQLite; or, where `--outbox` names it, the outbox in a PostgreSQL or MariaDB server that is started for it), several processes
+ * and two destinations on one directory or on the same tables. A seed gives a schedule: a list of steps. Hosts report, repeat reports
+ * and flood; the service fails in every way of faults.ts, for some endpoints, visitors or requests; processes are killed, stand
+ * still, close and start again; threads end; disks are full, locked, slow or lose their answers; the clock is set; operators retry
+ * and discard dead letters, and make one destination's events the other's.
+ *
+ * Of a database: the server is away, silent, slow, full, read-only, or has too many clients; it cuts connections before or after a
+ * statement took effect, ends deadlocks, and is started again; a host has all connections of its pool, or a transaction of its own
+ * open, in which it reports. Statements run on the real server while virtual time stands still; a statement that waits for a lock
+ * waits in virtual time.
  *
  * As each thing happens it is compared with what is promised:
  *
@@ -17,7 +23,7 @@
  * - no visitor waits for another, payments go first, and what waited is soon sent, where a schedule is made for it (waits.ts).
  *
  * What breaks is printed with its seed, and with the fewest steps that break it. `--seed N --schedules 1 --trace` runs one seed
- * again, and prints all that happens in it. `--outbox memory|disk` runs that outbox alone, `--programs 1` one destination.
+ * again, and prints all that happens in it. `--outbox memory|disk|mysql|postgres` runs that outbox alone, `--programs 1` one destination.
  * Exits with 1 where a promise is broken.
  */
 import { parseArgs } from "node:util";
@@ -33,8 +39,8 @@ const { values } = parseArgs({
   },
 });
 const { outbox } = values;
-if (outbox !== undefined && outbox !== "memory" && outbox !== "disk") {
-  throw new Error(`--outbox must be memory or disk, got ${outbox}`);
+if (outbox !== undefined && !isOutbox(outbox)) {
+  throw new Error(`--outbox must be memory, disk, mysql or postgres, got ${outbox}`);
 }
 
 const { schedules, steps, tasks, events, findings } = await simulate({
@@ -51,6 +57,10 @@ console.log(
     `in ${Math.round((user + system) / 1e6)} s of processor time: ${findings.length} broken`,
 );
 process.exitCode = findings.length > 0 ? 1 : 0;
+
+function isOutbox(word: string): word is "memory" | "disk" | "mysql" | "postgres" {
+  return ["memory", "disk", "mysql", "postgres"].includes(word);
+}
 
 function numberOf(name: "seed" | "schedules" | "programs"): number {
   const number = Number(values[name]);

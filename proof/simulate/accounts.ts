@@ -10,6 +10,7 @@ const CONCURRENCY = 8;
 const RECEIPT_WITHIN_MS = 1_000;
 const PATIENCE_MS = 75 * 60_000;
 const LONGEST_LOOK_MS = 60_000;
+const COUNTING_MS = 100;
 
 export interface Reported {
   readonly process: TrackerProcess;
@@ -29,12 +30,13 @@ export function checkReceipt(
   if (waitedMs > RECEIPT_WITHIN_MS + 1 && !hasStoodStillSince(process.owner, reportedAt)) {
     ledger.breaks("a receipt is there within 1 s", `that of ${record.name} took ${Math.round(waitedMs)} ms`);
   }
-  if (receipt.outcome === "duplicate" && record.reports === 1) {
+  if (receipt.outcome === "duplicate" && record.reports === 1 && !record.isHandedOver) {
     ledger.breaks("what is new is no duplicate", record.name);
   }
   // An outbox with little bounds forgets early.
   const isStored = receipt.outcome === "queued" && receipt.reason === undefined;
-  if (isStored && before.isKnown && !schedule.bounds) ledger.breaks("a duplicate is recognised", record.name);
+  if (isStored && before.isKnown && !schedule.bounds && !record.isHandedOver)
+    ledger.breaks("a duplicate is recognised", record.name);
   if (receipt.outcome === "rejected" && receipt.reason !== "closed" && !schedule.bounds) {
     ledger.breaks("what is reported is accepted", `${record.name} is rejected: ${receipt.reason}`);
   }
@@ -75,31 +77,61 @@ function checkSum({ ledger }: World, processes: readonly TrackerProcess[]): void
 export async function checkAtTheEnd(world: World, check: () => void): Promise<void> {
   const { clock, ledger } = world;
   const until = clock.monotonic() + PATIENCE_MS;
+  await count(world, check);
   for (let lookMs = 250; !ledger.broken && !isDone(world); lookMs = Math.min(2 * lookMs, LONGEST_LOOK_MS)) {
     if (clock.monotonic() > until) return ledger.breaks("everything comes to its end", leftIn(world));
     // One that was told to close, and has, is needed again.
     for (const slot of world.slots) world.start(slot);
     await clock.passUntil(clock.monotonic() + lookMs, check);
+    await count(world, check);
+    // The first may be of no use, where something changed meanwhile.
+    await count(world, check);
   }
   if (ledger.broken) return;
   const letters = new Map<string, DeadLetter>();
   for (const slot of world.slots) {
     world.as(slot, ({ outbox, program }) => {
       void outbox.deadLetters.list({ limit: 100_000 }).then((all) => {
-        for (const letter of all) letters.set(`${program} ${letter.id}`, letter);
+        for (const letter of all) {
+          letters.set(`${program} ${letter.id}`, letter);
+          letters.set(letter.id, letter);
+        }
       });
     });
   }
   await clock.passUntil(clock.monotonic() + 1_000, check);
-  for (const [key, record] of ledger.records) checkEnd(world, record, letters.get(key));
+  await count(world, check);
+  for (const [key, record] of ledger.records) {
+    checkEnd(world, record, letters.get(key) ?? (record.isHandedOver ? letters.get(record.id) : undefined));
+  }
   if (!world.isDisturbed) {
     for (const program of world.programs) checkSum(world, program);
   }
   checkWaits(world);
 }
 
-function isDone({ slots, ledger }: World): boolean {
-  if (ledger.pendingReceipts > 0) return false;
+/** What other processes have stored is in a process's counts once it has asked for them. */
+async function count(world: World, check: () => void): Promise<void> {
+  const { clock, slots, options } = world;
+  if (!options.server) return;
+  const until = clock.monotonic() + LONGEST_LOOK_MS;
+  while (world.transactions.size > 0 && clock.monotonic() < until) {
+    await clock.passUntil(clock.monotonic() + COUNTING_MS, check);
+  }
+  let counting = 0;
+  for (const slot of slots) {
+    world.as(slot, ({ outbox }) => {
+      counting++;
+      const counted = () => void counting--;
+      outbox.look?.().then(counted, counted);
+    });
+  }
+  do await clock.passUntil(clock.monotonic() + COUNTING_MS, check);
+  while (counting > 0 && clock.monotonic() < until);
+}
+
+function isDone({ slots, ledger, transactions }: World): boolean {
+  if (ledger.pendingReceipts > 0 || transactions.size > 0) return false;
   return slots.every(({ owner, process }) => {
     if (!owner?.isAlive || !process || owner.isStalled) return false;
     return process.outbox.counts().queued === 0 && process.delivery.inFlight === 0;
@@ -126,12 +158,15 @@ function checkEnd({ ledger, schedule }: World, record: EventRecord, letter: Dead
     const isConflict = last?.type === "answer" && last.status === 409;
     // A process that crashes with a memory outbox takes along what it knew, and the service may take what was on its way.
     const isKnown = schedule.outbox !== "memory" && !schedule.bounds;
-    if (isKnown && letter.reason === "rejected" && isConflict && taken > 0 && ends.length > 0) {
+    const isSame = isKnown && !record.isHandedOver;
+    if (isSame && letter.reason === "rejected" && isConflict && taken > 0 && ends.length > 0) {
       ledger.breaks("what was taken is not rejected", name);
     }
     return;
   }
-  const isGone = reporter !== undefined && !reporter.isAlive;
+  if (record.isMerged) return;
+  // In a transaction whose end was not heard of, it has no reporter.
+  const isGone = !reporter?.isAlive;
   const mayBeLost = record.storedAs === Number.POSITIVE_INFINITY || schedule.outbox === "memory";
   if (record.accepted === 0 || (isGone && mayBeLost) || taken > 0 || ends.length > 0) return;
   // The process that told of it may have been killed before it could.

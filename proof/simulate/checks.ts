@@ -21,12 +21,15 @@ export function watchEvents(ledger: Ledger): void {
       return;
     }
     pauses.sent(request as Request, record);
+    checkCommitted(ledger, record);
+    if (record.isHandedOver) return;
     checkSame(ledger, record, request as Request);
     checkEnded(ledger, record);
     checkHeld(ledger, record);
-    for (const other of [record, ...ledger.relativesOf(record)])
-      checkAlone(ledger, record, other, request as Request);
-    for (const other of ledger.relativesOf(record)) checkOrder(ledger, record, other);
+    // What was under way when the others were handed over goes where it was going.
+    const relatives = [...ledger.relativesOf(record)].filter(({ isHandedOver }) => !isHandedOver);
+    for (const other of [record, ...relatives]) checkAlone(ledger, record, other, request as Request);
+    for (const other of relatives) checkOrder(ledger, record, other);
   });
 }
 
@@ -36,6 +39,10 @@ function checkSame(ledger: Ledger, record: EventRecord, { call }: Request): void
     ledger.breaks("every attempt says the same", `${record.name}: ${record.content}, then ${content}`);
   }
   record.content = content;
+}
+
+function checkCommitted(ledger: Ledger, { name, reports, rolledBack }: EventRecord): void {
+  if (reports === rolledBack) ledger.breaks("what was rolled back is not sent", name);
 }
 
 /** Delivered, dropped, skipped and discarded events are not sent again, and dead letters only by an operator's hand. */
@@ -107,9 +114,10 @@ function checkTaken(ledger: Ledger, { name, ends, wasTaken }: EventRecord): void
 /** An event ends once; only what was given up for a process that stood still may be found delivered after all. */
 function checkEnds(
   ledger: Ledger,
-  { name, ends, deadCode, isToldEarly, isToldTwice }: EventRecord,
+  { name, ends, deadCode, isToldEarly, isToldTwice, isHandedOver }: EventRecord,
   by: Owner,
 ): void {
+  if (isHandedOver) return;
   // A process that goes on after a standstill tells of an end that another has told of.
   if (ends.length < 2 || isToldEarly || isToldTwice || stalls.has(by)) return;
   if (ends.length === 2 && ends[0] === "dead" && ends[1] === "delivered" && deadCode === undefined) return;

@@ -38,6 +38,7 @@ export class VirtualClock {
   readonly #choose: (count: number) => number;
   readonly #timers: Timer[] = [];
   readonly #owners = new Set<Owner>([this.outside]);
+  readonly #held = new Set<Promise<unknown>>();
   #elapsed = 0;
   #order = 0;
 
@@ -48,6 +49,17 @@ export class VirtualClock {
   now = (): number => Math.floor(EPOCH + this.#elapsed + this.wallAheadMs);
 
   monotonic = (): number => this.#elapsed;
+
+  /** What a clock says that is never set: in milliseconds since the epoch. */
+  unset = (): number => Math.floor(EPOCH + this.#elapsed);
+
+  /** Until this has ended, which happens in real time, nothing else happens and no time passes. */
+  hold(work: Promise<unknown>): void {
+    const held: Promise<unknown> = work
+      .catch((error) => this.onError(this.outside, error))
+      .then(() => this.#held.delete(held));
+    this.#held.add(held);
+  }
 
   /** Runs the task as a turn of its owner's event loop, after so many milliseconds. */
   after(owner: Owner, ms: number, task: () => void): () => void {
@@ -93,6 +105,10 @@ export class VirtualClock {
     for (;;) {
       // All microtasks run before the next turn of the real event loop.
       await new Promise<void>((resolve) => nextTurn(resolve));
+      if (this.#held.size > 0) {
+        await Promise.all(this.#held);
+        continue;
+      }
       const owner = this.#next();
       if (!owner) return;
       this.current = owner;

@@ -36,6 +36,12 @@ export interface EventRecord {
   /** Whether the service is asked first whether its visitor was referred, and whether it is poison in a schedule of poison. */
   readonly isAsked: boolean;
   readonly isPoison: boolean;
+  /** Whether it may be another program's by now. */
+  isHandedOver: boolean;
+  /** Whether it may have given way to the same event of the other program. */
+  isMerged: boolean;
+  /** In how many transactions it was reported that were rolled back. */
+  rolledBack: number;
   /** How often it was reported. */
   reports: number;
   ends: End[];
@@ -92,6 +98,9 @@ export function newRecord(
     wasTaken: false,
     isAsked: "byLoginSession" in data,
     isPoison: visitorNumber(data.sessionId ?? data.clickId ?? "") % 4 === 1,
+    isHandedOver: false,
+    isMerged: false,
+    rolledBack: 0,
     reports: 0,
     ends: [],
     teller: undefined,

@@ -4,10 +4,24 @@ import type { Disk } from "./disk.js";
 /** How a process meets its disk at this moment. */
 export type DiskFault = "full" | "ioerr" | "busy" | "lost" | "slow" | "stuck";
 
+/** How a process meets its database server. Of `cuts`, `deadlocks` and `full`, some statements; of the others, all. */
+export type ServerFault =
+  | "away"
+  | "cuts"
+  | "silent"
+  | "deadlocks"
+  | "read-only"
+  | "full"
+  | "slow"
+  | "stuck"
+  | "crowded"
+  | "lent";
+
 /** What the machine gives a process, besides time. */
 export interface Host {
   readonly disk: Disk;
   diskFault: DiskFault | undefined;
+  serverFault: ServerFault | undefined;
   /** How many faults there were, this one included. */
   faultsSeen: number;
   /** How large the file may grow, where it is less than the option allows. */

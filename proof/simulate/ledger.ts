@@ -6,6 +6,7 @@ import type { Owner, VirtualClock } from "./clock.js";
 import { type End, type EventRecord, meaningOf, NEVER, newRecord } from "./event-record.js";
 import type { TrackerProcess } from "./process.js";
 import type { Observer, Request } from "./service.js";
+import { isSimulated } from "./sql/errors.js";
 
 export interface Sums {
   accepted: number;
@@ -30,6 +31,7 @@ export class Ledger implements Observer {
   digest = 0x811c9dc5;
   readonly #clock: VirtualClock;
   readonly #forgets: boolean;
+  readonly #handOvers: (readonly [from: string, to: string])[] = [];
   readonly #byVisitor = new Map<string, EventRecord[]>();
   #order = 0;
 
@@ -64,6 +66,7 @@ export class Ledger implements Observer {
     for (const visitor of record.visitors) {
       this.#byVisitor.set(visitor, [...(this.#byVisitor.get(visitor) ?? []), record]);
     }
+    for (const [from, to] of this.#handOvers) if (from === program) this.#handOver(record, to);
     return record;
   }
 
@@ -89,6 +92,12 @@ export class Ledger implements Observer {
 
   nextOrder = (): number => ++this.#order;
 
+  /** It is about to be reported. Whether it is stored its process may not live to hear. */
+  reports(record: EventRecord, reportedAs: number): void {
+    record.reports++;
+    if (record.reportedAs === NEVER) record.reportedAs = reportedAs;
+  }
+
   receipt(record: EventRecord, by: Owner, reportedAs: number, receipt: Receipt): void {
     const reason = "reason" in receipt ? ` ${receipt.reason}` : "";
     this.write(`${by.name}: the receipt of ${record.name} says ${receipt.outcome}${reason}`);
@@ -109,6 +118,43 @@ export class Ledger implements Observer {
     record.ends = [];
     // Whether it is known still, and where its place is, is seen once it is stored.
     if (isAgain) Object.assign(record, { reporter: undefined, reportedAs: 0, storedAs: NEVER });
+  }
+
+  /** A host's transaction in which it was reported is about to commit: it may be sent before the host hears of that. */
+  commits(record: EventRecord, by: Owner, reportedAs: number): void {
+    this.of(by).accepted++;
+    record.accepted++;
+    record.acceptedAt = this.#clock.monotonic();
+    // It is dropped or forgotten: else it would be a duplicate.
+    if (record.ends.length > 0) record.retries++;
+    Object.assign(record, { reporter: undefined, reportedAs, storedAs: NEVER, ends: [] });
+    record.requestsBefore = record.requests.length;
+  }
+
+  /** The transaction in which it was reported has ended. */
+  hasEnded(record: EventRecord, isCommitted: boolean): void {
+    if (!isCommitted) record.rolledBack++;
+    else if (record.storedAs === NEVER) record.storedAs = this.nextOrder();
+  }
+
+  /** What is one program's may be the other's from here on, and what is reported for it while that goes on. */
+  handedOver(from: string, to: string): void {
+    if (from === to) return;
+    this.#handOvers.push([from, to]);
+    for (const [key, record] of [...this.records]) {
+      if (key.startsWith(`${from} `)) this.#handOver(record, to);
+    }
+  }
+
+  #handOver(record: EventRecord, to: string): void {
+    const own = this.records.get(`${to} ${record.id}`) ?? record;
+    // Which of the two is kept is the storage's to say.
+    const isMerged = own !== record;
+    for (const each of [own, record]) {
+      each.isHandedOver = true;
+      each.isMerged ||= isMerged;
+    }
+    this.records.set(`${to} ${record.id}`, own);
   }
 
   /** A process ends that kept all in memory: what is reported again is new. */
@@ -213,8 +259,11 @@ export class Ledger implements Observer {
     if (!owner.isAlive) return;
     this.write(`${owner.name}: its storage fails: ${error.message}`);
     const code = (error as { code?: string }).code ?? "";
-    if (!code.startsWith("ERR_AFFILIATE_")) this.breaks("only the disk fails", `${error.stack}`);
-    else if (host.faultsSeen === 0) this.breaks("a disk that is well is used", error.message);
+    if (!code.startsWith("ERR_AFFILIATE_") && !isSimulated(error))
+      this.breaks("only the disk fails", `${error.stack}`);
+    // It was closed while a host's transaction was open: what waits for that is left behind, and said to be.
+    else if (host.faultsSeen === 0 && code !== "ERR_AFFILIATE_OUTBOX_CLOSED")
+      this.breaks("a disk that is well is used", error.message);
   }
 
   loggerOf(owner: Owner): Logger {

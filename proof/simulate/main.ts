@@ -2,9 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { scheduleOf } from "./profiles.js";
-import type { Outcome, Sabotage } from "./run.js";
+import type { Outcome, RunOptions, Sabotage } from "./run.js";
 import type { Schedule } from "./schedule.js";
 import { shrink } from "./shrink.js";
+import { startRealMysql } from "./sql/real-mysql.js";
+import { startRealPostgres } from "./sql/real-postgres.js";
+import type { RealServer } from "./sql/real-server.js";
+import { SqlServer } from "./sql/server.js";
 import { perform } from "./steps.js";
 import { World } from "./world.js";
 
@@ -19,6 +23,8 @@ export interface Options {
   readonly sabotage?: Sabotage | undefined;
   /** After how many findings to stop. Default: never. */
   readonly enough?: number | undefined;
+  /** Whether a schedule is shortened that breaks a promise. Default: yes. */
+  readonly shrinks?: boolean | undefined;
   readonly print?: ((line: string) => void) | undefined;
 }
 
@@ -41,10 +47,7 @@ export interface Summary {
 }
 
 /** Runs one schedule. The same one gives the same digest. */
-export function run(
-  schedule: Schedule,
-  options: { directory: string; keepsTrace?: boolean; sabotage?: Sabotage | undefined },
-): Promise<Outcome> {
+export function run(schedule: Schedule, options: RunOptions): Promise<Outcome> {
   return new World(schedule, options).run(perform);
 }
 
@@ -54,25 +57,41 @@ export async function simulate(options: Options): Promise<Summary> {
   const directory = mkdtempSync(join(tmpdir(), "express-affiliate-simulate-"));
   const findings: Finding[] = [];
   let [steps, tasks, events] = [0, 0, 0];
+  const real = await startReal(options.outbox);
+  const server = real && new SqlServer(real);
   try {
     for (let seed = first; seed < first + schedules && findings.length < enough; seed++) {
       const schedule = scheduleOf(seed, options);
-      const outcome = await run(schedule, { directory, sabotage });
+      const outcome = await run(schedule, { directory, sabotage, server });
       steps += schedule.steps.length;
       tasks += outcome.tasks;
       events += outcome.events;
       if (outcome.broken) {
         const { promise } = outcome.broken;
-        const short = await shrink(schedule, promise, (fewer) => run(fewer, { directory, sabotage }));
-        const { broken, trace = [] } = await run(short, { directory, sabotage, keepsTrace: true });
-        findings.push({ seed, promise, message: String(broken?.message), schedule: short, trace });
+        const again = (fewer: Schedule) => run(fewer, { directory, sabotage, server });
+        const short = options.shrinks === false ? schedule : await shrink(schedule, promise, again);
+        const { broken, trace = [] } = await run(short, { directory, sabotage, server, keepsTrace: true });
+        findings.push({
+          seed,
+          promise,
+          message: broken?.message ?? `${outcome.broken.message} (not again with the same steps)`,
+          schedule: short,
+          trace,
+        });
         print(describe(findings.at(-1) as Finding));
       }
     }
   } finally {
+    await real?.destroy();
     rmSync(directory, { recursive: true, force: true });
   }
   return { schedules, steps, tasks, events, findings };
+}
+
+/** The server of an outbox that needs one. */
+export async function startReal(outbox: Schedule["outbox"] | undefined): Promise<RealServer | undefined> {
+  if (outbox === "mysql") return startRealMysql();
+  return outbox === "postgres" ? startRealPostgres() : undefined;
 }
 
 function describe({ seed, message, schedule }: Finding): string {

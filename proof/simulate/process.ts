@@ -4,7 +4,9 @@ import { eventFrom } from "../../src/inputs.js";
 import { createJournal, type Journal } from "../../src/journal.js";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
+import { mysqlOutbox } from "../../src/outbox/mysql/index.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
+import { postgresOutbox } from "../../src/outbox/postgres/index.js";
 import { callsFor } from "../../src/service/calls.js";
 import { destinationOf } from "../../src/service/destination.js";
 import type { Clock } from "../../src/shared/clock.js";
@@ -16,6 +18,9 @@ import type { Ledger } from "./ledger.js";
 import { numbersFrom } from "./random.js";
 import type { Happening, Schedule } from "./schedule.js";
 import type { Service } from "./service.js";
+import { mysqlPool, Pool, postgresPool } from "./sql/pool.js";
+import { PREFIX, SCHEMA } from "./sql/real-server.js";
+import type { SqlServer } from "./sql/server.js";
 import { createTransport } from "./transport.js";
 
 export interface Machine {
@@ -23,6 +28,7 @@ export interface Machine {
   readonly service: Service;
   readonly ledger: Ledger;
   readonly directory: string;
+  readonly server: SqlServer | undefined;
   readonly host: Omit<Host, "threads" | "random">;
 }
 
@@ -35,17 +41,22 @@ export interface TrackerProcess {
   readonly journal: Journal;
   readonly shutdown: Shutdown;
   readonly host: Host;
+  /** Its connections to the database. */
+  readonly pool: Pool | undefined;
   /** The event that this process makes of what happened. */
   eventOf(what: Happening): OutboxEvent;
-  report(what: Happening): Promise<Receipt>;
+  report(what: Happening, transaction?: unknown): Promise<Receipt>;
 }
 
 const CONCURRENCY = 8;
 
 const CLIENT_ID = 1;
 
+// Of five seconds there are a fifth as many as of one.
+const POLL_MS = 4_000;
+
 /** The programs differ by where they report to: as a developer's sandbox and production do, they give an event the same id. */
-function programOf(index: number, { programs }: Pick<Schedule, "programs">): string {
+export function programOf(index: number, { programs }: Pick<Schedule, "programs">): string {
   return destinationOf(CLIENT_ID, new URL(`https://track-${index % programs}.example`));
 }
 
@@ -56,7 +67,7 @@ export function startProcess(
   schedule: Schedule,
   machine: Machine,
 ): TrackerProcess {
-  const { clock: time, service, ledger } = machine;
+  const { clock: time, service, ledger, server } = machine;
   const { seed, maxAgeMs } = schedule;
   const destination = programOf(index, schedule);
   const random = numbersFrom(`${seed} ${owner.name}`);
@@ -68,7 +79,10 @@ export function startProcess(
     after: (ms, task) => time.after(owner, ms, task),
   };
   const journal = createJournal({ logger: ledger.loggerOf(owner), clock });
-  const outbox = createOutbox(schedule, machine.directory, clock);
+  const pool = server && new Pool({ server, clock: time, owner, meeting: host });
+  const outbox = pool
+    ? createSqlOutbox(schedule, pool, { time, owner, clock })
+    : createOutbox(schedule, machine.directory, clock);
   const transport = createTransport({ clock: time, owner, program: destination, service, observer: ledger });
   const delivery = createDelivery({
     destination,
@@ -94,7 +108,18 @@ export function startProcess(
     clock,
     isClosed: () => shutdown.closed,
   });
-  const process = { owner, program: destination, outbox, delivery, journal, shutdown, host, eventOf, report };
+  const process = {
+    owner,
+    program: destination,
+    outbox,
+    delivery,
+    journal,
+    shutdown,
+    host,
+    pool,
+    eventOf,
+    report,
+  };
   ledger.listenTo(process);
   // A notice of what was skipped does not say which event it was.
   const settled: Delivery["settled"] = (event, attempts, verdict) => {
@@ -113,16 +138,18 @@ export function startProcess(
     return eventFrom(what.kind, inputOf(what, destination), attributionOf(what), context) as OutboxEvent;
   }
 
-  function report(what: Happening): Promise<Receipt> {
+  function report(what: Happening, transaction?: unknown): Promise<Receipt> {
     const { byLoginSession } = what;
-    return track(what.kind, inputOf(what, destination), attributionOf(what), { byLoginSession });
+    const more = { byLoginSession, ...(transaction !== undefined && { transaction }) };
+    return track(what.kind, inputOf(what, destination), attributionOf(what), more);
   }
 
   return process;
 }
 
 /** As `kill -9` does: nothing of it happens any more, and what it has claimed stays claimed. */
-export function kill({ owner }: TrackerProcess): void {
+export function kill({ owner, pool }: TrackerProcess): void {
+  pool?.lose();
   owner.isAlive = false;
   owner.ready.length = 0;
 }
@@ -130,6 +157,20 @@ export function kill({ owner }: TrackerProcess): void {
 function createOutbox({ outbox, bounds }: Schedule, directory: string, clock: Clock): Outbox {
   if (outbox === "memory") return memoryOutbox(bounds ?? {}, clock);
   return diskOutbox({ directory, ...(bounds && { maxDeadLetters: bounds.maxDeadLetters }) }, clock);
+}
+
+function createSqlOutbox(
+  { outbox, bounds }: Schedule,
+  pool: Pool,
+  { time, owner, clock }: { time: VirtualClock; owner: Owner; clock: Clock },
+): Outbox {
+  const given = {
+    pollMs: POLL_MS,
+    ...(bounds && { maxEvents: bounds.maxEvents, maxDeadLetters: bounds.maxDeadLetters }),
+  };
+  if (outbox === "mysql") return mysqlOutbox({ ...given, pool: mysqlPool(pool), prefix: PREFIX }, clock);
+  const listen = false;
+  return postgresOutbox({ ...given, pool: postgresPool(pool, time, owner), schema: SCHEMA, listen }, clock);
 }
 
 function inputOf({ number, kind, visitor, clickId }: Happening, destination: string): object {

@@ -1,12 +1,24 @@
 import { ENDPOINTS } from "../../src/service/endpoints.js";
 import { type Fault, OF_A_VISITOR, OF_AN_ENDPOINT, OF_THE_ORIGIN } from "./faults.js";
-import type { DiskFault } from "./host.js";
+import type { DiskFault, ServerFault } from "./host.js";
 import { Dice } from "./random.js";
-import type { Profile, Schedule, Step } from "./schedule.js";
+import type { OutboxName, Profile, Schedule, Step } from "./schedule.js";
 import { Writer } from "./writer.js";
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
+const SERVER_FAULTS: readonly ServerFault[] = [
+  "away",
+  "cuts",
+  "silent",
+  "deadlocks",
+  "read-only",
+  "full",
+  "slow",
+  "stuck",
+  "crowded",
+  "lent",
+];
 const DISK_FAULTS: readonly DiskFault[] = ["full", "ioerr", "busy", "lost", "slow", "stuck"];
 
 /** The schedule of a seed. */
@@ -25,6 +37,10 @@ export function scheduleOf(
     processes,
     programs: Math.min(processes, dice.happens(0.4) ? programs : 1),
     repeated: dice.one(["conflict", "yes", "again"] as const),
+    ...(isSql(outbox) && {
+      tables: dice.happens(0.1) ? ("drop" as const) : ("empty" as const),
+      autocommit: dice.happens(0.8),
+    }),
     maxAgeMs: profile === "chaos" && dice.happens(0.2) ? 60 * SECOND_MS : 72 * HOUR_MS,
     ...(profile === "chaos" &&
       dice.happens(0.2) && {
@@ -33,11 +49,15 @@ export function scheduleOf(
   };
   const lengthMs = dice.span(2 * SECOND_MS, 90 * SECOND_MS);
   const write = { chaos, outage, poison, calm }[profile];
-  const steps = write(new Writer(dice, base.processes, lengthMs));
+  const steps = write(new Writer(dice, base.processes, lengthMs), base);
   return { ...base, steps: [...steps].sort((one, other) => one.at - other.at) };
 }
 
-function chaos(writer: Writer): Step[] {
+function isSql(outbox: OutboxName): boolean {
+  return outbox === "mysql" || outbox === "postgres";
+}
+
+function chaos(writer: Writer, { outbox, programs }: Pick<Schedule, "outbox" | "programs">): Step[] {
   const { dice, at, process } = writer;
   const steps = writer.reports(dice.span(2, 40));
   const some = (most: number, write: (nth: number) => Step[]) => {
@@ -61,7 +81,7 @@ function chaos(writer: Writer): Step[] {
     ];
   });
   some(1, () => [{ at: at(), do: "stall", process: process(), ms: dice.span(100, 60 * SECOND_MS) }]);
-  some(1, () => [{ at: at(), do: "lose thread", process: process() }]);
+  if (!isSql(outbox)) some(1, () => [{ at: at(), do: "lose thread", process: process() }]);
   some(1, () => {
     const who = process();
     const [from, to] = writer.during(SECOND_MS, 20 * SECOND_MS);
@@ -70,14 +90,16 @@ function chaos(writer: Writer): Step[] {
       { at: to, do: "start", process: who },
     ];
   });
-  some(2, () => {
-    const who = process();
-    const [from, to] = writer.during(10, 40 * SECOND_MS);
-    return [
-      { at: from, do: "disk", process: who, fault: dice.one(DISK_FAULTS) },
-      { at: to, do: "disk", process: who, fault: undefined },
-    ];
-  });
+  if (isSql(outbox)) steps.push(...troubleOfAServer(writer));
+  else
+    some(2, () => {
+      const who = process();
+      const [from, to] = writer.during(10, 40 * SECOND_MS);
+      return [
+        { at: from, do: "disk", process: who, fault: dice.one(DISK_FAULTS) },
+        { at: to, do: "disk", process: who, fault: undefined },
+      ];
+    });
   some(1, () => [
     { at: at(), do: "set clock", ms: dice.one([-HOUR_MS, -5_000, 5_000, HOUR_MS, 12 * HOUR_MS]) },
   ]);
@@ -86,6 +108,38 @@ function chaos(writer: Writer): Step[] {
   some(1, () => [{ at: at(), do: "discard", process: process(), nth: dice.whole(0, 3) }]);
   some(1, () => [{ at: at(), do: "flush", process: process(), ms: dice.one([0, 100, 5_000]) }]);
   if (dice.happens(0.1)) steps.push(flood(writer));
+  if (programs > 1 && outbox !== "memory" && dice.happens(0.5)) {
+    steps.push({
+      at: at(),
+      do: "hand over",
+      process: process(),
+      from: dice.whole(0, 1),
+      to: dice.whole(0, 1),
+    });
+  }
+  return steps;
+}
+
+/** What a database server does to its clients, and what else happens in the database. */
+function troubleOfAServer(writer: Writer): Step[] {
+  const { dice, at, process } = writer;
+  const steps: Step[] = [];
+  for (let nth = dice.whole(0, 3); nth > 0; nth--) {
+    const who = process();
+    const [from, to] = writer.during(10, 60 * SECOND_MS);
+    steps.push({ at: from, do: "server", process: who, fault: dice.one(SERVER_FAULTS) });
+    steps.push({ at: to, do: "server", process: who, fault: undefined });
+  }
+  for (let nth = dice.whole(0, 3); nth > 0; nth--) {
+    const whats = Array.from({ length: dice.whole(1, 3) }, () =>
+      dice.happens(0.7)
+        ? writer.happening(dice.one(["click", "registration", "payment"] as const))
+        : dice.one(writer.happened),
+    );
+    const ms = dice.span(10, 90 * SECOND_MS);
+    steps.push({ at: at(), do: "transaction", process: process(), whats, ms, commits: dice.happens(0.7) });
+  }
+  if (dice.happens(0.03)) steps.push({ at: at(), do: "restart server" });
   return steps;
 }
 

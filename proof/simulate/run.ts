@@ -3,6 +3,7 @@ import type { Owner } from "./clock.js";
 import type { Disk } from "./disk.js";
 import type { Host } from "./host.js";
 import type { TrackerProcess } from "./process.js";
+import type { SqlServer } from "./sql/server.js";
 
 export interface Outcome {
   readonly broken: Broken | undefined;
@@ -24,6 +25,8 @@ export interface RunOptions {
   readonly directory: string;
   readonly keepsTrace?: boolean;
   readonly sabotage?: Sabotage | undefined;
+  /** Where the schedule's outbox is in a database. */
+  readonly server?: SqlServer | undefined;
 }
 
 /** A place for one process at a time. */

@@ -1,6 +1,6 @@
 import type { EventKind } from "../../src/events.js";
 import type { Fault } from "./faults.js";
-import type { DiskFault } from "./host.js";
+import type { DiskFault, ServerFault } from "./host.js";
 
 /** What happened at a host, once. Its number tells it from all others. */
 export interface Happening {
@@ -21,18 +21,29 @@ export type Step = { readonly at: number } & (
   | { readonly do: "crash" | "start" | "lose thread"; readonly process: number }
   | { readonly do: "stall" | "close" | "flush"; readonly process: number; readonly ms: number }
   | { readonly do: "disk"; readonly process: number; readonly fault: DiskFault | undefined }
+  | { readonly do: "server"; readonly process: number; readonly fault: ServerFault | undefined }
+  | { readonly do: "restart server" }
+  | {
+      readonly do: "transaction";
+      readonly process: number;
+      readonly whats: readonly Happening[];
+      readonly ms: number;
+      readonly commits: boolean;
+    }
+  | { readonly do: "hand over"; readonly process: number; readonly from: number; readonly to: number }
   | { readonly do: "set clock"; readonly ms: number }
   | { readonly do: "retry" | "discard"; readonly process: number; readonly nth: number }
   | { readonly do: "retry all"; readonly process: number; readonly unconfirmedToo: boolean }
 );
 
 export type Profile = "chaos" | "outage" | "poison" | "calm";
+export type OutboxName = Schedule["outbox"];
 
 /** A whole simulation: all that is left to chance in it follows from its seed. */
 export interface Schedule {
   readonly seed: number;
   readonly profile: Profile;
-  readonly outbox: "memory" | "disk";
+  readonly outbox: "memory" | "disk" | "mysql" | "postgres";
   readonly processes: number;
   /** Programs that share a directory: process n belongs to program n modulo their number. */
   readonly programs: number;
@@ -44,5 +55,8 @@ export interface Schedule {
     readonly maxBytes: number;
     readonly maxDeadLetters: number;
   };
+  /** Of a database: whether its tables are there when it begins, and whether each statement is a transaction of its own. */
+  readonly tables?: "empty" | "drop";
+  readonly autocommit?: boolean;
   readonly steps: readonly Step[];
 }

@@ -7,10 +7,12 @@ import { Disk } from "./disk.js";
 import { Ledger } from "./ledger.js";
 import { livingBy } from "./machine.js";
 import { kill, newOwner, startProcess, type TrackerProcess } from "./process.js";
-import { chance } from "./random.js";
+import { chance, numbersFrom } from "./random.js";
 import type { Outcome, RunOptions, Slot } from "./run.js";
 import type { Happening, Schedule, Step } from "./schedule.js";
 import { Service } from "./service.js";
+import { HostTransaction } from "./sql/host-transaction.js";
+import type { SqlServer } from "./sql/server.js";
 
 /** One simulation. */
 export class World {
@@ -23,6 +25,8 @@ export class World {
   readonly options: RunOptions;
   /** Those that have ended, for what they have counted. */
   readonly ended: TrackerProcess[] = [];
+  /** Of hosts: those that are open. */
+  readonly transactions = new Set<HostTransaction>();
   readonly #reporting = new Map<Owner, number>();
   /** When the last fault ended. */
   wellSince = 0;
@@ -43,7 +47,13 @@ export class World {
       starts: 0,
       owner: undefined,
       process: undefined,
-      host: { disk: this.disk, diskFault: undefined, faultsSeen: 0, maxBytes: schedule.bounds?.maxBytes },
+      host: {
+        disk: this.disk,
+        diskFault: undefined,
+        serverFault: undefined,
+        faultsSeen: 0,
+        maxBytes: schedule.bounds?.maxBytes,
+      },
     }));
     watchEvents(this.ledger);
     options.sabotage?.disk?.(this.disk);
@@ -89,7 +99,8 @@ export class World {
     this.clock.soon(owner, () => {
       const { clock, service, ledger, options } = this;
       try {
-        const machine = { clock, service, ledger, directory: options.directory, host: { ...slot.host } };
+        const { directory, server } = options;
+        const machine = { clock, service, ledger, directory, server, host: { ...slot.host } };
         slot.process = startProcess(owner, slot.index, this.schedule, machine);
         // The slot's faults are those of whatever process has it.
         Object.assign(slot, { host: slot.process.host });
@@ -108,6 +119,9 @@ export class World {
     this.ledger.write(`${owner.name} ends`);
     this.ledger.pendingReceipts -= this.#reporting.get(owner) ?? 0;
     if (this.schedule.outbox === "memory") this.ledger.forgetAll();
+    for (const transaction of this.transactions) {
+      if (transaction.endsWith(process)) this.transactions.delete(transaction);
+    }
     if (process) {
       kill(process);
       this.ended.push(process);
@@ -124,7 +138,9 @@ export class World {
       const reportedAt = clock.monotonic();
       const isKnown = record.storedAs !== Number.POSITIVE_INFINITY && record.ends.at(-1) !== "dropped";
       const before = { isKnown };
-      record.reports++;
+      ledger.reports(record, reportedAs);
+      // It may be new where it is reported now.
+      if (record.isHandedOver) record.retries++;
       this.#expectReceipts(process.owner, 1);
       ledger.write(`${process.owner.name}: reports ${record.name}`);
       void process.report(what).then((receipt: Receipt) => {
@@ -136,6 +152,17 @@ export class World {
     });
   }
 
+  /** A host reports in a transaction of its own, and ends it some time later. */
+  transact(slot: Slot, step: Extract<Step, { do: "transaction" }>): void {
+    this.as(slot, (process) => {
+      const { options } = this;
+      const server = options.server as SqlServer;
+      const transaction = new HostTransaction(step, { world: this, process, server });
+      this.transactions.add(transaction);
+      void transaction.run().finally(() => this.transactions.delete(transaction));
+    });
+  }
+
   #expectReceipts(owner: Owner, more: 1 | -1): void {
     this.ledger.pendingReceipts += more;
     this.#reporting.set(owner, (this.#reporting.get(owner) ?? 0) + more);
@@ -144,8 +171,10 @@ export class World {
   async run(perform: (world: World, step: Step) => void): Promise<Outcome> {
     const { clock, ledger, schedule, options } = this;
     mkdirSync(options.directory, { recursive: true });
+    const { tables = "empty", autocommit = true } = schedule;
+    await options.server?.begin(clock, { tables, autocommit });
     const check = () => checkNow(this);
-    await livingBy(clock, async () => {
+    await livingBy(clock, numbersFrom(`${schedule.seed} for all`), async () => {
       for (const slot of this.slots) this.start(slot);
       for (const step of schedule.steps) {
         await clock.passUntil(step.at, check);
@@ -154,7 +183,10 @@ export class World {
       }
       if (!ledger.broken) await this.#recover(check);
       for (const slot of this.slots) this.end(slot);
+      for (const transaction of this.transactions) transaction.end();
+      await clock.settle();
     });
+    await options.server?.end();
     this.disk.close();
     const { broken, digest, events, trace } = ledger;
     return { broken, digest: digest >>> 0, events, tasks: clock.tasks, trace };
@@ -180,8 +212,10 @@ export class World {
     service.faults.clear();
     for (const slot of this.slots) {
       slot.host.diskFault = undefined;
+      slot.host.serverFault = undefined;
       this.start(slot);
     }
+    for (const transaction of this.transactions) transaction.end();
     this.wellSince = clock.monotonic();
     ledger.write("all is well");
     await checkAtTheEnd(this, check);

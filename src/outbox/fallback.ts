@@ -7,8 +7,11 @@ import { StorageState } from "./storage-state.js";
 
 /** Where a durable outbox stores. A call that rejects says that the storage fails; how far the call got is unknown. */
 export interface Storage<C extends Claim> {
-  /** Stores the event, unless its id is known. */
-  append(event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
+  /**
+   * Stores the event, unless its id is known. Calls `waits` where that waits for the end of a host's open transaction: the
+   * event has its place, and events of other visitors need not wait for it.
+   */
+  append(event: OutboxEvent, waits?: () => void): Promise<"queued" | "duplicate" | "full">;
   /** Takes events whose turn it is, as the lanes allow. */
   claim(capacity: Capacity): Promise<readonly C[]>;
   /** Does with a claimed event what the verdict says. Resolves to `false` where the event was another process's by then. */
@@ -74,13 +77,17 @@ export function createFallback<C extends Claim>(
   async function append(each: Pending): Promise<void> {
     pending.protect(each);
     try {
-      const outcome = await storage.append(each.event);
+      const outcome = await storage.append(each.event, () => {
+        each.isWaiting = true;
+        each.onWaiting?.();
+      });
       pending.leave(each);
       state.works("append");
       onStored();
       if (!receipts.answer(each, outcome) && outcome === "full") observer.dropped(each.event, "full");
     } catch (error) {
       each.storing = undefined;
+      each.isWaiting = false;
       pending.expose(each);
       throw error;
     }
@@ -95,11 +102,9 @@ export function createFallback<C extends Claim>(
 
   async function storeAll(): Promise<void> {
     try {
-      while (unsettled.length > 0 || pending.length > 0) {
-        // Verdicts first: they free space in the storage.
-        if (unsettled.length > 0) await settleFirst();
-        else await storeBatch();
-      }
+      // Verdicts first: they free space in the storage.
+      do while (unsettled.length > 0) await settleFirst();
+      while (await storeBatch());
     } catch (error) {
       state.staysUnusable(error);
       return;
@@ -117,12 +122,26 @@ export function createFallback<C extends Claim>(
     resolve(isActedOn !== false);
   }
 
-  async function storeBatch(): Promise<void> {
-    const batch = pending.peek(BATCH);
-    // All of them end before the next attempt: one that fails must not be overtaken.
-    for (const result of await Promise.allSettled(batch.map(store))) {
+  /** Returns whether there was anything to store. */
+  async function storeBatch(): Promise<boolean> {
+    const batch = pending.peekFree(BATCH);
+    // All of them have their place before the next attempt: one that fails must not be overtaken.
+    for (const result of await Promise.allSettled(batch.map(place))) {
       if (result.status === "rejected") throw result.reason;
     }
+    return batch.length > 0 || unsettled.length > 0;
+  }
+
+  /** Resolves once it is stored, or waits in the storage for a host's transaction, which may be open for long. */
+  function place(each: Pending): Promise<void> {
+    return new Promise((resolve, reject) => {
+      each.onWaiting = resolve;
+      store(each).then(resolve, (error) => {
+        // Where it had its place, nothing else hears of it.
+        state.fails("append", error);
+        reject(error);
+      });
+    });
   }
 
   /** Resolves to `undefined` where the storage failed. */

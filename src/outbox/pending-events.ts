@@ -9,6 +9,10 @@ export interface Pending extends InLine<Pending> {
   sheddable: Sheddable | undefined;
   /** Ends with the call that stores it at this moment. */
   storing: Promise<void> | undefined;
+  /** Whether it waits in the storage for the end of a host's transaction. */
+  isWaiting: boolean;
+  /** Called when it begins to wait there. */
+  onWaiting: (() => void) | undefined;
 }
 
 /** A pending event's place among those of its kind that may be shed: all but those on their way to the storage. */
@@ -57,6 +61,8 @@ export class PendingEvents {
       size,
       sheddable: undefined,
       storing: undefined,
+      isWaiting: false,
+      onWaiting: undefined,
       before: undefined,
       after: undefined,
     };
@@ -88,6 +94,15 @@ export class PendingEvents {
   /** The first `limit` of them. */
   peek(limit: number): Pending[] {
     return this.#line.peek(limit);
+  }
+
+  /** The first `limit` of those that do not wait in the storage. */
+  peekFree(limit: number): Pending[] {
+    const free: Pending[] = [];
+    for (let each = this.#line.first; each && free.length < limit; each = each.after) {
+      if (!each.isWaiting) free.push(each);
+    }
+    return free;
   }
 
   #makeSpace(kind: EventKind, size: number): boolean {

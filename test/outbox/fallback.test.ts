@@ -48,8 +48,47 @@ function setUp(maxBytes = 1_000_000) {
       return new Promise((resolve, reject) => unanswered.push({ resolve, reject }));
     };
   };
-  return { fallback, stored, settled, said, state, clock, silence, unanswered, claimed };
+  return {
+    fallback: Object.assign(fallback, { storage }),
+    stored,
+    settled,
+    said,
+    state,
+    clock,
+    silence,
+    unanswered,
+    claimed,
+  };
 }
+
+test("an event that waits for a host's open transaction holds up no recovery, and is stored once it has failed there", async () => {
+  const { fallback, stored, said, state, clock, unanswered } = setUp();
+  const [waiting, other] = [sample("payment"), sample("payment")];
+  state.fails = true;
+  await fallback.add(waiting);
+  await fallback.add(other);
+  state.fails = false;
+  fallback.storage.append = (event, waits) => {
+    if (event === waiting && unanswered.length === 0) {
+      waits?.();
+      return new Promise((resolve, reject) => unanswered.push({ resolve, reject }));
+    }
+    stored.push(event);
+    return Promise.resolve("queued");
+  };
+
+  await clock.pass(1_000);
+  expect(stored).toEqual([other]);
+  expect(await fallback.claim(capacityOf(1))).toHaveLength(1);
+  expect(said).toEqual(["degraded disk full", "recovered"]);
+  expect(fallback.length).toBe(1);
+
+  unanswered[0]?.reject(new Error("connection lost"));
+  await clock.pass(2_000);
+  expect(said.slice(2, 3)).toEqual(["degraded connection lost"]);
+  expect(stored).toEqual([other, waiting]);
+  expect(fallback.length).toBe(0);
+});
 
 test("keeps in memory what the storage cannot take, and takes it there in order when it has recovered", async () => {
   const { fallback, stored, said, state, clock } = setUp();

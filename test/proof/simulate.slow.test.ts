@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { inlineForEsbuild } from "../../inline-plugin.js";
 import type { Options, Sabotage } from "../../proof/simulate/main.js";
 import { virtualModules } from "../../proof/simulate/virtual-modules.js";
+import { rawText } from "../../tsup.config.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -21,7 +22,7 @@ beforeAll(async () => {
     format: "esm",
     target: "node20",
     packages: "external",
-    plugins: [virtualModules, inlineForEsbuild],
+    plugins: [rawText, virtualModules, inlineForEsbuild],
   });
   simulator = await import(pathToFileURL(outfile).href);
 });
@@ -117,6 +118,20 @@ describe("the simulator", () => {
     expect(found?.schedule.steps.length).toBeLessThanOrEqual(8);
     expect(whole.steps).toEqual(expect.arrayContaining([...(found?.schedule.steps ?? [])]));
   });
+
+  it.each(["mysql", "postgres"] as const)(
+    "finds such a tracker on a real server of %s",
+    async (outbox) => {
+      const sabotage = verdicts((verdict, { history }) =>
+        verdict.type === "dead" && verdict.reason === "unconfirmed"
+          ? { type: "retry", inMs: 1_000, history }
+          : verdict,
+      );
+      const { findings } = await simulator.simulate({ ...MANY, outbox, sabotage, enough: 1, shrinks: false });
+      expect(findings[0]?.promise).toBe("a payment that may have been taken is held");
+    },
+    120_000,
+  );
 });
 
 type Deliver = import("../../src/outbox/outbox.js").Deliver["deliver"];

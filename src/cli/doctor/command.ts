@@ -1,24 +1,37 @@
 import { readConfig } from "../../config.js";
 import { callsFor } from "../../service/calls.js";
+import { destinationOf } from "../../service/destination.js";
 import { systemClock } from "../../shared/clock.js";
 import { errorFrom, OptionsError } from "../../shared/errors.js";
 import { maskEmails, presentable } from "../../shared/secret.js";
 import { readArguments, refuseArguments } from "../arguments.js";
 import { type Finding, lineOf, painted } from "../finding.js";
+import { type Place, placeFrom, urlIn } from "../outbox/arguments.js";
+import { passwordHider } from "../outbox/passwords.js";
 import type { Terminal } from "../terminal.js";
+import { checkOutbox } from "./outbox.js";
 import { checkName, checkTls } from "./reach.js";
 import { checkSession, checkStatus, noTestClick, sendTestClick, type Target } from "./service.js";
 
 const help = `Usage: express-affiliate doctor --base-url URL --client-id N [options]
 
-Tells whether an integration with the tracking service works. Only reads, unless
-you add --send-test-click.
+       express-affiliate doctor --outbox WHERE [options]
+
+Tells whether an integration with the tracking service works, and whether an
+outbox does. Only reads, unless you add --send-test-click.
 
   --base-url URL       the service's address: what comes before /api/v1/
   --client-id N        the program owner's clientId
   --api-key-env NAME   the environment variable that holds the API key
   --session ID         also says which affiliate the session belongs to
   --send-test-click    also posts a click, which stays in the service's records
+  --outbox WHERE       also looks into an outbox: a directory, postgres://… or
+                       mysql://…; without --base-url, into nothing else
+  --outbox-url-env NAME
+                       the environment variable that holds the database's URL,
+                       so that no shell remembers its password
+  --schema NAME        the schema of the Postgres outbox's tables
+  --prefix PREFIX      what the names of the MySQL outbox's tables begin with
   --json               prints one JSON document
   --help               prints this
 
@@ -29,21 +42,23 @@ are wrong.`;
 export async function doctorCommand(args: string[], terminal: Terminal): Promise<number> {
   const { stdout, env } = terminal;
   let flags: Flags;
-  let target: Target;
+  let target: Target | undefined;
+  let place: Place | undefined;
   try {
     flags = parseFlags(args);
     if (flags.help) {
       stdout(help);
       return 0;
     }
-    target = targetFrom(flags, env);
+    place = outboxFrom(flags, env);
+    if (!place || OF_THE_SERVICE.some((name) => flags[name] !== undefined)) target = targetFrom(flags, env);
   } catch (error) {
-    return refuseArguments("doctor", inFlags(errorFrom(error)), terminal);
+    return refuseArguments("doctor", passwordHider(args)(inFlags(errorFrom(error))), terminal);
   }
   const findings: Finding[] = [];
   // Over every text: the service may repeat the key or an address anywhere.
-  const hide = (text: string) => maskEmails(presentable(text, target.apiKey));
-  for await (const { type, text } of examine(target, flags)) {
+  const hide = (text: string) => maskEmails(presentable(text, target?.apiKey));
+  for await (const { type, text } of examineAll(target, flags, place)) {
     const finding = { type, text: hide(text) };
     findings.push(finding);
     if (!flags.json) stdout(lineOf(finding, terminal));
@@ -74,6 +89,10 @@ function parseFlags(args: string[]) {
       "api-key-env": text,
       session: text,
       "send-test-click": { type: "boolean" },
+      outbox: text,
+      "outbox-url-env": text,
+      schema: text,
+      prefix: text,
       json: { type: "boolean", default: false },
       help: { type: "boolean", short: "h" },
     },
@@ -83,6 +102,22 @@ function parseFlags(args: string[]) {
 }
 
 type Flags = ReturnType<typeof parseFlags>;
+
+/** What is said of the service: with one of these, it is examined too. */
+const OF_THE_SERVICE = ["base-url", "client-id", "api-key-env", "session", "send-test-click"] as const;
+
+function outboxFrom(flags: Flags, env: Terminal["env"]): Place | undefined {
+  const { outbox, "outbox-url-env": variable, schema, prefix } = flags;
+  if (outbox !== undefined && variable !== undefined) {
+    throw new Error("--outbox and --outbox-url-env do not go together");
+  }
+  const where = variable === undefined ? outbox : urlIn(env, variable);
+  if (where !== undefined) return placeFrom(where, { schema, prefix });
+  if (schema !== undefined || prefix !== undefined) {
+    throw new Error("--schema and --prefix go with --outbox");
+  }
+  return undefined;
+}
 
 /** Reads the options as `affiliate()` does, so that both refuse the same. */
 function targetFrom(flags: Flags, env: Terminal["env"]): Target {
@@ -112,6 +147,15 @@ function inFlags(error: Error): string {
     .replaceAll("`baseUrl`", "--base-url")
     .replaceAll("`clientId`", "--client-id")
     .replaceAll("`apiKey`", "--api-key-env");
+}
+
+async function* examineAll(
+  target: Target | undefined,
+  flags: Flags,
+  place: Place | undefined,
+): AsyncGenerator<Finding> {
+  if (target) yield* examine(target, flags);
+  if (place) yield* checkOutbox(place, target && destinationOf(target.clientId, target.baseUrl));
 }
 
 /** Each finding as soon as it is made. Where one step fails, those that need it are left out. */

@@ -9,6 +9,8 @@ import type { Terminal } from "../terminal.js";
 export interface OpenOutbox extends Pick<Outbox, "name" | "deadLetters" | "close"> {
   look(): Promise<OutboxCounts>;
   handOver(from: string, to: string): Promise<number>;
+  /** Of a database: rejects where its server takes no writes, or this user may make none. Changes nothing. */
+  checkWrites?(): Promise<void>;
 }
 
 /** What an action found or did, as JSON and as lines for a person. */
@@ -34,19 +36,35 @@ const NO_LIMIT = 2 ** 31 - 1;
 
 /** How many events wait, since when, and how many were given up. */
 export async function status(outbox: OpenOutbox): Promise<Report> {
-  const { queued, oldest, dead, byDestination = {}, trouble } = await outbox.look();
-  const oldestMs = oldest === null ? null : Math.max(0, Date.now() - oldest);
-  const { count, list } = summaryOf(dead);
+  const counts = await outbox.look();
+  const { queued, oldest, dead, byDestination = {}, trouble } = counts;
   return {
     isWell: trouble === undefined,
-    json: { outbox: outbox.name, queued, oldestMs, byDestination, dead, trouble: trouble ?? null },
-    lines: linesOf([
-      waiting(queued, oldest, oldestMs),
-      ...destinations(byDestination),
-      count === 0 ? well("no dead letters") : note(`${countOf(count, "dead letter")}: ${list}`),
-      ...(trouble === undefined ? [] : [wrong(trouble)]),
-    ]),
+    json: {
+      outbox: outbox.name,
+      queued,
+      oldestMs: ageOf(oldest),
+      byDestination,
+      dead,
+      trouble: trouble ?? null,
+    },
+    lines: linesOf(findingsOf(counts)),
   };
+}
+
+/** What is in an outbox, in words. */
+export function findingsOf({ queued, oldest, dead, byDestination = {}, trouble }: OutboxCounts): Finding[] {
+  const { count, list } = summaryOf(dead);
+  return [
+    waiting(queued, oldest, ageOf(oldest)),
+    ...destinations(byDestination),
+    count === 0 ? well("no dead letters") : note(`${countOf(count, "dead letter")}: ${list}`),
+    ...(trouble === undefined ? [] : [wrong(trouble)]),
+  ];
+}
+
+function ageOf(oldest: number | null): number | null {
+  return oldest === null ? null : Math.max(0, Date.now() - oldest);
 }
 
 function waiting(queued: number, oldest: number | null, oldestMs: number | null): Finding {

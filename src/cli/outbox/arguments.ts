@@ -175,7 +175,8 @@ function destinationFrom(flag: string, given = ""): string {
   return destinationOf(Number(clientId), new URL(baseUrl));
 }
 
-function urlIn(env: Terminal["env"], variable: string): string {
+/** The URL in an environment variable. @throws Error where it is none. */
+export function urlIn(env: Terminal["env"], variable: string): string {
   const url = env[variable];
   if (!url) throw wrong(`the environment variable ${variable} is not set`);
   if (!isPostgres(url) && !isMysql(url)) {
@@ -184,8 +185,8 @@ function urlIn(env: Terminal["env"], variable: string): string {
   return url;
 }
 
-// None of these quotes the URL: it may hold a password.
-function placeFrom(
+/** Where an outbox is. @throws Error, which does not quote the URL: it may hold a password. */
+export function placeFrom(
   where: string,
   { schema, prefix }: { schema?: string | undefined; prefix?: string | undefined },
 ): Place {

@@ -1,4 +1,4 @@
-import { AffiliateError, errorCodeOf, errorFrom } from "../../shared/errors.js";
+import { errorFrom } from "../../shared/errors.js";
 import { printable, printableJson } from "../../shared/printable.js";
 import { refuseArguments } from "../arguments.js";
 import type { Terminal } from "../terminal.js";
@@ -13,11 +13,9 @@ import {
   retry,
   status,
 } from "./actions.js";
-import { help, type OutboxArguments, type Place, readOutboxArguments } from "./arguments.js";
-import { openDisk } from "./disk.js";
-import { openMysql } from "./mysql.js";
+import { help, type OutboxArguments, readOutboxArguments } from "./arguments.js";
+import { openAt, problemAt } from "./open.js";
 import { passwordHider } from "./passwords.js";
-import { openPostgres } from "./postgres.js";
 
 /** `express-affiliate outbox`. Resolves with the exit code. */
 export async function outboxCommand(args: string[], terminal: Terminal): Promise<number> {
@@ -42,7 +40,7 @@ export async function outboxCommand(args: string[], terminal: Terminal): Promise
     for (const line of json ? [printableJson(report.json)] : report.lines(terminal)) stdout(line);
     return report.isWell ? 0 : 1;
   } catch (thrown) {
-    const error = problemOf(errorFrom(thrown), given.place);
+    const error = problemAt(given.place, errorFrom(thrown));
     if (json) stdout(printableJson({ error }));
     else stderr(error.message.split("\n").map(printable).join("\n"));
     return 1;
@@ -54,18 +52,13 @@ function mustAsk({ action, all, yes }: OutboxArguments): boolean {
 }
 
 async function carryOut(given: OutboxArguments, { ask }: Terminal): Promise<Report> {
-  const outbox = open(given.place);
+  const outbox = openAt(given.place);
   try {
     if (mustAsk(given) && !(await mayDiscard(outbox, given.filter, ask))) return nothingDiscarded;
     return await act(outbox, given);
   } finally {
     await outbox.close();
   }
-}
-
-function open(place: Place): OpenOutbox {
-  if ("mysqlUrl" in place) return openMysql(place.mysqlUrl, place.prefix);
-  return "url" in place ? openPostgres(place.url, place.schema) : openDisk(place.directory);
 }
 
 function act(outbox: OpenOutbox, given: OutboxArguments): Promise<Report> {
@@ -81,12 +74,4 @@ function act(outbox: OpenOutbox, given: OutboxArguments): Promise<Report> {
     case "hand-over":
       return handOver(outbox, given.from, given.to);
   }
-}
-
-function problemOf(error: Error, place: Place): { code: string; message: string } {
-  const code = errorCodeOf(error);
-  if (error instanceof AffiliateError) return { code, message: error.message };
-  const hide = passwordHider("directory" in place ? [] : ["url" in place ? place.url : place.mysqlUrl]);
-  // Node's AggregateError, of a name with several addresses, has no message.
-  return { code, message: `outbox: ${hide(error.message || code)}` };
 }

@@ -27,8 +27,10 @@ export function loadDriver<Driver>(wanted: {
 export function openedIn(
   { name, look, deadLetters, handOver, close }: OpenOutbox,
   pool: { end(): Promise<void> },
+  checkWrites: () => Promise<void>,
 ): OpenOutbox {
   return {
+    checkWrites,
     name,
     look,
     deadLetters,

@@ -1,6 +1,6 @@
 import type { PoolOptions } from "mysql2/promise";
 import { mysqlOutbox } from "../../outbox/mysql/mysql-outbox.js";
-import { problem } from "../../outbox/mysql/problems.js";
+import { problem, problemOf } from "../../outbox/mysql/problems.js";
 import type { OpenOutbox } from "./actions.js";
 import { loadDriver, openedIn, TIMEOUT_MS } from "./database.js";
 
@@ -17,7 +17,16 @@ export function openMysql(url: string, prefix: string | undefined): OpenOutbox {
     database: "MySQL",
   });
   const pool = createPool({ ...connectionOf(url), connectionLimit: 1, connectTimeout: TIMEOUT_MS });
-  return openedIn(mysqlOutbox({ pool, prefix, migrate: false }), pool);
+  const outbox = mysqlOutbox({ pool, prefix, migrate: false });
+  return openedIn(outbox, pool, async () => {
+    const begin = prefix ?? "affiliate_";
+    try {
+      // What is not allowed is refused, whether or not there is a row.
+      await pool.query(`delete from \`${begin}events\` where false`);
+    } catch (error) {
+      throw problemOf(error, begin);
+    }
+  });
 }
 
 /** What the URL says. Not read by the driver, which prints what it does not understand: it may be a part of the password. */

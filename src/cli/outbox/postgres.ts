@@ -1,4 +1,6 @@
+import { quoted } from "../../outbox/postgres/migrations.js";
 import { postgresOutbox } from "../../outbox/postgres/postgres-outbox.js";
+import { problemOf } from "../../outbox/postgres/problems.js";
 import type { OpenOutbox } from "./actions.js";
 import { loadDriver, openedIn, TIMEOUT_MS } from "./database.js";
 
@@ -21,5 +23,14 @@ export function openPostgres(url: string, schema: string | undefined): OpenOutbo
     query_timeout: TIMEOUT_MS,
     application_name: "express-affiliate",
   });
-  return openedIn(postgresOutbox({ pool, schema, migrate: false }), pool);
+  const outbox = postgresOutbox({ pool, schema, migrate: false });
+  return openedIn(outbox, pool, async () => {
+    const name = schema ?? "affiliate";
+    try {
+      // What is not allowed is refused, whether or not there is a row.
+      await pool.query(`delete from ${quoted(name)}.events where false`);
+    } catch (error) {
+      throw problemOf(error, name);
+    }
+  });
 }

@@ -4,7 +4,7 @@ import type { Attempted } from "../sql/append.js";
 import type { Destinations } from "../sql/destinations.js";
 import { type Database, DUPLICATE, errnoOf, LOCK_WAIT_TIMEOUT } from "./database.js";
 import { ascii, binary, list } from "./literals.js";
-import { insertOf } from "./rows.js";
+import { insertsOf } from "./rows.js";
 
 // ER_LOCK_NOWAIT of MySQL; MariaDB says LOCK_WAIT_TIMEOUT.
 const LOCKED = new Set([3572, LOCK_WAIT_TIMEOUT]);
@@ -35,7 +35,7 @@ export function createAttempt(database: Database, prefix: string, destinations: 
     while (fresh.size > 0) {
       try {
         // All of them, or none: so it is known which were stored.
-        await database.writeUnlessLocked(insertOf(prefix, [...fresh.values()], destinations.numberOf));
+        await database.writeUnlessLocked(insertsOf(prefix, [...fresh.values()], destinations.numberOf));
         return;
       } catch (error) {
         if (errnoOf(error) !== DUPLICATE) throw error;

@@ -81,14 +81,19 @@ export function choose(
 ) {
   const chosen: Chosen[] = [];
   const behind: number[] = [];
+  // Two lanes of one endpoint may both have it.
+  const seen = new Set<number>();
   for (const [nth, part] of parts.entries()) {
     const { lane, which, look } = part;
     const candidates = found.filter((each) => Number(each.part) === nth);
     for (const each of candidates) {
+      if (seen.has(Number(each.seq))) continue;
       const room = Math.min(limit - chosen.length, leftOf.get(lane) as number);
       if (each.before !== null) {
+        seen.add(Number(each.seq));
         if (which !== "resting") behind.push(Number(each.seq));
       } else if (room > 0) {
+        seen.add(Number(each.seq));
         chosen.push({ ...each, lane, isResting: which === "resting" });
         leftOf.set(lane, (leftOf.get(lane) as number) - 1);
       }

@@ -176,6 +176,20 @@ export function createClaims(
     mayHaveLostOne = false;
   }
 
+  /** Waits for no lock: what is locked is on its way out, or the next renewal finds it. */
+  async function renewUnlocked(own: string): Promise<Set<number>> {
+    return database.transact(async ({ rows, write }) => {
+      const unlocked = await rows<{ seq: number }>(
+        `select seq from ${eventsBySeq} where ${own} order by seq for update skip locked`,
+      );
+      const seqs = unlocked.map(({ seq }) => Number(seq));
+      await write(
+        `update ${eventsBySeq} set due_at = ${NOW} + ${integer(leaseMs)} where seq in (${list(seqs.map(String))})`,
+      );
+      return new Set(seqs);
+    });
+  }
+
   return {
     claim,
     self,
@@ -186,10 +200,13 @@ export function createClaims(
       const since = momentBy(clock);
       const claims = [...underWay.values()];
       const own = `seq in (${list(claims.map(({ seq }) => String(seq)))}) and state = 'queued' and claimed_by = ${self}`;
-      await database.write(`update ${eventsBySeq} set due_at = ${NOW} + ${integer(leaseMs)} where ${own}`);
+      const renewed = await renewUnlocked(own);
       const rows = await database.rows<{ seq: number }>(`select seq from ${events} where ${own}`);
-      const renewed = new Set(rows.map(({ seq }) => Number(seq)));
-      for (const each of claims) each.heldSince = renewed.has(each.seq) ? since : undefined;
+      const mine = new Set(rows.map(({ seq }) => Number(seq)));
+      for (const each of claims) {
+        if (!mine.has(each.seq)) each.heldSince = undefined;
+        else if (renewed.has(each.seq)) each.heldSince = since;
+      }
     },
   };
 }

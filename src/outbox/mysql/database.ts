@@ -26,8 +26,11 @@ export interface Database {
   rows<Row>(text: string): Promise<Row[]>;
   /** Runs one statement that writes, in a transaction of its own. Resolves to the number of rows that it applied to. */
   write(text: string): Promise<number>;
-  /** The same, which fails with `LOCK_WAIT_TIMEOUT` where it would have to wait for another transaction for more than a second. */
-  writeUnlessLocked(text: string): Promise<number>;
+  /**
+   * Runs statements that write, all of them or none. Fails with `LOCK_WAIT_TIMEOUT` where one would have to wait for another
+   * transaction for more than a second.
+   */
+  writeUnlessLocked(texts: readonly string[]): Promise<void>;
   /** Runs statements in one transaction, on one connection: all of them, or none. */
   transact<T>(work: (connection: Pick<Database, "rows" | "write">) => Promise<T>): Promise<T>;
   /** Resolves once the tables are as they should be. Tries anew each time until they are. */
@@ -41,6 +44,8 @@ export const LOCK_WAIT_TIMEOUT = 1205;
 /** ER_DUP_ENTRY. */
 export const DUPLICATE = 1062;
 
+// Of what the outbox sends, with ample space: see `insertsOf`.
+const LEAST_PACKET = 1_048_576;
 const ATTEMPTS = 6;
 const PAUSE_MS = 5;
 
@@ -133,15 +138,15 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
   const database: Database = {
     rows: (text) => prepared((connection) => rowsOn(connection, text)),
     write: (text) => prepared((connection) => writeOn(connection, text)),
-    writeUnlessLocked: (text) =>
+    writeUnlessLocked: (texts) =>
       prepared(async (connection, { patience }) => {
         await writeOn(connection, "set innodb_lock_wait_timeout = 1");
         try {
-          return await writeOn(connection, text);
+          for (const text of texts) await writeOn(connection, text);
         } finally {
           await writeOn(connection, `set innodb_lock_wait_timeout = ${patience}`);
         }
-      }),
+      }, texts.length > 1),
     transact: (work) =>
       prepared(
         (connection) =>
@@ -164,8 +169,14 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
 async function sessionOf(connection: MysqlConnection): Promise<Session> {
   const [row] = await rowsOn(
     connection,
-    "select @@autocommit as autocommit, @@innodb_lock_wait_timeout as patience",
+    "select @@autocommit as autocommit, @@innodb_lock_wait_timeout as patience, @@max_allowed_packet as packet",
   );
+  if (Number(row.packet) < LEAST_PACKET) {
+    throw problem(
+      "ERR_AFFILIATE_MYSQL_PACKET",
+      `max_allowed_packet is ${row.packet}, and the outbox needs at least ${LEAST_PACKET}: set it for the server (set global max_allowed_packet = 16777216, and in its configuration)`,
+    );
+  }
   return { commits: Number(row.autocommit) === 1, patience: Number(row.patience) };
 }
 

@@ -10,7 +10,7 @@ import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
 import { ascii, binary, integer, list, NOW } from "./literals.js";
-import { eventOf, insertOf, KNOWN, LETTER_COLUMNS, type LetterRow, letterOf } from "./rows.js";
+import { eventOf, insertsOf, KNOWN, LETTER_COLUMNS, type LetterRow, letterOf } from "./rows.js";
 
 type NamedRow = LetterRow & {
   readonly destination: string;
@@ -76,7 +76,7 @@ export function createDeadLetters(
         if (risen.length === 0) return [];
         await connection.write(`delete from ${events} where seq in (${list([...left].map(String))})`);
         const fresh = risen.map((row) => eventOf(row, nameOf(row)));
-        await connection.write(insertOf(prefix, fresh, destinations.numberOf));
+        for (const text of insertsOf(prefix, fresh, destinations.numberOf)) await connection.write(text);
         const doubtful = risen.filter(isDoubtful);
         const which = `(id, destination) in (${list(risen.map(keyOf))})`;
         const doubt = `(id, destination) in (${list(doubtful.map(keyOf))})`;

@@ -44,29 +44,57 @@ export function letterOf(row: LetterRow, destination: string): DeadLetter {
 export const KNOWN = `state = 'known', due_at = ${NOW}, tried = 0, interrupted = 0, claimed_by = null,
   click_id = null, session_id = null, data = null, history = null, reason = null, death = null`;
 
-/** The statement that stores events. */
-export function insertOf(
+// Half of the smallest packet that the outbox works with.
+const LONGEST = 524_288;
+
+/** The statements that store events: one, where it is not too long for a server. */
+export function insertsOf(
   prefix: string,
   events: readonly OutboxEvent[],
   numberOf: (destination: string) => string,
+): string[] {
+  const batches: string[][] = [[]];
+  let length = 0;
+  for (const event of events) {
+    const row = rowOf(event, numberOf);
+    if (length > 0 && length + row.length > LONGEST) {
+      batches.push([]);
+      length = 0;
+    }
+    length += row.length;
+    batches.at(-1)?.push(row);
+  }
+  return batches.map((rows) => insertOfRows(prefix, rows));
+}
+
+/** The statement that stores one event. */
+export function insertOf(
+  prefix: string,
+  event: OutboxEvent,
+  numberOf: (destination: string) => string,
 ): string {
-  const values = events.map((event) => {
-    const { id, destination, kind, data, createdAt } = event;
-    const at = integer(createdAt);
-    return `(${[
-      numberOf(destination),
-      binary(id),
-      `'${kind}'`,
-      `'${endpointOf(event)}'`,
-      ascii(data.clickId),
-      ascii(data.sessionId),
-      ascii(asciiJson(data)),
-      at,
-      at,
-      `least(${at}, ${NOW})`,
-    ].join(", ")})`;
-  });
+  return insertOfRows(prefix, [rowOf(event, numberOf)]);
+}
+
+function insertOfRows(prefix: string, rows: readonly string[]): string {
   return `insert into \`${prefix}events\`
     (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at)
-    values ${values.join(", ")}`;
+    values ${rows.join(", ")}`;
+}
+
+function rowOf(event: OutboxEvent, numberOf: (destination: string) => string): string {
+  const { id, destination, kind, data, createdAt } = event;
+  const at = integer(createdAt);
+  return `(${[
+    numberOf(destination),
+    binary(id),
+    `'${kind}'`,
+    `'${endpointOf(event)}'`,
+    ascii(data.clickId),
+    ascii(data.sessionId),
+    ascii(asciiJson(data)),
+    at,
+    at,
+    `least(${at}, ${NOW})`,
+  ].join(", ")})`;
 }

@@ -41,7 +41,7 @@ export async function enqueue(
   try {
     // An insert that fails would lock the row that is there until the transaction ends.
     if (await isKnown(transaction, known, prepare)) return "duplicate";
-    await transaction.query(insertOf(prefix, [event], numberOf));
+    await transaction.query(insertOf(prefix, event, numberOf));
     return "queued";
   } catch (error) {
     if (numberFrom(error) === DUPLICATE) return "duplicate";

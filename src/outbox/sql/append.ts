@@ -12,6 +12,8 @@ export type Attempted = Stored | "busy" | "spared";
 
 interface Pending {
   readonly event: OutboxEvent;
+  /** Called when it has to wait for the end of a host's transaction. */
+  readonly waits: (() => void) | undefined;
   resolve(outcome: Stored): void;
   reject(error: unknown): void;
 }
@@ -89,6 +91,7 @@ export function createAppend(options: {
       if (!isFree) {
         for (const key of own) keys.add(key);
         held.push(each);
+        each.waits?.();
       }
       return isFree;
     });
@@ -103,9 +106,9 @@ export function createAppend(options: {
   }
 
   return {
-    append: (event: OutboxEvent): Promise<Stored> =>
+    append: (event: OutboxEvent, waits?: () => void): Promise<Stored> =>
       new Promise((resolve, reject) => {
-        inTurn({ event, resolve, reject }).catch(reject);
+        inTurn({ event, waits, resolve, reject }).catch(reject);
       }),
     /** No event comes any more. What is held is looked at for a while yet. */
     stop(): void {

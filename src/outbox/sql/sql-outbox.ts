@@ -131,14 +131,14 @@ export function createSqlOutbox<C extends SqlClaim>(
     { name, maxMemoryBytes, clock },
   );
 
-  async function store(event: OutboxEvent): Promise<"queued" | "duplicate" | "full"> {
+  async function store(event: OutboxEvent, waits?: () => void): Promise<"queued" | "duplicate" | "full"> {
     const hasSpace = makeSpace(event);
     if (hasSpace !== true && !(await hasSpace)) return "full";
     const { destination, kind, createdAt } = event;
     const arrived = counts.expect(destination);
     const outcome = await counts
       .during(async () => {
-        const stored = await append.append(event);
+        const stored = await append.append(event, waits);
         if (stored !== "duplicate") counts.add(destination, kind, 1, createdAt);
         return stored;
       })

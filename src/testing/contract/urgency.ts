@@ -151,6 +151,27 @@ export function testUrgency(it: TestRunner["it"], { create }: OutboxUnderTest): 
     await stage.holds(2);
   });
 
+  it("hands an event over once where two lanes ask for it", async () => {
+    await using stage = await Stage.open(create);
+    const payments = [sample("payment"), sample("payment")];
+    await stage.add(...payments);
+    stage.delivery.lanes = [
+      lane("lead/payment", { newestFirst: true, newWithinMs: LONG_MS }),
+      lane("lead/payment", { evenResting: true }),
+    ];
+    stage.start();
+    const taken = [await stage.delivery.next(), await stage.delivery.next()];
+    assert.deepEqual(new Set(taken.map(({ id }) => id)), new Set(idsOf(payments)));
+
+    // What is handed over after them shows that there was no third.
+    const last = sample("payment");
+    await stage.add(last);
+    assert.equal(await stage.delivery.deliverNext(), last.id);
+    for (const { settle } of taken) settle({ type: "delivered" });
+    await stage.empty();
+    assert.equal(stage.delivery.ids.length, 3);
+  });
+
   it("is idle when nothing of what waits may be handed over, and not before", async () => {
     await using stage = await Stage.open(create);
     const { outbox, delivery } = stage;

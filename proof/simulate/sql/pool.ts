@@ -1,0 +1,157 @@
+import type { MysqlPool } from "../../../src/outbox/mysql/index.js";
+import type { PostgresClient, PostgresPool } from "../../../src/outbox/postgres/index.js";
+import type { Owner, VirtualClock } from "../clock.js";
+import { ERRORS, failing } from "./errors.js";
+import { Link, type Meeting, wayTo } from "./link.js";
+import type { Result } from "./real-server.js";
+import type { SqlServer } from "./server.js";
+
+const MOST = 10;
+const AGAIN_MS = 500;
+
+/** A process's connections, as its driver's pool keeps them. */
+export class Pool {
+  readonly #all = new Set<Link>();
+  readonly #idle: Link[] = [];
+  readonly #waiting: (() => void)[] = [];
+  readonly #given: { server: SqlServer; clock: VirtualClock; owner: Owner; meeting: Meeting };
+  #opening = 0;
+
+  constructor(given: { server: SqlServer; clock: VirtualClock; owner: Owner; meeting: Meeting }) {
+    this.#given = given;
+  }
+
+  lend(): Promise<Link> {
+    return new Promise((resolve, reject) => this.#lend(resolve, reject));
+  }
+
+  takeBack(link: Link): void {
+    if (!this.#all.has(link)) return;
+    this.#idle.push(link);
+    this.#waiting.shift()?.();
+  }
+
+  drop(link: Link): void {
+    link.destroy();
+    if (this.#all.delete(link)) this.#waiting.shift()?.();
+  }
+
+  /** The server has ended. */
+  cut(): void {
+    for (const link of this.#all) link.cut();
+  }
+
+  /** The process has ended. */
+  lose(): void {
+    for (const link of this.#all) link.destroy();
+    this.#all.clear();
+  }
+
+  #lend(resolve: (link: Link) => void, reject: (error: Error) => void): void {
+    const { clock, owner, meeting } = this.#given;
+    const again = () => this.#lend(resolve, reject);
+    if (meeting.serverFault === "lent") {
+      // The host has them all.
+      clock.after(owner, AGAIN_MS, again);
+      return;
+    }
+    const idle = this.#idle.pop();
+    if (idle) {
+      resolve(idle);
+      return;
+    }
+    if (this.#all.size + this.#opening >= MOST) {
+      this.#waiting.push(again);
+      return;
+    }
+    this.#opening++;
+    clock.after(clock.outside, wayTo(meeting), () => this.#open(resolve, reject));
+  }
+
+  #open(resolve: (link: Link) => void, reject: (error: Error) => void): void {
+    const { server, clock, owner, meeting } = this.#given;
+    const errors = ERRORS[server.kind];
+    const over = (task: () => void) =>
+      clock.after(owner, wayTo(meeting), () => {
+        this.#opening--;
+        task();
+      });
+    switch (meeting.serverFault) {
+      case "away":
+        return void over(() => this.#fail(reject, errors.refused()));
+      case "crowded":
+        return void over(() => this.#fail(reject, errors.crowded()));
+      case "silent":
+        clock.after(clock.outside, AGAIN_MS, () => this.#open(resolve, reject));
+        return;
+      default:
+        server.connect((session) => {
+          const link = new Link(session, this.#given);
+          if (!owner.isAlive) return link.destroy();
+          this.#all.add(link);
+          over(() => resolve(link));
+        });
+    }
+  }
+
+  #fail(reject: (error: Error) => void, error: Error): void {
+    reject(error);
+    this.#waiting.shift()?.();
+  }
+}
+
+/** The pool as pg's. */
+export function postgresPool(pool: Pool, clock: VirtualClock, owner: Owner): PostgresPool {
+  return {
+    options: { max: MOST },
+    async query({ text, values, ...rest }) {
+      const link = await pool.lend();
+      const { query_timeout: withinMs } = rest as { query_timeout?: number };
+      const answer = link.request({ text, values });
+      try {
+        const result = await (withinMs === undefined ? answer : within(answer, withinMs, clock, owner));
+        pool.takeBack(link);
+        return result as { rows: unknown[] };
+      } catch (error) {
+        // As pg-pool does, whatever the error is.
+        pool.drop(link);
+        throw error;
+      }
+    },
+    async connect() {
+      const link = await pool.lend();
+      const client: PostgresClient = {
+        query: (text) => link.request({ text }) as Promise<{ rows: unknown[] }>,
+        on: () => {},
+        removeListener: () => {},
+        release: (destroy) => (destroy || link.state !== "open" ? pool.drop(link) : pool.takeBack(link)),
+      };
+      return client;
+    },
+    on: () => {},
+    removeListener: () => {},
+  };
+}
+
+function within(answer: Promise<Result>, ms: number, clock: VirtualClock, owner: Owner): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(owner, ms, () => reject(failing("Query read timeout", {})()));
+    answer.then(resolve, reject).finally(cancel);
+  });
+}
+
+/** The pool as mysql2's. */
+export function mysqlPool(pool: Pool): MysqlPool {
+  return {
+    async getConnection() {
+      const link = await pool.lend();
+      return {
+        // What is new with each loan wraps it, as mysql2's does.
+        connection: link,
+        query: ({ sql, ...options }: { sql: string }) => link.request({ text: sql, options }) as never,
+        release: () => (link.state === "open" ? pool.takeBack(link) : pool.drop(link)),
+        destroy: () => pool.drop(link),
+      };
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import mysql from "mysql2/promise";
+import { mysqlMigrations } from "../../../src/outbox/mysql/index.js";
+import { NOW } from "../../../src/outbox/mysql/literals.js";
+import { startMariaDb } from "../../../test/helpers/mariadb.js";
+import { createMonitor, PREFIX, type RealServer, type Session } from "./real-server.js";
+
+// Lock waits end in virtual time: see server.ts.
+const FOR_EVER_S = 100_000;
+const WAITING = `
+  select (select variable_value from information_schema.global_status
+      where variable_name = 'innodb_row_lock_current_waits')
+    + (select count(*) from information_schema.processlist
+      where state like 'Waiting for%lock%' or state = 'User lock') as number`;
+
+/** A MariaDB server whose plans do not change with what runs beside it. */
+export async function startRealMysql(): Promise<RealServer> {
+  const server = await startMariaDb({
+    "innodb-flush-log-at-trx-commit": 2,
+    "innodb-stats-auto-recalc": 0,
+    "innodb-lock-wait-timeout": FOR_EVER_S,
+    "max-connections": 300,
+    "wait-timeout": 86_400,
+  });
+  const monitor = createMonitor(open);
+
+  async function open(): Promise<Session> {
+    const connection = await mysql.createConnection({ ...server.connection, multipleStatements: false });
+    let hasEnded = false;
+    let isReadOnly = false;
+    let autocommit = true;
+    connection.on("error", () => {
+      hasEnded = true;
+    });
+    connection.on("end", () => {
+      hasEnded = true;
+    });
+    const session: Session = {
+      number: connection.threadId,
+      get hasEnded() {
+        return hasEnded;
+      },
+      async run({ text, options }, nowMs) {
+        try {
+          return await connection.query({ ...options, sql: text.replaceAll(NOW, String(nowMs)) });
+        } catch (error) {
+          if ((error as { fatal?: boolean }).fatal) hasEnded = true;
+          throw error;
+        }
+      },
+      async setReadOnly(wanted) {
+        if (wanted === isReadOnly) return;
+        await connection.query(`set session transaction read ${wanted ? "only" : "write"}`);
+        isReadOnly = wanted;
+      },
+      async setAutocommit(wanted) {
+        if (wanted === autocommit) return;
+        await connection.query(`set autocommit = ${Number(wanted)}`);
+        autocommit = wanted;
+      },
+      async reset() {
+        await connection.query("rollback");
+        await connection.query("do release_all_locks()");
+        await session.setReadOnly(false);
+        await session.setAutocommit(true);
+      },
+      end() {
+        hasEnded = true;
+        connection.destroy();
+      },
+    };
+    return session;
+  }
+
+  return {
+    kind: "mysql",
+    session: open,
+    async waiting() {
+      const [[row]] = (await monitor(WAITING)) as [[{ number: string }]];
+      return Number(row.number);
+    },
+    async cancel({ number }) {
+      await monitor(`kill query ${number}`);
+    },
+    async clear(how) {
+      if (how === "drop") {
+        const tables = ["events", "destinations", "migrations"].map((table) => PREFIX + table);
+        await monitor(`drop table if exists ${tables.join(", ")}`);
+        return;
+      }
+      for (const text of mysqlMigrations(PREFIX)) {
+        for (const statement of text.split(/;\n/)) if (statement.trim() !== "") await monitor(statement);
+      }
+      for (const table of ["events", "destinations"]) await monitor(`truncate table ${PREFIX}${table}`);
+    },
+    async restart() {
+      await server.halt("immediate");
+      await server.resume();
+    },
+    destroy: server.destroy,
+  };
+}

@@ -1,0 +1,110 @@
+import pg from "pg";
+import { postgresMigrations } from "../../../src/outbox/postgres/index.js";
+import { startCluster } from "../../../test/helpers/cluster.js";
+import { createMonitor, type RealServer, SCHEMA, type Session } from "./real-server.js";
+
+// The session's own: a statement that has waited for a lock still has the time at which it came.
+const NOW = "public.virtual_now()";
+const CREATE_NOW = `
+  create or replace function ${NOW} returns timestamptz stable language sql as
+  $$ select timestamptz 'epoch' + current_setting('virtual.now')::bigint * interval '1 millisecond' $$`;
+
+/** A PostgreSQL server, on which nothing runs by itself. */
+export async function startRealPostgres(): Promise<RealServer> {
+  const server = await startCluster({
+    fsync: "off",
+    autovacuum: "off",
+    max_connections: 300,
+    deadlock_timeout: "5ms",
+    full_page_writes: "off",
+  });
+  const monitor = createMonitor(open);
+  await monitor(CREATE_NOW);
+
+  async function open(): Promise<Session> {
+    const { host, port } = server;
+    const client = new pg.Client({ host, port, user: "postgres", database: "postgres" });
+    let hasEnded = false;
+    let isReadOnly = false;
+    let told = -1;
+    client.on("error", () => {
+      hasEnded = true;
+    });
+    client.on("end", () => {
+      hasEnded = true;
+    });
+    await client.connect();
+    const { rows } = await client.query("select pg_backend_pid() as pid");
+    const session: Session = {
+      number: rows[0].pid,
+      get hasEnded() {
+        return hasEnded;
+      },
+      async run({ text, values }, nowMs) {
+        if (told !== nowMs) {
+          await client.query("select set_config('virtual.now', $1, false)", [String(nowMs)]);
+          told = nowMs;
+        }
+        try {
+          return await client.query({
+            text: text.replaceAll(/\bnow\(\)/g, NOW),
+            values: values as unknown[],
+          });
+        } catch (error) {
+          // What is not the server's word on the statement is the connection's end.
+          const { code = "" } = error as { code?: string };
+          if (!/^[0-9A-Z]{5}$/.test(code) || code.startsWith("57P0")) hasEnded = true;
+          throw error;
+        }
+      },
+      async setReadOnly(wanted) {
+        if (wanted === isReadOnly) return;
+        await client.query(`set default_transaction_read_only = ${wanted ? "on" : "off"}`);
+        isReadOnly = wanted;
+      },
+      async setAutocommit() {},
+      async reset() {
+        // A transaction that failed takes nothing but its end; without one it is a warning.
+        await client.query("rollback");
+        told = -1;
+        await session.setReadOnly(false);
+      },
+      end() {
+        hasEnded = true;
+        void client.end().catch(() => {});
+      },
+    };
+    return session;
+  }
+
+  return {
+    kind: "postgres",
+    session: open,
+    async waiting() {
+      const text = "select count(*)::int as number from pg_stat_activity where wait_event_type = 'Lock'";
+      return ((await monitor(text)) as pg.QueryResult).rows[0].number;
+    },
+    async cancel({ number }) {
+      await monitor(`select pg_cancel_backend(${number})`);
+    },
+    async clear(how) {
+      if (how === "drop") {
+        await monitor(`drop schema if exists ${SCHEMA} cascade`);
+        return;
+      }
+      const found = (await monitor(`select to_regnamespace('${SCHEMA}') as schema`)) as pg.QueryResult;
+      if (found.rows[0].schema === null) {
+        for (const text of postgresMigrations(SCHEMA)) await monitor(text);
+      }
+      const tables = ["events", "known_ids", "dead_letters", "destinations"].map(
+        (table) => `${SCHEMA}.${table}`,
+      );
+      await monitor(`truncate ${tables.join(", ")} restart identity`);
+    },
+    async restart() {
+      await server.halt("immediate");
+      await server.resume();
+    },
+    destroy: server.destroy,
+  };
+}

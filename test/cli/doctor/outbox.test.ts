@@ -1,0 +1,177 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { doctorCommand } from "../../../src/cli/doctor/command.js";
+import { diskOutbox } from "../../../src/outbox/disk/index.js";
+import { createSandbox } from "../../../src/sandbox/index.js";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { describeWithPostgres } from "../../helpers/postgres.js";
+import { scratchDirectory } from "../../helpers/scratch.js";
+
+async function doctor(args: string[], env: Record<string, string> = {}) {
+  const out: string[] = [];
+  const terminal = {
+    stdout: (line: string) => void out.push(line),
+    stderr: (line: string) => void out.push(line),
+    env,
+    isTerminal: false,
+    columns: undefined,
+  };
+  return { code: await doctorCommand(args, terminal), out };
+}
+
+it("looks into a disk outbox, and examines no service without its address", async () => {
+  const directory = scratchDirectory();
+  const outbox = diskOutbox({ directory });
+  await outbox.add(sample("payment"));
+  await outbox.close();
+
+  const { code, out } = await doctor(["--outbox", directory]);
+
+  expect(out).toEqual([
+    "ok      the disk outbox is there, and of this version",
+    "ok      it may be written to",
+    expect.stringMatching(/^(ok|note) +1 event queued/),
+    expect.stringMatching(/^ok +1 event for /),
+    "ok      no dead letters",
+    "healthy: nothing wrong was found",
+  ]);
+  expect(code).toBe(0);
+});
+
+it("finds it wrong where there is none, and makes none", async () => {
+  const directory = scratchDirectory();
+  for (let times = 0; times < 2; times++) {
+    const { code, out } = await doctor(["--outbox", directory]);
+    expect(out[0]).toMatch(/^WRONG +diskOutbox: there is no /);
+    expect(code).toBe(1);
+  }
+});
+
+it("examines the service as well, and notes what waits for another", async () => {
+  const sandbox = await createSandbox();
+  const directory = scratchDirectory();
+  const outbox = diskOutbox({ directory });
+  await outbox.add(sample("payment"));
+  await outbox.close();
+
+  const address = ["--base-url", sandbox.url, "--client-id", String(sandbox.clientId)];
+  const { out } = await doctor([...address, "--outbox", directory]);
+
+  expect(out.findIndex((line) => line.includes("the status endpoint"))).toBeLessThan(
+    out.indexOf("ok      the disk outbox is there, and of this version"),
+  );
+  expect(out).toContainEqual(
+    expect.stringMatching(/^note +events wait for 42:https:\/\/tracking\.example, and not/),
+  );
+  await sandbox.close();
+});
+
+it("refuses what does not go together", async () => {
+  const url = "mysql://shop:s3cret@127.0.0.1/shop";
+  for (const args of [
+    ["--schema", "affiliate"],
+    ["--outbox", url, "--schema", "affiliate"],
+    ["--outbox", ".", "--prefix", "shop_"],
+    ["--outbox", url, "--outbox-url-env", "DATABASE_URL"],
+    ["--outbox-url-env", "DATABASE_URL"],
+    ["--outbox", "redis://shop:s3cret@127.0.0.1"],
+    ["--outbox", "mysql://shop:s3cret/word@127.0.0.1/shop"],
+    [url],
+  ]) {
+    const { code, out } = await doctor(args);
+    expect(code).toBe(2);
+    expect(out.join("\n")).not.toContain("s3cret");
+  }
+});
+
+it("shows no password of a database that does not answer", async () => {
+  const characters = fc.string({ unit: fc.oneof(fc.constantFrom(..."@:/?#%&=+ \\\"'[]"), fc.string()) });
+  const secret = characters.filter((text) => text.isWellFormed()).map((text) => `qZ7${text}7Zq`);
+  await fc.assert(
+    fc.asyncProperty(
+      secret,
+      fc.constantFrom("mysql", "postgres"),
+      fc.boolean(),
+      async (word, kind, isEncoded) => {
+        const url = `${kind}://shop:${isEncoded ? encodeURIComponent(word) : word}@127.0.0.1:1/shop`;
+        for (const { code, out } of [
+          await doctor(["--outbox", url]),
+          await doctor(["--outbox-url-env", "DATABASE_URL", "--json"], { DATABASE_URL: url }),
+        ]) {
+          expect(code).toBeGreaterThan(0);
+          expect(out.join("\n")).not.toMatch(/qZ7|7Zq/);
+        }
+      },
+    ),
+    { numRuns: 50 },
+  );
+});
+
+describeWithMariaDb("an outbox in MySQL, to the doctor", (database) => {
+  const here = (uri = database.server.uri) => ["--outbox", uri, "--prefix", database.prefix];
+
+  it("is there, may be written to, and has so many that wait", async () => {
+    const outbox = await database.create();
+    await outbox.add(sample("click"));
+    await outbox.close();
+    const { code, out } = await doctor(here());
+    expect(out.slice(0, 3)).toEqual([
+      "ok      the mysql outbox is there, and of this version",
+      "ok      it may be written to",
+      expect.stringMatching(/1 event queued/),
+    ]);
+    expect(code).toBe(0);
+  });
+
+  it("is missing", async () => {
+    const { code, out } = await doctor(["--outbox", database.server.uri, "--prefix", "missing_"]);
+    expect(out[0]).toMatch(/^WRONG +mysqlOutbox: the tables "missing_…" are missing/);
+    expect(code).toBe(1);
+  });
+
+  it("may not be written to", async () => {
+    await (await database.create()).close();
+    await database.sql("create or replace user reader identified by 'qZ7secret'");
+    await database.sql("grant select on shop.* to reader");
+    const uri = database.server.uri.replace(/\/\/.*@/, "//reader:qZ7secret@");
+    const { code, out } = await doctor(here(uri));
+    expect(out[1]).toMatch(/^WRONG +mysqlOutbox: the database's user lacks a right/);
+    expect(out.join("\n")).not.toContain("qZ7");
+    expect(code).toBe(1);
+  });
+
+  it("shows no password that the server refuses", async () => {
+    const { code, out } = await doctor(here(database.server.uri.replace("s3cret", "qZ7secret")));
+    expect(out[0]).toMatch(/^WRONG +outbox: .*Access denied/);
+    expect(out.join("\n")).not.toContain("qZ7");
+    expect(code).toBe(1);
+  });
+});
+
+describeWithPostgres("an outbox in Postgres, to the doctor", (database) => {
+  const here = () => ["--outbox", database.cluster.connectionString, "--schema", database.schema];
+
+  it("is there, and may be written to", async () => {
+    await (await database.create()).close();
+    const { code, out } = await doctor(here());
+    expect(out.slice(0, 3)).toEqual([
+      "ok      the postgres outbox is there, and of this version",
+      "ok      it may be written to",
+      "ok      nothing waits",
+    ]);
+    expect(code).toBe(0);
+  });
+
+  it("is on a server that takes no writes", async () => {
+    await (await database.create()).close();
+    const { code, out } = await doctor([
+      "--outbox",
+      `${database.cluster.connectionString}?options=-c%20default_transaction_read_only%3Don`,
+      "--schema",
+      database.schema,
+    ]);
+    expect(out[1]).toMatch(/^WRONG +postgresOutbox: the server takes no writes/);
+    expect(code).toBe(1);
+  });
+});

@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import type { MysqlPool } from "../../../src/outbox/mysql/index.js";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
+import { describeWithMariaDb } from "../../helpers/mysql.js";
+
+/** What a node of a Galera cluster says at a commit. */
+const ERRORS = {
+  "fails its certification": { errno: 1213, code: "ER_LOCK_DEADLOCK", message: "Deadlock found" },
+  "is not ready": { errno: 1047, code: "ER_UNKNOWN_COM_ERROR", message: "WSREP has not yet prepared node" },
+};
+
+describeWithMariaDb("a node of a cluster", (database) => {
+  const { create } = database;
+
+  /** A pool without autocommit, of which so many commits fail, and are undone. */
+  function failing(error: object, times: number) {
+    const pool = database.pool({ connectionLimit: 4 });
+    pool.on("connection", (connection) => void connection.query("set autocommit = 0"));
+    const left = { times: 0, begin: () => (left.times = times) };
+    const cluster: MysqlPool = {
+      async getConnection() {
+        const connection = await pool.getConnection();
+        return {
+          connection: connection.connection,
+          async query(options) {
+            if (options.sql === "commit" && left.times > 0) {
+              left.times--;
+              await connection.query("rollback");
+              throw Object.assign(new Error("simulated"), error);
+            }
+            return (await connection.query(options)) as never;
+          },
+          release: () => connection.release(),
+          destroy: () => connection.destroy(),
+        };
+      },
+    };
+    return { cluster, left };
+  }
+
+  test.each(Object.entries(ERRORS))(
+    "loses nothing, and reports nothing twice, where a commit %s",
+    async (_name, error) => {
+      const { cluster, left } = failing(error, error.errno === 1213 ? 8 : 2);
+      await using stage = await Stage.open(() => create({ pool: cluster }));
+      stage.delivery.expectsTrouble = true;
+      stage.start();
+      const events = Array.from({ length: 20 }, () => sample("payment"));
+      left.begin();
+      for (const event of events) expect(await stage.outbox.add(event)).toMatch(/queued|in-memory/);
+
+      const ids: string[] = [];
+      for (const _ of events) {
+        if (ids.length === 5) left.begin();
+        ids.push(await stage.delivery.deliverNext());
+      }
+
+      expect(ids.sort()).toEqual(events.map(({ id }) => id).sort());
+      await stage.empty();
+      expect(left.times).toBe(0);
+    },
+  );
+
+  test("a commit that fails its certification once is run again at once", async () => {
+    const { cluster, left } = failing(ERRORS["fails its certification"], 1);
+    const outbox = await create({ pool: cluster });
+    left.begin();
+    expect(await outbox.add(sample("payment"))).toBe("queued");
+    expect(left.times).toBe(0);
+    await outbox.close();
+  });
+});
