@@ -52,7 +52,7 @@ const layers: readonly (readonly string[])[] = [
   ["delivery/endpoint-health.ts"],
   ["outbox/outbox.ts", "outbox/shedding.ts"],
   ["service/client.ts"],
-  ["service/transport.ts", "service/answers.ts"],
+  ["service/transport.ts", "service/answers.ts", "service/refusal.ts"],
   ["service/calls.ts", "service/endpoints.ts"],
   ["inputs.ts"],
   ["events.ts", "service/destination.ts", "service/dispatcher.ts", "request/signatures.ts"],

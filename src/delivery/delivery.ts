@@ -1,10 +1,10 @@
 import { type EventKind, type OutboxEvent, visitorOf } from "../events.js";
 import type { EndpointState, Journal } from "../journal.js";
 import type { Claim, Deliver, Verdict } from "../outbox/outbox.js";
-import { refusalOf } from "../service/answers.js";
 import type { Attempt } from "../service/attempt.js";
 import { type Calls, callFor } from "../service/calls.js";
 import { ENDPOINTS, type Endpoint, kindOf } from "../service/endpoints.js";
+import { refusalOf } from "../service/refusal.js";
 import type { Transport } from "../service/transport.js";
 import type { Clock } from "../shared/clock.js";
 import { errorCodeOf } from "../shared/errors.js";
