@@ -3,11 +3,33 @@ import { build, type Plugin } from "esbuild";
 
 const PREFIX = "inline:";
 
+/**
+ * Of undici, what the transport uses, loaded when it is used, and one of its two parsers: the whole of it would take twice the memory and the time of a
+ * thread's start. HTTP/2 is not spoken.
+ */
+const partsOfUndici: Plugin = {
+  name: "parts-of-undici",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^undici$/ }, ({ path }) => ({ path, namespace: "parts-of-undici" }));
+    onLoad({ filter: /./, namespace: "parts-of-undici" }, () => ({
+      contents: `module.exports = {
+        get Pool() { return require("undici/lib/dispatcher/pool.js"); },
+        get ProxyAgent() { return require("undici/lib/dispatcher/proxy-agent.js"); },
+        get EnvHttpProxyAgent() { return require("undici/lib/dispatcher/env-http-proxy-agent.js"); },
+      };`,
+      resolveDir: process.cwd(),
+    }));
+    onLoad({ filter: /undici\/lib\/(llhttp\/llhttp_simd-wasm|dispatcher\/client-h2)\.js$/ }, () => ({
+      contents: "module.exports = undefined;",
+    }));
+  },
+};
+
 /** The module and all that it imports as one CommonJS script. */
 async function scriptOf(path: string, plugins: Plugin[] = []): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [path],
-    plugins,
+    plugins: [...plugins, partsOfUndici],
     bundle: true,
     write: false,
     format: "cjs",

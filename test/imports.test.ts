@@ -27,6 +27,7 @@ const layers: readonly (readonly string[])[] = [
   ["request/attribution.ts"],
   ["config.ts", "track.ts", "shutdown.ts", "settlement.ts", "request/"],
   ["options.ts"],
+  ["engine/"],
   ["delivery/"],
   [
     "outbox/memory/memory-outbox.ts",

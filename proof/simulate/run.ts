@@ -1,7 +1,7 @@
 import type { Broken } from "./broken.js";
 import type { Owner } from "./clock.js";
 import type { Disk } from "./disk.js";
-import type { Host } from "./host.js";
+import type { Host, HostOfSlot } from "./host.js";
 import type { TrackerProcess } from "./process.js";
 
 export interface Outcome {
@@ -14,8 +14,9 @@ export interface Outcome {
   readonly trace: readonly string[] | undefined;
 }
 
-/** A bug to plant: called with each process as it starts, and with the disk. */
+/** A bug to plant: called with each process as it starts, with delivery in whichever thread it runs, and with the disk. */
 export interface Sabotage {
+  delivery?: Host["sabotage"];
   process?(process: TrackerProcess): void;
   disk?(disk: Disk): void;
 }
@@ -32,5 +33,5 @@ export interface Slot {
   starts: number;
   owner: Owner | undefined;
   process: TrackerProcess | undefined;
-  readonly host: Omit<Host, "threads" | "random">;
+  readonly host: HostOfSlot;
 }

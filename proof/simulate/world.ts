@@ -43,7 +43,15 @@ export class World {
       starts: 0,
       owner: undefined,
       process: undefined,
-      host: { disk: this.disk, diskFault: undefined, faultsSeen: 0, maxBytes: schedule.bounds?.maxBytes },
+      host: {
+        disk: this.disk,
+        diskFault: undefined,
+        faultsSeen: 0,
+        maxBytes: schedule.bounds?.maxBytes,
+        service: this.service,
+        observer: this.ledger,
+        sabotage: options.sabotage?.delivery,
+      },
     }));
     watchEvents(this.ledger);
     options.sabotage?.disk?.(this.disk);
@@ -87,9 +95,9 @@ export class World {
     slot.process = undefined;
     this.ledger.write(`${owner.name} starts`);
     this.clock.soon(owner, () => {
-      const { clock, service, ledger, options } = this;
+      const { clock, ledger, options } = this;
       try {
-        const machine = { clock, service, ledger, directory: options.directory, host: { ...slot.host } };
+        const machine = { clock, ledger, directory: options.directory, host: { ...slot.host } };
         slot.process = startProcess(owner, slot.index, this.schedule, machine);
         // The slot's faults are those of whatever process has it.
         Object.assign(slot, { host: slot.process.host });
