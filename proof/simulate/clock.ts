@@ -26,10 +26,10 @@ export function ownerNamed(name: string): Owner {
 }
 
 /** @param isBusy whether it waits for something, and does nothing else meanwhile. */
-export function threadOf(process: Owner, isBusy: () => boolean): Owner {
+export function threadOf(process: Owner, name: string, isBusy: () => boolean): Owner {
   let hasEnded = false;
   return {
-    name: process.name,
+    name,
     process,
     ready: [],
     get isAlive() {

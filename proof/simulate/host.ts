@@ -20,12 +20,13 @@ export interface Host {
   readonly sabotage?: ((delivery: Delivery) => void) | undefined;
   /** A number from 0 up to 1. */
   random(): number;
+  threadsStarted: number;
   /** The process's threads: each ends at once when it is called. */
   readonly threads: Set<(error: Error) => void>;
 }
 
 /** A host without what each of its processes has for itself. */
-export type HostOfSlot = Omit<Host, "threads" | "random">;
+export type HostOfSlot = Omit<Host, "threads" | "threadsStarted" | "random">;
 
 const hosts = new WeakMap<Owner, Host>();
 

@@ -57,7 +57,11 @@ export function startProcess(
   const { seed, maxAgeMs } = schedule;
   const destination = programOf(index, schedule);
   const random = numbersFrom(`${seed} ${owner.name}`);
-  const host: Host = Object.assign(machine.host, { random, threads: new Set<(error: Error) => void>() });
+  const host: Host = Object.assign(machine.host, {
+    random,
+    threadsStarted: 0,
+    threads: new Set<(error: Error) => void>(),
+  });
   giveHost(owner, host);
   const clock: Clock = {
     now: time.now,

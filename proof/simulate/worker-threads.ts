@@ -56,7 +56,11 @@ export class Worker extends EventEmitter {
   readonly #clock = theClock();
   readonly #process = this.#clock.current;
   readonly #host = hostOf(this.#process);
-  readonly #thread = threadOf(this.#process, () => this.#busyUntil > this.#clock.monotonic());
+  readonly #thread = threadOf(
+    this.#process,
+    `${this.#process.name}, thread ${++this.#host.threadsStarted}`,
+    () => this.#busyUntil > this.#clock.monotonic(),
+  );
   readonly #end = (error: Error) => this.#terminate(() => this.emit("error", error));
   #busyUntil = 0;
 

@@ -19,7 +19,7 @@ import { LOOKS } from "../outbox/disk/upkeep.js";
 import { systemClock } from "../shared/clock.js";
 import { clearInterval, setImmediate, setInterval } from "../shared/real-timers.js";
 import type { DeliveryPlan } from "./plan.js";
-import { createThreadEngine, type ThreadEngine } from "./thread-engine.js";
+import type { ThreadEngine } from "./thread-engine.js";
 
 /** The disk outbox's own thread: the only one that waits for the disk, and the one that delivers where the host has sent a plan. */
 const options = workerData as ThreadOptions & { port: MessagePort };
@@ -41,7 +41,7 @@ port.on("message", (message: Message) => {
   else if (message === "end") end();
   else if (message === "stop") engine?.stop();
   else if (message === "abort") engine?.abort();
-  else if ("deliver" in message) deliver(message.deliver as DeliveryPlan);
+  else if ("deliver" in message) void deliver(message.deliver as DeliveryPlan);
   else {
     engine?.wake();
     turns.take(message);
@@ -62,7 +62,9 @@ function open(): void {
   }
 }
 
-function deliver(plan: DeliveryPlan): void {
+async function deliver(plan: DeliveryPlan): Promise<void> {
+  // It is in the same script, and takes effect before the next message. The host waits for the file, and not for this.
+  const { createThreadEngine } = await import("./thread-engine.js");
   const life = () => (snapshot as Snapshot).life;
   const storage = claimsThrough(turns.ask, { life, leaseMs });
   engine = createThreadEngine(plan, storage, { clock, onNews: () => tell() });

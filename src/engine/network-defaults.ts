@@ -10,7 +10,15 @@ export interface NetworkDefaults {
   readonly resultOrder: ReturnType<typeof dns.getDefaultResultOrder>;
   readonly autoSelectFamily: boolean;
   readonly autoSelectFamilyTimeoutMs: number;
+  /** The authorities that are trusted, where a flag has added the system's. */
+  readonly authorities?: readonly string[] | undefined;
 }
+
+/** What Node has from 24.5 and 22.19 on. */
+const { getCACertificates, setDefaultCACertificates } = tls as {
+  getCACertificates?(type: "default"): readonly string[];
+  setDefaultCACertificates?(certificates: readonly string[]): void;
+};
 
 /** How this thread connects where nothing else is said. */
 export function networkDefaults(): NetworkDefaults {
@@ -21,7 +29,15 @@ export function networkDefaults(): NetworkDefaults {
     resultOrder: dns.getDefaultResultOrder(),
     autoSelectFamily: net.getDefaultAutoSelectFamily(),
     autoSelectFamilyTimeoutMs: net.getDefaultAutoSelectFamilyAttemptTimeout(),
+    authorities: authoritiesByFlag(),
   };
+}
+
+/** Some versions of Node keep this flag from a thread that is started without it. Otherwise not asked: it takes tens of milliseconds. */
+function authoritiesByFlag(): readonly string[] | undefined {
+  const flags = [...process.execArgv, ...(process.env.NODE_OPTIONS ?? "").split(/\s+/)];
+  if (!setDefaultCACertificates || !flags.includes("--use-system-ca")) return undefined;
+  return getCACertificates?.("default");
 }
 
 /** From here on, this thread connects like the one that these are of. */
@@ -35,4 +51,5 @@ export function setNetworkDefaults(defaults: NetworkDefaults): void {
   dns.setDefaultResultOrder(defaults.resultOrder);
   net.setDefaultAutoSelectFamily(defaults.autoSelectFamily);
   net.setDefaultAutoSelectFamilyAttemptTimeout(defaults.autoSelectFamilyTimeoutMs);
+  if (defaults.authorities) setDefaultCACertificates?.(defaults.authorities);
 }

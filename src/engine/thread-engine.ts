@@ -42,12 +42,7 @@ export function createThreadEngine(
   const fallback = createFallback<DiskClaim>(
     {
       append: () => Promise.reject(new Error("events are appended by the host")),
-      claim: storage.claim,
-      settle(claim, verdict) {
-        // What goes next is claimed in the transaction that stores this.
-        relay.wake();
-        return storage.settle(claim, verdict);
-      },
+      ...storage,
     },
     {
       maxBytes: 0,
@@ -56,8 +51,10 @@ export function createThreadEngine(
       observer: { dropped() {}, degraded: onNews, recovered: onNews },
     },
   );
-  const relay = createRelay(fallback, (error) =>
-    record.journal.log("error", `delivery failed: ${errorFrom(error).message}`),
+  const relay = createRelay(
+    fallback,
+    (error) => record.journal.log("error", `delivery failed: ${errorFrom(error).message}`),
+    { settlesWithClaim: true },
   );
   relay.start(delivery);
 
