@@ -26,7 +26,7 @@ const options = workerData as ThreadOptions & { port: MessagePort };
 const { path, leaseMs, port, signals } = options;
 const clock = systemClock;
 const keeper = createFileKeeper(options, randomUUID());
-const turns = createTurns({ path, keeper, onDone: (done) => tell(done), onFailed: post });
+const turns = createTurns({ path, keeper, onDone: (done) => tell(done), onFailed: post, soon });
 const alarm = createAlarm(clock, () => engine?.wake());
 const upkeep = setInterval(lookAfter, leaseMs / LOOKS);
 let engine: ThreadEngine | undefined;
@@ -68,6 +68,11 @@ async function deliver(plan: DeliveryPlan): Promise<void> {
   const life = () => (snapshot as Snapshot).life;
   const storage = claimsThrough(turns.ask, { life, leaseMs });
   engine = createThreadEngine(plan, storage, { clock, onNews: () => tell() });
+}
+
+function soon(task: () => void): void {
+  if (engine) engine.soon(task);
+  else setImmediate(task);
 }
 
 function lookAfter(): void {

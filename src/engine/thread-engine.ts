@@ -4,13 +4,18 @@ import { createFallback } from "../outbox/fallback.js";
 import { createRelay } from "../outbox/relay.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom, OutboxError } from "../shared/errors.js";
+import { setImmediate, setTimeout } from "../shared/real-timers.js";
 import { createEngine } from "./engine.js";
 import { setNetworkDefaults } from "./network-defaults.js";
 import type { DeliveryPlan } from "./plan.js";
 import { createRecord, type EngineReport } from "./record.js";
 
+const GATHER_MS = 1;
+
 /** An engine beside its store, in an outbox's thread. */
 export interface ThreadEngine {
+  /** Runs a task at the end of this turn; where attempts are under way, a moment later. */
+  soon(task: () => void): void;
   /** Something may be deliverable that was not. */
   wake(): void;
   /** How it stands, and what it has to say since it was last asked. */
@@ -54,9 +59,15 @@ export function createThreadEngine(
   const relay = createRelay(
     fallback,
     (error) => record.journal.log("error", `delivery failed: ${errorFrom(error).message}`),
-    { settlesWithClaim: true },
+    { settlesWithClaim: true, soon },
   );
   relay.start(delivery);
+
+  // The answers to what is under way come one by one: what ends within a millisecond is stored by one fsync.
+  function soon(task: () => void): void {
+    if (delivery.inFlight > 0) setTimeout(task, GATHER_MS);
+    else setImmediate(task);
+  }
 
   function troubleOf(error: Error | undefined): Notice | undefined {
     if (!error) return undefined;
@@ -72,6 +83,7 @@ export function createThreadEngine(
   }
 
   return {
+    soon,
     wake: relay.wake,
     state() {
       const { inFlight, endpoints } = delivery;

@@ -27,11 +27,15 @@ export interface Relay {
  * @param onError hears what `claim`, `settle` or `deliver` failed with. The relay itself goes on at the next `wake`.
  * @param options.settlesWithClaim whether the store does at once what it is asked in one turn of the event loop: then what goes next
  *   is claimed together with the verdict that makes room for it. Default: once the verdict is stored.
+ * @param options.soon runs a task soon: what comes until then is claimed together. Default: at the end of this turn.
  */
 export function createRelay<C extends Claim>(
   store: Store<C>,
   onError: (error: unknown) => void,
-  { settlesWithClaim = false }: { readonly settlesWithClaim?: boolean } = {},
+  {
+    settlesWithClaim = false,
+    soon = setImmediate,
+  }: { readonly settlesWithClaim?: boolean; readonly soon?: (task: () => void) => void } = {},
 ): Relay {
   let deliver: Deliver | undefined;
   let scheduled = false;
@@ -47,7 +51,8 @@ export function createRelay<C extends Claim>(
   function wake(): void {
     if (scheduled || !deliver || stopping) return;
     scheduled = true;
-    setImmediate(turn, deliver);
+    const to = deliver;
+    soon(() => void turn(to));
   }
 
   async function turn(to: Deliver): Promise<void> {

@@ -27,8 +27,10 @@ export function createTurns(parts: {
   /** Hears of each transaction; with `results`, of a batch. */
   readonly onDone: (kept: Omit<Kept, "results"> & Pick<Done, "results">) => void;
   readonly onFailed: (failed: Failed) => void;
+  /** Runs a task soon: what is asked in the thread itself until then goes into the same transaction. */
+  readonly soon: (task: () => void) => void;
 }): Turns {
-  const { path, keeper, onDone, onFailed } = parts;
+  const { path, keeper, onDone, onFailed, soon } = parts;
   let batches: Batch[] = [];
   let questions: Question[] = [];
   /** What was sent before one of it failed, and is not looked at any more. */
@@ -39,7 +41,8 @@ export function createTurns(parts: {
   function schedule(): void {
     if (isScheduled || hasEnded || batches.length + questions.length === 0) return;
     isScheduled = true;
-    setImmediate(() => {
+    const run = batches.length > 0 ? setImmediate : soon;
+    run(() => {
       isScheduled = false;
       turn();
       schedule();
