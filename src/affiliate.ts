@@ -1,169 +1,23 @@
 import type { RequestHandler } from "express";
 import { planOf, readConfig } from "./config.js";
 import { createHostEngine } from "./engine/host-engine.js";
-import type { Attribution, EventKind } from "./events.js";
+import type { EventKind } from "./events.js";
 import type { Click, Payment, Registration } from "./inputs.js";
 import { createJournal, type Notices, type Stats } from "./journal.js";
 import type { AffiliateOptions } from "./options.js";
-import type { Outbox, OutboxCounts, QueuedOfKind } from "./outbox/outbox.js";
-import { type AttributionInput, attributionFrom } from "./request/attribution-input.js";
-import { createOnClick, type OnClickOptions } from "./request/on-click.js";
-import { createWrapper, type WrapHandler } from "./request/on-conversion.js";
-import type { RequestSource } from "./request/request-source.js";
+import type { OutboxCounts, QueuedOfKind } from "./outbox/outbox.js";
+import { attributionFrom } from "./request/attribution-input.js";
+import { createOnClick } from "./request/on-click.js";
+import { createWrapper } from "./request/on-conversion.js";
 import { affiliateOf, createAttributionOf, type RequestContext } from "./request/visitor.js";
-import { createClient, type TrackingClient } from "./service/client.js";
+import { createClient } from "./service/client.js";
 import { destinationOf } from "./service/destination.js";
 import { createUntilSafe } from "./settlement.js";
 import { systemClock } from "./shared/clock.js";
 import { presentable } from "./shared/secret.js";
-import { type CloseOptions, createShutdown, type FlushOptions } from "./shutdown.js";
-import { createTrack, type Receipt } from "./track.js";
-
-/** The options of `trackClick`, `trackRegistration` and `trackPayment`. */
-export interface TrackOptions {
-  /**
-   * The host's own database transaction: the event is reported if and only if it commits. Needs an outbox that can take part,
-   * such as `postgresOutbox`; with another one the receipt says `rejected`.
-   */
-  readonly transaction?: unknown;
-}
-
-type TrackFunction<Happened> = (
-  happened: Happened,
-  /** What `req.affiliate.snapshot()` gave in the visitor's request. */
-  attribution?: AttributionInput,
-  options?: TrackOptions,
-) => Promise<Receipt>;
-
-/**
- * Express middleware that sets `req.affiliate`. All other functions of the tracker are its members. It never throws, awaits
- * nothing, and always calls `next()`.
- */
-export interface Affiliate extends RequestHandler {
-  /**
-   * Middleware for landing pages: turns `?ref=CODE` into a click (§4.1) and sets the first-party cookies.
-   *
-   * @example
-   * ```js
-   * app.get("/", tracker.onClick(), (req, res) => res.send("Welcome"));
-   * ```
-   * @throws OptionsError where an option is wrong.
-   */
-  onClick(options?: OnClickOptions): RequestHandler;
-  /**
-   * Wraps the sign-up handler. Return the registration that happened (§4.2, §4.3); `undefined` or `null` where none did.
-   *
-   * @example
-   * ```js
-   * app.post(
-   *   "/signup",
-   *   tracker.onRegistration(async (req, res) => {
-   *     const user = await users.create(req.body);
-   *     const registration = { email: user.email, customerId: user.id, customerName: user.name };
-   *     res.status(201).json(user);
-   *     return registration;
-   *   }),
-   * );
-   * ```
-   */
-  readonly onRegistration: WrapHandler<Registration>;
-  /**
-   * Wraps the handler that completes a checkout. Return the payment that happened (§4.4), with `leadValue` in major units;
-   * `undefined` or `null` where none did.
-   *
-   * @example
-   * ```js
-   * app.post(
-   *   "/checkout",
-   *   tracker.onPayment(async (req, res) => {
-   *     const order = await orders.complete(req.body.id);
-   *     const payment = { paymentId: order.id, customerEmail: order.email, leadValue: order.total };
-   *     res.json(order);
-   *     return payment;
-   *   }),
-   * );
-   * ```
-   */
-  readonly onPayment: WrapHandler<Payment>;
-  /** Reports a click outside a request (§4.1). Never rejects; resolves within 1 s, but with `transaction` when the database answers. */
-  readonly trackClick: TrackFunction<Click>;
-  /** Reports a registration outside a request (§4.2, §4.3), as `trackClick` does. */
-  readonly trackRegistration: TrackFunction<Registration>;
-  /**
-   * Reports a payment outside a request (§4.4), as `trackClick` does: in a webhook, for a renewal, in a job. `leadValue` is in
-   * major units: 19.9, not 1990.
-   *
-   * @example
-   * ```js
-   * const receipt = await tracker.trackPayment(
-   *   { paymentId: invoice.id, customerEmail: user.email, leadValue: invoice.total },
-   *   user.affiliate, // what `req.affiliate.snapshot()` gave at the sign-up
-   * );
-   * ```
-   */
-  readonly trackPayment: TrackFunction<Payment>;
-  /**
-   * `{ clickId, sessionId }` of a request that is not Express's: a request of Node, a `Request` or `Headers` of the Fetch
-   * standard. Pass them to `trackRegistration` or `trackPayment`. Honours `consent`, `cookieName` and `session`; your functions get
-   * an object with `headers`, `cookies` and `get()`. Never throws.
-   *
-   * @example
-   * ```js
-   * async function handleSignup(request) {
-   *   const attribution = tracker.attributionOf(request);
-   *   const user = await users.create(await request.json());
-   *   await tracker.trackRegistration({ email: user.email, customerId: user.id }, attribution);
-   *   return Response.json({ id: user.id }, { status: 201 });
-   * }
-   * ```
-   */
-  readonly attributionOf: (source: RequestSource) => Attribution;
-  /** The five endpoints of the specification (section 4) as methods. Each makes one attempt, and rejects where it fails. */
-  readonly client: TrackingClient;
-  /**
-   * Events that were given up: list, retry or discard them. These reject where the storage fails.
-   *
-   * @example
-   * ```js
-   * for (const { id, reason } of await tracker.deadLetters.list({ limit: 50 })) {
-   *   if (reason === "rejected") await tracker.deadLetters.retry(id);
-   * }
-   * ```
-   */
-  readonly deadLetters: Outbox["deadLetters"];
-  /** What happened so far, in numbers. Cheap: does no I/O. */
-  stats(): Stats;
-  /**
-   * Calls `listener` for each notice of this name; what it returns is ignored. A listener that throws is logged, and harms
-   * nothing else.
-   *
-   * @example
-   * ```js
-   * tracker.on("dead", ({ kind, id, reason }) => console.error(`a ${kind} was not delivered: ${reason} (${id})`));
-   * ```
-   */
-  on<Name extends keyof Notices>(name: Name, listener: (notice: Notices[Name]) => void): this;
-  /** Removes a listener. */
-  off<Name extends keyof Notices>(name: Name, listener: (notice: Notices[Name]) => void): this;
-  /**
-   * Waits until all queued events are delivered or given up; with a durable outbox, until nothing more can be delivered now; at
-   * most for `timeoutMs` milliseconds (default 5,000). Never rejects.
-   *
-   * @returns `settled`: whether the outbox is empty; `left`: how many events are queued.
-   */
-  flush(options?: FlushOptions): Promise<{ settled: boolean; left: number }>;
-  /**
-   * Takes no more events from the outbox, lets attempts under way finish, aborts them when `timeoutMs` milliseconds (default
-   * 5,000) are nearly up, and closes the outbox. Never rejects.
-   *
-   * @returns `left`: how many events are queued; `durable`: whether the next process finds them.
-   * @example
-   * ```js
-   * process.once("SIGTERM", () => server.close(() => tracker.close({ timeoutMs: 5_000 })));
-   * ```
-   */
-  close(options?: CloseOptions): Promise<{ left: number; durable: boolean }>;
-}
+import { createShutdown } from "./shutdown.js";
+import { createTrack } from "./track.js";
+import type { Affiliate, TrackFunction } from "./tracker.js";
 
 /**
  * Creates a tracker: it reports clicks, registrations and payments of this backend to the tracking service, each exactly as often

@@ -3,7 +3,7 @@
  *
  * @module express-affiliate
  */
-export { type Affiliate, affiliate, type TrackOptions } from "./affiliate.js";
+export { affiliate } from "./affiliate.js";
 export type { PauseReason } from "./delivery/endpoint-health.js";
 export type { Attribution, EventKind, OutboxEvent } from "./events.js";
 export type { Click, Payment, Registration } from "./inputs.js";
@@ -19,17 +19,19 @@ export type {
   WaitingOfKind,
 } from "./journal.js";
 export type { AffiliateOptions, DeliverySettings } from "./options.js";
-export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory/memory-outbox.js";
 export type {
-  AddOutcome,
-  Capacity,
-  Claim,
   DeadLetter,
   DeadLetterFilter,
   DeadLetterQuery,
   DeadLetters,
   Death,
   DeathReason,
+} from "./outbox/dead-letters.js";
+export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory/memory-outbox.js";
+export type {
+  AddOutcome,
+  Capacity,
+  Claim,
   Deliver,
   History,
   Lane,
@@ -70,3 +72,4 @@ export {
 export type { Amount } from "./shared/money.js";
 export type { CloseOptions, FlushOptions } from "./shutdown.js";
 export type { Receipt } from "./track.js";
+export type { Affiliate, TrackOptions } from "./tracker.js";

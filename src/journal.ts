@@ -2,8 +2,9 @@ import { EventEmitter } from "node:events";
 import type { PauseReason } from "./delivery/endpoint-health.js";
 import { type EventKind, emailOf, type OutboxEvent } from "./events.js";
 import { createLog, type Logger } from "./log.js";
+import { nameOf, pathOf, REMEDIES, WHY_SKIPPED } from "./log-words.js";
 import type { DropReason, EventNotice, Notices, PauseScope, SkipReason } from "./notices.js";
-import type { Death } from "./outbox/outbox.js";
+import type { Death } from "./outbox/dead-letters.js";
 import type { Endpoint } from "./service/endpoints.js";
 import type { Clock } from "./shared/clock.js";
 import { harmless } from "./shared/harmless.js";
@@ -22,28 +23,6 @@ export type {
   Stats,
   WaitingOfKind,
 } from "./notices.js";
-
-/** Why nothing was reported, for the developer who waits for the first event. */
-const WHY_SKIPPED: Record<Exclude<SkipReason, "disabled">, string> = {
-  "no-attribution":
-    "its request has neither a click id nor a session id. Visitors bring them in cookies, from a page with the browser snippet or `onClick`",
-  consent: "`consent` did not return true for its visitor",
-  prefetch: "the page was loaded ahead, and not yet opened",
-  bot: "its User-Agent is taken for a bot's, as those of curl and headless browsers are",
-  "not-a-page":
-    "its request is not one for a page that a person opens: browsers say so in Sec-Fetch-Dest and Sec-Fetch-Mode, or accept text/html",
-  zero: "its `leadValue` is zero",
-  "not-referred": "the service knows of no affiliate who referred its visitor",
-};
-
-const REMEDIES: Record<PauseReason, string> = {
-  unauthorized: "check `apiKey`: it is shown in the program's settings, in the marketing and tracking area",
-  misconfigured: "check `baseUrl`: it is what comes before /api/v1/",
-  unreachable: "check `baseUrl` and the way there; events wait, and go out when the service is back",
-  failing: "nothing needs to be done: events wait, and go out when the service is back",
-  silent: "nothing needs to be done: events wait, and go out when the service is back",
-  throttled: "nothing needs to be done: events wait, and go out when the service asks for more",
-};
 
 // An event that another process delivers is never heard of again.
 const MOST_OWN = 10_000;
@@ -235,17 +214,6 @@ export function createJournal(parts: {
       log("info", `delivery to ${pathOf(scope)} goes on after ${Math.round(pausedMs / 1000)} s`);
     },
   };
-}
-
-function pathOf(scope: PauseScope): string {
-  return scope === "origin" ? "the service" : `the endpoint ${scope}`;
-}
-
-/** What the host calls an event, where the host has a name for it, and the event's id. */
-function nameOf({ id, kind, data }: OutboxEvent): string {
-  const { paymentId, customerId } = data as { paymentId?: string; customerId?: string };
-  const own = paymentId ?? customerId;
-  return `the ${kind} ${own === undefined ? "" : `${JSON.stringify(own)} `}(${id})`;
 }
 
 function noticeOf(event: OutboxEvent): EventNotice {

@@ -1,4 +1,4 @@
-import type { DeadLetter } from "../../src/outbox/outbox.js";
+import type { DeadLetter } from "../../src/outbox/dead-letters.js";
 import type { Receipt } from "../../src/track.js";
 import { hasStoodStillSince } from "./checks.js";
 import type { EventRecord } from "./event-record.js";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type DeadLetters, isRetried } from "../outbox/outbox.js";
+import { type DeadLetters, isRetried } from "../outbox/dead-letters.js";
 import { filterSchema, meant } from "./dead-letters.js";
 import { Refused } from "./http.js";
 

@@ -1,9 +1,9 @@
 import type { Request, RequestHandler, Response } from "express";
 import { z } from "zod";
-import type { Affiliate } from "../affiliate.js";
 import { systemClock } from "../shared/clock.js";
 import { OptionsError } from "../shared/errors.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";
+import type { Affiliate } from "../tracker.js";
 import { discard, retry, wantedFrom } from "./actions.js";
 import { listFor, querySchema, sumOf } from "./dead-letters.js";
 import { files, pageText } from "./files.js";

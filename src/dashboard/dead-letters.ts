@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { EventData } from "../events.js";
-import type { DeadLetter, DeadLetterFilter, DeadLetters } from "../outbox/outbox.js";
+import type { DeadLetter, DeadLetterFilter, DeadLetters } from "../outbox/dead-letters.js";
 import { printable } from "../shared/printable.js";
 import { Secret } from "../shared/secret.js";
 import { shownAddress, shownText } from "./masked.js";

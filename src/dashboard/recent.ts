@@ -1,7 +1,7 @@
-import type { Affiliate } from "../affiliate.js";
 import type { EventKind } from "../events.js";
 import type { EventNotice, Notices, PauseScope } from "../notices.js";
 import type { Clock } from "../shared/clock.js";
+import type { Affiliate } from "../tracker.js";
 
 /** What can become of an event, by the notice that tells of it. */
 export const OUTCOMES = ["queued", "delivered", "retry", "dead", "skipped", "dropped"] as const;

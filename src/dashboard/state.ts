@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import type { Affiliate } from "../affiliate.js";
 import { ENDPOINTS, kindOf } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
+import type { Affiliate } from "../tracker.js";
 import { shownText } from "./masked.js";
 import type { recordRecent } from "./recent.js";
 

@@ -1,5 +1,6 @@
 import type { EventKind } from "../events.js";
-import type { Claim, DeathReason, History, Verdict } from "../outbox/outbox.js";
+import type { DeathReason } from "../outbox/dead-letters.js";
+import type { Claim, History, Verdict } from "../outbox/outbox.js";
 import { backoffMs } from "./backoff.js";
 import type { Outcome } from "./outcome.js";
 

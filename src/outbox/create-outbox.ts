@@ -2,21 +2,16 @@ import { z } from "zod";
 import type { OutboxEvent } from "../events.js";
 import { type Clock, systemClock } from "../shared/clock.js";
 import { readOptions } from "../shared/read-options.js";
-import { createDurable } from "./durable.js";
-import { count, MIB } from "./option-types.js";
 import {
-  type Capacity,
-  type Claim,
   type DeadLetter,
   type DeadLetterQuery,
   isMeant,
   isRetried,
-  type Outbox,
-  type OutboxCounts,
-  type OutboxObserver,
   type StoredDeadLetters,
-  type Verdict,
-} from "./outbox.js";
+} from "./dead-letters.js";
+import { createDurable } from "./durable.js";
+import { count, MIB } from "./option-types.js";
+import type { Capacity, Claim, Outbox, OutboxCounts, OutboxObserver, Verdict } from "./outbox.js";
 
 /** How a storage tells of what it does on its own. */
 export interface StorageNotices {

@@ -1,6 +1,7 @@
 import type { OutboxEvent } from "../events.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom, OutboxError } from "../shared/errors.js";
+import type { StoredDeadLetters } from "./dead-letters.js";
 import { createFallback, type Storage } from "./fallback.js";
 import {
   type Claim,
@@ -9,7 +10,6 @@ import {
   type Outbox,
   type OutboxCounts,
   type OutboxObserver,
-  type StoredDeadLetters,
 } from "./outbox.js";
 import { createRelay } from "./relay.js";
 

@@ -9,15 +9,18 @@ export { ENDPOINTS, type Endpoint, endpointOf } from "../service/endpoints.js";
 export { type OutboxUnderTest, type TestRunner, testOutbox } from "../testing/contract/index.js";
 export { createOutbox, type OutboxParts, type StorageNotices } from "./create-outbox.js";
 export type {
-  AddOutcome,
-  Capacity,
-  Claim,
   DeadLetter,
   DeadLetterFilter,
   DeadLetterQuery,
   DeadLetters,
   Death,
   DeathReason,
+} from "./dead-letters.js";
+export { deadLetterOf } from "./dead-letters.js";
+export type {
+  AddOutcome,
+  Capacity,
+  Claim,
   Deliver,
   History,
   Lane,
@@ -27,5 +30,5 @@ export type {
   QueuedOfKind,
   Verdict,
 } from "./outbox.js";
-export { CLICKS_OF_A_VISITOR, deadLetterOf, UNTRIED } from "./outbox.js";
+export { CLICKS_OF_A_VISITOR, UNTRIED } from "./outbox.js";
 export { firstToGiveWay, kindsBelow } from "./shedding.js";

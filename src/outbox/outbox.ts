@@ -1,6 +1,7 @@
 import type { EventKind, OutboxEvent } from "../events.js";
 import type { Endpoint } from "../service/endpoints.js";
 import { OutboxError } from "../shared/errors.js";
+import type { DeadLetters, Death, DeathReason } from "./dead-letters.js";
 
 /** What the attempts at an event have taught. Plain JSON: an outbox stores it as it gets it, and hands it over again. */
 export interface History {
@@ -41,29 +42,6 @@ export type Verdict =
   /** Not tried again unless the host asks for it: keep it as a dead letter, let the visitor's next event pass. */
   | ({ readonly type: "dead" } & Death);
 
-/**
- * Why an event was given up:
- *
- * - `rejected`: the service will not have it;
- * - `unconfirmed`: the service may have taken it, and it is not to be sent twice;
- * - `expired`: it has waited for too long.
- */
-export type DeathReason = "rejected" | "unconfirmed" | "expired";
-
-/** How an event ended that was not delivered. */
-export interface Death {
-  /** Why it was given up. */
-  readonly reason: DeathReason;
-  /** HTTP status of the last answer, if there was one. */
-  readonly status?: number;
-  /** Code of the last error (`ECONNRESET`), or the service's name for it (`Bad Request`). */
-  readonly code?: string;
-  /** What the service or Node said of the last attempt. */
-  readonly message?: string;
-  /** How many attempts there were, the last one included. */
-  readonly attempts: number;
-}
-
 /** Events of one endpoint that may be handed over now, first those that were never tried. */
 export interface Lane {
   /** The endpoint that they go to. */
@@ -102,31 +80,6 @@ export interface Claim {
   readonly queuedAt: number;
   /** Whether it is still this process's. Without it, it always is. */
   isHeld?(): boolean;
-}
-
-/** An event that was not delivered and will not be, unless an operator retries it. */
-export interface DeadLetter extends Death {
-  /** To retry or discard it by: 32 hex digits. */
-  readonly id: string;
-  /** The program and the service's address that it was reported for: `42:https://tracking.example`. */
-  readonly destination: string;
-  /** What happened. */
-  readonly kind: EventKind;
-  /** All that is known of it, e-mail address included: the specification's fields and the visitor's ids. */
-  readonly event: OutboxEvent["data"];
-  /** When it happened, in milliseconds since the epoch. */
-  readonly createdAt: number;
-  /** When it was given up, in milliseconds since the epoch. */
-  readonly diedAt: number;
-}
-
-/** The dead letter that an event becomes by this verdict. */
-export function deadLetterOf(
-  { id, destination, kind, data, createdAt }: OutboxEvent,
-  { type: _, ...death }: Verdict & { readonly type: "dead" },
-  diedAt: number,
-): DeadLetter {
-  return { id, destination, kind, event: data, ...death, createdAt, diedAt };
 }
 
 /** Takes events to the service. None of its methods throws. */
@@ -191,61 +144,6 @@ export interface QueuedOfKind {
   readonly queued: number;
   /** When the oldest of them happened, in milliseconds since the epoch; `null` where there is none. */
   readonly oldest: number | null;
-}
-
-/** Which dead letters are meant. Default: all. */
-export interface DeadLetterFilter {
-  /** Only those of this kind. */
-  readonly kind?: EventKind | undefined;
-  /** Only those that were given up for this reason. */
-  readonly reason?: DeathReason | undefined;
-}
-
-/** Which dead letters to list. */
-export interface DeadLetterQuery extends DeadLetterFilter {
-  /** At most so many, oldest first. Default 100. */
-  readonly limit?: number | undefined;
-}
-
-/** The dead letters of one outbox. */
-export interface DeadLetters {
-  /** The dead letters, oldest first. */
-  list(query?: DeadLetterQuery): Promise<readonly DeadLetter[]>;
-  /** Queues it again, as the last of its visitor's. `false` where there is no such dead letter. */
-  retry(id: string): Promise<boolean>;
-  /**
-   * Queues again, in the order in which they happened, those that are meant; the unconfirmed ones, which the service may have
-   * taken, only where `reason` names them. Resolves to their number.
-   */
-  retryAll(filter?: DeadLetterFilter): Promise<number>;
-  /** Forgets it, but not its id: reported again, it is still a duplicate. `false` where there is no such dead letter. */
-  discard(id: string): Promise<boolean>;
-}
-
-/** The dead letters of a storage: those of one destination, or, where it is `undefined`, of all. */
-export interface StoredDeadLetters {
-  list(query: DeadLetterQuery, destination: string | undefined): ReturnType<DeadLetters["list"]>;
-  retry(id: string, destination: string | undefined): Promise<boolean>;
-  /** Those for which `isRetried` holds. */
-  retryAll(filter: DeadLetterFilter, destination: string | undefined): Promise<number>;
-  discard(id: string, destination: string | undefined): Promise<boolean>;
-}
-
-/** Whether `retryAll` with this filter means a dead letter. */
-export function isRetried(
-  { kind, reason }: Pick<DeadLetter, "kind" | "reason">,
-  filter: DeadLetterFilter = {},
-): boolean {
-  if (filter.reason === undefined && reason === "unconfirmed") return false;
-  return isMeant({ kind, reason }, filter);
-}
-
-/** Whether a filter means a dead letter. */
-export function isMeant(
-  { kind, reason }: Pick<DeadLetter, "kind" | "reason">,
-  filter: DeadLetterFilter = {},
-): boolean {
-  return (filter.kind ?? kind) === kind && (filter.reason ?? reason) === reason;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { OutboxEvent } from "../../events.js";
-import type { DeadLetter, DeadLetterFilter, Outbox, OutboxCounts } from "../../outbox/outbox.js";
+import type { DeadLetter, DeadLetterFilter } from "../../outbox/dead-letters.js";
+import type { Outbox, OutboxCounts } from "../../outbox/outbox.js";
 import { printable } from "../../shared/printable.js";
 import { maskEmail, maskEmails } from "../../shared/secret.js";
 import { type Finding, lineOf, note, painted, well, wrong } from "../finding.js";

@@ -1,6 +1,6 @@
 import type { EventKind } from "../../events.js";
+import type { DeadLetterFilter, DeathReason } from "../../outbox/dead-letters.js";
 import { PREFIX } from "../../outbox/mysql/migrations.js";
-import type { DeadLetterFilter, DeathReason } from "../../outbox/outbox.js";
 import { SCHEMA_NAME } from "../../outbox/postgres/migrations.js";
 import { destinationOf } from "../../service/destination.js";
 import { nearestWord } from "../../shared/nearest.js";

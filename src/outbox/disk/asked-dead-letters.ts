@@ -1,4 +1,4 @@
-import type { DeadLetterFilter, DeadLetterQuery } from "../outbox.js";
+import type { DeadLetterFilter, DeadLetterQuery } from "../dead-letters.js";
 import type { Letter, Request, Results } from "./protocol.js";
 
 /** So few that other processes have their turn in between. */

@@ -5,11 +5,10 @@ import {
   type DeadLetterQuery,
   type Death,
   type DeathReason,
-  type History,
   isMeant,
   isRetried,
-  UNTRIED,
-} from "../outbox.js";
+} from "../dead-letters.js";
+import { type History, UNTRIED } from "../outbox.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import type { Delivered } from "./delivered.js";
 import type { Destinations } from "./destinations.js";

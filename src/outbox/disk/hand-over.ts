@@ -1,5 +1,5 @@
 import type { EventKind } from "../../events.js";
-import type { DeathReason } from "../outbox.js";
+import type { DeathReason } from "../dead-letters.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import type { Delivered } from "./delivered.js";
 import type { Destinations } from "./destinations.js";

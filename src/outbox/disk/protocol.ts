@@ -1,13 +1,6 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
-import type {
-  Capacity,
-  Claim,
-  DeadLetter,
-  DeadLetterFilter,
-  DeadLetterQuery,
-  OutboxCounts,
-  Verdict,
-} from "../outbox.js";
+import type { DeadLetter, DeadLetterFilter, DeadLetterQuery } from "../dead-letters.js";
+import type { Capacity, Claim, OutboxCounts, Verdict } from "../outbox.js";
 import type { Life } from "./upkeep.js";
 
 /** What the outbox's thread is started with. */

@@ -1,6 +1,7 @@
 import type { EventKind } from "../../events.js";
 import { type Endpoint, endpointOf } from "../../service/endpoints.js";
-import type { Capacity, DeathReason } from "../outbox.js";
+import type { DeathReason } from "../dead-letters.js";
+import type { Capacity } from "../outbox.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import { createClaims } from "./claims.js";
 import { createDeadLetters } from "./dead-letters.js";

@@ -1,5 +1,5 @@
 import type { EventKind } from "../../events.js";
-import type { DeathReason } from "../outbox.js";
+import type { DeathReason } from "../dead-letters.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 
 /** What is counted: live events by kind, dead letters by kind and reason, what was delivered by kind, and known ids. */

@@ -1,13 +1,12 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
 import {
-  type Claim,
   type DeadLetter,
   type DeadLetterQuery,
   type DeathReason,
   deadLetterOf,
   isMeant,
-  type Verdict,
-} from "../outbox.js";
+} from "../dead-letters.js";
+import type { Claim, Verdict } from "../outbox.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 
 /** A dead letter together with what a retry of it needs to know. */

@@ -3,13 +3,13 @@ import type { OutboxEvent } from "../../events.js";
 import { endpointOf } from "../../service/endpoints.js";
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
+import { isRetried } from "../dead-letters.js";
 import { alreadyStarted } from "../durable.js";
 import { count, MIB } from "../option-types.js";
 import {
   type AddOutcome,
   type Capacity,
   type History,
-  isRetried,
   type Lane,
   noTransaction,
   type Outbox,

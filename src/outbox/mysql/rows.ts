@@ -1,6 +1,6 @@
 import type { OutboxEvent } from "../../events.js";
 import { endpointOf } from "../../service/endpoints.js";
-import type { DeadLetter, DeathReason } from "../outbox.js";
+import type { DeadLetter, DeathReason } from "../dead-letters.js";
 import { asciiJson } from "../sql/ascii-json.js";
 import { ascii, binary, integer, NOW } from "./literals.js";
 

@@ -1,5 +1,6 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
-import { type DeadLetterFilter, type DeathReason, type StoredDeadLetters, UNTRIED } from "../outbox.js";
+import type { DeadLetterFilter, DeathReason, StoredDeadLetters } from "../dead-letters.js";
+import { UNTRIED } from "../outbox.js";
 import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";

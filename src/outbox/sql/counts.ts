@@ -1,5 +1,6 @@
 import type { EventKind } from "../../events.js";
-import type { DeathReason, OutboxCounts, QueuedOfKind } from "../outbox.js";
+import type { DeathReason } from "../dead-letters.js";
+import type { OutboxCounts, QueuedOfKind } from "../outbox.js";
 import type { Destinations } from "./destinations.js";
 
 /** How many events of a kind wait, or how many dead letters of a reason there are, for one destination. */

@@ -1,7 +1,8 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
 import type { Clock } from "../../shared/clock.js";
+import type { StoredDeadLetters } from "../dead-letters.js";
 import { createDurable } from "../durable.js";
-import type { Capacity, Claim, Outbox, OutboxCounts, StoredDeadLetters, Verdict } from "../outbox.js";
+import type { Capacity, Claim, Outbox, OutboxCounts, Verdict } from "../outbox.js";
 import { again } from "./again.js";
 import { type Attempted, createAppend, type Stored } from "./append.js";
 import { createBound } from "./bound.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { OutboxEvent } from "../../events.js";
-import type { DeadLetterQuery } from "../../outbox/outbox.js";
+import type { DeadLetterQuery } from "../../outbox/dead-letters.js";
 import { until } from "./recorder.js";
 import { sample, stranger } from "./samples.js";
 import { REJECTED, Stage } from "./stage.js";

@@ -1,5 +1,6 @@
 import type { OutboxEvent } from "../../events.js";
-import type { Death, Outbox } from "../../outbox/outbox.js";
+import type { Death } from "../../outbox/dead-letters.js";
+import type { Outbox } from "../../outbox/outbox.js";
 import { RecordingDelivery, until } from "./recorder.js";
 import { DESTINATION } from "./samples.js";
 

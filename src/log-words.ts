@@ -1,0 +1,38 @@
+import type { PauseReason } from "./delivery/endpoint-health.js";
+import type { OutboxEvent } from "./events.js";
+import type { PauseScope, SkipReason } from "./notices.js";
+
+/** Why nothing was reported, for the developer who waits for the first event. */
+export const WHY_SKIPPED: Record<Exclude<SkipReason, "disabled">, string> = {
+  "no-attribution":
+    "its request has neither a click id nor a session id. Visitors bring them in cookies, from a page with the browser snippet or `onClick`",
+  consent: "`consent` did not return true for its visitor",
+  prefetch: "the page was loaded ahead, and not yet opened",
+  bot: "its User-Agent is taken for a bot's, as those of curl and headless browsers are",
+  "not-a-page":
+    "its request is not one for a page that a person opens: browsers say so in Sec-Fetch-Dest and Sec-Fetch-Mode, or accept text/html",
+  zero: "its `leadValue` is zero",
+  "not-referred": "the service knows of no affiliate who referred its visitor",
+};
+
+/** What the host's operator can do about a pause. */
+export const REMEDIES: Record<PauseReason, string> = {
+  unauthorized: "check `apiKey`: it is shown in the program's settings, in the marketing and tracking area",
+  misconfigured: "check `baseUrl`: it is what comes before /api/v1/",
+  unreachable: "check `baseUrl` and the way there; events wait, and go out when the service is back",
+  failing: "nothing needs to be done: events wait, and go out when the service is back",
+  silent: "nothing needs to be done: events wait, and go out when the service is back",
+  throttled: "nothing needs to be done: events wait, and go out when the service asks for more",
+};
+
+/** What a pause concerns, in words. */
+export function pathOf(scope: PauseScope): string {
+  return scope === "origin" ? "the service" : `the endpoint ${scope}`;
+}
+
+/** What the host calls an event, where the host has a name for it, and the event's id. */
+export function nameOf({ id, kind, data }: OutboxEvent): string {
+  const { paymentId, customerId } = data as { paymentId?: string; customerId?: string };
+  const own = paymentId ?? customerId;
+  return `the ${kind} ${own === undefined ? "" : `${JSON.stringify(own)} `}(${id})`;
+}
