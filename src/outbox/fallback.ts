@@ -68,7 +68,7 @@ export function createFallback<C extends Claim>(
   let recovery: Promise<void> | undefined;
   let closed = false;
 
-  /** Stores one event, unless a call that does is under way. Rejects, and leaves it where it was, where that fails. */
+  /** Stores an event, unless a call that does is under way. Rejects, and leaves it where it was, where that fails. */
   function store(each: Pending): Promise<void> {
     each.storing ??= append(each);
     return each.storing;
@@ -89,6 +89,8 @@ export function createFallback<C extends Claim>(
       each.storing = undefined;
       each.isWaiting = false;
       pending.expose(each);
+      state.fails("append", error);
+      receipts.answer(each, "in-memory");
       throw error;
     }
   }
@@ -102,9 +104,12 @@ export function createFallback<C extends Claim>(
 
   async function storeAll(): Promise<void> {
     try {
-      // Verdicts first: they free space in the storage.
-      do while (unsettled.length > 0) await settleFirst();
-      while (await storeBatch());
+      // Looked at in the turn in which it ends: what comes until then has to be stored here.
+      while (unsettled.length > 0 || pending.hasFree) {
+        // Verdicts first: they free space in the storage.
+        if (unsettled.length > 0) await settleFirst();
+        else await placeBatch();
+      }
     } catch (error) {
       state.staysUnusable(error);
       return;
@@ -122,25 +127,18 @@ export function createFallback<C extends Claim>(
     resolve(isActedOn !== false);
   }
 
-  /** Returns whether there was anything to store. */
-  async function storeBatch(): Promise<boolean> {
-    const batch = pending.peekFree(BATCH);
+  async function placeBatch(): Promise<void> {
     // All of them have their place before the next attempt: one that fails must not be overtaken.
-    for (const result of await Promise.allSettled(batch.map(place))) {
+    for (const result of await Promise.allSettled(pending.peekFree(BATCH).map(place))) {
       if (result.status === "rejected") throw result.reason;
     }
-    return batch.length > 0 || unsettled.length > 0;
   }
 
   /** Resolves once it is stored, or waits in the storage for a host's transaction, which may be open for long. */
   function place(each: Pending): Promise<void> {
     return new Promise((resolve, reject) => {
       each.onWaiting = resolve;
-      store(each).then(resolve, (error) => {
-        // Where it had its place, nothing else hears of it.
-        state.fails("append", error);
-        reject(error);
-      });
+      store(each).then(resolve, reject);
     });
   }
 
@@ -180,10 +178,8 @@ export function createFallback<C extends Claim>(
         return Promise.resolve("in-memory");
       }
       const receipt = receipts.of(each);
-      store(each).catch((error) => {
-        state.fails("append", error);
-        receipts.answer(each, "in-memory");
-      });
+      // Where it fails, the receipt has said so.
+      store(each).catch(() => {});
       return receipt;
     },
     async claim(capacity) {
