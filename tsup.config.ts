@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import { defineConfig, type Options } from "tsup";
-import { inlineForEsbuild } from "./inline-plugin.js";
+import { asText, inlineBeside } from "./inline-plugin.js";
 
 /** `import text from "./file?raw"` gives the file's text, as it does in Vite. */
 export const rawText: NonNullable<Options["esbuildPlugins"]>[number] = {
@@ -34,10 +34,16 @@ const common = {
   target: "node20",
   splitting: true,
   shims: true,
-  esbuildPlugins: [rawText, inlineForEsbuild],
+  esbuildPlugins: [rawText, inlineBeside("./disk-thread.cjs")],
 } satisfies Options;
 
 export default defineConfig([
   { ...common, entry: { ...library, cli: "src/cli/main.ts" }, format: "esm", dts: { entry: library } },
   { ...common, entry: library, format: "cjs", dts: true },
+  {
+    entry: { "disk-thread": "src/engine/disk-thread.ts" },
+    format: "cjs",
+    target: "node20",
+    esbuildPlugins: [asText],
+  },
 ]);

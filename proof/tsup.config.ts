@@ -27,5 +27,5 @@ export default defineConfig([
     ],
     esbuildPlugins: [rawText, inlineForEsbuild],
   },
-  { ...common, entry: ["proof/simulate.ts"], esbuildPlugins: [rawText, virtualModules, inlineForEsbuild] },
+  { ...common, entry: ["proof/simulate.ts"], esbuildPlugins: [rawText, ...virtualModules] },
 ]);

@@ -1,6 +1,6 @@
 import type { RequestHandler } from "express";
-import { readConfig } from "./config.js";
-import { createDelivery } from "./delivery/delivery.js";
+import { planOf, readConfig } from "./config.js";
+import { createHostEngine } from "./engine/host-engine.js";
 import type { Attribution, EventKind } from "./events.js";
 import type { Click, Payment, Registration } from "./inputs.js";
 import { createJournal, type Notices, type Stats } from "./journal.js";
@@ -11,14 +11,11 @@ import { createOnClick, type OnClickOptions } from "./request/on-click.js";
 import { createWrapper, type WrapHandler } from "./request/on-conversion.js";
 import type { RequestSource } from "./request/request-source.js";
 import { affiliateOf, createAttributionOf, type RequestContext } from "./request/visitor.js";
-import { callsFor } from "./service/calls.js";
 import { createClient, type TrackingClient } from "./service/client.js";
 import { destinationOf } from "./service/destination.js";
-import { createTransport } from "./service/transport.js";
 import { createUntilSafe } from "./settlement.js";
 import { systemClock } from "./shared/clock.js";
 import { presentable } from "./shared/secret.js";
-import { VERSION } from "./shared/version.js";
 import { type CloseOptions, createShutdown, type FlushOptions } from "./shutdown.js";
 import { createTrack, type Receipt } from "./track.js";
 
@@ -188,41 +185,19 @@ export interface Affiliate extends RequestHandler {
 export function affiliate(options: AffiliateOptions): Affiliate {
   const config = readConfig(options);
   const { clientId, outbox, enabled, delivers, apiKey } = config;
-  const { concurrency, connectTimeoutMs, timeoutMs, maxAgeMs, ambiguous } = config.delivery;
   const clock = systemClock;
   const destination = destinationOf(clientId, config.baseUrl);
   const hide = (text: string) => presentable(text, apiKey);
   const journal = createJournal({ logger: config.logger, clock, hide });
 
-  const transport = createTransport({
-    baseUrl: config.baseUrl,
-    connections: concurrency,
-    connectTimeoutMs,
-    proxy: config.proxy,
-    timeoutMs,
-    clock,
-    headers: {
-      accept: "application/json",
-      "user-agent": `express-affiliate/${VERSION}`,
-      ...(apiKey && { authorization: `Bearer ${apiKey.reveal()}` }),
-    },
-  });
-  const client = createClient(transport, { clientId, clock, hide });
-  const delivery = createDelivery({
-    destination,
-    transport,
-    calls: callsFor(clientId),
-    concurrency,
-    maxAgeMs,
-    ambiguous,
-    confirmReferral: config.confirmReferral,
+  const engine = createHostEngine(() => planOf(config), {
+    delivers,
     journal,
-    hide,
     onCapacity: () => outbox.wake(),
     clock,
   });
-  if (!delivers) delivery.stop();
-  const shutdown = createShutdown({ outbox, delivery, transport, journal });
+  const client = createClient(engine.transport, { clientId, clock, hide });
+  const shutdown = createShutdown({ outbox, engine, journal });
   const track = createTrack({
     clientId,
     destination,
@@ -238,12 +213,12 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     clock,
     track,
     visitors: new WeakMap(),
-    untilSafe: createUntilSafe({ outbox, journal, delivers, attemptMs: timeoutMs }),
+    untilSafe: createUntilSafe({ outbox, journal, delivers, attemptMs: config.delivery.timeoutMs }),
     status: client.status,
   };
 
   if (enabled) {
-    outbox.start(delivery, {
+    outbox.start(engine.deliver, {
       dropped: (event, reason) => journal.dropped(event.kind, reason, { event }),
       degraded: (error) =>
         journal.log(
@@ -285,13 +260,13 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     stats(): Stats {
       const { queued, byKind, dead, oldest, trouble } = outbox.counts();
       const { delivered, retried, duplicates, skipped, dropped } = journal.counts;
-      const { endpoints } = delivery;
+      const { endpoints } = engine;
       const isPaused = Object.values(endpoints).some(({ state }) => state === "paused");
       const now = clock.now();
       return {
         queued,
         ...(byKind && { waiting: waitingAt(now, byKind) }),
-        inFlight: delivery.inFlight,
+        inFlight: engine.inFlight,
         delivered,
         retried,
         duplicates,

@@ -1,5 +1,7 @@
 import type { Request } from "express";
 import { z } from "zod";
+import { networkDefaults } from "./engine/network-defaults.js";
+import type { DeliveryPlan } from "./engine/plan.js";
 import type { Logger } from "./journal.js";
 import type { AffiliateOptions, DeliverySettings } from "./options.js";
 import { memoryOutbox } from "./outbox/memory/memory-outbox.js";
@@ -149,6 +151,26 @@ export function readConfig(options: AffiliateOptions): Config {
     signed: read.signed ? createSignatures([read.signed].flat().map((each) => new Secret(each))) : undefined,
     proxy: read.proxy === undefined || read.proxy === "environment" ? read.proxy : new URL(read.proxy),
   });
+}
+
+/** What the engine goes by. Holds the API key in the clear. */
+export function planOf({
+  baseUrl,
+  clientId,
+  apiKey,
+  proxy,
+  delivery,
+  confirmReferral,
+}: Config): DeliveryPlan {
+  return {
+    ...delivery,
+    baseUrl: baseUrl.href,
+    clientId,
+    apiKey: apiKey?.reveal(),
+    proxy: proxy instanceof URL ? proxy.href : proxy,
+    confirmReferral,
+    network: networkDefaults(),
+  };
 }
 
 const toConsole: Logger = {

@@ -1,7 +1,6 @@
-import type { Delivery } from "./delivery/delivery.js";
+import type { HostEngine } from "./engine/host-engine.js";
 import type { Journal } from "./journal.js";
 import type { Outbox } from "./outbox/outbox.js";
-import type { Transport } from "./service/transport.js";
 import { createProcessHooks } from "./shared/process-hooks.js";
 import { clearTimeout, monotonic, setTimeout, sleep } from "./shared/real-timers.js";
 
@@ -33,11 +32,10 @@ const beforeExit = createProcessHooks("beforeExit");
 /** `flush`, `close`, and what happens when the process ends by itself. */
 export function createShutdown(parts: {
   outbox: Outbox;
-  delivery: Delivery;
-  transport: Transport;
+  engine: Pick<HostEngine, "stop" | "abort" | "close">;
   journal: Journal;
 }): Shutdown {
-  const { outbox, delivery, transport, journal } = parts;
+  const { outbox, engine, journal } = parts;
   let closing: Promise<{ left: number; durable: boolean }> | undefined;
 
   // Its timers are not unref'ed: the caller waits for this.
@@ -61,21 +59,21 @@ export function createShutdown(parts: {
 
   async function closeAll(timeoutMs: number) {
     beforeExit.remove(onExit);
-    delivery.stop();
+    engine.stop();
     const closed = outbox
       .close()
       .catch((error) => journal.log("error", `the ${outbox.name} outbox did not close: ${error}`));
     let timeUp: NodeJS.Timeout | undefined;
     const ms = timerMs(timeoutMs);
     // Earlier than the deadline: the outbox still has to write down what is aborted.
-    const abortTimer = setTimeout(transport.abort, ms * 0.9);
+    const abortTimer = setTimeout(engine.abort, ms * 0.9);
     const deadline = new Promise((resolve) => {
       timeUp = setTimeout(resolve, ms);
     });
     await Promise.race([closed, deadline]);
     clearTimeout(abortTimer);
     clearTimeout(timeUp);
-    await transport.close();
+    await engine.close();
     journal.endWaits();
     return { left: outbox.counts().queued, durable: outbox.durable };
   }

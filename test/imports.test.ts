@@ -27,6 +27,7 @@ const layers: readonly (readonly string[])[] = [
   ["request/attribution.ts"],
   ["config.ts", "track.ts", "shutdown.ts", "settlement.ts", "request/"],
   ["options.ts"],
+  ["engine/"],
   ["delivery/"],
   [
     "outbox/memory/memory-outbox.ts",
@@ -52,7 +53,7 @@ const layers: readonly (readonly string[])[] = [
   ["delivery/endpoint-health.ts"],
   ["outbox/outbox.ts", "outbox/shedding.ts"],
   ["service/client.ts"],
-  ["service/transport.ts", "service/answers.ts"],
+  ["service/transport.ts", "service/answers.ts", "service/refusal.ts"],
   ["service/calls.ts", "service/endpoints.ts"],
   ["inputs.ts"],
   ["events.ts", "service/destination.ts", "service/dispatcher.ts", "request/signatures.ts"],

@@ -46,7 +46,7 @@ export function checkReceipt(
 export function checkNow(world: World): void {
   for (const { process } of world.slots) {
     if (!process?.owner.isAlive) continue;
-    const { inFlight } = process.delivery;
+    const { inFlight } = process.engine;
     if (inFlight > CONCURRENCY) {
       world.ledger.breaks("no more attempts at once than allowed", `${process.owner.name} makes ${inFlight}`);
     }
@@ -134,7 +134,7 @@ function isDone({ slots, ledger, transactions }: World): boolean {
   if (ledger.pendingReceipts > 0 || transactions.size > 0) return false;
   return slots.every(({ owner, process }) => {
     if (!owner?.isAlive || !process || owner.isStalled) return false;
-    return process.outbox.counts().queued === 0 && process.delivery.inFlight === 0;
+    return process.outbox.counts().queued === 0 && process.engine.inFlight === 0;
   });
 }
 
@@ -142,7 +142,7 @@ function leftIn({ slots, ledger }: World): string {
   const each = slots.map(({ process, owner }) => {
     if (!process) return `${owner?.name} is not there`;
     const { queued, trouble } = process.outbox.counts();
-    return `${process.owner.name} has ${queued} queued, ${process.delivery.inFlight} in flight ${trouble ?? ""}`;
+    return `${process.owner.name} has ${queued} queued, ${process.engine.inFlight} in flight ${trouble ?? ""}`;
   });
   return `after 75 min ${each.join("; ")}; ${ledger.pendingReceipts} receipts are due`;
 }

@@ -89,11 +89,13 @@ export function noteStall(owner: Owner, now: number): void {
 }
 
 export function hasStoodStillSince(owner: Owner, time: number): boolean {
-  return owner.isStalled || (stalls.get(owner) ?? -1) >= time;
+  return owner.isStalled || (stalls.get(owner.process ?? owner) ?? -1) >= time;
 }
 
 /** Once an event was sent, no earlier event of its visitor is. */
 function checkOrder(ledger: Ledger, record: EventRecord, later: EventRecord): void {
+  // Stored by a process that was killed before it could say so: where its place is, is not known.
+  if (later.accepted === 0) return;
   if (later.requests.length === later.requestsBefore || !isBefore(record, later) || isRevivable(record))
     return;
   ledger.breaks(

@@ -6,6 +6,8 @@ export interface Owner {
   isAlive: boolean;
   /** It stands still, as after SIGSTOP: what comes due waits. */
   isStalled: boolean;
+  /** The process that it is a thread of: with that it stands still, and ends. */
+  readonly process?: Owner;
 }
 
 interface Timer {
@@ -21,6 +23,25 @@ const { setImmediate: nextTurn } = globalThis;
 
 export function ownerNamed(name: string): Owner {
   return { name, ready: [], isAlive: true, isStalled: false };
+}
+
+/** @param isBusy whether it waits for something, and does nothing else meanwhile. */
+export function threadOf(process: Owner, name: string, isBusy: () => boolean): Owner {
+  let hasEnded = false;
+  return {
+    name,
+    process,
+    ready: [],
+    get isAlive() {
+      return process.isAlive && !hasEnded;
+    },
+    set isAlive(isAlive) {
+      hasEnded = !isAlive;
+    },
+    get isStalled() {
+      return process.isStalled || isBusy();
+    },
+  };
 }
 
 /**

@@ -17,6 +17,8 @@ const ERRORS = {
 } as const;
 
 const STATEMENTS_OF_A_TRANSACTION = 10;
+const SLOWEST_MS = 5_000;
+const STUCK_MS = 30_000;
 
 /** A file, and how often each of its connections has written to it. */
 interface File {
@@ -40,8 +42,12 @@ export class Disk {
     return [...this.#files.values()].map(({ db }) => db);
   }
 
-  /** What a process gets that opens the file. */
-  open(path: string, host: Host): Database {
+  /**
+   * What a process gets that opens the file.
+   *
+   * @param wait has its thread do nothing for so many milliseconds.
+   */
+  open(path: string, host: Host, wait: (ms: number) => void): Database {
     if (path === ":memory:") return new Sqlite(path);
     let file = this.#files.get(path);
     if (!file) {
@@ -49,7 +55,7 @@ export class Disk {
       file.db.exec("pragma temp_store = memory");
       this.#files.set(path, file);
     }
-    return this.#faulty(file, host);
+    return this.#faulty(file, host, wait);
   }
 
   close(): void {
@@ -57,7 +63,7 @@ export class Disk {
     this.#files.clear();
   }
 
-  #faulty(file: File, host: Host): Database {
+  #faulty(file: File, host: Host, wait: (ms: number) => void): Database {
     const { db, statements } = file;
     /** How many more statements succeed; infinite where all do. */
     let left = Number.POSITIVE_INFINITY;
@@ -75,6 +81,7 @@ export class Disk {
     const begin = () => {
       const { diskFault } = host;
       left = Number.POSITIVE_INFINITY;
+      wait(latencyMs(host));
       if (diskFault === "busy") fail(diskFault);
       const failsWithin = diskFault === "full" || diskFault === "ioerr";
       if (failsWithin) left = Math.floor(host.random() * STATEMENTS_OF_A_TRANSACTION);
@@ -120,6 +127,11 @@ export class Disk {
     };
     return { exec, prepare, close() {} };
   }
+}
+
+function latencyMs({ diskFault, random }: Host): number {
+  if (diskFault === "slow") return random() * SLOWEST_MS;
+  return diskFault === "stuck" ? STUCK_MS : random() * 2;
 }
 
 function bound(statement: Statement): Statement {

@@ -1,5 +1,7 @@
+import type { Delivery } from "../../src/delivery/delivery.js";
 import type { Owner } from "./clock.js";
 import type { Disk } from "./disk.js";
+import type { Observer, Service } from "./service.js";
 
 /** How a process meets its disk at this moment. */
 export type DiskFault = "full" | "ioerr" | "busy" | "lost" | "slow" | "stuck";
@@ -26,11 +28,19 @@ export interface Host {
   faultsSeen: number;
   /** How large the file may grow, where it is less than the option allows. */
   readonly maxBytes?: number | undefined;
+  readonly service: Service;
+  readonly observer: Observer;
+  /** Plants a bug. */
+  readonly sabotage?: ((delivery: Delivery) => void) | undefined;
   /** A number from 0 up to 1. */
   random(): number;
+  threadsStarted: number;
   /** The process's threads: each ends at once when it is called. */
   readonly threads: Set<(error: Error) => void>;
 }
+
+/** A host without what each of its processes has for itself. */
+export type HostOfSlot = Omit<Host, "threads" | "threadsStarted" | "random">;
 
 const hosts = new WeakMap<Owner, Host>();
 

@@ -1,4 +1,5 @@
-import { createDelivery, type Delivery } from "../../src/delivery/delivery.js";
+import { createHostEngine, type HostEngine } from "../../src/engine/host-engine.js";
+import type { DeliveryPlan } from "../../src/engine/plan.js";
 import type { OutboxEvent } from "../../src/events.js";
 import { eventFrom } from "../../src/inputs.js";
 import { createJournal, type Journal } from "../../src/journal.js";
@@ -7,29 +8,25 @@ import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import { mysqlOutbox } from "../../src/outbox/mysql/index.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
 import { postgresOutbox } from "../../src/outbox/postgres/index.js";
-import { callsFor } from "../../src/service/calls.js";
 import { destinationOf } from "../../src/service/destination.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { createShutdown, type Shutdown } from "../../src/shutdown.js";
 import { createTrack, type Receipt, type Track } from "../../src/track.js";
 import { type Owner, ownerNamed, type VirtualClock } from "./clock.js";
-import { giveHost, type Host } from "./host.js";
+import { giveHost, type Host, type HostOfSlot } from "./host.js";
 import type { Ledger } from "./ledger.js";
 import { numbersFrom } from "./random.js";
 import type { Happening, Schedule } from "./schedule.js";
-import type { Service } from "./service.js";
 import { mysqlPool, Pool, postgresPool } from "./sql/pool.js";
 import { PREFIX, SCHEMA } from "./sql/real-server.js";
 import type { SqlServer } from "./sql/server.js";
-import { createTransport } from "./transport.js";
 
 export interface Machine {
   readonly clock: VirtualClock;
-  readonly service: Service;
   readonly ledger: Ledger;
   readonly directory: string;
   readonly server: SqlServer | undefined;
-  readonly host: Omit<Host, "threads" | "random">;
+  readonly host: HostOfSlot;
 }
 
 /** A tracker as `affiliate()` wires it, in a process that can be killed. */
@@ -37,7 +34,7 @@ export interface TrackerProcess {
   readonly owner: Owner;
   readonly program: string;
   readonly outbox: Outbox;
-  readonly delivery: Delivery;
+  readonly engine: HostEngine;
   readonly journal: Journal;
   readonly shutdown: Shutdown;
   readonly host: Host;
@@ -67,11 +64,15 @@ export function startProcess(
   schedule: Schedule,
   machine: Machine,
 ): TrackerProcess {
-  const { clock: time, service, ledger, server } = machine;
+  const { clock: time, ledger, server } = machine;
   const { seed, maxAgeMs } = schedule;
   const destination = programOf(index, schedule);
   const random = numbersFrom(`${seed} ${owner.name}`);
-  const host: Host = Object.assign(machine.host, { random, threads: new Set<(error: Error) => void>() });
+  const host: Host = Object.assign(machine.host, {
+    random,
+    threadsStarted: 0,
+    threads: new Set<(error: Error) => void>(),
+  });
   giveHost(owner, host);
   const clock: Clock = {
     now: time.now,
@@ -83,22 +84,31 @@ export function startProcess(
   const outbox = pool
     ? createSqlOutbox(schedule, pool, { time, owner, clock })
     : createOutbox(schedule, machine.directory, clock);
-  const transport = createTransport({ clock: time, owner, program: destination, service, observer: ledger });
-  const delivery = createDelivery({
-    destination,
-    transport,
-    calls: callsFor(CLIENT_ID),
+  // A notice of what was skipped does not say which event it was.
+  const { skipped } = journal;
+  Object.assign(journal, {
+    skipped(...[kind, reason, event]: Parameters<Journal["skipped"]>) {
+      if (event) ledger.skipped(event.id, process);
+      skipped(kind, reason, event);
+    },
+  });
+  const plan: DeliveryPlan = {
+    baseUrl: destination.slice(destination.indexOf(":") + 1),
+    clientId: CLIENT_ID,
     concurrency: CONCURRENCY,
+    connectTimeoutMs: 3_000,
+    timeoutMs: 10_000,
     maxAgeMs,
     ambiguous: { click: "retry", registration: "retry", payment: "hold" },
     confirmReferral: "login-session",
+  };
+  const engine = createHostEngine(() => plan, {
+    delivers: true,
     journal,
-    hide: (text) => text,
     onCapacity: () => outbox.wake(),
     clock,
-    random,
   });
-  const shutdown = createShutdown({ outbox, delivery, transport, journal });
+  const shutdown = createShutdown({ outbox, engine, journal });
   const track: Track = createTrack({
     destination,
     clientId: CLIENT_ID,
@@ -112,7 +122,7 @@ export function startProcess(
     owner,
     program: destination,
     outbox,
-    delivery,
+    engine,
     journal,
     shutdown,
     host,
@@ -121,12 +131,7 @@ export function startProcess(
     report,
   };
   ledger.listenTo(process);
-  // A notice of what was skipped does not say which event it was.
-  const settled: Delivery["settled"] = (event, attempts, verdict) => {
-    if (verdict.type === "skipped") ledger.skipped(event.id, process);
-    delivery.settled(event, attempts, verdict);
-  };
-  outbox.start(Object.assign(Object.create(delivery), { settled }), {
+  outbox.start(engine.deliver, {
     dropped: (event, reason) => journal.dropped(event.kind, reason, { event }),
     degraded: (error) => ledger.degraded(process, error),
     recovered: () => {},

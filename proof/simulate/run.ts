@@ -1,7 +1,7 @@
 import type { Broken } from "./broken.js";
 import type { Owner } from "./clock.js";
 import type { Disk } from "./disk.js";
-import type { Host } from "./host.js";
+import type { Host, HostOfSlot } from "./host.js";
 import type { TrackerProcess } from "./process.js";
 import type { SqlServer } from "./sql/server.js";
 
@@ -15,8 +15,9 @@ export interface Outcome {
   readonly trace: readonly string[] | undefined;
 }
 
-/** A bug to plant: called with each process as it starts, and with the disk. */
+/** A bug to plant: called with each process as it starts, with delivery in whichever thread it runs, and with the disk. */
 export interface Sabotage {
+  delivery?: Host["sabotage"];
   process?(process: TrackerProcess): void;
   disk?(disk: Disk): void;
 }
@@ -35,5 +36,5 @@ export interface Slot {
   starts: number;
   owner: Owner | undefined;
   process: TrackerProcess | undefined;
-  readonly host: Omit<Host, "threads" | "random">;
+  readonly host: HostOfSlot;
 }

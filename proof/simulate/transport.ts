@@ -1,21 +1,21 @@
 import type { Attempt } from "../../src/service/attempt.js";
+import { destinationOf } from "../../src/service/destination.js";
 import type { Transport } from "../../src/service/transport.js";
-import type { Owner, VirtualClock } from "./clock.js";
-import { attemptFrom, type Observer, type Request, type Service } from "./service.js";
+import { hostOf } from "./host.js";
+import { theClock } from "./machine.js";
+import { attemptFrom, type Request } from "./service.js";
 
 const TIMEOUT_MS = 10_000;
 const TOLERANCE_MS = 1_000;
 const CONNECT_MS = 3;
+const CLIENT_ID = 1;
 
 /** In place of src/service/transport.ts: the same deadlines and the same refusals, over connections in virtual time. */
-export function createTransport(options: {
-  clock: VirtualClock;
-  owner: Owner;
-  program: string;
-  service: Service;
-  observer: Pick<Observer, "ended">;
-}): Transport {
-  const { clock, owner, program, service, observer } = options;
+export function createTransport({ baseUrl }: { readonly baseUrl: URL }): Transport {
+  const clock = theClock();
+  const owner = clock.current;
+  const { service, observer } = hostOf(owner);
+  const program = destinationOf(CLIENT_ID, baseUrl);
   const underWay = new Set<(error: Error) => void>();
 
   // As the real one: what has arrived is read first.

@@ -1,26 +1,47 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Plugin } from "esbuild";
+import { inlineWith } from "../../inline-plugin.js";
 
 const here = join(process.cwd(), "proof/simulate");
 
 /** What the package's modules import, and what they get instead. */
-const REPLACED = [
-  { specifier: /"[./a-z]*\/real-timers\.js"/, by: "real-timers.ts" },
-  { specifier: /"[./a-z]*\/process-hooks\.js"/, by: "process-hooks.ts" },
-  { specifier: /"node:worker_threads"/, by: "worker-threads.ts" },
-] as const;
+interface Replaced {
+  readonly specifier: RegExp;
+  readonly by: string;
+  /** In these files alone. Default: in all. */
+  readonly within?: RegExp;
+}
 
-/** For esbuild: what of the package touches real time, threads and the process's end is bound to the simulation's instead. */
-export const virtualModules: Plugin = {
+const engineParts = (by: string): Replaced => ({
+  specifier: /"\.\.\/(delivery\/delivery|service\/transport)\.js"/g,
+  by,
+  within: /\/src\/engine\/engine\.ts$/,
+});
+
+const replacing = (replaced: readonly Replaced[]): Plugin => ({
   name: "virtual-modules",
-  setup({ onLoad }) {
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^simulated:/ }, ({ path }) => ({ path, external: true }));
     onLoad({ filter: /\/src\/.*\.ts$/, namespace: "file" }, async ({ path }) => {
       let contents = await readFile(path, "utf8");
-      for (const { specifier, by } of REPLACED) {
+      for (const { specifier, by, within } of replaced) {
+        if (within && !within.test(path)) continue;
         contents = contents.replace(specifier, JSON.stringify(join(here, by)));
       }
       return { contents, loader: "ts" };
     });
   },
-};
+});
+
+/** For esbuild: what of the package touches real time, threads, sockets and the process's end is bound to the simulation's instead. */
+export const virtualModules: Plugin[] = [
+  replacing([
+    { specifier: /"[./a-z]*\/real-timers\.js"/, by: "real-timers.ts" },
+    { specifier: /"[./a-z]*\/process-hooks\.js"/, by: "process-hooks.ts" },
+    { specifier: /"node:worker_threads"/, by: "worker-threads.ts" },
+    engineParts("engine-parts.ts"),
+  ]),
+  // The thread's script gets its time from the modules that it requires.
+  inlineWith([replacing([engineParts("thread-parts.ts")])]),
+];

@@ -1,13 +1,15 @@
 import { EventEmitter } from "node:events";
 import { createRequire, isBuiltin } from "node:module";
 import { Script } from "node:vm";
-import { hostOf } from "./host.js";
+import { threadOf } from "./clock.js";
+import * as engineParts from "./engine-parts.js";
+import { giveHost, hostOf } from "./host.js";
 import { theClock } from "./machine.js";
-import { clearInterval, setInterval } from "./real-timers.js";
+import * as timers from "./real-timers.js";
 
 /**
- * In place of `node:worker_threads`, for the disk outbox: its thread's own script runs in this thread, in virtual time. A
- * thread does one thing at a time, and a message to it and its answer take as long as its process's disk takes.
+ * In place of `node:worker_threads`, for the disk outbox: its thread's own script runs in this thread, in virtual time. While
+ * it waits for its disk it does nothing else, and what it has said arrives when that is over.
  */
 export class MessagePort extends EventEmitter {
   other: MessagePort | undefined;
@@ -38,32 +40,33 @@ export function receiveMessageOnPort({ received }: MessagePort): { message: unkn
   return received.length > 0 ? { message: received.shift() } : undefined;
 }
 
+export const SHARE_ENV = Symbol("SHARE_ENV");
+
 interface Data {
   readonly port: MessagePort;
 }
 
 const scripts = new Map<string, Script>();
-const PARAMETERS = "require, module, exports, performance, Atomics, setInterval, clearInterval, Math";
+const PARAMETERS = "require, module, exports, performance, Atomics, Math";
 const ownRequire = createRequire(import.meta.url);
-const SLOWEST_MS = 5_000;
-const STUCK_MS = 30_000;
 // Waiting for a lock in steps of milliseconds would take as many turns.
 const SHORTEST_SLEEP_MS = 500;
 
 export class Worker extends EventEmitter {
   readonly #clock = theClock();
-  readonly #owner = this.#clock.current;
-  readonly #host = hostOf(this.#owner);
-  readonly #inbox: (() => void)[] = [];
+  readonly #process = this.#clock.current;
+  readonly #host = hostOf(this.#process);
+  readonly #thread = threadOf(
+    this.#process,
+    `${this.#process.name}, thread ${++this.#host.threadsStarted}`,
+    () => this.#busyUntil > this.#clock.monotonic(),
+  );
   readonly #end = (error: Error) => this.#terminate(() => this.emit("error", error));
-  #isBusy = false;
-  #isDue = false;
-  #isRunning = true;
-  #hasStarted = false;
-  #sleptMs = 0;
+  #busyUntil = 0;
 
   constructor(source: string, { workerData }: { workerData: Data }) {
     super();
+    giveHost(this.#thread, this.#host);
     const inside = workerData.port;
     const outside = inside.other as MessagePort;
     outside.take = (message) => {
@@ -75,13 +78,12 @@ export class Worker extends EventEmitter {
       });
     };
     const { maxBytes } = this.#host;
-    this.#run(source, { ...workerData, ...(maxBytes !== undefined && { maxBytes }) });
+    this.#inThread(() => this.#run(source, { ...workerData, ...(maxBytes !== undefined && { maxBytes }) }));
     inside.take = (message) => {
-      const { requests } = Object(message) as { requests?: readonly unknown[] };
-      // The main thread waits for its first answer, to a batch of nothing, and does nothing else meanwhile.
-      if (!this.#hasStarted && requests?.length === 0) inside.emit("message", message);
-      else this.#enqueue(() => inside.emit("message", message));
-      this.#hasStarted = true;
+      const hear = () => void inside.emit("message", message);
+      // The main thread waits for its answer, and does nothing else meanwhile.
+      if (message === "open") this.#inThread(hear);
+      else this.#clock.soon(this.#thread, hear);
     };
     const close = inside.close.bind(inside);
     inside.close = () => {
@@ -95,48 +97,33 @@ export class Worker extends EventEmitter {
   unref(): void {}
 
   #terminate(tell: () => void): void {
-    if (!this.#isRunning) return;
-    this.#isRunning = false;
+    if (!this.#thread.isAlive) return;
+    this.#thread.isAlive = false;
     this.#host.threads.delete(this.#end);
-    tell();
-  }
-
-  #enqueue(task: () => void): void {
-    this.#inbox.push(task);
-    if (!this.#isBusy) this.#work();
-  }
-
-  /** However long a thread is busy, an interval of its comes due once. */
-  #tick(task: () => void): void {
-    if (!this.#isRunning || this.#isDue) return;
-    this.#isDue = true;
-    this.#enqueue(() => {
-      this.#isDue = false;
-      task();
-    });
-  }
-
-  #work(): void {
-    const task = this.#inbox.shift();
-    this.#isBusy = task !== undefined;
-    if (!task) return;
-    this.#clock.after(this.#owner, this.#latencyMs(), () => {
-      if (!this.#isRunning) return;
-      this.#sleptMs = 0;
-      task();
-      this.#clock.after(this.#owner, this.#sleptMs, () => this.#work());
-    });
+    this.#clock.soon(this.#process, tell);
   }
 
   /** What it tells the main thread arrives there later, in order. */
   #later(task: () => void): void {
-    this.#clock.after(this.#owner, this.#sleptMs, () => this.#isRunning && task());
+    const inMs = Math.max(0, this.#busyUntil - this.#clock.monotonic());
+    this.#clock.after(this.#process, inMs, () => this.#thread.isAlive && task());
   }
 
-  #latencyMs(): number {
-    const { diskFault } = this.#host;
-    if (diskFault === "slow") return this.#host.random() * SLOWEST_MS;
-    return diskFault === "stuck" ? STUCK_MS : this.#host.random() * 2;
+  #wait(ms: number): void {
+    const { monotonic, outside } = this.#clock;
+    this.#busyUntil = Math.max(this.#busyUntil, monotonic()) + ms;
+    // So that it has its turn again.
+    this.#clock.after(outside, this.#busyUntil - monotonic(), () => this.#clock.soon(this.#thread, () => {}));
+  }
+
+  #inThread(task: () => void): void {
+    const { current } = this.#clock;
+    this.#clock.current = this.#thread;
+    try {
+      task();
+    } finally {
+      this.#clock.current = current;
+    }
   }
 
   #run(source: string, workerData: Data): void {
@@ -147,7 +134,7 @@ export class Worker extends EventEmitter {
       add: Atomics.add,
       notify: Atomics.notify,
       wait: (_array: unknown, _index: number, _value: number, ms: number) => {
-        this.#sleptMs += Math.max(ms, SHORTEST_SLEEP_MS);
+        this.#wait(Math.max(ms, SHORTEST_SLEEP_MS));
       },
     };
     const { random } = this.#host;
@@ -155,25 +142,35 @@ export class Worker extends EventEmitter {
       (name: string) => this.#require(name, workerData),
       module,
       module.exports,
-      { now: () => this.#clock.monotonic() + this.#sleptMs },
+      this.#performance,
       atomics,
-      (task: () => void, ms: number) => setInterval(() => this.#tick(task), ms),
-      clearInterval,
       Object.assign(Object.create(Math), { random }),
     );
   }
 
+  readonly #performance = {
+    timeOrigin: 0,
+    now: () => Math.max(this.#clock.monotonic(), this.#busyUntil),
+  };
+
   #require(name: string, workerData: Data): unknown {
-    const { disk, random } = this.#host;
     const host = this.#host;
+    const { disk, random } = host;
     switch (name) {
       case "node:worker_threads":
         return { workerData };
+      case "node:timers":
+        return timers;
+      case "node:perf_hooks":
+        return { performance: this.#performance };
+      case "simulated:engine":
+        return engineParts;
       case "node:crypto":
         return { ...ownRequire(name), randomUUID: () => Math.floor(random() * 2 ** 32).toString(16) };
       case "node:module": {
+        const wait = (ms: number) => this.#wait(ms);
         const Database = function open(path: string) {
-          return disk.open(path, host);
+          return disk.open(path, host, wait);
         };
         return { createRequire: () => () => ({ Database }), isBuiltin };
       }

@@ -53,6 +53,9 @@ export class World {
         serverFault: undefined,
         faultsSeen: 0,
         maxBytes: schedule.bounds?.maxBytes,
+        service: this.service,
+        observer: this.ledger,
+        sabotage: options.sabotage?.delivery,
       },
     }));
     watchEvents(this.ledger);
@@ -97,10 +100,10 @@ export class World {
     slot.process = undefined;
     this.ledger.write(`${owner.name} starts`);
     this.clock.soon(owner, () => {
-      const { clock, service, ledger, options } = this;
+      const { clock, ledger, options } = this;
       try {
         const { directory, server } = options;
-        const machine = { clock, service, ledger, directory, server, host: { ...slot.host } };
+        const machine = { clock, ledger, directory, server, host: { ...slot.host } };
         slot.process = startProcess(owner, slot.index, this.schedule, machine);
         // The slot's faults are those of whatever process has it.
         Object.assign(slot, { host: slot.process.host });

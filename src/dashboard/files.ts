@@ -19,7 +19,8 @@ const script = (name: string, text: string): File => [`${name}.js`, "text/javasc
 
 /** What the page asks for, beside it. */
 export const files: readonly File[] = [
-  ["style.css", "text/css", base + style],
+  ["base.css", "text/css", base],
+  ["style.css", "text/css", style],
   ["icon.svg", "image/svg+xml", icon],
   script("main", main),
   script("server", server),

@@ -9,7 +9,7 @@ interface Details {
 }
 
 /** Tells the journal of pauses as they begin, change their reason and end: each once, however often it is looked at. */
-export function createAnnouncer(health: Health, journal: Journal, clock: Clock) {
+export function createAnnouncer(health: Health, journal: Pick<Journal, "paused" | "resumed">, clock: Clock) {
   const announced = new Map<PauseScope, PauseReason>();
 
   function compare(scope: PauseScope, trouble: Trouble | undefined, details: () => Details): void {

@@ -1,10 +1,10 @@
 import { type EventKind, type OutboxEvent, visitorOf } from "../events.js";
 import type { EndpointState, Journal } from "../journal.js";
 import type { Claim, Deliver, Verdict } from "../outbox/outbox.js";
-import { refusalOf } from "../service/answers.js";
 import type { Attempt } from "../service/attempt.js";
 import { type Calls, callFor } from "../service/calls.js";
 import { ENDPOINTS, type Endpoint, kindOf } from "../service/endpoints.js";
+import { refusalOf } from "../service/refusal.js";
 import type { Transport } from "../service/transport.js";
 import type { Clock } from "../shared/clock.js";
 import { errorCodeOf } from "../shared/errors.js";
@@ -26,6 +26,12 @@ import {
 
 export type { AmbiguousPolicy };
 
+/** Whom delivery tells of what it does. */
+export type DeliveryJournal = Pick<
+  Journal,
+  "delivered" | "skipped" | "retry" | "dead" | "paused" | "resumed" | "refused" | "unconfirmed" | "log"
+>;
+
 export interface DeliveryOptions {
   /** Whose events are delivered: see `destinationOf`. */
   readonly destination: string;
@@ -36,7 +42,7 @@ export interface DeliveryOptions {
   readonly ambiguous: Readonly<Record<EventKind, AmbiguousPolicy>>;
   /** Default: `never`. */
   readonly confirmReferral?: ConfirmReferral;
-  readonly journal: Journal;
+  readonly journal: DeliveryJournal;
   /** Takes out of the service's words what must not be shown. */
   readonly hide: (text: string) => string;
   /** There is capacity that there was not. */

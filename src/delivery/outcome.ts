@@ -1,5 +1,5 @@
-import { isYes } from "../service/answers.js";
 import type { Attempt } from "../service/attempt.js";
+import { isYes } from "../service/refusal.js";
 import { retryAfterMs } from "../service/retry-after.js";
 import { errorCodeOf } from "../shared/errors.js";
 

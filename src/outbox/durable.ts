@@ -4,6 +4,7 @@ import { errorFrom, OutboxError } from "../shared/errors.js";
 import { createFallback, type Storage } from "./fallback.js";
 import {
   type Claim,
+  type Deliver,
   noTransaction,
   type Outbox,
   type OutboxCounts,
@@ -22,6 +23,10 @@ export interface DurableStorage<C extends Claim> extends Storage<C> {
   look?(): Promise<unknown>;
   readonly deadLetters: StoredDeadLetters;
   handOver?(from: string, to: string): Promise<number>;
+  /** Delivers beside the storage, where it can: then nothing is claimed from here. Returns whether it does. */
+  deliver?(deliver: Deliver): boolean;
+  /** Whether what delivers beside the storage has nothing to do. */
+  readonly idle?: boolean;
   /** The outbox has been started for one destination. */
   start?(destination: string): void;
   /** The outbox is being closed: no event comes any more, and verdicts of what is under way still do. */
@@ -47,6 +52,8 @@ export interface Durable {
   wake(): void;
   /** Tells the observer. What happens before there is one is told once there is one. */
   tell(notice: (observer: OutboxObserver) => void): void;
+  /** What delivers beside the storage finds that it fails; `undefined` where it works. Trouble is told once, whichever side has found it. */
+  troubled(error: Error | undefined): void;
 }
 
 /** What all durable outboxes share: relay, fallback to memory, notices, counts, and the order in which things are closed. */
@@ -58,6 +65,8 @@ export function createDurable<C extends Claim>(
   let observer: OutboxObserver | undefined;
   let destination: string | undefined;
   let closing: Promise<void> | undefined;
+  /** What is wrong, as far as what delivers beside the storage has found. */
+  let beside: Error | undefined;
 
   const fallback = createFallback<C>(storage, {
     maxBytes: maxMemoryBytes,
@@ -65,8 +74,8 @@ export function createDurable<C extends Claim>(
     onStored: () => relay.wake(),
     observer: {
       dropped: (event, reason) => tell((to) => to.dropped(event, reason)),
-      degraded: (error) => tell((to) => to.degraded(error)),
-      recovered: () => tell((to) => to.recovered()),
+      degraded: (error) => !beside && tell((to) => to.degraded(error)),
+      recovered: () => !beside && tell((to) => to.recovered()),
     },
   });
   const relay = createRelay(fallback, (error) => tell((to) => to.degraded(errorFrom(error))));
@@ -76,13 +85,20 @@ export function createDurable<C extends Claim>(
     else notices.push(notice);
   }
 
+  function troubled(error: Error | undefined): void {
+    const isNews = (beside === undefined) !== (error === undefined) && fallback.trouble === undefined;
+    beside = error;
+    if (isNews) tell((to) => (error ? to.degraded(error) : to.recovered()));
+  }
+
   function counts(): OutboxCounts {
+    const trouble = fallback.trouble ?? beside;
     const { queued, oldest, ...others } = storage.counts(destination);
     return {
       ...others,
       queued: queued + fallback.length,
       oldest: oldest ?? fallback.oldest,
-      ...(fallback.trouble && { trouble: fallback.trouble.message }),
+      ...(trouble && { trouble: trouble.message }),
     };
   }
 
@@ -112,12 +128,13 @@ export function createDurable<C extends Claim>(
       observer = tellTo;
       destination = deliver.destination;
       for (const notice of notices.splice(0)) notice(tellTo);
-      relay.start(deliver);
+      if (!storage.deliver?.(deliver)) relay.start(deliver);
       storage.start?.(destination);
     },
     wake: relay.wake,
     get idle() {
-      return relay.idle && fallback.length === 0 && fallback.trouble === undefined;
+      const isWell = fallback.trouble === undefined && beside === undefined;
+      return relay.idle && (storage.idle ?? true) && fallback.length === 0 && isWell;
     },
     counts,
     ...(storage.look && {
@@ -138,7 +155,7 @@ export function createDurable<C extends Claim>(
       return closing;
     },
   };
-  return { outbox, wake: relay.wake, tell };
+  return { outbox, wake: relay.wake, tell, troubled };
 }
 
 /** What `start` throws the second time. */

@@ -139,6 +139,24 @@ export interface Deliver {
   deliver(claim: Claim): Promise<Verdict>;
   /** To be called once a verdict is acted on: only then are listeners told of it. `attempts`: of the history that was claimed. */
   settled(event: OutboxEvent, attempts: number, verdict: Verdict): void;
+  /** @internal For an outbox that delivers in a thread of its own. Absent where this process delivers nothing. */
+  readonly remote?: RemoteDelivery | undefined;
+}
+
+/**
+ * How to deliver in the thread of an outbox, and not in the host's.
+ *
+ * @internal
+ */
+export interface RemoteDelivery {
+  /** What delivery goes by, as plain data. It holds the API key: it is for `postMessage` alone, and shown nowhere. */
+  plan(): object;
+  /** To be called once the outbox delivers by the plan. `stop`: nothing more is begun. `abort`: what is under way ends at once. */
+  started(engine: { stop(): void; abort(): void }): void;
+  /** What delivery says of itself there, in the order in which it says it. */
+  hear(report: object): void;
+  /** The thread has ended. What it was delivering is in doubt; another thread begins anew. */
+  lost(): void;
 }
 
 /** Whom an outbox tells of what it does on its own. None of these throws. */

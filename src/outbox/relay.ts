@@ -25,8 +25,18 @@ export interface Relay {
  * Carries events from a store to `deliver` and the verdicts back, as many at once as there is capacity for.
  *
  * @param onError hears what `claim`, `settle` or `deliver` failed with. The relay itself goes on at the next `wake`.
+ * @param options.settlesWithClaim whether the store does at once what it is asked in one turn of the event loop: then what goes next
+ *   is claimed together with the verdict that makes room for it. Default: once the verdict is stored.
+ * @param options.soon runs a task soon: what comes until then is claimed together. Default: at the end of this turn.
  */
-export function createRelay<C extends Claim>(store: Store<C>, onError: (error: unknown) => void): Relay {
+export function createRelay<C extends Claim>(
+  store: Store<C>,
+  onError: (error: unknown) => void,
+  {
+    settlesWithClaim = false,
+    soon = setImmediate,
+  }: { readonly settlesWithClaim?: boolean; readonly soon?: (task: () => void) => void } = {},
+): Relay {
   let deliver: Deliver | undefined;
   let scheduled = false;
   let claiming = false;
@@ -41,7 +51,8 @@ export function createRelay<C extends Claim>(store: Store<C>, onError: (error: u
   function wake(): void {
     if (scheduled || !deliver || stopping) return;
     scheduled = true;
-    setImmediate(turn, deliver);
+    const to = deliver;
+    soon(() => void turn(to));
   }
 
   async function turn(to: Deliver): Promise<void> {
@@ -80,6 +91,7 @@ export function createRelay<C extends Claim>(store: Store<C>, onError: (error: u
     }
     underWay--;
     settling++;
+    if (settlesWithClaim) wake();
     try {
       // What becomes of the event is the same; only the listeners are told another word.
       const settled = store.settle(claim, verdict.type === "skipped" ? { type: "delivered" } : verdict);
@@ -91,7 +103,7 @@ export function createRelay<C extends Claim>(store: Store<C>, onError: (error: u
     } finally {
       settling--;
       if (stopping) endIfIdle();
-      else wake();
+      else if (!settlesWithClaim) wake();
     }
   }
 

@@ -103,7 +103,8 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
   const routes: Record<string, Handler> = {
     "GET /": (_req, res) =>
       send(res, 200, "text/html; charset=utf-8", page, { "content-security-policy": policy }),
-    "GET /style.css": (_req, res) => send(res, 200, "text/css; charset=utf-8", base + style),
+    "GET /base.css": (_req, res) => send(res, 200, "text/css; charset=utf-8", base),
+    "GET /style.css": (_req, res) => send(res, 200, "text/css; charset=utf-8", style),
     ...Object.fromEntries(Object.entries(scripts).map(([name, text]) => [`GET /${name}.js`, script(text)])),
     "GET /events": watch,
     "GET /request": oneRequest,

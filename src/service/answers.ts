@@ -1,6 +1,4 @@
 import { z } from "zod";
-import type { Answer } from "./attempt.js";
-import { retryAfterMs } from "./retry-after.js";
 
 // An id is an integer in one answer and a string in another (section 2.2), so both are accepted everywhere.
 type ServiceId = number | string;
@@ -86,25 +84,3 @@ export const statusAnswer: z.ZodType<TrackingStatus> = z.object({
   clickId: id,
   clickedAt: text,
 });
-
-/** Whether the service accepted the call: any 2xx, unless the body says `success: false`. */
-export function isYes({ status, body }: Answer): boolean {
-  return (
-    status >= 200 && status < 300 && (body as { success?: unknown } | null | undefined)?.success !== false
-  );
-}
-
-/** What a refusal says: the status, and the error body of §7 as far as it can be read. `hide` removes secrets from the texts. */
-export function refusalOf(
-  { status, body, retryAfter }: Answer,
-  { now, hide }: { now: number; hide: (text: string) => string },
-) {
-  const { error, message } = Object(body) as Record<string, unknown>;
-  const clip = (text: string) => hide(text).slice(0, 500);
-  return {
-    status,
-    error: typeof error === "string" ? clip(error) : String(status),
-    message: typeof message === "string" ? clip(message) : `the service answered ${status}`,
-    retryAfterMs: retryAfterMs(retryAfter, now),
-  };
-}

@@ -4,13 +4,11 @@ import { errorCodeOf, NoAnswerError, TrackingApiError } from "../shared/errors.j
 import {
   type ClickAnswer,
   clickAnswer,
-  isYes,
   leadAnswer,
   type PaymentAnswer,
   paymentAnswer,
   type RegistrationAnswer,
   type RegistrationLeadAnswer,
-  refusalOf,
   registrationAnswer,
   statusAnswer,
   type TrackingStatus,
@@ -23,6 +21,7 @@ import {
   type RegistrationLeadRequest,
   type RegistrationRequest,
 } from "./calls.js";
+import { isYes, refusalOf } from "./refusal.js";
 import type { Transport } from "./transport.js";
 
 /** Options of a single call. */

@@ -8,6 +8,9 @@ import { promisify } from "node:util";
 /** Node's own timers, even where a test has replaced the globals. */
 export const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate } = { ...timers };
 
+/** Runs a task once the code that runs has returned, before the event loop goes on. */
+export const nextTick = process.nextTick.bind(process);
+
 /** Resolves after the given milliseconds. */
 export const sleep = promisify(setTimeout);
 

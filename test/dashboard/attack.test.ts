@@ -19,6 +19,7 @@ const paths = [
   "/dead-letters",
   "/sum",
   "/main.js",
+  "/base.css",
   "/style.css",
   "/retry",
   "/discard",

@@ -72,6 +72,7 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
           .split(" ")
           .map((name) => `${name}.js`),
         "icon.svg",
+        "base.css",
         "style.css",
       ].sort(),
     );

@@ -2,7 +2,6 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { beforeAll, describe, expect, it } from "vitest";
-import { inlineForEsbuild } from "../../inline-plugin.js";
 import type { Options, Sabotage } from "../../proof/simulate/main.js";
 import { virtualModules } from "../../proof/simulate/virtual-modules.js";
 import { rawText } from "../../tsup.config.js";
@@ -22,7 +21,7 @@ beforeAll(async () => {
     format: "esm",
     target: "node20",
     packages: "external",
-    plugins: [rawText, virtualModules, inlineForEsbuild],
+    plugins: [rawText, ...virtualModules],
   });
   simulator = await import(pathToFileURL(outfile).href);
 });
@@ -104,7 +103,7 @@ describe("the simulator", () => {
       "payments go first",
       undefined,
       {
-        process({ delivery }) {
+        delivery(delivery) {
           const { capacity } = delivery;
           delivery.capacity = () => ({ ...capacity(), lanes: [...capacity().lanes].reverse(), limit: 1 });
         },
@@ -140,7 +139,7 @@ type Verdict = Awaited<ReturnType<Deliver>>;
 /** A tracker that makes another verdict of each. */
 function verdicts(change: (verdict: Verdict, claim: Parameters<Deliver>[0]) => Verdict): Sabotage {
   return {
-    process({ delivery }) {
+    delivery(delivery) {
       const { deliver } = delivery;
       delivery.deliver = async (claim) => change(await deliver(claim), claim);
     },

@@ -47,7 +47,7 @@ test("serves every file that the page asks for, and needs no other host", async 
   const sandbox = await startSandbox();
   const page = await (await fetch(sandbox.inspectorUrl)).text();
   const scripts = page.match(/(?<=src=")[^"]+/g) ?? [];
-  const files = new Set([...scripts, "style.css"]);
+  const files = new Set([...scripts, "base.css", "style.css"]);
   for (const file of files) {
     const res = await fetch(`${sandbox.inspectorUrl}/${file}`);
     expect(res.status).toBe(200);

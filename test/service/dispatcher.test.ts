@@ -1,45 +1,12 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage } from "node:http";
-import { type AddressInfo, connect } from "node:net";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createTransport, type Transport, type TransportOptions } from "../../src/service/transport.js";
 import { systemClock } from "../../src/shared/clock.js";
 import { closedPort } from "../helpers/faulty-service.js";
+import { startProxy } from "../helpers/proxy.js";
 import { startService } from "../helpers/service.js";
 import { API_KEY, startTracker } from "../helpers/tracker.js";
 
 const post = { method: "POST", path: "/api/v1/tracking/click", body: { clientId: 1 } } as const;
-
-/** A proxy that tunnels, or answers CONNECT as it is told to. */
-async function startProxy(answer?: "silence" | number) {
-  const asked: Pick<IncomingMessage, "method" | "url" | "headers">[] = [];
-  const server = createServer((req, res) => {
-    asked.push(req);
-    res.writeHead(501).end();
-  });
-  server.on("connect", ({ method, url = "", headers }: IncomingMessage, socket, head) => {
-    asked.push({ method, url, headers });
-    socket.on("error", () => {});
-    if (answer === "silence") return;
-    if (answer !== undefined) return void socket.end(`HTTP/1.1 ${answer} No\r\n\r\n`);
-    const { hostname, port } = new URL(`http://${url}`);
-    const upstream = connect(Number(port), hostname, () => {
-      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
-      upstream.write(head);
-      socket.pipe(upstream).pipe(socket);
-    });
-    upstream.on("error", () => socket.destroy());
-    onTestFinished(() => void upstream.destroy());
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { address, asked };
-}
 
 function transportTo(url: string, options: Partial<TransportOptions>): Transport {
   const transport = createTransport({

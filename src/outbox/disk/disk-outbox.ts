@@ -6,16 +6,15 @@ import { peerPlaces } from "../../shared/peer.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { createDurable } from "../durable.js";
 import { durableOptions, MIB } from "../option-types.js";
-import type { Outbox } from "../outbox.js";
+import type { Outbox, RemoteDelivery } from "../outbox.js";
+import { createAlarm } from "./alarm.js";
 import { deadLettersThrough } from "./asked-dead-letters.js";
+import { claimsThrough } from "./claimed.js";
 import { countsOf } from "./counts.js";
 import { handOverThrough } from "./hand-over.js";
 import { openLink } from "./link.js";
 import type { DiskClaim, Done } from "./protocol.js";
 import { findEngine } from "./sqlite.js";
-import { isHeld } from "./upkeep.js";
-
-const CLAIMED_AT_ONCE = 256;
 
 /** What `diskOutbox()` takes. */
 export interface DiskOutboxOptions {
@@ -69,41 +68,43 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   const { directory, maxMemoryBytes, ...limits } = readOptions("diskOutbox", schema, options);
   const path = join(resolve(directory), "outbox.db");
   const engine = findEngine(peerPlaces(import.meta.url));
-  let cancelWake = () => {};
-  let isStopped = false;
 
   const link = openLink({ path, engine, ...limits }, hear);
-  let snapshot = link.first.snapshot;
+  let last = link.first;
+  /** What delivers in the thread, where it does. */
+  let remote: RemoteDelivery | undefined;
 
-  const { outbox, wake, tell } = createDurable<DiskClaim>(
+  const { outbox, wake, tell, troubled } = createDurable<DiskClaim>(
     {
       append: (event) => link.ask({ type: "append", event }),
-      async claim({ destination, limit, lanes }) {
-        const capacity = { destination, limit: Math.min(limit, CLAIMED_AT_ONCE), lanes };
-        const claims = await link.ask({ type: "claim", capacity });
-        return claims.map((claim) => ({
-          ...claim,
-          isHeld: () => isHeld(claim.life, snapshot.life, limits.leaseMs),
-        }));
-      },
-      settle: ({ event: { id, destination, kind }, seq, owner, interrupted }, verdict) =>
-        link.ask({ type: "settle", claimed: { seq, id, destination, kind, owner, interrupted }, verdict }),
-      counts: (destination) => countsOf(snapshot, destination),
+      ...claimsThrough(link.ask, { life: () => last.snapshot.life, leaseMs: limits.leaseMs }),
+      counts: (destination) => countsOf(last.snapshot, destination),
       deadLetters: deadLettersThrough(link.ask, () => wake()),
       handOver: (from, to) => handOverThrough(link.ask, from, to).finally(() => wake()),
+      deliver(deliver) {
+        remote = deliver.remote;
+        if (!remote) return false;
+        link.deliver(remote);
+        remote.started({ stop: () => link.tell("stop"), abort: () => link.tell("abort") });
+        return true;
+      },
+      get idle() {
+        return last.engine?.idle ?? remote === undefined;
+      },
       stop() {
-        isStopped = true;
-        cancelWake();
+        alarm.stop();
+        link.tell("stop");
       },
       close: link.close,
     },
     { name: "disk", maxMemoryBytes, clock },
   );
+  const alarm = createAlarm(clock, wake);
 
   hear(link.first);
 
   function hear(reply: Done): void {
-    snapshot = reply.snapshot;
+    last = reply;
     // What other processes have stored or left behind is found when the thread looks after its file.
     if (!reply.results) wake();
     for (const { event, reason } of reply.dropped) tell((to) => to.dropped(event, reason));
@@ -111,16 +112,10 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
       tell((to) => to.degraded(new OutboxError(code, message)));
       tell((to) => to.recovered());
     }
-    wakeInTime();
-  }
-
-  function wakeInTime(): void {
-    cancelWake();
-    const { nextReadyAt } = snapshot;
-    if (nextReadyAt === null || isStopped) return;
-    const inMs = nextReadyAt - clock.now();
-    if (inMs <= 0) wake();
-    else cancelWake = clock.after(inMs, wake);
+    const { trouble, report } = reply.engine ?? {};
+    troubled(trouble && new OutboxError(trouble.code, trouble.message));
+    if (report) remote?.hear(report);
+    alarm.set(reply.snapshot);
   }
 
   return outbox;

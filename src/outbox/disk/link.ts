@@ -1,11 +1,13 @@
-import source from "inline:./thread.ts";
-import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
+import source from "inline:../../engine/disk-thread.ts";
+import { MessageChannel, receiveMessageOnPort, SHARE_ENV, Worker } from "node:worker_threads";
 import { OutboxError } from "../../shared/errors.js";
 import { createProcessHooks } from "../../shared/process-hooks.js";
 import { clearTimeout, setImmediate, setTimeout } from "../../shared/real-timers.js";
+import type { RemoteDelivery } from "../outbox.js";
 import {
   type Batch,
   type Done,
+  type Message,
   type Reply,
   type Request,
   type Result,
@@ -19,7 +21,11 @@ export interface Link {
   readonly first: Done;
   /** Rejects with an OutboxError; then nothing of what was asked at the same time has happened, or how far it got is unknown. */
   ask<R extends Request>(request: R): Promise<Results[R["type"]]>;
-  /** Ends the thread once it has answered everything. */
+  /** Has the thread deliver, by a plan that is asked for each time a thread begins. */
+  deliver(engine: Pick<RemoteDelivery, "plan" | "lost">): void;
+  /** Tells the thread's engine to begin no attempt any more, or to end those that are under way. */
+  tell(order: "stop" | "abort"): void;
+  /** Ends the thread once it has answered everything, and all verdicts are stored. */
   close(): Promise<void>;
 }
 
@@ -52,12 +58,21 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
   let refusing: Error | undefined;
   let whenIdle = () => {};
   let restart: NodeJS.Timeout | undefined;
+  let engine: Pick<RemoteDelivery, "plan" | "lost"> | undefined;
+  /** Whether the thread delivers something at this moment: then the process lives on. */
+  let isDelivering = false;
   let thread: Thread | undefined = startThread(options, hear, lose);
 
   const first = thread.waitForReply();
   if (first.type === "failed") {
     thread.abandon();
     throw new OutboxError(first.code, first.message);
+  }
+
+  function start(): Thread {
+    const started = startThread(options, hear, lose);
+    if (engine) started.post({ deliver: engine.plan() });
+    return started;
   }
 
   function schedule(): void {
@@ -75,7 +90,7 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
   function send(): void {
     const batch = questions.splice(0, BATCH);
     asked.push(batch);
-    thread ??= startThread(options, hear, lose);
+    thread ??= start();
     thread.send({ requests: batch.map(({ request }) => request), generation });
   }
 
@@ -84,17 +99,21 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
       if (reply.generation === generation) fail(new OutboxError(reply.code, reply.message));
       return;
     }
+    isDelivering = reply.engine?.idle === false;
     onDone(reply);
-    if (!reply.results) return;
-    const answered = asked.shift() ?? [];
-    for (const [nth, result] of reply.results.entries()) answered[nth]?.resolve(result);
-    schedule();
-    if (asked.length === 0 && questions.length === 0) rest();
+    if (reply.results) {
+      const answered = asked.shift() ?? [];
+      for (const [nth, result] of reply.results.entries()) answered[nth]?.resolve(result);
+      schedule();
+    }
+    rest();
   }
 
   function rest(): void {
-    thread?.rest();
+    if (asked.length + questions.length > 0) return;
     whenIdle();
+    if (isDelivering) thread?.work();
+    else thread?.rest();
   }
 
   /** All that was asked fails together, and so does what is asked before the callers have heard of it: else it would overtake. */
@@ -111,10 +130,12 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
 
   function lose(cause: Error): void {
     thread = undefined;
+    isDelivering = false;
+    engine?.lost();
     clearTimeout(restart);
     // Also where nothing is asked: it takes over what processes that have ended have left behind.
     restart = setTimeout(() => {
-      thread ??= startThread(options, hear, lose);
+      thread ??= start();
     }, RESTART_MS).unref();
     fail(new OutboxError("ERR_AFFILIATE_DISK_UNUSABLE", "diskOutbox: its thread ended", { cause }));
   }
@@ -136,6 +157,14 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
         schedule();
       });
     },
+    deliver(remote) {
+      engine = remote;
+      thread?.post({ deliver: remote.plan() });
+    },
+    tell(order) {
+      if (order === "stop") engine = undefined;
+      thread?.post(order);
+    },
     async close() {
       while (asked.length + questions.length > 0) {
         await new Promise<void>((resolve) => {
@@ -151,6 +180,10 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
 
 interface Thread {
   send(batch: Batch): void;
+  /** Sends it what it does not answer. */
+  post(message: Message): void;
+  /** From here on it keeps the process alive. */
+  work(): void;
   /** From here on it keeps no process alive, until it is sent something. */
   rest(): void;
   waitForReply(): Reply;
@@ -173,6 +206,8 @@ function startThread(
     name: "express-affiliate",
     // Nothing of what the host loads into its own threads.
     execArgv: [],
+    // What of the environment concerns TLS and proxies may be set after this.
+    env: SHARE_ENV,
     workerData: { ...options, signals, port: port2 },
     transferList: [port2],
   });
@@ -183,9 +218,15 @@ function startThread(
   worker.once("exit", (code) => end(new Error(`exit code ${code}`)));
 
   function end(error: Error): void {
+    // What it said last.
+    for (let last = receiveMessageOnPort(port); last; last = receiveMessageOnPort(port)) hear(last.message);
     if (!expected) lose(error);
     expected = true;
     port.close();
+  }
+
+  function post(message: Message): void {
+    port.postMessage(message);
   }
 
   function rest(): void {
@@ -197,11 +238,13 @@ function startThread(
   return {
     send(batch) {
       worker.ref();
-      port.postMessage(batch);
+      post(batch);
     },
+    post,
+    work: () => worker.ref(),
     rest,
     waitForReply() {
-      port.postMessage({ requests: [], generation: 0 } satisfies Batch);
+      post("open");
       Atomics.wait(signals, SIGNALS.replied, 0, LONGEST_START_MS);
       const received = receiveMessageOnPort(port);
       if (received) return received.message;
@@ -210,16 +253,16 @@ function startThread(
     },
     abandon() {
       expected = true;
-      port.postMessage("close");
+      post("close");
     },
     end() {
-      port.postMessage("close");
+      post("end");
       Atomics.wait(signals, SIGNALS.closed, 0, LONGEST_END_MS);
     },
     stop() {
       expected = true;
       worker.ref();
-      port.postMessage("close");
+      post("close");
       return ended;
     },
   };

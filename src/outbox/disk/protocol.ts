@@ -46,6 +46,17 @@ export interface Batch {
   readonly generation: number;
 }
 
+/**
+ * What the thread is sent.
+ *
+ * - `open`: open the file, and reply at once.
+ * - `deliver`: deliver by this plan, beside the file.
+ * - `stop`: begin no attempt any more. `abort`: end those that are under way.
+ * - `close`: end once all verdicts are stored.
+ * - `end`: store what was sent, and end at once; what is under way is in doubt.
+ */
+export type Message = Batch | { readonly deliver: object } | "open" | "stop" | "abort" | "close" | "end";
+
 /** One thing that is asked of the thread. */
 export type Request =
   | { readonly type: "append"; readonly event: OutboxEvent }
@@ -101,15 +112,27 @@ export interface Dropped {
   readonly reason: "full" | "visitor-full" | "dead-letters-full";
 }
 
-/** What was asked has been done. */
+/** What was asked has been done, and what else has happened since the last reply. */
 export interface Done {
   readonly type: "done";
-  /** Missing where nothing was asked: the thread has looked after its file. */
+  /** Missing where nothing was asked: the thread has delivered something, or looked after its file. */
   readonly results?: readonly Result[];
   readonly snapshot: Snapshot;
   readonly dropped: readonly Dropped[];
   /** What went wrong with the file, and was dealt with. */
   readonly notices: readonly Notice[];
+  /** Missing where the thread delivers nothing. */
+  readonly engine?: EngineState;
+}
+
+/** How delivery beside the file stands. */
+export interface EngineState {
+  /** Whether nothing is under way, and nothing of what waits may be handed over now. */
+  readonly idle: boolean;
+  /** What is wrong with the file, as far as claims and verdicts have shown. */
+  readonly trouble?: Notice | undefined;
+  /** For `RemoteDelivery`. */
+  readonly report: object;
 }
 
 export interface Notice {

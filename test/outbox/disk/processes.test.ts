@@ -144,23 +144,29 @@ test.skipIf(process.getuid?.() !== 0)("says at the start that the directory may 
   expect(said[0]).toMatch(/^ERR_AFFILIATE_DISK_UNUSABLE .*EACCES/);
 });
 
+const REQUIRE = 'import { createRequire as from } from "node:module"; const require = from(import.meta.url);';
+
 for (const format of ["cjs", "esm"] as const) {
   test(`works in a host that a bundler made one file of: ${format}`, async () => {
     const cache = join(builtPackage, "..");
     mkdirSync(cache, { recursive: true });
     const directory = mkdtempSync(join(cache, "bundled-"));
     onTestFinished(() => rmSync(directory, { recursive: true }));
+    const service = await startService();
     const outfile = join(directory, `host.${format === "cjs" ? "cjs" : "mjs"}`);
     await build({
       stdin: {
         contents: `
+          import { affiliate } from ${JSON.stringify(join(builtPackage, "dist/index.js"))};
           import { diskOutbox } from ${JSON.stringify(join(builtPackage, "dist/disk.js"))};
           const outbox = diskOutbox({ directory: ${JSON.stringify(join(directory, "outbox"))} });
-          const event = { id: "e", destination: "1:http://localhost", kind: "click", data: { clickId: "c" }, createdAt: 1 };
-          outbox.add(event).then(async (outcome) => {
-            console.log(outcome);
-            await outbox.close();
+          const tracker = affiliate({ baseUrl: ${JSON.stringify(service.url)}, clientId: 1, outbox });
+          const payment = { paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 };
+          tracker.on("delivered", async () => {
+            console.log("delivered");
+            await tracker.close();
           });
+          tracker.trackPayment(payment, { sessionId: "s" }).then(({ outcome }) => console.log(outcome));
         `,
         resolveDir: directory,
       },
@@ -168,10 +174,13 @@ for (const format of ["cjs", "esm"] as const) {
       bundle: true,
       platform: "node",
       format,
+      // For what the host's own half imports of CommonJS, as esbuild asks for.
+      ...(format === "esm" && { banner: { js: REQUIRE } }),
       logLevel: "error",
     });
     const host = spawn(process.execPath, [outfile], { cwd: "/", stdio: ["ignore", "pipe", "pipe"] });
 
-    expect(await listen(host).ended).toEqual({ code: 0, said: ["queued"], errors: "" });
+    expect(await listen(host).ended).toEqual({ code: 0, said: ["queued", "delivered"], errors: "" });
+    expect(service.posted).toHaveLength(1);
   });
 }

@@ -1,0 +1,20 @@
+import {
+  createDelivery as create,
+  type Delivery,
+  type DeliveryOptions,
+} from "../../src/delivery/delivery.js";
+import { hostOf } from "./host.js";
+import { theClock } from "./machine.js";
+
+export { createTransport } from "./transport.js";
+
+/** In place of what src/engine/engine.ts makes an engine of, in a host's thread. */
+export function createDelivery(options: DeliveryOptions): Delivery {
+  return adapted(create({ ...options, random: hostOf(theClock().current).random }));
+}
+
+/** With the bug that a test has planted. */
+export function adapted(delivery: Delivery): Delivery {
+  hostOf(theClock().current).sabotage?.(delivery);
+  return delivery;
+}

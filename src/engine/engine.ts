@@ -1,0 +1,53 @@
+import { createDelivery, type Delivery, type DeliveryJournal } from "../delivery/delivery.js";
+import { callsFor } from "../service/calls.js";
+import { destinationOf } from "../service/destination.js";
+import { createTransport, type Transport } from "../service/transport.js";
+import type { Clock } from "../shared/clock.js";
+import { presentable, Secret } from "../shared/secret.js";
+import { VERSION } from "../shared/version.js";
+import type { DeliveryPlan } from "./plan.js";
+
+/** What takes events to the service: delivery, and the transport that it sends by. */
+export interface Engine {
+  readonly delivery: Delivery;
+  readonly transport: Transport;
+}
+
+/**
+ * The engine of a plan. It runs in whichever thread it is made in, and is handed events by a relay.
+ *
+ * @throws OptionsError where the environment's proxy has no usable address.
+ */
+export function createEngine(
+  plan: DeliveryPlan,
+  parts: { readonly journal: DeliveryJournal; readonly onCapacity: () => void; readonly clock: Clock },
+): Engine {
+  const { clientId, apiKey, proxy, concurrency, connectTimeoutMs, timeoutMs } = plan;
+  const baseUrl = new URL(plan.baseUrl);
+  const secret = apiKey === undefined ? undefined : new Secret(apiKey);
+  const transport = createTransport({
+    baseUrl,
+    connections: concurrency,
+    connectTimeoutMs,
+    proxy: proxy === undefined || proxy === "environment" ? proxy : new URL(proxy),
+    timeoutMs,
+    clock: parts.clock,
+    headers: {
+      accept: "application/json",
+      "user-agent": `express-affiliate/${VERSION}`,
+      ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
+    },
+  });
+  const delivery = createDelivery({
+    ...parts,
+    destination: destinationOf(clientId, baseUrl),
+    transport,
+    calls: callsFor(clientId),
+    concurrency,
+    maxAgeMs: plan.maxAgeMs,
+    ambiguous: plan.ambiguous,
+    confirmReferral: plan.confirmReferral,
+    hide: (text) => presentable(text, secret),
+  });
+  return { delivery, transport };
+}

@@ -1,0 +1,70 @@
+import type { DeliveryJournal } from "../delivery/delivery.js";
+import type { EndpointState } from "../notices.js";
+import type { Deliver } from "../outbox/outbox.js";
+import type { Endpoint } from "../service/endpoints.js";
+import type { Transport } from "../service/transport.js";
+import type { Clock } from "../shared/clock.js";
+import { createEngine } from "./engine.js";
+import type { DeliveryPlan } from "./plan.js";
+import { createRemoteEngine } from "./remote-engine.js";
+
+/** A tracker's engine, wherever it runs: in the host's thread, or in that of an outbox that takes it there. */
+export interface HostEngine {
+  /** For the outbox. */
+  readonly deliver: Deliver;
+  /** In the host's thread: what `tracker.client` sends by. */
+  readonly transport: Transport;
+  readonly inFlight: number;
+  readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
+  /** From here on nothing is begun, and what was not sent stays for the next process. */
+  stop(): void;
+  /** Ends all attempts under way. */
+  abort(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * @param parts.delivers whether this process delivers what it reports.
+ * @throws OptionsError where the environment's proxy has no usable address.
+ */
+export function createHostEngine(
+  plan: () => DeliveryPlan,
+  parts: {
+    readonly delivers: boolean;
+    readonly journal: DeliveryJournal;
+    readonly onCapacity: () => void;
+    readonly clock: Clock;
+  },
+): HostEngine {
+  const { delivery, transport } = createEngine(plan(), parts);
+  const remote = createRemoteEngine({ plan, journal: parts.journal });
+  if (!parts.delivers) delivery.stop();
+  const { destination, capacity, deliver, settled } = delivery;
+  const running = () => (remote.hasStarted ? remote : delivery);
+
+  return {
+    deliver: {
+      destination,
+      capacity,
+      deliver,
+      settled,
+      remote: parts.delivers ? remote.delivery : undefined,
+    },
+    transport,
+    get inFlight() {
+      return running().inFlight;
+    },
+    get endpoints() {
+      return running().endpoints;
+    },
+    stop() {
+      delivery.stop();
+      remote.stop();
+    },
+    abort() {
+      transport.abort();
+      remote.abort();
+    },
+    close: () => transport.close(),
+  };
+}

@@ -1,0 +1,55 @@
+import dns from "node:dns";
+import net from "node:net";
+import tls from "node:tls";
+
+/** What Node keeps for each thread: set by flags such as `--tls-min-v1.3`, or by the host's code. */
+export interface NetworkDefaults {
+  readonly minVersion: tls.SecureVersion;
+  readonly maxVersion: tls.SecureVersion;
+  readonly ciphers: string;
+  readonly resultOrder: ReturnType<typeof dns.getDefaultResultOrder>;
+  readonly autoSelectFamily: boolean;
+  readonly autoSelectFamilyTimeoutMs: number;
+  /** The authorities that are trusted, where a flag has added the system's. */
+  readonly authorities?: readonly string[] | undefined;
+}
+
+/** What Node has from 24.5 and 22.19 on. */
+const { getCACertificates, setDefaultCACertificates } = tls as {
+  getCACertificates?(type: "default"): readonly string[];
+  setDefaultCACertificates?(certificates: readonly string[]): void;
+};
+
+/** How this thread connects where nothing else is said. */
+export function networkDefaults(): NetworkDefaults {
+  return {
+    minVersion: tls.DEFAULT_MIN_VERSION,
+    maxVersion: tls.DEFAULT_MAX_VERSION,
+    ciphers: tls.DEFAULT_CIPHERS,
+    resultOrder: dns.getDefaultResultOrder(),
+    autoSelectFamily: net.getDefaultAutoSelectFamily(),
+    autoSelectFamilyTimeoutMs: net.getDefaultAutoSelectFamilyAttemptTimeout(),
+    authorities: authoritiesByFlag(),
+  };
+}
+
+/** Some versions of Node keep this flag from a thread that is started without it. Otherwise not asked: it takes tens of milliseconds. */
+function authoritiesByFlag(): readonly string[] | undefined {
+  const flags = [...process.execArgv, ...(process.env.NODE_OPTIONS ?? "").split(/\s+/)];
+  if (!setDefaultCACertificates || !flags.includes("--use-system-ca")) return undefined;
+  return getCACertificates?.("default");
+}
+
+/** From here on, this thread connects like the one that these are of. */
+export function setNetworkDefaults(defaults: NetworkDefaults): void {
+  const { minVersion, maxVersion, ciphers } = defaults;
+  Object.assign(tls, {
+    DEFAULT_MIN_VERSION: minVersion,
+    DEFAULT_MAX_VERSION: maxVersion,
+    DEFAULT_CIPHERS: ciphers,
+  });
+  dns.setDefaultResultOrder(defaults.resultOrder);
+  net.setDefaultAutoSelectFamily(defaults.autoSelectFamily);
+  net.setDefaultAutoSelectFamilyAttemptTimeout(defaults.autoSelectFamilyTimeoutMs);
+  if (defaults.authorities) setDefaultCACertificates?.(defaults.authorities);
+}

@@ -1,0 +1,55 @@
+import type { DeliveryJournal } from "../delivery/delivery.js";
+import type { EndpointState } from "../notices.js";
+import type { Endpoint } from "../service/endpoints.js";
+
+const NAMES = [
+  "delivered",
+  "skipped",
+  "retry",
+  "dead",
+  "paused",
+  "resumed",
+  "refused",
+  "unconfirmed",
+  "log",
+] as const satisfies readonly (keyof DeliveryJournal)[];
+
+/** One call of the journal's: its name, and what it was called with. */
+export type Entry = readonly [name: (typeof NAMES)[number], args: readonly unknown[]];
+
+/** What an engine in another thread says of itself. */
+export interface EngineReport {
+  /** What its journal was told since the last report. */
+  readonly entries: readonly Entry[];
+  /** Attempts under way. */
+  readonly inFlight: number;
+  readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
+}
+
+/** Stands in for the journal where that is in another thread. */
+export function createRecord(onEntry: () => void) {
+  let entries: Entry[] = [];
+
+  function keep(name: Entry[0]) {
+    const entry = (...args: unknown[]) => {
+      entries.push([name, args]);
+      onEntry();
+    };
+    return [name, entry] as const;
+  }
+
+  return {
+    journal: Object.fromEntries(NAMES.map(keep)) as unknown as DeliveryJournal,
+    /** What it was told since it was last asked. */
+    take(): readonly Entry[] {
+      const taken = entries;
+      entries = [];
+      return taken;
+    },
+  };
+}
+
+/** Tells the journal what was told to the one that stood in for it. */
+export function replay(entries: readonly Entry[], journal: DeliveryJournal): void {
+  for (const [name, args] of entries) (journal[name] as (...args: readonly unknown[]) => void)(...args);
+}

@@ -1,0 +1,87 @@
+import type { DeliveryJournal } from "../delivery/delivery.js";
+import type { EndpointState, PauseScope } from "../notices.js";
+import type { RemoteDelivery } from "../outbox/outbox.js";
+import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
+import { monotonic, nextTick } from "../shared/real-timers.js";
+import type { DeliveryPlan } from "./plan.js";
+import { type EngineReport, type Entry, replay } from "./record.js";
+
+const ALL_OPEN = Object.fromEntries(ENDPOINTS.map((name) => [name, { state: "open" }])) as Record<
+  Endpoint,
+  EndpointState
+>;
+
+/** An engine in an outbox's thread, as the host's thread sees it. */
+export interface RemoteEngine {
+  readonly delivery: RemoteDelivery;
+  /** Whether an outbox has taken it up. */
+  readonly hasStarted: boolean;
+  /** Attempts under way, as of its last report. */
+  readonly inFlight: number;
+  readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
+  stop(): void;
+  abort(): void;
+}
+
+/** @param plan called each time a thread begins: the key is kept by its caller alone. */
+export function createRemoteEngine({
+  plan,
+  journal,
+}: {
+  readonly plan: () => DeliveryPlan;
+  readonly journal: DeliveryJournal;
+}): RemoteEngine {
+  let engine: Parameters<RemoteDelivery["started"]>[0] | undefined;
+  let inFlight = 0;
+  let endpoints = ALL_OPEN;
+  let heardAt = 0;
+  const untold: Entry[] = [];
+  const paused = new Set<PauseScope>();
+
+  /** Tells it once those have gone on that waited for a receipt in the same message: an event is queued before it is delivered. */
+  function tell(entries: readonly Entry[]): void {
+    if (entries.length === 0) return;
+    for (const [name, [scope]] of entries) {
+      if (name === "paused") paused.add(scope as PauseScope);
+      if (name === "resumed") paused.delete(scope as PauseScope);
+    }
+    untold.push(...entries);
+    void Promise.resolve().then(() => nextTick(() => replay(untold.splice(0), journal)));
+  }
+
+  return {
+    delivery: {
+      plan,
+      started(there) {
+        engine = there;
+      },
+      hear(report) {
+        const { entries, ...state } = report as EngineReport;
+        ({ inFlight, endpoints } = state);
+        heardAt = monotonic();
+        tell(entries);
+      },
+      lost() {
+        inFlight = 0;
+        endpoints = ALL_OPEN;
+        tell([...paused].map((scope) => ["resumed", [scope]]));
+      },
+    },
+    get hasStarted() {
+      return engine !== undefined;
+    },
+    get inFlight() {
+      return inFlight;
+    },
+    get endpoints() {
+      const since = monotonic() - heardAt;
+      const asOfNow = (each: EndpointState): EndpointState =>
+        each.state === "open" ? each : { ...each, pausedMs: each.pausedMs + since };
+      return Object.fromEntries(
+        ENDPOINTS.map((name) => [name, asOfNow(endpoints[name])]),
+      ) as typeof endpoints;
+    },
+    stop: () => engine?.stop(),
+    abort: () => engine?.abort(),
+  };
+}

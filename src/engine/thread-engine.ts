@@ -1,0 +1,104 @@
+import type { DiskClaim, EngineState, Notice } from "../outbox/disk/protocol.js";
+import type { Storage } from "../outbox/fallback.js";
+import { createFallback } from "../outbox/fallback.js";
+import { createRelay } from "../outbox/relay.js";
+import type { Clock } from "../shared/clock.js";
+import { errorFrom, OutboxError } from "../shared/errors.js";
+import { setImmediate, setTimeout } from "../shared/real-timers.js";
+import { createEngine } from "./engine.js";
+import { setNetworkDefaults } from "./network-defaults.js";
+import type { DeliveryPlan } from "./plan.js";
+import { createRecord, type EngineReport } from "./record.js";
+
+const GATHER_MS = 1;
+
+/** An engine beside its store, in an outbox's thread. */
+export interface ThreadEngine {
+  /** Runs a task at the end of this turn; where attempts are under way, a moment later. */
+  soon(task: () => void): void;
+  /** Something may be deliverable that was not. */
+  wake(): void;
+  /** How it stands, and what it has to say since it was last asked. */
+  state(): EngineState;
+  /** From here on nothing is begun. */
+  stop(): void;
+  /** Ends all attempts under way. */
+  abort(): void;
+  /** Resolves once the last verdict is stored. */
+  close(): Promise<void>;
+}
+
+/**
+ * @param storage where events are claimed and verdicts go. Claims and verdicts that it rejects are tried again, ever later.
+ * @param onNews there is something to say: it is in `state()`.
+ */
+export function createThreadEngine(
+  plan: DeliveryPlan,
+  storage: Pick<Storage<DiskClaim>, "claim" | "settle">,
+  { clock, onNews }: { readonly clock: Clock; readonly onNews: () => void },
+): ThreadEngine {
+  if (plan.network) setNetworkDefaults(plan.network);
+  const record = createRecord(onNews);
+  const { delivery, transport } = createEngine(plan, {
+    journal: record.journal,
+    onCapacity: () => relay.wake(),
+    clock,
+  });
+  const fallback = createFallback<DiskClaim>(
+    {
+      append: () => Promise.reject(new Error("events are appended by the host")),
+      ...storage,
+    },
+    {
+      maxBytes: 0,
+      clock,
+      onStored: () => relay.wake(),
+      observer: { dropped() {}, degraded: onNews, recovered: onNews },
+    },
+  );
+  const relay = createRelay(
+    fallback,
+    (error) => record.journal.log("error", `delivery failed: ${errorFrom(error).message}`),
+    { settlesWithClaim: true, soon },
+  );
+  relay.start(delivery);
+
+  // The answers to what is under way come one by one: what ends within a millisecond is stored by one fsync.
+  function soon(task: () => void): void {
+    if (delivery.inFlight > 0) setTimeout(task, GATHER_MS);
+    else setImmediate(task);
+  }
+
+  function troubleOf(error: Error | undefined): Notice | undefined {
+    if (!error) return undefined;
+    return {
+      code: error instanceof OutboxError ? error.code : "ERR_AFFILIATE_DISK_UNUSABLE",
+      message: error.message,
+    };
+  }
+
+  function stop(): Promise<void> {
+    delivery.stop();
+    return relay.stop();
+  }
+
+  return {
+    soon,
+    wake: relay.wake,
+    state() {
+      const { inFlight, endpoints } = delivery;
+      const report: EngineReport = { entries: record.take(), inFlight, endpoints };
+      return { idle: relay.idle, trouble: troubleOf(fallback.trouble), report };
+    },
+    stop,
+    abort: transport.abort,
+    async close() {
+      const stopped = stop();
+      await relay.heard;
+      // Ends the wait of the verdicts that a failing file does not take.
+      await fallback.close();
+      await stopped;
+      await transport.close();
+    },
+  };
+}

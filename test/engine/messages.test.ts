@@ -1,0 +1,118 @@
+import { inspect } from "node:util";
+import type { MessagePort, WorkerOptions } from "node:worker_threads";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { Notices } from "../../src/index.js";
+import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
+import { until } from "../../src/testing/contract/recorder.js";
+import { scratchDirectory } from "../helpers/scratch.js";
+import { startService } from "../helpers/service.js";
+import { API_KEY, linesLogger, startTracker } from "../helpers/tracker.js";
+
+const watched = vi.hoisted(() => ({
+  sent: [] as unknown[],
+  received: [] as unknown[],
+  workers: [] as (import("node:worker_threads").Worker & { options?: WorkerOptions })[],
+}));
+
+vi.mock("node:worker_threads", async (original) => {
+  const threads = await original<typeof import("node:worker_threads")>();
+  class WatchedWorker extends threads.Worker {
+    constructor(source: string, options: WorkerOptions) {
+      super(source, options);
+      watched.workers.push(Object.assign(this, { options }));
+    }
+  }
+  class WatchedChannel extends threads.MessageChannel {
+    constructor() {
+      super();
+      const port: MessagePort = this.port1;
+      const post = port.postMessage.bind(port);
+      port.postMessage = (message: unknown) => {
+        watched.sent.push(message);
+        post(message);
+      };
+      port.on("message", (message) => watched.received.push(message));
+    }
+  }
+  return { ...threads, Worker: WatchedWorker, MessageChannel: WatchedChannel };
+});
+
+const payment = (paymentId: number) => ({ paymentId, customerEmail: "ada@shop.example", leadValue: 1 });
+
+test("a payment takes at most two messages each way between the host and the outbox's thread", async () => {
+  const { url } = await startService();
+  // So long that the thread does not look after its file meanwhile.
+  const outbox = diskOutbox({ directory: scratchDirectory(), leaseMs: 600_000 });
+  const tracker = startTracker({ baseUrl: url, outbox });
+  const settle = async (paymentId: number) => {
+    const delivered = new Promise<Notices["delivered"]>((resolve) => tracker.on("delivered", resolve));
+    const receipt = await tracker.trackPayment(payment(paymentId), { sessionId: "s" });
+    expect(await delivered).toMatchObject({ ...("id" in receipt && { id: receipt.id }), attempts: 1 });
+    await until(() => outbox.idle === true, "it has something to do");
+  };
+  await settle(1);
+  const before = { sent: watched.sent.length, received: watched.received.length };
+
+  await settle(2);
+
+  expect(watched.sent.length - before.sent).toBe(1);
+  expect(watched.received.length - before.received).toBeLessThanOrEqual(2);
+  expect(tracker.stats()).toMatchObject({ delivered: 2, queued: 0, inFlight: 0 });
+});
+
+test("the key goes to the thread, and is shown nowhere", async () => {
+  const { url, posted } = await startService(({ headers }, res) => {
+    // A service that repeats what it was sent.
+    res.writeHead(400, { "content-type": "application/json" });
+    res.end(JSON.stringify({ error: "Bad Request", message: `no: ${headers.authorization}` }));
+  });
+  const logger = linesLogger();
+  const outbox = diskOutbox({ directory: scratchDirectory() });
+  const first = watched.received.length;
+  const tracker = startTracker({ baseUrl: url, outbox, logger });
+  const notices: unknown[] = [];
+  const dead = new Promise((resolve) => tracker.on("dead", (notice) => resolve(notices.push(notice))));
+  await tracker.trackPayment(payment(1), { sessionId: "s" });
+  await dead;
+  const [worker] = watched.workers.slice(-1);
+  const ended = new Promise((resolve) => worker?.once("exit", resolve));
+  await worker?.terminate();
+  await ended;
+  await tracker.trackPayment(payment(2), { sessionId: "s" });
+  const letters = await vi.waitUntil(() => tracker.deadLetters.list().catch(() => undefined), {
+    timeout: 15_000,
+  });
+
+  expect(posted[0]?.headers.authorization).toBe(`Bearer ${API_KEY}`);
+  const deeply = { depth: 12, showHidden: true };
+  const { workerData, ...options } = worker?.options ?? {};
+  const shown = [
+    inspect(worker, deeply),
+    inspect(options, deeply),
+    inspect(workerData, deeply),
+    inspect(tracker, deeply),
+    inspect(outbox, deeply),
+    inspect(watched.received.slice(first), deeply),
+    JSON.stringify([letters, notices, logger.lines, tracker.stats()]),
+    JSON.stringify(process.report.getReport()),
+  ];
+  expect(shown.join("\n")).toContain("[redacted]");
+  for (const each of shown) expect(each).not.toContain(API_KEY);
+});
+
+test("what was paused is open again for a thread that begins anew", async () => {
+  const { url } = await startService((_request, res) => void res.writeHead(401).end());
+  const outbox = diskOutbox({ directory: scratchDirectory() });
+  const tracker = startTracker({ baseUrl: url, outbox });
+  onTestFinished(() => void watched.workers.splice(0));
+  const told: string[] = [];
+  const paused = new Promise((resolve) => tracker.on("paused", resolve));
+  tracker.on("resumed", ({ scope }) => told.push(scope));
+  for (let nth = 0; nth < 6; nth++) await tracker.trackPayment(payment(nth), { sessionId: `s-${nth}` });
+  await paused;
+  expect(tracker.stats().state).toBe("paused");
+
+  await watched.workers.at(-1)?.terminate();
+
+  await until(() => told.includes("lead/payment"), "the pause did not end");
+});
