@@ -4,6 +4,7 @@ import type { AddOutcome, Capacity, Claim, OutboxObserver, Verdict } from "./out
 import { type Pending, PendingEvents } from "./pending-events.js";
 import { Receipts } from "./receipts.js";
 import { StorageState } from "./storage-state.js";
+import { Verdicts } from "./verdicts.js";
 
 /** Where a durable outbox stores. A call that rejects says that the storage fails; how far the call got is unknown. */
 export interface Storage<C extends Claim> {
@@ -43,13 +44,6 @@ export interface FallbackOptions {
   readonly onStored: () => void;
 }
 
-/** A verdict that waits for the storage. */
-interface Unsettled<C> {
-  readonly claim: C;
-  readonly verdict: Verdict;
-  resolve(isActedOn: boolean): void;
-}
-
 const BATCH = 200;
 
 /**
@@ -63,12 +57,10 @@ export function createFallback<C extends Claim>(
   const pending = new PendingEvents(maxBytes, (event) => observer.dropped(event, "full"));
   const receipts = new Receipts<Pending>(clock);
   const state = new StorageState({ clock, observer, attempt: () => void recover() });
-  const unsettled: Unsettled<C>[] = [];
-  const settling = new Set<Promise<unknown>>();
+  const verdicts = new Verdicts(storage, state);
   let recovery: Promise<void> | undefined;
-  let closed = false;
 
-  /** Stores one event, unless a call that does is under way. Rejects, and leaves it where it was, where that fails. */
+  /** Stores an event, unless a call that does is under way. Rejects, and leaves it where it was, where that fails. */
   function store(each: Pending): Promise<void> {
     each.storing ??= append(each);
     return each.storing;
@@ -89,6 +81,8 @@ export function createFallback<C extends Claim>(
       each.storing = undefined;
       each.isWaiting = false;
       pending.expose(each);
+      state.fails("append", error);
+      receipts.answer(each, "in-memory");
       throw error;
     }
   }
@@ -102,9 +96,12 @@ export function createFallback<C extends Claim>(
 
   async function storeAll(): Promise<void> {
     try {
-      // Verdicts first: they free space in the storage.
-      do while (unsettled.length > 0) await settleFirst();
-      while (await storeBatch());
+      // Looked at in the turn in which it ends: what comes until then has to be stored here.
+      while (verdicts.areWaiting || pending.hasFree) {
+        // Verdicts first: they free space in the storage.
+        if (verdicts.areWaiting) await verdicts.storeFirst();
+        else await placeBatch();
+      }
     } catch (error) {
       state.staysUnusable(error);
       return;
@@ -114,50 +111,19 @@ export function createFallback<C extends Claim>(
     onStored();
   }
 
-  async function settleFirst(): Promise<void> {
-    const { claim, verdict, resolve } = unsettled[0] as Unsettled<C>;
-    const isActedOn = await storage.settle(claim, verdict);
-    unsettled.shift();
-    state.works("settle");
-    resolve(isActedOn !== false);
-  }
-
-  /** Returns whether there was anything to store. */
-  async function storeBatch(): Promise<boolean> {
-    const batch = pending.peekFree(BATCH);
+  async function placeBatch(): Promise<void> {
     // All of them have their place before the next attempt: one that fails must not be overtaken.
-    for (const result of await Promise.allSettled(batch.map(place))) {
+    for (const result of await Promise.allSettled(pending.peekFree(BATCH).map(place))) {
       if (result.status === "rejected") throw result.reason;
     }
-    return batch.length > 0 || unsettled.length > 0;
   }
 
   /** Resolves once it is stored, or waits in the storage for a host's transaction, which may be open for long. */
   function place(each: Pending): Promise<void> {
     return new Promise((resolve, reject) => {
       each.onWaiting = resolve;
-      store(each).then(resolve, (error) => {
-        // Where it had its place, nothing else hears of it.
-        state.fails("append", error);
-        reject(error);
-      });
+      store(each).then(resolve, reject);
     });
-  }
-
-  /** Resolves to `undefined` where the storage failed. */
-  async function settleNow(claim: C, verdict: Verdict): Promise<boolean | undefined> {
-    const call = storage.settle(claim, verdict);
-    settling.add(call);
-    try {
-      const isActedOn = await call;
-      state.works("settle");
-      return isActedOn !== false;
-    } catch (error) {
-      state.fails("settle", error);
-      return undefined;
-    } finally {
-      settling.delete(call);
-    }
   }
 
   return {
@@ -180,10 +146,8 @@ export function createFallback<C extends Claim>(
         return Promise.resolve("in-memory");
       }
       const receipt = receipts.of(each);
-      store(each).catch((error) => {
-        state.fails("append", error);
-        receipts.answer(each, "in-memory");
-      });
+      // Where it fails, the receipt has said so.
+      store(each).catch(() => {});
       return receipt;
     },
     async claim(capacity) {
@@ -197,25 +161,14 @@ export function createFallback<C extends Claim>(
         return [];
       }
     },
-    async settle(claim, verdict) {
-      const isActedOn = state.isUsable ? await settleNow(claim, verdict) : undefined;
-      if (isActedOn !== undefined) return isActedOn;
-      return new Promise((resolve) => {
-        unsettled.push({ claim, verdict, resolve });
-        if (closed) endUnsettled();
-      });
-    },
+    settle: (claim, verdict) => verdicts.settle(claim, verdict),
     async close() {
       state.end();
-      await Promise.allSettled([...pending.peek(pending.length).map(({ storing }) => storing), ...settling]);
+      await Promise.allSettled(pending.peek(pending.length).map(({ storing }) => storing));
+      await verdicts.settled();
       if (!state.isUsable) await recover();
-      closed = true;
       receipts.end();
-      endUnsettled();
+      verdicts.end();
     },
   };
-
-  function endUnsettled(): void {
-    for (const { resolve } of unsettled.splice(0)) resolve(false);
-  }
 }

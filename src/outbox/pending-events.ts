@@ -105,6 +105,11 @@ export class PendingEvents {
     return free;
   }
 
+  /** Whether there is one that does not wait in the storage. */
+  get hasFree(): boolean {
+    return this.peekFree(1).length > 0;
+  }
+
   #makeSpace(kind: EventKind, size: number): boolean {
     return shedFor(kind, {
       oldestFirst: (lower) => this.#sheddable[lower],

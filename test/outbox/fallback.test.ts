@@ -125,6 +125,20 @@ test("lets nothing overtake what waits in memory", async () => {
   expect(await fallback.add(sample("payment"))).toBe("queued");
 });
 
+test("stores what comes at the moment at which the storage is found to work again", async () => {
+  const { fallback, stored, state, clock } = setUp();
+  const event = sample("payment");
+  state.fails = true;
+  await fallback.claim(capacityOf(1));
+  state.fails = false;
+  clock.after(1_000, () => void fallback.add(event));
+
+  await clock.pass(1_000);
+
+  expect(stored).toEqual([event]);
+  expect(fallback.length).toBe(0);
+});
+
 test("claims nothing while there is trouble", async () => {
   const { fallback, state, clock } = setUp();
   expect(await fallback.claim(capacityOf(1))).toHaveLength(1);

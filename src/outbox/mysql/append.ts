@@ -48,7 +48,7 @@ export function createAttempt(database: Database, prefix: string, destinations: 
     }
   }
 
-  /** Those whose rows another transaction has. */
+  /** Those whose rows another transaction has. None, where it has locked a gap, or has just ended. */
   async function busyOf(events: readonly OutboxEvent[]): Promise<Set<OutboxEvent>> {
     const busy = new Set<OutboxEvent>();
     for (const event of events) {

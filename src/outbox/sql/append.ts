@@ -7,7 +7,10 @@ import type { Destinations } from "./destinations.js";
 /** `crowded`: queued, and its visitor has more clicks than may wait. */
 export type Stored = "queued" | "crowded" | "duplicate";
 
-/** `busy`: a host's open transaction has reported it, or its visitor. `spared`: not stored, for another was busy. */
+/**
+ * `busy`: not stored, for a host's open transaction has reported it, or its visitor. `spared`: not stored, for another one had to
+ * wait; where none is `busy`, it is not known which.
+ */
 export type Attempted = Stored | "busy" | "spared";
 
 interface Pending {
@@ -48,12 +51,15 @@ export function createAppend(options: {
   const inTurn = inBatches<Pending | "held", void>(storeInTurn, { max: AT_ONCE, failTogether: true });
 
   async function storeInTurn(asked: readonly (Pending | "held")[]): Promise<[]> {
-    const waited = asked.includes("held") ? held.splice(0) : [];
-    const pending = [...waited, ...asked.filter((each) => each !== "held")];
+    const fresh = asked.filter((each) => each !== "held");
+    let waited: Pending[] = [];
     try {
-      for (let nth = 0; nth < pending.length; nth += AT_ONCE) await store(pending.slice(nth, nth + AT_ONCE));
+      // Before the look at what is held, in which the server may wait for a lock.
+      await store(fresh);
+      if (asked.includes("held")) waited = held.splice(0);
+      for (let nth = 0; nth < waited.length; nth += AT_ONCE) await store(waited.slice(nth, nth + AT_ONCE));
     } catch (error) {
-      for (const { reject } of [...pending, ...held.splice(0)]) reject(error);
+      for (const { reject } of [...fresh, ...waited, ...held.splice(0)]) reject(error);
       throw error;
     }
     if (isClosed) releaseHeld();
@@ -73,9 +79,14 @@ export function createAppend(options: {
     }
     for (let rest = holdBack(pending, []); rest.length > 0; ) {
       const outcomes = await attempt(rest.map(({ event }) => event));
-      const busy = rest.filter((_, nth) => outcomes[nth] === "busy");
-      if (busy.length === 0) {
+      if (outcomes.every(isStored)) {
         for (const [nth, { resolve }] of rest.entries()) resolve(outcomes[nth] as Stored);
+        return;
+      }
+      const busy = rest.length === 1 ? rest : rest.filter((_, nth) => outcomes[nth] === "busy");
+      if (busy.length === 0) {
+        // Alone, each shows whether it has to wait.
+        for (const each of rest) await store([each]);
         return;
       }
       rest = holdBack(rest, busy);
@@ -122,6 +133,10 @@ export function createAppend(options: {
       cancelLook?.();
     },
   };
+}
+
+function isStored(outcome: Attempted): outcome is Stored {
+  return outcome !== "busy" && outcome !== "spared";
 }
 
 function keysOf({ id, destination, data: { clickId, sessionId } }: OutboxEvent): string[] {

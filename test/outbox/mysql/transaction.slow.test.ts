@@ -154,6 +154,21 @@ describeWithMariaDb("in the host's own transaction", (database) => {
     await expect.poll(() => sql("select count(*) as n from $prefixevents")).toEqual([{ n: 3 }]);
   });
 
+  test("a report that a gap's lock holds up is stored once the gap is free, and no sooner taken for stored", async () => {
+    await using stage = await Stage.open(() => create());
+    const connection = await begin(database.pool());
+    await connection.query(`select id from ${database.prefix}events for update`);
+
+    // The second one's receipt comes after the server has given up the first one's statement.
+    const events = [sample("payment"), sample("payment")];
+    for (const event of events) expect(await stage.outbox.add(event)).toBe("in-memory");
+    await end(connection, "rollback");
+
+    await expect.poll(() => stage.outbox.durable).toBe(true);
+    const stored = await sql("select lower(hex(id)) as id from $prefixevents order by id");
+    expect(stored).toEqual(events.map(({ id }) => ({ id })).sort((a, b) => (a.id < b.id ? -1 : 1)));
+  });
+
   test("two transactions that report two visitors in opposite order both commit", async () => {
     await using stage = await Stage.open(() => create());
     const pool = database.pool();
