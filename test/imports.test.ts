@@ -48,7 +48,7 @@ const layers: readonly (readonly string[])[] = [
     "journal.ts",
   ],
   ["outbox/sql/"],
-  ["outbox/pending-events.ts", "outbox/receipts.ts", "outbox/storage-state.ts"],
+  ["outbox/pending-events.ts", "outbox/receipts.ts", "outbox/storage-state.ts", "outbox/verdicts.ts"],
   ["log-words.ts"],
   ["notices.ts", "log.ts"],
   ["delivery/endpoint-health.ts"],

@@ -4,10 +4,19 @@ import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import manifest from "../package.json" with { type: "json" };
+import { ALONE } from "./setup/projects.js";
 
 const root = resolve(import.meta.dirname, "..");
 const textOf = (path: string) => readFileSync(join(root, path), "utf8");
 const filesIn = (folder: string) => readdirSync(join(root, folder)).map((name) => join(folder, name));
+
+it("has a process for each test file that replaces modules", () => {
+  const files = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
+    .map((name) => join("test", name))
+    .filter((name) => name.endsWith(".test.ts") && /\bvi\.(mock|doMock)\(/.test(textOf(name)));
+  expect(files).not.toEqual([]);
+  expect(ALONE).toEqual(expect.arrayContaining(files.filter((name) => !name.includes(".slow."))));
+});
 
 describe("the workflow", () => {
   const workflow = parse(textOf(".github/workflows/ci.yml"), { strict: true });

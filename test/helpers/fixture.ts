@@ -64,7 +64,10 @@ export function fixture(name: string, plugins: Plugin[] = []): RunFixture {
     child.stdout.setEncoding("utf8").on("data", (chunk) => {
       const lines = (text + chunk).split("\n");
       text = lines.pop() ?? "";
-      said.push(...lines.map((line) => JSON.parse(line)));
+      // The rest is what a tracker there logs.
+      said.push(
+        ...lines.filter((line) => !line.startsWith("express-affiliate")).map((line) => JSON.parse(line)),
+      );
       notify();
     });
     child.stderr.setEncoding("utf8").on("data", (chunk) => {

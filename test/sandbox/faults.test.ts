@@ -67,7 +67,7 @@ describe("answers with no HTTP at all:", () => {
 
 test("a fault ends by itself when its time is up", async () => {
   const sandbox = await startSandbox();
-  await sandbox.fail("503", { forMs: 50 });
+  await sandbox.fail("503", { forMs: 500 });
   expect(sandbox.fault).toMatchObject({ mode: "503", until: expect.any(String) });
   expect(await call(sandbox, "click", click())).toMatchObject({ status: 503 });
   await expect.poll(() => sandbox.fault.mode).toBe("ok");

@@ -1,8 +1,9 @@
 import type { TestProjectInlineConfiguration } from "vitest/config";
 
 /** They replace modules, measure the heap or set what is global: each of them gets a process of its own. */
-const ALONE = [
+export const ALONE: readonly string[] = [
   "test/docs/monitoring.test.ts",
+  "test/engine/messages.test.ts",
   "test/events.test.ts",
   "test/outbox/disk/thread.test.ts",
   "test/outbox/memory/memory-outbox.test.ts",
