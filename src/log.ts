@@ -46,7 +46,7 @@ export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: s
       quietUntil.set(subject, now + MINUTE_MS);
       unlogged.delete(subject);
     },
-    /** Says it the first time, and not in production: what is no trouble, but puzzles a developer. */
+    /** Says it the first time, and not in production: what is no error, but puzzles a developer. */
     hint(subject: string, line: string): void {
       if (process.env.NODE_ENV === "production") return;
       once("info", subject, `${line} (said once, and not in production)`);

@@ -90,7 +90,7 @@ function chaos(writer: Writer, { outbox, programs }: Pick<Schedule, "outbox" | "
       { at: to, do: "start", process: who },
     ];
   });
-  if (isSql(outbox)) steps.push(...troubleOfAServer(writer));
+  if (isSql(outbox)) steps.push(...faultsOfAServer(writer));
   else
     some(2, () => {
       const who = process();
@@ -121,7 +121,7 @@ function chaos(writer: Writer, { outbox, programs }: Pick<Schedule, "outbox" | "
 }
 
 /** What a database server does to its clients, and what else happens in the database. */
-function troubleOfAServer(writer: Writer): Step[] {
+function faultsOfAServer(writer: Writer): Step[] {
   const { dice, at, process } = writer;
   const steps: Step[] = [];
   for (let nth = dice.whole(0, 3); nth > 0; nth--) {

@@ -1,7 +1,7 @@
 import type { EndpointState, Journal, PauseScope } from "../journal.js";
 import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
-import type { Health, PauseReason, Trouble } from "./health.js";
+import type { Health, Pause, PauseReason } from "./health.js";
 
 interface Details {
   readonly status?: number;
@@ -12,21 +12,21 @@ interface Details {
 export function createAnnouncer(health: Health, journal: Pick<Journal, "paused" | "resumed">, clock: Clock) {
   const announced = new Map<PauseScope, PauseReason>();
 
-  function compare(scope: PauseScope, trouble: Trouble | undefined, details: () => Details): void {
+  function compare(scope: PauseScope, pause: Pause | undefined, details: () => Details): void {
     const before = announced.get(scope);
-    if (trouble === undefined) {
+    if (pause === undefined) {
       if (announced.delete(scope)) journal.resumed(scope);
-    } else if (trouble.reason !== before) {
-      announced.set(scope, trouble.reason);
+    } else if (pause.reason !== before) {
+      announced.set(scope, pause.reason);
       const now = clock.monotonic();
-      const pausedMs = Math.max(0, now - trouble.since);
+      const pausedMs = Math.max(0, now - pause.since);
       const { status, message } = details();
       const because = status === undefined ? message : `answered ${status}: ${message}`;
       journal.paused(scope, {
-        reason: trouble.reason,
+        reason: pause.reason,
         because,
         pausedMs,
-        forMs: Math.max(0, trouble.until - now),
+        forMs: Math.max(0, pause.until - now),
       });
     }
   }
@@ -34,15 +34,15 @@ export function createAnnouncer(health: Health, journal: Pick<Journal, "paused" 
   return {
     /** @param details what the attempt that has just ended came to. */
     tell(details: () => Details): void {
-      compare("origin", health.originTrouble, details);
-      for (const endpoint of ENDPOINTS) compare(endpoint, health.troubleOf(endpoint), details);
+      compare("origin", health.originPause, details);
+      for (const endpoint of ENDPOINTS) compare(endpoint, health.pauseOf(endpoint), details);
     },
     states(): Record<Endpoint, EndpointState> {
       const now = clock.monotonic();
       const stateOf = (endpoint: Endpoint): EndpointState => {
-        const trouble = health.originTrouble ?? health.troubleOf(endpoint);
-        if (!trouble) return { state: "open" };
-        return { state: "paused", reason: trouble.reason, pausedMs: Math.max(0, now - trouble.since) };
+        const pause = health.originPause ?? health.pauseOf(endpoint);
+        if (!pause) return { state: "open" };
+        return { state: "paused", reason: pause.reason, pausedMs: Math.max(0, now - pause.since) };
       };
       return Object.fromEntries(ENDPOINTS.map((endpoint) => [endpoint, stateOf(endpoint)])) as Record<
         Endpoint,

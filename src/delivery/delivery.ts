@@ -99,7 +99,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const isOwn = health.end(ticket, finding, clock.monotonic());
     if (finding.type === "pass") passedAt[endpoint] = clock.now();
     announcer.tell(() => detailsOf(attempt));
-    if (outcome.type === "refused" && !othersPassed && !health.troubleOf(endpoint)) {
+    if (outcome.type === "refused" && !othersPassed && !health.pauseOf(endpoint)) {
       journal.refused(endpoint, pauseReasonOf(attempt), detailsOf(attempt).message);
     }
     return verdictOn(claim, outcome, circumstancesOf(attempt, isOwn, othersPassed), options);

@@ -30,7 +30,7 @@ export interface Failure {
 }
 
 /** What is wrong with an endpoint, and since when by the clock that it is told the time by. */
-export interface Trouble {
+export interface Pause {
   readonly reason: PauseReason;
   readonly since: number;
   /** When an event may try next. */
@@ -87,7 +87,7 @@ export class EndpointHealth {
     return this.#underWay.size;
   }
 
-  get trouble(): Trouble | undefined {
+  get pause(): Pause | undefined {
     if (this.#throttle) return { reason: "throttled", ...this.#throttle };
     if (this.#outage)
       return { reason: this.#outage.reason, since: this.#outage.since, until: this.#outage.trialAt };

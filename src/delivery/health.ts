@@ -3,13 +3,13 @@ import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
 import {
   EndpointHealth,
   type Failure,
+  type Pause,
   type PauseReason,
   type Ticket,
-  type Trouble,
 } from "./endpoint-health.js";
 import { clamp } from "./saved-trials.js";
 
-export type { PauseReason, Ticket, Trouble };
+export type { Pause, PauseReason, Ticket };
 
 /** What an attempt says of the service. */
 export type Finding =
@@ -69,7 +69,7 @@ export class Health {
     if (this.#originDown) return undefined;
     const endpoint = this.#endpoints[lane.endpoint];
     const ticket = endpoint.begin(lane, now, now >= this.#trialsAt);
-    if (ticket && endpoint.trouble) this.#trialsAt = now + TRIALS_APART_MS;
+    if (ticket && endpoint.pause) this.#trialsAt = now + TRIALS_APART_MS;
     return ticket;
   }
 
@@ -132,14 +132,14 @@ export class Health {
     return Math.min(...this.#all.map((endpoint) => endpoint.opensAt(now, this.#trialsAt)));
   }
 
-  get originTrouble(): Trouble | undefined {
+  get originPause(): Pause | undefined {
     if (!this.#originDown) return undefined;
     const { since, askAt: until } = this.#originDown;
     return { reason: "unreachable", since, until };
   }
 
-  troubleOf(endpoint: Endpoint): Trouble | undefined {
-    return this.#endpoints[endpoint].trouble;
+  pauseOf(endpoint: Endpoint): Pause | undefined {
+    return this.#endpoints[endpoint].pause;
   }
 
   get #swallowsSince(): number | undefined {

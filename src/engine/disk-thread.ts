@@ -3,6 +3,7 @@ import { type MessagePort, workerData } from "node:worker_threads";
 import { createAlarm } from "../outbox/disk/alarm.js";
 import { claimsThrough } from "../outbox/disk/claimed.js";
 import { createFileKeeper } from "../outbox/disk/file-keeper.js";
+import { problemOf } from "../outbox/disk/problems.js";
 import {
   type Done,
   type Dropped,
@@ -13,7 +14,6 @@ import {
   type Snapshot,
   type ThreadOptions,
 } from "../outbox/disk/protocol.js";
-import { troubleOf } from "../outbox/disk/trouble.js";
 import { createTurns } from "../outbox/disk/turns.js";
 import { LOOKS } from "../outbox/disk/upkeep.js";
 import { systemClock } from "../shared/clock.js";
@@ -58,7 +58,7 @@ function open(): void {
     tell(kept);
     postUntold();
   } catch (error) {
-    post({ type: "failed", generation: 0, ...troubleOf(error, path) });
+    post({ type: "failed", generation: 0, ...problemOf(error, path) });
   }
 }
 

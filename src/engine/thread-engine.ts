@@ -69,7 +69,7 @@ export function createThreadEngine(
     else setImmediate(task);
   }
 
-  function troubleOf(error: Error | undefined): Notice | undefined {
+  function noticeOf(error: Error | undefined): Notice | undefined {
     if (!error) return undefined;
     return {
       code: error instanceof OutboxError ? error.code : "ERR_AFFILIATE_DISK_UNUSABLE",
@@ -88,7 +88,7 @@ export function createThreadEngine(
     state() {
       const { inFlight, endpoints } = delivery;
       const report: EngineReport = { entries: record.take(), inFlight, endpoints };
-      return { idle: relay.idle, trouble: troubleOf(fallback.trouble), report };
+      return { idle: relay.idle, problem: noticeOf(fallback.problem), report };
     },
     stop,
     abort: transport.abort,

@@ -52,8 +52,8 @@ export interface Durable {
   wake(): void;
   /** Tells the observer. What happens before there is one is told once there is one. */
   tell(notice: (observer: OutboxObserver) => void): void;
-  /** What delivers beside the storage finds that it fails; `undefined` where it works. Trouble is told once, whichever side has found it. */
-  troubled(error: Error | undefined): void;
+  /** What delivers beside the storage finds that it fails; `undefined` where it works. A problem is told once, whichever side has found it. */
+  besideFails(error: Error | undefined): void;
 }
 
 /** What all durable outboxes share: relay, fallback to memory, notices, counts, and the order in which things are closed. */
@@ -85,20 +85,20 @@ export function createDurable<C extends Claim>(
     else notices.push(notice);
   }
 
-  function troubled(error: Error | undefined): void {
-    const isNews = (beside === undefined) !== (error === undefined) && fallback.trouble === undefined;
+  function besideFails(error: Error | undefined): void {
+    const isNews = (beside === undefined) !== (error === undefined) && fallback.problem === undefined;
     beside = error;
     if (isNews) tell((to) => (error ? to.degraded(error) : to.recovered()));
   }
 
   function counts(): OutboxCounts {
-    const trouble = fallback.trouble ?? beside;
+    const problem = fallback.problem ?? beside;
     const { queued, oldest, ...others } = storage.counts(destination);
     return {
       ...others,
       queued: queued + fallback.length,
       oldest: oldest ?? fallback.oldest,
-      ...(trouble && { trouble: trouble.message }),
+      ...(problem && { trouble: problem.message }),
     };
   }
 
@@ -133,7 +133,7 @@ export function createDurable<C extends Claim>(
     },
     wake: relay.wake,
     get idle() {
-      const isWell = fallback.trouble === undefined && beside === undefined;
+      const isWell = fallback.problem === undefined && beside === undefined;
       return relay.idle && (storage.idle ?? true) && fallback.length === 0 && isWell;
     },
     counts,
@@ -155,7 +155,7 @@ export function createDurable<C extends Claim>(
       return closing;
     },
   };
-  return { outbox, wake: relay.wake, tell, troubled };
+  return { outbox, wake: relay.wake, tell, besideFails };
 }
 
 /** What `start` throws the second time. */

@@ -26,7 +26,7 @@ export interface Fallback<C extends Claim> {
   /** Resolves when the verdict is stored; to `false` where it came to nothing, or was not stored when this was closed. */
   settle(claim: C, verdict: Verdict): Promise<boolean>;
   /** What is wrong with the storage, until a call like the one that failed has worked. */
-  readonly trouble: Error | undefined;
+  readonly problem: Error | undefined;
   /** How many events are on their way to the storage, or wait in memory until it has recovered. */
   readonly length: number;
   /** When the first of them happened, in milliseconds since the epoch; `null` where there is none. */
@@ -127,8 +127,8 @@ export function createFallback<C extends Claim>(
   }
 
   return {
-    get trouble() {
-      return state.trouble;
+    get problem() {
+      return state.problem;
     },
     get length() {
       return pending.length;

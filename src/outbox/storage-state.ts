@@ -17,12 +17,12 @@ export interface StorageStateOptions {
 }
 
 /**
- * Whether a storage works, as far as its calls have shown. Trouble is told once. It is over when a call like the one that
+ * Whether a storage works, as far as its calls have shown. A problem is told once. It is over when a call like the one that
  * failed has worked.
  */
 export class StorageState {
   readonly #options: StorageStateOptions;
-  #trouble: Error | undefined;
+  #problem: Error | undefined;
   #failed: Call | undefined;
   #isUsable = true;
   #usableSince = Number.NEGATIVE_INFINITY;
@@ -35,8 +35,8 @@ export class StorageState {
   }
 
   /** What is wrong, until it is over. */
-  get trouble(): Error | undefined {
-    return this.#trouble;
+  get problem(): Error | undefined {
+    return this.#problem;
   }
 
   /** Whether calls are made: all is well, or it is time to see whether it is. */
@@ -48,14 +48,14 @@ export class StorageState {
   fails(call: Call, cause: unknown): void {
     if (!this.#isUsable) return;
     const { clock, observer } = this.#options;
-    const isKnown = this.#trouble !== undefined;
+    const isKnown = this.#problem !== undefined;
     const lasted = clock.monotonic() - this.#usableSince >= LASTING_MS;
     this.#pauseMs = lasted ? FIRST_PAUSE_MS : longer(this.#pauseMs);
-    this.#trouble = errorFrom(cause);
+    this.#problem = errorFrom(cause);
     this.#failed = call;
     this.#isUsable = false;
     this.#attemptLater();
-    if (!isKnown) observer.degraded(this.#trouble);
+    if (!isKnown) observer.degraded(this.#problem);
   }
 
   works(call: Call): void {
@@ -65,7 +65,7 @@ export class StorageState {
 
   /** The attempt has failed: the next one is later. */
   staysUnusable(cause: unknown): void {
-    this.#trouble = errorFrom(cause);
+    this.#problem = errorFrom(cause);
     this.#pauseMs = longer(this.#pauseMs);
     this.#attemptLater();
   }
@@ -84,8 +84,8 @@ export class StorageState {
   }
 
   #tellWhereOver(): void {
-    if (!this.#trouble || !this.#isUsable || this.#failed) return;
-    this.#trouble = undefined;
+    if (!this.#problem || !this.#isUsable || this.#failed) return;
+    this.#problem = undefined;
     this.#options.observer.recovered();
   }
 

@@ -99,14 +99,14 @@ test("keeps in memory what the storage cannot take, and takes it there in order 
 
   expect(new Set(outcomes)).toEqual(new Set(["in-memory"]));
   expect(fallback.length).toBe(500);
-  expect(fallback.trouble?.message).toBe("disk full");
+  expect(fallback.problem?.message).toBe("disk full");
   await clock.pass(1_000);
   expect(stored).toEqual([]);
   state.fails = false;
   await clock.pass(2_000);
   expect(stored).toEqual(events);
   expect(fallback.length).toBe(0);
-  expect(fallback.trouble).toBeUndefined();
+  expect(fallback.problem).toBeUndefined();
   expect(said).toEqual(["degraded disk full", "recovered"]);
 });
 
@@ -139,7 +139,7 @@ test("stores what comes at the moment at which the storage is found to work agai
   expect(fallback.length).toBe(0);
 });
 
-test("claims nothing while there is trouble", async () => {
+test("claims nothing while the storage fails", async () => {
   const { fallback, state, clock } = setUp();
   expect(await fallback.claim(capacityOf(1))).toHaveLength(1);
   state.fails = true;
@@ -159,14 +159,14 @@ test("says once that the storage fails, and that it works once a call has worked
   await clock.pass(200_000);
 
   expect(said).toEqual(["degraded disk full"]);
-  expect(fallback.trouble?.message).toBe("disk full");
+  expect(fallback.problem?.message).toBe("disk full");
   // After 1, 2, 4, 8, 16 seconds, and then every 30.
   expect(claimed.times).toBe(1 + 5 + 5);
 
   state.fails = false;
   await clock.pass(30_000);
   expect(said).toEqual(["degraded disk full", "recovered"]);
-  expect(fallback.trouble).toBeUndefined();
+  expect(fallback.problem).toBeUndefined();
 });
 
 test("takes an event while it is not known yet whether claims work again", async () => {

@@ -5,10 +5,10 @@ import { deadLettersThrough } from "../../outbox/disk/asked-dead-letters.js";
 import { countsOf } from "../../outbox/disk/counts.js";
 import { type FileOptions, openExistingFile } from "../../outbox/disk/file.js";
 import { handOverThrough } from "../../outbox/disk/hand-over.js";
+import { problemOf } from "../../outbox/disk/problems.js";
 import type { Request, Results } from "../../outbox/disk/protocol.js";
 import { findEngine, kindOf } from "../../outbox/disk/sqlite.js";
 import { createStore } from "../../outbox/disk/store.js";
-import { troubleOf } from "../../outbox/disk/trouble.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
 import type { OpenOutbox } from "./actions.js";
@@ -64,7 +64,7 @@ function inPlainWords<T>(path: string, task: () => T): T {
         `diskOutbox: ${path} is damaged; the host's process renames it at its next use, and starts a new file`,
       );
     }
-    const { code, message } = troubleOf(error, path);
+    const { code, message } = problemOf(error, path);
     throw new OutboxError(code, message);
   }
 }

@@ -28,7 +28,7 @@ export interface DiskOutboxOptions {
   readonly rememberMs?: number | undefined;
   /** After how long without a sign of life a process is taken for dead, and its events over, in milliseconds. Default 20,000. */
   readonly leaseMs?: number | undefined;
-  /** How much may wait in memory while the disk is in trouble, in bytes by a rough count. Default 64 MiB. */
+  /** How much may wait in memory while the disk cannot be used, in bytes by a rough count. Default 64 MiB. */
   readonly maxMemoryBytes?: number | undefined;
 }
 
@@ -74,7 +74,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   /** What delivers in the thread, where it does. */
   let remote: RemoteDelivery | undefined;
 
-  const { outbox, wake, tell, troubled } = createDurable<DiskClaim>(
+  const { outbox, wake, tell, besideFails } = createDurable<DiskClaim>(
     {
       append: (event) => link.ask({ type: "append", event }),
       ...claimsThrough(link.ask, { life: () => last.snapshot.life, leaseMs: limits.leaseMs }),
@@ -112,8 +112,8 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
       tell((to) => to.degraded(new OutboxError(code, message)));
       tell((to) => to.recovered());
     }
-    const { trouble, report } = reply.engine ?? {};
-    troubled(trouble && new OutboxError(trouble.code, trouble.message));
+    const { problem, report } = reply.engine ?? {};
+    besideFails(problem && new OutboxError(problem.code, problem.message));
     if (report) remote?.hear(report);
     alarm.set(reply.snapshot);
   }

@@ -123,7 +123,7 @@ export interface EngineState {
   /** Whether nothing is under way, and nothing of what waits may be handed over now. */
   readonly idle: boolean;
   /** What is wrong with the file, as far as claims and verdicts have shown. */
-  readonly trouble?: Notice | undefined;
+  readonly problem?: Notice | undefined;
   /** For `RemoteDelivery`. */
   readonly report: object;
 }

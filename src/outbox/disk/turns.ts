@@ -1,8 +1,8 @@
 import { OutboxError } from "../../shared/errors.js";
 import { setImmediate } from "../../shared/real-timers.js";
 import type { FileKeeper, Kept } from "./file-keeper.js";
+import { problemOf } from "./problems.js";
 import type { Batch, Done, Failed, Request, Result, Results } from "./protocol.js";
-import { troubleOf } from "./trouble.js";
 
 /** What was asked in the thread itself. */
 interface Question {
@@ -76,12 +76,12 @@ export function createTurns(parts: {
   }
 
   function fail(error: unknown, asked: readonly Question[], batch: Batch | undefined): void {
-    const trouble = troubleOf(error, path);
-    for (const { reject } of asked) reject(new OutboxError(trouble.code, trouble.message));
+    const problem = problemOf(error, path);
+    for (const { reject } of asked) reject(new OutboxError(problem.code, problem.message));
     if (!batch) return;
     refused = batch.generation;
     batches = batches.filter(({ generation }) => generation !== refused);
-    onFailed({ type: "failed", generation: refused, ...trouble });
+    onFailed({ type: "failed", generation: refused, ...problem });
   }
 
   return {

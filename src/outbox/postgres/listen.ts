@@ -96,7 +96,7 @@ export function listen(
   return stop;
 }
 
-// A matter of the host's configuration, and no trouble of the storage: nothing waits for it.
+// A matter of the host's configuration, and no failure of the storage: nothing waits for it.
 function warnOfPooler(): void {
   process.emitWarning(
     "postgresOutbox: notifications do not arrive, as behind PgBouncer in transaction mode; it looks for events every `pollMs` instead. Set `listen: false`, or give it a pool that connects to PostgreSQL itself",

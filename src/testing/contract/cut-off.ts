@@ -10,7 +10,7 @@ export function testCutOff(
 ): void {
   async function open(): Promise<Stage> {
     const stage = await Stage.open(create);
-    stage.delivery.expectsTrouble = true;
+    stage.delivery.expectsFailures = true;
     stage.start();
     return stage;
   }

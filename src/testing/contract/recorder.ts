@@ -38,7 +38,7 @@ export class RecordingDelivery {
   lanes: readonly Lane[] = ENDPOINTS.map((endpoint) => ({ endpoint, limit: Number.POSITIVE_INFINITY }));
   started = false;
   /** Whether the storage may fail. */
-  expectsTrouble = false;
+  expectsFailures = false;
   /** Every id that was ever handed over, in order. */
   readonly ids: string[] = [];
   /** What was told of verdicts that were acted on. */
@@ -63,7 +63,7 @@ export class RecordingDelivery {
     const observer: OutboxObserver = {
       dropped: (event, reason) => this.dropped.push({ event, reason }),
       degraded: (error) => {
-        if (!this.expectsTrouble) throw error;
+        if (!this.expectsFailures) throw error;
       },
       recovered() {},
     };

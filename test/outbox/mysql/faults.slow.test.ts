@@ -70,7 +70,7 @@ describeWithMariaDb("faults", (database) => {
   test("goes on when every connection is cut", async () => {
     const pool = database.pool({ connectionLimit: 4 });
     await using stage = await Stage.open(() => create({ pool }));
-    stage.delivery.expectsTrouble = true;
+    stage.delivery.expectsFailures = true;
     stage.start();
     await stage.add(sample("click"));
     await stage.delivery.deliverNext();

@@ -44,7 +44,7 @@ describeWithMariaDb("a node of a cluster", (database) => {
     async (_name, error) => {
       const { cluster, left } = failing(error, error.errno === 1213 ? 8 : 2);
       await using stage = await Stage.open(() => create({ pool: cluster }));
-      stage.delivery.expectsTrouble = true;
+      stage.delivery.expectsFailures = true;
       stage.start();
       const events = Array.from({ length: 20 }, () => sample("payment"));
       left.begin();

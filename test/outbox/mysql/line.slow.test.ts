@@ -127,7 +127,7 @@ describeWithMariaDb("the line of a visitor", (database) => {
   ])("claims again, as new, what it claimed %s", async (_, text) => {
     const pool = lossy(text);
     await using stage = await Stage.open(() => create({ pool }));
-    stage.delivery.expectsTrouble = true;
+    stage.delivery.expectsFailures = true;
     const visitor = stranger();
     const events = [sample("payment", visitor), sample("payment", visitor)] as const;
     await stage.add(...events);

@@ -13,7 +13,7 @@ describeWithMariaDb(
 
     test("is said to be too small, and takes what waited once it takes larger packets", async () => {
       await using stage = await Stage.open(() => create({ migrate: false, pool: database.pool() }));
-      stage.delivery.expectsTrouble = true;
+      stage.delivery.expectsFailures = true;
       stage.start();
       const events = [sample("payment"), sample("click")];
       for (const event of events) expect(await stage.outbox.add(event)).toBe("in-memory");

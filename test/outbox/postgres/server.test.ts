@@ -21,7 +21,7 @@ describeWithPostgres("a server", (database) => {
     return { delivery, errors };
   }
 
-  async function expectTrouble(outbox: PostgresOutbox, code: string, says: RegExp) {
+  async function expectProblem(outbox: PostgresOutbox, code: string, says: RegExp) {
     const { delivery, errors } = start(outbox);
     const event = sample("payment");
     expect(await outbox.add(event)).toBe("in-memory");
@@ -41,7 +41,7 @@ describeWithPostgres("a server", (database) => {
     const outbox = await reopen({ pool: database.pool({ user: "clerk" }), migrate: false });
 
     await expect(outbox.look()).rejects.toMatchObject({ code: "ERR_AFFILIATE_POSTGRES_RIGHTS" });
-    const { delivery, event } = await expectTrouble(
+    const { delivery, event } = await expectProblem(
       outbox,
       "ERR_AFFILIATE_POSTGRES_RIGHTS",
       /permission denied for table events.*docs\/postgres\.md/,
@@ -79,7 +79,7 @@ describeWithPostgres("a server", (database) => {
     const pool = database.pool({ options: "-c default_transaction_read_only=on" });
     const outbox = await reopen({ pool });
 
-    await expectTrouble(outbox, "ERR_AFFILIATE_POSTGRES_READ_ONLY", /read-only transaction.*primary/);
+    await expectProblem(outbox, "ERR_AFFILIATE_POSTGRES_READ_ONLY", /read-only transaction.*primary/);
     await outbox.close();
   });
 
@@ -101,7 +101,7 @@ describeWithPostgres("a server", (database) => {
     const outbox = await create();
     await sql("drop schema $schema cascade");
 
-    const { delivery, event } = await expectTrouble(
+    const { delivery, event } = await expectProblem(
       outbox,
       "ERR_AFFILIATE_POSTGRES_TABLES",
       /are not as they were made/,

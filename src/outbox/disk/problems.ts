@@ -2,7 +2,7 @@ import { AffiliateError } from "../../shared/errors.js";
 import { kindOf } from "./sqlite.js";
 
 /** What is wrong with the file, of what SQLite, the file system or this package threw. */
-export function troubleOf(error: unknown, path: string): { code: string; message: string } {
+export function problemOf(error: unknown, path: string): { code: string; message: string } {
   if (error instanceof AffiliateError) return { code: error.code, message: error.message };
   const { message } = error as Error;
   switch (kindOf(error)) {
