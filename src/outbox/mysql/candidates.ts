@@ -1,5 +1,5 @@
 import type { Capacity, Lane } from "../outbox.js";
-import { beforeOf, isBegun } from "./line.js";
+import { beforeOf, begunBesides } from "./line.js";
 import { integer, list, NOW } from "./literals.js";
 
 /** What is looked for in a lane, in this order: never tried, rested, or resting. */
@@ -15,9 +15,8 @@ export interface Candidate {
   /** The number of its part. */
   readonly part: number;
   readonly seq: number;
-  /** The earlier event that it waits for. */
+  /** The event that it waits for. */
   readonly before: number | null;
-  readonly begun: number;
 }
 
 /** What a claim looks for, the most urgent first. */
@@ -44,6 +43,12 @@ export function candidatesOf(
   { destination, held }: { destination: string; held: readonly number[] },
 ): string {
   const events = `\`${prefix}events\``;
+  // An earlier event may be committed after a later one was tried.
+  const triedBesides = begunBesides(
+    prefix,
+    "event",
+    "event.claimed_by is null and other.tried > event.tried",
+  );
   const notHeld = held.length === 0 ? "" : `and event.seq not in (${list(held.map(String))})`;
 
   return parts
@@ -57,7 +62,7 @@ export function candidatesOf(
       };
       const order = which === "newest" ? "event.due_at desc, event.seq desc" : "event.due_at, event.seq";
       return `(
-        select ${nth} as part, event.seq, ${beforeOf(prefix, "event")} as \`before\`, ${isBegun("event")} as begun
+        select ${nth} as part, event.seq, coalesce(${beforeOf(prefix, "event")}, ${triedBesides}) as \`before\`
         from ${events} as event force index (\`${prefix}events_due\`)
         where event.state = 'queued' and event.destination = ${destination} and event.endpoint = '${lane.endpoint}'
           and event.${conditions[which]} ${notHeld}

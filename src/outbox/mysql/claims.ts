@@ -31,6 +31,9 @@ const SURELY_HELD = 0.9;
 // Another process was quicker, so often in a row: the next wake finds more.
 const RACES = 5;
 const SCATTER = 4;
+// One that was tried goes on before one that was not: else each would give way to the other, for ever.
+const CONTESTS =
+  "(other.tried > event.tried or (other.tried = event.tried and other.claimed_by is not null))";
 
 /**
  * The claims of this process: taken, and kept alive while their deliveries are under way. No statement waits for another, or
@@ -123,7 +126,7 @@ export function createClaims(
     );
     const rows = await database.rows<ClaimRow>(
       `select ${EVENT_COLUMNS}, history, interrupted, queued_at,
-         ${begunBesides(prefix, "event", "(other.claimed_by is not null or (event.tried = 0 and other.tried = 1))")} as contested
+         ${begunBesides(prefix, "event", CONTESTS)} as contested
        from ${events} as event where seq in (${seqs}) and state = 'queued' and claimed_by = ${self}`,
     );
     await giveBack(rows.filter(({ contested }) => contested !== null));

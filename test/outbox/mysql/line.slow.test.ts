@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { MysqlPool } from "../../../src/outbox/mysql/index.js";
+import { UNTRIED } from "../../../src/outbox/outbox.js";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
@@ -48,6 +49,24 @@ describeWithMariaDb("the line of a visitor", (database) => {
     expect(new Set(gone).size).toBe(events.length);
     for (const stage of stages) await stage[Symbol.asyncDispose]();
   }, 60_000);
+
+  test("goes on where an event is committed after a later one of its visitor was tried: that one first", async () => {
+    await using stage = await Stage.open(() => create());
+    const visitor = stranger();
+    const [earlier, tried] = [sample("payment", visitor), sample("registration", visitor)];
+    const connection = await database.pool().getConnection();
+    await connection.beginTransaction();
+    await stage.outbox.add(earlier, { transaction: connection });
+    stage.start();
+    await stage.add(tried);
+    const history = { ...UNTRIED, attempts: 1, failures: 1, triedAt: 7 };
+    (await stage.delivery.next()).settle({ type: "retry", inMs: 300, history });
+    await connection.commit();
+    connection.release();
+
+    expect(await stage.delivery.deliverNext()).toBe(tried.id);
+    expect(await stage.delivery.deliverNext()).toBe(earlier.id);
+  });
 
   test("parks a visitor's backlog once, however long it is", async () => {
     await using stage = await Stage.open(() => create());
