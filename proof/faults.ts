@@ -11,7 +11,7 @@
 import { createDelivery } from "../src/delivery/delivery.js";
 import type { EventKind, OutboxEvent } from "../src/events.js";
 import { eventFrom } from "../src/inputs.js";
-import { createJournal } from "../src/journal.js";
+import { createJournal } from "../src/journal/journal.js";
 import { memoryOutbox } from "../src/outbox/memory/memory-outbox.js";
 import { callsFor } from "../src/service/calls.js";
 import { createTransport } from "../src/service/transport.js";

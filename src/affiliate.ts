@@ -3,7 +3,7 @@ import { planOf, readConfig } from "./config.js";
 import { createHostEngine } from "./engine/host-engine.js";
 import type { EventKind } from "./events.js";
 import type { Click, Payment, Registration } from "./inputs.js";
-import { createJournal, type Notices, type Stats } from "./journal.js";
+import { createJournal, type Notices, type Stats } from "./journal/journal.js";
 import type { AffiliateOptions } from "./options.js";
 import type { OutboxCounts, QueuedOfKind } from "./outbox/outbox.js";
 import { attributionFrom } from "./request/attribution-input.js";

@@ -2,7 +2,7 @@ import type { Request } from "express";
 import { z } from "zod";
 import { networkDefaults } from "./engine/network-defaults.js";
 import type { DeliveryPlan } from "./engine/plan.js";
-import type { Logger } from "./journal.js";
+import type { Logger } from "./journal/journal.js";
 import type { AffiliateOptions, DeliverySettings } from "./options.js";
 import { memoryOutbox } from "./outbox/memory/memory-outbox.js";
 import type { Outbox } from "./outbox/outbox.js";

@@ -17,7 +17,7 @@ export type {
   SkipReason,
   Stats,
   WaitingOfKind,
-} from "./journal.js";
+} from "./journal/journal.js";
 export type { AffiliateOptions, DeliverySettings } from "./options.js";
 export type {
   DeadLetter,

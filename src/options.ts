@@ -1,7 +1,7 @@
 import type { Request } from "express";
 import type { AmbiguousPolicy } from "./delivery/delivery.js";
 import type { EventKind } from "./events.js";
-import type { Logger } from "./journal.js";
+import type { Logger } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 
 /** What `affiliate()` takes. A required option that is `undefined`, as from a missing environment variable, throws at start-up. */

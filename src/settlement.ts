@@ -1,4 +1,4 @@
-import type { Journal } from "./journal.js";
+import type { Journal } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { monotonic, sleep } from "./shared/real-timers.js";
 

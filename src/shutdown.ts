@@ -1,5 +1,5 @@
 import type { HostEngine } from "./engine/host-engine.js";
-import type { Journal } from "./journal.js";
+import type { Journal } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { createProcessHooks } from "./shared/process-hooks.js";
 import { clearTimeout, monotonic, setTimeout, sleep } from "./shared/real-timers.js";

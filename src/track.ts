@@ -1,6 +1,6 @@
 import type { Attribution, EventKind } from "./events.js";
 import { eventFrom, type InvalidInput } from "./inputs.js";
-import type { DropReason, Journal, SkipReason } from "./journal.js";
+import type { DropReason, Journal, SkipReason } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 import type { Clock } from "./shared/clock.js";
 

@@ -1,7 +1,7 @@
 import type { RequestHandler } from "express";
 import type { Attribution } from "./events.js";
 import type { Click, Payment, Registration } from "./inputs.js";
-import type { Notices, Stats } from "./journal.js";
+import type { Notices, Stats } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 import type { AttributionInput } from "./request/attribution-input.js";
 import type { OnClickOptions } from "./request/on-click.js";

@@ -1,5 +1,5 @@
 import type { OutboxEvent } from "../../src/events.js";
-import type { Logger } from "../../src/journal.js";
+import type { Logger } from "../../src/journal/journal.js";
 import type { Receipt } from "../../src/track.js";
 import { Broken } from "./broken.js";
 import type { Owner, VirtualClock } from "./clock.js";

@@ -2,7 +2,7 @@ import { createHostEngine, type HostEngine } from "../../src/engine/host-engine.
 import type { DeliveryPlan } from "../../src/engine/plan.js";
 import type { OutboxEvent } from "../../src/events.js";
 import { eventFrom } from "../../src/inputs.js";
-import { createJournal, type Journal } from "../../src/journal.js";
+import { createJournal, type Journal } from "../../src/journal/journal.js";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import { mysqlOutbox } from "../../src/outbox/mysql/index.js";

@@ -1,5 +1,5 @@
 import type { EventKind } from "../events.js";
-import type { EventNotice, Notices, PauseScope } from "../notices.js";
+import type { EventNotice, Notices, PauseScope } from "../journal/notices.js";
 import type { Clock } from "../shared/clock.js";
 import type { Affiliate } from "../tracker.js";
 

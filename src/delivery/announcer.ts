@@ -1,4 +1,4 @@
-import type { EndpointState, Journal, PauseScope } from "../journal.js";
+import type { EndpointState, Journal, PauseScope } from "../journal/journal.js";
 import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
 import type { Health, Pause, PauseReason } from "./health.js";

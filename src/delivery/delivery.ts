@@ -1,5 +1,5 @@
 import { type EventKind, type OutboxEvent, visitorOf } from "../events.js";
-import type { EndpointState, Journal } from "../journal.js";
+import type { EndpointState, Journal } from "../journal/journal.js";
 import type { Claim, Deliver, Verdict } from "../outbox/outbox.js";
 import type { Attempt } from "../service/attempt.js";
 import { type Calls, callFor } from "../service/calls.js";

@@ -1,5 +1,5 @@
 import type { DeliveryJournal } from "../delivery/delivery.js";
-import type { EndpointState } from "../notices.js";
+import type { EndpointState } from "../journal/notices.js";
 import type { Deliver } from "../outbox/outbox.js";
 import type { Endpoint } from "../service/endpoints.js";
 import type { Transport } from "../service/transport.js";

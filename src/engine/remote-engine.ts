@@ -1,5 +1,5 @@
 import type { DeliveryJournal } from "../delivery/delivery.js";
-import type { EndpointState, PauseScope } from "../notices.js";
+import type { EndpointState, PauseScope } from "../journal/notices.js";
 import type { RemoteDelivery } from "../outbox/outbox.js";
 import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
 import { monotonic, nextTick } from "../shared/real-timers.js";

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { Request } from "express";
 import type { Config } from "../config.js";
 import { type Attribution, definedOf, isVisitorId } from "../events.js";
-import type { Journal } from "../journal.js";
+import type { Journal } from "../journal/journal.js";
 import { harmless } from "../shared/harmless.js";
 import { broughtSession, visitorCookie } from "./cookies.js";
 

@@ -2,7 +2,7 @@ import { hash, randomBytes, randomUUID } from "node:crypto";
 import type { CookieOptions, Request, RequestHandler, Response } from "express";
 import { isbot } from "isbot";
 import { z } from "zod";
-import type { SkipReason } from "../journal.js";
+import type { SkipReason } from "../journal/journal.js";
 import { harmless } from "../shared/harmless.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";
 import { type RequestAttribution, SESSION_COOKIE } from "./attribution.js";

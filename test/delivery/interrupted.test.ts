@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createDelivery } from "../../src/delivery/delivery.js";
 import type { EventKind, OutboxEvent } from "../../src/events.js";
 import { eventFrom } from "../../src/inputs.js";
-import { createJournal } from "../../src/journal.js";
+import { createJournal } from "../../src/journal/journal.js";
 import { type Claim, UNTRIED } from "../../src/outbox/outbox.js";
 import type { Attempt } from "../../src/service/attempt.js";
 import { type Call, callsFor } from "../../src/service/calls.js";

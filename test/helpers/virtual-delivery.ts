@@ -1,7 +1,7 @@
 import { createDelivery, type DeliveryOptions } from "../../src/delivery/delivery.js";
 import type { Attribution, EventKind, OutboxEvent } from "../../src/events.js";
 import { eventFrom } from "../../src/inputs.js";
-import { createJournal, type Notices } from "../../src/journal.js";
+import { createJournal, type Notices } from "../../src/journal/journal.js";
 import { type MemoryOutboxOptions, memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
 import type { Attempt } from "../../src/service/attempt.js";

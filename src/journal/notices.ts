@@ -1,7 +1,7 @@
-import type { PauseReason } from "./delivery/endpoint-health.js";
-import type { EventKind } from "./events.js";
-import type { Death, DeathReason } from "./outbox/dead-letters.js";
-import type { Endpoint } from "./service/endpoints.js";
+import type { PauseReason } from "../delivery/endpoint-health.js";
+import type { EventKind } from "../events.js";
+import type { Death, DeathReason } from "../outbox/dead-letters.js";
+import type { Endpoint } from "../service/endpoints.js";
 
 /** Why something that the host reported is not sent. */
 export type SkipReason =

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createJournal } from "../src/journal.js";
-import { maskEmails } from "../src/shared/secret.js";
-import { FakeClock } from "./helpers/fake-clock.js";
-import { makeEvent } from "./helpers/virtual-delivery.js";
+import { createJournal } from "../../src/journal/journal.js";
+import { maskEmails } from "../../src/shared/secret.js";
+import { FakeClock } from "../helpers/fake-clock.js";
+import { makeEvent } from "../helpers/virtual-delivery.js";
 
 function startJournal() {
   const clock = new FakeClock();

@@ -1,5 +1,5 @@
-import type { PauseReason } from "./delivery/endpoint-health.js";
-import type { OutboxEvent } from "./events.js";
+import type { PauseReason } from "../delivery/endpoint-health.js";
+import type { OutboxEvent } from "../events.js";
 import type { PauseScope, SkipReason } from "./notices.js";
 
 /** Why nothing was reported, for the developer who waits for the first event. */

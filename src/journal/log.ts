@@ -1,5 +1,5 @@
-import type { Clock } from "./shared/clock.js";
-import { harmless } from "./shared/harmless.js";
+import type { Clock } from "../shared/clock.js";
+import { harmless } from "../shared/harmless.js";
 
 /** Any of console, pino, winston. Each line is one string. */
 export interface Logger {

@@ -1,16 +1,16 @@
 import { EventEmitter } from "node:events";
-import type { PauseReason } from "./delivery/endpoint-health.js";
-import { type EventKind, emailOf, type OutboxEvent } from "./events.js";
+import type { PauseReason } from "../delivery/endpoint-health.js";
+import { type EventKind, emailOf, type OutboxEvent } from "../events.js";
+import type { Death } from "../outbox/dead-letters.js";
+import type { Endpoint } from "../service/endpoints.js";
+import type { Clock } from "../shared/clock.js";
+import { harmless } from "../shared/harmless.js";
+import { printable } from "../shared/printable.js";
+import { Ring } from "../shared/ring.js";
+import { maskEmail, maskEmails } from "../shared/secret.js";
 import { createLog, type Logger } from "./log.js";
-import { nameOf, pathOf, REMEDIES, WHY_SKIPPED } from "./log-words.js";
 import type { DropReason, EventNotice, Notices, PauseScope, SkipReason } from "./notices.js";
-import type { Death } from "./outbox/dead-letters.js";
-import type { Endpoint } from "./service/endpoints.js";
-import type { Clock } from "./shared/clock.js";
-import { harmless } from "./shared/harmless.js";
-import { printable } from "./shared/printable.js";
-import { Ring } from "./shared/ring.js";
-import { maskEmail, maskEmails } from "./shared/secret.js";
+import { nameOf, pathOf, REMEDIES, WHY_SKIPPED } from "./words.js";
 
 export type { Logger } from "./log.js";
 export type {
