@@ -107,6 +107,8 @@ describeWithPostgres("operations", (database) => {
     await expect.poll(() => outbox.counts().dead.rejected).toBe(1);
     expect(await outbox.deadLetters.discard(letter?.id as string)).toBe(true);
     delivery.capacity = 0;
+    // A claim that began before has ended.
+    await expect.poll(() => outbox.idle).toBe(true);
     await stage.add(sample("click"), sample("click"), sample("payment"));
     expect(delivery.dropped.at(-1)?.reason).toBe("full");
     const client = await pool.connect();
