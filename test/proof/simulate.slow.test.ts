@@ -126,10 +126,11 @@ describe("the simulator", () => {
           ? { type: "retry", inMs: 1_000, history }
           : verdict,
       );
-      const { findings } = await simulator.simulate({ ...MANY, outbox, sabotage, enough: 1, shrinks: false });
-      expect(findings[0]?.promise).toBe("a payment that may have been taken is held");
+      const { findings } = await simulator.simulate({ ...MANY, outbox, sabotage, enough: 2, shrinks: false });
+      // A payment that is sent again and again may first be seen not to come to its end.
+      expect(findings.map(({ promise }) => promise)).toContain("a payment that may have been taken is held");
     },
-    120_000,
+    300_000,
   );
 });
 
