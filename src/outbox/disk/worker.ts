@@ -1,0 +1,103 @@
+import source from "inline:../../engine/disk-thread.ts";
+import { MessageChannel, receiveMessageOnPort, SHARE_ENV, Worker } from "node:worker_threads";
+import { type Batch, type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
+
+const LONGEST_START_MS = 10_000;
+const LONGEST_END_MS = 5_000;
+
+/** The outbox's thread, as the host's thread sees it. */
+export interface Thread {
+  send(batch: Batch): void;
+  /** Sends it what it does not answer. */
+  post(message: Message): void;
+  /** From here on it keeps the process alive. */
+  work(): void;
+  /** From here on it keeps no process alive, until it is sent something. */
+  rest(): void;
+  waitForReply(): Reply;
+  /** Has it end as soon as it can. The process does not wait for it, and does not tear it out of SQLite's native code either. */
+  abandon(): void;
+  /** Ends it here and now, once it has done what it was sent. */
+  end(): void;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the outbox's thread. It keeps no process alive until it is sent something.
+ *
+ * @param hear what it says, in its order.
+ * @param lose it has ended, and nothing here has ended it.
+ */
+export function startThread(
+  options: Omit<ThreadOptions, "signals">,
+  hear: (reply: Reply) => void,
+  lose: (error: Error) => void,
+): Thread {
+  const signals = new Int32Array(new SharedArrayBuffer(8));
+  const { port1: port, port2 } = new MessageChannel();
+  const worker = new Worker(source, {
+    eval: true,
+    name: "express-affiliate",
+    // Nothing of what the host loads into its own threads.
+    execArgv: [],
+    // What of the environment concerns TLS and proxies may be set after this.
+    env: SHARE_ENV,
+    workerData: { ...options, signals, port: port2 },
+    transferList: [port2],
+  });
+  const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+  let expected = false;
+  port.on("message", hear);
+  worker.once("error", (error) => end(error));
+  worker.once("exit", (code) => end(new Error(`exit code ${code}`)));
+
+  function end(error: Error): void {
+    // What it said last.
+    for (let last = receiveMessageOnPort(port); last; last = receiveMessageOnPort(port)) hear(last.message);
+    if (!expected) lose(error);
+    expected = true;
+    port.close();
+  }
+
+  function post(message: Message): void {
+    port.postMessage(message);
+  }
+
+  function rest(): void {
+    worker.unref();
+    port.unref();
+  }
+
+  rest();
+  return {
+    send(batch) {
+      worker.ref();
+      post(batch);
+    },
+    post,
+    work: () => worker.ref(),
+    rest,
+    waitForReply() {
+      post("open");
+      Atomics.wait(signals, SIGNALS.replied, 0, LONGEST_START_MS);
+      const received = receiveMessageOnPort(port);
+      if (received) return received.message;
+      const message = `diskOutbox: ${options.path} could not be opened within ${LONGEST_START_MS / 1_000} s; see whether its disk answers`;
+      return { type: "failed", generation: 0, code: "ERR_AFFILIATE_DISK_UNUSABLE", message };
+    },
+    abandon() {
+      expected = true;
+      post("close");
+    },
+    end() {
+      post("end");
+      Atomics.wait(signals, SIGNALS.closed, 0, LONGEST_END_MS);
+    },
+    stop() {
+      expected = true;
+      worker.ref();
+      post("close");
+      return ended;
+    },
+  };
+}
