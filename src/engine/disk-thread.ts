@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type MessagePort, workerData } from "node:worker_threads";
 import { createAlarm } from "../outbox/disk/alarm.js";
-import { claimsThrough } from "../outbox/disk/claimed.js";
+import { claimsThrough } from "../outbox/disk/asked-claims.js";
 import { createFileKeeper } from "../outbox/disk/file-keeper.js";
 import { problemOf } from "../outbox/disk/problems.js";
 import {
