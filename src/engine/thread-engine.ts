@@ -1,11 +1,12 @@
 import type { DiskClaim, EngineState, Notice } from "../outbox/disk/protocol.js";
 import type { Storage } from "../outbox/fallback.js";
 import { createFallback } from "../outbox/fallback.js";
+import type { Claim, Verdict } from "../outbox/outbox.js";
 import { createRelay } from "../outbox/relay.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom, OutboxError } from "../shared/errors.js";
-import { setImmediate, setTimeout } from "../shared/real-timers.js";
 import { createEngine } from "./engine.js";
+import { createGathering } from "./gathering.js";
 import { setNetworkDefaults } from "./network-defaults.js";
 import type { DeliveryPlan } from "./plan.js";
 import { createRecord, type EngineReport } from "./record.js";
@@ -56,17 +57,20 @@ export function createThreadEngine(
       observer: { dropped() {}, degraded: onNews, recovered: onNews },
     },
   );
+  // The answers to what is under way come one by one: what ends within a moment is stored by one fsync.
+  const gathering = createGathering({ isMoreToCome: () => delivery.inFlight > 0, forMs: GATHER_MS });
   const relay = createRelay(
     fallback,
     (error) => record.journal.log("error", `delivery failed: ${errorFrom(error).message}`),
-    { settlesWithClaim: true, soon },
+    { settlesWithClaim: true, soon: gathering.soon },
   );
-  relay.start(delivery);
+  const { destination, capacity, settled } = delivery;
+  relay.start({ destination, capacity, deliver, settled });
 
-  // The answers to what is under way come one by one: what ends within a millisecond is stored by one fsync.
-  function soon(task: () => void): void {
-    if (delivery.inFlight > 0) setTimeout(task, GATHER_MS);
-    else setImmediate(task);
+  async function deliver(claim: Claim): Promise<Verdict> {
+    const verdict = await delivery.deliver(claim);
+    if (delivery.inFlight === 0) gathering.complete();
+    return verdict;
   }
 
   function noticeOf(error: Error | undefined): Notice | undefined {
@@ -83,7 +87,7 @@ export function createThreadEngine(
   }
 
   return {
-    soon,
+    soon: gathering.soon,
     wake: relay.wake,
     state() {
       const { inFlight, endpoints } = delivery;

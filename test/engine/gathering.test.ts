@@ -1,0 +1,44 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { createGathering } from "../../src/engine/gathering.js";
+
+// Longer than a test may take: where something runs, it was not the time.
+const HOUR_MS = 3_600_000;
+
+it("runs a task at the end of the turn where nothing more is to come", async () => {
+  const { soon } = createGathering({ isMoreToCome: () => false, forMs: HOUR_MS });
+  const done: string[] = [];
+  soon(() => done.push("task"));
+  expect(done).toEqual([]);
+  await nextTurn();
+  expect(done).toEqual(["task"]);
+});
+
+it("runs all that was put off, in order, as soon as nothing more is to come", async () => {
+  const gathering = createGathering({ isMoreToCome: () => true, forMs: HOUR_MS });
+  const done: string[] = [];
+  gathering.soon(() => done.push("first"));
+  gathering.soon(() => done.push("second"));
+  await nextTurn();
+  expect(done).toEqual([]);
+  gathering.complete();
+  await nextTurn();
+  expect(done).toEqual(["first", "second"]);
+});
+
+it("runs what was put off where what is to come does not", async () => {
+  const { soon } = createGathering({ isMoreToCome: () => true, forMs: 1 });
+  await new Promise<void>((resolve) => soon(resolve));
+});
+
+it("puts a task off again that the last one asks for", async () => {
+  const gathering = createGathering({ isMoreToCome: () => true, forMs: HOUR_MS });
+  const done: string[] = [];
+  gathering.soon(() => gathering.soon(() => done.push("second")));
+  gathering.complete();
+  await nextTurn();
+  expect(done).toEqual([]);
+  gathering.complete();
+  await nextTurn();
+  expect(done).toEqual(["second"]);
+});
