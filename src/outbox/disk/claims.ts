@@ -1,12 +1,13 @@
 import type { OutboxEvent } from "../../events.js";
 import { type Endpoint, endpointOf, kindOf } from "../../service/endpoints.js";
 import { type Capacity, type History, type Lane, UNTRIED } from "../outbox.js";
+import type { Direct, Holdings } from "./holdings.js";
 import type { Destinations } from "./destinations.js";
 import { createLaneClaims, type Row } from "./lane-claims.js";
 import type { Lines } from "./lines.js";
 import type { Claimed, DiskClaim } from "./protocol.js";
 import { eventOf, parsedOf } from "./rows.js";
-import { NOT_READY } from "./schema.js";
+import { BEHIND } from "./schema.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { State } from "./state.js";
 import type { Totals } from "./totals.js";
@@ -14,17 +15,16 @@ import type { Unreadable } from "./unreadable.js";
 
 export const STATEMENTS = {
   release: `
-    update events set claimed_by = null, pulse = null, ready_at = case when tried then ?4 else queued_at end
-    where seq = ?1 and id = ?2 and claimed_by = ?3`,
+    update events set ready_at = case when tried then ?3 else queued_at end where seq = ?1 and id = ?2`,
   // What another process has taken over from one that never sent it.
-  clear: "update events set interrupted = 0 where seq = ? and id = ? and claimed_by is null",
+  clear: "update events set interrupted = 0 where seq = ? and id = ?",
   rest: `
-    update events set claimed_by = null, pulse = null, interrupted = 0, tried = 1, history = ?4, ready_at = ?5
-    where seq = ?1 and id = ?2 and claimed_by = ?3`,
-  placeOf: "select seq from events where claimed_by = ? and id = ? and destination = ?",
+    update events set interrupted = 0, tried = 1, history = ?3, ready_at = ?4 where seq = ?1 and id = ?2`,
+  placeOf: `
+    select seq from events where seq in (select value from json_each(?)) and id = ? and destination = ?`,
   nextReady: `
     select ready_at from events
-    where destination = ? and ready_at < ${NOT_READY} and tried = 1 and ready_at > ? order by ready_at limit 1`,
+    where destination = ? and ready_at < ${BEHIND} and tried = 1 and ready_at > ? order by ready_at limit 1`,
   anyTried: "select 1 from events where destination = ? and tried = 1 limit 1",
 } as const;
 
@@ -43,14 +43,15 @@ export function createClaims(
     state: State;
     destinations: Destinations;
     totals: Totals;
+    holdings: Holdings;
     lines: Lines;
     unreadable: Unreadable;
     owner: string;
   },
 ) {
-  const { state, destinations, totals, lines, unreadable, owner } = parts;
+  const { state, destinations, totals, holdings, lines, unreadable, owner } = parts;
   const { release, clear, rest, placeOf, nextReady, anyTried } = prepareAll(db, STATEMENTS);
-  const claimFrom = createLaneClaims(db, { lines, owner, hasTried });
+  const claimFrom = createLaneClaims(db, { holdings, lines, owner, hasTried });
   /** The destination that was last claimed for: it is for its events that this process waits. */
   let own: string | undefined;
   let more = false;
@@ -115,10 +116,12 @@ export function createClaims(
             ? shares.find(({ lane, left }) => left > 0 && lane.endpoint === endpoint)?.lane
             : undefined;
         },
-        /** It was stored as claimed. */
-        add(event: OutboxEvent, lane: Lane, seq: number): void {
+        /** It was stored, and is claimed. */
+        add(event: OutboxEvent, lane: Lane, direct: Direct): void {
           const share = shares.find((each) => each.lane === lane);
           if (share) share.left--;
+          const { seq } = direct;
+          holdings.addDirect(direct, { owner, pulse });
           const queuedAt = event.createdAt;
           claims.push({ event, lane, history: UNTRIED, interrupted: false, queuedAt, seq, owner, life });
         },
@@ -135,19 +138,25 @@ export function createClaims(
     /** Gives a claimed event back as it was. Returns whether it was still claimed. */
     release({ seq, id, owner: by, interrupted }: Claimed, now: number): boolean {
       state.touch();
-      lines.isReady();
-      if (release.run(seq, id, by, now).changes > 0) return true;
-      return !interrupted && clear.run(seq, id).changes > 0;
+      if (holdings.ownerOf(seq) === by && release.run(seq, id, now).changes > 0) {
+        holdings.remove(seq);
+        lines.isReady();
+        return true;
+      }
+      return !interrupted && holdings.ownerOf(seq) === undefined && clear.run(seq, id).changes > 0;
     },
     /** Gives a claimed event back after an attempt, to be ready again at `readyAt`. Returns whether it was still claimed. */
     rest({ seq, id, owner: by }: Claimed, history: History, readyAt: number): boolean {
-      state.touch();
+      if (holdings.ownerOf(seq) !== by) return false;
+      if (rest.run(seq, id, JSON.stringify(history), Math.ceil(readyAt)).changes === 0) return false;
+      holdings.remove(seq);
+      lines.linesUp();
       tried = true;
-      return rest.run(seq, id, by, JSON.stringify(history), Math.ceil(readyAt)).changes > 0;
+      return true;
     },
     /** Where it is, of what this process has claimed. */
     placeOf: ({ id, destination, owner: by }: Claimed): number | undefined =>
-      placeOf.get(by, id, destinations.numberOf(destination))?.seq,
+      placeOf.get(JSON.stringify(holdings.places(by)), id, destinations.numberOf(destination))?.seq,
     /** When there may next be something to claim that there was not at the last claim. */
     nextReadyAt(now: number): number | null {
       if (own === undefined) return null;

@@ -6,6 +6,9 @@ import type { Totals } from "./totals.js";
 
 export const statementsOf = (kind: EventKind) => ({
   remember: `insert into delivered_${kind} (destination, id, at) values (?, ?, ?)`,
+  rememberAll: `
+    insert into delivered_${kind} (destination, id, at)
+    select destination, id, ? from events where seq in (select value from json_each(?))`,
   // The oldest are the first: a look at one row says whether there is anything to forget.
   forget: `
     delete from delivered_${kind}
@@ -59,12 +62,21 @@ export function createDelivered(
     }
   }
 
+  function count(destination: number, kind: EventKind, number: number, now: number): void {
+    totals.add(destination, `delivered ${kind}`, number, 0);
+    // At once where they come faster than the file is looked after.
+    if (tooManyOf(kind) > AT_ONCE) forgetSomeOf(kind, now);
+  }
+
   return {
     add(destination: number, kind: EventKind, id: string, now: number): void {
       tables[kind].remember.run(destination, id, now);
-      totals.add(destination, `delivered ${kind}`, 1, 0);
-      // At once where they come faster than the file is looked after.
-      if (tooManyOf(kind) > AT_ONCE) forgetSomeOf(kind, now);
+      count(destination, kind, 1, now);
+    },
+    /** Adds events of one destination and kind that are still in their table. */
+    addAll(destination: number, kind: EventKind, places: readonly number[], now: number): void {
+      tables[kind].rememberAll.run(now, JSON.stringify(places));
+      count(destination, kind, places.length, now);
     },
     /** Forgets some of those that are too old, or too many. */
     forgetSome(now: number): void {

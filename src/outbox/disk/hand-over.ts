@@ -3,10 +3,12 @@ import type { DeathReason } from "../dead-letters.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import type { Delivered } from "./delivered.js";
 import type { Destinations } from "./destinations.js";
+import type { Holdings } from "./holdings.js";
 import type { KnownIds } from "./known-ids.js";
 import type { Lines, Placed } from "./lines.js";
 import type { Oldest } from "./oldest.js";
 import type { Request, Results, Step } from "./protocol.js";
+import type { Removals } from "./removals.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { State } from "./state.js";
 import type { Totals } from "./totals.js";
@@ -14,11 +16,11 @@ import type { Totals } from "./totals.js";
 export const STATEMENTS = {
   waiting: `
     select seq, destination, click_id, session_id, id, kind, size from events
-    where destination = ? and kind = ? and claimed_by is null order by seq limit ?`,
+    where destination = ? and kind = ? order by seq limit ?`,
   // Behind all others: where the new destination has events of the same visitor, one of them may be under way.
   move: "update events set destination = ?2, seq = ?3, ready_at = null where seq = ?1",
   remove: "delete from events where seq = ?",
-  claimed: "select id from events where claimed_by is not null and destination = ?",
+  claimed: "select id from events where seq in (select value from json_each(?)) and destination = ?",
   letters: `
     select seq, id, kind, reason, size from dead_letters where destination = ? and kind = ? order by reason, seq limit ?`,
   moveLetter: "update dead_letters set destination = ?2 where seq = ?1",
@@ -62,12 +64,14 @@ export function createHandOver(
     destinations: Destinations;
     totals: Totals;
     ids: KnownIds;
+    holdings: Holdings;
+    removals: Removals;
     lines: Lines;
     oldest: Oldest;
     delivered: Delivered;
   },
 ) {
-  const { state, destinations, totals, ids, lines, oldest, delivered } = parts;
+  const { state, destinations, totals, ids, holdings, removals, lines, oldest, delivered } = parts;
   const { waiting, move, remove, claimed, letters, moveLetter, removeLetter } = prepareAll(db, STATEMENTS);
 
   /** Returns whether the new destination did not know it. */
@@ -77,8 +81,12 @@ export function createHandOver(
   }
 
   function moveEvents(from: number, to: number): { found: number; moved: number } {
-    const rows: (Moved & Placed)[] = SHEDDING_ORDER.flatMap((kind) => waiting.all(from, kind, ROWS_AT_ONCE));
-    const first = rows.sort((a, b) => a.seq - b.seq).slice(0, ROWS_AT_ONCE);
+    const limit = ROWS_AT_ONCE + holdings.places().length;
+    const rows: (Moved & Placed)[] = SHEDDING_ORDER.flatMap((kind) => waiting.all(from, kind, limit));
+    const first = rows
+      .filter(({ seq }) => holdings.ownerOf(seq) === undefined)
+      .sort((a, b) => a.seq - b.seq)
+      .slice(0, ROWS_AT_ONCE);
     const isNew = first.map((row) => {
       const { seq, id, kind, size } = row;
       const isNewTo = moveId(id, from, to);
@@ -110,7 +118,7 @@ export function createHandOver(
   /** Returns whether there were any that do not stay. */
   function moveIds(from: number, to: number): boolean {
     // What is under way goes where it was going, and its id stays with it.
-    const underWay: string[] = claimed.all(from).map(({ id }) => id);
+    const underWay: string[] = claimed.all(JSON.stringify(holdings.places()), from).map(({ id }) => id);
     const staying = underWay.filter((id) => !ids.isKnown(to, id));
     const moved = ids.handOver(from, to, IDS_AT_ONCE + underWay.length);
     for (const id of staying) ids.forget(to, id);
@@ -118,8 +126,12 @@ export function createHandOver(
     return moved > underWay.length;
   }
 
-  return ({ from, to, step }: Request & { readonly type: "hand over" }): Results["hand over"] => {
+  return (
+    { from, to, step }: Request & { readonly type: "hand over" },
+    now: number,
+  ): Results["hand over"] => {
     if (from === to) return { moved: 0, next: undefined };
+    removals.run(now);
     const [source, target] = [destinations.numberOf(from), destinations.numberOf(to)];
     const { found, moved } = moveEvents(source, target);
     const foundLetters = moveLetters(source, target);

@@ -1,11 +1,13 @@
 import type { EventKind } from "../../events.js";
 import type { Endpoint } from "../../service/endpoints.js";
-import { NOT_READY } from "./schema.js";
+import type { Holdings } from "./holdings.js";
+import type { EventRow } from "./rows.js";
+import { BEHIND } from "./schema.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { State } from "./state.js";
 
-/** Whether neither of an event's ids has an earlier event in its line. The names are those of its columns, or of parameters. */
-export const isFirst = (seq: string, destination: string, clickId: string, sessionId: string) => `
+/** Whether neither of an event's ids has an earlier event in its line. */
+const isFirst = (seq: string, destination: string, clickId: string, sessionId: string) => `
   not exists (
     select 1 from events as earlier where earlier.ready_at is not null
     and earlier.destination = ${destination} and earlier.click_id = ${clickId} and earlier.seq < ${seq}
@@ -14,28 +16,35 @@ export const isFirst = (seq: string, destination: string, clickId: string, sessi
     and earlier.destination = ${destination} and earlier.session_id = ${sessionId} and earlier.seq < ${seq}
   )`;
 
-const IS_FIRST = isFirst("events.seq", "events.destination", "events.click_id", "events.session_id");
-
 const headOf = (id: "click_id" | "session_id", value: string) => `
   (select seq from events where ready_at is not null and destination = ?1 and ${id} = ${value} order by seq limit 1)`;
 
+const some = "select value from json_each(?)";
+
 export const STATEMENTS = {
   next: `
-    select seq, destination, endpoint, click_id, session_id,
-      ready_at is null and claimed_by is null and ${IS_FIRST} as first
-    from events
-    where seq > ? order by seq limit ?`,
+    select seq, destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, size, history, interrupted
+    from events where seq > ? and ready_at is null order by seq limit ?`,
   last: "select seq from events where destination = ? and kind = ? and seq > ? order by seq desc limit 1",
-  queue: `
-    update events set ready_at = ${NOT_READY}
-    where seq in (select value from json_each(?)) and ready_at is null`,
-  makeReady: "update events set ready_at = queued_at where seq > ? and seq <= ? and ready_at is null",
-  promote: `
-    update events set ready_at = ?4
-    where seq in (${headOf("click_id", "?2")}, ${headOf("session_id", "?3")})
-    and ready_at = ${NOT_READY} and claimed_by is null and ${IS_FIRST}`,
-  anyBehind: `select 1 from events where ready_at = ${NOT_READY} and claimed_by is null limit 1`,
+  first: `select ${isFirst("?1", "?2", "?3", "?4")} as first`,
+  queue: `update events set ready_at = ${BEHIND} where seq in (${some})`,
+  makeReady: `update events set ready_at = queued_at where seq in (${some})`,
+  heads: `
+    select seq, destination, click_id, session_id from events
+    where seq in (${headOf("click_id", "?2")}, ${headOf("session_id", "?3")}) and ready_at = ${BEHIND}
+    and ${isFirst("events.seq", "events.destination", "events.click_id", "events.session_id")}`,
+  promote: "update events set ready_at = ? where seq = ?",
+  anyBehind: `select 1 from events where ready_at = ${BEHIND} limit 1`,
+  anyLined: `
+    select
+      exists (select 1 from events indexed by events_by_click where ready_at is not null and click_id is not null)
+      or exists (select 1 from events indexed by events_by_session where ready_at is not null and session_id is not null)
+      as any`,
 } as const;
+
+// Read for one claim alone, where other processes' writing makes what is read useless soon; twice as many each time that it does not.
+const FIRST_PORTION = 8;
+const LARGEST_PORTION = 256;
 
 /** What an event's place is made of. */
 export interface Placed {
@@ -45,8 +54,8 @@ export interface Placed {
   readonly session_id: string | null;
 }
 
-/** An event that is at the head of its line. */
-export interface Head extends Placed {
+/** An event that has not lined up yet. */
+export interface Waiting extends EventRow {
   readonly endpoint: Endpoint;
 }
 
@@ -56,55 +65,78 @@ export type Lines = ReturnType<typeof createLines>;
  * Who may go before whom: an event waits for every earlier one of its destination that shares its click id or its session id.
  * The lines are in the file, where all processes see them, and not in the memory of one that delivers for all. So any of them may
  * take any event: one that is killed, stands still, or that the service refuses holds back what it has claimed, and no more. What
- * is remembered here are hints of what need not be looked for; they hold until another process writes.
+ * is remembered here are hints of what need not be looked for, and the events that are next; both hold until another process writes.
  * Where many events wait, they line up only when there is capacity for them; until then they lie in the order in which they
- * came, and cost no more than that, however many there are.
+ * came, and cost no more than that, however many there are. One that is claimed as its turn comes need not line up at all.
  */
-export function createLines(db: Database, state: State) {
-  const { next, last, queue, makeReady, promote, anyBehind } = prepareAll(db, STATEMENTS);
+export function createLines(db: Database, { state, holdings }: { state: State; holdings: Holdings }) {
+  const { next, last, first, queue, makeReady, heads, promote, anyBehind, anyLined } = prepareAll(
+    db,
+    STATEMENTS,
+  );
+  /** The events that are next, in their order. */
+  let upcoming: Waiting[] = [];
+  let portion = FIRST_PORTION;
   /** Whether an event may wait behind another; `undefined`: not known, the file can tell. */
   let behind: boolean | undefined;
+  /** Whether an event may be lined up; `undefined`: not known, the file can tell. */
+  let lined: boolean | undefined;
   /** Where the last event is that has not lined up yet, or had not, by destination and kind. */
   const lasts = new Map<string, number>();
   /** Endpoints for which, by destination, no event is ready that was never tried. */
   const withoutReady = new Set<string>();
 
+  function takeNext(): Waiting | undefined {
+    if (upcoming.length === 0) {
+      if (state.isLinedUp) return undefined;
+      upcoming = next.all(state.linedUpTo, portion).reverse();
+      portion = Math.min(2 * portion, LARGEST_PORTION);
+    }
+    return upcoming.pop();
+  }
+
+  function isBehind(event: Placed): boolean {
+    if (holdings.isAheadOf(event)) return true;
+    lined ??= anyLined.get().any === 1;
+    const { seq, destination, click_id, session_id } = event;
+    return lined && first.get(seq, destination, click_id, session_id).first === 0;
+  }
+
+  function forgetUpcoming(): void {
+    upcoming = [];
+    portion = FIRST_PORTION;
+  }
+
   return {
+    isBehind,
     /**
-     * Has the next `limit` events take their place behind their visitors' earlier ones. Returns how many there were.
+     * Has the next events take their place behind their visitors' earlier ones, until there are enough, or `most` were looked at.
      *
-     * @param take is asked of each that is at the head of its line whether to claim it now.
-     * @param claim is told which were: of none of them is any other mark made.
+     * @param take is asked of each that is behind no other whether it is claimed now: it is not lined up then.
      */
-    lineUp(limit: number, take: (head: Head) => boolean, claim: (seqs: readonly number[]) => void): number {
-      const events: (Head & { readonly first: number })[] = next.all(state.linedUpTo, limit);
-      const end = events.at(-1)?.seq;
-      if (end === undefined) return 0;
+    lineUp(most: number, take: (event: Waiting) => boolean, areEnough: () => boolean = () => false): void {
       const visitors = new Set<string>();
       const queued: number[] = [];
-      const taken: number[] = [];
-      for (const event of events) {
+      const ready: number[] = [];
+      for (let looked = 0; looked < most && !areEnough(); looked++) {
+        const event = takeNext();
+        if (!event) break;
+        state.linedUpTo = event.seq;
         const own = visitorsOf(event);
-        if (event.first === 0 || own.some((each) => visitors.has(each))) queued.push(event.seq);
-        else if (take(event)) taken.push(event.seq);
+        if (own.some((each) => visitors.has(each)) || isBehind(event)) queued.push(event.seq);
+        else if (take(event)) continue;
+        else ready.push(event.seq);
         for (const each of own) visitors.add(each);
       }
       if (queued.length > 0) {
         queue.run(JSON.stringify(queued));
         behind = true;
       }
-      if (taken.length > 0) claim(taken);
-      if (queued.length + taken.length < events.length) {
-        makeReady.run(state.linedUpTo, end);
+      if (ready.length > 0) {
+        makeReady.run(JSON.stringify(ready));
         withoutReady.clear();
       }
-      state.linedUpTo = end;
-      return events.length;
-    },
-    /** An event has lined up as it came: whether it waits behind another, or is ready. */
-    linedUp(isBehind: boolean): void {
-      if (isBehind) behind = true;
-      else withoutReady.clear();
+      if (queued.length + ready.length > 0) lined = true;
     },
     /** An event has come that is to line up later. */
     came(destination: number, kind: EventKind, seq: number): void {
@@ -112,10 +144,15 @@ export function createLines(db: Database, state: State) {
     },
     /** Steps out, wherever it stands; those whose turn it is now are ready. */
     leave({ destination, click_id, session_id }: Omit<Placed, "seq">, now: number): void {
+      if (lined) lined = undefined;
       behind ??= anyBehind.get() !== undefined;
       if (!behind) return;
-      promote.run(destination, click_id, session_id, now);
-      withoutReady.clear();
+      for (const head of heads.all(destination, click_id, session_id) as Placed[]) {
+        if (holdings.isAheadOf(head)) continue;
+        promote.run(now, head.seq);
+        withoutReady.clear();
+        behind = undefined;
+      }
     },
     /** Whether events of this destination and kind have not lined up yet. */
     hasMore(destination: number, kind: EventKind): boolean {
@@ -132,15 +169,24 @@ export function createLines(db: Database, state: State) {
     noneIsReady(destination: number, endpoint: Endpoint): void {
       withoutReady.add(`${destination} ${endpoint}`);
     },
-    /** An event was given back. */
+    /** An event is lined up, whether or not it was. */
+    linesUp(): void {
+      lined = true;
+    },
+    /** An event was given back that was never tried. */
     isReady(): void {
+      lined = true;
       withoutReady.clear();
     },
+    /** An event that has not lined up is gone. */
+    forgetUpcoming,
     /** What is remembered may be wrong. */
     forget(): void {
       behind = undefined;
+      lined = undefined;
       lasts.clear();
       withoutReady.clear();
+      forgetUpcoming();
     },
   };
 }

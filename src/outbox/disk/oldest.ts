@@ -1,10 +1,15 @@
 import type { EventKind } from "../../events.js";
+import type { Removals } from "./removals.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
 
 export const STATEMENTS = {
-  oldest: "select seq, created_at from events where destination = ? and kind = ? order by seq limit 1",
+  oldest: `
+    select seq, created_at from events where destination = ? and kind = ? and seq > ? order by seq limit ?`,
 } as const;
+
+// As many as may have been delivered since it was last looked for, most often.
+const LOOKED_AT = 8;
 
 interface Known {
   readonly seq: number;
@@ -14,10 +19,19 @@ interface Known {
 export type Oldest = ReturnType<typeof createOldest>;
 
 /** When the oldest event of a kind happened: looked for only where the one that is remembered has left. */
-export function createOldest(db: Database, totals: Totals) {
+export function createOldest(db: Database, { totals, removals }: { totals: Totals; removals: Removals }) {
   const { oldest } = prepareAll(db, STATEMENTS);
   const known = new Map<string, Known>();
+  /** The place of the last that was remembered: none is left before it. */
+  const places = new Map<string, number>();
   const keyOf = (destination: number, kind: EventKind) => `${destination} ${kind}`;
+
+  function find(destination: number, kind: EventKind, after: number): Known | undefined {
+    const some: Known[] = oldest.all(destination, kind, after, LOOKED_AT);
+    const found = some.find(({ seq }) => !removals.has(seq));
+    const last = some.at(-1);
+    return found || !last ? found : find(destination, kind, last.seq);
+  }
 
   return {
     /** `null` where there is none. */
@@ -27,7 +41,7 @@ export function createOldest(db: Database, totals: Totals) {
         known.delete(key);
         return null;
       }
-      const found: Known | undefined = known.get(key) ?? oldest.get(destination, kind);
+      const found = known.get(key) ?? find(destination, kind, places.get(key) ?? 0);
       if (found) known.set(key, found);
       return found?.created_at ?? null;
     },
@@ -38,11 +52,14 @@ export function createOldest(db: Database, totals: Totals) {
     },
     left(destination: number, kind: EventKind, seq: number): void {
       const key = keyOf(destination, kind);
-      if (known.get(key)?.seq === seq) known.delete(key);
+      if (known.get(key)?.seq !== seq) return;
+      known.delete(key);
+      places.set(key, seq);
     },
     /** What is remembered may be wrong. */
     forget(): void {
       known.clear();
+      places.clear();
     },
   };
 }

@@ -1,6 +1,8 @@
 import { SHEDDING_ORDER } from "../shedding.js";
+import type { StoredHoldings } from "./holdings.js";
+import type { StoredRemovals } from "./removals.js";
 import type { LostRow } from "./saving.js";
-import { MIGRATIONS } from "./schema.js";
+import { CLAIMED, MIGRATIONS } from "./schema.js";
 import type { Database } from "./sqlite.js";
 import type { Store } from "./store.js";
 
@@ -11,6 +13,9 @@ export interface Saved {
 }
 
 const AT_ONCE = 200;
+// Where the file does not say what was under way, or delivered and not removed yet: those are the first that are not lined up,
+// and as many at most where some twenty processes deliver. Each of them is in doubt then.
+const MOST_UNDER_WAY = 1_024;
 const REASONS = ["rejected", "unconfirmed", "expired"];
 
 /**
@@ -25,13 +30,19 @@ export function salvage(lost: Database, into: Store): Saved {
   if (!names) return saved;
   const groups = [...names.keys()].flatMap((each) => SHEDDING_ORDER.map((kind) => [each, kind]));
   const dead = groups.flatMap((group) => REASONS.map((reason) => [...group, reason]));
+  const underWay = underWayIn(lost);
   // First what is not delivered yet: its id must not be taken for that of something that is there already.
   for (const rows of rowsOf(lost, "events", {
     index: "events_kinds",
     where: "destination = ? and kind = ?",
     groups,
   })) {
-    saved.events += into.save("events", rows, names);
+    const { waiting, delivered } = underWay.apart(rows);
+    saved.events += into.save("events", waiting, names);
+    for (const kind of SHEDDING_ORDER) {
+      const ofKind = delivered.filter((row) => row.kind === kind);
+      if (ofKind.length > 0) into.save(`delivered_${kind}`, ofKind, names);
+    }
   }
   const meant = {
     index: "dead_letters_meant",
@@ -45,6 +56,35 @@ export function salvage(lost: Database, into: Store): Saved {
     for (const rows of rowsOf(lost, `delivered_${kind}`)) into.save(`delivered_${kind}`, rows, names);
   }
   return saved;
+}
+
+/** What tells events that wait from those that were delivered and are still in their table, and says who has claimed them. */
+function underWayIn(lost: Database) {
+  const state = attempt(() => lost.prepare("select now, holdings, removals from state").get());
+  const holdings = attempt(() => Object.entries(JSON.parse(state.holdings) as StoredHoldings));
+  const removals = attempt(() => Object.values((JSON.parse(state.removals) as StoredRemovals).places).flat());
+  const holders = new Map(
+    holdings?.flatMap(([owner, [pulse, lined, direct]]) =>
+      [...lined, ...direct].map((seq) => [seq, { owner, pulse }] as const),
+    ),
+  );
+  const delivered = new Set(removals);
+  let doubtful = 0;
+
+  function withHolder(row: LostRow): LostRow {
+    if (holdings && removals) return { ...row, ...holders.get(row.seq) };
+    const isDoubtful = row.ready_at === CLAIMED || (row.ready_at === null && doubtful++ < MOST_UNDER_WAY);
+    return isDoubtful ? { ...row, interrupted: 1 } : row;
+  }
+
+  return {
+    apart(rows: readonly LostRow[]): { waiting: readonly LostRow[]; delivered: readonly LostRow[] } {
+      return {
+        waiting: rows.filter(({ seq }) => !delivered.has(seq)).map(withHolder),
+        delivered: rows.filter(({ seq }) => delivered.has(seq)).map((row) => ({ ...row, at: state.now })),
+      };
+    },
+  };
 }
 
 function destinationsOf(lost: Database): ReadonlyMap<number, string> | undefined {

@@ -3,15 +3,17 @@ import { endpointOf } from "../../service/endpoints.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import type { Delivered } from "./delivered.js";
 import type { Destinations } from "./destinations.js";
+import type { Holdings } from "./holdings.js";
 import type { KnownIds } from "./known-ids.js";
 import { parsedOf } from "./rows.js";
+import { CLAIMED } from "./schema.js";
 import { type Database, kindOf, prepareAll, type Value } from "./sqlite.js";
 import type { State } from "./state.js";
 import type { Totals } from "./totals.js";
 
 const EVENT = [
   ...["id", "kind", "click_id", "session_id", "data", "created_at", "queued_at", "size", "history"],
-  ...["tried", "interrupted", "claimed_by", "pulse"],
+  ...["tried", "interrupted"],
 ] as const;
 
 const LETTER = [
@@ -22,13 +24,15 @@ const LETTER = [
 const marks = (columns: readonly string[]) => columns.map(() => "?").join(", ");
 
 export const STATEMENTS = {
-  // Who had claimed it has it still: that process may be sending it.
   event: `
-    insert into events (seq, destination, endpoint, ${EVENT.join(", ")}) values (?, ?, ?, ${marks(EVENT)})`,
+    insert into events (seq, destination, endpoint, ready_at, ${EVENT.join(", ")}) values (?, ?, ?, ?, ${marks(EVENT)})`,
   letter: `insert into dead_letters (destination, ${LETTER.join(", ")}) values (?, ${marks(LETTER)})`,
 } as const;
 
-/** A row of a file that is lost, before anything of it was looked at. */
+/**
+ * A row of a file that is lost, before anything of it was looked at. Of an event that was claimed, with the process that had
+ * claimed it, and its sign of life.
+ */
 export type LostRow = Readonly<Record<string, Value>> & { readonly seq: number };
 
 export type LostTable = "events" | "dead_letters" | `delivered_${EventKind}`;
@@ -36,9 +40,16 @@ export type LostTable = "events" | "dead_letters" | `delivered_${EventKind}`;
 /** Takes rows of a file that is lost, as they were. */
 export function createSaving(
   db: Database,
-  parts: { state: State; destinations: Destinations; totals: Totals; ids: KnownIds; delivered: Delivered },
+  parts: {
+    state: State;
+    destinations: Destinations;
+    totals: Totals;
+    ids: KnownIds;
+    holdings: Holdings;
+    delivered: Delivered;
+  },
 ) {
-  const { state, destinations, totals, ids, delivered } = parts;
+  const { state, destinations, totals, ids, holdings, delivered } = parts;
   const { event: keepEvent, letter: keepLetter } = prepareAll(db, STATEMENTS);
 
   function save(table: LostTable, row: LostRow, destination: number): boolean {
@@ -48,7 +59,12 @@ export function createSaving(
       if (!event || !ids.learn(destination, id)) return false;
       if (table === "events") {
         const values = EVENT.map((each) => row[each] ?? null);
-        keepEvent.run(state.nextSeq(), destination, endpointOf(event), ...values);
+        const seq = state.nextSeq();
+        // Who had claimed it has it still: that process may be sending it.
+        const { owner, pulse } = row;
+        const readyAt = owner === undefined ? null : CLAIMED;
+        keepEvent.run(seq, destination, endpointOf(event), readyAt, ...values);
+        if (owner !== undefined) holdings.addLined(seq, { owner: String(owner), pulse: Number(pulse) });
         totals.add(destination, event.kind, 1, Number(row.size));
       } else {
         keepLetter.run(destination, ...LETTER.map((each) => row[each] ?? null));

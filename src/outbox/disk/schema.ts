@@ -1,5 +1,7 @@
-/** `ready_at` of an event that is lined up, and waits behind another or is claimed: later than any time. The schema says it, too. */
-export const NOT_READY = Number.MAX_SAFE_INTEGER;
+/** `ready_at` of an event that is lined up, and waits behind another: later than any time. The schema says it, too. */
+export const BEHIND = Number.MAX_SAFE_INTEGER - 1;
+/** `ready_at` of one that is lined up, and claimed. */
+export const CLAIMED = Number.MAX_SAFE_INTEGER;
 
 /** What makes version n of the file from version n - 1. Never changed once published, only continued. */
 export const MIGRATIONS: readonly string[] = [
@@ -22,22 +24,20 @@ export const MIGRATIONS: readonly string[] = [
     history text,                   -- JSON; null: never tried, and nothing known of it
     tried integer not null default 0,
     interrupted integer not null default 0,
-    -- Null: not lined up yet. Of an event at the head of its line that was never tried: since when it is there; of one that
-    -- was: when it may be tried again. 9007199254740991: it waits behind an earlier event of its visitor, or is claimed.
-    ready_at integer,
-    claimed_by text,
-    pulse integer                   -- the claimer's sign of life
+    -- Null: not lined up, or claimed or delivered before it was. Of an event at the head of its line that was never tried: since
+    -- when it is there; of one that was: when it may be tried again. 9007199254740990: it waits behind an earlier event of its
+    -- visitor. 9007199254740991: it is claimed.
+    ready_at integer
   ) strict;
-  create index events_untried on events (destination, endpoint, ready_at) where ready_at < 9007199254740991 and tried = 0;
-  create index events_tried on events (destination, endpoint, ready_at) where ready_at < 9007199254740991 and tried = 1;
+  create index events_untried on events (destination, endpoint, ready_at) where ready_at < 9007199254740990 and tried = 0;
+  create index events_tried on events (destination, endpoint, ready_at) where ready_at < 9007199254740990 and tried = 1;
   create index events_resting on events (destination, ready_at) where tried = 1;
   create index events_kinds on events (destination, kind);
-  create index events_claimed on events (claimed_by) where claimed_by is not null;
   create index events_clicks on events (destination, coalesce(session_id, click_id)) where kind = 'click';
   -- The lines: who goes before whom, of the events that are lined up.
   create index events_by_click on events (destination, click_id) where ready_at is not null and click_id is not null;
   create index events_by_session on events (destination, session_id) where ready_at is not null and session_id is not null;
-  create index events_behind on events (ready_at) where ready_at = 9007199254740991 and claimed_by is null;
+  create index events_behind on events (ready_at) where ready_at = 9007199254740990;
 
   create table dead_letters (
     seq integer primary key,
@@ -87,8 +87,12 @@ export const MIGRATIONS: readonly string[] = [
     lined_up_to integer not null,   -- events behind this place are not lined up yet
     now integer not null,           -- the time of the last change: a clock that says less was set back
     -- JSON: of each destination the number of rows and their bytes, by kind, by kind and reason of death, and delivered.
-    totals text not null
+    totals text not null,
+    -- JSON: of each process its sign of life, and the places of what it has claimed: of what was lined up, and of what was not.
+    holdings text not null,
+    -- JSON: the places of what was delivered and is still to be removed, and its bytes.
+    removals text not null
   ) strict;
-  insert into state values (0, 0, 0, '{}');
+  insert into state values (0, 0, 0, '{}', '{}', '{"bytes":0,"places":{}}');
   `,
 ];

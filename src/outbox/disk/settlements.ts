@@ -22,6 +22,7 @@ export function createSettlements(parts: {
   function settleAt(claimed: Claimed, verdict: Verdict, now: number): boolean {
     switch (verdict.type) {
       case "delivered": {
+        if (live.removeLater(claimed.seq, claimed.id, now)) return true;
         const destination = live.remove(claimed, now);
         if (destination !== undefined) delivered.add(destination, claimed.kind, claimed.id, now);
         return destination !== undefined;

@@ -1,11 +1,13 @@
+import type { Holdings } from "./holdings.js";
+import type { Removals } from "./removals.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
 
 export const STATEMENTS = {
   // Says another number once another connection has written to the file: what is remembered of it is right until then.
   version: "pragma data_version",
-  read: "select last_seq, lined_up_to, now, totals from state",
-  write: "update state set last_seq = ?, lined_up_to = ?, now = ?, totals = ?",
+  read: "select last_seq, lined_up_to, now, totals, holdings, removals from state",
+  write: "update state set last_seq = ?, lined_up_to = ?, now = ?, totals = ?, holdings = ?, removals = ?",
 } as const;
 
 export type State = ReturnType<typeof createState>;
@@ -14,7 +16,11 @@ export type State = ReturnType<typeof createState>;
  * What each transaction needs to know of the file. It stays in memory from one transaction to the next, and is read again
  * where another process has written meanwhile.
  */
-export function createState(db: Database, totals: Totals) {
+export function createState(
+  db: Database,
+  { totals, holdings, removals }: { totals: Totals; holdings: Holdings; removals: Removals },
+) {
+  const parts = [totals, holdings, removals];
   const { version, read, write } = prepareAll(db, STATEMENTS);
   let seen: number | undefined;
   let lastSeq = 0;
@@ -32,14 +38,16 @@ export function createState(db: Database, totals: Totals) {
       linedUpTo = row.lined_up_to;
       changedAt = row.now;
       totals.restore(row.totals);
+      holdings.restore(row.holdings);
+      removals.restore(row.removals);
       isChanged = false;
       seen = current;
       return true;
     },
     /** At the end of a transaction. */
     save(now: number): void {
-      if (!isChanged && !totals.isChanged) return;
-      write.run(lastSeq, linedUpTo, now, totals.store());
+      if (!isChanged && parts.every((part) => !part.isChanged)) return;
+      write.run(lastSeq, linedUpTo, now, ...parts.map((part) => part.store()));
       changedAt = now;
       isChanged = false;
     },

@@ -8,6 +8,7 @@ import { createDeadLetters } from "./dead-letters.js";
 import { createDelivered } from "./delivered.js";
 import { createDestinations } from "./destinations.js";
 import { createHandOver } from "./hand-over.js";
+import { createHoldings } from "./holdings.js";
 import { createKnownIds } from "./known-ids.js";
 import { createLines } from "./lines.js";
 import { createLiveEvents } from "./live-events.js";
@@ -15,6 +16,7 @@ import { transactionsOf } from "./lock.js";
 import { createLogCleaner } from "./log-cleaner.js";
 import { createOldest } from "./oldest.js";
 import type { Counts, Dropped, Request, Result, Snapshot, ThreadOptions } from "./protocol.js";
+import { createRemovals } from "./removals.js";
 import { createSaving, type LostRow, type LostTable } from "./saving.js";
 import { createSettlements } from "./settlements.js";
 import type { Database } from "./sqlite.js";
@@ -56,20 +58,23 @@ export function createStore(
   const drop = (each: Dropped) => dropped.push(each);
   const destinations = createDestinations(db);
   const totals = createTotals();
-  const state = createState(db, totals);
   const ids = createKnownIds(db, totals);
-  const lines = createLines(db, state);
-  const oldest = createOldest(db, totals);
-  const unreadable = createUnreadable(db, { totals, lines, oldest, onFound: (id) => unreadableIds.push(id) });
-  const common = { state, destinations, totals, ids, lines, oldest, unreadable, drop };
+  const delivered = createDelivered(db, { totals, ids, maxBytes: maxBytes * SHARE_OF_DELIVERED, rememberMs });
+  const holdings = createHoldings(db);
+  const removals = createRemovals(db, delivered);
+  const state = createState(db, { totals, holdings, removals });
+  const lines = createLines(db, { state, holdings });
+  const oldest = createOldest(db, { totals, removals });
+  const onFound = (id: string) => unreadableIds.push(id);
+  const unreadable = createUnreadable(db, { totals, holdings, lines, oldest, onFound });
+  const common = { state, destinations, totals, ids, holdings, removals, lines, oldest, unreadable, drop };
   const live = createLiveEvents(db, { ...common, maxBytes: maxBytes * SHARE_OF_EVENTS });
   const claims = createClaims(db, { ...common, owner });
-  const delivered = createDelivered(db, { ...common, maxBytes: maxBytes * SHARE_OF_DELIVERED, rememberMs });
   const dead = createDeadLetters(db, { ...common, delivered, live, max: maxDeadLetters });
   const settle = createSettlements({ ...common, live, claims, delivered, dead });
   const save = createSaving(db, { ...common, delivered });
   const handOver = createHandOver(db, { ...common, delivered });
-  const upkeep = createUpkeep(db, { owner, leaseMs });
+  const upkeep = createUpkeep(db, { holdings, owner, leaseMs });
   const freePages = db.prepare("pragma freelist_count");
   const clean = createLogCleaner(db);
   const inTransaction = transactionsOf(db);
@@ -97,7 +102,7 @@ export function createStore(
     const stored = appends.map(({ event }) => {
       const lane = claiming.laneFor(event);
       if (!lane) return live.append(event, now);
-      return live.append(event, now, { owner, pulse }, (seq) => claiming.add(event, lane, seq));
+      return live.append(event, now, (direct) => claiming.add(event, lane, direct));
     });
     return [...stored, claiming.end()];
   }
@@ -119,7 +124,7 @@ export function createStore(
       case "discard":
         return dead.discard(request.letter, now);
       case "hand over": {
-        const result = handOver(request);
+        const result = handOver(request, now);
         forget();
         return result;
       }
@@ -135,6 +140,7 @@ export function createStore(
         if (state.load()) forget();
         upkeep.followClock(now, state.changedAt);
         const results = body(now);
+        if (removals.areDue || holdings.isEmpty) removals.run(now);
         state.save(now);
         return { results, snapshot: snapshot(now), dropped, unreadable: unreadableIds };
       });
@@ -187,6 +193,7 @@ export function createStore(
         const outcome = transact((now) => {
           upkeep.beat();
           upkeep.takeOverFromEnded(now);
+          removals.run(now);
           forget();
           delivered.forgetSome(now);
           if (freePages.get().freelist_count > FREE_PAGES_KEPT) {

@@ -1,17 +1,14 @@
 import { isWithin, type Moment, momentBy } from "../lease.js";
-import { NOT_READY } from "./schema.js";
+import type { Holdings } from "./holdings.js";
+import { BEHIND } from "./schema.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {
-  beat: "update events set pulse = ?2 where claimed_by = ?1",
-  claimers: `
-    select claimed_by as owner, max(pulse) as pulse from events
-    where claimed_by is not null group by claimed_by`,
   takeOver: `
-    update events set claimed_by = null, pulse = null, interrupted = 1, ready_at = ?2 where claimed_by = ?1`,
+    update events set interrupted = 1, ready_at = ? where seq in (select value from json_each(?))`,
   shift: `
     update events set ready_at = ready_at - ?1
-    where destination in (select number from destinations) and ready_at < ${NOT_READY} and tried = 1 and ready_at > ?2`,
+    where destination in (select number from destinations) and ready_at < ${BEHIND} and tried = 1 and ready_at > ?2`,
 } as const;
 
 const TOLERANCE_MS = 1_000;
@@ -36,8 +33,11 @@ export const LOOKS = 4;
 let lives = 0;
 
 /** What keeps a file in order while processes and clocks come and go. */
-export function createUpkeep(db: Database, { owner, leaseMs }: { owner: string; leaseMs: number }) {
-  const { beat, claimers, takeOver, shift } = prepareAll(db, STATEMENTS);
+export function createUpkeep(
+  db: Database,
+  { holdings, owner, leaseMs }: { holdings: Holdings; owner: string; leaseMs: number },
+) {
+  const { takeOver, shift } = prepareAll(db, STATEMENTS);
   const seen = new Map<string, { pulse: number; looks: number }>();
   let pulse = 1;
   let life: Life = { shownAt: momentBy(), number: ++lives };
@@ -56,21 +56,24 @@ export function createUpkeep(db: Database, { owner, leaseMs }: { owner: string; 
     showLife,
     /** Shows that this process lives, on all that it has claimed. */
     beat(): void {
-      beat.run(owner, showLife());
+      holdings.show(owner, showLife());
     },
     /**
      * Takes over what another process has claimed, when that process has shown no sign of life at several looks in a row.
      * No clock decides it: a clock may be set, and after a pause of the whole machine every process would look dead.
      */
     takeOverFromEnded(now: number): void {
-      const others = claimers.all().filter((each) => each.owner !== owner);
+      const others = holdings.holders.filter((each) => each.owner !== owner);
       for (const gone of [...seen.keys()].filter((id) => !others.some((other) => other.owner === id)))
         seen.delete(gone);
       for (const { owner: other, pulse: shown } of others) {
         const before = seen.get(other);
         const looks = before && before.pulse === shown ? before.looks + 1 : 0;
         seen.set(other, { pulse: shown, looks });
-        if (looks >= LOOKS) takeOver.run(other, now);
+        if (looks < LOOKS) continue;
+        const places = holdings.places(other);
+        takeOver.run(now, JSON.stringify(places));
+        for (const seq of places) holdings.remove(seq);
       }
     },
     /** A disk that refused this process a write may have refused the others theirs: that does not mean that they have ended. */

@@ -237,7 +237,7 @@ test("saves what can be read of a damaged file, wherever the damage is", async (
   expect(saved).toBeLessThan(380);
   await until(() => outbox.counts().queued === 0, "not all was delivered");
   // Some may have gone before the damage was found.
-  expect(ids.length).toBeGreaterThan(saved);
+  expect(ids.length).toBeGreaterThanOrEqual(saved);
   expect(new Set(ids).size).toBe(ids.length);
   expect((await outbox.deadLetters.list()).map(({ id }) => id).sort()).toEqual(deadIds.sort());
   expect(readdirSync(directory).filter((name) => name.includes(".damaged-"))).not.toEqual([]);

@@ -1,0 +1,146 @@
+import type { Placed } from "./lines.js";
+import type { EventRow } from "./rows.js";
+import { type Database, prepareAll } from "./sqlite.js";
+
+export const STATEMENTS = {
+  find: `
+    select seq, destination, id, kind, click_id, session_id, size from events
+    where seq in (select value from json_each(?))`,
+} as const;
+
+/** An event that was claimed before it was lined up. */
+export type Direct = Placed & Pick<EventRow, "id" | "kind" | "size">;
+
+/** What a process has claimed: the places of what was lined up, and of what was not. */
+interface Holding {
+  pulse: number;
+  readonly lined: Set<number>;
+  readonly direct: Set<number>;
+}
+
+/** Holdings as the file keeps them, by process. */
+export type StoredHoldings = Readonly<
+  Record<string, readonly [pulse: number, lined: readonly number[], direct: readonly number[]]>
+>;
+
+export type Holdings = ReturnType<typeof createHoldings>;
+
+/**
+ * What all processes have claimed. It is one text in the file, and no mark on each event: an event that is claimed as its turn
+ * comes, and delivered, is written once and removed once.
+ */
+export function createHoldings(db: Database) {
+  const { find } = prepareAll(db, STATEMENTS);
+  const byOwner = new Map<string, Holding>();
+  const owners = new Map<number, string>();
+  /** What is known of those that were not lined up: of each of them once one has been asked for. */
+  const directs = new Map<number, Direct>();
+  let areDirectsKnown = true;
+  let isChanged = false;
+
+  function holdingOf(owner: string, pulse: number): Holding {
+    const holding = byOwner.get(owner) ?? { pulse, lined: new Set<number>(), direct: new Set<number>() };
+    holding.pulse = pulse;
+    byOwner.set(owner, holding);
+    return holding;
+  }
+
+  function knownDirects(): ReadonlyMap<number, Direct> {
+    if (!areDirectsKnown) {
+      const missing = [...byOwner.values()].flatMap(({ direct }) => [...direct]);
+      if (missing.length > 0) {
+        for (const row of find.all(JSON.stringify(missing)) as Direct[]) directs.set(row.seq, row);
+      }
+      areDirectsKnown = true;
+    }
+    return directs;
+  }
+
+  return {
+    /** A process claims an event that is lined up. */
+    addLined(seq: number, by: { readonly owner: string; readonly pulse: number }): void {
+      holdingOf(by.owner, by.pulse).lined.add(seq);
+      owners.set(seq, by.owner);
+      isChanged = true;
+    },
+    /** A process claims an event that is not lined up. */
+    addDirect(event: Direct, by: { readonly owner: string; readonly pulse: number }): void {
+      holdingOf(by.owner, by.pulse).direct.add(event.seq);
+      owners.set(event.seq, by.owner);
+      if (areDirectsKnown) directs.set(event.seq, event);
+      isChanged = true;
+    },
+    /** Takes the claim off an event, whoever has it. */
+    remove(seq: number): void {
+      const owner = owners.get(seq);
+      const holding = owner === undefined ? undefined : byOwner.get(owner);
+      if (owner === undefined || !holding) return;
+      holding.lined.delete(seq);
+      holding.direct.delete(seq);
+      if (holding.lined.size + holding.direct.size === 0) byOwner.delete(owner);
+      owners.delete(seq);
+      directs.delete(seq);
+      isChanged = true;
+    },
+    ownerOf: (seq: number): string | undefined => owners.get(seq),
+    /** The event at a place, where it was claimed before it was lined up. */
+    directAt(seq: number): Direct | undefined {
+      const owner = owners.get(seq);
+      if (owner === undefined || !byOwner.get(owner)?.direct.has(seq)) return undefined;
+      return knownDirects().get(seq);
+    },
+    /** Whether an event has to wait for one that was claimed before it was lined up. */
+    isAheadOf({ destination, click_id, session_id }: Omit<Placed, "seq">): boolean {
+      for (const direct of knownDirects().values()) {
+        if (direct.destination !== destination) continue;
+        if (click_id !== null && direct.click_id === click_id) return true;
+        if (session_id !== null && direct.session_id === session_id) return true;
+      }
+      return false;
+    },
+    /** The places of all that a process has claimed, or all processes. */
+    places(owner?: string): readonly number[] {
+      if (owner === undefined) return [...owners.keys()];
+      const holding = byOwner.get(owner);
+      return holding ? [...holding.lined, ...holding.direct] : [];
+    },
+    get isEmpty() {
+      return owners.size === 0;
+    },
+    /** The processes that have claimed something, with their last sign of life. */
+    get holders(): readonly { readonly owner: string; readonly pulse: number }[] {
+      return [...byOwner].map(([owner, { pulse }]) => ({ owner, pulse }));
+    },
+    /** A process shows that it lives, on what it has claimed. */
+    show(owner: string, pulse: number): void {
+      const holding = byOwner.get(owner);
+      if (!holding) return;
+      holding.pulse = pulse;
+      isChanged = true;
+    },
+    /** Whether they are others than the file's. */
+    get isChanged() {
+      return isChanged;
+    },
+    /** As the file keeps them from now on. */
+    store(): string {
+      isChanged = false;
+      const stored: StoredHoldings = Object.fromEntries(
+        [...byOwner].map(([owner, { pulse, lined, direct }]) => [owner, [pulse, [...lined], [...direct]]]),
+      );
+      return JSON.stringify(stored);
+    },
+    restore(json: string): void {
+      byOwner.clear();
+      owners.clear();
+      directs.clear();
+      const stored = JSON.parse(json) as StoredHoldings;
+      for (const [owner, [pulse, lined, direct]] of Object.entries(stored)) {
+        byOwner.set(owner, { pulse, lined: new Set(lined), direct: new Set(direct) });
+        for (const seq of [...lined, ...direct]) owners.set(seq, owner);
+      }
+      areDirectsKnown = false;
+      isChanged = false;
+    },
+  };
+}
