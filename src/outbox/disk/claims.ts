@@ -1,8 +1,8 @@
 import type { OutboxEvent } from "../../events.js";
 import { type Endpoint, endpointOf, kindOf } from "../../service/endpoints.js";
 import { type Capacity, type History, type Lane, UNTRIED } from "../outbox.js";
-import type { Direct, Holdings } from "./holdings.js";
 import type { Destinations } from "./destinations.js";
+import type { Direct, Holdings } from "./holdings.js";
 import { createLaneClaims, type Row } from "./lane-claims.js";
 import type { Lines } from "./lines.js";
 import type { Claimed, DiskClaim } from "./protocol.js";
@@ -127,8 +127,8 @@ export function createClaims(
         },
         /** All that were claimed, the most urgent first. */
         end(): DiskClaim[] {
-          // What was kept free for events that did not come may be another's.
-          if (free === 0 && shares.some(({ left }) => left > 0)) more = true;
+          // What was kept free for events that could not be claimed at once is theirs, or another's.
+          if (shares.some(({ left }) => left > 0)) more = true;
           return shares.length === 0
             ? claims
             : lanes.flatMap((lane) => claims.filter((claim) => claim.lane === lane));
@@ -180,7 +180,8 @@ function claimOf(
   lane: Lane,
   { destination, ...by }: { destination: string; owner: string; life: number },
 ): DiskClaim | undefined {
-  const event = eventOf({ ...row, kind: kindOf(lane.endpoint) }, destination);
+  const { id, data, created_at } = row;
+  const event = eventOf({ id, kind: kindOf(lane.endpoint), data, created_at }, destination);
   const history = row.history === null ? UNTRIED : (parsedOf(row.history) as History | undefined);
   if (!event || !history) return undefined;
   const { interrupted, queued_at: queuedAt, seq } = row;

@@ -1,15 +1,16 @@
+import type { EventKind } from "../../events.js";
 import type { Placed } from "./lines.js";
 import type { EventRow } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {
   find: `
-    select seq, destination, id, kind, click_id, session_id, size from events
+    select seq, destination, id, kind, click_id, session_id, created_at, size from events
     where seq in (select value from json_each(?))`,
 } as const;
 
 /** An event that was claimed before it was lined up. */
-export type Direct = Placed & Pick<EventRow, "id" | "kind" | "size">;
+export type Direct = Placed & Pick<EventRow, "id" | "kind" | "created_at" | "size">;
 
 /** What a process has claimed: the places of what was lined up, and of what was not. */
 interface Holding {
@@ -97,6 +98,15 @@ export function createHoldings(db: Database) {
         if (session_id !== null && direct.session_id === session_id) return true;
       }
       return false;
+    },
+    /** The first of a kind that was claimed before it was lined up. */
+    firstDirect(destination: number, kind: EventKind): Direct | undefined {
+      let found: Direct | undefined;
+      for (const direct of knownDirects().values()) {
+        if (direct.destination !== destination || direct.kind !== kind) continue;
+        if (!found || direct.seq < found.seq) found = direct;
+      }
+      return found;
     },
     /** The places of all that a process has claimed, or all processes. */
     places(owner?: string): readonly number[] {

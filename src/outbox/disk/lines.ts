@@ -109,6 +109,10 @@ export function createLines(db: Database, { state, holdings }: { state: State; h
 
   return {
     isBehind,
+    /** Whether an event may be lined up: it may be older than what was claimed before it was. */
+    get mayBeLined() {
+      return lined !== false;
+    },
     /**
      * Has the next events take their place behind their visitors' earlier ones, until there are enough, or `most` were looked at.
      *

@@ -3,8 +3,8 @@ import { endpointOf } from "../../service/endpoints.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import { kindsBelow, shedFor } from "../shedding.js";
 import type { Destinations } from "./destinations.js";
-import type { KnownIds } from "./known-ids.js";
 import type { Direct, Holdings } from "./holdings.js";
+import type { KnownIds } from "./known-ids.js";
 import type { Lines, Placed } from "./lines.js";
 import type { Oldest } from "./oldest.js";
 import type { Claimed, Dropped } from "./protocol.js";
@@ -86,7 +86,16 @@ export function createLiveEvents(
       ...[createdAt, queuedAt, size, history],
     );
     lines.came(destination, kind, seq);
-    return { seq, destination, id, kind, click_id: clickId, session_id: sessionId, size };
+    return {
+      seq,
+      destination,
+      id,
+      kind,
+      click_id: clickId,
+      session_id: sessionId,
+      created_at: createdAt,
+      size,
+    };
   }
 
   function makeSpace(event: OutboxEvent, destination: number, size: number, now: number): boolean {
@@ -121,7 +130,8 @@ export function createLiveEvents(
 
   function sheddableAfter(place: number, destination: number, kind: EventKind): Sheddable | undefined {
     let found: Sheddable | undefined = sheddable.get(destination, kind, place);
-    while (found && holdings.ownerOf(found.seq) !== undefined) found = sheddable.get(destination, kind, found.seq);
+    while (found && holdings.ownerOf(found.seq) !== undefined)
+      found = sheddable.get(destination, kind, found.seq);
     return found;
   }
 

@@ -1,4 +1,6 @@
 import type { EventKind } from "../../events.js";
+import type { Holdings } from "./holdings.js";
+import type { Lines } from "./lines.js";
 import type { Removals } from "./removals.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
@@ -19,18 +21,28 @@ interface Known {
 export type Oldest = ReturnType<typeof createOldest>;
 
 /** When the oldest event of a kind happened: looked for only where the one that is remembered has left. */
-export function createOldest(db: Database, { totals, removals }: { totals: Totals; removals: Removals }) {
+export function createOldest(
+  db: Database,
+  parts: { totals: Totals; holdings: Holdings; removals: Removals; lines: Lines },
+) {
+  const { totals, holdings, removals, lines } = parts;
   const { oldest } = prepareAll(db, STATEMENTS);
   const known = new Map<string, Known>();
   /** The place of the last that was remembered: none is left before it. */
   const places = new Map<string, number>();
   const keyOf = (destination: number, kind: EventKind) => `${destination} ${kind}`;
 
-  function find(destination: number, kind: EventKind, after: number): Known | undefined {
+  function find(destination: number, kind: EventKind): Known | undefined {
+    // Where none is lined up, what is claimed came before what waits.
+    const claimed = lines.mayBeLined ? undefined : holdings.firstDirect(destination, kind);
+    return claimed ?? look(destination, kind, places.get(keyOf(destination, kind)) ?? 0);
+  }
+
+  function look(destination: number, kind: EventKind, after: number): Known | undefined {
     const some: Known[] = oldest.all(destination, kind, after, LOOKED_AT);
     const found = some.find(({ seq }) => !removals.has(seq));
     const last = some.at(-1);
-    return found || !last ? found : find(destination, kind, last.seq);
+    return found || !last ? found : look(destination, kind, last.seq);
   }
 
   return {
@@ -41,7 +53,7 @@ export function createOldest(db: Database, { totals, removals }: { totals: Total
         known.delete(key);
         return null;
       }
-      const found = known.get(key) ?? find(destination, kind, places.get(key) ?? 0);
+      const found = known.get(key) ?? find(destination, kind);
       if (found) known.set(key, found);
       return found?.created_at ?? null;
     },

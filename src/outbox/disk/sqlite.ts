@@ -75,9 +75,13 @@ const KINDS = [
   { kind: "full", codes: [13], words: /^database or disk is full/ },
 ] as const;
 
+/** What SQLite can read, and this package cannot. */
+export class UnreadableError extends Error {}
+
 /** What went wrong, of what SQLite or the file system threw. */
 export function kindOf(error: unknown): (typeof KINDS)[number]["kind"] | "other" {
   const { errcode, code, message } = Object(error) as { errcode?: number; code?: string; message?: string };
+  if (error instanceof UnreadableError) return "damaged";
   if (code === "ENOSPC" || code === "EDQUOT") return "full";
   if (code !== "ERR_SQLITE_ERROR") return "other";
   const found = KINDS.find(({ codes, words }) =>

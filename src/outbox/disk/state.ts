@@ -1,6 +1,6 @@
 import type { Holdings } from "./holdings.js";
 import type { Removals } from "./removals.js";
-import { type Database, prepareAll } from "./sqlite.js";
+import { type Database, prepareAll, UnreadableError } from "./sqlite.js";
 import type { Totals } from "./totals.js";
 
 export const STATEMENTS = {
@@ -37,9 +37,13 @@ export function createState(
       lastSeq = row.last_seq;
       linedUpTo = row.lined_up_to;
       changedAt = row.now;
-      totals.restore(row.totals);
-      holdings.restore(row.holdings);
-      removals.restore(row.removals);
+      try {
+        totals.restore(row.totals);
+        holdings.restore(row.holdings);
+        removals.restore(row.removals);
+      } catch (cause) {
+        throw new UnreadableError("the file's state cannot be read", { cause });
+      }
       isChanged = false;
       seen = current;
       return true;

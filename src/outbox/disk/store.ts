@@ -64,7 +64,7 @@ export function createStore(
   const removals = createRemovals(db, delivered);
   const state = createState(db, { totals, holdings, removals });
   const lines = createLines(db, { state, holdings });
-  const oldest = createOldest(db, { totals, removals });
+  const oldest = createOldest(db, { totals, holdings, removals, lines });
   const onFound = (id: string) => unreadableIds.push(id);
   const unreadable = createUnreadable(db, { totals, holdings, lines, oldest, onFound });
   const common = { state, destinations, totals, ids, holdings, removals, lines, oldest, unreadable, drop };

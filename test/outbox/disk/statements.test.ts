@@ -113,7 +113,9 @@ test("executes eight statements for a turn of a backlog, however many payments i
   while (claims.length > 0) {
     gone += claims.length;
     const settled = run(...claims.map(delivered), claim());
-    const removing = settled.executed.filter((sql) => /^(insert into delivered|delete from events)/.test(sql));
+    const removing = settled.executed.filter((sql) =>
+      /^(insert into delivered|delete from events)/.test(sql),
+    );
     expect(settled.executed.length - removing.length).toBeLessThanOrEqual(8);
     removals += removing.length;
     ({ claims } = settled);

@@ -1,0 +1,227 @@
+import { dirname } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import type { DiskClaim } from "../../../src/outbox/disk/protocol.js";
+import { salvage } from "../../../src/outbox/disk/salvage.js";
+import { kindOf } from "../../../src/outbox/disk/sqlite.js";
+import { LOOKS } from "../../../src/outbox/disk/upkeep.js";
+import { CLICKS_OF_A_VISITOR, type Verdict } from "../../../src/outbox/outbox.js";
+import { retryIn } from "../../../src/testing/contract/recorder.js";
+import { DESTINATION, sample, stranger } from "../../../src/testing/contract/samples.js";
+import { type Disk, openDisk } from "../../helpers/disk-store.js";
+import { scratchDirectory } from "../../helpers/scratch.js";
+
+const DELIVERED: Verdict = { type: "delivered" };
+
+function open(directory = scratchDirectory(), options: Parameters<typeof openDisk>[1] = {}): Disk {
+  const disk = openDisk(directory, options);
+  onTestFinished(() => disk.close());
+  return disk;
+}
+
+const idsOf = (claims: readonly DiskClaim[]) => claims.map(({ event: { id } }) => id);
+const rowsOf = ({ db }: Disk): number => db.prepare("select count(*) as number from events").get().number;
+
+/** As long as it takes to see that another process shows no sign of life. */
+function watch({ store }: Disk): void {
+  for (let look = 0; look <= LOOKS; look++) store.lookAfter();
+}
+
+function caught(body: () => unknown): unknown {
+  try {
+    body();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+/** Two events, one of which is delivered while the other is under way: its row is removed later. */
+function withOneDelivered(directory = scratchDirectory(), owner = "me") {
+  const disk = open(directory, { owner });
+  const [first, second] = [sample("payment"), sample("payment")];
+  disk.append(first, second);
+  const claims = disk.claim(2) as [DiskClaim, DiskClaim];
+  disk.settle(claims[0], DELIVERED);
+  expect(rowsOf(disk)).toBe(2);
+  return { directory, disk, first, second, claims };
+}
+
+test("removes what was delivered at once where nothing else is under way", () => {
+  const { disk, claims } = withOneDelivered();
+  disk.settle(claims[1], DELIVERED);
+  expect(rowsOf(disk)).toBe(0);
+});
+
+test("removes what was delivered when it looks after its file, however long something else is under way", () => {
+  const { disk, second } = withOneDelivered();
+  disk.store.lookAfter();
+  expect(rowsOf(disk)).toBe(1);
+  expect(disk.counts()).toMatchObject({ queued: 1, oldest: second.createdAt });
+});
+
+test("removes what was delivered before it takes much space", () => {
+  const disk = open();
+  const events = Array.from({ length: 300 }, () => sample("payment"));
+  disk.append(...events);
+  for (const claim of disk.claim(299)) disk.settle(claim, DELIVERED);
+  expect(rowsOf(disk)).toBeLessThanOrEqual(1 + 255);
+  expect(disk.counts().queued).toBe(1);
+});
+
+test("neither counts, claims nor takes anew what was delivered and is not removed yet", () => {
+  const { disk, first, second } = withOneDelivered();
+  expect(disk.counts()).toMatchObject({ queued: 1, oldest: second.createdAt });
+  expect(disk.claim(8)).toEqual([]);
+  expect(disk.append(first)).toEqual(["duplicate"]);
+});
+
+test("has what a killed process had delivered for delivered, and what it had claimed for interrupted", () => {
+  const { directory, first, second } = withOneDelivered(undefined, "killed");
+  const other = open(directory, { owner: "other" });
+  watch(other);
+  const claims = other.claim(8);
+  expect(idsOf(claims)).toEqual([second.id]);
+  expect(claims[0]?.interrupted).toBe(true);
+  expect(other.append(first)).toEqual(["duplicate"]);
+  expect(rowsOf(other)).toBe(1);
+});
+
+test("hands over to another destination neither what was delivered nor what is under way", () => {
+  const { disk, first, second } = withOneDelivered();
+  const third = sample("payment");
+  disk.append(third);
+  let step: { kind?: "click" | "registration" | "payment"; after: number } | undefined = { after: 0 };
+  let moved = 0;
+  while (step) {
+    const [result] = disk.store.run([
+      { type: "hand over", from: DESTINATION, to: "7:https://new.example", step },
+    ]).results as [{ moved: number; next: typeof step }];
+    moved += result.moved;
+    step = result.next;
+  }
+  expect(moved).toBe(1);
+  expect(disk.counts(DESTINATION)).toMatchObject({ queued: 1, oldest: second.createdAt });
+  expect(disk.counts("7:https://new.example").queued).toBe(1);
+  expect(disk.append(first, second)).toEqual(["queued", "duplicate"]);
+});
+
+test("counts a visitor's clicks without those that were delivered, and gives up none that is under way", () => {
+  const disk = open();
+  const visitor = stranger();
+  disk.append(sample("click", visitor));
+  const [delivered] = disk.claim(1) as [DiskClaim];
+  disk.append(sample("payment"));
+  disk.claim(1);
+  disk.settle(delivered, DELIVERED);
+  const clicks = Array.from({ length: CLICKS_OF_A_VISITOR }, () => sample("click", visitor));
+  expect(disk.store.run(clicks.map((event) => ({ type: "append", event }))).dropped).toEqual([]);
+  const [oldest] = disk.claim(1) as [DiskClaim];
+  expect(oldest.event.id).toBe(clicks[0]?.id);
+
+  const { dropped } = disk.store.run([{ type: "append", event: sample("click", visitor) }]);
+
+  expect(dropped).toMatchObject([{ event: { id: clicks[1]?.id }, reason: "visitor-full" }]);
+});
+
+test("has an event wait for one of each of its ids, whichever ends first", () => {
+  const disk = open();
+  const [one, other] = [stranger(), stranger()];
+  const [byClick, bySession] = [sample("payment", one), sample("payment", other)];
+  const both = sample("payment", { ...one, ...(other.sessionId && { sessionId: other.sessionId }) });
+  disk.append(byClick, bySession, both);
+  const claims = disk.claim(8) as [DiskClaim, DiskClaim];
+  expect(idsOf(claims)).toEqual([byClick.id, bySession.id]);
+
+  disk.settle(claims[1], DELIVERED);
+  expect(disk.claim(8)).toEqual([]);
+  disk.settle(claims[0], DELIVERED);
+  expect(idsOf(disk.claim(8))).toEqual([both.id]);
+});
+
+test("has what comes wait for another process's attempt, and for its rest after that", () => {
+  const directory = scratchDirectory();
+  const [one, other] = [open(directory, { owner: "one" }), open(directory, { owner: "other" })];
+  const visitor = stranger();
+  const [first, second] = [sample("payment", visitor), sample("payment", visitor)];
+  one.append(first);
+  const [claim] = one.claim(8) as [DiskClaim];
+  other.append(second);
+  expect(other.claim(8)).toEqual([]);
+
+  one.settle(claim, retryIn(3_600_000));
+  expect(other.claim(8)).toEqual([]);
+  expect(one.claim(8)).toEqual([]);
+});
+
+test("claims again in its place what was given back untried", () => {
+  const disk = open();
+  const visitor = stranger();
+  const [first, second] = [sample("payment", visitor), sample("payment", visitor)];
+  disk.append(first, second);
+  const [claim] = disk.claim(8) as [DiskClaim];
+  disk.settle(claim, { type: "release" });
+  const [again, ...others] = disk.claim(8) as [DiskClaim];
+  expect(again).toMatchObject({ event: { id: first.id }, interrupted: false });
+  expect(others).toEqual([]);
+  disk.settle(again, DELIVERED);
+  expect(idsOf(disk.claim(8))).toEqual([second.id]);
+});
+
+test("looks again at once for what came while others had not lined up", () => {
+  const disk = open();
+  disk.append(...Array.from({ length: 20 }, () => sample("click")));
+  disk.claim(1);
+  const payment = sample("payment");
+  const lanes = [
+    { endpoint: "lead/payment", limit: 1 },
+    { endpoint: "click", limit: 1 },
+  ] as const;
+  const claim = { type: "claim", capacity: { destination: DESTINATION, limit: 1, lanes } } as const;
+
+  const { results, snapshot } = disk.store.run([{ type: "append", event: payment }, claim]);
+  expect(results).toEqual(["queued", []]);
+  expect(snapshot.nextReadyAt).toBeLessThanOrEqual(Date.now());
+
+  expect(idsOf(disk.store.run([claim]).results[0] as DiskClaim[])).toEqual([payment.id]);
+});
+
+test("saves of a lost file what was delivered as delivered, and what was claimed as its process's", () => {
+  const { disk, first, second, claims } = withOneDelivered();
+  const waiting = sample("payment");
+  disk.append(waiting);
+  const directory = scratchDirectory();
+  const [anew, other] = [open(directory), open(directory, { owner: "other" })];
+
+  expect(salvage(disk.db, anew.store)).toEqual({ events: 2, deadLetters: 0 });
+
+  expect(anew.append(first, second, waiting)).toEqual(["duplicate", "duplicate", "duplicate"]);
+  expect(idsOf(other.claim(8))).toEqual([waiting.id]);
+  anew.settle(claims[1], DELIVERED);
+  expect(anew.counts().queued).toBe(1);
+  watch(anew);
+  expect(anew.claim(8)).toMatchObject([{ event: { id: waiting.id }, interrupted: true }]);
+});
+
+test("has the first that wait in doubt where a lost file does not say what was under way or delivered", () => {
+  const { disk, first, second } = withOneDelivered();
+  const waiting = Array.from({ length: 1_100 }, () => sample("payment"));
+  disk.append(...waiting);
+  disk.db.exec("update state set holdings = 'rubbish', removals = 'rubbish'");
+  const anew = open();
+
+  expect(salvage(disk.db, anew.store)).toEqual({ events: 1_102, deadLetters: 0 });
+
+  const claims: DiskClaim[] = [];
+  for (let some = anew.claim(256); some.length > 0; some = anew.claim(256)) claims.push(...some);
+  expect(idsOf(claims.slice(0, 2))).toEqual([first.id, second.id]);
+  expect(claims.map(({ interrupted }) => interrupted)).toEqual(claims.map((_, nth) => nth < 1_024));
+});
+
+test("takes a file for damaged that does not say what is under way", () => {
+  const { disk } = withOneDelivered();
+  disk.db.exec("update state set removals = 'rubbish'");
+  const other = open(dirname(disk.path), { owner: "other" });
+  const error = caught(() => other.claim(8));
+  expect(error).toMatchObject({ message: expect.stringContaining("state") });
+  expect(kindOf(error)).toBe("damaged");
+});
