@@ -64,6 +64,7 @@ export class EndpointHealth {
   readonly #max: number;
   /** Whether an event that may have been taken is held, and not sent again: then a trial may cost one. */
   readonly #holdsAmbiguous: boolean;
+  /** In the order in which they began. */
   readonly #underWay = new Line<Ticket>();
   #newcomersUnderWay = 0;
 
@@ -221,7 +222,7 @@ export class EndpointHealth {
         others: now >= this.#outage.trialAt && othersUnderWay === 0 ? 1 : 0,
       };
     }
-    if (this.#holdsAmbiguous && (this.#streak.costly > 0 || this.#stuck(now) >= STUCK_AT_MOST)) {
+    if (this.#holdsAmbiguous && (this.#streak.costly > 0 || this.#areStuck(now))) {
       return { newcomers: 0, others: Math.max(0, 1 - this.#underWay.length) };
     }
     if (now < this.#suspectUntil) {
@@ -233,9 +234,9 @@ export class EndpointHealth {
     return { newcomers: 0, others: Math.max(0, this.#limit - this.#underWay.length) };
   }
 
-  #stuck(now: number): number {
-    const long = Math.max(SLOW_MS, SLOW_BY * this.#passMs);
-    return [...this.#underWay].filter(({ beganAt }) => now - beganAt >= long).length;
+  #areStuck(now: number): boolean {
+    const lastOfFirst = this.#underWay.peek(STUCK_AT_MOST)[STUCK_AT_MOST - 1];
+    return lastOfFirst !== undefined && now - lastOfFirst.beganAt >= Math.max(SLOW_MS, SLOW_BY * this.#passMs);
   }
 
   /** How long after a failed trial any event may try again: the longer, the longer the outage; longer still where it costs. */
