@@ -236,7 +236,9 @@ export class EndpointHealth {
 
   #areStuck(now: number): boolean {
     const lastOfFirst = this.#underWay.peek(STUCK_AT_MOST)[STUCK_AT_MOST - 1];
-    return lastOfFirst !== undefined && now - lastOfFirst.beganAt >= Math.max(SLOW_MS, SLOW_BY * this.#passMs);
+    return (
+      lastOfFirst !== undefined && now - lastOfFirst.beganAt >= Math.max(SLOW_MS, SLOW_BY * this.#passMs)
+    );
   }
 
   /** How long after a failed trial any event may try again: the longer, the longer the outage; longer still where it costs. */
