@@ -1,5 +1,6 @@
 import type { Lane } from "../outbox/outbox.js";
 import type { Endpoint } from "../service/endpoints.js";
+import { type InLine, Line } from "../shared/line.js";
 import { FailureStreak } from "./failure-streak.js";
 import { clamp, SavedTrials } from "./saved-trials.js";
 
@@ -13,7 +14,7 @@ export type PauseReason =
   | "unreachable";
 
 /** An attempt under way. */
-export interface Ticket {
+export interface Ticket extends InLine<Ticket> {
   readonly health: EndpointHealth;
   readonly beganAt: number;
   /** How many attempts the endpoint had taken when this one began. */
@@ -63,7 +64,8 @@ export class EndpointHealth {
   readonly #max: number;
   /** Whether an event that may have been taken is held, and not sent again: then a trial may cost one. */
   readonly #holdsAmbiguous: boolean;
-  readonly #underWay = new Set<Ticket>();
+  /** In the order in which they began. */
+  readonly #underWay = new Line<Ticket>();
   #newcomersUnderWay = 0;
 
   #limit: number;
@@ -84,7 +86,7 @@ export class EndpointHealth {
   }
 
   get underWay(): number {
-    return this.#underWay.size;
+    return this.#underWay.length;
   }
 
   get pause(): Pause | undefined {
@@ -129,15 +131,22 @@ export class EndpointHealth {
     if ((isNewcomer ? Math.max(newcomers, this.#outage ? 0 : others) : others) < 1) return undefined;
     if (this.#outage && isNewcomer) this.#trials.spend(now, this.#outage.since);
     else if (this.#outage) this.#outage.trialAt = now + this.#restMs(now);
-    const ticket = { health: this, beganAt: now, passes: this.#passes, isNewcomer };
-    this.#underWay.add(ticket);
+    const ticket: Ticket = {
+      health: this,
+      beganAt: now,
+      passes: this.#passes,
+      isNewcomer,
+      before: undefined,
+      after: undefined,
+    };
+    this.#underWay.join(ticket);
     if (isNewcomer) this.#newcomersUnderWay++;
     return ticket;
   }
 
   /** The attempt says nothing of the endpoint. */
   end(ticket: Ticket): void {
-    this.#underWay.delete(ticket);
+    this.#underWay.leave(ticket);
     if (ticket.isNewcomer) this.#newcomersUnderWay--;
   }
 
@@ -204,7 +213,7 @@ export class EndpointHealth {
   #places(now: number, trials: boolean): typeof NONE {
     if (this.#throttle && now < this.#throttle.until) return NONE;
     const newcomersUnderWay = this.#newcomersUnderWay;
-    const othersUnderWay = this.#underWay.size - newcomersUnderWay;
+    const othersUnderWay = this.#underWay.length - newcomersUnderWay;
     if (this.#outage) {
       if (!trials) return NONE;
       const isSaved = !this.#isSwallowing && this.#trials.has(now, this.#outage.since);
@@ -213,8 +222,8 @@ export class EndpointHealth {
         others: now >= this.#outage.trialAt && othersUnderWay === 0 ? 1 : 0,
       };
     }
-    if (this.#holdsAmbiguous && (this.#streak.costly > 0 || this.#stuck(now) >= STUCK_AT_MOST)) {
-      return { newcomers: 0, others: Math.max(0, 1 - this.#underWay.size) };
+    if (this.#holdsAmbiguous && (this.#streak.costly > 0 || this.#areStuck(now))) {
+      return { newcomers: 0, others: Math.max(0, 1 - this.#underWay.length) };
     }
     if (now < this.#suspectUntil) {
       return {
@@ -222,12 +231,14 @@ export class EndpointHealth {
         others: Math.max(0, 1 - othersUnderWay),
       };
     }
-    return { newcomers: 0, others: Math.max(0, this.#limit - this.#underWay.size) };
+    return { newcomers: 0, others: Math.max(0, this.#limit - this.#underWay.length) };
   }
 
-  #stuck(now: number): number {
-    const long = Math.max(SLOW_MS, SLOW_BY * this.#passMs);
-    return [...this.#underWay].filter(({ beganAt }) => now - beganAt >= long).length;
+  #areStuck(now: number): boolean {
+    const lastOfFirst = this.#underWay.peek(STUCK_AT_MOST)[STUCK_AT_MOST - 1];
+    return (
+      lastOfFirst !== undefined && now - lastOfFirst.beganAt >= Math.max(SLOW_MS, SLOW_BY * this.#passMs)
+    );
   }
 
   /** How long after a failed trial any event may try again: the longer, the longer the outage; longer still where it costs. */

@@ -19,7 +19,11 @@ import { LOOKS } from "../outbox/disk/upkeep.js";
 import { systemClock } from "../shared/clock.js";
 import { clearInterval, setImmediate, setInterval } from "../shared/real-timers.js";
 import type { DeliveryPlan } from "./plan.js";
+import { createTelling } from "./telling.js";
 import type { ThreadEngine } from "./thread-engine.js";
+
+/** While events are under way, how far apart the host hears of what has become of others. */
+const APART_MS = 10;
 
 /** The disk outbox's own thread: the only one that waits for the disk, and the one that delivers where the host has sent a plan. */
 const options = workerData as ThreadOptions & { port: MessagePort };
@@ -33,7 +37,7 @@ let engine: ThreadEngine | undefined;
 let snapshot: Snapshot | undefined;
 /** What the host is to be told at the end of this turn, but for how things stand. */
 let untold = nothing();
-let isTelling = false;
+const telling = createTelling({ tell: postUntold, isUrgent, apartMs: APART_MS, clock });
 
 port.on("message", (message: Message) => {
   if (message === "open") open();
@@ -56,7 +60,7 @@ function open(): void {
   try {
     const { results: _, ...kept } = keeper.attempt((store) => store.run([]));
     tell(kept);
-    postUntold();
+    telling.now();
   } catch (error) {
     post({ type: "failed", generation: 0, ...problemOf(error, path) });
   }
@@ -85,23 +89,25 @@ function lookAfter(): void {
   }
 }
 
-/** Tells the host of it at the end of this turn: what has been claimed is under way by then. */
+/** Tells the host of it, at the end of this turn at the earliest: what has been claimed is under way by then. */
 function tell(done?: Omit<Done, "type">): void {
   if (done) {
     snapshot = done.snapshot;
     alarm.set(snapshot);
-    if (done.results && untold.results) postUntold();
+    if (done.results && untold.results) telling.now();
     untold.results ??= done.results;
     untold.dropped.push(...done.dropped);
     untold.notices.push(...done.notices);
   }
-  if (isTelling) return;
-  isTelling = true;
-  setImmediate(postUntold);
+  telling.soon();
+}
+
+function isUrgent(): boolean {
+  const { results, dropped, notices } = untold;
+  return results !== undefined || dropped.length + notices.length > 0 || engine?.idle !== false;
 }
 
 function postUntold(): void {
-  isTelling = false;
   // Before the file could be read, the host hears of that by what it has itself asked.
   if (!snapshot) return;
   const { results, ...others } = untold;
@@ -125,7 +131,7 @@ function end(): void {
   clearInterval(upkeep);
   alarm.stop();
   turns.end();
-  postUntold();
+  telling.now();
   keeper.close();
   port.close();
   Atomics.add(signals, SIGNALS.closed, 1);

@@ -19,6 +19,8 @@ export interface ThreadEngine {
   soon(task: () => void): void;
   /** Something may be deliverable that was not. */
   wake(): void;
+  /** Whether nothing is under way, and nothing of what waits may be handed over now. */
+  readonly idle: boolean;
   /** How it stands, and what it has to say since it was last asked. */
   state(): EngineState;
   /** From here on nothing is begun. */
@@ -89,6 +91,9 @@ export function createThreadEngine(
   return {
     soon: gathering.soon,
     wake: relay.wake,
+    get idle() {
+      return relay.idle;
+    },
     state() {
       const { inFlight, endpoints } = delivery;
       const report: EngineReport = { entries: record.take(), inFlight, endpoints };

@@ -1,13 +1,14 @@
 import { EventEmitter } from "node:events";
 import type { PauseReason } from "../delivery/endpoint-health.js";
-import { type EventKind, emailOf, type OutboxEvent } from "../events.js";
+import type { EventKind, OutboxEvent } from "../events.js";
 import type { Death } from "../outbox/dead-letters.js";
 import type { Endpoint } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
 import { harmless } from "../shared/harmless.js";
 import { printable } from "../shared/printable.js";
 import { Ring } from "../shared/ring.js";
-import { maskEmail, maskEmails } from "../shared/secret.js";
+import { maskEmails } from "../shared/secret.js";
+import { noticeOf } from "./event-notice.js";
 import { createLog, type Logger } from "./log.js";
 import type { DropReason, EventNotice, Notices, PauseScope, SkipReason } from "./notices.js";
 import { nameOf, pathOf, REMEDIES, WHY_SKIPPED } from "./words.js";
@@ -74,7 +75,7 @@ export function createJournal(parts: {
     awaited.delete(id);
   }
 
-  function end({ id }: OutboxEvent): void {
+  function end({ id }: { readonly id: string }): void {
     own.delete(id);
     endWait(id);
   }
@@ -120,10 +121,11 @@ export function createJournal(parts: {
     duplicate() {
       counts.duplicates++;
     },
-    delivered(event: OutboxEvent, attempts: number) {
+    /** @param event or what listeners are told of it: an engine in another thread says no more. */
+    delivered(event: OutboxEvent | EventNotice, attempts: number) {
       counts.delivered++;
       end(event);
-      tell("delivered", () => ({ ...noticeOf(event), attempts }));
+      tell("delivered", () => ({ ...("data" in event ? noticeOf(event) : event), attempts }));
     },
     retry(event: OutboxEvent, attempts: number, inMs: number, because: string) {
       counts.retried++;
@@ -213,17 +215,5 @@ export function createJournal(parts: {
       tell("resumed", () => ({ scope, pausedMs }));
       log("info", `delivery to ${pathOf(scope)} goes on after ${Math.round(pausedMs / 1000)} s`);
     },
-  };
-}
-
-function noticeOf(event: OutboxEvent): EventNotice {
-  const { id, kind, data } = event;
-  const email = emailOf(event);
-  return {
-    id,
-    kind,
-    ...(data.clickId !== undefined && { clickId: data.clickId }),
-    ...(data.sessionId !== undefined && { sessionId: data.sessionId }),
-    ...(email !== undefined && { email: maskEmail(email) }),
   };
 }

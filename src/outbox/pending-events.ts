@@ -1,5 +1,5 @@
 import type { EventKind, OutboxEvent } from "../events.js";
-import { type InLine, Line } from "./line.js";
+import { type InLine, Line } from "../shared/line.js";
 import { shedFor, sizeOf } from "./shedding.js";
 
 /** An event in memory. */

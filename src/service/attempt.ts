@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import type { InLine } from "../shared/line.js";
 
 const LONGEST_BODY = 64 * 1024;
 
@@ -9,9 +10,9 @@ export type Attempt = Answer | NoAnswer;
 export interface Answer {
   readonly type: "answer";
   readonly status: number;
-  readonly retryAfter?: string;
+  readonly retryAfter?: string | undefined;
   /** The service's own time: its Date header. */
-  readonly date?: string;
+  readonly date?: string | undefined;
   /** The body as JSON; `undefined` where it is none, broke off, or went on for more than 64 KiB. */
   readonly body: unknown;
 }
@@ -25,7 +26,9 @@ export interface NoAnswer {
 }
 
 /** Undici's callbacks for one request. Calls `onEnd` exactly once, in any order of undici's calls. */
-export class AttemptHandler implements Dispatcher.DispatchHandler {
+export class AttemptHandler implements Dispatcher.DispatchHandler, InLine<AttemptHandler> {
+  before: AttemptHandler | undefined;
+  after: AttemptHandler | undefined;
   readonly #onEnd: (result: Attempt) => void;
   readonly #refusal: () => Error | undefined;
   #ended = false;
@@ -67,13 +70,7 @@ export class AttemptHandler implements Dispatcher.DispatchHandler {
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (status < 200) return;
-    const [retryAfter] = [headers["retry-after"]].flat();
-    const [date] = [headers.date].flat();
-    this.#head = {
-      status,
-      ...(retryAfter !== undefined && { retryAfter }),
-      ...(date !== undefined && { date }),
-    };
+    this.#head = { status, retryAfter: firstOf(headers["retry-after"]), date: firstOf(headers.date) };
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -109,6 +106,10 @@ export class AttemptHandler implements Dispatcher.DispatchHandler {
       });
     }
   }
+}
+
+function firstOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
 }
 
 function jsonOf(chunks: readonly Buffer[]): unknown {

@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 import type { Clock } from "../shared/clock.js";
+import { Line } from "../shared/line.js";
 import { timersAreFaked } from "../shared/real-timers.js";
 import { type Attempt, AttemptHandler } from "./attempt.js";
 import type { Call } from "./calls.js";
@@ -47,7 +48,7 @@ const stoodStill = () =>
 export function createTransport(options: TransportOptions): Transport {
   const { baseUrl, timeoutMs, clock } = options;
   const prefix = baseUrl.pathname.replace(/\/+$/, "");
-  const underWay = new Set<AttemptHandler>();
+  const underWay = new Line<AttemptHandler>();
   const connections = createDispatcher(options);
   // Undici waits for a timer before it reuses a connection. Where a test fakes timers, each call gets a new connection.
   let fresh: Dispatcher | undefined;
@@ -64,13 +65,13 @@ export function createTransport(options: TransportOptions): Transport {
           },
           onEnd(result) {
             cancelDeadline();
-            underWay.delete(attempt);
+            underWay.leave(attempt);
             const hasStoodStill = clock.monotonic() > deadline + TOLERANCE_MS;
             const isUnsent = result.type === "no-answer" && !result.requestSent;
             resolve(isUnsent && hasStoodStill ? { ...result, error: stoodStill() } : result);
           },
         });
-        underWay.add(attempt);
+        underWay.join(attempt);
         const cancelDeadline = clock.after(timeoutMs, () =>
           afterReading(() => attempt.stop(tooLate(timeoutMs))),
         );
@@ -87,7 +88,7 @@ export function createTransport(options: TransportOptions): Transport {
     },
     abort() {
       afterReading(() => {
-        for (const attempt of underWay) attempt.stop(aborted());
+        for (const attempt of underWay.peek(underWay.length)) attempt.stop(aborted());
       });
     },
     async close() {

@@ -1,6 +1,6 @@
 import type { EventKind } from "../../events.js";
 import { ENDPOINTS, type Endpoint } from "../../service/endpoints.js";
-import { type InLine, Line } from "../line.js";
+import { type InLine, Line } from "../../shared/line.js";
 import type { Capacity, Claim, Lane, QueuedOfKind } from "../outbox.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import { type Place, VisitorOrder } from "./visitor-order.js";

@@ -1,5 +1,5 @@
 import type { Attribution } from "../../events.js";
-import type { InLine } from "../line.js";
+import type { InLine } from "../../shared/line.js";
 
 /** An event's place in one of its lines. */
 export interface Spot<Entry> extends InLine<Spot<Entry>> {
