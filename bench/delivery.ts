@@ -7,8 +7,8 @@ import { scratch } from "./scratch.js";
 import { argument, say } from "./task.js";
 import { mainThreadMicros } from "./thread-clock.js";
 
-/** Who delivers: this package from one of its outboxes, or a host without it. */
-export type Carrier = "memory" | "disk" | "undici" | "fetch";
+/** Who delivers: this package from one of its outboxes, or a host without it. `disk, storing` is handed the events just before. */
+export type Carrier = "memory" | "disk" | "disk, storing" | "undici" | "fetch";
 
 export interface DeliveryReport {
   readonly eventsPerSecond: number;
@@ -24,13 +24,37 @@ const WARM_UP = carrier === "fetch" ? 1_000 : 5_000;
 interface Work {
   /** What the events wait in, where they wait. */
   prepare(events: number): Promise<void>;
-  /** Resolves when the service has them all. */
-  deliver(): Promise<void>;
+  /** Resolves when the service has all but so many. */
+  deliver(allBut?: number): Promise<void>;
+}
+
+/** A file in which the events wait when the process starts that delivers them. */
+async function filledDirectory(): Promise<string> {
+  const directory = scratch();
+  const outbox = diskOutbox({ directory });
+  const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, delivery: false });
+  const all = Array.from({ length: WARM_UP + events }, (_, order) => order);
+  await Promise.all(all.map((order) => tracker.trackPayment(payment(order), visitor(order))));
+  await tracker.close();
+  return directory;
+}
+
+async function fromFile(): Promise<Work> {
+  const outbox = diskOutbox({ directory: await filledDirectory() });
+  const tracker = affiliate({ baseUrl: service, clientId: 1, outbox });
+  return {
+    async prepare() {},
+    async deliver(allBut = 0) {
+      while (tracker.stats().queued > allBut) await sleep(5);
+    },
+  };
 }
 
 function withTracker(): Work {
   const outbox =
-    carrier === "disk" ? diskOutbox({ directory: scratch() }) : memoryOutbox({ maxEvents: WARM_UP + events });
+    carrier === "memory"
+      ? memoryOutbox({ maxEvents: WARM_UP + events })
+      : diskOutbox({ directory: scratch() });
   const tracker = affiliate({ baseUrl: service, clientId: 1, outbox });
   const tracked: Promise<Receipt>[] = [];
   return {
@@ -69,7 +93,8 @@ function bodyOf(nth: number): string {
   return JSON.stringify({ clientId: 1, leadType: "PAYMENT", customerEmail, leadValue, sessionId });
 }
 
-function workOf(): Work {
+async function workOf(): Promise<Work> {
+  if (carrier === "disk") return fromFile();
   if (carrier === "fetch") {
     return withoutTracker(async (body) =>
       (await fetch(service + PATH, { method: "POST", headers: HEADERS, body })).text(),
@@ -84,9 +109,9 @@ function workOf(): Work {
   return withTracker();
 }
 
-const work = workOf();
+const work = await workOf();
 await work.prepare(WARM_UP);
-await work.deliver();
+await work.deliver(carrier === "disk" ? events : 0);
 await work.prepare(events);
 const began = performance.now();
 const before = process.cpuUsage();
