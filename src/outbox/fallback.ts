@@ -55,7 +55,7 @@ export function createFallback<C extends Claim>(
   { maxBytes, clock, observer, onStored }: FallbackOptions,
 ): Fallback<C> {
   const pending = new PendingEvents(maxBytes, (event) => observer.dropped(event, "full"));
-  const receipts = new Receipts<Pending>(clock);
+  const receipts = new Receipts(clock);
   const state = new StorageState({ clock, observer, attempt: () => void recover() });
   const verdicts = new Verdicts(storage, state);
   let recovery: Promise<void> | undefined;
@@ -76,13 +76,14 @@ export function createFallback<C extends Claim>(
       pending.leave(each);
       state.works("append");
       onStored();
-      if (!receipts.answer(each, outcome) && outcome === "full") observer.dropped(each.event, "full");
+      const isAnswered = each.receipt && receipts.answer(each.receipt, outcome);
+      if (!isAnswered && outcome === "full") observer.dropped(each.event, "full");
     } catch (error) {
       each.storing = undefined;
       each.isWaiting = false;
       pending.expose(each);
       state.fails("append", error);
-      receipts.answer(each, "in-memory");
+      if (each.receipt) receipts.answer(each.receipt, "in-memory");
       throw error;
     }
   }
@@ -145,10 +146,10 @@ export function createFallback<C extends Claim>(
         pending.expose(each);
         return Promise.resolve("in-memory");
       }
-      const receipt = receipts.of(each);
+      each.receipt = receipts.open();
       // Where it fails, the receipt has said so.
       store(each).catch(() => {});
-      return receipt;
+      return each.receipt.outcome;
     },
     async claim(capacity) {
       if (!state.isUsable) return [];

@@ -1,5 +1,6 @@
 import type { EventKind, OutboxEvent } from "../events.js";
 import { type InLine, Line } from "../shared/line.js";
+import type { Receipt } from "./receipts.js";
 import { shedFor, sizeOf } from "./shedding.js";
 
 /** An event in memory. */
@@ -7,6 +8,8 @@ export interface Pending extends InLine<Pending> {
   readonly event: OutboxEvent;
   readonly size: number;
   sheddable: Sheddable | undefined;
+  /** What its reporter waits for; `undefined` where that was answered at once. */
+  receipt: Receipt | undefined;
   /** Ends with the call that stores it at this moment. */
   storing: Promise<void> | undefined;
   /** Whether it waits in the storage for the end of a host's transaction. */
@@ -60,6 +63,7 @@ export class PendingEvents {
       event,
       size,
       sheddable: undefined,
+      receipt: undefined,
       storing: undefined,
       isWaiting: false,
       onWaiting: undefined,

@@ -1,17 +1,21 @@
 import type { Clock } from "../shared/clock.js";
+import { type InLine, Line } from "../shared/line.js";
 import type { AddOutcome } from "./outbox.js";
 
 const WITHIN_MS = 1_000;
 
-interface Awaited {
+/** What one caller of `add` waits for. */
+export interface Receipt extends InLine<Receipt> {
+  readonly outcome: Promise<AddOutcome>;
   readonly dueAt: number;
-  resolve(outcome: AddOutcome): void;
+  readonly resolve: (outcome: AddOutcome) => void;
+  isAnswered: boolean;
 }
 
 /** What the callers of `add` wait for. Each is answered within a second: where the storage has not answered, `in-memory`. */
-export class Receipts<Key> {
+export class Receipts {
   /** The first due first. One timer does for all of them. */
-  readonly #awaited = new Map<Key, Awaited>();
+  readonly #awaited = new Line<Receipt>();
   readonly #clock: Clock;
   #cancel: (() => void) | undefined;
 
@@ -19,17 +23,32 @@ export class Receipts<Key> {
     this.#clock = clock;
   }
 
-  of(key: Key): Promise<AddOutcome> {
-    return new Promise((resolve) => {
-      this.#awaited.set(key, { dueAt: this.#clock.monotonic() + WITHIN_MS, resolve });
-      this.#cancel ??= this.#clock.after(WITHIN_MS, () => this.#answerDue());
+  open(): Receipt {
+    let resolve: Receipt["resolve"] = () => {};
+    const outcome = new Promise<AddOutcome>((settle) => {
+      resolve = settle;
     });
+    const dueAt = this.#clock.monotonic() + WITHIN_MS;
+    const receipt: Receipt = {
+      outcome,
+      dueAt,
+      resolve,
+      isAnswered: false,
+      before: undefined,
+      after: undefined,
+    };
+    this.#awaited.join(receipt);
+    this.#cancel ??= this.#clock.after(WITHIN_MS, () => this.#answerDue());
+    return receipt;
   }
 
   /** Returns whether it was still due. */
-  answer(key: Key, outcome: AddOutcome): boolean {
-    this.#awaited.get(key)?.resolve(outcome);
-    return this.#awaited.delete(key);
+  answer(receipt: Receipt, outcome: AddOutcome): boolean {
+    if (receipt.isAnswered) return false;
+    receipt.isAnswered = true;
+    this.#awaited.leave(receipt);
+    receipt.resolve(outcome);
+    return true;
   }
 
   /** Waits no more. */
@@ -40,12 +59,12 @@ export class Receipts<Key> {
   #answerDue(): void {
     this.#cancel = undefined;
     const now = this.#clock.monotonic();
-    for (const [key, { dueAt }] of this.#awaited) {
-      if (dueAt > now) {
-        this.#cancel = this.#clock.after(dueAt - now, () => this.#answerDue());
+    for (let first = this.#awaited.first; first; first = this.#awaited.first) {
+      if (first.dueAt > now) {
+        this.#cancel = this.#clock.after(first.dueAt - now, () => this.#answerDue());
         return;
       }
-      this.answer(key, "in-memory");
+      this.answer(first, "in-memory");
     }
   }
 }

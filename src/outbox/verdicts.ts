@@ -12,7 +12,9 @@ export class Verdicts<C extends Claim> {
   readonly #storage: { settle(claim: C, verdict: Verdict): Promise<unknown> };
   readonly #state: StorageState;
   readonly #waiting: Settling<C>[] = [];
-  readonly #underWay = new Set<Promise<void>>();
+  /** How many are on their way to the storage. */
+  #underWay = 0;
+  #onSettled = () => {};
   #isEnded = false;
 
   constructor(storage: { settle(claim: C, verdict: Verdict): Promise<unknown> }, state: StorageState) {
@@ -26,31 +28,34 @@ export class Verdicts<C extends Claim> {
   }
 
   /** Resolves when the verdict is stored; to `false` where it came to nothing, or was not stored before the end. */
-  settle(claim: C, verdict: Verdict): Promise<boolean> {
-    return new Promise((resolve) => {
-      const each = { claim, verdict, resolve };
-      if (!this.#state.isUsable) {
-        this.#remember(each);
-        return;
-      }
-      const call = this.#store(each).catch((error) => {
-        this.#remember(each);
-        this.#state.fails("settle", error);
-      });
-      this.#underWay.add(call);
-      void call.then(() => this.#underWay.delete(call));
-    });
+  async settle(claim: C, verdict: Verdict): Promise<boolean> {
+    if (!this.#state.isUsable) return this.#remember(claim, verdict);
+    this.#underWay++;
+    try {
+      return await this.#store(claim, verdict);
+    } catch (error) {
+      const stored = this.#remember(claim, verdict);
+      this.#state.fails("settle", error);
+      return stored;
+    } finally {
+      this.#underWay--;
+      if (this.#underWay === 0) this.#onSettled();
+    }
   }
 
   /** Stores the first that waits. Rejects, and has it wait on, where that fails. */
   async storeFirst(): Promise<void> {
-    await this.#store(this.#waiting[0] as Settling<C>);
+    const { claim, verdict, resolve } = this.#waiting[0] as Settling<C>;
+    resolve(await this.#store(claim, verdict));
     this.#waiting.shift();
   }
 
-  /** Resolves when none is on its way to the storage. */
+  /** Resolves when none is on its way to the storage. Called once. */
   async settled(): Promise<void> {
-    await Promise.all(this.#underWay);
+    if (this.#underWay === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onSettled = resolve;
+    });
   }
 
   /** From here on none waits: those that do come to nothing. */
@@ -59,14 +64,16 @@ export class Verdicts<C extends Claim> {
     for (const { resolve } of this.#waiting.splice(0)) resolve(false);
   }
 
-  async #store({ claim, verdict, resolve }: Settling<C>): Promise<void> {
+  async #store(claim: C, verdict: Verdict): Promise<boolean> {
     const isActedOn = await this.#storage.settle(claim, verdict);
     this.#state.works("settle");
-    resolve(isActedOn !== false);
+    return isActedOn !== false;
   }
 
-  #remember(each: Settling<C>): void {
-    if (this.#isEnded) each.resolve(false);
-    else this.#waiting.push(each);
+  #remember(claim: C, verdict: Verdict): Promise<boolean> {
+    return new Promise((resolve) => {
+      if (this.#isEnded) resolve(false);
+      else this.#waiting.push({ claim, verdict, resolve });
+    });
   }
 }
