@@ -1,6 +1,5 @@
 import type { EventKind } from "../../events.js";
-import type { Placed } from "./lines.js";
-import type { EventRow } from "./rows.js";
+import type { EventRow, Placed } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {

@@ -1,7 +1,7 @@
 import type { EventKind } from "../../events.js";
 import type { Endpoint } from "../../service/endpoints.js";
 import type { Holdings } from "./holdings.js";
-import type { EventRow } from "./rows.js";
+import type { EventRow, Placed } from "./rows.js";
 import { BEHIND } from "./schema.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { State } from "./state.js";
@@ -45,14 +45,6 @@ export const STATEMENTS = {
 // Read for one claim alone, where other processes' writing makes what is read useless soon; twice as many each time that it does not.
 const FIRST_PORTION = 8;
 const LARGEST_PORTION = 256;
-
-/** What an event's place is made of. */
-export interface Placed {
-  readonly seq: number;
-  readonly destination: number;
-  readonly click_id: string | null;
-  readonly session_id: string | null;
-}
 
 /** An event that has not lined up yet. */
 export interface Waiting extends EventRow {

@@ -1,5 +1,12 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
-import type { Placed } from "./lines.js";
+
+/** What an event's place is made of. */
+export interface Placed {
+  readonly seq: number;
+  readonly destination: number;
+  readonly click_id: string | null;
+  readonly session_id: string | null;
+}
 
 /** A live event as it leaves its table. */
 export interface EventRow extends Placed {
