@@ -31,17 +31,13 @@ interface Cost {
 
 /** What tracking a request costs the host's main thread, for each state of the service. */
 export async function benchMainThread({ report, quick }: Bench): Promise<void> {
-  const rounds = quick ? 1 : 2;
   const measured: readonly State[] = quick ? ["healthy", "silent"] : STATES;
-  const costs = new Map<string, Cost[]>();
-  for (let nth = 1; nth <= rounds; nth++) {
-    for (const [way, states] of Object.entries(WAYS) as [Way, readonly State[]][]) {
-      for (const state of states) {
-        if (!measured.includes(state)) continue;
-        report.progress(`main thread: ${way}, ${state}, round ${nth} of ${rounds}`);
-        const key = `${way} ${state}`;
-        costs.set(key, [...(costs.get(key) ?? []), ...(await costsOf(way, state, quick))]);
-      }
+  const costs = new Map<string, readonly Cost[]>();
+  for (const [way, states] of Object.entries(WAYS) as [Way, readonly State[]][]) {
+    for (const state of states) {
+      if (!measured.includes(state)) continue;
+      report.progress(`main thread: ${way}, ${state}`);
+      costs.set(`${way} ${state}`, await costsOf(way, state, quick));
     }
   }
   const aboveOf = (way: Way, state: State) =>

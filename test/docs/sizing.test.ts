@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { textOf } from "../helpers/docs/pages.js";
-import { measured, results, rowsOf } from "../helpers/docs/results.js";
+import { measured, rowsOf } from "../helpers/docs/results.js";
 
 const text = textOf("docs/sizing.md");
 const takes = rowsOf(text, "What one takes");
@@ -32,25 +32,8 @@ describe("what one takes", () => {
     expect(Math.min(...numbers) / Number(least)).toBeCloseTo(1, 1);
     expect(Math.max(...numbers) / Number(most)).toBeCloseTo(1, 1);
     const GIB = 2 ** 30;
-    expect(Math.round(GIB / Math.max(...numbers) / 1e6)).toBe(1);
-    expect(GIB / Math.min(...numbers)).toBeGreaterThan(2e6);
-  });
-
-  it("is for the host's throughput what was measured, on each Node", () => {
-    const [, paragraph = ""] = text.split("A host that does nothing but answer");
-    const said = [...(paragraph.split("\n\n")[0] ?? "").matchAll(/(\d+) %/g)].map(([, number]) =>
-      Number(number),
-    );
-    const each = results.flatMap(({ text }) =>
-      ["memory", "disk"].map((way) => {
-        const rows = rowsOf(text, "The host").filter(
-          (row) => row.way === way && row["the service"] === "healthy",
-        );
-        return Math.round(100 * Number(rows.find((row) => row.tracked === "1 in 100")?.throughput));
-      }),
-    );
-    expect(said).toHaveLength(each.length);
-    for (const [nth, percent] of each.entries()) expect(Math.abs(percent - (said[nth] ?? 0))).toBeLessThan(6);
+    expect(GIB / Math.max(...numbers)).toBeGreaterThan(1.5e6);
+    expect(GIB / Math.min(...numbers)).toBeGreaterThan(2.5e6);
   });
 });
 

@@ -20,7 +20,11 @@ export interface StoredRemovals {
 export type Removals = ReturnType<typeof createRemovals>;
 
 /** Events that were delivered and are still in their table: they are removed together, and remembered as delivered by then. */
-export function createRemovals(db: Database, delivered: Delivered) {
+export function createRemovals(
+  db: Database,
+  { delivered, maxBytes }: { delivered: Delivered; maxBytes: number },
+) {
+  const bytesAtOnce = Math.min(BYTES_AT_ONCE, maxBytes);
   const { remove } = prepareAll(db, STATEMENTS);
   const groups = new Map<string, number[]>();
   const all = new Set<number>();
@@ -39,7 +43,7 @@ export function createRemovals(db: Database, delivered: Delivered) {
     },
     has: (seq: number): boolean => all.has(seq),
     get areDue() {
-      return all.size >= ROWS_AT_ONCE || bytes >= BYTES_AT_ONCE;
+      return all.size >= ROWS_AT_ONCE || bytes >= bytesAtOnce;
     },
     /** Removes them all. */
     run(now: number): void {

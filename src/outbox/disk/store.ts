@@ -28,6 +28,7 @@ import { createUpkeep } from "./upkeep.js";
 // Of `maxBytes`. The rest is for what surrounds them, and for the space that SQLite needs to delete something.
 const SHARE_OF_EVENTS = 0.7;
 const SHARE_OF_DELIVERED = 0.2;
+const SHARE_OF_REMOVALS = 0.02;
 // A MiB is kept for what comes next; 4 MiB a round is a transaction too short for a host to notice.
 const FREE_PAGES_KEPT = 250;
 const PAGES_GIVEN_BACK = 1_000;
@@ -61,7 +62,7 @@ export function createStore(
   const ids = createKnownIds(db, totals);
   const delivered = createDelivered(db, { totals, ids, maxBytes: maxBytes * SHARE_OF_DELIVERED, rememberMs });
   const holdings = createHoldings(db);
-  const removals = createRemovals(db, delivered);
+  const removals = createRemovals(db, { delivered, maxBytes: maxBytes * SHARE_OF_REMOVALS });
   const state = createState(db, { totals, holdings, removals });
   const lines = createLines(db, { state, holdings });
   const oldest = createOldest(db, { totals, holdings, removals, lines });
