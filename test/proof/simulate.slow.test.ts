@@ -80,11 +80,7 @@ describe("the simulator", () => {
       "disk",
       {
         disk: (disk) =>
-          atEvery(
-            disk,
-            5,
-            "update events set ready_at = queued_at where claimed_by is null and ready_at = 9007199254740991",
-          ),
+          atEvery(disk, 5, "update events set ready_at = queued_at where ready_at = 9007199254740990"),
       },
     ],
     [
