@@ -83,6 +83,8 @@ export function createLines(db: Database, { state, holdings }: { state: State; h
       if (state.isLinedUp) return undefined;
       upcoming = next.all(state.linedUpTo, portion).reverse();
       portion = Math.min(2 * portion, LARGEST_PORTION);
+      // The last ones were shed, or are another process's, saved from a file that is gone.
+      if (upcoming.length === 0) state.allAreLinedUp();
     }
     return upcoming.pop();
   }

@@ -75,6 +75,11 @@ export function createState(
       isChanged = true;
       linedUpTo = seq;
     },
+    /** No event is left that waits to line up. */
+    allAreLinedUp(): void {
+      isChanged = true;
+      linedUpTo = lastSeq;
+    },
     /** Whether no event waits to line up. */
     get isLinedUp() {
       return linedUpTo === lastSeq;

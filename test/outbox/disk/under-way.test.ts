@@ -202,6 +202,18 @@ test("saves of a lost file what was delivered as delivered, and what was claimed
   expect(anew.claim(8)).toMatchObject([{ event: { id: waiting.id }, interrupted: true }]);
 });
 
+test("waits for nothing to line up where all that came last is another process's, saved of a lost file", () => {
+  const { disk } = withOneDelivered();
+  const directory = scratchDirectory();
+  salvage(disk.db, open(directory).store);
+  const other = open(directory, { owner: "other" });
+
+  expect(other.claim(8)).toEqual([]);
+
+  expect(other.counts().queued).toBe(1);
+  expect(other.store.run([]).snapshot.nextReadyAt).toBeNull();
+});
+
 test("has the first that wait in doubt where a lost file does not say what was under way or delivered", () => {
   const { disk, first, second } = withOneDelivered();
   const waiting = Array.from({ length: 1_100 }, () => sample("payment"));
