@@ -192,11 +192,19 @@ async function writeOn(connection: MysqlConnection, sql: string): Promise<number
   return (await connection.query({ sql, ...PLAIN }))[0].affectedRows;
 }
 
+interface Wrapped extends Error {
+  readonly errno?: unknown;
+  /** Where Sequelize has the server's error. */
+  readonly parent?: unknown;
+}
+
 /** The server's number of an error, however many errors of a library are around it; `undefined` where the server said nothing. */
 export function errnoOf(error: unknown): number | undefined {
-  for (let each = error, depth = 0; each instanceof Error && depth < 5; each = each.cause, depth++) {
-    const { errno } = each as { errno?: unknown };
+  let each = error;
+  for (let depth = 0; each instanceof Error && depth < 5; depth++) {
+    const { errno, cause, parent }: Wrapped = each;
     if (typeof errno === "number" && errno > 0) return errno;
+    each = cause ?? parent;
   }
   return undefined;
 }

@@ -6,7 +6,7 @@ import mysqlCore from "mysql2";
 import type mysql from "mysql2/promise";
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
-import type { MysqlTransaction } from "../../../src/outbox/mysql/index.js";
+import { type MysqlTransaction, mysqlOutbox } from "../../../src/outbox/mysql/index.js";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
@@ -14,6 +14,26 @@ import { startService } from "../../helpers/service.js";
 import { linesLogger, startTracker } from "../../helpers/tracker.js";
 
 class Undone extends Error {}
+
+type Shape = (error: Error) => Error;
+
+/** What libraries make of an error of the server. */
+const shapes: Record<string, Shape> = {
+  "as they are": (error) => error,
+  "as a cause": (cause) => new Error("Failed query", { cause }),
+  "as a parent, as Sequelize has them": (parent) => Object.assign(new Error("Validation error"), { parent }),
+  "in a text, as Prisma has them": (error) =>
+    new Error(
+      `Raw query failed. Code: \`${(error as { errno?: number }).errno}\`. Message: \`${error.message}\``,
+    ),
+};
+
+const inShape = (connection: mysql.PoolConnection, shape: Shape): MysqlTransaction => ({
+  query: (text) =>
+    connection.query(text).catch((error) => {
+      throw shape(error);
+    }),
+});
 
 describeWithMariaDb("in the host's own transaction", (database) => {
   const { create, sql } = database;
@@ -74,33 +94,30 @@ describeWithMariaDb("in the host's own transaction", (database) => {
     },
   );
 
-  test("what is committed after the transaction's snapshot is a duplicate too", async () => {
-    await using stage = await Stage.open(() => create());
-    const event = sample("payment");
-    const connection = await begin(database.pool());
-    await connection.query(`select count(*) from ${database.prefix}events`);
-    await stage.add(event);
+  describe.each(Object.entries(shapes))("where the server's errors come %s", (_how, shape) => {
+    test("what is committed after the transaction's snapshot is a duplicate too", async () => {
+      await using stage = await Stage.open(() => create());
+      const event = sample("payment");
+      const connection = await begin(database.pool());
+      await connection.query(`select count(*) from ${database.prefix}events`);
+      await stage.add(event);
 
-    expect(await stage.outbox.add(event, { transaction: connection })).toBe("duplicate");
-    await end(connection, "commit");
-  });
+      expect(await stage.outbox.add(event, { transaction: inShape(connection, shape) })).toBe("duplicate");
+      await end(connection, "commit");
+    });
 
-  test("a transaction that was the first report of all finds its tables made", async () => {
-    database.prefix = "first_";
-    const outbox = await database.reopen({ migrate: true });
-    await sql("drop table first_events, first_destinations, first_migrations");
-    const unprepared = await database.reopen({ migrate: false });
-    await unprepared.close();
-    await outbox.close();
-    const { mysqlOutbox } = await import("../../../src/outbox/mysql/index.js");
-    const first = mysqlOutbox({ pool: database.pool(), prefix: "first_" });
-    const connection = await begin(database.pool());
-    await connection.query("select 1");
+    test("a transaction that was the first report of all finds its tables made", async () => {
+      await sql("drop table if exists first_events, first_destinations, first_migrations");
+      const first = mysqlOutbox({ pool: database.pool(), prefix: "first_" });
+      const connection = await begin(database.pool());
+      await connection.query("select 1");
 
-    expect(await first.add(sample("payment"), { transaction: connection })).toBe("queued");
-    await end(connection, "commit");
-    expect((await first.look()).queued).toBe(1);
-    await first.close();
+      const transaction = inShape(connection, shape);
+      expect(await first.add(sample("payment"), { transaction })).toBe("queued");
+      await end(connection, "commit");
+      expect((await first.look()).queued).toBe(1);
+      await first.close();
+    });
   });
 
   test("an open transaction holds up no delivery, and no report of another visitor", async () => {
