@@ -4,6 +4,7 @@ import { diskOutbox } from "express-affiliate/disk";
 import { Pool } from "undici";
 import { HEADERS, PATH, payment, visitor } from "./payments.js";
 import { scratch } from "./scratch.js";
+import { FOR_EIGHT_TO_AN_ENDPOINT, SOCKETS } from "./sockets.js";
 import { argument, say } from "./task.js";
 import { mainThreadMicros } from "./thread-clock.js";
 
@@ -18,8 +19,8 @@ export interface DeliveryReport {
 }
 
 const { carrier, service, events } = argument as { carrier: Carrier; service: string; events: number };
-const CONCURRENCY = 8;
-const WARM_UP = carrier === "fetch" ? 1_000 : 5_000;
+const delivery = { concurrency: FOR_EIGHT_TO_AN_ENDPOINT };
+const WARM_UP = carrier === "fetch" ? 1_000 : 20_000;
 
 interface Work {
   /** What the events wait in, where they wait. */
@@ -41,7 +42,7 @@ async function filledDirectory(): Promise<string> {
 
 async function fromFile(): Promise<Work> {
   const outbox = diskOutbox({ directory: await filledDirectory() });
-  const tracker = affiliate({ baseUrl: service, clientId: 1, outbox });
+  const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, delivery });
   return {
     async prepare() {},
     async deliver(allBut = 0) {
@@ -55,7 +56,7 @@ function withTracker(): Work {
     carrier === "memory"
       ? memoryOutbox({ maxEvents: WARM_UP + events })
       : diskOutbox({ directory: scratch() });
-  const tracker = affiliate({ baseUrl: service, clientId: 1, outbox });
+  const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, delivery });
   const tracked: Promise<Receipt>[] = [];
   return {
     // In one turn of the event loop: nothing is on its way before it is asked for.
@@ -82,7 +83,7 @@ function withoutTracker(send: (body: string) => Promise<unknown>): Work {
       for (let nth = 0; nth < number; nth++) waiting.push(nth);
     },
     async deliver() {
-      await Promise.all(Array.from({ length: CONCURRENCY }, sender));
+      await Promise.all(Array.from({ length: SOCKETS }, sender));
     },
   };
 }
@@ -101,7 +102,7 @@ async function workOf(): Promise<Work> {
     );
   }
   if (carrier === "undici") {
-    const pool = new Pool(service, { connections: CONCURRENCY });
+    const pool = new Pool(service, { connections: SOCKETS });
     return withoutTracker(async (body) =>
       (await pool.request({ method: "POST", path: PATH, headers: HEADERS, body })).body.json(),
     );

@@ -8,6 +8,7 @@ import { diskOutbox } from "express-affiliate/disk";
 import { Pool } from "undici";
 import { HEADERS, PATH } from "./payments.js";
 import { scratch } from "./scratch.js";
+import { SOCKETS_OF_AN_ENDPOINT } from "./sockets.js";
 import { argument, say } from "./task.js";
 import { mainThreadMicros } from "./thread-clock.js";
 
@@ -92,7 +93,7 @@ const senders: Partial<Record<Way, () => (body: string) => Promise<unknown>>> = 
   fetch: () => async (body) =>
     (await fetch(service + PATH, { method: "POST", headers: HEADERS, body })).text(),
   undici() {
-    const pool = new Pool(service, { connections: 8 });
+    const pool = new Pool(service, { connections: SOCKETS_OF_AN_ENDPOINT });
     return async (body) =>
       (await pool.request({ method: "POST", path: PATH, headers: HEADERS, body })).body.dump();
   },

@@ -2,6 +2,7 @@ import { resultOf, start } from "../child.js";
 import type { Carrier, DeliveryReport } from "../delivery.js";
 import { type Bench, micros, type Row, ratio, round } from "../report.js";
 import type { ServiceReport } from "../service.js";
+import { FOR_EIGHT_TO_AN_ENDPOINT, SOCKETS } from "../sockets.js";
 import { medianOf } from "../statistics.js";
 
 const CARRIERS: readonly Carrier[] = ["undici", "memory", "disk", "disk, storing", "fetch"];
@@ -35,8 +36,9 @@ export async function benchBacklog({ report, quick }: Bench): Promise<void> {
     medianOf(measured, (each) => each[carrier][column] / each.undici[column]);
   report.section(
     "Delivering",
-    `A backlog of ${round(events)} payments (\`fetch\`: a fifth of them), to a service that answers at once, eight requests at a ` +
-      "time. `undici` is its bare `pool.request`; it and `fetch` keep no order, and forget what fails. `memory` has just been handed " +
+    `A backlog of ${round(events)} payments (\`fetch\`: a fifth of them), to a service that answers at once, ${SOCKETS} requests at a ` +
+      `time (\`delivery.concurrency\` is ${FOR_EIGHT_TO_AN_ENDPOINT} for that: one endpoint has three quarters of it). ` +
+      "`undici` is its bare `pool.request`; it and `fetch` keep no order, and forget what fails. `memory` has just been handed " +
       "all, in one turn of the event loop; `disk` finds it in its file, as after an outage or a restart; `disk, storing` has just " +
       "been handed it, and stores it while it delivers. `µs of processor` is the time of all " +
       "threads of the process for an event. What is a share of undici's is a share within the same round.",

@@ -59,8 +59,8 @@ export async function benchMainThread({ report, quick }: Bench): Promise<void> {
     "A tracked request",
     "Processor time of the host's main thread, by the thread's own clock, for a request that is not tracked, and how much more a " +
       "tracked one takes, with its delivery: the same host, in turns. `none` does not track: what differs from 0 there is the " +
-      "measurement's error. `unkept` reports to an outbox that keeps and delivers nothing: no outbox costs less. `undici` (8 " +
-      "sockets) and `fetch` are a host that sends for itself, once, without retries.",
+      "measurement's error. `unkept` reports to an outbox that keeps and delivers nothing: no outbox costs less. `undici` (as " +
+      "many sockets as the package has for payments) and `fetch` are a host that sends for itself, once, without retries.",
     rows,
   );
   for (const way of ["disk", "memory"] as const) {
