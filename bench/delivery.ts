@@ -8,8 +8,11 @@ import { FOR_EIGHT_TO_AN_ENDPOINT, SOCKETS } from "./sockets.js";
 import { argument, say } from "./task.js";
 import { mainThreadMicros } from "./thread-clock.js";
 
-/** Who delivers: this package from one of its outboxes, or a host without it. `disk, storing` is handed the events just before. */
-export type Carrier = "memory" | "disk" | "disk, storing" | "undici" | "fetch";
+/**
+ * Who delivers: this package from one of its outboxes, or a host without it. `disk, storing` is handed the events just before. They
+ * are payments; of `disk, clicks`, clicks.
+ */
+export type Carrier = "memory" | "disk" | "disk, clicks" | "disk, storing" | "undici" | "fetch";
 
 export interface DeliveryReport {
   readonly eventsPerSecond: number;
@@ -20,6 +23,7 @@ export interface DeliveryReport {
 
 const { carrier, service, events } = argument as { carrier: Carrier; service: string; events: number };
 const delivery = { concurrency: FOR_EIGHT_TO_AN_ENDPOINT };
+const isFromFile = carrier === "disk" || carrier === "disk, clicks";
 const WARM_UP = carrier === "fetch" ? 1_000 : 20_000;
 
 interface Work {
@@ -34,8 +38,12 @@ async function filledDirectory(): Promise<string> {
   const directory = scratch();
   const outbox = diskOutbox({ directory });
   const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, delivery: false });
-  const all = Array.from({ length: WARM_UP + events }, (_, order) => order);
-  await Promise.all(all.map((order) => tracker.trackPayment(payment(order), visitor(order))));
+  const all = Array.from({ length: WARM_UP + events }, (_, nth) => nth);
+  const report = (nth: number) =>
+    carrier === "disk, clicks"
+      ? tracker.trackClick({ affiliateReference: "anna" }, visitor(nth))
+      : tracker.trackPayment(payment(nth), visitor(nth));
+  await Promise.all(all.map(report));
   await tracker.close();
   return directory;
 }
@@ -95,7 +103,7 @@ function bodyOf(nth: number): string {
 }
 
 async function workOf(): Promise<Work> {
-  if (carrier === "disk") return fromFile();
+  if (isFromFile) return fromFile();
   if (carrier === "fetch") {
     return withoutTracker(async (body) =>
       (await fetch(service + PATH, { method: "POST", headers: HEADERS, body })).text(),
@@ -112,7 +120,7 @@ async function workOf(): Promise<Work> {
 
 const work = await workOf();
 await work.prepare(WARM_UP);
-await work.deliver(carrier === "disk" ? events : 0);
+await work.deliver(isFromFile ? events : 0);
 await work.prepare(events);
 const began = performance.now();
 const before = process.cpuUsage();

@@ -5,9 +5,9 @@ import type { ServiceReport } from "../service.js";
 import { FOR_EIGHT_TO_AN_ENDPOINT, SOCKETS } from "../sockets.js";
 import { medianOf } from "../statistics.js";
 
-const CARRIERS: readonly Carrier[] = ["undici", "memory", "disk", "disk, storing", "fetch"];
-const LEAST_RATE = { memory: 0.85, disk: 0.4 };
-const MOST_CPU = { disk: 3 };
+const CARRIERS: readonly Carrier[] = ["undici", "memory", "disk", "disk, clicks", "disk, storing", "fetch"];
+const LEAST_RATE = { disk: 0.4, "disk, clicks": 0.4, memory: 0.85 };
+const MOST_CPU = { disk: 3, "disk, clicks": 3 };
 
 /** How fast a backlog is delivered, and what that takes, beside bare undici in the same round. */
 export async function benchBacklog({ report, quick }: Bench): Promise<void> {
@@ -39,8 +39,8 @@ export async function benchBacklog({ report, quick }: Bench): Promise<void> {
     `A backlog of ${round(events)} payments (\`fetch\`: a fifth of them), to a service that answers at once, ${SOCKETS} requests at a ` +
       `time (\`delivery.concurrency\` is ${FOR_EIGHT_TO_AN_ENDPOINT} for that: one endpoint has three quarters of it). ` +
       "`undici` is its bare `pool.request`; it and `fetch` keep no order, and forget what fails. `memory` has just been handed " +
-      "all, in one turn of the event loop; `disk` finds it in its file, as after an outage or a restart; `disk, storing` has just " +
-      "been handed it, and stores it while it delivers. `µs of processor` is the time of all " +
+      "all, in one turn of the event loop; `disk` finds it in its file, as after an outage or a restart, `disk, clicks` a backlog of " +
+      "clicks, which may be sent twice; `disk, storing` has just been handed it, and stores it while it delivers. `µs of processor` is the time of all " +
       "threads of the process for an event. What is a share of undici's is a share within the same round.",
     CARRIERS.map(
       (carrier): Row => ({
@@ -53,16 +53,18 @@ export async function benchBacklog({ report, quick }: Bench): Promise<void> {
       }),
     ),
   );
-  for (const carrier of ["disk", "memory"] as const) {
+  for (const [carrier, least] of Object.entries(LEAST_RATE) as [keyof typeof LEAST_RATE, number][]) {
     report.aims.atLeast(
-      LEAST_RATE[carrier],
+      least,
       ofUndicis(carrier, "eventsPerSecond"),
       `backlog, ${carrier}: rate, of bare undici's`,
     );
   }
-  report.aims.atMost(
-    MOST_CPU.disk,
-    ofUndicis("disk", "cpuMicros"),
-    "backlog, disk: processor time an event, of bare undici's",
-  );
+  for (const [carrier, most] of Object.entries(MOST_CPU) as [keyof typeof MOST_CPU, number][]) {
+    report.aims.atMost(
+      most,
+      ofUndicis(carrier, "cpuMicros"),
+      `backlog, ${carrier}: processor time an event, of bare undici's`,
+    );
+  }
 }

@@ -3,8 +3,10 @@ import type { Storage } from "../outbox/fallback.js";
 import { createFallback } from "../outbox/fallback.js";
 import type { Claim, Verdict } from "../outbox/outbox.js";
 import { createRelay } from "../outbox/relay.js";
+import { type Endpoint, kindOf } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom, OutboxError } from "../shared/errors.js";
+import { createClaimsAhead } from "./claims-ahead.js";
 import { createEngine } from "./engine.js";
 import { createGathering } from "./gathering.js";
 import { setNetworkDefaults } from "./network-defaults.js";
@@ -12,6 +14,8 @@ import type { DeliveryPlan } from "./plan.js";
 import { createRecord, type EngineReport } from "./record.js";
 
 const GATHER_MS = 1;
+// Where no event waits for the transaction that stores them.
+const GATHER_LONGER_MS = 5;
 
 /** An engine beside its store, in an outbox's thread. */
 export interface ThreadEngine {
@@ -60,14 +64,40 @@ export function createThreadEngine(
     },
   );
   // The answers to what is under way come one by one: what ends within a moment is stored by one fsync.
-  const gathering = createGathering({ isMoreToCome: () => delivery.inFlight > 0, forMs: GATHER_MS });
+  const gathering = createGathering({
+    isMoreToCome: () => delivery.inFlight > 0,
+    forMs: GATHER_MS,
+    isPatient: () => ahead.isFlowing,
+    longerMs: GATHER_LONGER_MS,
+  });
+  const mayGoTwice = (endpoint: Endpoint) => plan.ambiguous[kindOf(endpoint)] === "retry";
+  const ahead = createClaimsAhead<DiskClaim>(
+    { claim: fallback.claim, settle },
+    {
+      mayGoTwice,
+      isPaused: (endpoint) => delivery.endpoints[endpoint].state === "paused",
+      isWell: () => fallback.problem === undefined,
+    },
+  );
   const relay = createRelay(
-    fallback,
+    ahead,
     (error) => record.journal.log("error", `delivery failed: ${errorFrom(error).message}`),
     { settlesWithClaim: true, soon: gathering.soon },
   );
   const { destination, capacity, settled } = delivery;
   relay.start({ destination, capacity, deliver, settled });
+
+  function settle(claim: DiskClaim, verdict: Verdict): Promise<boolean> {
+    // Until it is stored, it is in doubt.
+    if (!mayGoTwice(claim.lane.endpoint)) gathering.hurry();
+    return fallback.settle(claim, verdict);
+  }
+
+  function wake(): void {
+    ahead.hold();
+    gathering.hurry();
+    relay.wake();
+  }
 
   async function deliver(claim: Claim): Promise<Verdict> {
     const verdict = await delivery.deliver(claim);
@@ -90,7 +120,7 @@ export function createThreadEngine(
 
   return {
     soon: gathering.soon,
-    wake: relay.wake,
+    wake,
     get idle() {
       return relay.idle;
     },

@@ -7,6 +7,10 @@ export interface Store<C extends Claim> {
   claim(capacity: Capacity): readonly C[] | Promise<readonly C[]>;
   /** Does with a claimed event what the verdict says. Resolves to `false` where that could not be done: no listener is told of it. */
   settle(claim: C, verdict: Verdict): void | Promise<void> | Promise<boolean>;
+  /** Events that were claimed before, and go now that there is a place again. Absent where all that is claimed goes at once. */
+  next?(capacity: () => Capacity): readonly C[];
+  /** Nothing goes any more: events that were claimed, and have not gone. */
+  leave?(): readonly C[];
 }
 
 export interface Relay {
@@ -91,6 +95,7 @@ export function createRelay<C extends Claim>(
     }
     underWay--;
     settling++;
+    if (!stopping) for (const next of store.next?.(to.capacity) ?? []) void carry(next, to);
     if (settlesWithClaim) wake();
     try {
       // What becomes of the event is the same; only the listeners are told another word.
@@ -125,6 +130,7 @@ export function createRelay<C extends Claim>(
     heard: lastHeard,
     stop() {
       stopping = true;
+      if (deliver) for (const claim of store.leave?.() ?? []) void carry(claim, deliver);
       endIfIdle();
       return end;
     },

@@ -42,3 +42,32 @@ it("puts a task off again that the last one asks for", async () => {
   await nextTurn();
   expect(done).toEqual(["second"]);
 });
+
+it("runs what was put off for longer a moment after it is hurried", async () => {
+  const gathering = createGathering({
+    isMoreToCome: () => true,
+    forMs: 1,
+    isPatient: () => true,
+    longerMs: HOUR_MS,
+  });
+  let isDone = false;
+  const done = new Promise<void>((resolve) => {
+    gathering.soon(() => {
+      isDone = true;
+      resolve();
+    });
+  });
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(isDone).toBe(false);
+  gathering.hurry();
+  await done;
+});
+
+it("has nothing to hurry where nothing was put off, or for a moment alone", async () => {
+  const gathering = createGathering({ isMoreToCome: () => true, forMs: 1, longerMs: HOUR_MS });
+  gathering.hurry();
+  await new Promise<void>((resolve) => {
+    gathering.soon(resolve);
+    gathering.hurry();
+  });
+});

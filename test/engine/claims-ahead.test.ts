@@ -1,0 +1,242 @@
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { createClaimsAhead } from "../../src/engine/claims-ahead.js";
+import type { EventKind } from "../../src/events.js";
+import { type Capacity, type Claim, type Lane, UNTRIED } from "../../src/outbox/outbox.js";
+import { ENDPOINTS, type Endpoint, kindOf } from "../../src/service/endpoints.js";
+import { DESTINATION } from "../../src/testing/contract/samples.js";
+import { makeEvent } from "../helpers/virtual-delivery.js";
+
+const PLACES = 6;
+const CONCURRENCY = 8;
+const attributions = { click: { clickId: "c" }, registration: { clickId: "c" }, payment: { clickId: "c" } };
+
+type Waiting = Partial<Record<Endpoint, number>>;
+
+/** A store with so many events, and what is claimed of it: payments may be sent once alone. */
+function underTest(waiting: Waiting, { paused = [] as Endpoint[] } = {}) {
+  const left = { ...waiting };
+  const asked: Capacity[] = [];
+  const state = { isWell: true };
+  let number = 0;
+  const ahead = createClaimsAhead<Claim>(
+    {
+      async claim(capacity) {
+        asked.push(capacity);
+        const claimed: Claim[] = [];
+        for (const lane of capacity.lanes) {
+          const most = Math.min(lane.limit, capacity.limit - claimed.length, left[lane.endpoint] ?? 0);
+          left[lane.endpoint] = (left[lane.endpoint] ?? 0) - most;
+          for (let nth = 0; nth < most; nth++) claimed.push(claimOf(lane, number++));
+        }
+        return claimed;
+      },
+      settle: async () => true,
+    },
+    {
+      mayGoTwice: (endpoint) => kindOf(endpoint) !== "payment",
+      isPaused: (endpoint) => paused.includes(endpoint),
+      isWell: () => state.isWell,
+    },
+  );
+  return { ahead, left, asked, paused, state };
+}
+
+function claimOf(lane: Lane, number: number): Claim {
+  const kind: EventKind = kindOf(lane.endpoint);
+  return {
+    event: makeEvent(kind, attributions[kind], number),
+    lane,
+    history: UNTRIED,
+    interrupted: false,
+    queuedAt: 0,
+  };
+}
+
+function capacityFor(limit: number, lanes: readonly (Endpoint | Lane)[] = ENDPOINTS): Capacity {
+  const laneOf = (each: Endpoint | Lane) =>
+    typeof each === "string" ? { endpoint: each, limit: PLACES } : each;
+  return { destination: DESTINATION, limit, lanes: lanes.map(laneOf) };
+}
+
+const all = capacityFor(CONCURRENCY);
+const one = (endpoint: Endpoint) => () => capacityFor(1, [{ endpoint, limit: 1 }]);
+const endpointsOf = (claims: readonly Claim[]) => claims.map(({ lane }) => lane.endpoint);
+const sum = (waiting: Waiting) => Object.values(waiting).reduce((total, each) => total + each, 0);
+
+it("claims more than goes at once of what may be sent twice, and hands it on without asking", async () => {
+  const { ahead, asked, left } = underTest({ click: 30 });
+  expect(await ahead.claim(all)).toHaveLength(PLACES);
+  expect(left.click).toBe(0);
+  for (let nth = PLACES; nth < 30; nth++) {
+    expect(ahead.isFlowing).toBe(true);
+    expect(ahead.next(one("click"))).toHaveLength(1);
+  }
+  expect(ahead.next(one("click"))).toEqual([]);
+  expect(ahead.isFlowing).toBe(false);
+  expect(asked).toHaveLength(1);
+});
+
+it("claims what may be sent once alone when it goes", async () => {
+  const { ahead, left } = underTest({ "lead/payment": 30 });
+  expect(await ahead.claim(all)).toHaveLength(PLACES);
+  expect(left["lead/payment"]).toBe(30 - PLACES);
+  expect(ahead.next(one("lead/payment"))).toEqual([]);
+});
+
+it("hands on in the order in which it has claimed", async () => {
+  const { ahead } = underTest({ click: 20 });
+  const first = await ahead.claim(all);
+  const others = Array.from({ length: 14 }, () => ahead.next(one("click"))).flat();
+  const sources = [...first, ...others]
+    .map(({ event }) => event.data)
+    .map((data) => "source" in data && data.source);
+  expect(sources).toEqual(Array.from({ length: 20 }, (_, nth) => String(nth)));
+});
+
+it("asks the store for no more while enough is claimed", async () => {
+  const { ahead, asked } = underTest({ click: 200 });
+  await ahead.claim(all);
+  await ahead.claim(capacityFor(2, ["registration", "click"]));
+  expect(asked[1]?.lanes.map(({ endpoint }) => endpoint)).toEqual(["registration"]);
+});
+
+describe("what is more urgent goes first", () => {
+  it("what has come since: nothing is handed on before the store was asked", async () => {
+    const { ahead, left } = underTest({ click: 30 });
+    await ahead.claim(all);
+    left["lead/payment"] = 1;
+    ahead.hold();
+    expect(ahead.isFlowing).toBe(false);
+    expect(ahead.next(one("click"))).toEqual([]);
+    expect(endpointsOf(await ahead.claim(capacityFor(2, ["lead/payment", "click"])))).toEqual([
+      "lead/payment",
+      "click",
+    ]);
+    expect(ahead.next(one("click"))).toHaveLength(1);
+  });
+
+  it("what comes while the store is being asked", async () => {
+    const { ahead } = underTest({ click: 30 });
+    const claimed = ahead.claim(all);
+    ahead.hold();
+    await claimed;
+    expect(ahead.next(one("click"))).toEqual([]);
+  });
+
+  it("what the store has more of than there were places, also while there is no place for it", async () => {
+    const { ahead } = underTest({ "lead/payment": 7, click: 30 });
+    expect(endpointsOf(await ahead.claim(all))).toEqual([
+      ...Array(PLACES).fill("lead/payment"),
+      "click",
+      "click",
+    ]);
+    expect(ahead.next(one("click"))).toEqual([]);
+    expect(endpointsOf(await ahead.claim(capacityFor(2, ["lead/payment", "click"])))).toEqual([
+      "lead/payment",
+      "click",
+    ]);
+    expect(ahead.next(one("click"))).toHaveLength(1);
+  });
+
+  it("what more was claimed of than there were places", async () => {
+    const { ahead } = underTest({ registration: 10, click: 30 });
+    expect(endpointsOf(await ahead.claim(all))).toEqual([
+      ...Array(PLACES).fill("registration"),
+      "click",
+      "click",
+    ]);
+    expect(endpointsOf(ahead.next(() => capacityFor(1, ["registration", "click"])))).toEqual([
+      "registration",
+    ]);
+  });
+});
+
+describe("gives all that it has claimed to delivery, which gives back what may not go", () => {
+  it("where its endpoint is paused", async () => {
+    const { ahead, paused } = underTest({ click: 30 });
+    await ahead.claim(all);
+    paused.push("click");
+    expect(ahead.next(() => capacityFor(2, ["lead/payment"]))).toHaveLength(30 - PLACES);
+    expect(ahead.next(one("click"))).toEqual([]);
+  });
+
+  it.each([{ newestFirst: true }, { newWithinMs: 15_000 }, { evenResting: true }])(
+    "where its endpoint takes others: %o",
+    async (others) => {
+      const { ahead } = underTest({ click: 30 });
+      await ahead.claim(all);
+      const lane: Lane = { endpoint: "click", limit: 1, ...others };
+      expect(await ahead.claim(capacityFor(2, [lane]))).toHaveLength(30 - PLACES);
+    },
+  );
+
+  it("where the engine stops, also what is claimed later", async () => {
+    const { ahead, left } = underTest({ click: 30 });
+    await ahead.claim(all);
+    expect(ahead.leave()).toHaveLength(30 - PLACES);
+    left.click = 30;
+    expect(await ahead.claim(all)).toHaveLength(30);
+    expect(ahead.leave()).toEqual([]);
+  });
+});
+
+it("keeps what it has claimed while the store fails: what the store cannot be asked for may have to go first", async () => {
+  const { ahead, left, state } = underTest({ click: 30 });
+  await ahead.claim(all);
+  state.isWell = false;
+  left.click = 0;
+  expect(ahead.isFlowing).toBe(false);
+  expect(ahead.next(one("click"))).toEqual([]);
+  expect(await ahead.claim(all)).toEqual([]);
+  state.isWell = true;
+  expect(ahead.next(one("click"))).toHaveLength(1);
+});
+
+it("keeps what it has claimed while its endpoint has no place", async () => {
+  const { ahead } = underTest({ click: 30 });
+  await ahead.claim(all);
+  expect(ahead.next(() => capacityFor(2, ["lead/payment"]))).toEqual([]);
+  expect(ahead.next(one("click"))).toHaveLength(1);
+});
+
+test("whatever there is and whatever places there are, each event goes once, none without a place, and a payment as soon as it is claimed", async () => {
+  const aLane = fc.record({
+    endpoint: fc.constantFrom(...ENDPOINTS),
+    limit: fc.integer({ min: 1, max: PLACES }),
+    newestFirst: fc.boolean(),
+  });
+  const aStep = fc.record({
+    what: fc.constantFrom("claim", "next", "hold"),
+    limit: fc.integer({ min: 1, max: CONCURRENCY }),
+    lanes: fc.uniqueArray(aLane, { selector: ({ endpoint }) => endpoint, minLength: 1 }),
+  });
+  const counts = fc.record(Object.fromEntries(ENDPOINTS.map((name) => [name, fc.nat(100)])));
+  await fc.assert(
+    fc.asyncProperty(counts, fc.array(aStep, { maxLength: 30 }), async (waiting, steps) => {
+      const { ahead, left, asked } = underTest(waiting);
+      const gone: Claim[] = [];
+      for (const { what, limit, lanes } of steps) {
+        const inOrder = ENDPOINTS.flatMap((name) => lanes.filter(({ endpoint }) => endpoint === name));
+        const capacity = capacityFor(limit, inOrder);
+        if (what === "hold") ahead.hold();
+        const went =
+          what === "claim" ? await ahead.claim(capacity) : what === "next" ? ahead.next(() => capacity) : [];
+        gone.push(...went);
+        const regular = inOrder.filter(({ newestFirst }) => !newestFirst).map(({ endpoint }) => endpoint);
+        const placed = went.filter(({ lane }) => regular.includes(lane.endpoint));
+        expect(placed.length).toBeLessThanOrEqual(limit);
+        for (const lane of inOrder.filter(({ endpoint }) => regular.includes(endpoint))) {
+          const ofLane = placed.filter(({ lane: { endpoint } }) => endpoint === lane.endpoint);
+          expect(ofLane.length).toBeLessThanOrEqual(lane.limit);
+        }
+      }
+      for (const { limit } of asked) expect(limit).toBeGreaterThan(0);
+      const paidFor = (waiting["lead/payment"] ?? 0) - (left["lead/payment"] ?? 0);
+      expect(endpointsOf(gone).filter((endpoint) => endpoint === "lead/payment")).toHaveLength(paidFor);
+      gone.push(...ahead.leave());
+      expect(new Set(gone).size).toBe(gone.length);
+      expect(gone).toHaveLength(sum(waiting) - sum(left));
+    }),
+  );
+});
