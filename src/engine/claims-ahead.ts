@@ -10,13 +10,15 @@ export interface ClaimsAhead<C extends Claim> extends Required<Store<C>> {
   hold(): void;
 }
 
-/** How many more, in all. A service that answers at once has taken them within some ten milliseconds. */
+/** How many more than go at once, in all: few at first, and after some had to be given back; twice as many with each claim. */
+const FEWEST = 4;
+// A service that answers at once has taken them within some ten milliseconds.
 const MOST = 64;
 
 /**
- * Claims more than goes at once of the events that may be sent twice: each that follows another waits for no transaction. It does
- * no harm that who takes over from a killed process cannot tell which of them it has sent. What may be sent once alone is claimed
- * when it goes.
+ * Claims more events than go at once of those that may be sent twice: each that follows another waits for no transaction. A process
+ * that takes over from a killed one cannot tell which of them were sent, and need not. What may be sent once alone is claimed when it
+ * goes.
  *
  * @param options.mayGoTwice whether an endpoint's events may be sent twice.
  * @param options.isPaused whether nothing but trials is sent to an endpoint.
@@ -38,13 +40,14 @@ export function createClaimsAhead<C extends Claim>(
   const stock = new Map<Endpoint, C[]>();
   /** Endpoints of which the store may have more. */
   const unexhausted = new Set<Endpoint>();
+  let most = FEWEST;
   let isHeld = false;
-  let hasLeft = false;
+  let isStopped = false;
 
   const isAhead = ({ endpoint, newestFirst, newWithinMs, evenResting }: Lane) =>
     mayGoTwice(endpoint) && !newestFirst && newWithinMs === undefined && !evenResting;
   const stockOf = (endpoint: Endpoint) => stock.get(endpoint)?.length ?? 0;
-  const isEmpty = () => ENDPOINTS.every((endpoint) => stockOf(endpoint) === 0);
+  const inStock = () => ENDPOINTS.reduce((sum, endpoint) => sum + stockOf(endpoint), 0);
 
   /** Whether what is not claimed may have to go before what is. */
   function isBlocked(): boolean {
@@ -69,6 +72,7 @@ export function createClaimsAhead<C extends Claim>(
       const isOut = own.length === 0 ? isPaused(endpoint) : !own.every(isAhead);
       if (isOut) withdrawn.push(...claims.splice(0));
     }
+    if (withdrawn.length > 0) most = FEWEST;
     return withdrawn;
   }
 
@@ -84,7 +88,9 @@ export function createClaimsAhead<C extends Claim>(
 
   /** What the store is asked for. More than goes at once only where all that goes first is of one lane: it has a place for certain. */
   function wanted({ destination, limit, lanes }: Capacity): Capacity {
-    const more = lanes.filter((lane) => !isAhead(lane)).length > 1 ? 0 : MOST;
+    const isSure = lanes.filter((lane) => !isAhead(lane)).length <= 1;
+    const more = isSure ? Math.max(0, most - inStock()) : 0;
+    most = Math.min(2 * most, MOST);
     const asked = lanes.flatMap((lane) => {
       if (!isAhead(lane)) return { ...lane, limit: Math.min(lane.limit, limit) };
       const missing = lane.limit - stockOf(lane.endpoint);
@@ -95,7 +101,7 @@ export function createClaimsAhead<C extends Claim>(
 
   return {
     get isFlowing() {
-      return !isEmpty() && !isBlocked();
+      return inStock() > 0 && !isBlocked();
     },
     hold() {
       isHeld = true;
@@ -110,20 +116,20 @@ export function createClaimsAhead<C extends Claim>(
           unexhausted.delete(lane.endpoint);
         else unexhausted.add(lane.endpoint);
       }
-      if (hasLeft) return [...withdrawn, ...claimed];
+      if (isStopped) return [...withdrawn, ...claimed];
       const first = claimed.filter(({ lane }) => !isAhead(lane));
       for (const claim of claimed) if (isAhead(claim.lane)) keep(claim);
       const others = isWell() ? take(capacity.lanes, capacity.limit - first.length) : [];
       return [...withdrawn, ...first, ...others];
     },
     next(capacity) {
-      if (isEmpty()) return [];
+      if (inStock() === 0) return [];
       const { limit, lanes } = capacity();
       const withdrawn = withdraw(lanes);
       return isBlocked() ? withdrawn : [...withdrawn, ...take(lanes, limit)];
     },
-    leave() {
-      hasLeft = true;
+    giveBack() {
+      isStopped = true;
       return [...stock.values()].flatMap((claims) => claims.splice(0));
     },
     settle: store.settle,

@@ -10,7 +10,7 @@ export interface Store<C extends Claim> {
   /** Events that were claimed before, and go now that there is a place again. Absent where all that is claimed goes at once. */
   next?(capacity: () => Capacity): readonly C[];
   /** Nothing goes any more: events that were claimed, and have not gone. */
-  leave?(): readonly C[];
+  giveBack?(): readonly C[];
 }
 
 export interface Relay {
@@ -130,7 +130,7 @@ export function createRelay<C extends Claim>(
     heard: lastHeard,
     stop() {
       stopping = true;
-      if (deliver) for (const claim of store.leave?.() ?? []) void carry(claim, deliver);
+      if (deliver) for (const claim of store.giveBack?.() ?? []) void carry(claim, deliver);
       endIfIdle();
       return end;
     },

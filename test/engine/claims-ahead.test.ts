@@ -13,9 +13,18 @@ const attributions = { click: { clickId: "c" }, registration: { clickId: "c" }, 
 
 type Waiting = Partial<Record<Endpoint, number>>;
 
-/** A store with so many events, and what is claimed of it: payments may be sent once alone. */
-function underTest(waiting: Waiting, { paused = [] as Endpoint[] } = {}) {
+/** A store with so many events, and what is claimed of it, as ever after some claims: payments may be sent once alone. */
+async function underTest(waiting: Waiting) {
+  const tested = atFirst({});
+  for (let claims = 0; claims < 5; claims++) await tested.ahead.claim(all);
+  tested.asked.length = 0;
+  Object.assign(tested.left, waiting);
+  return tested;
+}
+
+function atFirst(waiting: Waiting) {
   const left = { ...waiting };
+  const paused: Endpoint[] = [];
   const asked: Capacity[] = [];
   const state = { isWell: true };
   let number = 0;
@@ -65,7 +74,7 @@ const endpointsOf = (claims: readonly Claim[]) => claims.map(({ lane }) => lane.
 const sum = (waiting: Waiting) => Object.values(waiting).reduce((total, each) => total + each, 0);
 
 it("claims more than goes at once of what may be sent twice, and hands it on without asking", async () => {
-  const { ahead, asked, left } = underTest({ click: 30 });
+  const { ahead, asked, left } = await underTest({ click: 30 });
   expect(await ahead.claim(all)).toHaveLength(PLACES);
   expect(left.click).toBe(0);
   for (let nth = PLACES; nth < 30; nth++) {
@@ -77,15 +86,31 @@ it("claims more than goes at once of what may be sent twice, and hands it on wit
   expect(asked).toHaveLength(1);
 });
 
+it("claims little ahead at first, and after what it had claimed had to be given back", async () => {
+  const { ahead, left, paused } = atFirst({ click: 1_000 });
+  const claimed = async () => {
+    const before = left.click ?? 0;
+    await ahead.claim(all);
+    return before - (left.click ?? 0);
+  };
+  expect(await claimed()).toBe(PLACES + 4);
+  while (ahead.next(one("click")).length > 0);
+  expect(await claimed()).toBe(PLACES + 8);
+  paused.push("click");
+  ahead.next(() => capacityFor(2, ["lead/payment"]));
+  paused.pop();
+  expect(await claimed()).toBe(PLACES + 4);
+});
+
 it("claims what may be sent once alone when it goes", async () => {
-  const { ahead, left } = underTest({ "lead/payment": 30 });
+  const { ahead, left } = await underTest({ "lead/payment": 30 });
   expect(await ahead.claim(all)).toHaveLength(PLACES);
   expect(left["lead/payment"]).toBe(30 - PLACES);
   expect(ahead.next(one("lead/payment"))).toEqual([]);
 });
 
 it("hands on in the order in which it has claimed", async () => {
-  const { ahead } = underTest({ click: 20 });
+  const { ahead } = await underTest({ click: 20 });
   const first = await ahead.claim(all);
   const others = Array.from({ length: 14 }, () => ahead.next(one("click"))).flat();
   const sources = [...first, ...others]
@@ -95,7 +120,7 @@ it("hands on in the order in which it has claimed", async () => {
 });
 
 it("asks the store for no more while enough is claimed", async () => {
-  const { ahead, asked } = underTest({ click: 200 });
+  const { ahead, asked } = await underTest({ click: 200 });
   await ahead.claim(all);
   await ahead.claim(capacityFor(2, ["registration", "click"]));
   expect(asked[1]?.lanes.map(({ endpoint }) => endpoint)).toEqual(["registration"]);
@@ -103,7 +128,7 @@ it("asks the store for no more while enough is claimed", async () => {
 
 describe("what is more urgent goes first", () => {
   it("what has come since: nothing is handed on before the store was asked", async () => {
-    const { ahead, left } = underTest({ click: 30 });
+    const { ahead, left } = await underTest({ click: 30 });
     await ahead.claim(all);
     left["lead/payment"] = 1;
     ahead.hold();
@@ -117,7 +142,7 @@ describe("what is more urgent goes first", () => {
   });
 
   it("what comes while the store is being asked", async () => {
-    const { ahead } = underTest({ click: 30 });
+    const { ahead } = await underTest({ click: 30 });
     const claimed = ahead.claim(all);
     ahead.hold();
     await claimed;
@@ -125,7 +150,7 @@ describe("what is more urgent goes first", () => {
   });
 
   it("what the store has more of than there were places, also while there is no place for it", async () => {
-    const { ahead } = underTest({ "lead/payment": 7, click: 30 });
+    const { ahead } = await underTest({ "lead/payment": 7, click: 30 });
     expect(endpointsOf(await ahead.claim(all))).toEqual([
       ...Array(PLACES).fill("lead/payment"),
       "click",
@@ -140,7 +165,7 @@ describe("what is more urgent goes first", () => {
   });
 
   it("what more was claimed of than there were places", async () => {
-    const { ahead } = underTest({ registration: 10, click: 30 });
+    const { ahead } = await underTest({ registration: 10, click: 30 });
     expect(endpointsOf(await ahead.claim(all))).toEqual([
       ...Array(PLACES).fill("registration"),
       "click",
@@ -154,7 +179,7 @@ describe("what is more urgent goes first", () => {
 
 describe("gives all that it has claimed to delivery, which gives back what may not go", () => {
   it("where its endpoint is paused", async () => {
-    const { ahead, paused } = underTest({ click: 30 });
+    const { ahead, paused } = await underTest({ click: 30 });
     await ahead.claim(all);
     paused.push("click");
     expect(ahead.next(() => capacityFor(2, ["lead/payment"]))).toHaveLength(30 - PLACES);
@@ -164,7 +189,7 @@ describe("gives all that it has claimed to delivery, which gives back what may n
   it.each([{ newestFirst: true }, { newWithinMs: 15_000 }, { evenResting: true }])(
     "where its endpoint takes others: %o",
     async (others) => {
-      const { ahead } = underTest({ click: 30 });
+      const { ahead } = await underTest({ click: 30 });
       await ahead.claim(all);
       const lane: Lane = { endpoint: "click", limit: 1, ...others };
       expect(await ahead.claim(capacityFor(2, [lane]))).toHaveLength(30 - PLACES);
@@ -172,17 +197,17 @@ describe("gives all that it has claimed to delivery, which gives back what may n
   );
 
   it("where the engine stops, also what is claimed later", async () => {
-    const { ahead, left } = underTest({ click: 30 });
+    const { ahead, left } = await underTest({ click: 30 });
     await ahead.claim(all);
-    expect(ahead.leave()).toHaveLength(30 - PLACES);
+    expect(ahead.giveBack()).toHaveLength(30 - PLACES);
     left.click = 30;
     expect(await ahead.claim(all)).toHaveLength(30);
-    expect(ahead.leave()).toEqual([]);
+    expect(ahead.giveBack()).toEqual([]);
   });
 });
 
 it("keeps what it has claimed while the store fails: what the store cannot be asked for may have to go first", async () => {
-  const { ahead, left, state } = underTest({ click: 30 });
+  const { ahead, left, state } = await underTest({ click: 30 });
   await ahead.claim(all);
   state.isWell = false;
   left.click = 0;
@@ -194,7 +219,7 @@ it("keeps what it has claimed while the store fails: what the store cannot be as
 });
 
 it("keeps what it has claimed while its endpoint has no place", async () => {
-  const { ahead } = underTest({ click: 30 });
+  const { ahead } = await underTest({ click: 30 });
   await ahead.claim(all);
   expect(ahead.next(() => capacityFor(2, ["lead/payment"]))).toEqual([]);
   expect(ahead.next(one("click"))).toHaveLength(1);
@@ -214,7 +239,7 @@ test("whatever there is and whatever places there are, each event goes once, non
   const counts = fc.record(Object.fromEntries(ENDPOINTS.map((name) => [name, fc.nat(100)])));
   await fc.assert(
     fc.asyncProperty(counts, fc.array(aStep, { maxLength: 30 }), async (waiting, steps) => {
-      const { ahead, left, asked } = underTest(waiting);
+      const { ahead, left, asked } = atFirst(waiting);
       const gone: Claim[] = [];
       for (const { what, limit, lanes } of steps) {
         const inOrder = ENDPOINTS.flatMap((name) => lanes.filter(({ endpoint }) => endpoint === name));
@@ -234,7 +259,9 @@ test("whatever there is and whatever places there are, each event goes once, non
       for (const { limit } of asked) expect(limit).toBeGreaterThan(0);
       const paidFor = (waiting["lead/payment"] ?? 0) - (left["lead/payment"] ?? 0);
       expect(endpointsOf(gone).filter((endpoint) => endpoint === "lead/payment")).toHaveLength(paidFor);
-      gone.push(...ahead.leave());
+      const unsent = ahead.giveBack();
+      expect(unsent.length).toBeLessThanOrEqual(CONCURRENCY + 64);
+      gone.push(...unsent);
       expect(new Set(gone).size).toBe(gone.length);
       expect(gone).toHaveLength(sum(waiting) - sum(left));
     }),

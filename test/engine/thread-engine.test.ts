@@ -20,23 +20,28 @@ const planFor = (baseUrl: string): DeliveryPlan => ({
   confirmReferral: "never",
 });
 
-/** An engine beside a store that answers the first claim alone, and takes every verdict. */
+const CLAIMS_BEFORE = 5;
+
+/** An engine that finds so many events after some claims, beside a store that answers no further claim, and takes every verdict. */
 async function answeredOnce(kind: EventKind, number: number) {
   const service = await startService();
   const settled: Verdict["type"][] = [];
   let claims = 0;
   const storage = {
-    claim({ limit, lanes }: Capacity): Promise<DiskClaim[]> {
-      if (++claims > 1) return new Promise(() => {});
-      const claimed = Array.from({ length: number }, (_, nth): DiskClaim[] => {
+    async claim({ limit, lanes }: Capacity): Promise<DiskClaim[]> {
+      if (++claims <= CLAIMS_BEFORE) {
+        setImmediate(() => engine.wake());
+        return [];
+      }
+      if (claims > CLAIMS_BEFORE + 1) return new Promise(() => {});
+      return Array.from({ length: number }, (_, nth): DiskClaim[] => {
         const event = makeEvent(kind, { clickId: `c${nth}` }, nth);
         const lane = lanes.find(({ endpoint }) => endpoint === endpointOf(event));
         if (!lane || nth >= Math.min(limit, lane.limit)) return [];
         return [
           { event, lane, history: UNTRIED, interrupted: false, queuedAt: 0, seq: nth, owner: "", life: 1 },
         ];
-      });
-      return Promise.resolve(claimed.flat());
+      }).flat();
     },
     async settle(_claim: DiskClaim, { type }: Verdict) {
       settled.push(type);

@@ -125,7 +125,7 @@ describe.each([
       {
         ...store,
         next: (capacity) => before.splice(0, capacity().limit),
-        leave: () => before.splice(0),
+        giveBack: () => before.splice(0),
       },
       unheard,
     );

@@ -26,7 +26,8 @@ export const STATEMENTS = {
   removeOwn: "delete from events where seq = ? and id = ? returning *",
   shed: "delete from events where seq = ? returning *",
   sheddable: `
-    select seq, size from events where destination = ? and kind = ? and seq > ? order by seq limit 1`,
+    select seq, size from events
+    where destination = ? and kind = ? and seq > ? and seq not in (select value from json_each(?)) order by seq limit 1`,
   clicks: `
     select count(*) as number from (
       select 1 from events where destination = ? and kind = 'click' and coalesce(session_id, click_id) = ?
@@ -128,20 +129,14 @@ export function createLiveEvents(
     return own.find(({ seq }) => holdings.ownerOf(seq) === undefined);
   }
 
-  function sheddableAfter(place: number, destination: number, kind: EventKind): Sheddable | undefined {
-    let found: Sheddable | undefined = sheddable.get(destination, kind, place);
-    while (found && holdings.ownerOf(found.seq) !== undefined)
-      found = sheddable.get(destination, kind, found.seq);
-    return found;
-  }
-
   /** The events of a kind that may give way, of all destinations. */
   function* oldestFirst(kind: EventKind): Generator<Sheddable> {
     const own = totals.destinations.filter((each) => totals.rows(each, kind) > 0);
+    const claimed = JSON.stringify(holdings.places());
     for (let after = 0; ; ) {
       let first: Sheddable | undefined;
       for (const destination of own) {
-        const found = sheddableAfter(after, destination, kind);
+        const found: Sheddable | undefined = sheddable.get(destination, kind, after, claimed);
         if (found && (!first || found.seq < first.seq)) first = found;
       }
       if (!first) return;
