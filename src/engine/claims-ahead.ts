@@ -86,9 +86,9 @@ export function createClaimsAhead<C extends Claim>(
     return taken;
   }
 
-  /** What the store is asked for. More than goes at once only where all that goes first is of one lane: it has a place for certain. */
+  /** What the store is asked for. More than goes at once only where all but the most urgent may be claimed ahead: that one then has its places for certain. */
   function wanted({ destination, limit, lanes }: Capacity): Capacity {
-    const isSure = lanes.filter((lane) => !isAhead(lane)).length <= 1;
+    const isSure = lanes.every((lane, nth) => nth === 0 || isAhead(lane));
     const more = isSure ? Math.max(0, most - inStock()) : 0;
     most = Math.min(2 * most, MOST);
     const asked = lanes.flatMap((lane) => {

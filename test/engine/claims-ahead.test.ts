@@ -13,16 +13,16 @@ const attributions = { click: { clickId: "c" }, registration: { clickId: "c" }, 
 
 type Waiting = Partial<Record<Endpoint, number>>;
 
-/** A store with so many events, and what is claimed of it, as ever after some claims: payments may be sent once alone. */
-async function underTest(waiting: Waiting) {
-  const tested = atFirst({});
+/** A store with so many events, and what is claimed of it, as ever after some claims. One kind may be sent once alone. */
+async function underTest(waiting: Waiting, once: EventKind = "payment") {
+  const tested = atFirst({}, once);
   for (let claims = 0; claims < 5; claims++) await tested.ahead.claim(all);
   tested.asked.length = 0;
   Object.assign(tested.left, waiting);
   return tested;
 }
 
-function atFirst(waiting: Waiting) {
+function atFirst(waiting: Waiting, once: EventKind = "payment") {
   const left = { ...waiting };
   const paused: Endpoint[] = [];
   const asked: Capacity[] = [];
@@ -43,7 +43,7 @@ function atFirst(waiting: Waiting) {
       settle: async () => true,
     },
     {
-      mayGoTwice: (endpoint) => kindOf(endpoint) !== "payment",
+      mayGoTwice: (endpoint) => kindOf(endpoint) !== once,
       isPaused: (endpoint) => paused.includes(endpoint),
       isWell: () => state.isWell,
     },
@@ -162,6 +162,16 @@ describe("what is more urgent goes first", () => {
       "click",
     ]);
     expect(ahead.next(one("click"))).toHaveLength(1);
+  });
+
+  it("also where what is less urgent may be sent once alone", async () => {
+    const { ahead, left } = await underTest({ "lead/payment": 7, click: 30 }, "click");
+    expect(endpointsOf(await ahead.claim(all)).sort()).toEqual([
+      "click",
+      "click",
+      ...Array(PLACES).fill("lead/payment"),
+    ]);
+    expect(left).toMatchObject({ "lead/payment": 1, click: 28 });
   });
 
   it("what more was claimed of than there were places", async () => {
