@@ -79,9 +79,9 @@ export function createClaimsAhead<C extends Claim>(
   function take(lanes: readonly Lane[], limit: number): C[] {
     const taken: C[] = [];
     for (const lane of lanes) {
-      const most = Math.min(lane.limit, limit - taken.length);
+      const places = Math.min(lane.limit, limit - taken.length);
       const claims = stock.get(lane.endpoint);
-      if (claims && most > 0 && isAhead(lane)) taken.push(...claims.splice(0, most));
+      if (claims && places > 0 && isAhead(lane)) taken.push(...claims.splice(0, places));
     }
     return taken;
   }
