@@ -20,6 +20,7 @@ const MOST = 64;
  * that takes over from a killed one cannot tell which of them were sent, and need not. What may be sent once alone is claimed when it
  * goes.
  *
+ * @param store it settles before it claims what it is asked at once, and `settle` does not reject.
  * @param options.mayGoTwice whether an endpoint's events may be sent twice.
  * @param options.isPaused whether nothing but trials is sent to an endpoint.
  * @param options.isWell whether the store works. While it does not, nothing goes: what it cannot be asked for may have to go first.
@@ -63,17 +64,16 @@ export function createClaimsAhead<C extends Claim>(
     else stock.set(endpoint, [claim]);
   }
 
-  /** What goes only if its endpoint lets it: delivery gives back the rest. */
-  function withdraw(lanes: readonly Lane[]): C[] {
-    const withdrawn: C[] = [];
+  /** Gives back what may not go any more, or only if the store chooses it: each of its lanes is claimed from the store again. */
+  function withdraw(lanes: readonly Lane[]): void {
     for (const [endpoint, claims] of stock) {
       if (claims.length === 0) continue;
       const own = lanes.filter((lane) => lane.endpoint === endpoint);
       const isOut = own.length === 0 ? isPaused(endpoint) : !own.every(isAhead);
-      if (isOut) withdrawn.push(...claims.splice(0));
+      if (!isOut) continue;
+      most = FEWEST;
+      for (const claim of claims.splice(0)) void store.settle(claim, { type: "release" });
     }
-    if (withdrawn.length > 0) most = FEWEST;
-    return withdrawn;
   }
 
   function take(lanes: readonly Lane[], limit: number): C[] {
@@ -107,7 +107,7 @@ export function createClaimsAhead<C extends Claim>(
       isHeld = true;
     },
     async claim(capacity) {
-      const withdrawn = withdraw(capacity.lanes);
+      withdraw(capacity.lanes);
       const asked = wanted(capacity);
       isHeld = false;
       const claimed = asked.lanes.length > 0 ? await store.claim(asked) : [];
@@ -116,17 +116,17 @@ export function createClaimsAhead<C extends Claim>(
           unexhausted.delete(lane.endpoint);
         else unexhausted.add(lane.endpoint);
       }
-      if (isStopped) return [...withdrawn, ...claimed];
+      if (isStopped) return claimed;
       const first = claimed.filter(({ lane }) => !isAhead(lane));
       for (const claim of claimed) if (isAhead(claim.lane)) keep(claim);
       const others = isWell() ? take(capacity.lanes, capacity.limit - first.length) : [];
-      return [...withdrawn, ...first, ...others];
+      return [...first, ...others];
     },
     next(capacity) {
       if (inStock() === 0) return [];
       const { limit, lanes } = capacity();
-      const withdrawn = withdraw(lanes);
-      return isBlocked() ? withdrawn : [...withdrawn, ...take(lanes, limit)];
+      withdraw(lanes);
+      return isBlocked() ? [] : take(lanes, limit);
     },
     giveBack() {
       isStopped = true;

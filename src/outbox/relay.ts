@@ -7,7 +7,7 @@ export interface Store<C extends Claim> {
   claim(capacity: Capacity): readonly C[] | Promise<readonly C[]>;
   /** Does with a claimed event what the verdict says. Resolves to `false` where that could not be done: no listener is told of it. */
   settle(claim: C, verdict: Verdict): void | Promise<void> | Promise<boolean>;
-  /** Events that were claimed before, and go now that there is a place again. Absent where all that is claimed goes at once. */
+  /** Events that were claimed before, and go now that there is a place again. A claim follows. Absent where all that is claimed goes at once. */
   next?(capacity: () => Capacity): readonly C[];
   /** Nothing goes any more: events that were claimed, and have not gone. */
   giveBack?(): readonly C[];

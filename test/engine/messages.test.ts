@@ -1,9 +1,10 @@
 import { inspect } from "node:util";
-import type { MessagePort, WorkerOptions } from "node:worker_threads";
+import type { MessagePort, Worker, WorkerOptions } from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Notices } from "../../src/index.js";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { until } from "../../src/testing/contract/recorder.js";
+import { endWorker } from "../helpers/mortal-worker.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { startService } from "../helpers/service.js";
 import { API_KEY, linesLogger, startTracker } from "../helpers/tracker.js";
@@ -11,12 +12,13 @@ import { API_KEY, linesLogger, startTracker } from "../helpers/tracker.js";
 const watched = vi.hoisted(() => ({
   sent: [] as unknown[],
   received: [] as unknown[],
-  workers: [] as (import("node:worker_threads").Worker & { options?: WorkerOptions })[],
+  workers: [] as (Worker & { options?: WorkerOptions })[],
 }));
 
 vi.mock("node:worker_threads", async (original) => {
   const threads = await original<typeof import("node:worker_threads")>();
-  class WatchedWorker extends threads.Worker {
+  const { mortal } = await import("../helpers/mortal-worker.js");
+  class WatchedWorker extends mortal(threads.Worker) {
     constructor(source: string, options: WorkerOptions) {
       super(source, options);
       watched.workers.push(Object.assign(this, { options }));
@@ -74,10 +76,8 @@ test("the key goes to the thread, and is shown nowhere", async () => {
   const dead = new Promise((resolve) => tracker.on("dead", (notice) => resolve(notices.push(notice))));
   await tracker.trackPayment(payment(1), { sessionId: "s" });
   await dead;
-  const [worker] = watched.workers.slice(-1);
-  const ended = new Promise((resolve) => worker?.once("exit", resolve));
-  await worker?.terminate();
-  await ended;
+  const worker = watched.workers.at(-1) as (typeof watched.workers)[number];
+  await endWorker(worker);
   await tracker.trackPayment(payment(2), { sessionId: "s" });
   const letters = await vi.waitUntil(() => tracker.deadLetters.list().catch(() => undefined), {
     timeout: 15_000,
@@ -85,7 +85,7 @@ test("the key goes to the thread, and is shown nowhere", async () => {
 
   expect(posted[0]?.headers.authorization).toBe(`Bearer ${API_KEY}`);
   const deeply = { depth: 12, showHidden: true };
-  const { workerData, ...options } = worker?.options ?? {};
+  const { workerData, ...options } = worker.options ?? {};
   const shown = [
     inspect(worker, deeply),
     inspect(options, deeply),
@@ -112,7 +112,7 @@ test("what was paused is open again for a thread that begins anew", async () => 
   await paused;
   expect(tracker.stats().state).toBe("paused");
 
-  await watched.workers.at(-1)?.terminate();
+  await endWorker(watched.workers.at(-1) as Worker);
 
   await until(() => told.includes("lead/payment"), "the pause did not end");
 });

@@ -7,13 +7,15 @@ import { openLink } from "../../../src/outbox/disk/link.js";
 import { until } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { engine, openDisk } from "../../helpers/disk-store.js";
+import { endWorker } from "../../helpers/mortal-worker.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 
 const workers = vi.hoisted(() => [] as Worker[]);
 
 vi.mock("node:worker_threads", async (original) => {
   const threads = await original<typeof import("node:worker_threads")>();
-  class WatchedWorker extends threads.Worker {
+  const { mortal } = await import("../../helpers/mortal-worker.js");
+  class WatchedWorker extends mortal(threads.Worker) {
     constructor(...args: ConstructorParameters<typeof Worker>) {
       super(...args);
       workers.push(this);
@@ -30,7 +32,7 @@ test("starts its thread again where it has ended, and stores what it was asked m
   expect(await outbox.add(before)).toBe("queued");
 
   const adding = outbox.add(during);
-  await workers[0]?.terminate();
+  await endWorker(workers[0] as Worker);
   expect(["queued", "in-memory"]).toContain(await adding);
   await outbox.add(after);
 
