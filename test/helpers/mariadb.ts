@@ -50,7 +50,9 @@ export async function startMariaDb(settings: Record<string, string | number> = {
   const directory = mkdtempSync(join(tmpdir(), "express-affiliate-mariadb-"));
   if (owner.uid !== undefined && owner.gid !== undefined) chownSync(directory, owner.uid, owner.gid);
   const data = join(directory, "data");
-  const install = ["--no-defaults", `--datadir=${data}`, "--auth-root-authentication-method=normal"];
+  // A server that starts deletes what it takes for its own temporary tables, those of others in the same place too.
+  const places = [`--datadir=${data}`, `--tmpdir=${directory}`];
+  const install = ["--no-defaults", ...places, "--auth-root-authentication-method=normal"];
   execFileSync("mariadb-install-db", [...install, "--skip-test-db"], {
     ...owner,
     cwd: directory,
@@ -59,7 +61,6 @@ export async function startMariaDb(settings: Record<string, string | number> = {
 
   const port = await freePort();
   const flags = {
-    datadir: data,
     port,
     "bind-address": HOST,
     socket: join(directory, "socket"),
@@ -68,7 +69,11 @@ export async function startMariaDb(settings: Record<string, string | number> = {
     "init-file": join(directory, "init.sql"),
     ...settings,
   };
-  const args = ["--no-defaults", ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`)];
+  const args = [
+    "--no-defaults",
+    ...places,
+    ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`),
+  ];
   execFileSync("tee", [join(directory, "init.sql")], {
     ...owner,
     stdio: ["pipe", "ignore", "inherit"],

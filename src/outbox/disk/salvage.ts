@@ -32,7 +32,7 @@ export function salvage(lost: Database, into: Store): Saved {
   const dead = groups.flatMap((group) => REASONS.map((reason) => [...group, reason]));
   const underWay = underWayIn(lost);
   // First what is not delivered yet: its id must not be taken for that of something that is there already.
-  for (const rows of rowsOf(lost, "events", {
+  for (const rows of lotsOf(lost, "events", {
     index: "events_kinds",
     where: "destination = ? and kind = ?",
     groups,
@@ -49,11 +49,11 @@ export function salvage(lost: Database, into: Store): Saved {
     where: "destination = ? and kind = ? and reason = ?",
     groups: dead,
   };
-  for (const rows of rowsOf(lost, "dead_letters", meant)) {
+  for (const rows of lotsOf(lost, "dead_letters", meant)) {
     saved.deadLetters += into.save("dead_letters", rows, names);
   }
   for (const kind of SHEDDING_ORDER) {
-    for (const rows of rowsOf(lost, `delivered_${kind}`)) into.save(`delivered_${kind}`, rows, names);
+    for (const rows of lotsOf(lost, `delivered_${kind}`)) into.save(`delivered_${kind}`, rows, names);
   }
   return saved;
 }
@@ -104,12 +104,24 @@ interface Hints {
   readonly groups: readonly (readonly (string | number)[])[];
 }
 
-/** All rows that can be read, some at a time: in order up to the first that cannot, and then one by one those behind it. */
-function* rowsOf(lost: Database, table: string, hints?: Hints): Generator<readonly LostRow[]> {
+/** All rows that can be read, some at a time: each lot is saved by one fsync. */
+function* lotsOf(...source: Parameters<typeof rowsOf>): Generator<readonly LostRow[]> {
+  let lot: LostRow[] = [];
+  for (const row of rowsOf(...source)) {
+    lot.push(row);
+    if (lot.length < AT_ONCE) continue;
+    yield lot;
+    lot = [];
+  }
+  if (lot.length > 0) yield lot;
+}
+
+/** All rows that can be read: in order up to the first that cannot, and then one by one those behind it. */
+function* rowsOf(lost: Database, table: string, hints?: Hints): Generator<LostRow> {
   let last = -1;
   for (const rows of walk(lost, `select * from ${table} where seq > ? order by seq limit ?`, [], last)) {
     last = rows.at(-1)?.seq ?? last;
-    yield rows;
+    yield* rows;
   }
   const behind = new Set<number>();
   const fromTheEnd = `select seq from ${table} where seq < ? order by seq desc limit ?`;
@@ -124,7 +136,7 @@ function* rowsOf(lost: Database, table: string, hints?: Hints): Generator<readon
   }
   for (const seq of [...behind].sort((a, b) => a - b)) {
     const row = attempt(() => lost.prepare(`select * from ${table} where seq = ?`).get(seq));
-    if (row) yield [row];
+    if (row) yield row;
   }
 }
 

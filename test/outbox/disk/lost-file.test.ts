@@ -10,9 +10,10 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { OutboxEvent } from "../../../src/events.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
+import { salvage } from "../../../src/outbox/disk/salvage.js";
 import { type Claim, UNTRIED, type Verdict } from "../../../src/outbox/outbox.js";
 import { until } from "../../../src/testing/contract/recorder.js";
 import { DESTINATION, sample, stranger } from "../../../src/testing/contract/samples.js";
@@ -204,6 +205,34 @@ test("takes a deleted file's log for no other file's", async () => {
   again.close();
 });
 
+/** Makes rubbish of the page of the table that holds an event. */
+function damagePageOf({ data }: OutboxEvent, path: string): void {
+  const page = Math.floor(readFileSync(path).indexOf(`"sessionId":"${data.sessionId}"`) / 4_096);
+  const file = openSync(path, "r+");
+  writeSync(file, Buffer.alloc(4_096, "rubbish"), 0, 4_096, page * 4_096);
+  closeSync(file);
+}
+
+test("saves what is before and behind the damage of a file by the hundred, not each by an fsync of its own", () => {
+  const directory = scratchDirectory();
+  const disk = openDisk(directory);
+  const events = Array.from({ length: 1_000 }, () => sample("payment"));
+  disk.append(...events);
+  disk.db.exec("pragma wal_checkpoint(truncate)");
+  disk.close();
+  damagePageOf(events[500] as OutboxEvent, disk.path);
+  const lost = openDisk(directory);
+  const { store } = openDisk(scratchDirectory());
+  const save = vi.fn(store.save);
+
+  const saved = salvage(lost.db, { ...store, save });
+
+  expect(saved.events).toBeGreaterThan(980);
+  expect(saved.events).toBeLessThan(1_000);
+  expect(save.mock.calls.filter(([, rows]) => rows.length > 0)).toHaveLength(5);
+  lost.close();
+});
+
 test("saves what can be read of a damaged file, wherever the damage is", async () => {
   const directory = scratchDirectory();
   const path = join(directory, "outbox.db");
@@ -216,12 +245,7 @@ test("saves what can be read of a damaged file, wherever the damage is", async (
   const deadIds = dead.slice(0, 10).map(({ event: { id } }) => id);
   disk.db.exec("pragma wal_checkpoint(truncate)");
   disk.close();
-  // The page of the table that holds the hundredth event.
-  const marker = Buffer.from(`"sessionId":"${(events[100] as OutboxEvent).data.sessionId}"`);
-  const page = Math.floor(readFileSync(path).indexOf(marker) / 4_096);
-  const file = openSync(path, "r+");
-  writeSync(file, Buffer.alloc(4_096, "rubbish"), 0, 4_096, page * 4_096);
-  closeSync(file);
+  damagePageOf(events[100] as OutboxEvent, path);
 
   const { outbox, said, ids, start } = watched(directory);
   start();

@@ -37,10 +37,9 @@ describeWithMariaDb(
       };
       const events = Array.from({ length: 64 }, large);
 
-      const outcomes = await Promise.all(events.map((event) => outbox.add(event as never)));
+      await Promise.all(events.map((event) => outbox.add(event as never)));
 
-      expect(new Set(outcomes)).toEqual(new Set(["queued"]));
-      expect(await sql("select count(*) as number from $prefixevents")).toEqual([{ number: 64 }]);
+      await expect.poll(() => sql("select count(*) as number from $prefixevents")).toEqual([{ number: 64 }]);
       expect(await outbox.add(events[3] as never)).toBe("duplicate");
       await outbox.close();
     });
