@@ -1,7 +1,9 @@
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { affiliate, memoryOutbox, type Receipt } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { Pool } from "undici";
+import { createMarked } from "./marked.js";
 import { HEADERS, PATH, payment, visitor } from "./payments.js";
 import { scratch } from "./scratch.js";
 import { FOR_EIGHT_TO_AN_ENDPOINT, SOCKETS } from "./sockets.js";
@@ -10,9 +12,16 @@ import { mainThreadMicros } from "./thread-clock.js";
 
 /**
  * Who delivers: this package from one of its outboxes, or a host without it. `disk, storing` is handed the events just before. They
- * are payments; of `disk, clicks`, clicks.
+ * are payments; of `disk, clicks`, clicks. `undici, marked` is the least that knows of each payment, on the disk, that it is under way.
  */
-export type Carrier = "memory" | "disk" | "disk, clicks" | "disk, storing" | "undici" | "fetch";
+export type Carrier =
+  | "memory"
+  | "disk"
+  | "disk, clicks"
+  | "disk, storing"
+  | "undici"
+  | "undici, marked"
+  | "fetch";
 
 export interface DeliveryReport {
   readonly eventsPerSecond: number;
@@ -23,7 +32,7 @@ export interface DeliveryReport {
 
 const { carrier, service, events } = argument as { carrier: Carrier; service: string; events: number };
 const delivery = { concurrency: FOR_EIGHT_TO_AN_ENDPOINT };
-const isFromFile = carrier === "disk" || carrier === "disk, clicks";
+const isFromFile = carrier === "disk" || carrier === "disk, clicks" || carrier === "undici, marked";
 const WARM_UP = carrier === "fetch" ? 1_000 : 20_000;
 
 interface Work {
@@ -81,6 +90,24 @@ function withTracker(): Work {
   };
 }
 
+async function markedOnly(): Promise<Work> {
+  const pool = new Pool(service, { connections: SOCKETS });
+  const marked = createMarked(join(scratch(), "marked.db"), SOCKETS, (body) => post(pool, body));
+  marked.store(Array.from({ length: WARM_UP + events }, (_, nth) => bodyOf(nth)));
+  marked.start();
+  return {
+    async prepare() {},
+    async deliver(allBut = 0) {
+      while (marked.left > allBut) await sleep(5);
+    },
+  };
+}
+
+async function post(pool: Pool, body: string): Promise<unknown> {
+  const answer = await pool.request({ method: "POST", path: PATH, headers: HEADERS, body });
+  return answer.body.json();
+}
+
 function withoutTracker(send: (body: string) => Promise<unknown>): Work {
   const waiting: number[] = [];
   async function sender(): Promise<void> {
@@ -103,6 +130,7 @@ function bodyOf(nth: number): string {
 }
 
 async function workOf(): Promise<Work> {
+  if (carrier === "undici, marked") return markedOnly();
   if (isFromFile) return fromFile();
   if (carrier === "fetch") {
     return withoutTracker(async (body) =>
@@ -111,9 +139,7 @@ async function workOf(): Promise<Work> {
   }
   if (carrier === "undici") {
     const pool = new Pool(service, { connections: SOCKETS });
-    return withoutTracker(async (body) =>
-      (await pool.request({ method: "POST", path: PATH, headers: HEADERS, body })).body.json(),
-    );
+    return withoutTracker((body) => post(pool, body));
   }
   return withTracker();
 }
