@@ -25,6 +25,19 @@ it("says of each aim that is not reached that it is not", () => {
   ]);
 });
 
+it("says what the least reaches that knows which payments are under way, on both Nodes", () => {
+  const carrier = "undici, marked";
+  const [, ...said] =
+    /reaches ([\d.]+) to ([\d.]+) of the rate of bare `undici`, at ([\d.]+) to\s([\d.]+) times/.exec(page) ??
+    [];
+  const rates = measured("Delivering", "of undici", { carrier });
+  const costs = measured("Delivering", "times undici's", { carrier });
+  expect(said.map(Number)).toEqual([
+    ...[Math.min(...rates), Math.max(...rates)],
+    ...[Math.min(...costs), Math.max(...costs)],
+  ]);
+});
+
 describe("what README.md says of the cost", () => {
   const [, section = ""] = textOf("README.md").split("\n## What it costs\n");
   const text = (section.split("\n## ")[0] ?? "").replaceAll("\n", " ");
@@ -38,6 +51,7 @@ describe("what README.md says of the cost", () => {
     ["memory", /(\d+) to (\d+) % of the rate of bare `undici` from memory/],
     ["disk", /(\d+)(?: to (\d+))? % from disk/],
     ["disk, clicks", /of clicks, .*?, at (\d+) to (\d+) %/],
+    ["undici, marked", /which payments are under way reaches (\d+) to (\d+) %/],
   ])("is the rate at which a backlog was delivered from %s, on both Nodes", (carrier, pattern) => {
     const rates = measured("Delivering", "of undici", { carrier }).map((rate) => Math.round(100 * rate));
     expect(numbersIn(pattern)).toEqual([Math.min(...rates), Math.max(...rates)]);
