@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { Notices } from "../../src/index.js";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { until } from "../../src/testing/contract/recorder.js";
-import { endWorker } from "../helpers/mortal-worker.js";
+import { endWorker } from "../helpers/ending-worker.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { startService } from "../helpers/service.js";
 import { API_KEY, linesLogger, startTracker } from "../helpers/tracker.js";
@@ -17,8 +17,8 @@ const watched = vi.hoisted(() => ({
 
 vi.mock("node:worker_threads", async (original) => {
   const threads = await original<typeof import("node:worker_threads")>();
-  const { mortal } = await import("../helpers/mortal-worker.js");
-  class WatchedWorker extends mortal(threads.Worker) {
+  const { endable } = await import("../helpers/ending-worker.js");
+  class WatchedWorker extends endable(threads.Worker) {
     constructor(source: string, options: WorkerOptions) {
       super(source, options);
       watched.workers.push(Object.assign(this, { options }));

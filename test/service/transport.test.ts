@@ -76,8 +76,20 @@ describe("a request whose head never left", () => {
 
   it("fails where no connection becomes free in time, and is not sent later", async () => {
     const service = await faultyService({ onRequest: silent });
-    const transport = transportTo(service.url, { connections: 1, timeoutMs: 100 });
-    const [first, second] = await Promise.all([transport.send(post), transport.send(post)]);
+    // Both deadlines at the same moment: a millisecond between them would be enough for the second to be sent.
+    const deadlines: (() => void)[] = [];
+    let time = 0;
+    const after = (_ms: number, task: () => void) => {
+      deadlines.push(task);
+      return () => {};
+    };
+    const clock = { now: Date.now, monotonic: () => time, after };
+    const transport = transportTo(service.url, { connections: 1, timeoutMs: 100, clock });
+    const attempts = Promise.all([transport.send(post), transport.send(post)]);
+    await expect.poll(() => service.requests.length).toBe(1);
+    time = 100;
+    for (const end of deadlines.splice(0)) end();
+    const [first, second] = await attempts;
     expect(first).toMatchObject({ type: "no-answer", requestSent: true });
     expect(second).toMatchObject({ type: "no-answer", requestSent: false });
     service.onRequest = answering(200);

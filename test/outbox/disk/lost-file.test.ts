@@ -222,15 +222,16 @@ test("saves what is before and behind the damage of a file by the hundred, not e
   disk.close();
   damagePageOf(events[500] as OutboxEvent, disk.path);
   const lost = openDisk(directory);
-  const { store } = openDisk(scratchDirectory());
-  const save = vi.fn(store.save);
+  const anew = openDisk(scratchDirectory());
+  const save = vi.fn(anew.store.save);
 
-  const saved = salvage(lost.db, { ...store, save });
+  const saved = salvage(lost.db, { ...anew.store, save });
 
   expect(saved.events).toBeGreaterThan(980);
   expect(saved.events).toBeLessThan(1_000);
   expect(save.mock.calls.filter(([, rows]) => rows.length > 0)).toHaveLength(5);
   lost.close();
+  anew.close();
 });
 
 test("saves what can be read of a damaged file, wherever the damage is", async () => {

@@ -7,15 +7,15 @@ import { openLink } from "../../../src/outbox/disk/link.js";
 import { until } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { engine, openDisk } from "../../helpers/disk-store.js";
-import { endWorker } from "../../helpers/mortal-worker.js";
+import { endWorker } from "../../helpers/ending-worker.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 
 const workers = vi.hoisted(() => [] as Worker[]);
 
 vi.mock("node:worker_threads", async (original) => {
   const threads = await original<typeof import("node:worker_threads")>();
-  const { mortal } = await import("../../helpers/mortal-worker.js");
-  class WatchedWorker extends mortal(threads.Worker) {
+  const { endable } = await import("../../helpers/ending-worker.js");
+  class WatchedWorker extends endable(threads.Worker) {
     constructor(...args: ConstructorParameters<typeof Worker>) {
       super(...args);
       workers.push(this);

@@ -5,7 +5,7 @@ const ENDS_WHEN_TOLD =
   'require("node:worker_threads").parentPort.once("message", () => process.exit(1)).unref();\n';
 
 /** A worker that is given as source, and ends as one that fails does once it is told to: see `endWorker`. */
-export function mortal(Base: typeof Worker): typeof Worker {
+export function endable(Base: typeof Worker): typeof Worker {
   return class extends Base {
     constructor(source: string | URL, options?: WorkerOptions) {
       super(ENDS_WHEN_TOLD + source, options);
