@@ -134,8 +134,9 @@ function* rowsOf(lost: Database, table: string, hints?: Hints): Generator<LostRo
       select seq from ${table} indexed by ${hints?.index} where ${hints?.where} and seq > ? order by seq limit ?`;
     for (const rows of walk(lost, byIndex, group, last)) for (const { seq } of rows) behind.add(seq);
   }
+  const atPlace = attempt(() => lost.prepare(`select * from ${table} where seq = ?`));
   for (const seq of [...behind].sort((a, b) => a - b)) {
-    const row = attempt(() => lost.prepare(`select * from ${table} where seq = ?`).get(seq));
+    const row = attempt(() => atPlace?.get(seq));
     if (row) yield row;
   }
 }
