@@ -1,5 +1,5 @@
 /**
- * `npm run proof:churn -- --outbox postgres,mysql --events 100000 --rounds 5`
+ * `npm run proof churn -- --outbox postgres,mysql --events 100000 --rounds 5`
  *
  * Sends events through an outbox in a PostgreSQL server, or in a MariaDB server, that is started for it, round after round, and
  * prints after each how large the tables are and how long a claim of 8 events takes: both must stay what they were. Exits with 1

@@ -1,5 +1,5 @@
 /**
- * `npm run proof:faults`
+ * `npm run proof faults`
  *
  * For every way in which the service can fail: visitors click, sign up and pay while it is well, while it fails, and when
  * it is well again. Every event must reach it, in its visitor's order; a payment no more than once, and where it is unknown

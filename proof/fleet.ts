@@ -1,5 +1,5 @@
 /**
- * `npm run proof:fleet -- --outbox postgres,mysql --events 20000 --visitors 2000`
+ * `npm run proof fleet -- --outbox postgres,mysql --events 20000 --visitors 2000`
  *
  * Three processes share an outbox in a PostgreSQL server, or in a MariaDB server, that is started for them; each of a visitor's events is reported
  * through another of the three. The service fails one request in ten. Two of the processes are killed with SIGKILL and

@@ -1,5 +1,5 @@
 /**
- * `npm run proof:frameworks -- --only nestjs`
+ * `npm run proof frameworks -- --only nestjs`
  *
  * The recipes of docs/frameworks.md, docs/payments.md, docs/postgres.md and docs/mysql.md, as test/frameworks has them: each is installed
  * beside the packed package in a project of its own, with Express 4 and 5 where its framework takes both, and walked with

@@ -1,5 +1,5 @@
 /**
- * `npm run proof:fuzz -- --requests 100000 --seconds 120 --seed 1`
+ * `npm run proof fuzz -- --requests 100000 --seconds 120 --seed 1`
  *
  * Strangers' requests and bodies for a host that hands over to the package whatever comes, and for the sandbox: hostile queries,
  * cookies, headers, JSON, and what is not HTTP. None is answered by an error of ours, none makes an event that is not well-formed,

@@ -1,5 +1,5 @@
 /**
- * `npm run proof:kill -- --rounds 50`
+ * `npm run proof kill -- --rounds 50`
  *
  * Hosts that share one directory report events, and are killed with SIGKILL at a random moment, again and again, with the
  * service there and away. In the end every event that was acknowledged must have reached the service, once, in its
@@ -14,8 +14,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type HostOptions, runHost } from "./host.js";
-import { type Arrival, startService } from "./service.js";
+import { type HostOptions, runHost } from "./kill/host.js";
+import { type Arrival, startService } from "./kill/service.js";
 
 const { values, positionals } = parseArgs({
   options: { rounds: { type: "string", default: "4" } },

@@ -1,5 +1,5 @@
 /**
- * `npm run proof:pm2`, after `npm run build`
+ * `npm run proof pm2`, after `npm run build`
  *
  * Runs the server and the ecosystem file of docs/deployment.md under PM2 itself: cluster workers that share a directory. Orders come
  * in while the service is down and while PM2 reloads all workers. Every order that was answered with 200 must have reached the

@@ -1,5 +1,5 @@
 /**
- * `npm run proof:simulate -- --seed 1 --schedules 10000`
+ * `npm run proof simulate -- --seed 1 --schedules 10000`
  *
  * The whole tracker in virtual time: delivery, journal, relay, outbox (in memory; the disk outbox with its thread's own script and
  * real SQLite; or, where `--outbox` names it, the outbox in a PostgreSQL or MariaDB server that is started for it), several processes

@@ -16,14 +16,13 @@ const common = {
 export default defineConfig([
   {
     ...common,
+    // What is run: a proof, a part of `world`, a process that a part starts.
     entry: [
-      "proof/faults.ts",
-      "proof/kill.ts",
-      "proof/fleet.ts",
-      "proof/churn.ts",
-      "proof/fuzz.ts",
-      "proof/frameworks.ts",
-      "proof/pm2.ts",
+      "proof/*.ts",
+      "proof/world/*.ts",
+      "proof/world/processes/*.ts",
+      "!proof/*.config.ts",
+      "!proof/simulate.ts",
     ],
     esbuildPlugins: [rawText, inlineForEsbuild],
   },

@@ -53,6 +53,12 @@ describe("the workflow", () => {
     expect(named).toContain("test");
     expect([...Object.keys(manifest.scripts), "ci"]).toEqual(expect.arrayContaining(named));
   });
+
+  it("runs every proof", () => {
+    const run = [...textOf(".ci/run").matchAll(/npm run --silent proof (\w+)/g)].map(([, name]) => name);
+    const proofs = filesIn("proof").flatMap((path) => path.match(/^proof\/(\w+)\.ts$/)?.[1] ?? []);
+    expect(new Set(run)).toEqual(new Set(proofs));
+  });
 });
 
 describe("Renovate", () => {

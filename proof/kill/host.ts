@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
-import { affiliate } from "../src/index.js";
-import { diskOutbox } from "../src/outbox/disk/disk-outbox.js";
+import { affiliate } from "../../src/index.js";
+import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 
 const VISITORS = 8;
 

@@ -1,0 +1,21 @@
+/** One part of `npm run proof world`: the default export of proof/world/NAME.ts. */
+export interface Part {
+  /** What it shows, in one line. */
+  readonly title: string;
+  /** Starts what it needs, and ends it. `short`: with fewer events and less time, for .ci/run. */
+  prove(options: { readonly short: boolean }): Promise<readonly Figure[]>;
+}
+
+/** What was measured, and what it has to keep to. A figure without a bound is only told. */
+export interface Figure {
+  readonly what: string;
+  readonly measured: number;
+  readonly unit?: string;
+  readonly atLeast?: number;
+  readonly atMost?: number;
+}
+
+/** Whether it keeps to its bounds. */
+export function holds({ measured, atLeast = -Infinity, atMost = Infinity }: Figure): boolean {
+  return measured >= atLeast && measured <= atMost;
+}
