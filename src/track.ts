@@ -1,4 +1,4 @@
-import type { Attribution, EventKind } from "./events.js";
+import type { Attribution, EventKind, OutboxEvent } from "./events.js";
 import { eventFrom, type InvalidInput } from "./inputs.js";
 import type { DropReason, Journal, SkipReason } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
@@ -62,8 +62,8 @@ export function createTrack(parts: TrackerParts): Track {
     return { outcome: "skipped", reason };
   }
 
-  function drop(kind: EventKind, reason: DropReason, message?: string): Receipt {
-    journal.dropped(kind, reason, message === undefined ? {} : { message });
+  function drop(kind: EventKind, reason: DropReason, message: string, event?: OutboxEvent): Receipt {
+    journal.dropped(kind, reason, { message, ...(event && { event }) });
     return { outcome: "rejected", reason };
   }
 
@@ -81,7 +81,7 @@ export function createTrack(parts: TrackerParts): Track {
     if ("invalid" in event) return drop(kind, "invalid", event.invalid);
     try {
       const added = await outbox.add(event, { transaction });
-      if (added === "full") return drop(kind, "full", `the ${outbox.name} outbox is full`);
+      if (added === "full") return drop(kind, "full", `the ${outbox.name} outbox is full`, event);
       if (added === "duplicate") {
         journal.duplicate();
         return { outcome: "duplicate", id: event.id };
@@ -93,7 +93,7 @@ export function createTrack(parts: TrackerParts): Track {
         ...(added === "in-memory" && { reason: "storage-trouble" }),
       };
     } catch (error) {
-      return drop(kind, "outbox", `the ${outbox.name} outbox did not take the event: ${error}`);
+      return drop(kind, "outbox", `the ${outbox.name} outbox did not take the event: ${error}`, event);
     }
   };
 }

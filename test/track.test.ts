@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { memoryOutbox } from "../src/index.js";
+import { linesLogger, startTracker } from "./helpers/tracker.js";
+
+const paid = (nth: number) => ({
+  paymentId: `order-${nth}`,
+  customerEmail: "ada@shop.example",
+  leadValue: 19.9,
+});
+
+it("has a line in the log for each payment that a full outbox refuses", async () => {
+  const logger = linesLogger();
+  const outbox = memoryOutbox({ maxEvents: 1 });
+  const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox, logger });
+  for (let nth = 0; nth < 4; nth++) await tracker.trackPayment(paid(nth), { clickId: `c${nth}` });
+
+  const refused = logger.lines.filter((line) => line.includes("the memory outbox is full"));
+  expect(refused.map((line) => /the payment "([^"]+)" \(\w{32}\) was dropped/.exec(line)?.[1])).toEqual([
+    "order-1",
+    "order-2",
+    "order-3",
+  ]);
+});
+
+it("has a line for each payment that an outbox does not take", async () => {
+  const logger = linesLogger();
+  const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", logger });
+  for (let nth = 0; nth < 3; nth++) {
+    const transaction = {};
+    await tracker.trackPayment(paid(nth), { clickId: `c${nth}` }, { transaction });
+  }
+  expect(logger.lines.filter((line) => line.includes("did not take the event"))).toHaveLength(3);
+});
