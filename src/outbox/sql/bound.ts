@@ -7,25 +7,29 @@ import type { Counts } from "./counts.js";
  * The bound of each destination's events, as far as this process can see: what others add is counted now and then, and not
  * each time.
  *
- * @param options.shed removes the oldest event of a kind that no process has; `undefined` where there is none.
+ * @param options.shed removes the oldest event that no process has, of those that are as urgent as this kind and no more;
+ *   `undefined` where there is none.
  * @param options.onShed hears of each event that gave way.
  * @returns a function that sheds what has to give way to one more event; `false` where that is not enough.
  */
 export function createBound(options: {
   maxEvents: number;
   counts: Counts;
-  shed: (destination: string, kind: EventKind) => Promise<OutboxEvent | undefined>;
+  shed: (destination: string, urgency: EventKind) => Promise<OutboxEvent | undefined>;
   onShed: (event: OutboxEvent) => void;
 }): (event: OutboxEvent) => boolean | Promise<boolean> {
   const { maxEvents, counts, shed, onShed } = options;
 
   async function shedFor({ destination, kind }: OutboxEvent): Promise<boolean> {
-    for (const lower of kindsBelow(kind)) {
-      while (counts.queued(destination) >= maxEvents && counts.of(destination, lower) > 0) {
-        const event = await counts.during(() => shed(destination, lower));
+    for (const urgency of kindsBelow(kind)) {
+      // An event is never less urgent than its kind.
+      const kinds = [...kindsBelow(urgency), urgency];
+      const mayHaveOne = () => kinds.some((each) => counts.of(destination, each) > 0);
+      while (counts.queued(destination) >= maxEvents && mayHaveOne()) {
+        const event = await counts.during(() => shed(destination, urgency));
         // They are all under way, or another process was quicker.
         if (!event) break;
-        counts.add(destination, lower, -1);
+        counts.add(destination, event.kind, -1);
         onShed(event);
       }
     }

@@ -33,8 +33,8 @@ export interface SqlDialect<C extends SqlClaim> {
   settle(claim: C, verdict: Verdict): Promise<unknown>;
   /** Puts off the end of the leases of what is under way. */
   renew(): Promise<void>;
-  /** Removes the oldest event of a kind that no process has; `undefined` where there is none. */
-  shedOldest(destination: string, kind: EventKind): Promise<OutboxEvent | undefined>;
+  /** Removes the oldest event of an urgency that no process has; `undefined` where there is none. */
+  shedOldest(destination: string, urgency: EventKind): Promise<OutboxEvent | undefined>;
   /** Removes the oldest clicks of an event's visitor that no process has, until at most so many are left. */
   shedClicks(event: OutboxEvent, most: number): Promise<readonly OutboxEvent[]>;
   readonly deadLetters: StoredDeadLetters;
