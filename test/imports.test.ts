@@ -56,7 +56,7 @@ const layers: readonly (readonly string[])[] = [
   ["journal/notices.ts", "journal/log.ts"],
   ["delivery/endpoint-health.ts"],
   ["outbox/outbox.ts", "outbox/shedding.ts"],
-  ["outbox/dead-letters.ts"],
+  ["outbox/dead-letters.ts", "outbox/urgency.ts"],
   ["service/client.ts"],
   ["service/transport.ts", "service/answers.ts", "service/refusal.ts"],
   ["service/calls.ts", "service/endpoints.ts"],

@@ -32,3 +32,4 @@ export type {
 } from "./outbox.js";
 export { CLICKS_OF_A_VISITOR, UNTRIED } from "./outbox.js";
 export { firstToGiveWay, kindsBelow } from "./shedding.js";
+export { URGENCIES, type Urgency } from "./urgency.js";

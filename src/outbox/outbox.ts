@@ -2,6 +2,7 @@ import type { EventKind, OutboxEvent } from "../events.js";
 import type { Endpoint } from "../service/endpoints.js";
 import { OutboxError } from "../shared/errors.js";
 import type { DeadLetters, Death, DeathReason } from "./dead-letters.js";
+import type { Urgency } from "./urgency.js";
 
 /** What the attempts at an event have taught. Plain JSON: an outbox stores it as it gets it, and hands it over again. */
 export interface History {
@@ -42,7 +43,7 @@ export type Verdict =
   /** Not tried again unless the host asks for it: keep it as a dead letter, let the visitor's next event pass. */
   | ({ readonly type: "dead" } & Death);
 
-/** Events of one endpoint that may be handed over now, first those that were never tried. */
+/** Events of one endpoint that may be handed over now. Of equally urgent ones, first those that were never tried. */
 export interface Lane {
   /** The endpoint that they go to. */
   readonly endpoint: Endpoint;
@@ -50,9 +51,12 @@ export interface Lane {
   readonly limit: number;
   /** Whether, of those that were never tried, the last to become their visitor's next go first. Default: the first. */
   readonly newestFirst?: boolean;
-  /** Only those that were never tried and have been their visitor's next for at most so many milliseconds. */
+  /**
+   * Only those that were never tried and have been their visitor's next for at most so many milliseconds. One whose urgency
+   * rises counts as if it had become its visitor's next at that moment.
+   */
   readonly newWithinMs?: number;
-  /** Whether one that rests may be handed over all the same, where no other is there. */
+  /** Whether one that rests may be handed over too, where no other that is as urgent is there. */
   readonly evenResting?: boolean;
 }
 
@@ -62,7 +66,7 @@ export interface Capacity {
   readonly destination: string;
   /** How many in all. */
   readonly limit: number;
-  /** The most urgent first. */
+  /** The order in which they are served, for each urgency in turn: a more urgent event of the last lane goes before a less urgent one of the first. */
   readonly lanes: readonly Lane[];
 }
 
@@ -72,6 +76,8 @@ export interface Claim {
   readonly event: OutboxEvent;
   /** The one that it was claimed for. */
   readonly lane: Lane;
+  /** How urgent it is. Without it: as its kind. */
+  readonly urgency?: Urgency;
   /** What earlier attempts have taught. */
   readonly history: History;
   /** Whether an attempt at it had begun when its process died: how that one ended is unknown. */
@@ -114,7 +120,7 @@ export interface RemoteDelivery {
 
 /** Whom an outbox tells of what it does on its own. None of these throws. */
 export interface OutboxObserver {
-  /** An event that was waiting gave way to a more important one, or to its visitor's newer clicks; or a dead letter to a newer one. */
+  /** An event that was waiting gave way to a more urgent one, or to its visitor's newer clicks; or a dead letter to a newer one. */
   dropped(event: OutboxEvent, reason: "full" | "visitor-full" | "dead-letters-full"): void;
   /** The storage fails: events wait in memory, and nothing is handed over. Told once until it has recovered, not for each event. */
   degraded(error: Error): void;
@@ -152,7 +158,7 @@ export interface QueuedOfKind {
  * - `queued`: stored, as durably as this outbox stores.
  * - `in-memory`: the storage fails; it waits in memory, and is stored once the storage has recovered.
  * - `duplicate`: its id is known.
- * - `full`: not stored; the outbox is full for an event of its kind.
+ * - `full`: not stored; the outbox is full, and holds nothing that is less urgent.
  */
 export type AddOutcome = "queued" | "in-memory" | "duplicate" | "full";
 
@@ -164,10 +170,14 @@ export type AddOutcome = "queued" | "in-memory" | "duplicate" | "full";
  * - **once**: an id that is known (waiting, dead, or delivered not long ago) is not stored again;
  * - **in order**: an event is handed over only when no earlier live event shares its click id or its session id;
  *   a retry holds back its visitor alone; dead letters hold back no event;
- * - **the urgent first**: lanes in their order; in a lane the never tried before the tried, and of these the older first;
- * - **bounded**: when full, clicks are shed first, then registrations, payments last; a visitor has at most
- *   `CLICKS_OF_A_VISITOR` live clicks, of which the oldest gives way to a new one. Dead letters give way in the same order,
- *   and the ids that are known are bounded for each kind apart: no click makes an outbox forget a payment.
+ * - **the urgent first**: an event is as urgent as its kind (payment, registration, click), and as the most urgent live event
+ *   that waits behind it, over as many steps as there are: the click of a visitor who has paid is as urgent as a payment. The
+ *   more urgent goes first; of the equally urgent, lanes in their order, in a lane the never tried before the tried, and of
+ *   these the older first. An event lends its urgency also while its own endpoint has no lane;
+ * - **bounded**: when full, the least urgent are shed first: clicks that no conversion waits for, then what no payment waits
+ *   for. What a payment waits for is kept like a payment, also where that payment is the one that comes. A visitor has at
+ *   most `CLICKS_OF_A_VISITOR` live clicks, of which the oldest gives way to a new one. Of dead letters clicks give way first,
+ *   then registrations, and the ids that are known are bounded for each kind apart: no click makes an outbox forget a payment.
  *
  * `testOutbox` of `express-affiliate/outbox` puts an implementation to the test.
  */

@@ -12,6 +12,7 @@ testOutbox(
   "memoryOutbox",
   {
     create: () => memoryOutbox(),
+    inheritsUrgency: false,
     createSmall: () => memoryOutbox({ maxEvents: 100, maxDeadLetters: 10 }),
     maxDeadLetters: 10,
   },
@@ -29,6 +30,7 @@ testOutbox(
   "diskOutbox",
   {
     create: () => diskOutbox({ directory: fresh() }),
+    inheritsUrgency: false,
     createSmall: () => diskOutbox({ directory: fresh(), maxBytes: 1024 * 1024, maxDeadLetters: 10 }),
     maxDeadLetters: 10,
     reopen: () => diskOutbox({ directory }),

@@ -3,6 +3,8 @@ import { testCutOff } from "./cut-off.js";
 import { testDeadLetters, testEviction } from "./dead-letters.js";
 import { testDestinations, testHandOver } from "./destinations.js";
 import { testHandover } from "./handover.js";
+import { testInheritedUrgency } from "./inherited-urgency.js";
+import { testKeptForTheUrgent } from "./kept-for-the-urgent.js";
 import { testOnce } from "./once.js";
 import { testOrder } from "./order.js";
 import { testSurvival } from "./survival.js";
@@ -32,12 +34,17 @@ export function testOutbox(
 ): void {
   const { describe, it } = runner;
   describe(name, () => {
+    const { createSmall, reopen, maxDeadLetters, cutOff, restore } = outbox;
     describe("once", () => testOnce(it, outbox));
     describe("handing over", () => testHandover(it, outbox));
     describe("in order", () => testOrder(it, outbox));
     describe("the urgent first", () => testUrgency(it, outbox));
+    if (outbox.inheritsUrgency !== false) {
+      describe("as urgent as what waits behind it", () => testInheritedUrgency(it, outbox));
+      if (createSmall)
+        describe("keeps what the urgent wait for", () => testKeptForTheUrgent(it, createSmall));
+    }
     describe("dead letters", () => testDeadLetters(it, outbox));
-    const { createSmall, reopen, maxDeadLetters, cutOff, restore } = outbox;
     if (createSmall) describe("bounded", () => testBounds(it, createSmall));
     if (createSmall && maxDeadLetters) {
       describe("bounded dead letters", () => testEviction(it, createSmall, maxDeadLetters));

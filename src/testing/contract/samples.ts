@@ -26,6 +26,20 @@ export function sample(kind: EventKind, visitor: Attribution = stranger()): Outb
 }
 
 /** A visitor who was never here before. */
-export function stranger(): Attribution {
+export function stranger(): Required<Attribution> {
   return { clickId: randomBytes(8).toString("hex"), sessionId: randomBytes(8).toString("hex") };
+}
+
+/** The events of a visitor who clicks, signs up and pays. */
+export type Paying = readonly [click: OutboxEvent, registration: OutboxEvent, payment: OutboxEvent];
+
+/** The same. The payment knows the session id alone. */
+export function paying(): Paying {
+  const visitor = stranger();
+  return [...signingUp(visitor), sample("payment", { sessionId: visitor.sessionId })];
+}
+
+/** The events of a visitor who clicks and signs up. */
+export function signingUp(visitor = stranger()): readonly [click: OutboxEvent, registration: OutboxEvent] {
+  return [sample("click", visitor), sample("registration", visitor)];
 }
