@@ -14,6 +14,7 @@ import { createClient } from "./service/client.js";
 import { destinationOf } from "./service/destination.js";
 import { createUntilSafe } from "./settlement.js";
 import { systemClock } from "./shared/clock.js";
+import { detached, inOwnContext } from "./shared/own-context.js";
 import { presentable } from "./shared/secret.js";
 import { createShutdown } from "./shutdown.js";
 import { createTrack } from "./track.js";
@@ -71,15 +72,18 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     status: client.status,
   };
 
-  if (enabled) {
+  if (enabled) inOwnContext(start);
+
+  function start(): void {
     outbox.start(engine.deliver, {
-      dropped: (event, reason) => journal.dropped(event.kind, reason, { event }),
-      degraded: (error) =>
+      dropped: detached((event, reason) => journal.dropped(event.kind, reason, { event })),
+      degraded: detached(({ message }) =>
         journal.log(
           "warn",
-          `the storage of the ${outbox.name} outbox fails, and events wait in memory: ${error.message}`,
+          `the storage of the ${outbox.name} outbox fails, and events wait in memory: ${message}`,
         ),
-      recovered: () => journal.log("warn", `the storage of the ${outbox.name} outbox works again`),
+      ),
+      recovered: detached(() => journal.log("warn", `the storage of the ${outbox.name} outbox works again`)),
     });
     void tellOfOtherDestinations();
   }
@@ -135,6 +139,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     },
     on(name: keyof Notices, listener: (notice: never) => void) {
       journal.emitter.on(name, listener as (notice: unknown) => void);
+      if (name === "attempt") engine.tellAttempts();
       return tracker;
     },
     off(name: keyof Notices, listener: (notice: never) => void) {

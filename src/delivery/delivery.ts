@@ -29,7 +29,16 @@ export type { AmbiguousPolicy };
 /** Whom delivery tells of what it does. */
 export type DeliveryJournal = Pick<
   Journal,
-  "delivered" | "skipped" | "retry" | "dead" | "paused" | "resumed" | "refused" | "unconfirmed" | "log"
+  | "attempt"
+  | "delivered"
+  | "skipped"
+  | "retry"
+  | "dead"
+  | "paused"
+  | "resumed"
+  | "refused"
+  | "unconfirmed"
+  | "log"
 >;
 
 export interface DeliveryOptions {
@@ -82,6 +91,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const ticket = stopped ? undefined : health.begin(claim.lane, clock.monotonic());
     if (!ticket) return { type: "release" };
     inFlight++;
+    journal.attempt(claim.event, claim.history.attempts + 1, clock.now());
     const verdict =
       (referral.isDue(claim.event) && (await confirm(claim, ticket))) || (await send(claim, ticket));
     inFlight--;

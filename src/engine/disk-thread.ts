@@ -43,6 +43,7 @@ port.on("message", (message: Message) => {
   if (message === "open") open();
   else if (message === "close") void close();
   else if (message === "end") end();
+  else if (message === "tell attempts") engine?.tellAttempts();
   else if (message === "stop") engine?.stop();
   else if (message === "abort") engine?.abort();
   else if ("deliver" in message) void deliver(message.deliver as DeliveryPlan);

@@ -4,6 +4,7 @@ import type { Deliver } from "../outbox/outbox.js";
 import type { Endpoint } from "../service/endpoints.js";
 import type { Transport } from "../service/transport.js";
 import type { Clock } from "../shared/clock.js";
+import { detached } from "../shared/own-context.js";
 import { createEngine } from "./engine.js";
 import type { DeliveryPlan } from "./plan.js";
 import { createRemoteEngine } from "./remote-engine.js";
@@ -16,6 +17,8 @@ export interface HostEngine {
   readonly transport: Transport;
   readonly inFlight: number;
   readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
+  /** Somebody listens to attempts: an engine in another thread tells them from here on. */
+  tellAttempts(): void;
   /** From here on nothing is begun, and what was not sent stays for the next process. */
   stop(): void;
   /** Ends all attempts under way. */
@@ -46,8 +49,9 @@ export function createHostEngine(
     deliver: {
       destination,
       capacity,
-      deliver,
-      settled,
+      // Not every outbox calls them from a timer of this package's.
+      deliver: detached(deliver),
+      settled: detached(settled),
       remote: parts.delivers ? remote.delivery : undefined,
     },
     transport,
@@ -57,6 +61,7 @@ export function createHostEngine(
     get endpoints() {
       return running().endpoints;
     },
+    tellAttempts: remote.tellAttempts,
     stop() {
       delivery.stop();
       remote.stop();

@@ -16,6 +16,8 @@ export interface DeliveryPlan {
   readonly maxAgeMs: number;
   readonly ambiguous: Readonly<Record<EventKind, AmbiguousPolicy>>;
   readonly confirmReferral: ConfirmReferral;
+  /** Whether each attempt is told as it begins. Default: only from `tellAttempts` on. */
+  readonly tellsAttempts?: boolean | undefined;
   /** How the host's thread connects where nothing else is said. */
   readonly network?: NetworkDefaults | undefined;
 }

@@ -4,6 +4,7 @@ import type { EndpointState } from "../journal/notices.js";
 import type { Endpoint } from "../service/endpoints.js";
 
 const NAMES = [
+  "attempt",
   "delivered",
   "skipped",
   "retry",
@@ -30,6 +31,7 @@ export interface EngineReport {
 /** Stands in for the journal where that is in another thread. */
 export function createRecord(onEntry: () => void) {
   let entries: Entry[] = [];
+  let tellsAttempts = false;
 
   function keep(name: Entry[0]) {
     const entry = (...args: unknown[]) => {
@@ -40,12 +42,21 @@ export function createRecord(onEntry: () => void) {
   }
 
   const journal = Object.fromEntries(NAMES.map(keep)) as unknown as DeliveryJournal;
-  // Of these there are the most, and a whole event costs both threads twice as much as its notice.
-  const delivered: DeliveryJournal["delivered"] = (event, attempts) =>
-    journal.delivered("data" in event ? noticeOf(event) : event, attempts);
+  // Of these two there are the most, and a whole event costs both threads twice as much as its notice.
+  const briefly = (event: Parameters<DeliveryJournal["delivered"]>[0]) =>
+    "data" in event ? noticeOf(event) : event;
+  const delivered: DeliveryJournal["delivered"] = (event, ...rest) =>
+    journal.delivered(briefly(event), ...rest);
+  const attempt: DeliveryJournal["attempt"] = (event, ...rest) => {
+    if (tellsAttempts) journal.attempt(briefly(event), ...rest);
+  };
 
   return {
-    journal: { ...journal, delivered },
+    journal: { ...journal, attempt, delivered },
+    /** From here on it keeps attempts too: somebody listens to them. */
+    tellAttempts(): void {
+      tellsAttempts = true;
+    },
     /** What it was told since it was last asked. */
     take(): readonly Entry[] {
       const taken = entries;

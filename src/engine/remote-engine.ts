@@ -19,6 +19,8 @@ export interface RemoteEngine {
   /** Attempts under way, as of its last report. */
   readonly inFlight: number;
   readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
+  /** Each attempt is told as it begins. */
+  tellAttempts(): void;
   stop(): void;
   abort(): void;
 }
@@ -31,6 +33,7 @@ export function createRemoteEngine({
   readonly plan: () => DeliveryPlan;
   readonly journal: DeliveryJournal;
 }): RemoteEngine {
+  let tellsAttempts = false;
   let engine: Parameters<RemoteDelivery["started"]>[0] | undefined;
   let inFlight = 0;
   let endpoints = ALL_OPEN;
@@ -51,7 +54,7 @@ export function createRemoteEngine({
 
   return {
     delivery: {
-      plan,
+      plan: () => ({ ...plan(), tellsAttempts }),
       started(there) {
         engine = there;
       },
@@ -80,6 +83,10 @@ export function createRemoteEngine({
       return Object.fromEntries(
         ENDPOINTS.map((name) => [name, asOfNow(endpoints[name])]),
       ) as typeof endpoints;
+    },
+    tellAttempts() {
+      tellsAttempts = true;
+      engine?.tellAttempts();
     },
     stop: () => engine?.stop(),
     abort: () => engine?.abort(),

@@ -27,6 +27,8 @@ export interface ThreadEngine {
   readonly idle: boolean;
   /** How it stands, and what it has to say since it was last asked. */
   state(): EngineState;
+  /** From here on each attempt is told as it begins. */
+  tellAttempts(): void;
   /** From here on nothing is begun. */
   stop(): void;
   /** Ends all attempts under way. */
@@ -46,6 +48,7 @@ export function createThreadEngine(
 ): ThreadEngine {
   if (plan.network) setNetworkDefaults(plan.network);
   const record = createRecord(onNews);
+  if (plan.tellsAttempts) record.tellAttempts();
   const { delivery, transport } = createEngine(plan, {
     journal: record.journal,
     onCapacity: () => relay.wake(),
@@ -129,6 +132,7 @@ export function createThreadEngine(
       const report: EngineReport = { entries: record.take(), inFlight, endpoints };
       return { idle: relay.idle, problem: noticeOf(fallback.problem), report };
     },
+    tellAttempts: record.tellAttempts,
     stop,
     abort: transport.abort,
     async close() {

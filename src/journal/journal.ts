@@ -121,7 +121,15 @@ export function createJournal(parts: {
     duplicate() {
       counts.duplicates++;
     },
-    /** @param event or what listeners are told of it: an engine in another thread says no more. */
+    /**
+     * An attempt at an event begins.
+     *
+     * @param event or what listeners are told of it: an engine in another thread says no more.
+     */
+    attempt(event: OutboxEvent | EventNotice, attempts: number, startedAt: number) {
+      tell("attempt", () => ({ ...("data" in event ? noticeOf(event) : event), attempts, startedAt }));
+    },
+    /** @param event as for `attempt`. */
     delivered(event: OutboxEvent | EventNotice, attempts: number) {
       counts.delivered++;
       end(event);
@@ -161,7 +169,7 @@ export function createJournal(parts: {
     skipped(kind: EventKind, reason: SkipReason, event?: OutboxEvent) {
       counts.skipped[reason]++;
       if (event) end(event);
-      tell("skipped", () => ({ kind, reason }));
+      tell("skipped", () => ({ ...(event && noticeOf(event)), kind, reason }));
       log("debug", `a ${kind} was skipped: ${reason}`);
       if (reason === "disabled") return;
       hint(`skipped ${kind} ${reason}`, `a ${kind} is not reported: ${WHY_SKIPPED[reason]}`);

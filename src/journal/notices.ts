@@ -56,6 +56,13 @@ export interface EventNotice {
 export interface Notices {
   /** The outbox has taken an event. */
   queued: EventNotice;
+  /** An attempt at an event begins. `delivered`, `retry` or `dead` tells how it ends; nothing does where the event is put back untried. */
+  attempt: EventNotice & {
+    /** How many attempts there were, this one included. */
+    readonly attempts: number;
+    /** When it begins, in milliseconds since the epoch. */
+    readonly startedAt: number;
+  };
   /** The service has taken an event, at the last of `attempts`. */
   delivered: EventNotice & {
     /** How many attempts there were, this one included. */
@@ -82,7 +89,7 @@ export interface Notices {
     readonly message?: string;
   };
   /** Something that was reported is not sent, for a good reason. */
-  skipped: {
+  skipped: Partial<EventNotice> & {
     /** What was reported. */
     readonly kind: EventKind;
     /** Why it is not sent. */

@@ -110,8 +110,11 @@ export interface Deliver {
 export interface RemoteDelivery {
   /** What delivery goes by, as plain data. It holds the API key: it is for `postMessage` alone, and shown nowhere. */
   plan(): object;
-  /** To be called once the outbox delivers by the plan. `stop`: nothing more is begun. `abort`: what is under way ends at once. */
-  started(engine: { stop(): void; abort(): void }): void;
+  /**
+   * To be called once the outbox delivers by the plan. `tellAttempts`: each attempt is told as it begins. `stop`: nothing more is
+   * begun. `abort`: what is under way ends at once.
+   */
+  started(engine: { tellAttempts(): void; stop(): void; abort(): void }): void;
   /** What delivery says of itself there, in the order in which it says it. */
   hear(report: object): void;
   /** The thread has ended. What it was delivering is in doubt; another thread begins anew. */

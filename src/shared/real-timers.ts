@@ -1,18 +1,24 @@
 import { performance as ownPerformance } from "node:perf_hooks";
 import * as timers from "node:timers";
 import { promisify } from "node:util";
+import { detached } from "./own-context.js";
 
 // Taken when the package is loaded: fake timers of a host's tests (Vitest's, Jest's, node:test's) replace the globals later, and
 // would stop a tracker.
 
-/** Node's own timers, even where a test has replaced the globals. */
-export const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate } = { ...timers };
+const own = { ...timers };
 
-/** Runs a task once the code that runs has returned, before the event loop goes on. */
-export const nextTick = process.nextTick.bind(process);
+/** Node's own timers, even where a test has replaced the globals. Their tasks run in no request's async context. */
+export const { clearTimeout, clearInterval } = own;
+export const setTimeout = detached(own.setTimeout);
+export const setInterval = detached(own.setInterval);
+export const setImmediate = detached(own.setImmediate);
+
+/** Runs a task once the code that runs has returned, before the event loop goes on; in no request's async context. */
+export const nextTick = detached(process.nextTick.bind(process));
 
 /** Resolves after the given milliseconds. */
-export const sleep = promisify(setTimeout);
+export const sleep = promisify(own.setTimeout);
 
 const { timeOrigin } = ownPerformance;
 
@@ -28,5 +34,5 @@ export const now = dateIsFaked ? () => timeOrigin + monotonic() : dateNow;
 
 /** Whether a test has replaced Node's timers. Never true in production: there, tracing may wrap them. */
 export function timersAreFaked(): boolean {
-  return globalThis.setImmediate !== setImmediate && process.env.NODE_ENV !== "production";
+  return globalThis.setImmediate !== own.setImmediate && process.env.NODE_ENV !== "production";
 }

@@ -12,7 +12,8 @@ import { register } from "prom-client";
 import request from "supertest";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
-import type { Affiliate } from "../../src/index.js";
+import { type Affiliate, memoryOutbox } from "../../src/index.js";
+import { diskOutbox } from "../../src/outbox/disk/index.js";
 import { root, textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { referred, startShop } from "../helpers/docs/shop.js";
@@ -252,10 +253,10 @@ describe("traces", () => {
     const { app, tracker } = started;
     app.post(
       "/checkout",
-      tracker.onPayment(async (_req, res) => {
+      tracker.onPayment(async (req, res) => {
         await new Promise(setImmediate);
         res.end();
-        return payment;
+        return { ...payment, paymentId: String(req.query.id ?? payment.paymentId) };
       }),
     );
     await page.run("Traces", { tracker });
@@ -287,6 +288,28 @@ describe("traces", () => {
       expect(span.attributes["affiliate.event.id"]).toMatch(/^[0-9a-f]{32}$/);
     }
     expect(delivered?.startTime.join(".") ?? "").not.toBe(failed?.startTime.join("."));
+  });
+
+  it.each([
+    ["memoryOutbox", () => memoryOutbox()],
+    ["diskOutbox", () => diskOutbox({ directory: scratchDirectory() })],
+  ] as const)("have a trace of their own for each visitor's attempts, with %s", async (_name, create) => {
+    const { attempts } = startTracing();
+    const { app, tracker, requests } = await shop({ outbox: create() });
+    const visitors = ["ann", "bob", "cy", "dan", "eve"];
+    const pay = (who: string) =>
+      request(app).post("/checkout").query({ id: who }).set("Cookie", `svc_session_id=${who}`).expect(200);
+    await Promise.all(visitors.map(pay));
+    await tracker.flush();
+
+    await expect.poll(() => attempts()).toHaveLength(visitors.length);
+    const traceOf = ({ traceId }: { traceId: string }) => traceId;
+    expect(attempts().map(({ parentSpanContext }) => parentSpanContext)).toEqual(
+      visitors.map(() => undefined),
+    );
+    expect(new Set(attempts().map((span) => traceOf(span.spanContext()))).size).toBe(visitors.length);
+    const linked = attempts().flatMap(({ links }) => links.map((link) => traceOf(link.context)));
+    expect(linked.toSorted()).toEqual(requests.map((span) => traceOf(span.spanContext())).toSorted());
   });
 
   it("have a span with an error for a dead letter", async () => {

@@ -100,12 +100,14 @@ test("the key goes to the thread, and is shown nowhere", async () => {
   for (const each of shown) expect(each).not.toContain(API_KEY);
 });
 
-test("what was paused is open again for a thread that begins anew", async () => {
+test("what was paused is open again for a thread that begins anew, and attempts are told", async () => {
   const { url } = await startService((_request, res) => void res.writeHead(401).end());
   const outbox = diskOutbox({ directory: scratchDirectory() });
   const tracker = startTracker({ baseUrl: url, outbox });
   onTestFinished(() => void watched.workers.splice(0));
   const told: string[] = [];
+  const attempted: string[] = [];
+  tracker.on("attempt", ({ id }) => attempted.push(id));
   const paused = new Promise((resolve) => tracker.on("paused", resolve));
   tracker.on("resumed", ({ scope }) => told.push(scope));
   for (let nth = 0; nth < 6; nth++) await tracker.trackPayment(payment(nth), { sessionId: `s-${nth}` });
@@ -115,4 +117,6 @@ test("what was paused is open again for a thread that begins anew", async () => 
   await endWorker(watched.workers.at(-1) as Worker);
 
   await until(() => told.includes("lead/payment"), "the pause did not end");
+  const before = attempted.length;
+  await until(() => attempted.length > before, "no attempt is told");
 });

@@ -85,7 +85,11 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         remote = deliver.remote;
         if (!remote) return false;
         link.deliver(remote);
-        remote.started({ stop: () => link.tell("stop"), abort: () => link.tell("abort") });
+        remote.started({
+          tellAttempts: () => link.tell("tell attempts"),
+          stop: () => link.tell("stop"),
+          abort: () => link.tell("abort"),
+        });
         return true;
       },
       get idle() {

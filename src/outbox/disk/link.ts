@@ -2,7 +2,7 @@ import { OutboxError } from "../../shared/errors.js";
 import { createProcessHooks } from "../../shared/process-hooks.js";
 import { clearTimeout, setImmediate, setTimeout } from "../../shared/real-timers.js";
 import type { RemoteDelivery } from "../outbox.js";
-import type { Done, Reply, Request, Result, Results, ThreadOptions } from "./protocol.js";
+import type { Done, Order, Reply, Request, Result, Results, ThreadOptions } from "./protocol.js";
 import { startThread, type Thread } from "./worker.js";
 
 export interface Link {
@@ -12,8 +12,8 @@ export interface Link {
   ask<R extends Request>(request: R): Promise<Results[R["type"]]>;
   /** Has the thread deliver, by a plan that is asked for each time a thread begins. */
   deliver(engine: Pick<RemoteDelivery, "plan" | "lost">): void;
-  /** Tells the thread's engine to begin no attempt any more, or to end those that are under way. */
-  tell(order: "stop" | "abort"): void;
+  /** Tells the thread's engine what to do. */
+  tell(order: Order): void;
   /** Ends the thread once it has answered everything, and all verdicts are stored. */
   close(): Promise<void>;
 }

@@ -44,11 +44,15 @@ export interface Batch {
  *
  * - `open`: open the file, and reply at once.
  * - `deliver`: deliver by this plan, beside the file.
+ * - `tell attempts`: say when each attempt begins, from now on.
  * - `stop`: begin no attempt any more. `abort`: end those that are under way.
  * - `close`: end once all verdicts are stored.
  * - `end`: store what was sent, and end at once; what is under way is in doubt.
  */
-export type Message = Batch | { readonly deliver: object } | "open" | "stop" | "abort" | "close" | "end";
+export type Message = Batch | { readonly deliver: object } | "open" | Order | "close" | "end";
+
+/** What the thread's engine is told. */
+export type Order = "tell attempts" | "stop" | "abort";
 
 /** One thing that is asked of the thread. */
 export type Request =

@@ -1,0 +1,216 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import express from "express";
+import request from "supertest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import {
+  type Affiliate,
+  type AffiliateOptions,
+  type Claim,
+  type Deliver,
+  memoryOutbox,
+  type Notices,
+  type Outbox,
+} from "../src/index.js";
+import { diskOutbox } from "../src/outbox/disk/disk-outbox.js";
+import { createOutbox } from "../src/outbox/index.js";
+import { UNTRIED } from "../src/outbox/outbox.js";
+import { endpointOf } from "../src/service/endpoints.js";
+import { recordingOutbox } from "../src/testing/index.js";
+import { describeWithMariaDb } from "./helpers/mysql.js";
+import { describeWithPostgres } from "./helpers/postgres.js";
+import { scratchDirectory } from "./helpers/scratch.js";
+import { startService } from "./helpers/service.js";
+import { startTracker } from "./helpers/tracker.js";
+
+const NAMES = [
+  "queued",
+  "attempt",
+  "delivered",
+  "retry",
+  "dead",
+  "dropped",
+  "skipped",
+  "paused",
+  "resumed",
+] as const satisfies readonly (keyof Notices)[];
+
+/** Whose request the code runs in. */
+const visitor = new AsyncLocalStorage<string>();
+
+/** A tracker that a visitor's request has made, as in a route that is loaded when it is first asked for; and in whose context it speaks. */
+async function startHeard(outbox: Outbox, options: Partial<AffiliateOptions> = {}) {
+  const heard: { readonly name: string; readonly in: string | undefined }[] = [];
+  const hear = (name: string) => heard.push({ name, in: visitor.getStore() });
+  const tried = new Set<string>();
+  const { url: baseUrl } = await startService(({ body = {} }, res) => {
+    const who = String(body.sessionId);
+    const isFirst = tried.size < tried.add(who).size;
+    if (who.startsWith("refused")) res.statusCode = 422;
+    if (isFirst && who.startsWith("failing")) res.statusCode = 500;
+    if (isFirst && who.startsWith("throttled")) res.writeHead(503, { "retry-after": "1" }).end();
+    return { success: res.statusCode === 200 };
+  });
+  const onRequest = () => hear("request");
+  subscribe("undici:request:create", onRequest);
+  onTestFinished(() => void unsubscribe("undici:request:create", onRequest));
+  const tracker = visitor.run("the first visitor", () =>
+    startTracker({
+      baseUrl,
+      outbox,
+      logger: { info: () => hear("line"), warn: () => hear("line"), error: () => hear("line") },
+      ...options,
+    }),
+  );
+  for (const name of NAMES) tracker.on(name, () => hear(name));
+  return {
+    tracker,
+    /** Those of a name, each once. */
+    contextsOf: (name: string) => [...new Set(heard.filter((each) => each.name === name).map((e) => e.in))],
+    heard,
+  };
+}
+
+const payOf = (tracker: Affiliate, who: string) =>
+  visitor.run(who, () =>
+    tracker.trackPayment(
+      { paymentId: who, customerEmail: `${who}@shop.example`, leadValue: 19.9 },
+      { sessionId: who },
+    ),
+  );
+
+function testContexts(name: string, create: () => Outbox | Promise<Outbox>): void {
+  describe(`with ${name}`, () => {
+    it("delivery, what listeners hear of it and its log lines are in no visitor's context", async () => {
+      const { tracker, contextsOf } = await startHeard(await create());
+      const visitors = ["ann", "bob", "refused-cy", "failing-dan", "eve"];
+      await Promise.all(visitors.map((who) => payOf(tracker, who)));
+      await expect.poll(() => tracker.stats().queued).toBe(0);
+      await payOf(tracker, "throttled-fay");
+      await expect.poll(() => contextsOf("resumed")).toHaveLength(1);
+      await expect.poll(() => tracker.stats().queued).toBe(0);
+
+      for (const delivery of ["attempt", "delivered", "retry", "dead", "paused", "resumed", "line"]) {
+        expect([delivery, contextsOf(delivery)]).toEqual([delivery, [undefined]]);
+      }
+      expect(contextsOf("request")).toEqual(name === "diskOutbox" ? [] : [undefined]);
+      expect(contextsOf("queued")).toEqual(expect.arrayContaining([...visitors, "throttled-fay"]));
+    });
+  });
+}
+
+/** An outbox of a host's own, which knows nothing of contexts: it delivers at once, in that of its caller. */
+function impatientOutbox(): Outbox {
+  let to: Deliver | undefined;
+  let queued = 0;
+
+  async function carry(event: Claim["event"], history: Claim["history"] = UNTRIED): Promise<void> {
+    const endpoint = endpointOf(event);
+    const lane = to?.capacity().lanes.find((each) => each.endpoint === endpoint);
+    if (!to || !lane) return later(50, event, history);
+    const verdict = await to.deliver({ event, lane, history, interrupted: false, queuedAt: event.createdAt });
+    to.settled(event, history.attempts, verdict);
+    if (verdict.type === "retry") later(verdict.inMs, event, verdict.history);
+    else if (verdict.type === "release") later(50, event, history);
+    else queued--;
+  }
+
+  function later(ms: number, event: Claim["event"], history: Claim["history"]): void {
+    setTimeout(() => void carry(event, history), ms).unref();
+  }
+
+  return {
+    ...recordingOutbox(),
+    name: "impatient",
+    async add(event) {
+      queued++;
+      void carry(event);
+      return "queued";
+    },
+    start(deliver) {
+      to = deliver;
+    },
+    counts: () => ({ queued, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null }),
+  };
+}
+
+testContexts("memoryOutbox", () => memoryOutbox());
+testContexts("diskOutbox", () => diskOutbox({ directory: scratchDirectory() }));
+testContexts("an outbox of the host's own that delivers as it is given an event", impatientOutbox);
+describeWithPostgres("in a Postgres database", ({ create }) =>
+  testContexts("postgresOutbox", () => create()),
+);
+describeWithMariaDb("in a MariaDB database", ({ create }) => testContexts("mysqlOutbox", () => create()));
+
+it("tells of an event that gave way to another visitor's in neither's context", async () => {
+  const { tracker, contextsOf } = await startHeard(memoryOutbox({ maxEvents: 1 }));
+  const { trackClick } = tracker;
+  const click = visitor.run("ann", () => trackClick({ affiliateReference: "ALICE" }, { clickId: "ann" }));
+  await Promise.all([click, payOf(tracker, "bob")]);
+  expect(tracker.stats().dropped.full).toBe(1);
+  expect(contextsOf("dropped")).toEqual([undefined]);
+  expect(contextsOf("line")).toEqual([undefined]);
+});
+
+it("tells of a storage that fails, and works again, in no visitor's context", async () => {
+  let isAway = true;
+  const kept = memoryOutbox();
+  const outbox = createOutbox({
+    name: "distant",
+    append: (event) =>
+      isAway ? Promise.reject(new Error("it is away")) : (kept.add(event) as Promise<"queued">),
+    claim: async () => [],
+    settle: async () => {},
+    counts: () => ({ ...kept.counts() }),
+    deadLetters: { list: async () => [], retry: async () => false, discard: async () => false },
+  });
+  const { tracker, contextsOf, heard } = await startHeard(outbox);
+  expect(await payOf(tracker, "ann")).toMatchObject({ reason: "storage-trouble" });
+  isAway = false;
+  await expect.poll(() => heard.filter(({ name }) => name === "line")).toHaveLength(2);
+  expect(contextsOf("line")).toEqual([undefined]);
+});
+
+it("tells of a report in the context of the request that makes it", async () => {
+  const { tracker, contextsOf } = await startHeard(memoryOutbox());
+  const app = express();
+  app.use((req, _res, next) => visitor.run(String(req.headers["x-visitor"]), next), tracker);
+  const payment = (id: unknown) => ({
+    paymentId: String(id),
+    customerEmail: "ann@shop.example",
+    leadValue: 19.9,
+  });
+  app.post(
+    "/returned/:id",
+    tracker.onPayment(async (req, res) => {
+      await new Promise(setImmediate);
+      res.end();
+      return payment(req.params.id);
+    }),
+  );
+  app.post(
+    "/picked/:id",
+    tracker.onPayment(
+      (_req, res) => void res.end(),
+      (req) => payment(req.params.id),
+    ),
+  );
+  app.post(
+    "/wrong",
+    tracker.onPayment((_req, res) => {
+      res.end();
+      return { ...payment("wrong"), leadValue: "much" };
+    }),
+  );
+  const post = (path: string, who: string) =>
+    request(app)
+      .post(path)
+      .set({ "x-visitor": who, cookie: `svc_session_id=${who}` })
+      .expect(200);
+  await Promise.all([post("/returned/1", "ann"), post("/picked/2", "bob"), post("/wrong", "cy")]);
+  await tracker.flush();
+  expect(contextsOf("queued").toSorted()).toEqual(["ann", "bob"]);
+  expect(contextsOf("dropped")).toEqual(["cy"]);
+  expect(contextsOf("line")).toEqual(["cy"]);
+  expect(contextsOf("delivered")).toEqual([undefined]);
+});
