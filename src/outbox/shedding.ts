@@ -1,4 +1,5 @@
 import type { EventKind, OutboxEvent } from "../events.js";
+import type { Death } from "./dead-letters.js";
 
 /** Which kind gives way to which when an outbox is full: the first is shed first. */
 export const SHEDDING_ORDER: readonly EventKind[] = ["click", "registration", "payment"];
@@ -17,41 +18,45 @@ export function firstToGiveWay<T extends { readonly kind: EventKind }>(
   return all.find(({ kind }) => kind === least);
 }
 
+/** What may give way to an event. */
+export interface Sheddable<T extends { readonly size: number }> {
+  /** The live events of a kind that may give way. */
+  oldestFirst(kind: EventKind): Iterable<T>;
+  /** The dead letters of a kind. They give way before live events of their kind, and to a live event of their own kind. */
+  dead?(kind: EventKind): Iterable<T>;
+  /** Whether it is enough if so many live events go, and so many bytes. */
+  isEnough(events: number, bytes: number): boolean;
+  shed(each: T): void;
+}
+
 /**
- * Sheds what has to give way to an event of this kind: the oldest of the kinds below it, and no more than is needed. Sheds
- * nothing, and returns `false`, where all of it would not be enough.
- *
- * @param queue.oldestFirst those of a kind that may give way.
- * @param queue.isEnough whether so many events with so many bytes are.
+ * Sheds what has to give way to an event of this kind: clicks first, payments last, of each kind the oldest, and no more than is
+ * needed. Sheds nothing, and returns `false`, where all of it would not be enough.
  */
-export function shedFor<T extends { readonly size: number }>(
-  kind: EventKind,
-  queue: {
-    oldestFirst(lower: EventKind): Iterable<T>;
-    isEnough(events: number, bytes: number): boolean;
-    shed(each: T): void;
-  },
-): boolean {
-  while (!queue.isEnough(0, 0)) {
-    const given = givingWay(kind, queue);
+export function shedFor<T extends { readonly size: number }>(kind: EventKind, from: Sheddable<T>): boolean {
+  while (!from.isEnough(0, 0)) {
+    const given = givingWay(kind, from);
     if (!given) return false;
     // One at a time: a listener that hears of it may come back with an event at once.
-    queue.shed(given);
+    from.shed(given);
   }
   return true;
 }
 
 function givingWay<T extends { readonly size: number }>(
   kind: EventKind,
-  {
-    oldestFirst,
-    isEnough,
-  }: { oldestFirst(lower: EventKind): Iterable<T>; isEnough(events: number, bytes: number): boolean },
+  { oldestFirst, dead = () => [], isEnough }: Sheddable<T>,
 ): T | undefined {
   let first: T | undefined;
   let events = 0;
   let bytes = 0;
-  for (const lower of kindsBelow(kind)) {
+  for (const lower of [...kindsBelow(kind), kind]) {
+    for (const each of dead(lower)) {
+      first ??= each;
+      bytes += each.size;
+      if (isEnough(events, bytes)) return first;
+    }
+    if (lower === kind) break;
     for (const each of oldestFirst(lower)) {
       first ??= each;
       events++;
@@ -61,13 +66,22 @@ function givingWay<T extends { readonly size: number }>(
   }
   return undefined;
 }
+
+/** The share of an outbox's bytes that dead letters take at most: the rest is left for live events. */
+export const SHARE_OF_DEAD_LETTERS = 0.5;
+
 const BYTES_AROUND_TEXTS = 600;
 
-/** About how many bytes of heap a waiting event takes: its texts, the objects around them, and its places in lists. */
+/** About how many bytes of heap an event takes: its texts, the objects around them, and its places in lists. */
 export function sizeOf({ data }: OutboxEvent): number {
   let size = BYTES_AROUND_TEXTS;
   for (const value of Object.values(data)) size += typeof value === "string" ? bytesOf(value) : 8;
   return size;
+}
+
+/** About how many bytes of heap a dead letter takes, its event included. */
+export function sizeOfLetter(event: OutboxEvent, { code = "", message = "" }: Death): number {
+  return sizeOf(event) + bytesOf(code) + bytesOf(message);
 }
 
 // V8 keeps a text in one byte a character, or, where a single one is beyond Latin-1, in two.

@@ -13,8 +13,9 @@ testOutbox(
   {
     create: () => memoryOutbox(),
     inheritsUrgency: false,
-    createSmall: () => memoryOutbox({ maxEvents: 100, maxDeadLetters: 10 }),
+    createSmall: () => memoryOutbox({ maxEvents: 1_000, maxBytes: 200_000, maxDeadLetters: 10 }),
     maxDeadLetters: 10,
+    maxDeadLetterBytes: 100_000,
   },
   { describe, it },
 );

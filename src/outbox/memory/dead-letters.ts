@@ -1,4 +1,5 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
+import { type InLine, Line } from "../../shared/line.js";
 import {
   type DeadLetter,
   type DeadLetterQuery,
@@ -7,61 +8,91 @@ import {
   isMeant,
 } from "../dead-letters.js";
 import type { Claim, Verdict } from "../outbox.js";
-import { SHEDDING_ORDER } from "../shedding.js";
+import { SHEDDING_ORDER, sizeOfLetter } from "../shedding.js";
 
 /** A dead letter together with what a retry of it needs to know. */
-export interface Kept {
+export interface Kept extends InLine<Kept> {
   readonly letter: DeadLetter;
   readonly event: OutboxEvent;
   readonly maybeTaken: boolean;
+  /** In bytes, by a rough count. */
+  readonly size: number;
 }
 
-/** The dead letters of a process: bounded, oldest first. Where there are too many, clicks give way first and payments last. */
+/**
+ * The dead letters of a process: bounded in number and in bytes, oldest first. Where there are too many, clicks give way first
+ * and payments last.
+ */
 export class DeadLetterBox {
   readonly #max: number;
+  readonly #maxBytes: number;
   readonly #kept = new Map<string, Kept>();
   readonly #counts: Record<DeathReason, number> = { rejected: 0, unconfirmed: 0, expired: 0 };
-  readonly #kinds: Record<EventKind, number> = { click: 0, registration: 0, payment: 0 };
+  readonly #kinds: Record<EventKind, Line<Kept>> = {
+    click: new Line(),
+    registration: new Line(),
+    payment: new Line(),
+  };
+  #bytes = 0;
 
-  constructor(max: number) {
+  constructor(max: number, maxBytes: number) {
     this.#max = max;
+    this.#maxBytes = maxBytes;
   }
 
   get counts(): Readonly<Record<DeathReason, number>> {
     return { ...this.#counts };
   }
 
-  get(id: string): Kept | undefined {
-    return this.#kept.get(id);
+  get bytes(): number {
+    return this.#bytes;
   }
 
-  /** Keeps it. Returns the one that had to give way, if one had to. */
+  /** Those of a kind. */
+  oldestFirst(kind: EventKind): Iterable<Kept> {
+    return this.#kinds[kind];
+  }
+
   keep(
     { event, history: { maybeTaken } }: Claim,
     verdict: Verdict & { readonly type: "dead" },
     diedAt: number,
-  ): Kept | undefined {
-    this.#kept.set(event.id, { letter: deadLetterOf(event, verdict, diedAt), event, maybeTaken });
-    this.#counts[verdict.reason]++;
-    this.#kinds[event.kind]++;
-    if (this.#kept.size <= this.#max) return undefined;
-    const least = SHEDDING_ORDER.find((kind) => this.#kinds[kind] > 0);
-    for (const [id, kept] of this.#kept) if (kept.letter.kind === least) return this.take(id);
-    return undefined;
+  ): void {
+    const letter = deadLetterOf(event, verdict, diedAt);
+    const size = sizeOfLetter(event, verdict);
+    this.putBack({ letter, event, maybeTaken, size, before: undefined, after: undefined });
+  }
+
+  /** Keeps one again that was taken. */
+  putBack(kept: Kept): void {
+    const { id, kind, reason } = kept.letter;
+    this.#kept.set(id, kept);
+    this.#kinds[kind].join(kept);
+    this.#counts[reason]++;
+    this.#bytes += kept.size;
+  }
+
+  /** Where there are too many, the one that gives way. */
+  get tooMany(): Kept | undefined {
+    if (this.#kept.size <= this.#max && this.#bytes <= this.#maxBytes) return undefined;
+    const kind = SHEDDING_ORDER.find((each) => this.#kinds[each].length > 0);
+    return kind && this.#kinds[kind].first;
   }
 
   take(id: string): Kept | undefined {
     const kept = this.#kept.get(id);
     if (!kept) return undefined;
     this.#kept.delete(id);
+    this.#kinds[kept.letter.kind].leave(kept);
     this.#counts[kept.letter.reason]--;
-    this.#kinds[kept.letter.kind]--;
+    this.#bytes -= kept.size;
     return kept;
   }
 
   list({ limit = 100, ...filter }: DeadLetterQuery): DeadLetter[] {
     const letters = [...this.#kept.values()].map(({ letter }) => letter);
-    return letters.filter((letter) => isMeant(letter, filter)).slice(0, limit);
+    const meant = letters.filter((letter) => isMeant(letter, filter));
+    return meant.sort((a, b) => a.diedAt - b.diedAt).slice(0, limit);
   }
 
   /** In the order in which they happened. */

@@ -18,7 +18,7 @@ import {
   type Verdict,
 } from "../outbox.js";
 import { createRelay } from "../relay.js";
-import { shedFor, sizeOf } from "../shedding.js";
+import { SHARE_OF_DEAD_LETTERS, shedFor, sizeOf } from "../shedding.js";
 import { ClicksByVisitor } from "./clicks-by-visitor.js";
 import { DeadLetterBox, type Kept } from "./dead-letters.js";
 import { KnownIds } from "./known-ids.js";
@@ -28,9 +28,9 @@ import { Queue, type Queued } from "./queue.js";
 export interface MemoryOutboxOptions {
   /** How many events wait at most. Default 100,000. */
   readonly maxEvents?: number | undefined;
-  /** How many bytes they take at most, by a rough count. Default 64 MiB. */
+  /** How many bytes events and dead letters take at most, by a rough count; dead letters half of that. Default 64 MiB. */
   readonly maxBytes?: number | undefined;
-  /** How many dead letters are kept; the oldest goes first. Default 1,000. */
+  /** How many dead letters are kept; the oldest click goes first, then registrations, payments last. Default 1,000. */
   readonly maxDeadLetters?: number | undefined;
 }
 
@@ -71,8 +71,9 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     registration: maxEvents,
     payment: maxEvents,
   });
-  const dead = new DeadLetterBox(maxDeadLetters);
+  const dead = new DeadLetterBox(maxDeadLetters, maxBytes * SHARE_OF_DEAD_LETTERS);
   let observer: OutboxObserver | undefined;
+  /** Of live events. */
   let bytes = 0;
 
   function claim(capacity: Capacity): Entry[] {
@@ -92,7 +93,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     const crowded = event.kind === "click" ? clicks.crowdedOut(event) : undefined;
     if (crowded) {
       // One click of a visitor's for another: no other event has to give way to it.
-      if (bytes - crowded.size + size > maxBytes) return false;
+      if (!fits(size - crowded.size)) return false;
       shed(crowded, "visitor-full");
     } else if (!makeSpace(event, size)) return false;
     bytes += size;
@@ -124,12 +125,24 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     return "queued";
   }
 
+  function fits(more: number): boolean {
+    return bytes + dead.bytes + more <= maxBytes;
+  }
+
   function makeSpace({ kind }: OutboxEvent, size: number): boolean {
-    return shedFor(kind, {
+    return shedFor<Entry | Kept>(kind, {
       oldestFirst: (lower) => queue.idle(lower),
-      isEnough: (events, freed) => queue.length - events < maxEvents && bytes - freed + size <= maxBytes,
-      shed: (each) => shed(each, "full"),
+      dead: (own) => (fits(size) ? [] : dead.oldestFirst(own)),
+      isEnough: (events, freed) => queue.length - events < maxEvents && fits(size - freed),
+      shed: (each) => ("letter" in each ? evict(each) : shed(each, "full")),
     });
+  }
+
+  /** A dead letter gives way. */
+  function evict({ letter: { id, kind }, event }: Kept): void {
+    dead.take(id);
+    ids.retire(id, kind);
+    observer?.dropped(event, "dead-letters-full");
   }
 
   function shed(entry: Entry, reason: "full" | "visitor-full"): void {
@@ -152,15 +165,11 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
         remove(entry);
         ids.retire(entry.event.id, entry.event.kind);
         break;
-      case "dead": {
-        const evicted = dead.keep(entry, verdict, clock.now());
+      case "dead":
+        dead.keep(entry, verdict, clock.now());
         remove(entry);
-        if (evicted) {
-          ids.retire(evicted.letter.id, evicted.letter.kind);
-          observer?.dropped(evicted.event, "dead-letters-full");
-        }
+        for (let each = dead.tooMany; each; each = dead.tooMany) evict(each);
         break;
-      }
       case "release":
         queue.release(entry);
         break;
@@ -172,16 +181,13 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     }
   }
 
-  function requeue({ letter, event, maybeTaken }: Kept): boolean {
-    const mayBeTaken = maybeTaken || letter.reason === "unconfirmed";
-    return enter(event, mayBeTaken ? { ...UNTRIED, maybeTaken: true } : UNTRIED, clock.now());
-  }
-
   function retry({ id }: { readonly id: string }): boolean {
-    const kept = dead.get(id);
-    if (!kept || !requeue(kept)) return false;
-    dead.take(id);
-    return true;
+    const kept = dead.take(id);
+    if (!kept) return false;
+    const maybeTaken = kept.maybeTaken || kept.letter.reason === "unconfirmed";
+    const isQueued = enter(kept.event, maybeTaken ? { ...UNTRIED, maybeTaken } : UNTRIED, clock.now());
+    if (!isQueued) dead.putBack(kept);
+    return isQueued;
   }
 
   return {

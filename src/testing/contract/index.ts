@@ -1,5 +1,6 @@
 import { testBounds } from "./bounds.js";
 import { testCutOff } from "./cut-off.js";
+import { testDeadLetterBytes } from "./dead-letter-bytes.js";
 import { testDeadLetters, testEviction } from "./dead-letters.js";
 import { testDestinations, testHandOver } from "./destinations.js";
 import { testHandover } from "./handover.js";
@@ -34,7 +35,7 @@ export function testOutbox(
 ): void {
   const { describe, it } = runner;
   describe(name, () => {
-    const { createSmall, reopen, maxDeadLetters, cutOff, restore } = outbox;
+    const { createSmall, reopen, maxDeadLetters, maxDeadLetterBytes, cutOff, restore } = outbox;
     describe("once", () => testOnce(it, outbox));
     describe("handing over", () => testHandover(it, outbox));
     describe("in order", () => testOrder(it, outbox));
@@ -48,6 +49,9 @@ export function testOutbox(
     if (createSmall) describe("bounded", () => testBounds(it, createSmall));
     if (createSmall && maxDeadLetters) {
       describe("bounded dead letters", () => testEviction(it, createSmall, maxDeadLetters));
+    }
+    if (createSmall && maxDeadLetterBytes) {
+      describe("large dead letters", () => testDeadLetterBytes(it, createSmall, maxDeadLetterBytes));
     }
     if (cutOff && restore) describe("cut off", () => testCutOff(it, { ...outbox, cutOff, restore }));
     if (reopen) describe("durable", () => testSurvival(it, { ...outbox, reopen }));

@@ -25,6 +25,12 @@ export function sample(kind: EventKind, visitor: Attribution = stranger()): Outb
   } as OutboxEvent;
 }
 
+/** A new event with a text of so many characters. */
+export function largeSample(kind: EventKind, length: number): OutboxEvent {
+  const event = sample(kind);
+  return { ...event, data: { ...event.data, customerName: "x".repeat(length) } } as OutboxEvent;
+}
+
 /** A visitor who was never here before. */
 export function stranger(): Required<Attribution> {
   return { clickId: randomBytes(8).toString("hex"), sessionId: randomBytes(8).toString("hex") };

@@ -19,6 +19,8 @@ export interface OutboxUnderTest {
   readonly inheritsUrgency?: false;
   /** How many dead letters the outboxes of `createSmall` keep: a few. Without it, nothing is said about those that are too many. */
   readonly maxDeadLetters?: number;
+  /** How many bytes these take at most, by a rough count: at least 50,000. Without it, nothing is said about large ones. */
+  readonly maxDeadLetterBytes?: number;
   /** Cuts the last outbox that was created off from its store: calls fail, or are not answered. Has `restore` beside it. */
   readonly cutOff?: () => void | Promise<void>;
   /** Undoes `cutOff`; the store has kept what it held. */

@@ -85,6 +85,39 @@ describe("a memory outbox that is full", () => {
     expect(taken).toBeLessThan(1.2 * maxBytes);
   });
 
+  it.each(["click", "payment"] as const)("keeps dead %ss within half of its bytes", async (kind) => {
+    const maxBytes = 8 * 1024 * 1024;
+    const { add, outbox, clock, underWay, dropped } = start({ maxBytes, maxDeadLetters: 100_000 }, 1);
+    const died = { type: "dead", reason: "rejected", attempts: 1, message: "no such program" } as const;
+    // Of the test before this one something may be left until the next turn of the event loop.
+    await new Promise(setImmediate);
+    const before = heapUsed();
+    for (let nth = 0; dropped.length === 0; nth++) {
+      await add(kind, { clickId: `click-${nth}`, sessionId: `session-${nth}` });
+      await clock.pass(0);
+      underWay.shift()?.settle({ ...died });
+      await clock.pass(0);
+    }
+    const taken = heapUsed() - before;
+    expect(dropped).toEqual([`${kind} dead-letters-full`]);
+    expect(taken).toBeGreaterThan(0.5 * (maxBytes / 2));
+    expect(taken).toBeLessThan(1.3 * (maxBytes / 2));
+    expect(outbox.counts().dead.rejected).toBeGreaterThan(1_000);
+  });
+
+  it("sheds no dead letter where it is full of events, and not of bytes", async () => {
+    const { add, outbox, clock, underWay, dropped } = start({ maxEvents: 2 }, 1);
+    await add("click");
+    await clock.pass(0);
+    underWay.shift()?.settle({ type: "dead", reason: "rejected", attempts: 1 });
+    await clock.pass(0);
+    expect(await add("registration")).toBe("queued");
+    expect(await add("click")).toBe("queued");
+    expect(await add("payment")).toBe("queued");
+    expect(dropped).toEqual(["click full"]);
+    expect(outbox.counts().dead.rejected).toBe(1);
+  });
+
   it("sheds nothing for an event that would not fit all the same", async () => {
     const { outbox, add, dropped } = start({ maxBytes: 10_000 });
     await add("click");

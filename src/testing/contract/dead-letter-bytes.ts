@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import type { EventKind } from "../../events.js";
+import { SHEDDING_ORDER } from "../../outbox/shedding.js";
+import { fill } from "./bounds.js";
+import { until } from "./recorder.js";
+import { largeSample } from "./samples.js";
+import { REJECTED, Stage } from "./stage.js";
+import type { OutboxUnderTest, TestRunner } from "./under-test.js";
+
+/** @param maxDeadLetterBytes of the outboxes that `createSmall` creates. */
+export function testDeadLetterBytes(
+  it: TestRunner["it"],
+  createSmall: OutboxUnderTest["create"],
+  maxDeadLetterBytes: number,
+): void {
+  const large = (kind: EventKind) => largeSample(kind, maxDeadLetterBytes / 4);
+
+  it("keeps fewer where they are large: their bytes are bounded as their number is", async () => {
+    await using stage = await Stage.open(createSmall);
+    const { outbox, delivery } = stage;
+    const kinds: EventKind[] = ["payment", "registration", "click", ...Array(5).fill("payment")];
+    const events = kinds.map(large);
+    stage.start();
+    for (const [nth, event] of events.entries()) {
+      await stage.add(event);
+      (await delivery.next()).settle({ type: "dead", ...REJECTED });
+      await until(
+        () => outbox.counts().dead.rejected + delivery.dropped.length > nth,
+        "a dead letter was not counted",
+      );
+    }
+    await until(() => outbox.counts().dead.rejected <= 4, "more bytes of dead letters were kept");
+
+    const dropped = delivery.dropped.map(({ event }) => event);
+    const [payment, registration, click] = events;
+    assert.deepEqual(dropped.slice(0, 3), [click, registration, payment]);
+    assert.ok(delivery.dropped.every(({ reason }) => reason === "dead-letters-full"));
+    const left = (await outbox.deadLetters.list()).map(({ id }) => id);
+    assert.deepEqual(
+      left,
+      events.filter((event) => !dropped.some(({ id }) => id === event.id)).map(({ id }) => id),
+    );
+    assert.ok(left.length > 0);
+    for (const event of dropped) assert.equal(await outbox.add(event), "duplicate");
+  });
+
+  it("takes as many payments as if there were no dead letters: clicks give way first, payments last", async () => {
+    await using empty = await Stage.open(createSmall);
+    empty.hold();
+    const most = await fill(empty.outbox, "payment");
+
+    await using stage = await Stage.open(createSmall);
+    const letters = [large("payment"), large("registration"), large("click")];
+    await stage.giveUp(letters);
+    stage.delivery.capacity = 0;
+    assert.equal(await fill(stage.outbox, "payment"), most);
+
+    await stage.holds(most);
+    const { dropped } = stage.delivery;
+    const kinds = dropped.map(({ event }) => event.kind);
+    assert.deepEqual(kinds, SHEDDING_ORDER.slice(0, kinds.length));
+    assert.ok(dropped.every(({ reason }) => reason === "dead-letters-full"));
+    const left = await stage.outbox.deadLetters.list();
+    assert.equal(left.length + dropped.length, letters.length);
+    for (const { event } of dropped) assert.equal(await stage.outbox.add(event), "duplicate");
+  });
+
+  it("drops no dead payment for a registration, and no dead registration for a click", async () => {
+    await using stage = await Stage.open(createSmall);
+    const [payment, registration] = [large("payment"), large("registration")];
+    await stage.giveUp([payment, registration]);
+    stage.delivery.capacity = 0;
+    const ids = async () => (await stage.outbox.deadLetters.list()).map(({ id }) => id);
+
+    await fill(stage.outbox, "click");
+    assert.deepEqual(await ids(), [payment.id, registration.id]);
+    await fill(stage.outbox, "registration");
+    assert.ok((await ids()).includes(payment.id));
+  });
+
+  it("queues a dead letter again however full it is of others", async () => {
+    await using stage = await Stage.open(createSmall);
+    const [first, second] = [large("click"), large("click")];
+    await stage.giveUp([first, second]);
+    stage.delivery.capacity = 0;
+    await fill(stage.outbox, "click", 20);
+
+    assert.equal(await stage.outbox.deadLetters.retry(first.id), true);
+
+    assert.deepEqual(
+      (await stage.outbox.deadLetters.list()).map(({ id }) => id),
+      [second.id],
+    );
+  });
+}
