@@ -4,7 +4,7 @@
  * @module express-affiliate
  */
 export { affiliate } from "./affiliate.js";
-export type { PauseReason } from "./delivery/endpoint-health.js";
+export type { PauseReason } from "./delivery/finding.js";
 export type { Attribution, EventKind, OutboxEvent } from "./events.js";
 export type { Click, Payment, Registration } from "./inputs.js";
 export type {

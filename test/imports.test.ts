@@ -54,7 +54,6 @@ const layers: readonly (readonly string[])[] = [
   ["journal/words.ts"],
   ["journal/event-notice.ts"],
   ["journal/notices.ts", "journal/log.ts"],
-  ["delivery/endpoint-health.ts"],
   ["outbox/outbox.ts", "outbox/shedding.ts"],
   ["outbox/dead-letters.ts", "outbox/urgency.ts"],
   ["service/client.ts"],
@@ -70,6 +69,7 @@ const layers: readonly (readonly string[])[] = [
   ],
   [
     "shared/",
+    "delivery/finding.ts",
     "outbox/lease.ts",
     "outbox/option-types.ts",
     "service/retry-after.ts",

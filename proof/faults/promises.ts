@@ -149,6 +149,26 @@ function poison(name: string, misbehave: Misbehave, longestMs: number): Promised
   };
 }
 
+function behindGateway(status: number): Promised {
+  return {
+    name: `is down for 10 s behind a gateway that answers ${status}`,
+    async run({ service, track, settled, tracker }) {
+      service.fault = () => says(status);
+      for (let n = 0; n < 100; n++) {
+        await track(n % 2 ? "payment" : "click");
+        await sleep(100);
+      }
+      service.fault = () => undefined;
+      const tookMs = await settled(20_000);
+      const { delivered, dead } = tracker.stats();
+      return [
+        `${delivered} events within ${ms(tookMs)}; ${dead.unconfirmed} unconfirmed`,
+        tookMs <= 2_000 + 100 * 10 && dead.unconfirmed <= 8,
+      ];
+    },
+  };
+}
+
 const together: readonly Promised[] = [
   ...[302, 401, 403, 404, 429, 500, 502, 504].map((status) => poison(`${status}`, says(status), 5_000)),
   poison("a reset", reset, 5_000),
@@ -186,6 +206,7 @@ const together: readonly Promised[] = [
       ];
     },
   },
+  ...[502, 504].map((status) => behindGateway(status)),
   {
     name: "is silent for 5 s",
     async run({ service, track, settled }) {

@@ -43,6 +43,10 @@ export const faults: Readonly<Record<string, Misbehaviour | undefined>> = {
   "answers 401": says(401),
   "answers 404": says(404),
   "answers 302": says(302, { location: "/elsewhere" }),
+  "answers 502, and has taken it": (res, take) => {
+    take();
+    answer(res, 502);
+  },
   "answers 504, and has not taken it": says(504),
   "hangs, and has not taken it": () => {},
   "hangs, and has taken it": (_res, take) => take(),

@@ -56,7 +56,7 @@ const refused = Object.fromEntries(
   [302, 401, 403, 404, 405, 407, 410, 501].map((status) => [`answers ${status}`, says("refused", status)]),
 );
 const failed = Object.fromEntries(
-  [408, 425, 429, 500, 502, 503, 521, 523, 525, 526, 530].map((status) => [
+  [408, 425, 429, 500, 503, 521, 523, 525, 526, 530].map((status) => [
     `answers ${status}`,
     says("failed", status),
   ]),
@@ -74,8 +74,9 @@ const rejected: Record<string, Behaviour> = {
 };
 const ambiguous: Record<string, Behaviour> = {
   ...Object.fromEntries(
-    [504, 520, 522, 524].map((status) => [`answers ${status}`, says("ambiguous", status)]),
+    [502, 504, 520, 522, 524].map((status) => [`answers ${status}`, says("ambiguous", status)]),
   ),
+  "answers 502, and has taken it": says("ambiguous", 502, { takes: true }),
   "answers 504, and has taken it": says("ambiguous", 504, { takes: true }),
   resets: breaks("ambiguous", "ECONNRESET", 5),
   "resets, and has taken it": breaks("ambiguous", "UND_ERR_SOCKET", 5, true),

@@ -1,7 +1,8 @@
 import type { EndpointState, Journal, PauseScope } from "../journal/journal.js";
 import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
-import type { Health, Pause, PauseReason } from "./health.js";
+import type { PauseReason } from "./finding.js";
+import type { Health, Pause } from "./health.js";
 
 interface Details {
   readonly status?: number;

@@ -9,8 +9,9 @@ import type { Transport } from "../service/transport.js";
 import type { Clock } from "../shared/clock.js";
 import { errorCodeOf } from "../shared/errors.js";
 import { createAnnouncer } from "./announcer.js";
-import { type Finding, Health, type Ticket } from "./health.js";
-import { type Outcome, outcomeOf, pauseReasonOf } from "./outcome.js";
+import type { Finding, StatusAnswer } from "./finding.js";
+import { Health, type Ticket } from "./health.js";
+import { isOfGateway, type Outcome, outcomeOf, pauseReasonOf } from "./outcome.js";
 import { type ConfirmReferral, ReferralCheck } from "./referral.js";
 import { tlsAdvice } from "./tls-advice.js";
 import {
@@ -157,15 +158,14 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         return { type: "unreachable" };
       case "unsent":
         return { type: "nothing" };
-      default: {
-        const isAmbiguous = outcome.type === "ambiguous";
+      default:
         return {
           type: "failure",
           visitor: visitorOf(claim.event),
           reason: pauseReasonOf(attempt),
-          isAmbiguous,
+          isAmbiguous: outcome.type === "ambiguous",
+          isOfGateway: isOfGateway(attempt),
         };
-      }
     }
   }
 
@@ -241,7 +241,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   };
 }
 
-function answerOf(attempt: Attempt, { type }: Outcome): "well" | "sick" | "silent" | "unreachable" {
+function answerOf(attempt: Attempt, { type }: Outcome): StatusAnswer {
+  if (isOfGateway(attempt)) return "gateway";
   if (attempt.type === "answer") return attempt.status < 500 && type !== "throttled" ? "well" : "sick";
   return type === "unreachable" ? type : "silent";
 }

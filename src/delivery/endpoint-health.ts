@@ -2,16 +2,8 @@ import type { Lane } from "../outbox/outbox.js";
 import type { Endpoint } from "../service/endpoints.js";
 import { type InLine, Line } from "../shared/line.js";
 import { FailureStreak } from "./failure-streak.js";
+import type { Failure, PauseReason } from "./finding.js";
 import { clamp, SavedTrials } from "./saved-trials.js";
-
-/** Why nothing but trials is sent. */
-export type PauseReason =
-  | "failing"
-  | "silent"
-  | "throttled"
-  | "unauthorized"
-  | "misconfigured"
-  | "unreachable";
 
 /** An attempt under way. */
 export interface Ticket extends InLine<Ticket> {
@@ -20,14 +12,6 @@ export interface Ticket extends InLine<Ticket> {
   /** How many attempts the endpoint had taken when this one began. */
   readonly passes: number;
   readonly isNewcomer: boolean;
-}
-
-/** An attempt that did not deliver its event. */
-export interface Failure {
-  readonly visitor: string;
-  readonly reason: PauseReason;
-  /** Whether the event may have been taken. */
-  readonly isAmbiguous: boolean;
 }
 
 /** What is wrong with an endpoint, and since when by the clock that it is told the time by. */
@@ -73,7 +57,9 @@ export class EndpointHealth {
   #passMs = 0;
 
   readonly #streak = new FailureStreak();
-  #outage: { readonly since: number; reason: PauseReason; trialAt: number; isCostly: boolean } | undefined;
+  #outage:
+    | { readonly since: number; reason: PauseReason; isCostly: boolean; trialAt: number; hurriedAt: number }
+    | undefined;
   #throttle: { readonly since: number; until: number } | undefined;
   #suspectUntil = Number.NEGATIVE_INFINITY;
   readonly #trials = new SavedTrials();
@@ -99,6 +85,11 @@ export class EndpointHealth {
   /** Since when the endpoint has swallowed what it may not be sent twice: the status endpoint is asked meanwhile. */
   get swallowsSince(): number | undefined {
     return this.#isSwallowing ? this.#outage?.since : undefined;
+  }
+
+  /** Whether it may be down: it takes nothing, or holds what the next attempt would risk. */
+  get isDoubtful(): boolean {
+    return this.#outage !== undefined || this.#streak.costly > 0;
   }
 
   get #isSwallowing(): boolean {
@@ -173,7 +164,10 @@ export class EndpointHealth {
     const isCostly = isAmbiguous && this.#holdsAmbiguous;
     this.#streak.add({ beganAt: ticket.beganAt, visitor, isCostly });
     const isNew = this.#outage === undefined && this.#streak.isOutage(now, isCostly, SLOW_BY * this.#passMs);
-    if (isNew) this.#outage = { since: this.#streak.since, reason, trialAt: now, isCostly };
+    if (isNew) {
+      const since = this.#streak.since;
+      this.#outage = { since, reason, isCostly, trialAt: now, hurriedAt: Number.NEGATIVE_INFINITY };
+    }
     if (!this.#outage) return true;
     this.#outage.reason = reason;
     this.#outage.isCostly = isCostly;
@@ -195,9 +189,11 @@ export class EndpointHealth {
     this.#limit = 1;
   }
 
-  /** A sign that the endpoint may have recovered: any event may try at once. */
+  /** A sign that the endpoint may have recovered: any event may try at once, unless such a sign has misled of late. */
   tryNow(now: number): void {
-    if (this.#outage) this.#outage.trialAt = now;
+    if (!this.#outage || now < this.#outage.hurriedAt + this.#restMs(now)) return;
+    this.#outage.trialAt = now;
+    this.#outage.hurriedAt = now;
   }
 
   /** When lanes open next without anything happening; infinite where none will. `trialsAt`: when a trial may begin. */

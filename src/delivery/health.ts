@@ -1,27 +1,10 @@
 import type { Capacity, Lane } from "../outbox/outbox.js";
 import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
-import {
-  EndpointHealth,
-  type Failure,
-  type Pause,
-  type PauseReason,
-  type Ticket,
-} from "./endpoint-health.js";
+import { EndpointHealth, type Pause, type Ticket } from "./endpoint-health.js";
+import type { Finding, StatusAnswer } from "./finding.js";
 import { clamp } from "./saved-trials.js";
 
-export type { Pause, PauseReason, Ticket };
-
-/** What an attempt says of the service. */
-export type Finding =
-  /** An event was read and decided on. */
-  | { readonly type: "pass" }
-  /** An event was not taken. */
-  | ({ readonly type: "failure" } & Failure)
-  | { readonly type: "pause"; readonly forMs: number }
-  /** There was no connection. */
-  | { readonly type: "unreachable" }
-  /** The attempt says something of its event alone. */
-  | { readonly type: "nothing" };
+export type { Pause, Ticket };
 
 const UNREACHABLES_OF_AN_OUTAGE = 3;
 const TRIALS_APART_MS = 500;
@@ -36,8 +19,10 @@ export class Health {
   readonly #endpoints: Readonly<Record<Endpoint, EndpointHealth>>;
   readonly #all: readonly EndpointHealth[];
   #unreachables = 0;
+  /** Since when a gateway says that the service gives no answer: the status endpoint tells whether that is so of all endpoints. */
+  #doubtedSince: number | undefined;
   #originDown: { readonly since: number; askAt: number } | undefined;
-  /** When the status endpoint is to be asked on behalf of an endpoint that swallows payments. */
+  /** When the status endpoint is to be asked on behalf of an endpoint that swallows payments, or to settle a doubt. */
   #askAt = 0;
   #isAsking = false;
   #statusAnswers = true;
@@ -76,14 +61,20 @@ export class Health {
   /** The attempt has ended. Returns whether a failure may be the event's own fault, and not the service's. */
   end(ticket: Ticket, finding: Finding, now: number): boolean {
     const { health } = ticket;
-    if (finding.type === "pass" || finding.type === "failure" || finding.type === "pause") this.#connected();
     switch (finding.type) {
       case "pass":
+        this.#answered(now);
         health.pass(ticket, now);
         return true;
-      case "failure":
-        return health.fail(ticket, finding, now);
+      case "failure": {
+        this.#unreachables = 0;
+        if (finding.reason !== "silent" && !finding.isOfGateway) this.#answered(now);
+        const isOwn = health.fail(ticket, finding, now);
+        if (finding.isOfGateway && health.isDoubtful) this.#doubtedSince ??= now;
+        return isOwn;
+      }
       case "pause":
+        this.#answered(now);
         health.throttle(ticket, finding.forMs, now);
         return false;
       case "unreachable":
@@ -99,7 +90,7 @@ export class Health {
   get askAt(): number {
     if (this.#isAsking) return Number.POSITIVE_INFINITY;
     if (this.#originDown) return this.#originDown.askAt;
-    return this.#swallowsSince === undefined ? Number.POSITIVE_INFINITY : this.#askAt;
+    return (this.#swallowsSince ?? this.#doubtedSince) === undefined ? Number.POSITIVE_INFINITY : this.#askAt;
   }
 
   /** The status endpoint is about to be asked: `asked` will tell. */
@@ -107,20 +98,18 @@ export class Health {
     this.#isAsking = true;
   }
 
-  /**
-   * What the status endpoint had to say.
-   *
-   * @param answer `sick`: it answered, and not as one that is well does.
-   * @param restMs for how long it asks to be left alone.
-   */
-  asked(answer: "well" | "sick" | "silent" | "unreachable", now: number, restMs = 0): void {
+  /** @param restMs for how long the status endpoint asks to be left alone. */
+  asked(answer: StatusAnswer, now: number, restMs = 0): void {
     this.#isAsking = false;
-    const since = this.#originDown?.since ?? this.#swallowsSince ?? now;
-    const next = now + Math.max(restMs, clamp((now - since) / 10, 1_000, 60_000));
     if (answer === "unreachable") this.#disconnected(now);
-    else if (answer !== "silent") this.#connected();
-    this.#askAt = next;
-    if (this.#originDown) this.#originDown.askAt = next;
+    else if (answer === "well" || answer === "sick") this.#answered(now);
+    else if (answer === "gateway" && this.#doubtedSince !== undefined) {
+      this.#originDown ??= { since: this.#doubtedSince, askAt: now };
+    }
+    this.#doubtedSince = undefined;
+    const since = this.#originDown?.since ?? this.#swallowsSince ?? now;
+    this.#askAt = now + Math.max(restMs, clamp((now - since) / 10, 1_000, 60_000));
+    if (this.#originDown) this.#originDown.askAt = this.#askAt;
     const answers = answer === "well";
     if (answers && !this.#statusAnswers) for (const endpoint of this.#all) endpoint.tryNow(now);
     this.#statusAnswers = answers;
@@ -146,11 +135,16 @@ export class Health {
     return this.#all.map(({ swallowsSince }) => swallowsSince).find((since) => since !== undefined);
   }
 
-  #connected(): void {
+  /** The service itself has answered. */
+  #answered(now: number): void {
     this.#unreachables = 0;
+    this.#doubtedSince = undefined;
     if (!this.#originDown) return;
     this.#originDown = undefined;
-    for (const endpoint of this.#all) endpoint.slowDown();
+    for (const endpoint of this.#all) {
+      endpoint.slowDown();
+      endpoint.tryNow(now);
+    }
   }
 
   /** Returns whether the origin is down. */

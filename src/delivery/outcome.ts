@@ -27,7 +27,10 @@ const LONGEST_PAUSE_MS = 60 * 60 * 1_000;
 const UNAUTHORIZED = new Set([401, 403, 407]);
 const REFUSED = new Set([...UNAUTHORIZED, 404, 405, 410, 501]);
 // The service, or the proxy before it (521, 523, 525, 526, 530 are Cloudflare's), says that it did not take the request.
-const NOT_TAKEN = new Set([408, 425, 429, 500, 502, 503, 521, 523, 525, 526, 530]);
+const NOT_TAKEN = new Set([408, 425, 429, 500, 503, 521, 523, 525, 526, 530]);
+
+// A gateway says that the service behind it gave no answer (520, 522, 524 are Cloudflare's): it may have read the request.
+const NO_ANSWER_BEHIND = new Set([502, 504, 520, 522, 524]);
 
 // What undici refuses to send at all: the same request would be refused again.
 const UNSENDABLE = new Set([
@@ -68,8 +71,13 @@ export function outcomeOf(
     };
   }
   if (NOT_TAKEN.has(status)) return { type: "failed" };
-  // 504, 520, 522, 524, and every 5xx that says nothing of the request's fate.
+  // `NO_ANSWER_BEHIND`, and every 5xx that says nothing of the request's fate.
   return { type: status < 500 ? "rejected" : "ambiguous" };
+}
+
+/** Whether it is a gateway's word that the service behind it gave no answer. */
+export function isOfGateway(attempt: Attempt): boolean {
+  return attempt.type === "answer" && NO_ANSWER_BEHIND.has(attempt.status);
 }
 
 /** What to call the pause of an endpoint whose attempts end like this one. */

@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import type { PauseReason } from "../delivery/endpoint-health.js";
+import type { PauseReason } from "../delivery/finding.js";
 import type { EventKind, OutboxEvent } from "../events.js";
 import type { Death } from "../outbox/dead-letters.js";
 import type { Endpoint } from "../service/endpoints.js";

@@ -1,4 +1,4 @@
-import type { PauseReason } from "../delivery/endpoint-health.js";
+import type { PauseReason } from "../delivery/finding.js";
 import type { EventKind } from "../events.js";
 import type { Death, DeathReason } from "../outbox/dead-letters.js";
 import type { Endpoint } from "../service/endpoints.js";

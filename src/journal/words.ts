@@ -1,4 +1,4 @@
-import type { PauseReason } from "../delivery/endpoint-health.js";
+import type { PauseReason } from "../delivery/finding.js";
 import type { OutboxEvent } from "../events.js";
 import type { PauseScope, SkipReason } from "./notices.js";
 

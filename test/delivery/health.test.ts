@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Call } from "../../src/service/calls.js";
+import { seeded } from "../../src/testing/contract/order.js";
 import { hanging, type Reply, refused, says, startDelivery, yes } from "../helpers/virtual-delivery.js";
 
 const SECOND_MS = 1_000;
@@ -200,6 +202,83 @@ describe("a service that swallows requests", () => {
       expect(rig.outbox.counts().queued).toBe(0);
     },
   );
+});
+
+describe("a gateway that answers 502 or 504", () => {
+  const isPayment = ({ path }: Call) => path.endsWith("/lead/payment");
+
+  it.each([502, 504])("to the status endpoint too is an outage of the origin: %i", async (status) => {
+    const rig = startDelivery({ reply: () => says(status) });
+    await rig.add("payment", { sessionId: "s" });
+    await rig.clock.pass(SECOND_MS);
+    await addMany(rig, 100, "payment");
+    await rig.clock.pass(24 * HOUR_MS);
+    expect(rig.service.posts).toHaveLength(1);
+    expect(rig.outbox.counts()).toMatchObject({ queued: 100, dead: { unconfirmed: 1 } });
+    expect(rig.noticesOf("paused")).toMatchObject([{ scope: "origin", reason: "unreachable" }]);
+    expect(rig.lines).toContainEqual(expect.stringContaining(`answered ${status}`));
+    rig.service.reply = () => yes;
+    await rig.clock.pass(MINUTE_MS + SECOND_MS);
+    expect(rig.service.taken).toHaveLength(100);
+    expect(rig.noticesOf("resumed")).toMatchObject([{ scope: "origin" }]);
+  });
+
+  it("is one whatever was under way when it began, and however that ends", async () => {
+    const replies = [says(502), { ...says(502), afterMs: 500 }, { ...hanging, afterMs: 700 }];
+    const rig = startDelivery({
+      reply: (call) => (isPayment(call) && replies[rig.service.posts.length]) || says(502),
+    });
+    await addMany(rig, 3, "payment");
+    await rig.clock.pass(SECOND_MS);
+    await addMany(rig, 100, "payment");
+    await rig.clock.pass(24 * HOUR_MS);
+    expect(rig.service.posts).toHaveLength(3);
+    expect(rig.noticesOf("resumed")).toEqual([]);
+  });
+
+  it("is found out by clicks before a payment is risked", async () => {
+    const rig = startDelivery({ reply: () => says(502) });
+    await addMany(rig, 30);
+    await rig.clock.pass(MINUTE_MS);
+    await addMany(rig, 100, "payment");
+    await rig.clock.pass(24 * HOUR_MS);
+    expect(rig.outbox.counts().dead.unconfirmed).toBe(0);
+  });
+
+  it("to payments alone pauses their endpoint, not the origin", async () => {
+    const rig = startDelivery({ reply: (call) => (isPayment(call) ? says(502) : yes) });
+    await addMany(rig, 30, "payment");
+    await rig.clock.pass(MINUTE_MS);
+    expect(rig.noticesOf("paused")).toMatchObject([{ scope: "lead/payment", reason: "failing" }]);
+    for (let n = 0; n < 30; n++) await rig.add("click", { sessionId: `other${n}` });
+    await rig.clock.pass(SECOND_MS);
+    expect(rig.service.taken).toHaveLength(30);
+  });
+
+  it("to a part of all requests is no outage while others are taken", async () => {
+    const random = seeded(3);
+    const rig = startDelivery({ reply: () => (random() < 0.3 ? says(502) : yes) });
+    await addMany(rig, 1_000);
+    await rig.clock.pass(20 * SECOND_MS);
+    expect(rig.service.taken).toHaveLength(1_000);
+    expect(rig.service.probes).toEqual([]);
+  });
+
+  it("to payments, and in the moments after each to everything, still gets few of them", async () => {
+    // The payment brings the service down, and somebody starts it again.
+    let backAt = 0;
+    const rig = startDelivery({
+      reply: (call) => {
+        if (rig.clock.now() < backAt) return says(502);
+        if (!isPayment(call)) return yes;
+        backAt = rig.clock.now() + 3 * SECOND_MS;
+        return says(502);
+      },
+    });
+    await addMany(rig, 200, "payment");
+    await rig.clock.pass(HOUR_MS);
+    expect(rig.outbox.counts().dead.unconfirmed).toBeLessThanOrEqual(12);
+  });
 });
 
 describe("a service that asks to be left alone", () => {

@@ -130,8 +130,8 @@ const STATUSES: Record<Outcome["type"], readonly number[]> = {
   throttled: [],
   unreachable: [],
   unsent: [],
-  failed: [408, 425, 429, 500, 502, 503, 521, 523, 525, 526, 530],
-  ambiguous: [504, 505, 506, 507, 508, 510, 511, 520, 522, 524, 527, 529, 599, 600, 999],
+  failed: [408, 425, 429, 500, 503, 521, 523, 525, 526, 530],
+  ambiguous: [502, 504, 505, 506, 507, 508, 510, 511, 520, 522, 524, 527, 529, 599, 600, 999],
 };
 const eachStatus = Object.entries(STATUSES).flatMap(([type, statuses]) =>
   statuses.map((status) => ({ status, type })),

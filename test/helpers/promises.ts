@@ -67,7 +67,7 @@ export function testPromises(
 
   describe("a service that gives some visitors' events, for ever,", () => {
     const answers: [string, Reply][] = [
-      ...[302, 401, 403, 404, 408, 429, 500, 502, 503, 504].map((status): [string, Reply] => [
+      ...[302, 401, 403, 404, 408, 429, 500, 503, 502, 504].map((status): [string, Reply] => [
         `${status}`,
         says(status),
       ]),
@@ -95,7 +95,7 @@ export function testPromises(
       },
     );
 
-    it.each(answers.slice(0, Math.min(kinds, -2 + answers.length)))(
+    it.each(answers.slice(0, Math.min(kinds, -3 + answers.length)))(
       "%s to payments, and takes others': each of these within 5 s",
       async (_n, bad) => {
         const { clock, track, waits } = start((call) => (isPoison(call) ? bad : yes));
@@ -255,6 +255,41 @@ export function testPromises(
         expect(waits([event])[0]).toBeLessThan(Number.POSITIVE_INFINITY);
       }
     });
+  });
+
+  describe("a service that is down behind a gateway", () => {
+    const lengths = [10 * SECOND_MS, 10 * MINUTE_MS, 12 * HOUR_MS].filter((ms) => ms <= longestMs);
+
+    it.each([502, 504])(
+      "which answers %d gets at most 8 payments, and all others soon after it is back",
+      async (status) => {
+        for (const outageMs of lengths) {
+          let isDown = true;
+          const { clock, service, track, settled } = start(() => (isDown ? says(status) : yes));
+          const began = clock.now();
+          const events = Math.min(many, outageMs / 100);
+          const kinds: EventKind[] = ["payment", "click", "payment", "registration"];
+          // More payments at once than there are places.
+          for (let n = 0; n < 20; n++) await track("payment");
+          for (let n = 0; n < events; n++) {
+            await track(kinds[n % kinds.length] as EventKind);
+            await clock.pass(outageMs / events);
+          }
+          const { dead } = await settled();
+          expect(dead).toMatchObject({ rejected: 0, expired: 0 });
+          expect(dead.unconfirmed).toBeLessThanOrEqual(8);
+          const late = service.sent.filter(({ at }) => at >= began + 2 * SECOND_MS);
+          expect(late.length).toBeLessThanOrEqual(2 * ((outageMs - 2 * SECOND_MS) / SECOND_MS) + 2);
+
+          isDown = false;
+          const soon = Math.max(2 * SECOND_MS, Math.min(outageMs / 10, MINUTE_MS));
+          await clock.pass(soon + (events + 20) * 10 + SECOND_MS / 2);
+          expect((await settled()).queued).toBe(0);
+          expect(service.taken).toHaveLength(events + 20 - dead.unconfirmed);
+          expect(new Set(service.taken).size).toBe(service.taken.length);
+        }
+      },
+    );
   });
 
   describe("a service that asks for a pause", () => {
