@@ -36,6 +36,8 @@ export class Disk {
   /** Called after each transaction, with the connection: where a test plants a bug. */
   afterCommit: ((db: Database, nth: number) => void) | undefined;
   readonly #files = new Map<string, File>();
+  /** Of each lock of a process, whether its holder lives. */
+  readonly #owners = new Map<string, () => boolean>();
 
   /** The connection behind a file's faults, for a look at what is in it. */
   get files(): readonly Database[] {
@@ -46,9 +48,11 @@ export class Disk {
    * What a process gets that opens the file.
    *
    * @param wait has its thread do nothing for so many milliseconds.
+   * @param isAlive whether that thread lives. Another function for each connection.
    */
-  open(path: string, host: Host, wait: (ms: number) => void): Database {
+  open(path: string, host: Host, wait: (ms: number) => void, isAlive = () => true): Database {
     if (path === ":memory:") return new Sqlite(path);
+    if (path.includes(".owner-")) return this.#ownerLock(path, isAlive);
     let file = this.#files.get(path);
     if (!file) {
       file = { db: new Sqlite(":memory:"), statements: new Map(), commits: 0 };
@@ -61,6 +65,19 @@ export class Disk {
   close(): void {
     for (const { db } of this.#files.values()) db.close();
     this.#files.clear();
+  }
+
+  /** The operating system drops it with its process. */
+  #ownerLock(path: string, isAlive: () => boolean): Database {
+    const release = () => {
+      if (this.#owners.get(path) === isAlive) this.#owners.delete(path);
+    };
+    const exec = () => {
+      const holds = this.#owners.get(path);
+      if (holds?.()) fail("busy");
+      this.#owners.set(path, isAlive);
+    };
+    return { exec, prepare: () => telling(() => ({})), close: release };
   }
 
   #faulty(file: File, host: Host, wait: (ms: number) => void): Database {

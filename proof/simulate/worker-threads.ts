@@ -169,8 +169,10 @@ export class Worker extends EventEmitter {
         return { ...ownRequire(name), randomUUID: () => Math.floor(random() * 2 ** 32).toString(16) };
       case "node:module": {
         const wait = (ms: number) => this.#wait(ms);
+        // Another for each connection, which is told apart by it.
+        const isAlive = () => () => this.#thread.isAlive;
         const Database = function open(path: string) {
-          return disk.open(path, host, wait);
+          return disk.open(path, host, wait, isAlive());
         };
         return { createRequire: () => () => ({ Database }), isBuiltin };
       }

@@ -14,6 +14,7 @@ import {
   type Snapshot,
   type ThreadOptions,
 } from "../outbox/disk/protocol.js";
+import type { Outcome, Store } from "../outbox/disk/store.js";
 import { createTurns } from "../outbox/disk/turns.js";
 import { LOOKS } from "../outbox/disk/upkeep.js";
 import { systemClock } from "../shared/clock.js";
@@ -25,6 +26,9 @@ import type { ThreadEngine } from "./thread-engine.js";
 /** While events are under way, how far apart the host hears of what has become of others. */
 const APART_MS = 10;
 
+/** How far apart it looks for other processes that were killed. */
+const LOOK_MS = 1_000;
+
 /** The disk outbox's own thread: the only one that waits for the disk, and the one that delivers where the host has sent a plan. */
 const options = workerData as ThreadOptions & { port: MessagePort };
 const { path, leaseMs, port, signals } = options;
@@ -32,7 +36,13 @@ const clock = systemClock;
 const keeper = createFileKeeper(options, randomUUID());
 const turns = createTurns({ path, keeper, onDone: (done) => tell(done), onFailed: post, soon });
 const alarm = createAlarm(clock, () => engine?.wake());
-const upkeep = setInterval(lookAfter, leaseMs / LOOKS);
+const upkeep = [
+  setInterval(() => look((store) => store.lookAfter()), leaseMs / LOOKS),
+  setInterval(
+    () => keeper.isOpen && look((store) => store.lookForKilled()),
+    Math.min(LOOK_MS, leaseMs / LOOKS),
+  ),
+];
 let engine: ThreadEngine | undefined;
 let snapshot: Snapshot | undefined;
 /** What the host is to be told at the end of this turn, but for how things stand. */
@@ -80,9 +90,9 @@ function soon(task: () => void): void {
   else setImmediate(task);
 }
 
-function lookAfter(): void {
+function look(task: (store: Store) => Outcome): void {
   try {
-    const { results: _, ...outcome } = keeper.attempt((store) => store.lookAfter());
+    const { results: _, ...outcome } = keeper.attempt(task);
     tell(outcome);
     engine?.wake();
   } catch {
@@ -129,7 +139,7 @@ async function close(): Promise<void> {
 }
 
 function end(): void {
-  clearInterval(upkeep);
+  for (const each of upkeep) clearInterval(each);
   alarm.stop();
   turns.end();
   telling.now();

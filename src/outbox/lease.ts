@@ -6,13 +6,14 @@ export interface Moment {
   readonly monotonic: number;
 }
 
-interface TwoClocks {
+/** A wall clock, and one that is never set: both in milliseconds. */
+export interface TwoClocks {
   now(): number;
   monotonic(): number;
 }
 
-// Not `performance.now()`: it counts from the start of each thread, and one thread judges another's moments here.
-const clockOfAllThreads: TwoClocks = {
+/** This machine's, the same in all of its threads: `performance.now()` counts from the start of each. */
+export const clockOfAllThreads: TwoClocks = {
   now: () => Date.now(),
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
 };

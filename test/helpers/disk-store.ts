@@ -35,7 +35,11 @@ export function openDisk(
     maxDeadLetters?: number;
     rememberMs?: number;
     leaseMs?: number;
+    /** The wall clock. The one that is never set goes with it. */
     time?: () => number;
+    monotonic?: () => number;
+    /** Whose locks the operating system has dropped. */
+    ended?: ReadonlySet<string>;
   } = {},
 ): Disk {
   const {
@@ -46,12 +50,18 @@ export function openDisk(
     rememberMs = 60_000,
     leaseMs = 20_000,
     time = () => Date.now(),
+    monotonic = time,
+    ended = new Set(),
   } = options;
   const path = join(directory, "outbox.db");
   const file = openFile(path, { engine, maxBytes });
   // What survives a crash of the machine is not what these tests are about, and each commit would wait for the disk.
   file.db.exec("pragma synchronous = off");
-  const store = createStore(file.db, owner, { maxBytes, maxDeadLetters, rememberMs, leaseMs, time });
+  const store = createStore(file.db, owner, {
+    ...{ maxBytes, maxDeadLetters, rememberMs, leaseMs },
+    locks: { hasEnded: (other) => ended.has(other), removeEnded() {} },
+    clock: { now: time, monotonic },
+  });
   return {
     ...file,
     path,

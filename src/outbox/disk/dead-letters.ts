@@ -90,7 +90,7 @@ export function createDeadLetters(
   }
 
   /** The oldest of the kind that matters least gives way, where there are too many. */
-  function evictOne(now: number): void {
+  function evictOne(): void {
     const groups = groupsOf();
     if (groups.reduce((sum, each) => sum + rowsOf(each), 0) <= max) return;
     const least = SHEDDING_ORDER.find((kind) => groups.some((each) => each.kind === kind));
@@ -100,7 +100,7 @@ export function createDeadLetters(
     const row: LetterRow = evict.get(Math.min(...firsts));
     count(row, -1);
     // Still known for as long as if it had been delivered: reported again, it must not be sent.
-    delivered.add(row.destination, row.kind, row.id, now);
+    delivered.add(row.destination, row.kind, row.id);
     const event = eventOf(row, destinations.nameOf(row.destination));
     if (event) drop({ event, reason: "dead-letters-full" });
     else unreadable.onFound(row.id);
@@ -134,14 +134,14 @@ export function createDeadLetters(
       };
       keep.run(null, ...valuesOf(letter));
       count(letter, 1);
-      evictOne(now);
+      evictOne();
     },
     /** Takes it out, and remembers its id. */
-    discard(letter: Letter, now: number): boolean {
+    discard(letter: Letter): boolean {
       const rows = taken(letter);
       for (const row of rows) {
         count(row, -1);
-        delivered.add(row.destination, row.kind, row.id, now);
+        delivered.add(row.destination, row.kind, row.id);
       }
       return rows.length > 0;
     },

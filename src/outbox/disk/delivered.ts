@@ -2,6 +2,7 @@ import type { EventKind } from "../../events.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import type { KnownIds } from "./known-ids.js";
 import { type Database, prepareAll } from "./sqlite.js";
+import type { SteadyClock } from "./steady-clock.js";
 import type { Totals } from "./totals.js";
 
 export const statementsOf = (kind: EventKind) => ({
@@ -31,9 +32,9 @@ export type Delivered = ReturnType<typeof createDelivered>;
 /** Which of the known ids are those of events that the service has, and since when: until it is time to forget them. */
 export function createDelivered(
   db: Database,
-  parts: { totals: Totals; ids: KnownIds; maxBytes: number; rememberMs: number },
+  parts: { totals: Totals; ids: KnownIds; steady: SteadyClock; maxBytes: number; rememberMs: number },
 ) {
-  const { totals, ids, maxBytes, rememberMs } = parts;
+  const { totals, ids, steady, maxBytes, rememberMs } = parts;
   const tables = {
     click: prepareAll(db, statementsOf("click")),
     registration: prepareAll(db, statementsOf("registration")),
@@ -47,13 +48,13 @@ export function createDelivered(
     return rows - (kind === "click" ? Math.min(bySpace, MOST_CLICKS) : bySpace);
   }
 
-  function forgetSomeOf(kind: EventKind, now: number): void {
+  function forgetSomeOf(kind: EventKind): void {
     const tooMany = tooManyOf(kind);
     const forMs = kind === "click" ? Math.min(rememberMs, DAY_MS) : rememberMs;
     const atOnce = tooMany > 0 ? Math.min(AT_ONCE, tooMany) : AT_ONCE;
     const forgotten: { destination: number; id: string }[] = tables[kind].forget.all(
       atOnce,
-      now - forMs,
+      steady.now - forMs,
       +(tooMany > 0),
     );
     for (const { destination, id } of forgotten) {
@@ -62,25 +63,25 @@ export function createDelivered(
     }
   }
 
-  function count(destination: number, kind: EventKind, number: number, now: number): void {
+  function count(destination: number, kind: EventKind, number: number): void {
     totals.add(destination, `delivered ${kind}`, number, 0);
     // At once where they come faster than the file is looked after.
-    if (tooManyOf(kind) > AT_ONCE) forgetSomeOf(kind, now);
+    if (tooManyOf(kind) > AT_ONCE) forgetSomeOf(kind);
   }
 
   return {
-    add(destination: number, kind: EventKind, id: string, now: number): void {
-      tables[kind].remember.run(destination, id, now);
-      count(destination, kind, 1, now);
+    add(destination: number, kind: EventKind, id: string): void {
+      tables[kind].remember.run(destination, id, steady.now);
+      count(destination, kind, 1);
     },
     /** Adds events of one destination and kind that are still in their table. */
-    addAll(destination: number, kind: EventKind, places: readonly number[], now: number): void {
-      tables[kind].rememberAll.run(now, JSON.stringify(places));
-      count(destination, kind, places.length, now);
+    addAll(destination: number, kind: EventKind, places: readonly number[]): void {
+      tables[kind].rememberAll.run(steady.now, JSON.stringify(places));
+      count(destination, kind, places.length);
     },
     /** Forgets some of those that are too old, or too many. */
-    forgetSome(now: number): void {
-      for (const kind of SHEDDING_ORDER) forgetSomeOf(kind, now);
+    forgetSome(): void {
+      for (const kind of SHEDDING_ORDER) forgetSomeOf(kind);
     },
     /** Makes one destination's another's, among those that follow a place. Returns the place to go on from, or `undefined` at the end. */
     handOver(kind: EventKind, from: number, to: number, after: number): number | undefined {

@@ -12,7 +12,8 @@ import { claimsThrough } from "./asked-claims.js";
 import { deadLettersThrough } from "./asked-dead-letters.js";
 import { countsOf } from "./counts.js";
 import { handOverThrough } from "./hand-over.js";
-import { openLink } from "./link.js";
+import { type Link, openLink } from "./link.js";
+import { useOneCopy } from "./one-copy.js";
 import type { DiskClaim, Done } from "./protocol.js";
 import { findEngine } from "./sqlite.js";
 
@@ -24,9 +25,12 @@ export interface DiskOutboxOptions {
   readonly maxBytes?: number | undefined;
   /** How many dead letters are kept; the oldest click goes first, then registrations, payments last. Default 10,000. */
   readonly maxDeadLetters?: number | undefined;
-  /** For how long what was delivered is known, and a duplicate, in milliseconds. Default 30 days. A click is for a day at most. */
+  /** For how long what was delivered is known, and a duplicate, in milliseconds of use. Default 30 days. A click is for a day at most. */
   readonly rememberMs?: number | undefined;
-  /** After how long without a sign of life a process is taken for dead, and its events over, in milliseconds. Default 20,000. */
+  /**
+   * After how long without a heartbeat another process takes over what a process has claimed that is not known to have ended, in
+   * milliseconds. Default 20,000. Of different values on one directory, the longest counts.
+   */
   readonly leaseMs?: number | undefined;
   /** How much may wait in memory while the disk cannot be used, in bytes by a rough count. Default 64 MiB. */
   readonly maxMemoryBytes?: number | undefined;
@@ -69,7 +73,8 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   const path = join(resolve(directory), "outbox.db");
   const engine = findEngine(peerPlaces(import.meta.url));
 
-  const link = openLink({ path, engine, ...limits }, hear);
+  const endUse = useOneCopy(path, engine);
+  const link = opened();
   let last = link.first;
   /** What delivers in the thread, where it does. */
   let remote: RemoteDelivery | undefined;
@@ -99,13 +104,22 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         alarm.stop();
         link.tell("stop");
       },
-      close: link.close,
+      close: () => link.close().finally(endUse),
     },
     { name: "disk", maxMemoryBytes, clock },
   );
   const alarm = createAlarm(clock, wake);
 
   hear(link.first);
+
+  function opened(): Link {
+    try {
+      return openLink({ path, engine, ...limits }, hear);
+    } catch (error) {
+      endUse();
+      throw error;
+    }
+  }
 
   function hear(reply: Done): void {
     last = reply;

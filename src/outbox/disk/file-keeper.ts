@@ -1,32 +1,38 @@
 import { type OpenFile, openFile, setAside } from "./file.js";
+import { createOwnerLocks } from "./owner-locks.js";
 import type { Notice, ThreadOptions } from "./protocol.js";
 import { salvage } from "./salvage.js";
 import { kindOf, loadEngine } from "./sqlite.js";
 import { createStore, type Outcome, type Store } from "./store.js";
 
 /** What a transaction came to, and what went wrong with the file and was dealt with since the last one. */
-export type Kept = Omit<Outcome, "unreadable"> & { readonly notices: readonly Notice[] };
+export type Kept = Omit<Outcome, "unreadable" | "logBytes"> & { readonly notices: readonly Notice[] };
 
 /** The outbox's file, kept open. */
 export interface FileKeeper {
   /** Throws what SQLite and the file system throw; then the file is opened anew at the next attempt. */
   attempt(task: (store: Store) => Outcome): Kept;
+  /** Whether the last attempt left the file open. */
+  readonly isOpen: boolean;
   /** Saves what a file holds that was deleted a moment ago, and closes. */
   close(): void;
 }
 
 /** Opens the outbox's file when it is needed, and opens it anew, with what can be saved, where it was damaged, deleted or replaced. */
 export function createFileKeeper(options: Omit<ThreadOptions, "signals">, owner: string): FileKeeper {
-  const { path } = options;
+  const { path, engine } = options;
+  const locks = createOwnerLocks(path, { engine, owner });
   let open: (OpenFile & { readonly store: Store }) | undefined;
   /** Files that are not at their place any more, and what is to be said of them, until what they hold is saved. */
   const lost: (Pick<OpenFile, "db" | "close"> & Notice)[] = [];
   /** What was not told yet. */
   let notices: Notice[] = [];
+  let isLogTold = false;
 
   function attempt(task: (store: Store) => Outcome): Kept {
     try {
-      const { unreadable, ...outcome } = withoutDamage(task);
+      const { unreadable, logBytes, ...outcome } = withoutDamage(task);
+      if (logBytes !== undefined) tellLog(logBytes);
       for (const id of unreadable) {
         notices.push({
           code: "ERR_AFFILIATE_DISK_DAMAGED",
@@ -41,6 +47,17 @@ export function createFileKeeper(options: Omit<ThreadOptions, "signals">, owner:
       letGo();
       throw error;
     }
+  }
+
+  /** Once, until the log is short again. */
+  function tellLog(bytes: number): void {
+    if (bytes > 0 && !isLogTold) {
+      notices.push({
+        code: "ERR_AFFILIATE_DISK_LOG",
+        message: `diskOutbox: ${path}-wal has grown to ${Math.round(bytes / 2 ** 20)} MiB, because another connection reads the file and does not end; find it (fuser ${path}) and end it`,
+      });
+    }
+    isLogTold = bytes > 0;
   }
 
   /** Where the file is damaged, sets it aside and begins a new one: it cannot be written, and what comes now must be. */
@@ -72,7 +89,8 @@ export function createFileKeeper(options: Omit<ThreadOptions, "signals">, owner:
     if (open && !open.isCurrent()) lose(open);
     if (!open) {
       const file = openFile(path, options);
-      open = { ...file, store: createStore(file.db, owner, options) };
+      locks.hold();
+      open = { ...file, store: createStore(file.db, owner, { ...options, locks }) };
     }
     for (let file = lost[0]; file; file = lost[0]) {
       const { events, deadLetters } = salvage(file.db, open.store);
@@ -129,9 +147,13 @@ export function createFileKeeper(options: Omit<ThreadOptions, "signals">, owner:
 
   return {
     attempt,
+    get isOpen() {
+      return open !== undefined;
+    },
     close() {
       saveAtTheEnd();
       letGo();
+      locks.release();
     },
   };
 }

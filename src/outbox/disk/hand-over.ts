@@ -127,12 +127,9 @@ export function createHandOver(
     return moved > underWay.length;
   }
 
-  return (
-    { from, to, step }: Request & { readonly type: "hand over" },
-    now: number,
-  ): Results["hand over"] => {
+  return ({ from, to, step }: Request & { readonly type: "hand over" }): Results["hand over"] => {
     if (from === to) return { moved: 0, next: undefined };
-    removals.run(now);
+    removals.run();
     const [source, target] = [destinations.numberOf(from), destinations.numberOf(to)];
     const { found, moved } = moveEvents(source, target);
     const foundLetters = moveLetters(source, target);

@@ -14,13 +14,18 @@ export type Direct = Placed & Pick<EventRow, "id" | "kind" | "created_at" | "siz
 /** What a process has claimed: the places of what was lined up, and of what was not. */
 interface Holding {
   pulse: number;
+  /** By the process's own option. */
+  readonly leaseMs: number;
   readonly lined: Set<number>;
   readonly direct: Set<number>;
 }
 
 /** Holdings as the file keeps them, by process. */
 export type StoredHoldings = Readonly<
-  Record<string, readonly [pulse: number, lined: readonly number[], direct: readonly number[]]>
+  Record<
+    string,
+    readonly [pulse: number, lined: readonly number[], direct: readonly number[], leaseMs?: number]
+  >
 >;
 
 export type Holdings = ReturnType<typeof createHoldings>;
@@ -29,7 +34,7 @@ export type Holdings = ReturnType<typeof createHoldings>;
  * What all processes have claimed. It is one text in the file, and no mark on each event: an event that is claimed as its turn
  * comes, and delivered, is written once and removed once.
  */
-export function createHoldings(db: Database) {
+export function createHoldings(db: Database, leaseMs = 0) {
   const { find } = prepareAll(db, STATEMENTS);
   const byOwner = new Map<string, Holding>();
   const owners = new Map<number, string>();
@@ -39,7 +44,12 @@ export function createHoldings(db: Database) {
   let isChanged = false;
 
   function holdingOf(owner: string, pulse: number): Holding {
-    const holding = byOwner.get(owner) ?? { pulse, lined: new Set<number>(), direct: new Set<number>() };
+    const holding = byOwner.get(owner) ?? {
+      pulse,
+      leaseMs,
+      lined: new Set<number>(),
+      direct: new Set<number>(),
+    };
     holding.pulse = pulse;
     byOwner.set(owner, holding);
     return holding;
@@ -116,9 +126,9 @@ export function createHoldings(db: Database) {
     get isEmpty() {
       return owners.size === 0;
     },
-    /** The processes that have claimed something, with their last sign of life. */
-    get holders(): readonly { readonly owner: string; readonly pulse: number }[] {
-      return [...byOwner].map(([owner, { pulse }]) => ({ owner, pulse }));
+    /** The processes that have claimed something, with their last heartbeat. */
+    get holders(): readonly { readonly owner: string; readonly pulse: number; readonly leaseMs: number }[] {
+      return [...byOwner].map(([owner, { pulse, leaseMs }]) => ({ owner, pulse, leaseMs }));
     },
     /** A process shows that it lives, on what it has claimed. */
     show(owner: string, pulse: number): void {
@@ -135,7 +145,10 @@ export function createHoldings(db: Database) {
     store(): string {
       isChanged = false;
       const stored: StoredHoldings = Object.fromEntries(
-        [...byOwner].map(([owner, { pulse, lined, direct }]) => [owner, [pulse, [...lined], [...direct]]]),
+        [...byOwner].map(([owner, { pulse, leaseMs, lined, direct }]) => [
+          owner,
+          [pulse, [...lined], [...direct], leaseMs],
+        ]),
       );
       return JSON.stringify(stored);
     },
@@ -144,8 +157,8 @@ export function createHoldings(db: Database) {
       owners.clear();
       directs.clear();
       const stored = JSON.parse(json) as StoredHoldings;
-      for (const [owner, [pulse, lined, direct]] of Object.entries(stored)) {
-        byOwner.set(owner, { pulse, lined: new Set(lined), direct: new Set(direct) });
+      for (const [owner, [pulse, lined, direct, leaseMs = 0]] of Object.entries(stored)) {
+        byOwner.set(owner, { pulse, leaseMs, lined: new Set(lined), direct: new Set(direct) });
         for (const seq of [...lined, ...direct]) owners.set(seq, owner);
       }
       areDirectsKnown = false;

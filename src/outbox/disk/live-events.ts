@@ -102,7 +102,7 @@ export function createLiveEvents(
   function makeSpace(event: OutboxEvent, destination: number, size: number, now: number): boolean {
     const { kind } = event;
     const fits = (freed: number) => totals.bytes() - freed + size <= maxBytes;
-    const crowded = kind === "click" ? crowdedOut(event, destination, now) : undefined;
+    const crowded = kind === "click" ? crowdedOut(event, destination) : undefined;
     if (crowded) {
       // One click of a visitor's for another: no other event has to give way to it.
       if (!fits(crowded.size)) return false;
@@ -111,7 +111,7 @@ export function createLiveEvents(
     }
     // Even all that gives way would not be enough: no need to look at it.
     if (!fits(totals.bytes(...kindsBelow(kind)))) return false;
-    if (!fits(0)) removals.run(now);
+    if (!fits(0)) removals.run();
     return shedFor(kind, {
       oldestFirst,
       isEnough: (_, freed) => fits(freed),
@@ -120,9 +120,9 @@ export function createLiveEvents(
   }
 
   /** The visitor's click that gives way to this one. */
-  function crowdedOut({ data }: OutboxEvent, destination: number, now: number): Sheddable | undefined {
+  function crowdedOut({ data }: OutboxEvent, destination: number): Sheddable | undefined {
     if (totals.rows(destination, "click") < CLICKS_OF_A_VISITOR) return undefined;
-    removals.run(now);
+    removals.run();
     const visitor = data.sessionId ?? data.clickId ?? "";
     if (clicks.get(destination, visitor).number < CLICKS_OF_A_VISITOR) return undefined;
     const own: Sheddable[] = oldestClicks.all(destination, visitor);

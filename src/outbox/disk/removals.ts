@@ -46,11 +46,11 @@ export function createRemovals(
       return all.size >= ROWS_AT_ONCE || bytes >= bytesAtOnce;
     },
     /** Removes them all. */
-    run(now: number): void {
+    run(): void {
       if (all.size === 0) return;
       for (const [key, places] of groups) {
         const [destination, kind] = key.split(" ") as [string, EventKind];
-        delivered.addAll(Number(destination), kind, places, now);
+        delivered.addAll(Number(destination), kind, places);
       }
       remove.run(JSON.stringify([...all]));
       groups.clear();

@@ -73,7 +73,7 @@ export function createSaving(
       return true;
     }
     if (!isId(id) || !ids.learn(destination, id)) return false;
-    delivered.add(destination, table.slice("delivered_".length) as EventKind, id, Number(row.at));
+    delivered.add(destination, table.slice("delivered_".length) as EventKind, id);
     return true;
   }
 

@@ -70,7 +70,7 @@ export const MIGRATIONS: readonly string[] = [
     found_at integer not null
   ) strict;
 
-  -- What the service has, a table for each kind: no click makes the file forget a payment.
+  -- What the service has, a table for each kind: no click makes the file forget a payment. The column "at" counts as state.in_use_ms does.
   create table delivered_click (seq integer primary key, destination integer not null, id text not null, at integer not null) strict;
   create table delivered_registration (seq integer primary key, destination integer not null, id text not null, at integer not null) strict;
   create table delivered_payment (seq integer primary key, destination integer not null, id text not null, at integer not null) strict;
@@ -86,6 +86,7 @@ export const MIGRATIONS: readonly string[] = [
     last_seq integer not null,      -- the place of the last event that came, also where that has left
     lined_up_to integer not null,   -- events behind this place are not lined up yet
     now integer not null,           -- the time of the last change: a clock that says less was set back
+    in_use_ms integer not null,     -- how long processes have used the file
     -- JSON: of each destination the number of rows and their bytes, by kind, by kind and reason of death, and delivered.
     totals text not null,
     -- JSON: of each process its sign of life, and the places of what it has claimed: of what was lined up, and of what was not.
@@ -93,6 +94,6 @@ export const MIGRATIONS: readonly string[] = [
     -- JSON: the places of what was delivered and is still to be removed, and its bytes.
     removals text not null
   ) strict;
-  insert into state values (0, 0, 0, '{}', '{}', '{"bytes":0,"places":{}}');
+  insert into state values (0, 0, 0, 0, '{}', '{}', '{"bytes":0,"places":{}}');
   `,
 ];

@@ -24,7 +24,7 @@ export function createSettlements(parts: {
       case "delivered": {
         if (live.removeLater(claimed.seq, claimed.id, now)) return true;
         const destination = live.remove(claimed, now);
-        if (destination !== undefined) delivered.add(destination, claimed.kind, claimed.id, now);
+        if (destination !== undefined) delivered.add(destination, claimed.kind, claimed.id);
         return destination !== undefined;
       }
       case "dead": {
@@ -49,9 +49,9 @@ export function createSettlements(parts: {
     // True whichever process says so: also where another has taken the event over meanwhile and given it up as
     // unconfirmed, and where the file was begun anew and knows nothing of it.
     const destination = destinations.numberOf(claimed.destination);
-    if (dead.discard(claimed, now)) return true;
+    if (dead.discard(claimed)) return true;
     if (!ids.learn(destination, id)) return false;
-    delivered.add(destination, kind, id, now);
+    delivered.add(destination, kind, id);
     return true;
   }
 

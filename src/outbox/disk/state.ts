@@ -1,13 +1,16 @@
 import type { Holdings } from "./holdings.js";
 import type { Removals } from "./removals.js";
 import { type Database, prepareAll, UnreadableError } from "./sqlite.js";
+import type { SteadyClock } from "./steady-clock.js";
 import type { Totals } from "./totals.js";
 
 export const STATEMENTS = {
   // Says another number once another connection has written to the file: what is remembered of it is right until then.
   version: "pragma data_version",
-  read: "select last_seq, lined_up_to, now, totals, holdings, removals from state",
-  write: "update state set last_seq = ?, lined_up_to = ?, now = ?, totals = ?, holdings = ?, removals = ?",
+  read: "select last_seq, lined_up_to, now, in_use_ms, totals, holdings, removals from state",
+  write: `
+    update state
+    set last_seq = ?, lined_up_to = ?, now = ?, in_use_ms = ?, totals = ?, holdings = ?, removals = ?`,
 } as const;
 
 export type State = ReturnType<typeof createState>;
@@ -18,7 +21,12 @@ export type State = ReturnType<typeof createState>;
  */
 export function createState(
   db: Database,
-  { totals, holdings, removals }: { totals: Totals; holdings: Holdings; removals: Removals },
+  {
+    totals,
+    holdings,
+    removals,
+    steady,
+  }: { totals: Totals; holdings: Holdings; removals: Removals; steady: SteadyClock },
 ) {
   const parts = [totals, holdings, removals];
   const { version, read, write } = prepareAll(db, STATEMENTS);
@@ -37,6 +45,7 @@ export function createState(
       lastSeq = row.last_seq;
       linedUpTo = row.lined_up_to;
       changedAt = row.now;
+      steady.restore(row.in_use_ms, row.now);
       try {
         totals.restore(row.totals);
         holdings.restore(row.holdings);
@@ -51,7 +60,7 @@ export function createState(
     /** At the end of a transaction. */
     save(now: number): void {
       if (!isChanged && parts.every((part) => !part.isChanged)) return;
-      write.run(lastSeq, linedUpTo, now, ...parts.map((part) => part.store()));
+      write.run(lastSeq, linedUpTo, now, steady.now, ...parts.map((part) => part.store()));
       changedAt = now;
       isChanged = false;
     },

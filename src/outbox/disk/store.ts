@@ -1,6 +1,7 @@
 import type { EventKind } from "../../events.js";
 import { type Endpoint, endpointOf } from "../../service/endpoints.js";
 import type { DeathReason } from "../dead-letters.js";
+import { clockOfAllThreads, type TwoClocks } from "../lease.js";
 import type { Capacity } from "../outbox.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import { createClaims } from "./claims.js";
@@ -15,12 +16,14 @@ import { createLiveEvents } from "./live-events.js";
 import { transactionsOf } from "./lock.js";
 import { createLogCleaner } from "./log-cleaner.js";
 import { createOldest } from "./oldest.js";
+import type { OwnerLocks } from "./owner-locks.js";
 import type { Counts, Dropped, Request, Result, Snapshot, ThreadOptions } from "./protocol.js";
 import { createRemovals } from "./removals.js";
 import { createSaving, type LostRow, type LostTable } from "./saving.js";
 import { createSettlements } from "./settlements.js";
 import type { Database } from "./sqlite.js";
 import { createState } from "./state.js";
+import { createSteadyClock } from "./steady-clock.js";
 import { createTotals } from "./totals.js";
 import { createUnreadable } from "./unreadable.js";
 import { createUpkeep } from "./upkeep.js";
@@ -41,6 +44,8 @@ export interface Outcome {
   readonly dropped: readonly Dropped[];
   /** The ids of events that were set aside. */
   readonly unreadable: readonly string[];
+  /** How many bytes SQLite's log has where a reader keeps it long, else 0; absent where the look was not at the log. */
+  readonly logBytes?: number;
 }
 
 export type Store = ReturnType<typeof createStore>;
@@ -50,20 +55,26 @@ export function createStore(
   db: Database,
   owner: string,
   options: Pick<ThreadOptions, "maxBytes" | "maxDeadLetters" | "rememberMs" | "leaseMs"> & {
-    readonly time?: () => number;
+    readonly clock?: TwoClocks;
+    /** Default: whether other processes have ended is not known. */
+    readonly locks?: Pick<OwnerLocks, "hasEnded" | "removeEnded"> | undefined;
   },
 ) {
-  const { maxBytes, maxDeadLetters, rememberMs, leaseMs, time = () => Date.now() } = options;
+  const { maxBytes, maxDeadLetters, rememberMs, leaseMs, clock = clockOfAllThreads, locks } = options;
   let dropped: Dropped[] = [];
   let unreadableIds: string[] = [];
   const drop = (each: Dropped) => dropped.push(each);
   const destinations = createDestinations(db);
   const totals = createTotals();
   const ids = createKnownIds(db, totals);
-  const delivered = createDelivered(db, { totals, ids, maxBytes: maxBytes * SHARE_OF_DELIVERED, rememberMs });
-  const holdings = createHoldings(db);
+  const steady = createSteadyClock(clock.monotonic);
+  const delivered = createDelivered(db, {
+    ...{ totals, ids, steady },
+    ...{ maxBytes: maxBytes * SHARE_OF_DELIVERED, rememberMs },
+  });
+  const holdings = createHoldings(db, leaseMs);
   const removals = createRemovals(db, { delivered, maxBytes: maxBytes * SHARE_OF_REMOVALS });
-  const state = createState(db, { totals, holdings, removals });
+  const state = createState(db, { totals, holdings, removals, steady });
   const lines = createLines(db, { state, holdings });
   const oldest = createOldest(db, { totals, holdings, removals, lines });
   const onFound = (id: string) => unreadableIds.push(id);
@@ -75,9 +86,9 @@ export function createStore(
   const settle = createSettlements({ ...common, live, claims, delivered, dead });
   const save = createSaving(db, { ...common, delivered });
   const handOver = createHandOver(db, { ...common, delivered });
-  const upkeep = createUpkeep(db, { holdings, owner, leaseMs });
+  const upkeep = createUpkeep(db, { holdings, owner, leaseMs, locks });
   const freePages = db.prepare("pragma freelist_count");
-  const clean = createLogCleaner(db);
+  const log = createLogCleaner(db);
   const inTransaction = transactionsOf(db);
 
   /** Answers each in turn. A claim that comes last comes first for the events before it: what goes at once is stored as claimed. */
@@ -123,9 +134,9 @@ export function createStore(
       case "retry":
         return request.letters.filter((letter) => dead.retry(letter, now)).length;
       case "discard":
-        return dead.discard(request.letter, now);
+        return dead.discard(request.letter);
       case "hand over": {
-        const result = handOver(request, now);
+        const result = handOver(request);
         forget();
         return result;
       }
@@ -137,11 +148,12 @@ export function createStore(
     unreadableIds = [];
     try {
       return inTransaction(() => {
-        const now = time();
+        const now = clock.now();
         if (state.load()) forget();
+        steady.follow(now);
         upkeep.followClock(now, state.changedAt);
         const results = body(now);
-        if (removals.areDue || holdings.isEmpty) removals.run(now);
+        if (removals.areDue || holdings.isEmpty) removals.run();
         state.save(now);
         return { results, snapshot: snapshot(now), dropped, unreadable: unreadableIds };
       });
@@ -188,24 +200,31 @@ export function createStore(
       return saved;
     },
     run: (requests: readonly Request[]): Outcome => transact((now) => answerAll(requests, now)),
+    /** What is to be done about once a second. */
+    lookForKilled: (): Outcome =>
+      transact((now) => {
+        upkeep.beat();
+        if (upkeep.takeOverFromKilled(now)) forget();
+        return [];
+      }),
     /** What has to be done now and then, whether or not anything is asked. */
     lookAfter(): Outcome {
       try {
         const outcome = transact((now) => {
           upkeep.beat();
-          upkeep.takeOverFromEnded(now);
-          removals.run(now);
+          upkeep.takeOverFromSilent(now);
+          removals.run();
           forget();
-          delivered.forgetSome(now);
+          delivered.forgetSome();
           if (freePages.get().freelist_count > FREE_PAGES_KEPT) {
             db.exec(`pragma incremental_vacuum(${PAGES_GIVEN_BACK})`);
           }
           return [];
         });
-        clean(
+        log.clean(
           SHEDDING_ORDER.every((kind) => totals.destinations.every((each) => totals.rows(each, kind) === 0)),
         );
-        return outcome;
+        return { ...outcome, logBytes: log.bytesHeldByReader() };
       } catch (error) {
         upkeep.forgetWhatWasSeen();
         throw error;

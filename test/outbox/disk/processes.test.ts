@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { build } from "esbuild";
@@ -15,7 +16,7 @@ const builtPackage = inject("builtPackage");
 const required = (subpath: string) => JSON.stringify(join(builtPackage, `dist/${subpath}.cjs`));
 
 /** A host of its own, in CommonJS, with the package as it is installed. */
-function startHost(script: string, options: { cwd?: string } = {}) {
+function startHost(script: string, options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}) {
   const preamble = `
     const { affiliate } = require(${required("index")});
     const { diskOutbox } = require(${required("disk")});
@@ -71,6 +72,56 @@ test("what a killed process had begun is held if it is a payment, and sent again
   ]);
   const bodies = service.posted.map(({ body }) => body.leadValue ?? body.clickId).sort();
   expect(bodies).toEqual([10, 9, "clicker", "clicker"].sort());
+});
+
+test("takes over from a killed process at once, and not after its lease", async () => {
+  const directory = scratchDirectory();
+  const service = await startService();
+  const { host, said, ended } = startHost(`
+    const outbox = diskOutbox({ directory: "${directory}", leaseMs: 3_600_000 });
+    const destination = "1:${service.url}";
+    const deliver = () => { say("claimed"); return new Promise(() => {}); };
+    outbox.add({ ...event, destination, id: "e".repeat(32) });
+    const capacity = () => ({ destination, limit: 1, lanes: [{ endpoint: "click", limit: 1 }] });
+    outbox.start({ destination, capacity, deliver, settled() {} }, { degraded() {}, dropped() {}, recovered() {} });
+    setInterval(() => {}, 1000);
+  `);
+  await until(() => said.includes("claimed"), "nothing was claimed");
+  const locks = () => readdirSync(directory).filter((name) => name.includes(".owner-"));
+  const [lock] = locks();
+  host.kill("SIGKILL");
+  await ended;
+
+  const outbox = diskOutbox({ directory, leaseMs: 3_600_000 });
+  const tracker = affiliate({ baseUrl: service.url, clientId: 1, outbox });
+  onTestFinished(async () => void (await tracker.close()));
+  await until(() => service.posted.length === 1, "the event was not sent again");
+  expect(locks()).toHaveLength(2);
+  expect(locks()).toContain(lock);
+});
+
+test("uses a file with one copy of SQLite in a process", async () => {
+  const away = directoryOfEngine();
+  cpSync(join(builtPackage, "dist"), join(away, "dist"), { recursive: true });
+  // Beside them it finds its own copy of SQLite, and everything else where the first one does.
+  const NODE_PATH = join(builtPackage, "../..");
+  const { ended } = startHost(
+    `
+    const directory = "${scratchDirectory()}";
+    diskOutbox({ directory });
+    const other = require(${JSON.stringify(join(away, "dist/disk.cjs"))});
+    try { other.diskOutbox({ directory }); say("opened"); } catch ({ code }) { say(code); }
+  `,
+    { env: { ...process.env, NODE_PATH } },
+  );
+
+  // Node's own SQLite is one copy, however many copies of this package there are.
+  const hasBuiltIn = isBuiltin("node:sqlite");
+  expect(await ended).toEqual({
+    code: 0,
+    said: [hasBuiltIn ? "opened" : "ERR_AFFILIATE_DISK_COPIES"],
+    errors: "",
+  });
 });
 
 test("keeps no process alive that has nothing to wait for", async () => {

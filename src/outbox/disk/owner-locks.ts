@@ -1,0 +1,89 @@
+import { closeSync, fstatSync, openSync, readdirSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { statIfThere } from "./access.js";
+import { type Database, kindOf, loadEngine } from "./sqlite.js";
+
+const SUFFIX = ".owner-";
+
+export type OwnerLocks = ReturnType<typeof createOwnerLocks>;
+
+/**
+ * A lock for each process that uses the file. The operating system drops it when the process ends, however it ends, and other
+ * processes see that at once, from other containers too. It lies on a small file of SQLite's beside the outbox's.
+ *
+ * @param owner this process.
+ */
+export function createOwnerLocks(path: string, { engine, owner }: { engine: string; owner: string }) {
+  let own: { readonly db: Database; readonly ino: number } | undefined;
+  const placeOf = (other: string) => `${path}${SUFFIX}${other}`;
+
+  /** Returns the lock; `undefined` where another process has it. */
+  function lock(place: string): Database | undefined {
+    const db = loadEngine(engine).open(place);
+    try {
+      // Nothing is written: no journal beside it.
+      db.exec("pragma journal_mode = memory");
+      db.exec("begin exclusive");
+      return db;
+    } catch (error) {
+      db.close();
+      if (kindOf(error) === "busy") return undefined;
+      throw error;
+    }
+  }
+
+  function hold(): void {
+    const place = placeOf(owner);
+    if (own && statIfThere(place)?.ino === own.ino) return;
+    release();
+    // Closed before it is locked: closing it later would drop this process's own lock.
+    const file = openSync(place, "w", 0o600);
+    const { ino } = fstatSync(file);
+    closeSync(file);
+    const db = lock(place);
+    if (db) own = { db, ino };
+  }
+
+  function release(): void {
+    if (!own) return;
+    rmSync(placeOf(owner), { force: true });
+    own.db.close();
+    own = undefined;
+  }
+
+  function hasEnded(other: string): boolean {
+    const place = placeOf(other);
+    if (other === owner || !statIfThere(place)) return false;
+    const taken = lock(place);
+    taken?.close();
+    return taken !== undefined;
+  }
+
+  return {
+    /** Takes this process's lock, unless it has it. Without one, other processes go by its heartbeats alone. */
+    hold: () => quietly(hold),
+    release: () => quietly(release),
+    /** Whether another process is known to have ended. `false` where its lock is not there. */
+    hasEnded: (other: string): boolean => quietly(() => hasEnded(other)) ?? false,
+    /** Removes the locks of ended processes, except of those that have still claimed something. */
+    removeEnded(holders: readonly string[]): void {
+      quietly(() => {
+        const prefix = basename(path) + SUFFIX;
+        for (const name of readdirSync(dirname(path))) {
+          if (!name.startsWith(prefix)) continue;
+          const other = name.slice(prefix.length);
+          if (!holders.includes(other) && hasEnded(other)) rmSync(join(dirname(path), name), { force: true });
+        }
+      });
+    },
+  };
+}
+
+/** What goes wrong with a lock stops no delivery. */
+function quietly<T>(task: () => T): T | undefined {
+  try {
+    return task();
+  } catch {
+    return undefined;
+  }
+}
