@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { affiliate } from "../../../src/index.js";
+import { diskOutbox } from "../../../src/outbox/disk/index.js";
+import type { StartGateway } from "../programs/gateway.js";
+import type { Figure } from "./part.js";
+import { type PaymentService, startPaymentService } from "./payment-service.js";
+
+const CONCURRENCY = 8;
+const PAYMENTS_A_SECOND = 20;
+
+interface Scene {
+  readonly service: PaymentService;
+  /** Reports payments, each of its own visitor, and as many clicks, for so long. */
+  report(seconds: number): Promise<void>;
+}
+
+/** What a service does behind the gateway, and after how many seconds of being well again all that waited has gone. */
+interface Scenario {
+  readonly name: string;
+  readonly recoversWithinSeconds: number;
+  readonly mostHeld: number;
+  run(scene: Scene): Promise<void>;
+}
+
+/** Payments and clicks go through a gateway, from the disk outbox, to a service that fails behind it. */
+export async function proveGateway(start: StartGateway, { short }: { short: boolean }): Promise<Figure[]> {
+  const downSeconds = short ? 10 : 60;
+  const scenarios: readonly Scenario[] = [
+    {
+      name: `down for ${downSeconds} s`,
+      recoversWithinSeconds: Math.max(2, downSeconds / 10) + downSeconds * PAYMENTS_A_SECOND * 2 * 0.01,
+      mostHeld: CONCURRENCY,
+      async run({ service, report }) {
+        await service.goAway();
+        await report(downSeconds);
+        await service.comeBack();
+      },
+    },
+    {
+      name: "records payments and closes, for 10 s",
+      // Where the rest is answered, payments are tried again after 45 s.
+      recoversWithinSeconds: 60,
+      mostHeld: CONCURRENCY,
+      async run({ service, report }) {
+        service.losesAnswer = () => true;
+        await report(10);
+        service.losesAnswer = () => false;
+      },
+    },
+    {
+      name: "records each tenth payment and closes",
+      recoversWithinSeconds: 60,
+      mostHeld: 20,
+      async run({ service, report }) {
+        service.losesAnswer = (nth) => nth % 10 === 0;
+        await report(200 / PAYMENTS_A_SECOND);
+      },
+    },
+  ];
+  return (await Promise.all(scenarios.map((scenario) => prove(scenario, start)))).flat();
+}
+
+async function prove(scenario: Scenario, start: StartGateway): Promise<Figure[]> {
+  const service = await startPaymentService();
+  const gateway = await start(service.port);
+  const directory = mkdtempSync(join(tmpdir(), "express-affiliate-gateway-"));
+  const tracker = affiliate({
+    baseUrl: gateway.url,
+    clientId: 1,
+    outbox: diskOutbox({ directory }),
+    delivery: { concurrency: CONCURRENCY },
+    logger: { warn() {}, error() {} },
+  });
+  const payments = new Set<string>();
+  let visitors = 0;
+
+  async function report(seconds: number): Promise<void> {
+    for (let n = 0; n < seconds * PAYMENTS_A_SECOND; n++) {
+      const number = visitors++;
+      const payment = { paymentId: number, customerEmail: "ann@shop.example", leadValue: 1 };
+      const receipt = await tracker.trackPayment(payment, { sessionId: `payer-${number}` });
+      if (receipt.outcome === "queued") payments.add(receipt.id);
+      await tracker.trackClick({ affiliateReference: "ANNA" }, { sessionId: `visitor-${number}` });
+      await sleep(1_000 / PAYMENTS_A_SECOND);
+    }
+  }
+
+  await report(1);
+  await scenario.run({ service, report });
+  const began = performance.now();
+  while (tracker.stats().queued > 0 && performance.now() - began < 300_000) await sleep(20);
+  const seconds = (performance.now() - began) / 1_000;
+
+  const held = await tracker.deadLetters.list({ limit: 1_000, reason: "unconfirmed" });
+  const known = new Set([...service.recorded.keys(), ...held.map(({ id }) => id)]);
+  await tracker.close();
+  await gateway.stop();
+  await service.goAway();
+  rmSync(directory, { recursive: true });
+
+  const of = (what: string) => `${scenario.name}: ${what}`;
+  return [
+    { what: of("payments"), measured: payments.size },
+    { what: of("lost"), measured: [...payments].filter((id) => !known.has(id)).length, atMost: 0 },
+    {
+      what: of("recorded twice"),
+      measured: [...payments].filter((id) => (service.recorded.get(id) ?? 0) > 1).length,
+      atMost: 0,
+    },
+    { what: of("held"), measured: held.length, atMost: scenario.mostHeld },
+    {
+      what: of("all that waited has gone after"),
+      measured: Math.round(seconds * 10) / 10,
+      unit: "s",
+      atMost: scenario.recoversWithinSeconds,
+    },
+  ];
+}
