@@ -54,6 +54,7 @@ const layers: readonly (readonly string[])[] = [
   ["journal/words.ts"],
   ["journal/event-notice.ts"],
   ["journal/notices.ts", "journal/log.ts"],
+  ["journal/ration.ts"],
   ["outbox/outbox.ts", "outbox/shedding.ts"],
   ["outbox/dead-letters.ts", "outbox/urgency.ts"],
   ["service/client.ts"],

@@ -11,7 +11,8 @@ import { maskEmails } from "../shared/secret.js";
 import { noticeOf } from "./event-notice.js";
 import { createLog, type Logger } from "./log.js";
 import type { DropReason, EventNotice, Notices, PauseScope, SkipReason } from "./notices.js";
-import { nameOf, pathOf, REMEDIES, WHY_SKIPPED } from "./words.js";
+import { wordsOf } from "./ration.js";
+import { nameOf, pathOf, REMEDIES, WHY_DROPPED, WHY_SKIPPED } from "./words.js";
 
 export type { Logger } from "./log.js";
 export type {
@@ -87,7 +88,7 @@ export function createJournal(parts: {
     for (const listener of emitter.listeners(name)) {
       harmless(
         () => listener(told),
-        (error) => warn(`listener of ${name}`, `a listener of "${name}" threw: ${error}`),
+        (error) => warn("listener", `a listener of "${name}" threw: ${error}`),
       );
     }
   }
@@ -148,22 +149,19 @@ export function createJournal(parts: {
         ...death,
         ...(death.message && { message: shown(message) }),
       }));
-      warn(`dead ${reason}`, `${nameOf(event)} is now a dead letter: ${reason} ${code} ${message}`.trimEnd());
+      const because = `${reason} ${code} ${message}`.trimEnd();
+      const says = `${reason} ${death.status} ${wordsOf(message)}`;
+      warn("dead", `${nameOf(event)} is now a dead letter: ${because}`, says);
     },
     dropped(kind: EventKind, reason: DropReason, details: { event?: OutboxEvent; message?: string } = {}) {
       counts.dropped[reason]++;
-      const { event, message } = details;
+      const { event, message = WHY_DROPPED[reason] ?? reason } = details;
       if (event) end(event);
-      tell("dropped", () => ({
-        ...(event && noticeOf(event)),
-        kind,
-        reason,
-        ...(message && { message: shown(message) }),
-      }));
-      const line = `${event ? nameOf(event) : `a ${kind}`} was dropped: ${message ?? reason}`;
+      tell("dropped", () => ({ ...(event && noticeOf(event)), kind, reason, message: shown(message) }));
+      const line = `${event ? nameOf(event) : `a ${kind}`} was dropped: ${message}`;
       // A payment that was accepted, and that will not be paid out: each has its line.
       if (event?.kind === "payment") log("error", line);
-      else warn(`dropped ${kind} ${reason}`, line);
+      else warn(`dropped ${kind}`, line, wordsOf(message));
     },
     /** @param event where it was in the outbox already. */
     skipped(kind: EventKind, reason: SkipReason, event?: OutboxEvent) {
@@ -200,13 +198,13 @@ export function createJournal(parts: {
       pausedSince.set(scope, since);
       tell("paused", () => ({ scope, reason, because: shown(because), pausedMs, forMs }));
       warn(
-        `paused ${scope} ${reason}`,
+        "paused",
         `delivery to ${pathOf(scope)} is paused, ${reason} since ${new Date(since).toISOString()}: ${because}; ${REMEDIES[reason]}`,
       );
     },
     /** An endpoint refuses an event, and has taken no other since: the key or the address may be wrong. */
     refused(endpoint: Endpoint, reason: PauseReason, because: string) {
-      warn(`refused ${endpoint}`, `${pathOf(endpoint)} refuses events: ${because}; ${REMEDIES[reason]}`);
+      warn("refused", `${pathOf(endpoint)} refuses events: ${because}; ${REMEDIES[reason]}`);
     },
     /** The status endpoint does not say whether visitors were referred: their events are sent without that. */
     unconfirmed(because: string) {

@@ -1,5 +1,6 @@
 import type { Clock } from "../shared/clock.js";
 import { harmless } from "../shared/harmless.js";
+import { createRation, type Kind, wordsOf } from "./ration.js";
 
 /** Any of console, pino, winston. Each line is one string. */
 export interface Logger {
@@ -13,8 +14,6 @@ export interface Logger {
   error(line: string): unknown;
 }
 
-const MINUTE_MS = 60_000;
-
 export type Log = ReturnType<typeof createLog>;
 
 /**
@@ -24,27 +23,29 @@ export type Log = ReturnType<typeof createLog>;
  */
 export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: string) => string }) {
   const { logger, clock, shown } = parts;
-  const quietUntil = new Map<string, number>();
-  const unlogged = new Map<string, number>();
+  const ration = createRation();
   const said = new Set<string>();
 
   function log(level: "debug" | "info" | "warn" | "error", line: string): void {
     if (logger[level]) harmless(() => logger[level]?.(`express-affiliate: ${shown(line)}`));
   }
 
+  function once(level: "info" | "warn", subject: string, line: string): void {
+    if (said.has(subject)) return;
+    said.add(subject);
+    log(level, line);
+  }
+
   return {
     log,
-    /** At most once a minute for each subject; the next line says how many were left out. */
-    warn(subject: string, line: string): void {
-      const now = clock.now();
-      if (now < (quietUntil.get(subject) ?? 0)) {
-        unlogged.set(subject, (unlogged.get(subject) ?? 0) + 1);
-        return;
-      }
-      const more = unlogged.get(subject);
-      log("warn", more ? `${line} (and ${more} more like this since the last such line)` : line);
-      quietUntil.set(subject, now + MINUTE_MS);
-      unlogged.delete(subject);
+    /**
+     * At most once a minute for each thing that is said, and for a bounded number of them. The next line says how many were left out.
+     *
+     * @param says what is the same in lines that say the same. Default: the line without its values.
+     */
+    warn(kind: Kind, line: string, says = wordsOf(line)): void {
+      const leftOut = ration(kind, says, clock.now());
+      if (leftOut !== undefined) log("warn", line + leftOut);
     },
     /** Says it the first time, and not in production: what is no error, but puzzles a developer. */
     hint(subject: string, line: string): void {
@@ -53,10 +54,4 @@ export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: s
     },
     once,
   };
-
-  function once(level: "info" | "warn", subject: string, line: string): void {
-    if (said.has(subject)) return;
-    said.add(subject);
-    log(level, line);
-  }
 }

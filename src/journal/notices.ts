@@ -85,8 +85,8 @@ export interface Notices {
     readonly kind: EventKind;
     /** Why it is lost. */
     readonly reason: DropReason;
-    /** What exactly was wrong, such as which field. */
-    readonly message?: string;
+    /** Why, in words: such as which field is wrong, and what it must be. */
+    readonly message: string;
   };
   /** Something that was reported is not sent, for a good reason. */
   skipped: Partial<EventNotice> & {

@@ -1,6 +1,6 @@
 import type { PauseReason } from "../delivery/finding.js";
 import type { OutboxEvent } from "../events.js";
-import type { PauseScope, SkipReason } from "./notices.js";
+import type { DropReason, PauseScope, SkipReason } from "./notices.js";
 
 /** Why nothing was reported, for the developer who waits for the first event. */
 export const WHY_SKIPPED: Record<Exclude<SkipReason, "disabled">, string> = {
@@ -13,6 +13,13 @@ export const WHY_SKIPPED: Record<Exclude<SkipReason, "disabled">, string> = {
     "its request is not one for a page that a person opens: browsers say so in Sec-Fetch-Dest and Sec-Fetch-Mode, or accept text/html",
   zero: "its `leadValue` is zero",
   "not-referred": "the service knows of no affiliate who referred its visitor",
+};
+
+/** Why an outbox has dropped an event on its own. Who drops one for another reason says why. */
+export const WHY_DROPPED: { readonly [Reason in DropReason]?: string } = {
+  full: "the outbox is full, and a more urgent event came",
+  "visitor-full": "too many clicks of its visitor wait, and a newer one came",
+  "dead-letters-full": "it was a dead letter, of which the outbox keeps no more, and a newer one came",
 };
 
 /** What the host's operator can do about a pause. */

@@ -1,9 +1,9 @@
 import type express from "express";
 import type { Request, RequestHandler, Response } from "express";
 import session from "express-session";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { doctorCommand } from "../../src/cli/doctor/command.js";
-import type { Affiliate, AffiliateOptions, Logger } from "../../src/index.js";
+import type { Affiliate, AffiliateOptions, Logger, Notices } from "../../src/index.js";
 import { memoryOutbox } from "../../src/index.js";
 import { createSandbox } from "../../src/sandbox/index.js";
 import { textOf } from "../helpers/docs/pages.js";
@@ -29,9 +29,17 @@ async function shopWith(options: Parameters<typeof startShop>[0] = {}) {
   const logger: Logger = { info: keep, warn: keep, error: keep };
   const shop = await startShop({ logger, ...options });
   const { app, tracker } = shop;
+  const dropped: Notices["dropped"][] = [];
+  tracker.on("dropped", (notice) => dropped.push(notice));
   app.get("/", tracker.onClick(), (_req, res) => void res.send("Welcome"));
   app.post("/", tracker.onPayment(returning(payment)));
-  return { ...shop, lines, visitor: browser(app), referred: () => browser(app).set("Cookie", cookies) };
+  return {
+    ...shop,
+    lines,
+    dropped,
+    visitor: browser(app),
+    referred: () => browser(app).set("Cookie", cookies),
+  };
 }
 type Shop = Awaited<ReturnType<typeof shopWith>>;
 type Scenario = (shop: Shop) => PromiseLike<unknown>;
@@ -193,6 +201,22 @@ describe("dropped", () => {
         await tracker.trackPayment(payment, ids);
       },
     ],
+    outbox: [({ tracker }) => tracker.trackRegistration({ email: "a@b.example" }, ids, { transaction: {} })],
+    "visitor-full": [
+      async ({ tracker, sandbox }) => {
+        await sandbox.fail("down");
+        const click = { affiliateReference: "ALICE" };
+        for (let nth = 0; nth < 101; nth++) await tracker.trackClick({ ...click, clickId: `c${nth}` }, ids);
+      },
+    ],
+    "dead-letters-full": [
+      async ({ tracker, sandbox }) => {
+        await sandbox.fail("reset-after");
+        for (const paymentId of [1, 2]) await tracker.trackPayment({ ...payment, paymentId }, ids);
+        await expect.poll(() => tracker.stats().dropped["dead-letters-full"]).toBe(1);
+      },
+      { outbox: memoryOutbox({ maxDeadLetters: 1 }) },
+    ],
     full: [
       async ({ tracker, sandbox }) => {
         await sandbox.fail("down");
@@ -210,6 +234,32 @@ describe("dropped", () => {
     await happen?.(shop);
     expect(shop.tracker.stats().dropped).toMatchObject({ [reason]: 1 });
     expectLine(shop.lines, says);
+    expect(shop.dropped).toMatchObject([{ reason }]);
+    expect(shop.lines.join("\n")).toContain(shop.dropped[0]?.message);
+  });
+
+  it("has a row for every reason", async () => {
+    const { tracker } = await startShop();
+    const reasons = rowsUnder("Dropped").map(([reason]) => reason);
+    expect(reasons.toSorted()).toEqual(Object.keys(tracker.stats().dropped).toSorted());
+  });
+
+  it("has a line for each of five mistakes within a minute, in production too", async () => {
+    vi.stubEnv("NODE_ENV", "production");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { tracker, lines } = await shopWith();
+    const mistakes: [object, unknown?][] = [
+      [{ ...payment, leadValue: -5 }],
+      [{ ...payment, leadValue: undefined }],
+      [{ ...payment, paymentId: undefined }],
+      [{ ...payment, customerEmail: "ada" }],
+      [payment, "c1"],
+    ];
+    for (let time = 0; time < 3; time++)
+      for (const [mistake, attribution = ids] of mistakes)
+        await tracker.trackPayment(mistake as typeof payment, attribution as typeof ids);
+    expect(lines).toHaveLength(mistakes.length);
+    expect(new Set(lines).size).toBe(mistakes.length);
   });
 });
 

@@ -153,8 +153,8 @@ describe("a line about one event", () => {
     journal.dropped("click", "visitor-full", { event: click });
     expect(lines).toEqual([
       `warn express-affiliate: the payment "1" (${payment.id}) is now a dead letter: rejected 422 no`,
-      `warn express-affiliate: the registration "7" (${registration.id}) was dropped: full`,
-      `warn express-affiliate: the click (${click.id}) was dropped: visitor-full`,
+      `warn express-affiliate: the registration "7" (${registration.id}) was dropped: the outbox is full, and a more urgent event came`,
+      `warn express-affiliate: the click (${click.id}) was dropped: too many clicks of its visitor wait, and a newer one came`,
     ]);
   });
 });

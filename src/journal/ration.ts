@@ -1,0 +1,81 @@
+/** What warnings are about. Each kind has its own share of the log, so none keeps another out. */
+export const KINDS = [
+  "dropped click",
+  "dropped registration",
+  "dropped payment",
+  "dead",
+  "paused",
+  "refused",
+  "listener",
+  "consent",
+  "session",
+  "attributionOf",
+  "onClick",
+  "waitUntil",
+] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** How many different lines of one kind are written within a minute at most. */
+export const MOST_OF_A_KIND = 10;
+/** How many lines of all kinds are. */
+export const MOST_LINES = KINDS.length * MOST_OF_A_KIND;
+
+const MINUTE_MS = 60_000;
+const LONGEST = 500;
+
+/** A text without what differs from one event to the next: quoted values and numbers. */
+export function wordsOf(text: string): string {
+  return text
+    .slice(0, LONGEST)
+    .replace(/"(?:[^"\\]|\\.)*"/g, '""')
+    .replace(/\d+/g, "0");
+}
+
+/** Which lines are written: each thing that is said once a minute, and not too many different ones. */
+export function createRation() {
+  const kinds = Object.fromEntries(
+    KINDS.map((kind) => [kind, { written: new Map<string, Line>(), others: 0 }]),
+  ) as Record<Kind, Share>;
+
+  /** @returns what to add to the line, or `undefined` where it is not written. */
+  return function take(kind: Kind, says: string, now: number): string | undefined {
+    const share = kinds[kind];
+    const { written } = share;
+    const same = written.get(says);
+    if (same && now < same.until) {
+      same.more++;
+      return undefined;
+    }
+    const recent = [...written.values()].filter(({ until }) => now < until);
+    if (recent.length >= MOST_OF_A_KIND) {
+      share.others++;
+      return undefined;
+    }
+    // Behind those that were written later, so that the oldest is the first.
+    written.delete(says);
+    written.set(says, { until: now + MINUTE_MS, more: 0 });
+    for (const [oldest, { more }] of written) {
+      if (written.size <= MOST_OF_A_KIND) break;
+      written.delete(oldest);
+      share.others += more;
+    }
+    const { others } = share;
+    share.others = 0;
+    return (
+      (same?.more ? ` (and ${same.more} more like this since the last such line)` : "") +
+      (others ? ` (and ${others} others that were left out)` : "")
+    );
+  };
+}
+
+interface Line {
+  readonly until: number;
+  /** How often it was not written since. */
+  more: number;
+}
+
+interface Share {
+  readonly written: Map<string, Line>;
+  /** How many lines were left out that have no entry. */
+  others: number;
+}

@@ -1,0 +1,116 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { EventKind } from "../../src/events.js";
+import { createJournal } from "../../src/journal/journal.js";
+import { MOST_LINES, MOST_OF_A_KIND } from "../../src/journal/ration.js";
+import type { DeathReason } from "../../src/outbox/dead-letters.js";
+import { FakeClock } from "../helpers/fake-clock.js";
+import { makeEvent } from "../helpers/virtual-delivery.js";
+
+function startJournal() {
+  const clock = new FakeClock();
+  const lines: { readonly at: number; readonly text: string }[] = [];
+  const warn = (line: string) =>
+    lines.push({ at: clock.now(), text: line.replace("express-affiliate: ", "") });
+  const journal = createJournal({ logger: { warn, error: warn }, clock });
+  return { clock, lines, journal, texts: () => lines.map(({ text }) => text) };
+}
+
+const MISTAKES = [
+  "`leadValue`: must be a decimal amount, got -5",
+  "`paymentId`: must be a string or an integer",
+  "`customerEmail`: must be an e-mail address",
+  "the attribution must be what `req.affiliate.snapshot()` gave: it threw when it was read",
+  "the attribution must be what `req.affiliate.snapshot()` gave: got an array",
+];
+
+describe("mistakes within a minute", () => {
+  it("have a line each, whatever they are mistakes of", () => {
+    const { journal, texts } = startJournal();
+    for (const message of MISTAKES) journal.dropped("payment", "invalid", { message });
+    expect(texts()).toEqual(MISTAKES.map((message) => `a payment was dropped: ${message}`));
+  });
+
+  it("have one line where they differ in a value alone, and the next says how often they were made", async () => {
+    const { clock, journal, texts } = startJournal();
+    const wrong = (amount: number) =>
+      journal.dropped("payment", "invalid", { message: `\`leadValue\` must be an amount, got "${amount}"` });
+    for (let amount = -1; amount >= -100; amount--) wrong(amount);
+    await clock.pass(60_000);
+    wrong(-101);
+    expect(texts()).toEqual([
+      'a payment was dropped: `leadValue` must be an amount, got "-1"',
+      'a payment was dropped: `leadValue` must be an amount, got "-101" (and 99 more like this since the last such line)',
+    ]);
+  });
+
+  it("have one line where dead letters differ in their names alone", () => {
+    const { journal, texts } = startJournal();
+    const die = (nth: number, message: string) =>
+      journal.dead(makeEvent("payment", { sessionId: "s" }, nth), {
+        reason: "rejected",
+        attempts: 1,
+        message,
+      });
+    for (let nth = 0; nth < 20; nth++) die(nth, nth % 2 ? "no such customer" : "no such program");
+    expect(texts()).toEqual([
+      expect.stringContaining("no such program"),
+      expect.stringContaining("no such customer"),
+    ]);
+  });
+
+  it("say how many were left out of the many that there were", async () => {
+    const { clock, journal, texts } = startJournal();
+    const words = Array.from({ length: MOST_OF_A_KIND + 5 }, (_, nth) => "x".repeat(nth + 1));
+    for (const word of words) journal.dropped("click", "invalid", { message: word });
+    expect(texts()).toHaveLength(MOST_OF_A_KIND);
+    await clock.pass(60_000);
+    journal.dropped("click", "invalid", { message: "wrong" });
+    expect(texts().at(-1)).toBe("a click was dropped: wrong (and 5 others that were left out)");
+  });
+});
+
+/** What a stranger's events, and the service's words about them, can make a line of. */
+const told = fc.record({
+  kind: fc.constantFrom<EventKind>("click", "registration", "payment"),
+  how: fc.constantFrom<"invalid" | "full" | DeathReason>("invalid", "full", "rejected", "expired"),
+  status: fc.integer({ min: 400, max: 599 }),
+  words: fc.string({ unit: "grapheme", maxLength: 30 }),
+  afterMs: fc.constantFrom(0, 0, 0, 10, 2_000),
+});
+
+it("never has more lines within a minute than its bound, whatever strangers send, and has the host's own mistakes all the same", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(told, { minLength: 150, maxLength: 400 }), async (events) => {
+      const { clock, lines, journal, texts } = startJournal();
+      for (const [nth, { kind, how, status, words, afterMs }] of events.entries()) {
+        const message = `${words}${"abcdefghij"[nth % 10]?.repeat(nth % 37)}`;
+        if (how === "invalid" || how === "full") journal.dropped(kind, how, { message });
+        else journal.dead(makeEvent("click", {}, nth), { reason: how, status, attempts: 1, message });
+        await clock.pass(afterMs);
+      }
+      for (const { at } of lines) {
+        const within = lines.filter((other) => other.at >= at && other.at < at + 60_000);
+        expect(within.length).toBeLessThanOrEqual(MOST_LINES);
+      }
+      const before = texts().length;
+      for (const message of MISTAKES) journal.warn("consent", `\`consent\` threw: ${message}`);
+      expect(texts().length - before).toBe(MISTAKES.length);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+describe("a notice `dropped`", () => {
+  it.each(["full", "visitor-full", "dead-letters-full"] as const)(
+    "says why, where the outbox has said %s",
+    (reason) => {
+      const { journal, texts } = startJournal();
+      const notices: unknown[] = [];
+      journal.emitter.on("dropped", (notice) => notices.push(notice));
+      journal.dropped("click", reason, { event: makeEvent("click", { clickId: "c" }, 1) });
+      expect(notices).toMatchObject([{ reason, message: expect.stringMatching(/\w+ \w+ \w+/) }]);
+      expect(texts()).toEqual([expect.stringContaining((notices[0] as { message: string }).message)]);
+    },
+  );
+});
