@@ -56,7 +56,7 @@ export interface Lane {
    * rises counts as if it had become its visitor's next at that moment.
    */
   readonly newWithinMs?: number;
-  /** Whether one that rests may be handed over too, where no other that is as urgent is there. */
+  /** Whether one that rests may be handed over too, where no other is there, however urgent it is. */
   readonly evenResting?: boolean;
 }
 

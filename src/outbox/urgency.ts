@@ -5,3 +5,7 @@ export type Urgency = EventKind;
 
 /** The most urgent first. */
 export const URGENCIES: readonly Urgency[] = ["payment", "registration", "click"];
+
+export function isMoreUrgent(one: Urgency, other: Urgency): boolean {
+  return URGENCIES.indexOf(one) < URGENCIES.indexOf(other);
+}

@@ -1,17 +1,29 @@
 /** A member of a list: it holds its own links, so that it costs no other object. */
-export interface InLine<T> {
-  before: T | undefined;
-  after: T | undefined;
-}
+export type InLine<T, Before extends string = "before", After extends string = "after"> = {
+  [Name in Before | After]: T | undefined;
+};
 
 /**
  * A doubly linked list: first in, first out, and members can leave from the middle, in O(1) at any length. Where objects come and
  * go all the time, it is what a `Set` is not: V8 links the tables that a set has outgrown, and what they held piles up.
+ *
+ * An object that is in several lists at a time has links of other names for each: the constructor takes their names.
  */
-export class Line<T extends InLine<T>> {
+export class Line<
+  T extends InLine<T, Before, After>,
+  Before extends string = "before",
+  After extends string = "after",
+> {
+  readonly #before: Before;
+  readonly #after: After;
   #first: T | undefined;
   #last: T | undefined;
   #length = 0;
+
+  constructor(before = "before" as Before, after = "after" as After) {
+    this.#before = before;
+    this.#after = after;
+  }
 
   get length(): number {
     return this.#length;
@@ -25,11 +37,11 @@ export class Line<T extends InLine<T>> {
     return this.#last;
   }
 
-  /** A member is in one list at a time. */
+  /** A member is in one list of its links at a time. */
   join(member: T): void {
-    member.before = this.#last;
-    member.after = undefined;
-    if (this.#last) this.#last.after = member;
+    const last = this.#last;
+    this.#link(member, last, undefined);
+    if (last) linksOf(last)[this.#after] = member;
     else this.#first = member;
     this.#last = member;
     this.#length++;
@@ -37,9 +49,9 @@ export class Line<T extends InLine<T>> {
 
   /** As `join`, but at the front. */
   rejoin(member: T): void {
-    member.before = undefined;
-    member.after = this.#first;
-    if (this.#first) this.#first.before = member;
+    const first = this.#first;
+    this.#link(member, undefined, first);
+    if (first) linksOf(first)[this.#before] = member;
     else this.#last = member;
     this.#first = member;
     this.#length++;
@@ -47,24 +59,38 @@ export class Line<T extends InLine<T>> {
 
   /** A member that leaves has joined, and not left since. */
   leave(member: T): void {
-    if (member.before) member.before.after = member.after;
-    else this.#first = member.after;
-    if (member.after) member.after.before = member.before;
-    else this.#last = member.before;
+    const { [this.#before]: before, [this.#after]: after } = linksOf(member);
+    if (before) linksOf(before)[this.#after] = after;
+    else this.#first = after;
+    if (after) linksOf(after)[this.#before] = before;
+    else this.#last = before;
     // Otherwise a member that has grown old in memory would keep all that came after it until a full garbage collection.
-    member.before = undefined;
-    member.after = undefined;
+    this.#link(member, undefined, undefined);
     this.#length--;
   }
 
   /** The first `limit` members, which stay in the list. */
   peek(limit: number): T[] {
     const members: T[] = [];
-    for (let each = this.#first; each && members.length < limit; each = each.after) members.push(each);
+    for (const each of this) {
+      if (members.length >= limit) break;
+      members.push(each);
+    }
     return members;
   }
 
   *[Symbol.iterator](): Generator<T> {
-    for (let each = this.#first; each; each = each.after) yield each;
+    for (let each = this.#first; each; each = linksOf(each)[this.#after]) yield each;
   }
+
+  #link(member: T, before: T | undefined, after: T | undefined): void {
+    const links = linksOf(member);
+    links[this.#before] = before;
+    links[this.#after] = after;
+  }
+}
+
+/** The same object; that its links have these names is what the class says of its type. */
+function linksOf<T>(member: T): Record<string, T | undefined> {
+  return member as Record<string, T | undefined>;
 }

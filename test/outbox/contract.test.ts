@@ -12,7 +12,6 @@ testOutbox(
   "memoryOutbox",
   {
     create: () => memoryOutbox(),
-    inheritsUrgency: false,
     createSmall: () => memoryOutbox({ maxEvents: 1_000, maxBytes: 200_000, maxDeadLetters: 10 }),
     maxDeadLetters: 10,
     maxDeadLetterBytes: 100_000,

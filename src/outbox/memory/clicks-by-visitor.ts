@@ -1,8 +1,9 @@
 import type { OutboxEvent } from "../../events.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
+import type { Entry } from "./entry.js";
 
 /** The live clicks of each visitor, so that a flood of them does not push out other visitors' events. */
-export class ClicksByVisitor<Entry extends { readonly event: OutboxEvent; readonly underWay: boolean }> {
+export class ClicksByVisitor {
   // Most visitors have one: it needs no set around it.
   readonly #clicks = new Map<string, Entry | Set<Entry>>();
 

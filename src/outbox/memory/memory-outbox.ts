@@ -1,6 +1,5 @@
 import { z } from "zod";
 import type { OutboxEvent } from "../../events.js";
-import { endpointOf } from "../../service/endpoints.js";
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { isRetried } from "../dead-letters.js";
@@ -10,7 +9,6 @@ import {
   type AddOutcome,
   type Capacity,
   type History,
-  type Lane,
   noTransaction,
   type Outbox,
   type OutboxObserver,
@@ -18,11 +16,12 @@ import {
   type Verdict,
 } from "../outbox.js";
 import { createRelay } from "../relay.js";
-import { SHARE_OF_DEAD_LETTERS, shedFor, sizeOf } from "../shedding.js";
+import { SHARE_OF_DEAD_LETTERS, shedFor } from "../shedding.js";
 import { ClicksByVisitor } from "./clicks-by-visitor.js";
 import { DeadLetterBox, type Kept } from "./dead-letters.js";
+import { Entry } from "./entry.js";
 import { KnownIds } from "./known-ids.js";
-import { Queue, type Queued } from "./queue.js";
+import { Queue } from "./queue.js";
 
 /** What `memoryOutbox()` takes. */
 export interface MemoryOutboxOptions {
@@ -40,16 +39,8 @@ const schema = z.strictObject({
   maxDeadLetters: count.default(1_000),
 } satisfies SchemaOf<MemoryOutboxOptions>);
 
-interface Entry extends Queued<Entry> {
-  history: History;
-  readonly size: number;
-  cancelRest: (() => void) | undefined;
-}
-
 // A click that is reported again comes soon after the first report, and a flood of them must not take memory for long.
 const CLICKS_REMEMBERED = 10_000;
-
-const NO_LANE: Lane = { endpoint: "click", limit: 0 };
 
 /**
  * Keeps events in this process's memory: they survive an outage of the service, and nothing else. For trying out, for
@@ -62,9 +53,9 @@ export function memoryOutbox(options?: MemoryOutboxOptions): Outbox;
 export function memoryOutbox(options: MemoryOutboxOptions | undefined, clock?: Clock): Outbox;
 export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = systemClock): Outbox {
   const { maxEvents, maxBytes, maxDeadLetters } = readOptions("memoryOutbox", schema, options);
-  const queue: Queue<Entry> = new Queue(() => relay.wake());
+  const queue = new Queue(() => relay.wake());
   const relay = createRelay({ claim, settle }, (error) => observer?.degraded(error as Error));
-  const clicks = new ClicksByVisitor<Entry>();
+  const clicks = new ClicksByVisitor();
   /** Also of what was delivered, discarded or has grown out of the dead letters: reported again, it is still a duplicate. */
   const ids = new KnownIds({
     click: Math.min(maxEvents, CLICKS_REMEMBERED),
@@ -89,33 +80,18 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   }
 
   function enter(event: OutboxEvent, history: History, queuedAt: number): boolean {
-    const size = sizeOf(event);
+    const entry = new Entry(event, history, queuedAt);
     const crowded = event.kind === "click" ? clicks.crowdedOut(event) : undefined;
     if (crowded) {
       // One click of a visitor's for another: no other event has to give way to it.
-      if (!fits(size - crowded.size)) return false;
+      if (!fits(entry.size - crowded.size)) return false;
       shed(crowded, "visitor-full");
-    } else if (!makeSpace(event, size)) return false;
-    bytes += size;
-    const entry: Entry = {
-      event,
-      endpoint: endpointOf(event),
-      lane: NO_LANE,
-      history,
-      interrupted: false,
-      queuedAt,
-      size,
-      turn: undefined,
-      underWay: false,
-      cancelRest: undefined,
-      before: undefined,
-      after: undefined,
-      byClick: undefined,
-      bySession: undefined,
-    };
-    queue.join(entry);
-    if (event.kind === "click") clicks.add(entry);
-    return true;
+    }
+    // Before space is made, so that none of its own visitor's events that it waits for gives way to it.
+    join(entry);
+    if (makeSpace(entry)) return true;
+    remove(entry);
+    return false;
   }
 
   function add(event: OutboxEvent): AddOutcome {
@@ -129,11 +105,11 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     return bytes + dead.bytes + more <= maxBytes;
   }
 
-  function makeSpace({ kind }: OutboxEvent, size: number): boolean {
-    return shedFor<Entry | Kept>(kind, {
+  function makeSpace({ urgency }: Entry): boolean {
+    return shedFor<Entry | Kept>(urgency, {
       oldestFirst: (lower) => queue.idle(lower),
-      dead: (own) => (fits(size) ? [] : dead.oldestFirst(own)),
-      isEnough: (events, freed) => queue.length - events < maxEvents && fits(size - freed),
+      dead: (own) => (fits(0) ? [] : dead.oldestFirst(own)),
+      isEnough: (events, freed) => queue.length - events <= maxEvents && fits(-freed),
       shed: (each) => ("letter" in each ? evict(each) : shed(each, "full")),
     });
   }
@@ -150,6 +126,12 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     ids.forget(entry.event.id);
     // Last, for a listener may well come back with an event at once.
     observer?.dropped(entry.event, reason);
+  }
+
+  function join(entry: Entry): void {
+    bytes += entry.size;
+    queue.join(entry, clock.now());
+    if (entry.event.kind === "click") clicks.add(entry);
   }
 
   function remove(entry: Entry): void {

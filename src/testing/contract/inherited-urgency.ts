@@ -4,7 +4,7 @@ import type { Lane } from "../../outbox/outbox.js";
 import { URGENCIES, type Urgency } from "../../outbox/urgency.js";
 import { ENDPOINTS } from "../../service/endpoints.js";
 import { seeded } from "./order.js";
-import { retryIn } from "./recorder.js";
+import { retryIn, until } from "./recorder.js";
 import { type Paying, paying, sample, signingUp, stranger } from "./samples.js";
 import { REJECTED, Stage } from "./stage.js";
 import type { OutboxUnderTest, TestRunner } from "./under-test.js";
@@ -102,6 +102,23 @@ export function testInheritedUrgency(it: TestRunner["it"], { create }: OutboxUnd
     (await stage.delivery.next()).settle(retryIn(0));
 
     for (const { id } of [click, registration, payment]) assert.equal(await stage.delivery.deliverNext(), id);
+  });
+
+  it("hands one that rests over after those that do not, however urgent it is", async () => {
+    await using stage = await Stage.open(create);
+    const [click, , payment] = paying();
+    const other = sample("click");
+    stage.start();
+    await stage.add(click);
+    const underWay = await stage.delivery.next();
+    stage.delivery.lanes = [lane({ endpoint: "click", newestFirst: true, evenResting: true, limit: 1 })];
+    // The verdict adds one.
+    stage.delivery.capacity = -1;
+    underWay.settle(retryIn(LONG_MS));
+    await until(() => stage.delivery.told.length === 1, "the retry was not acted on");
+    await stage.add(payment, other);
+
+    assert.deepEqual(await takeOneByOne(stage, 2), idsOf([other, click]));
   });
 
   it("counts an event as newly come when its urgency rises", async () => {

@@ -1,11 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Attribution } from "../../../src/events.js";
-import { type Place, type Spot, VisitorOrder } from "../../../src/outbox/memory/visitor-order.js";
+import { type Place, VisitorOrder } from "../../../src/outbox/memory/visitor-order.js";
 
 class Entry implements Place {
-  byClick: Spot<this> | undefined;
-  bySession: Spot<this> | undefined;
+  clickBefore: this | undefined;
+  clickAfter: this | undefined;
+  sessionBefore: this | undefined;
+  sessionAfter: this | undefined;
   readonly name: number;
   readonly attribution: Attribution;
 
