@@ -29,7 +29,7 @@ export async function runHost({ url, directory, name, task }: HostOptions): Prom
   const tracker = affiliate({
     baseUrl: url,
     clientId: 1,
-    outbox: diskOutbox({ directory, leaseMs: 1_000 }),
+    outbox: diskOutbox({ directory }),
     logger: { warn: () => {}, error: (line) => say({ error: line }) },
   });
 

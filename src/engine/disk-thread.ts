@@ -27,7 +27,7 @@ import type { ThreadEngine } from "./thread-engine.js";
 const APART_MS = 10;
 
 /** How far apart it looks for other processes that were killed. */
-const LOOK_MS = 1_000;
+const LOOK_MS = 500;
 
 /** The disk outbox's own thread: the only one that waits for the disk, and the one that delivers where the host has sent a plan. */
 const options = workerData as ThreadOptions & { port: MessagePort };

@@ -200,7 +200,7 @@ export function createStore(
       return saved;
     },
     run: (requests: readonly Request[]): Outcome => transact((now) => answerAll(requests, now)),
-    /** What is to be done about once a second. */
+    /** What is to be done about twice a second. */
     lookForKilled: (): Outcome =>
       transact((now) => {
         upkeep.beat();
