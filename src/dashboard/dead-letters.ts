@@ -1,6 +1,12 @@
 import { z } from "zod";
 import type { EventData } from "../events.js";
-import type { DeadLetter, DeadLetterFilter, DeadLetters } from "../outbox/dead-letters.js";
+import {
+  DEATH_REASONS,
+  type DeadLetter,
+  type DeadLetterFilter,
+  type DeadLetters,
+} from "../outbox/dead-letters.js";
+import { SHEDDING_ORDER } from "../outbox/shedding.js";
 import { printable } from "../shared/printable.js";
 import { Secret } from "../shared/secret.js";
 import { shownAddress, shownText } from "./masked.js";
@@ -8,8 +14,8 @@ import { shownAddress, shownText } from "./masked.js";
 /** All of them: the outbox bounds how many it keeps. */
 const NO_LIMIT = 2 ** 31 - 1;
 
-const kind = z.enum(["click", "registration", "payment"]).optional();
-const reason = z.enum(["rejected", "unconfirmed", "expired"]).optional();
+const kind = z.enum(SHEDDING_ORDER).optional();
+const reason = z.enum(DEATH_REASONS).optional();
 
 /** Which dead letters are meant, as the page says it. */
 export const filterSchema = { kind, reason };

@@ -9,6 +9,9 @@ import type { EventKind, OutboxEvent } from "../events.js";
  */
 export type DeathReason = "rejected" | "unconfirmed" | "expired";
 
+/** All of them. */
+export const DEATH_REASONS: readonly DeathReason[] = ["rejected", "unconfirmed", "expired"];
+
 /** How an event ended that was not delivered. */
 export interface Death {
   /** Why it was given up. */

@@ -33,6 +33,7 @@ testOutbox(
     inheritsUrgency: false,
     createSmall: () => diskOutbox({ directory: fresh(), maxBytes: 1024 * 1024, maxDeadLetters: 10 }),
     maxDeadLetters: 10,
+    maxDeadLetterBytes: 350_000,
     reopen: () => diskOutbox({ directory }),
     handsOver: true,
     cutOff() {

@@ -1,5 +1,5 @@
 import type { EventKind } from "../../events.js";
-import type { DeadLetterFilter, DeathReason } from "../../outbox/dead-letters.js";
+import { DEATH_REASONS, type DeadLetterFilter } from "../../outbox/dead-letters.js";
 import { PREFIX } from "../../outbox/mysql/migrations.js";
 import { SCHEMA_NAME } from "../../outbox/postgres/migrations.js";
 import { destinationOf } from "../../service/destination.js";
@@ -50,7 +50,6 @@ answer no to a question; 2 for arguments that are wrong.`;
 
 const ACTIONS = ["status", "list", "retry", "discard", "hand-over"] as const;
 const KINDS: readonly EventKind[] = ["click", "registration", "payment"];
-const REASONS: readonly DeathReason[] = ["rejected", "unconfirmed", "expired"];
 
 /** Where the outbox is. */
 export type Place =
@@ -106,7 +105,7 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
   const { all, yes, json, limit = "100" } = flags;
   if (yes && !(action === "discard" && all)) throw wrong("--yes goes with discard --all");
   const kind = oneOf(KINDS, "--kind", flags.kind);
-  const reason = oneOf(REASONS, "--reason", flags.reason);
+  const reason = oneOf(DEATH_REASONS, "--reason", flags.reason);
   if ((kind || reason) && !(action === "list" || all))
     throw wrong("--kind and --reason go with list and --all");
   const { from, to } = destinationsIn(action, flags);

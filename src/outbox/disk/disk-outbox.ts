@@ -21,7 +21,7 @@ import { findEngine } from "./sqlite.js";
 export interface DiskOutboxOptions {
   /** Where its file is kept; made if it is missing. On a local disk, not on a network's. */
   readonly directory: string;
-  /** How large the file grows at most, in bytes. Default 1 GiB. */
+  /** How large the file grows at most, in bytes; dead letters take a third of it at most. Default 1 GiB. */
   readonly maxBytes?: number | undefined;
   /** How many dead letters are kept; the oldest click goes first, then registrations, payments last. Default 10,000. */
   readonly maxDeadLetters?: number | undefined;

@@ -5,6 +5,7 @@ import { kindsBelow, shedFor } from "../shedding.js";
 import type { Destinations } from "./destinations.js";
 import type { Direct, Holdings } from "./holdings.js";
 import type { KnownIds } from "./known-ids.js";
+import type { Evictable, LetterRows } from "./letter-rows.js";
 import type { Lines } from "./lines.js";
 import type { Oldest } from "./oldest.js";
 import type { Claimed, Dropped } from "./protocol.js";
@@ -59,12 +60,13 @@ export function createLiveEvents(
     lines: Lines;
     oldest: Oldest;
     unreadable: Unreadable;
+    letters: LetterRows;
     maxBytes: number;
     drop: (dropped: Dropped) => void;
   },
 ) {
-  const { state, destinations, totals, ids, holdings, removals, lines, oldest, unreadable, maxBytes, drop } =
-    parts;
+  const { state, destinations, totals, ids, holdings, removals, lines, oldest } = parts;
+  const { unreadable, letters, maxBytes, drop } = parts;
   const { append, remove, removeOwn, shed, sheddable, clicks, oldestClicks } = prepareAll(db, STATEMENTS);
 
   /** Returns `undefined`, and sheds nothing, where the file is too full for the event. */
@@ -110,12 +112,14 @@ export function createLiveEvents(
       return true;
     }
     // Even all that gives way would not be enough: no need to look at it.
-    if (!fits(totals.bytes(...kindsBelow(kind)))) return false;
+    const below = kindsBelow(kind);
+    if (!fits(totals.bytes(...below) + letters.bytes([...below, kind]))) return false;
     if (!fits(0)) removals.run();
-    return shedFor(kind, {
+    return shedFor<Sheddable | Evictable>(kind, {
       oldestFirst,
+      dead: letters.oldestFirst,
       isEnough: (_, freed) => fits(freed),
-      shed: (each) => discard(each, "full", now),
+      shed: (each) => ("isLetter" in each ? letters.evict(each) : discard(each, "full", now)),
     });
   }
 

@@ -1,3 +1,4 @@
+import { DEATH_REASONS } from "../dead-letters.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import type { StoredHoldings } from "./holdings.js";
 import type { StoredRemovals } from "./removals.js";
@@ -16,7 +17,6 @@ const AT_ONCE = 200;
 // Where the file does not say what was under way, or delivered and not removed yet: those are the first that are not lined up,
 // and as many at most where some twenty processes deliver. Each of them is in doubt then.
 const MOST_UNDER_WAY = 1_024;
-const REASONS = ["rejected", "unconfirmed", "expired"];
 
 /**
  * Saves what can be read of a file that was deleted, replaced or damaged: the events that wait, the dead letters, and the
@@ -29,7 +29,7 @@ export function salvage(lost: Database, into: Store): Saved {
   const names = destinationsOf(lost);
   if (!names) return saved;
   const groups = [...names.keys()].flatMap((each) => SHEDDING_ORDER.map((kind) => [each, kind]));
-  const dead = groups.flatMap((group) => REASONS.map((reason) => [...group, reason]));
+  const dead = groups.flatMap((group) => DEATH_REASONS.map((reason) => [...group, reason]));
   const underWay = underWayIn(lost);
   // First what is not delivered yet: its id must not be taken for that of something that is there already.
   for (const rows of lotsOf(lost, "events", {

@@ -44,7 +44,6 @@ export const MIGRATIONS: readonly string[] = [
     destination integer not null,
     id text not null,
     kind text not null,
-    data text not null,
     created_at integer not null,
     size integer not null,
     attempts integer not null,
@@ -54,6 +53,7 @@ export const MIGRATIONS: readonly string[] = [
     code text,
     message text,
     died_at integer not null,
+    data text not null,             -- JSON; the last: what is before it is read without it
     unique (id, destination)
   ) strict;
   create index dead_letters_meant on dead_letters (destination, kind, reason);

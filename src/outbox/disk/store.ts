@@ -3,7 +3,7 @@ import { type Endpoint, endpointOf } from "../../service/endpoints.js";
 import type { DeathReason } from "../dead-letters.js";
 import { clockOfAllThreads, type TwoClocks } from "../lease.js";
 import type { Capacity } from "../outbox.js";
-import { SHEDDING_ORDER } from "../shedding.js";
+import { SHARE_OF_DEAD_LETTERS, SHEDDING_ORDER } from "../shedding.js";
 import { createClaims } from "./claims.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createDelivered } from "./delivered.js";
@@ -11,6 +11,7 @@ import { createDestinations } from "./destinations.js";
 import { createHandOver } from "./hand-over.js";
 import { createHoldings } from "./holdings.js";
 import { createKnownIds } from "./known-ids.js";
+import { createLetterRows } from "./letter-rows.js";
 import { createLines } from "./lines.js";
 import { createLiveEvents } from "./live-events.js";
 import { transactionsOf } from "./lock.js";
@@ -28,7 +29,7 @@ import { createTotals } from "./totals.js";
 import { createUnreadable } from "./unreadable.js";
 import { createUpkeep } from "./upkeep.js";
 
-// Of `maxBytes`. The rest is for what surrounds them, and for the space that SQLite needs to delete something.
+// Of `maxBytes`, dead letters among the events. The rest is for what surrounds them, and for the space that SQLite needs to delete something.
 const SHARE_OF_EVENTS = 0.7;
 const SHARE_OF_DELIVERED = 0.2;
 const SHARE_OF_REMOVALS = 0.02;
@@ -80,9 +81,15 @@ export function createStore(
   const onFound = (id: string) => unreadableIds.push(id);
   const unreadable = createUnreadable(db, { totals, holdings, lines, oldest, onFound });
   const common = { state, destinations, totals, ids, holdings, removals, lines, oldest, unreadable, drop };
-  const live = createLiveEvents(db, { ...common, maxBytes: maxBytes * SHARE_OF_EVENTS });
+  const letters = createLetterRows(db, {
+    ...common,
+    delivered,
+    max: maxDeadLetters,
+    maxBytes: maxBytes * SHARE_OF_EVENTS * SHARE_OF_DEAD_LETTERS,
+  });
+  const live = createLiveEvents(db, { ...common, letters, maxBytes: maxBytes * SHARE_OF_EVENTS });
   const claims = createClaims(db, { ...common, owner });
-  const dead = createDeadLetters(db, { ...common, delivered, live, max: maxDeadLetters });
+  const dead = createDeadLetters(db, { destinations, delivered, live, letters });
   const settle = createSettlements({ ...common, live, claims, delivered, dead });
   const save = createSaving(db, { ...common, delivered });
   const handOver = createHandOver(db, { ...common, delivered });

@@ -345,6 +345,38 @@ test("keeps so many dead letters, and says which had to go", () => {
   disk.close();
 });
 
+test("counts what the service said of dead letters towards the file's bound", () => {
+  const maxBytes = 3 * 1024 * 1024;
+  const disk = openDisk(scratchDirectory(), { maxBytes, maxDeadLetters: 100_000 });
+  const death = { type: "dead", reason: "rejected", attempts: 1, message: "漢".repeat(500) } as const;
+  const dropped: string[] = [];
+  while (dropped.length === 0) {
+    disk.append(...Array.from({ length: 50 }, () => sample("click")));
+    for (const claim of disk.claim(50)) {
+      dropped.push(...disk.settle(claim, death).map(({ reason }) => reason));
+    }
+  }
+  expect(new Set(dropped)).toEqual(new Set(["dead-letters-full"]));
+  expect(disk.db.prepare("pragma page_count").get().page_count * 4_096).toBeLessThanOrEqual(maxBytes / 2);
+  disk.close();
+});
+
+test("drops no more dead letters than come where it has more than its bound allows", () => {
+  const directory = scratchDirectory();
+  const before = openDisk(directory);
+  before.append(...Array.from({ length: 10 }, () => sample("payment")));
+  const death = { type: "dead", reason: "rejected", attempts: 1 } as const;
+  for (const claim of before.claim(10)) before.settle(claim, death);
+  before.close();
+
+  const disk = openDisk(directory, { maxDeadLetters: 2 });
+  disk.append(sample("payment"));
+  const dropped = disk.claim(1).flatMap((claim) => disk.settle(claim, death));
+  expect(dropped).toHaveLength(1);
+  expect(disk.counts().dead.rejected).toBe(10);
+  disk.close();
+});
+
 test("never grows its file beyond its bound, and gives the space back", () => {
   const maxBytes = 3 * 1024 * 1024;
   const disk = openDisk(scratchDirectory(), { maxBytes });
