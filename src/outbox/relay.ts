@@ -68,8 +68,8 @@ export function createRelay<C extends Claim>(
     }
     claiming = true;
     try {
-      const capacity = to.capacity();
-      if (!stopping && capacity.lanes.length > 0) {
+      const capacity = freeOf(to.capacity());
+      if (!stopping && capacity.limit > 0 && capacity.lanes.length > 0) {
         const claimed = store.claim(capacity);
         for (const claim of claimed instanceof Promise ? await claimed : claimed) void carry(claim, to);
       }
@@ -80,6 +80,11 @@ export function createRelay<C extends Claim>(
     if (wokenMeanwhile) wake();
     wokenMeanwhile = false;
     if (stopping) endIfIdle();
+  }
+
+  /** A slot is free once the verdict is stored: the event that waited behind, which may be the most urgent, can be claimed from then on. */
+  function freeOf(capacity: Capacity): Capacity {
+    return settlesWithClaim ? capacity : { ...capacity, limit: capacity.limit - settling };
   }
 
   async function carry(claim: C, to: Deliver): Promise<void> {

@@ -240,6 +240,26 @@ it.each([true, false])(
   },
 );
 
+it("claims for a slot once its verdict is stored: what waited behind may be the most urgent then", async () => {
+  const { store, limits } = plainStore({ waiting: [live(1), live(2)] });
+  const stored: (() => void)[] = [];
+  const service = gate(2);
+  const settle = () => new Promise<void>((resolve) => stored.push(resolve));
+  const relay = createRelay({ ...store, settle }, unheard);
+  relay.start(service.deliver);
+  await turns();
+  service.letGo();
+  service.letGo();
+  await turns();
+  stored.shift()?.();
+  await turns();
+  expect(limits).toEqual([2, 1]);
+
+  stored.shift()?.();
+  await turns();
+  expect(limits).toEqual([2, 1, 2]);
+});
+
 it("is woken in vain before it is started, and does not mind", async () => {
   const { store, limits } = plainStore();
   const relay = createRelay(store, unheard);
