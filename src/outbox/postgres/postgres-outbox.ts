@@ -67,7 +67,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       claim: claims.claim,
       settle: claims.settle,
       renew: claims.renew,
-      shedOldest: shedding.oldest,
+      shedFor: shedding.oldest,
       shedClicks: shedding.clicks,
       deadLetters,
       evictOldest,

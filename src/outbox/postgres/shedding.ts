@@ -14,7 +14,7 @@ export function createShedding(database: Database, schema: string, destinations:
 
   return {
     /** The oldest of a kind; `undefined` where there is none. */
-    async oldest(destination: string, kind: EventKind): Promise<OutboxEvent | undefined> {
+    async oldest({ destination }: OutboxEvent, kind: EventKind): Promise<OutboxEvent | undefined> {
       const [row] = await database.query<EventRow>(ofKind, [destinations.numberOf(destination), kind]);
       return row && eventOf(row, destination);
     },

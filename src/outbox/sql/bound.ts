@@ -1,5 +1,6 @@
-import type { EventKind, OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../events.js";
 import { kindsBelow } from "../shedding.js";
+import type { Urgency } from "../urgency.js";
 import { inBatches } from "./batch.js";
 import type { Counts } from "./counts.js";
 
@@ -7,7 +8,7 @@ import type { Counts } from "./counts.js";
  * The bound of each destination's events, as far as this process can see: what others add is counted now and then, and not
  * each time.
  *
- * @param options.shed removes the oldest event that no process has, of those that are as urgent as this kind and no more;
+ * @param options.shed removes the oldest event of an urgency that no process has, and that this event will not wait for;
  *   `undefined` where there is none.
  * @param options.onShed hears of each event that gave way.
  * @returns a function that sheds what has to give way to one more event; `false` where that is not enough.
@@ -15,18 +16,19 @@ import type { Counts } from "./counts.js";
 export function createBound(options: {
   maxEvents: number;
   counts: Counts;
-  shed: (destination: string, urgency: EventKind) => Promise<OutboxEvent | undefined>;
+  shed: (event: OutboxEvent, urgency: Urgency) => Promise<OutboxEvent | undefined>;
   onShed: (event: OutboxEvent) => void;
 }): (event: OutboxEvent) => boolean | Promise<boolean> {
   const { maxEvents, counts, shed, onShed } = options;
 
-  async function shedFor({ destination, kind }: OutboxEvent): Promise<boolean> {
+  async function shedFor(coming: OutboxEvent): Promise<boolean> {
+    const { destination, kind } = coming;
     for (const urgency of kindsBelow(kind)) {
       // An event is never less urgent than its kind.
       const kinds = [...kindsBelow(urgency), urgency];
       const mayHaveOne = () => kinds.some((each) => counts.of(destination, each) > 0);
       while (counts.queued(destination) >= maxEvents && mayHaveOne()) {
-        const event = await counts.during(() => shed(destination, urgency));
+        const event = await counts.during(() => shed(coming, urgency));
         // They are all under way, or another process was quicker.
         if (!event) break;
         counts.add(destination, event.kind, -1);

@@ -3,6 +3,7 @@ import type { Clock } from "../../shared/clock.js";
 import type { StoredDeadLetters } from "../dead-letters.js";
 import { createDurable } from "../durable.js";
 import type { Capacity, Claim, Outbox, OutboxCounts, Verdict } from "../outbox.js";
+import type { Urgency } from "../urgency.js";
 import { again } from "./again.js";
 import { type Attempted, createAppend, type Stored } from "./append.js";
 import { createBound } from "./bound.js";
@@ -33,8 +34,11 @@ export interface SqlDialect<C extends SqlClaim> {
   settle(claim: C, verdict: Verdict): Promise<unknown>;
   /** Puts off the end of the leases of what is under way. */
   renew(): Promise<void>;
-  /** Removes the oldest event of an urgency that no process has; `undefined` where there is none. */
-  shedOldest(destination: string, urgency: EventKind): Promise<OutboxEvent | undefined>;
+  /**
+   * Removes the oldest event of an urgency that no process has, and that this one will not wait for once it is stored;
+   * `undefined` where there is none.
+   */
+  shedFor(coming: OutboxEvent, urgency: Urgency): Promise<OutboxEvent | undefined>;
   /** Removes the oldest clicks of an event's visitor that no process has, until at most so many are left. */
   shedClicks(event: OutboxEvent, most: number): Promise<readonly OutboxEvent[]>;
   readonly deadLetters: StoredDeadLetters;
@@ -101,7 +105,7 @@ export function createSqlOutbox<C extends SqlClaim>(
   const makeSpace = createBound({
     maxEvents,
     counts,
-    shed: dialect.shedOldest,
+    shed: dialect.shedFor,
     onShed: (event) => tell((to) => to.dropped(event, "full")),
   });
   const evict = createEviction({
