@@ -1,9 +1,13 @@
+import { ENDPOINTS, type Endpoint, kindOf } from "../../service/endpoints.js";
 import type { Capacity, Lane } from "../outbox.js";
+import { URGENCIES, type Urgency } from "../urgency.js";
 import { beforeOf, begunBesides } from "./line.js";
 import { integer, list, NOW } from "./literals.js";
+import { canBe, NOT_LINED_UP, urgencyIn, urgencyNumber, urgencyOf } from "./urgency.js";
 
-/** What is looked for in a lane, in this order: never tried, rested, or resting. */
+/** What is looked for of an urgency in a lane, in this order: never tried, rested, or resting. */
 export interface Part {
+  readonly urgency: Urgency;
   readonly lane: Lane;
   readonly which: "newest" | "oldest" | "rested" | "resting";
   /** How many rows are looked at. */
@@ -12,28 +16,42 @@ export interface Part {
 
 /** An event that may be claimed, if it is its visitor's turn. */
 export interface Candidate {
-  /** The number of its part. */
+  /** The number of its part; behind those of all parts, where it was not lined up yet. */
   readonly part: number;
   readonly seq: number;
+  readonly urgency: number;
+  readonly endpoint: Endpoint;
+  readonly due_at: number;
+  /** For how long it has been due, in milliseconds. */
+  readonly due_for: number;
   /** The event that it waits for. */
   readonly before: number | null;
 }
 
+/** How many events of an endpoint are lined up at once. */
+export const LINED_UP_AT_ONCE = 250;
+// A click is as urgent as it can be by itself: none waits for one to be lined up.
+const LINING_UP = ENDPOINTS.filter((endpoint) => kindOf(endpoint) !== "click");
+
 /** What a claim looks for, the most urgent first. */
 export function partsOf({ lanes, limit }: Capacity, most: number): Part[] {
-  return lanes.flatMap((lane) => {
-    const look = Math.min(lane.limit, limit, most);
-    const parts: Part[] = [{ lane, which: lane.newestFirst ? "newest" : "oldest", look }];
-    if (lane.newWithinMs !== undefined) return parts;
-    parts.push({ lane, which: "rested", look });
-    if (lane.evenResting) parts.push({ lane, which: "resting", look });
-    return parts;
-  });
+  return URGENCIES.flatMap((urgency) =>
+    lanes
+      .filter(({ endpoint }) => canBe(urgency, endpoint))
+      .flatMap((lane) => {
+        const look = Math.min(lane.limit, limit, most);
+        const parts: Part[] = [{ urgency, lane, which: lane.newestFirst ? "newest" : "oldest", look }];
+        if (lane.newWithinMs !== undefined) return parts;
+        parts.push({ urgency, lane, which: "rested", look });
+        if (lane.evenResting) parts.push({ urgency, lane, which: "resting", look });
+        return parts;
+      }),
+  );
 }
 
 /**
- * The statement that looks for candidates. It reads and locks nothing: an index has each part in its order, and no more rows are
- * looked at than are asked for.
+ * The statement that looks for candidates, and for events that are not lined up yet, whether or not their lane is open. It reads
+ * and locks nothing: an index has each part in its order, and no more rows are looked at than are asked for.
  *
  * @param held the seqs of what this process has.
  */
@@ -43,33 +61,39 @@ export function candidatesOf(
   { destination, held }: { destination: string; held: readonly number[] },
 ): string {
   const events = `\`${prefix}events\``;
+  const notHeld = held.length === 0 ? "" : `and seq not in (${list(held.map(String))})`;
+
+  const select = (nth: number, where: string, order: string, look: number) => `(
+    select ${nth} as part, seq from ${events} force index (\`${prefix}events_due\`)
+    where state = 'queued' and destination = ${destination} and ${where} ${notHeld} order by ${order} limit ${look})`;
+
+  const selects = parts.map(({ urgency, lane, which, look }, nth) => {
+    const since = lane.newWithinMs === undefined ? "0" : `${NOW} - ${integer(lane.newWithinMs)}`;
+    const conditions = {
+      newest: `tried = 0 and due_at between ${since} and ${NOW}`,
+      oldest: `tried = 0 and due_at between ${since} and ${NOW}`,
+      rested: `tried = 1 and due_at <= ${NOW}`,
+      resting: `tried = 1 and due_at > ${NOW} and claimed_by is null`,
+    };
+    const where = `urgency = ${urgencyNumber(urgency)} and endpoint = '${lane.endpoint}' and ${conditions[which]}`;
+    return select(nth, where, which === "newest" ? "due_at desc, seq desc" : "due_at, seq", look);
+  });
+  const lineUp = LINING_UP.map((endpoint, nth) => {
+    const where = `urgency = ${NOT_LINED_UP} and endpoint = '${endpoint}' and tried = 0 and due_at <= ${NOW}`;
+    return select(parts.length + nth, where, "due_at, seq", LINED_UP_AT_ONCE);
+  });
+
   // An earlier event may be committed after a later one was tried.
   const triedBesides = begunBesides(
     prefix,
     "event",
     "event.claimed_by is null and other.tried > event.tried",
   );
-  const notHeld = held.length === 0 ? "" : `and event.seq not in (${list(held.map(String))})`;
-
-  return parts
-    .map(({ lane, which, look }, nth) => {
-      const since = lane.newWithinMs === undefined ? "0" : `${NOW} - ${integer(lane.newWithinMs)}`;
-      const conditions = {
-        newest: `tried = 0 and event.due_at between ${since} and ${NOW}`,
-        oldest: `tried = 0 and event.due_at between ${since} and ${NOW}`,
-        rested: `tried = 1 and event.due_at <= ${NOW}`,
-        resting: `tried = 1 and event.due_at > ${NOW} and event.claimed_by is null`,
-      };
-      const order = which === "newest" ? "event.due_at desc, event.seq desc" : "event.due_at, event.seq";
-      return `(
-        select ${nth} as part, event.seq, coalesce(${beforeOf(prefix, "event")}, ${triedBesides}) as \`before\`
-        from ${events} as event force index (\`${prefix}events_due\`)
-        where event.state = 'queued' and event.destination = ${destination} and event.endpoint = '${lane.endpoint}'
-          and event.${conditions[which]} ${notHeld}
-        order by ${order} limit ${look}
-      )`;
-    })
-    .join(" union all ");
+  return `
+    select straight_join found.part, event.seq, ${urgencyIn("event.")} as urgency, event.endpoint,
+      event.due_at, ${NOW} - event.due_at as due_for, coalesce(${beforeOf(prefix, "event")}, ${triedBesides}) as \`before\`
+    from (${[...selects, ...lineUp].join(" union all ")}) as found join ${events} as event on event.seq = found.seq
+    order by event.due_at, event.seq`;
 }
 
 /** A candidate that is to be claimed. */
@@ -85,31 +109,50 @@ export function choose(
   { limit, leftOf, most }: { limit: number; leftOf: Map<Lane, number>; most: number },
 ) {
   const chosen: Chosen[] = [];
-  const behind: number[] = [];
+  const behind: Candidate[] = [];
   // Two lanes of one endpoint may both have it.
   const seen = new Set<number>();
   for (const [nth, part] of parts.entries()) {
     const { lane, which, look } = part;
-    const candidates = found.filter((each) => Number(each.part) === nth);
+    const isOwn = (each: Candidate) => Number(each.part) === nth;
+    const candidates = found.filter((each) => isOwn(each) || (isNotLinedUp(each, parts) && isIn(each, part)));
+    if (which === "newest") candidates.reverse();
     for (const each of candidates) {
-      if (seen.has(Number(each.seq))) continue;
+      const seq = Number(each.seq);
+      if (seen.has(seq)) continue;
       const room = Math.min(limit - chosen.length, leftOf.get(lane) as number);
       if (each.before !== null) {
-        seen.add(Number(each.seq));
-        if (which !== "resting") behind.push(Number(each.seq));
+        seen.add(seq);
+        if (which !== "resting") behind.push(each);
       } else if (room > 0) {
-        seen.add(Number(each.seq));
+        seen.add(seq);
         chosen.push({ ...each, lane, isResting: which === "resting" });
         leftOf.set(lane, (leftOf.get(lane) as number) - 1);
       }
     }
     const hasRoom = limit > chosen.length && (leftOf.get(lane) as number) > 0;
-    if (hasRoom && candidates.length === look && which !== "resting") {
+    if (hasRoom && found.filter(isOwn).length === look && which !== "resting") {
       part.look = Math.min(2 * look, most);
       return { chosen, behind, rest: parts.slice(nth) };
     }
   }
   return { chosen, behind, rest: [] };
+}
+
+/** Whether it is among those that were found because they are not lined up yet. */
+export function isNotLinedUp({ part }: Candidate, parts: readonly Part[]): boolean {
+  return Number(part) >= parts.length;
+}
+
+/** Whether an event that is not lined up yet is one that a part asks for. */
+function isIn({ urgency, endpoint, due_for }: Candidate, { urgency: asked, lane, which }: Part): boolean {
+  const isNew = Number(due_for) <= (lane.newWithinMs ?? Number.POSITIVE_INFINITY);
+  return (
+    (which === "newest" || which === "oldest") &&
+    urgencyOf(urgency) === asked &&
+    endpoint === lane.endpoint &&
+    isNew
+  );
 }
 
 /** The same in an order that no other process has. */

@@ -3,11 +3,13 @@ import type { Clock } from "../../shared/clock.js";
 import { isWithin, type Moment, momentBy } from "../lease.js";
 import { type Capacity, type Claim, type Lane, UNTRIED } from "../outbox.js";
 import type { Destinations } from "../sql/destinations.js";
-import { type Candidate, type Chosen, candidatesOf, choose, partsOf, shuffled } from "./candidates.js";
+import { type Chosen, choose, isNotLinedUp, partsOf, shuffled } from "./candidates.js";
 import type { Database } from "./database.js";
 import { begunBesides, type createLine } from "./line.js";
 import { binary, integer, list, NOW } from "./literals.js";
-import { EVENT_COLUMNS, type EventRow, eventOf } from "./rows.js";
+import { EVENT_COLUMNS, type EventRow, eventOf, RELEASED } from "./rows.js";
+import type { Search } from "./search.js";
+import { urgencyIn, urgencyOf } from "./urgency.js";
 
 export interface MysqlClaim extends Claim {
   readonly seq: number;
@@ -17,6 +19,7 @@ export interface MysqlClaim extends Claim {
 }
 
 interface ClaimRow extends EventRow {
+  readonly urgency: number;
   readonly history: string | null;
   readonly interrupted: number;
   readonly queued_at: number;
@@ -47,11 +50,12 @@ export function createClaims(
     prefix: string;
     destinations: Destinations;
     line: ReturnType<typeof createLine>;
+    search: Search;
     leaseMs: number;
     clock: Clock;
   },
 ) {
-  const { prefix, destinations, line, leaseMs, clock } = options;
+  const { prefix, destinations, line, search, leaseMs, clock } = options;
   const events = `\`${prefix}events\``;
   // Else the server may scan a small table, and would wait for the rows of the host's open transactions.
   const eventsBySeq = `${events} force index (primary)`;
@@ -79,12 +83,10 @@ export function createClaims(
     const leftOf = new Map(capacity.lanes.map((lane) => [lane, lane.limit]));
     const claims: MysqlClaim[] = [];
     for (let races = 0; parts.length > 0 && left > 0 && races < RACES; ) {
-      const found = await database.rows<Candidate>(
-        candidatesOf(prefix, parts, {
-          destination: destinations.numberOf(destination),
-          held: [...underWay.keys(), ...claims.map(({ seq }) => seq)],
-        }),
-      );
+      const found = await search(parts, {
+        destination,
+        held: [...underWay.keys(), ...claims.map(({ seq }) => seq)],
+      });
       // After a lost race not the oldest of all, which the other processes look for too.
       const candidates = races === 0 ? found : shuffled(found);
       const { chosen, behind, rest } = choose(parts, candidates, {
@@ -99,6 +101,8 @@ export function createClaims(
       }
       claims.push(...taken);
       await line.park(behind);
+      const done = new Set([...chosen, ...behind].map(({ seq }) => Number(seq)));
+      await line.lineUp(found.filter((each) => isNotLinedUp(each, parts) && !done.has(Number(each.seq))));
       if (taken.length === chosen.length) {
         parts = rest;
         continue;
@@ -120,12 +124,12 @@ export function createClaims(
     await database.write(
       `update ${eventsBySeq} set
          interrupted = (interrupted = 1 or (claimed_by is not null and claimed_by <> ${self})),
-         claimed_by = ${self}, due_at = ${NOW} + ${integer(leaseMs)}
+         claimed_by = ${self}, due_at = ${NOW} + ${integer(leaseMs)}, urgency = ${urgencyIn()}
        where seq in (${seqs}) and state = 'queued'
          and (due_at <= ${NOW} or (due_at is not null and claimed_by is null and seq in (${resting})))`,
     );
     const rows = await database.rows<ClaimRow>(
-      `select ${EVENT_COLUMNS}, history, interrupted, queued_at,
+      `select ${EVENT_COLUMNS}, urgency, history, interrupted, queued_at,
          ${begunBesides(prefix, "event", CONTESTS)} as contested
        from ${events} as event where seq in (${seqs}) and state = 'queued' and claimed_by = ${self}`,
     );
@@ -146,10 +150,10 @@ export function createClaims(
     if (rows.length === 0) return;
     const seqs = rows.map(({ seq }) => Number(seq));
     await database.write(
-      `update ${eventsBySeq} set claimed_by = null, due_at = least(queued_at, ${NOW})
+      `update ${eventsBySeq} set claimed_by = null, due_at = ${RELEASED}
        where seq in (${list(seqs.map(String))}) and state = 'queued' and claimed_by = ${self}`,
     );
-    await line.park(seqs);
+    await line.park(rows);
     await line.advance(rows.map((row) => eventOf(row, destination)));
   }
 
@@ -158,6 +162,7 @@ export function createClaims(
       seq: Number(row.seq),
       event: eventOf(row, destination),
       lane,
+      urgency: urgencyOf(row.urgency),
       history: row.history === null ? UNTRIED : JSON.parse(row.history),
       interrupted: Number(row.interrupted) === 1,
       queuedAt: Number(row.queued_at),
@@ -172,7 +177,7 @@ export function createClaims(
   async function releaseLost(): Promise<void> {
     const held = [...underWay.keys()].map(String);
     await database.write(
-      `update ${events} set claimed_by = null, due_at = if(tried = 1, ${NOW}, least(queued_at, ${NOW}))
+      `update ${events} set claimed_by = null, due_at = ${RELEASED}
        where state = 'queued' and destination = ${destinations.numberOf(destination)} and claimed_by = ${self}
          ${held.length === 0 ? "" : `and seq not in (${list(held)})`}`,
     );

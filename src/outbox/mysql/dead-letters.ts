@@ -6,6 +6,7 @@ import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
 import { ascii, binary, integer, list, NOW } from "./literals.js";
 import { eventOf, insertsOf, KNOWN, LETTER_COLUMNS, type LetterRow, letterOf } from "./rows.js";
+import { NOT_LINED_UP } from "./urgency.js";
 
 type NamedRow = LetterRow & {
   readonly destination: string;
@@ -132,7 +133,8 @@ export function createDeadLetters(
       for (const row of await one(id, destination)) {
         if (row.reason !== "unconfirmed" || JSON.parse(row.death).code !== "ERR_INTERRUPTED") continue;
         const revived = await database.write(
-          `update ${events} set state = 'queued', due_at = ${NOW}, tried = (history is not null), reason = null, death = null
+          `update ${events} set state = 'queued', urgency = if(history is null and kind <> 'click', ${NOT_LINED_UP}, urgency),
+             due_at = ${NOW}, tried = (history is not null), reason = null, death = null
            where seq = ${integer(row.seq)} and state = 'dead' and reason = 'unconfirmed'`,
         );
         if (revived === 0) continue;

@@ -2,6 +2,7 @@ import type { OutboxEvent } from "../../events.js";
 import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
 import { ascii, list, NOW } from "./literals.js";
+import { type createLending, type Urgent, urgencyIn } from "./urgency.js";
 
 // In one statement: a visitor's keys are up to 2 · 256 characters.
 const KEYS_AT_ONCE = 400;
@@ -38,7 +39,11 @@ export function begunBesides(prefix: string, event: string, begun: string): stri
  * that removes an event looks, in a statement that begins after that, for what was parked behind it; a process that parks one
  * looks, in a statement that begins after that, whether what it waits for is still there. One of the two sees the other.
  */
-export function createLine(database: Database, prefix: string, destinations: Destinations) {
+export function createLine(
+  database: Database,
+  options: { prefix: string; destinations: Destinations; lending: ReturnType<typeof createLending> },
+) {
+  const { prefix, destinations, lending } = options;
   const events = `\`${prefix}events\``;
   // Else the server may scan a small table, and would wait for the rows of the host's open transactions.
   const eventsBySeq = `${events} force index (primary)`;
@@ -64,15 +69,30 @@ export function createLine(database: Database, prefix: string, destinations: Des
     return rows.length;
   }
 
+  /** Parks events that wait behind others, once they have lent those their urgency. */
+  async function park(behind: readonly Urgent[]): Promise<void> {
+    if (behind.length === 0) return;
+    // A process that dies after it has left them to the next.
+    await lending.lend(behind);
+    const these = list(behind.map(({ seq }) => String(seq)));
+    await database.write(
+      `update ${eventsBySeq} set due_at = null, urgency = ${urgencyIn()}
+       where seq in (${these}) and state = 'queued' and due_at <= ${NOW}`,
+    );
+    await unparkFree(`parked.seq in (${these})`);
+  }
+
   return {
-    /** Parks events that wait behind others. */
-    async park(seqs: readonly number[]): Promise<void> {
-      if (seqs.length === 0) return;
-      const these = list(seqs.map(String));
+    park,
+    /** Has events lend their urgency, and parks those that wait. */
+    async lineUp(all: readonly (Urgent & { readonly before: number | null })[]): Promise<void> {
+      await park(all.filter(({ before }) => before !== null));
+      const heads = all.filter(({ before }) => before === null);
+      if (heads.length === 0) return;
       await database.write(
-        `update ${eventsBySeq} set due_at = null where seq in (${these}) and state = 'queued' and due_at <= ${NOW}`,
+        `update ${eventsBySeq} set urgency = ${urgencyIn()}
+         where seq in (${list(heads.map(({ seq }) => String(seq)))}) and state = 'queued'`,
       );
-      await unparkFree(`parked.seq in (${these})`);
     },
     /** It is the turn of the next event of each of these events' visitors, if it was parked. */
     async advance(gone: readonly OutboxEvent[]): Promise<void> {

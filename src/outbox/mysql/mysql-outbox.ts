@@ -12,10 +12,12 @@ import { createLine } from "./line.js";
 import { unicode } from "./literals.js";
 import { type MysqlOutboxOptions, mysqlOptions } from "./options.js";
 import { createPoll, type Poll } from "./poll.js";
+import { createSearch } from "./search.js";
 import { createSettle } from "./settle.js";
 import { createShedding } from "./shedding.js";
 import { enqueue } from "./transaction.js";
 import { forgetOld } from "./upkeep.js";
+import { createLending } from "./urgency.js";
 
 /** An outbox in a MySQL or MariaDB database. */
 export interface MysqlOutbox extends SqlOutbox {}
@@ -45,9 +47,11 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
   let poll: Poll | undefined;
 
   function dialectOf({ destinations, counts, onDeath, wake }: SqlShell): SqlDialect<MysqlClaim> {
-    const line = createLine(database, prefix, destinations);
-    const claims = createClaims(database, { prefix, destinations, line, leaseMs, clock });
-    const shedding = createShedding(database, { prefix, destinations, line, leaseMs });
+    const lending = createLending(database, prefix, destinations);
+    const line = createLine(database, { prefix, destinations, lending });
+    const search = createSearch(database, { prefix, destinations, line });
+    const claims = createClaims(database, { prefix, destinations, line, search, leaseMs, clock });
+    const shedding = createShedding(database, { prefix, destinations, line, lending, search, leaseMs });
     const { deadLetters, evictOldest, reviveInterrupted } = createDeadLetters(database, {
       prefix,
       destinations,
@@ -72,7 +76,7 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
       },
       settle: createSettle(database, { prefix, destinations, line, claims, counts, onDeath }),
       renew: claims.renew,
-      shedOldest: shedding.oldest,
+      shedFor: shedding.oldestFor,
       shedClicks: shedding.clicks,
       deadLetters,
       evictOldest,

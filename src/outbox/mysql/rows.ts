@@ -3,6 +3,7 @@ import { endpointOf } from "../../service/endpoints.js";
 import type { DeadLetter, DeathReason } from "../dead-letters.js";
 import { asciiJson } from "../sql/ascii-json.js";
 import { ascii, binary, integer, NOW } from "./literals.js";
+import { NOT_LINED_UP, urgencyNumber } from "./urgency.js";
 
 /** An event's columns. */
 export const EVENT_COLUMNS = "seq, lower(hex(id)) as id, kind, data, created_at";
@@ -40,8 +41,11 @@ export function letterOf(row: LetterRow, destination: string): DeadLetter {
   };
 }
 
+/** When an event is due that is given back untried. One that was raised counts as newly come. */
+export const RELEASED = `if(tried = 1 or urgency > kind + 0, ${NOW}, least(queued_at, ${NOW}))`;
+
 /** What is stored of an event that is known only: nothing of its visitor. */
-export const KNOWN = `state = 'known', due_at = ${NOW}, tried = 0, interrupted = 0, claimed_by = null,
+export const KNOWN = `state = 'known', urgency = 0, due_at = ${NOW}, tried = 0, interrupted = 0, claimed_by = null,
   click_id = null, session_id = null, data = null, history = null, reason = null, death = null`;
 
 // Half of the smallest packet that the outbox works with.
@@ -78,7 +82,7 @@ export function insertOf(
 
 function insertOfRows(prefix: string, rows: readonly string[]): string {
   return `insert into \`${prefix}events\`
-    (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at)
+    (destination, id, kind, endpoint, urgency, click_id, session_id, data, created_at, queued_at, due_at)
     values ${rows.join(", ")}`;
 }
 
@@ -90,6 +94,7 @@ function rowOf(event: OutboxEvent, numberOf: (destination: string) => string): s
     binary(id),
     `'${kind}'`,
     `'${endpointOf(event)}'`,
+    kind === "click" ? urgencyNumber(kind) : NOT_LINED_UP,
     ascii(data.clickId),
     ascii(data.sessionId),
     ascii(asciiJson(data)),

@@ -8,7 +8,7 @@ import type { Claims, MysqlClaim } from "./claims.js";
 import type { Database } from "./database.js";
 import type { createLine } from "./line.js";
 import { ascii, binary, integer, list, NOW } from "./literals.js";
-import { KNOWN } from "./rows.js";
+import { KNOWN, RELEASED } from "./rows.js";
 
 type Of<Type extends Verdict["type"]> = readonly [MysqlClaim, Verdict & { readonly type: Type }];
 
@@ -80,7 +80,7 @@ export function createSettle(
   async function release(settled: readonly Of<"release">[]): Promise<void> {
     if (settled.length === 0) return;
     await database.write(
-      `update ${eventsBySeq} set claimed_by = null, due_at = if(tried = 1, ${NOW}, least(queued_at, ${NOW}))
+      `update ${eventsBySeq} set claimed_by = null, due_at = ${RELEASED}
        where ${isOwn(settled)}`,
     );
   }

@@ -1,11 +1,14 @@
 import { randomBytes } from "node:crypto";
-import type { EventKind, OutboxEvent } from "../../events.js";
-import { ENDPOINTS, kindOf } from "../../service/endpoints.js";
+import type { OutboxEvent } from "../../events.js";
+import { ENDPOINTS } from "../../service/endpoints.js";
 import type { Destinations } from "../sql/destinations.js";
+import type { Urgency } from "../urgency.js";
 import type { Database } from "./database.js";
 import type { createLine } from "./line.js";
 import { ascii, binary, integer, list, NOW } from "./literals.js";
 import { EVENT_COLUMNS, type EventRow, eventOf } from "./rows.js";
+import type { Search } from "./search.js";
+import { canBe, type createLending, urgencyNumber } from "./urgency.js";
 
 // Others may be taken meanwhile.
 const LOOK = 5;
@@ -17,10 +20,12 @@ export function createShedding(
     prefix: string;
     destinations: Destinations;
     line: ReturnType<typeof createLine>;
+    lending: ReturnType<typeof createLending>;
+    search: Search;
     leaseMs: number;
   },
 ) {
-  const { prefix, destinations, line, leaseMs } = options;
+  const { prefix, destinations, line, lending, search, leaseMs } = options;
   const events = `\`${prefix}events\``;
 
   /** Claims them first: a process that dies before it has read them leaves them to the others. */
@@ -42,14 +47,14 @@ export function createShedding(
   }
 
   /** Of each part of the index the first few: in the order of their reports, but for those that have rested. */
-  async function oldestOf(destination: string, kind: EventKind): Promise<number[]> {
+  async function oldestOf(destination: string, urgency: Urgency): Promise<number[]> {
     const number = destinations.numberOf(destination);
-    const parts = ENDPOINTS.filter((endpoint) => kindOf(endpoint) === kind).flatMap((endpoint) =>
+    const parts = ENDPOINTS.filter((endpoint) => canBe(urgency, endpoint)).flatMap((endpoint) =>
       ["tried = 0 and due_at is not null", "tried = 0 and due_at is null", "tried = 1"].map(
         (which) => `(
           select seq from ${events} force index (\`${prefix}events_due\`)
-          where state = 'queued' and destination = ${number} and endpoint = '${endpoint}' and ${which}
-            and claimed_by is null
+          where state = 'queued' and destination = ${number} and urgency = ${urgencyNumber(urgency)} and endpoint = '${endpoint}'
+            and ${which} and claimed_by is null
           order by due_at, seq limit ${LOOK}
         )`,
       ),
@@ -61,9 +66,12 @@ export function createShedding(
   }
 
   return {
-    /** The oldest of a kind; `undefined` where there is none. */
-    async oldest(destination: string, kind: EventKind): Promise<OutboxEvent | undefined> {
-      for (const seq of await oldestOf(destination, kind)) {
+    /** The oldest of an urgency that this event will not wait for; `undefined` where there is none. */
+    async oldestFor(coming: OutboxEvent, urgency: Urgency): Promise<OutboxEvent | undefined> {
+      const { destination } = coming;
+      await line.lineUp(await search([], { destination, held: [] }));
+      await lending.lendBefore(coming);
+      for (const seq of await oldestOf(destination, urgency)) {
         const [event] = await remove([seq], destination);
         if (event) return event;
       }

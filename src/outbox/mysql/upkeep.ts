@@ -16,7 +16,10 @@ export async function forgetOld(database: Database, prefix: string, rememberMs: 
     for (const endpoint of ENDPOINTS) {
       const ms = rememberedMs(kindOf(endpoint), rememberMs);
       const isOld = `state = 'known' and due_at < ${NOW} - ${integer(ms)} and queued_at < ${NOW} - ${integer(ms)}`;
-      await forget(`${isOld} and destination = ${number} and endpoint = '${endpoint}' and tried = 0`, isOld);
+      await forget(
+        `${isOld} and destination = ${number} and urgency = 0 and endpoint = '${endpoint}' and tried = 0`,
+        isOld,
+      );
     }
   }
 

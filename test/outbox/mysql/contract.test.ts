@@ -7,7 +7,6 @@ describeWithMariaDb("the contract", (database) => {
     "mysqlOutbox",
     {
       create: () => database.create(),
-      inheritsUrgency: false,
       createSmall: () => database.create({ maxEvents: 100, maxDeadLetters: 10 }),
       maxDeadLetters: 10,
       reopen: () => database.reopen(),

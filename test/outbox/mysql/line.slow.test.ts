@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { MysqlPool } from "../../../src/outbox/mysql/index.js";
 import { UNTRIED } from "../../../src/outbox/outbox.js";
-import { sample, stranger } from "../../../src/testing/contract/samples.js";
+import { type Paying, paying, sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 
@@ -87,6 +87,34 @@ describeWithMariaDb("the line of a visitor", (database) => {
     for (const { id } of events.slice(1)) expect(await stage.delivery.deliverNext()).toBe(id);
   });
 
+  test("lets a click go with the payments, however much was reported while no process claimed", async () => {
+    await using stage = await Stage.open(() => create());
+    const [click, , payment] = paying();
+    const others = Array.from({ length: 600 }, () => sample("payment"));
+    await Promise.all([sample("click"), sample("click"), click].map((event) => stage.add(event)));
+    await Promise.all(others.map((event) => stage.add(event)));
+    await stage.add(payment);
+    stage.delivery.lanes = [{ endpoint: "click", limit: 1 }];
+    stage.start();
+
+    expect(await stage.delivery.deliverNext()).toBe(click.id);
+  });
+
+  test("lets a click go with the payments that was handed over with one", async () => {
+    await using stage = await Stage.open(() => create());
+    const [click, , payment] = paying().map((event) => ({
+      ...event,
+      destination: "elsewhere",
+    })) as unknown as Paying;
+    await stage.add(sample("click"), click, payment);
+    await stage.outbox.handOver?.("elsewhere", sample("click").destination);
+    stage.delivery.capacity = 1;
+    stage.start();
+
+    expect(await stage.delivery.deliverNext()).toBe(click.id);
+    expect(await stage.delivery.deliverNext()).toBe(payment.id);
+  });
+
   test("goes on where a process died between the removal of an event and the turn of the next", async () => {
     const visitor = stranger();
     const [first, second] = [sample("click", visitor), sample("payment", visitor)];
@@ -103,15 +131,14 @@ describeWithMariaDb("the line of a visitor", (database) => {
     await sql("delete from $prefixevents where kind = 'click'");
 
     const { createLine } = await import("../../../src/outbox/mysql/line.js");
+    const { createLending } = await import("../../../src/outbox/mysql/urgency.js");
     const { openDatabase } = await import("../../../src/outbox/mysql/database.js");
     const { createDestinations } = await import("../../../src/outbox/sql/destinations.js");
     const { prefix } = database;
     const opened = openDatabase(database.pool(), { prefix, migrate: false });
-    await createLine(
-      opened,
-      prefix,
-      createDestinations(async () => {}),
-    ).heal(second.destination);
+    const destinations = createDestinations(async () => {});
+    const lending = createLending(opened, prefix, destinations);
+    await createLine(opened, { prefix, destinations, lending }).heal(second.destination);
 
     await using next = await Stage.open(() => reopen());
     next.start();

@@ -16,6 +16,7 @@ create table if not exists `affiliate_events` (
   `state` enum('queued', 'dead', 'known') not null default 'queued',
   `kind` enum('click', 'registration', 'payment') not null,
   `endpoint` enum('lead/payment', 'registration', 'lead/registration', 'click') not null,
+  `urgency` tinyint not null comment '1 click, 2 registration, 3 payment: that of the most urgent event that waits behind it, at least its own. 0: whether it waits for others was not looked at yet. Of the known: 0.',
   `click_id` varchar(256) comment 'Null once it is known only: then it holds nothing of the visitor.',
   `session_id` varchar(256) comment 'As click_id.',
   `data` mediumtext comment 'JSON. Null as click_id.',
@@ -30,7 +31,7 @@ create table if not exists `affiliate_events` (
   `death` text comment 'JSON.',
   primary key (`seq`),
   unique key `affiliate_events_id` (`id`, `destination`),
-  key `affiliate_events_due` (`state`, `destination`, `endpoint`, `tried`, `due_at`, `seq`),
+  key `affiliate_events_due` (`state`, `destination`, `urgency`, `endpoint`, `tried`, `due_at`, `seq`),
   key `affiliate_events_click` (`click_id`, `destination`, `state`, `seq`),
   key `affiliate_events_session` (`session_id`, `destination`, `state`, `seq`)
 ) engine = InnoDB row_format = dynamic default charset = ascii collate = ascii_bin

@@ -1,0 +1,102 @@
+import type { OutboxEvent } from "../../events.js";
+import { type Endpoint, kindOf } from "../../service/endpoints.js";
+import type { Destinations } from "../sql/destinations.js";
+import { URGENCIES, type Urgency } from "../urgency.js";
+import type { Database } from "./database.js";
+import { ascii, list, NOW } from "./literals.js";
+
+/** What the urgency of a conversion is until a claim has found what it waits for. */
+export const NOT_LINED_UP = 0;
+
+const RAISED_AT_ONCE = 500;
+
+/** An urgency as its column has it: the number that MySQL gives the kind's name in `kind`. */
+export function urgencyNumber(urgency: Urgency): number {
+  return URGENCIES.length - URGENCIES.indexOf(urgency);
+}
+
+/** Undoes `urgencyNumber`. */
+export function urgencyOf(number: number): Urgency {
+  return URGENCIES[URGENCIES.length - Number(number)] as Urgency;
+}
+
+/** How urgent the event of a row is, as a number. */
+export const urgencyIn = (row = "") => `greatest(${row}urgency, ${row}kind + 0)`;
+
+/** Whether an endpoint's events may be that urgent. */
+export function canBe(urgency: Urgency, endpoint: Endpoint): boolean {
+  return urgencyNumber(kindOf(endpoint)) <= urgencyNumber(urgency);
+}
+
+/** An event, and how urgent it is. */
+export interface Urgent {
+  readonly seq: number;
+  readonly urgency: number;
+}
+
+/**
+ * Makes every event that others wait for as urgent as they are, over as many steps as there are. One that is raised counts as newly
+ * come. Claims do it, and no append: a host's open transaction would lock the row of a click, which then no claim could take.
+ */
+export function createLending(database: Database, prefix: string, destinations: Destinations) {
+  const events = `\`${prefix}events\``;
+
+  /** Raises what is less urgent. Resolves to what it has raised. */
+  async function raise(found: string, urgency: number): Promise<number[]> {
+    const rows = await database.rows<{ seq: number }>(found);
+    const seqs = rows.map(({ seq }) => Number(seq));
+    for (const some of inParts(seqs)) {
+      await database.write(
+        `update ${events} force index (primary)
+         set due_at = if(tried = 0 and claimed_by is null and due_at is not null, ${NOW}, due_at), urgency = ${urgency}
+         where seq in (${list(some.map(String))}) and state = 'queued' and ${urgencyIn()} < ${urgency}`,
+      );
+    }
+    return seqs;
+  }
+
+  async function raiseBefore(seqs: readonly number[], urgency: number): Promise<void> {
+    const by = (column: "click" | "session", some: readonly number[]) => `
+      select earlier.seq from ${events} as later force index (primary)
+      straight_join ${events} as earlier force index (\`${prefix}events_${column}\`)
+        on earlier.${column}_id = later.${column}_id and earlier.destination = later.destination
+          and earlier.state = 'queued' and earlier.seq < later.seq
+      where later.seq in (${list(some.map(String))}) and ${urgencyIn("earlier.")} < ${urgency}`;
+    for (let before = seqs; before.length > 0; ) {
+      const raised: number[] = [];
+      for (const some of inParts(before)) {
+        raised.push(...(await raise(`${by("click", some)} union ${by("session", some)}`, urgency)));
+      }
+      before = raised;
+    }
+  }
+
+  return {
+    /** Has these events lend their urgency. */
+    async lend(all: readonly Urgent[]): Promise<void> {
+      for (const urgency of URGENCIES.slice(0, -1).map(urgencyNumber)) {
+        const those = all.filter((each) => Number(each.urgency) === urgency);
+        await raiseBefore(
+          those.map(({ seq }) => Number(seq)),
+          urgency,
+        );
+      }
+    },
+    /** Has an event lend its urgency that is about to be stored. */
+    async lendBefore({ kind, destination, data }: OutboxEvent): Promise<void> {
+      const urgency = urgencyNumber(kind);
+      const by = (column: "click_id" | "session_id", id: string | undefined) => `
+        select seq from ${events} where destination = ${destinations.numberOf(destination)} and state = 'queued'
+          and ${column} = ${ascii(id)} and ${urgencyIn()} < ${urgency}`;
+      const own = `${by("click_id", data.clickId)} union ${by("session_id", data.sessionId)}`;
+      await raiseBefore(await raise(own, urgency), urgency);
+    },
+  };
+}
+
+function inParts(seqs: readonly number[]): number[][] {
+  const parts: number[][] = [];
+  for (let nth = 0; nth < seqs.length; nth += RAISED_AT_ONCE)
+    parts.push(seqs.slice(nth, nth + RAISED_AT_ONCE));
+  return parts;
+}

@@ -1,0 +1,82 @@
+import { beforeAll, expect, test } from "vitest";
+import type { MysqlPool } from "../../../src/outbox/mysql/index.js";
+import type { Lane } from "../../../src/outbox/outbox.js";
+import { ENDPOINTS } from "../../../src/service/endpoints.js";
+import { paying, sample } from "../../../src/testing/contract/samples.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
+import { describeWithMariaDb } from "../../helpers/mysql.js";
+
+const WAITING = 100_000;
+// Of a statement: each part of a claim looks at few, and sorts what it has found.
+const MOST = WAITING / 100;
+
+describeWithMariaDb("rows that are read", (database) => {
+  const { create, reopen, sql } = database;
+  const lane = (endpoint: Lane["endpoint"], rules: Partial<Lane> = {}): Lane => ({
+    endpoint,
+    limit: 8,
+    ...rules,
+  });
+
+  // Strangers' events of every urgency: a quarter rest, a quarter have rested; a third wait behind the one before them.
+  beforeAll(async () => {
+    await using stage = await Stage.open(() => create());
+    await stage.add(sample("click"));
+    await sql(`
+      insert into $prefixevents
+        (destination, id, kind, endpoint, urgency, click_id, session_id, data, created_at, queued_at, tried, due_at)
+      select destination, unhex(md5(nth)), elt(1 + nth % 3, 'click', 'registration', 'payment'),
+        elt(1 + nth % 3, 'click', 'registration', 'lead/payment'), 1 + nth % 3, concat('c', nth), concat('s', nth div 3),
+        '{}', 1, 1, nth > ${WAITING / 2}, if(nth % 3 = 0, if(nth > ${0.75 * WAITING}, 1e15, nth), null)
+      from $prefixevents, (select seq as nth from seq_1_to_${WAITING}) as numbers`);
+    await sql("update $prefixevents set urgency = 3 where kind = 'click' and seq > 1");
+    await sql("analyze table $prefixevents");
+  }, 60_000);
+
+  /** A pool that counts the rows that each statement reads. */
+  function counting() {
+    const pool = database.pool({ connectionLimit: 4 });
+    const statements: { readonly text: string; readonly rows: number }[] = [];
+    const counted: MysqlPool = {
+      async getConnection() {
+        const connection = await pool.getConnection();
+        return {
+          connection: connection.connection,
+          async query(options: { sql: string }) {
+            await connection.query("flush status");
+            const result = (await connection.query(options)) as never as [unknown, unknown];
+            const [read] = await connection.query("show session status like 'Handler_read%'");
+            const rows = (read as { Value: string }[]).reduce((all, { Value }) => all + Number(Value), 0);
+            // A count of all that waits is made now and then, and waits for its turn.
+            if (!options.sql.includes("count(*)")) statements.push({ text: options.sql, rows });
+            return result;
+          },
+          release: () => connection.release(),
+          destroy: () => connection.destroy(),
+        };
+      },
+    };
+    return { pool: counted, statements };
+  }
+
+  test.each([
+    ["the oldest", ENDPOINTS.map((endpoint) => lane(endpoint))],
+    ["the newest", [lane("click", { newestFirst: true })]],
+    ["newcomers", [lane("click", { newestFirst: true, newWithinMs: 15_000 }), lane("lead/payment")]],
+    ["those that rest", ENDPOINTS.map((endpoint) => lane(endpoint, { evenResting: true }))],
+  ])("are few where %s are claimed of a hundred thousand, and settled", async (_, lanes) => {
+    const { pool, statements } = counting();
+    await using stage = await Stage.open(() => reopen({ pool }));
+    stage.delivery.lanes = lanes;
+    stage.delivery.capacity = 8;
+    stage.start();
+    const [click, registration, payment] = paying();
+    await stage.add(click, registration, payment);
+    const handed = [await stage.delivery.next(), await stage.delivery.next()];
+    for (const { settle } of handed) settle({ type: "delivered" });
+    await expect.poll(() => stage.delivery.told.length).toBeGreaterThanOrEqual(2);
+
+    expect(statements.length).toBeGreaterThan(5);
+    expect(statements.filter(({ rows }) => rows > MOST)).toEqual([]);
+  });
+});
