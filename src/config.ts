@@ -84,9 +84,12 @@ const schema = z.strictObject({
     .optional(),
   delivery: delivery.prefault({}),
   logger: z
-    .custom<Logger>((value) => hasMethods(value, ["warn", "error"]), {
-      error: "must have the methods `warn` and `error`, as console, pino and winston do",
-    })
+    .custom<Logger>(
+      (value) => hasMethods(value, ["warn", "error"]) || hasMethods(value, ["warning", "error"]),
+      {
+        error: "must have the methods `warn` (or `warning`) and `error`, as console, pino and winston do",
+      },
+    )
     .optional(),
   enabled: flag.default(true),
   waitUntil: aFunction<(promise: Promise<void>, req: Request) => void>().optional(),

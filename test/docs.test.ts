@@ -80,6 +80,16 @@ describe("the docs' recipes", () => {
   });
 });
 
+it("the docs install a version of SQLite's package that the peer range takes, with every package manager", () => {
+  const [, version = ""] = /^~(\d+\.\d+)$/.exec(packageJson.peerDependencies["@photostructure/sqlite"]) ?? [];
+  expect(version).not.toBe("");
+  const installs = pages.flatMap(
+    (page) => textOf(page).match(/install [^\n]*@photostructure\/sqlite\S*/g) ?? [],
+  );
+  expect(installs.length).toBeGreaterThan(3);
+  for (const install of installs) expect(install).toContain(`@photostructure/sqlite@${version}`);
+});
+
 describe("the docs' handlers", () => {
   it("say what happened before they respond, so that nothing throws in between", () => {
     const responds = /\bres\b[^\n]*;\n\s*(if [^\n]*\n\s*)?return \{/;

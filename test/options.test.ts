@@ -97,6 +97,7 @@ describe("options", () => {
     ["consent", true],
     ["outbox", { add() {} }],
     ["logger", { warn() {} }],
+    ["logger", { error() {} }],
     ["enabled", "yes"],
     ["waitUntil", {}],
     ["proxy", "proxy.example"],
@@ -114,6 +115,11 @@ describe("options", () => {
   ])("refuses `%s: %o`", (path, value) => {
     const options = path.split(".").reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
     expect(refusal({ ...right, ...(options as object) }).message).toContain(`\`${path}\` must `);
+  });
+
+  it("takes a logger with syslog's levels", () => {
+    const syslog = { error() {}, warning() {}, notice() {}, info() {}, debug() {} };
+    expect(() => affiliate({ ...right, logger: syslog as never })).not.toThrow();
   });
 
   it.each([{}, { outbox: memoryOutbox() }])(

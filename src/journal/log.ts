@@ -10,6 +10,8 @@ export interface Logger {
   info?(line: string): unknown;
   /** What the host should know, or do something about. */
   warn(line: string): unknown;
+  /** Called where there is no `warn`, as with winston's syslog levels. */
+  warning?(line: string): unknown;
   /** What the package itself could not do. */
   error(line: string): unknown;
 }
@@ -27,7 +29,8 @@ export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: s
   const said = new Set<string>();
 
   function log(level: "debug" | "info" | "warn" | "error", line: string): void {
-    if (logger[level]) harmless(() => logger[level]?.(`express-affiliate: ${shown(line)}`));
+    const name = level === "warn" && !logger.warn ? "warning" : level;
+    if (logger[name]) harmless(() => logger[name]?.(`express-affiliate: ${shown(line)}`));
   }
 
   function once(level: "info" | "warn", subject: string, line: string): void {

@@ -42,7 +42,8 @@ function read(given: unknown): Attribution | InvalidInput {
   }
   const names = Object.keys(given);
   if (names.length > 0 && !("clickId" in given || "sessionId" in given)) {
-    return wrong(`got an object without \`clickId\` and \`sessionId\`, but with ${shown(names.join(", "))}`);
+    const row = `got an object without \`clickId\` and \`sessionId\`, but with ${shown(names.join(", "))}`;
+    return wrong(`${row}; of a row, pass the field that holds it, such as \`user.affiliate\``);
   }
   return definedOf({ clickId: clickId ?? undefined, sessionId: sessionId ?? undefined });
 }

@@ -20,13 +20,14 @@ type Awaitable<T> = T | Promise<T>;
 export interface WrapHandler<Happened> {
   /**
    * Reports what the handler's promise resolves with, where the response's status is below 400. Compute it before you respond.
+   * To return the response, as in `return res.status(400).end()`, is to return nothing.
    */
   <P = Params, ResBody = Unknown, ReqBody = Unknown, ReqQuery = Query, Locals extends AnyLocals = AnyLocals>(
     handler: (
       req: Attributed<Request<P, ResBody, ReqBody, ReqQuery, Locals>>,
       res: Response<ResBody, Locals>,
       next: NextFunction,
-    ) => Awaitable<Perhaps<Happened>>,
+    ) => Awaitable<Perhaps<Happened> | Response<ResBody, Locals>>,
   ): RequestHandler<P, ResBody, ReqBody, ReqQuery, Locals>;
   /**
    * For a handler that you cannot change: reports what `pick` returns. `pick` is called once a response below 400 has gone out.
@@ -74,7 +75,8 @@ export function createWrapper<Happened>(
       // Does not wait for `finish`, which never comes when the visitor hangs up: the payment happened all the same.
       visitor.addPendingWork(() =>
         run(handler, req, res, next).then((happened) => {
-          if (isNothing(happened)) hintAt(NOTHING_RETURNED);
+          if (isNothing(happened)) hintAt(`it returned nothing. ${WHAT_TO_RETURN}`);
+          else if (happened === res) hintAt(`it returned the response. ${WHAT_TO_RETURN}`);
           else if (res.statusCode >= 400) hintAt(answered(res));
           else return report(happened);
         }, next),
@@ -92,7 +94,7 @@ export function createWrapper<Happened>(
         if (!res.headersSent || res.statusCode >= 400) return hintAt(answered(res));
         try {
           const happened = await pick(req, res);
-          if (isNothing(happened)) hintAt(NOTHING_PICKED);
+          if (isNothing(happened)) hintAt(`its \`pick\` returned nothing. ${WHAT_TO_RETURN}`);
           else await report(happened);
         } catch (error) {
           context.journal.dropped(kind, "pick", { message: `its \`pick\` threw: ${error}` });
@@ -122,10 +124,7 @@ export function createWrapper<Happened>(
   return wrap as WrapHandler<Happened>;
 }
 
-const NOTHING_RETURNED =
-  "it returned nothing. Return the registration or payment that happened, or nothing if none did";
-const NOTHING_PICKED =
-  "its `pick` returned nothing. Return the registration or payment that happened, or nothing if none did";
+const WHAT_TO_RETURN = "Return the registration or payment that happened, or nothing if none did";
 
 function answered({ statusCode }: Response): string {
   return statusCode < 400

@@ -39,6 +39,14 @@ describe("the log", () => {
     expect(journal.counts.skipped.bot).toBe(1);
   });
 
+  it("has warnings in the `warning` of a logger with syslog's levels, which has no `warn`", () => {
+    const lines: string[] = [];
+    const syslog = { warning: (line: string) => lines.push(line), error() {} };
+    const journal = createJournal({ logger: syslog as never, clock: new FakeClock() });
+    journal.dropped("click", "invalid", { message: "wrong" });
+    expect(lines).toEqual(["express-affiliate: a click was dropped: wrong"]);
+  });
+
   it("is written through the logger's own `this`", () => {
     class Own {
       readonly #lines: string[] = [];

@@ -56,6 +56,11 @@ describe("an attribution that a host hands over", () => {
     ["an id of another type", { clickId: 42 }, "its `clickId` must be an id, got 42 (number)"],
     ["an empty id", { ...ids, sessionId: "" }, 'its `sessionId` must be an id, got "" (string)'],
     ["columns of other names", { click_id: "c1" }, 'but with "click_id" (string)'],
+    [
+      "a user's whole row",
+      { id: 7, affiliate: ids },
+      "pass the field that holds it, such as `user.affiliate`",
+    ],
     ["a getter that throws", throws, "it threw when it was read"],
   ])("is refused as %s", (_, given, because) => {
     expect(attributionFrom(given)).toEqual({ invalid: expect.stringContaining(because) });

@@ -50,6 +50,23 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     ]);
   });
 
+  it("takes a returned response for nothing, so that a handler may end early with one", async () => {
+    const { post, reported, tracker } = await shop((tracker) =>
+      tracker.onPayment(async (req, res) => {
+        if (req.query.id === undefined) return res.status(400).json({ error: "no id" });
+        if (req.query.id === "free") return res.end();
+        res.json({});
+        return order;
+      }),
+    );
+    await post().expect(400);
+    await post().query({ id: "free" }).expect(200);
+    expect(await reported()).toEqual([]);
+    expect(Object.values(tracker.stats().dropped).every((number) => number === 0)).toBe(true);
+    await post().query({ id: "o1" }).expect(200);
+    expect(await reported()).toHaveLength(1);
+  });
+
   it("reports a registration by its session where there is no click id", async () => {
     const { post, reported } = await shop(
       (tracker) =>

@@ -5,6 +5,7 @@ import { systemClock } from "../../shared/clock.js";
 import { errorFrom, OptionsError } from "../../shared/errors.js";
 import { maskEmails, presentable } from "../../shared/secret.js";
 import { readArguments, refuseArguments } from "../arguments.js";
+import { withEnvFile } from "../env-file.js";
 import { type Finding, lineOf, painted } from "../finding.js";
 import { type Place, placeFrom, urlIn } from "../outbox/arguments.js";
 import { passwordHider } from "../outbox/passwords.js";
@@ -23,6 +24,8 @@ outbox does. Only reads, unless you add --send-test-click.
   --base-url URL       the service's address: what comes before /api/v1/
   --client-id N        the program owner's clientId
   --api-key-env NAME   the environment variable that holds the API key
+  --env-file FILE      reads environment variables from a file such as .env, as
+                       node --env-file does; without it, no file is read
   --session ID         also says which affiliate the session belongs to
   --send-test-click    also posts a click, which stays in the service's records
   --outbox WHERE       also looks into an outbox: a directory, postgres://… or
@@ -40,7 +43,7 @@ are wrong.`;
 
 /** `express-affiliate doctor`. Resolves with the exit code. */
 export async function doctorCommand(args: string[], terminal: Terminal): Promise<number> {
-  const { stdout, env } = terminal;
+  const { stdout } = terminal;
   let flags: Flags;
   let target: Target | undefined;
   let place: Place | undefined;
@@ -50,6 +53,7 @@ export async function doctorCommand(args: string[], terminal: Terminal): Promise
       stdout(help);
       return 0;
     }
+    const env = withEnvFile(terminal.env, flags["env-file"]);
     place = outboxFrom(flags, env);
     if (!place || OF_THE_SERVICE.some((name) => flags[name] !== undefined)) target = targetFrom(flags, env);
   } catch (error) {
@@ -87,6 +91,7 @@ function parseFlags(args: string[]) {
       "base-url": text,
       "client-id": text,
       "api-key-env": text,
+      "env-file": text,
       session: text,
       "send-test-click": { type: "boolean" },
       outbox: text,
@@ -126,7 +131,7 @@ function targetFrom(flags: Flags, env: Terminal["env"]): Target {
   if (name !== undefined && !key) {
     // The word may be the key itself.
     const shown = /^[A-Z_]+$/.test(name) ? name : "that --api-key-env names";
-    throw new Error(`the environment variable ${shown} is not set`);
+    throw new Error(`the environment variable ${shown} is not set; --env-file .env reads it from a file`);
   }
   const { baseUrl, clientId, apiKey } = readConfig({
     baseUrl: flags["base-url"] as string,

@@ -41,7 +41,7 @@ export function findEngine(from: readonly (string | undefined)[], hasBuiltIn = i
   if (installed !== undefined) return installed;
   throw new OutboxError(
     "ERR_AFFILIATE_DISK_ENGINE",
-    `diskOutbox: Node ${process.versions.node} has no SQLite of its own (22.13 and later do); install one: npm install ${PEER}`,
+    `diskOutbox: Node ${process.versions.node} has no SQLite of its own (22.13 and later do); install one: npm install ${PEER}@1.2`,
   );
 }
 

@@ -39,7 +39,7 @@ function installedEngine(): Engine {
   } catch (cause) {
     throw new Error(
       `sandbox: its ledger needs SQLite, and Node ${process.versions.node} brings none. ` +
-        "Run `npm install --save-dev @photostructure/sqlite`, or use Node 22.13 or later",
+        "Run `npm install --save-dev @photostructure/sqlite@1.2`, or use Node 22.13 or later",
       { cause },
     );
   }

@@ -1,13 +1,16 @@
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { doctorCommand } from "../../../src/cli/doctor/command.js";
 import { checkName, checkTls } from "../../../src/cli/doctor/reach.js";
 import { createSandbox } from "../../../src/sandbox/index.js";
 import { type Certificate, certificates } from "../../helpers/certificates.js";
+import { scratchDirectory } from "../../helpers/scratch.js";
 import { outputOf, runNode, userProject } from "../../helpers/user-project.js";
 
 const KEY = "key-that-is-never-shown";
@@ -72,6 +75,29 @@ describe("doctor", () => {
     ]);
     expect(code).toBe(0);
     expect(sandbox.ledger.requests().map(({ method }) => method)).toEqual(["GET", "GET"]);
+  });
+
+  it("reads a file of variables as Node does, where it is told which", async () => {
+    const { address } = await startSandbox();
+    const file = join(scratchDirectory(), ".env");
+    const args = [...address, "--api-key-env", "TRACKING_KEY"];
+    const takesKey = "ok      the status endpoint takes the key";
+
+    expect(await doctor(args, { env: {} })).toMatchObject({
+      code: 2,
+      err: [
+        expect.stringContaining("TRACKING_KEY is not set; --env-file .env reads it from a file"),
+        expect.anything(),
+      ],
+    });
+    writeFileSync(file, `# of the shop\nTRACKING_KEY="${KEY}"\n`);
+    expect((await doctor([...args, "--env-file", file], { env: {} })).out).toContain(takesKey);
+    writeFileSync(file, "TRACKING_KEY=another");
+    expect((await doctor([...args, "--env-file", file])).out).toContain(takesKey);
+    expect(await doctor([...args, "--env-file", `${file}.local`])).toMatchObject({
+      code: 2,
+      err: [expect.stringMatching(/--env-file .+\.env\.local cannot be read: ENOENT$/), expect.anything()],
+    });
   });
 
   it("sends the key and nothing else that says who asks", async () => {

@@ -1,0 +1,18 @@
+import { readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
+import { errorCodeOf } from "../shared/errors.js";
+import type { Terminal } from "./terminal.js";
+
+/**
+ * The environment with the variables of a file such as `.env`, read as `node --env-file` does: what the environment has already stays.
+ *
+ * @throws Error where the file cannot be read.
+ */
+export function withEnvFile(env: Terminal["env"], file: string | undefined): Terminal["env"] {
+  if (file === undefined) return env;
+  try {
+    return { ...parseEnv(readFileSync(file, "utf8")), ...env };
+  } catch (error) {
+    throw new Error(`--env-file ${file} cannot be read: ${errorCodeOf(error as Error)}`);
+  }
+}
