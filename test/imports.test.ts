@@ -66,6 +66,7 @@ const layers: readonly (readonly string[])[] = [
     "service/attempt.ts",
     "service/destination.ts",
     "service/dispatcher.ts",
+    "service/event-loop.ts",
     "request/signatures.ts",
   ],
   [

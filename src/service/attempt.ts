@@ -2,6 +2,9 @@ import type { Dispatcher } from "undici";
 import type { InLine } from "../shared/line.js";
 
 const LONGEST_BODY = 64 * 1024;
+// Undici ends the connection then, and calls that a bad response.
+const UNASKED_CONTINUE =
+  "the service, or a proxy in front of it, sent `100 Continue` unasked: the answer behind it cannot be read";
 
 /** What became of one attempt. An attempt never throws or rejects. */
 export type Attempt = Answer | NoAnswer;
@@ -90,6 +93,7 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, InLine<Attemp
   onResponseError(_controller: unknown, error: Error & { data?: unknown }): void {
     // Undici's parser error quotes what came instead of HTTP. It may contain anything, even this client's key.
     delete error.data;
+    if (error.message === "bad response") error.message = UNASKED_CONTINUE;
     this.#finish(error);
   }
 

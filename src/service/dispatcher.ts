@@ -11,6 +11,9 @@ export interface DispatcherOptions {
   readonly proxy?: OutgoingProxy | undefined;
 }
 
+/** How long a connection may idle. Servers that close theirs after less than 2 s are rare. */
+const IDLE_MS = 750;
+
 /**
  * The keep-alive connections to the service's origin: direct, or through a proxy's tunnels (CONNECT). The proxy sees the origin's
  * name and nothing else of a request.
@@ -21,9 +24,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { baseUrl, connections, connectTimeoutMs, proxy } = options;
   const pool = {
     connections,
-    // A connection that was idle for long may be dead without a sign, and a payment sent into it is in doubt. Undici closes an
-    // idle one after 4 s, or 2 s before the time that the server announces, and never later than this.
-    keepAliveMaxTimeout: 30_000,
+    // Servers close idle connections unannounced, and a payment that is written in that moment is in doubt. Where the server
+    // announces the time, undici closes 2 s before, and never later than this.
+    keepAliveTimeout: IDLE_MS,
+    keepAliveMaxTimeout: IDLE_MS,
     // The attempt's own deadline is the only one: undici's are coarse, and would report the same silence as other errors.
     headersTimeout: 0,
     bodyTimeout: 0,

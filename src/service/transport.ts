@@ -5,6 +5,7 @@ import { timersAreFaked } from "../shared/real-timers.js";
 import { type Attempt, AttemptHandler } from "./attempt.js";
 import type { Call } from "./calls.js";
 import { createDispatcher, type DispatcherOptions } from "./dispatcher.js";
+import { afterTurn, EventLoop } from "./event-loop.js";
 
 export interface TransportOptions extends DispatcherOptions {
   /** The limit for a whole attempt, in milliseconds: from the call to the last byte of the answer. */
@@ -27,6 +28,8 @@ export interface Transport {
 
 // A timer that is later than this is late because the whole process stood still.
 const TOLERANCE_MS = 1_000;
+// Not long for a turn of the event loop; a connection may idle for so much longer than the dispatcher lets it.
+const TURN_MS = 200;
 
 /** Why this process gave up an attempt. The codes are for `outcomeOf`, and never leave the package. */
 class Withdrawn extends Error {
@@ -50,6 +53,7 @@ export function createTransport(options: TransportOptions): Transport {
   const prefix = baseUrl.pathname.replace(/\/+$/, "");
   const underWay = new Line<AttemptHandler>();
   const connections = createDispatcher(options);
+  const loop = new EventLoop(clock);
   // Undici waits for a timer before it reuses a connection. Where a test fakes timers, each call gets a new connection.
   let fresh: Dispatcher | undefined;
 
@@ -65,6 +69,7 @@ export function createTransport(options: TransportOptions): Transport {
           },
           onEnd(result) {
             cancelDeadline();
+            loop.watch();
             underWay.leave(attempt);
             const hasStoodStill = clock.monotonic() > deadline + TOLERANCE_MS;
             const isUnsent = result.type === "no-answer" && !result.requestSent;
@@ -72,22 +77,29 @@ export function createTransport(options: TransportOptions): Transport {
           },
         });
         underWay.join(attempt);
+        // After a standstill, the timer fires in the same turn of the event loop in which the answer is read, and before it.
         const cancelDeadline = clock.after(timeoutMs, () =>
-          afterReading(() => attempt.stop(tooLate(timeoutMs))),
+          afterTurn(() => attempt.stop(tooLate(timeoutMs))),
         );
-        try {
-          const isFaked = timersAreFaked();
-          if (isFaked) fresh ??= createDispatcher(options);
-          const pool = (isFaked && fresh) || connections;
-          const request = requestFor(call, prefix, options.headers);
-          pool.dispatch({ origin: baseUrl.origin, ...request, reset: isFaked }, attempt);
-        } catch (error) {
-          attempt.onResponseError(undefined, error as Error);
-        }
+        const isFaked = timersAreFaked();
+        const dispatch = () => {
+          try {
+            if (isFaked) fresh ??= createDispatcher(options);
+            const pool = (isFaked && fresh) || connections;
+            const request = requestFor(call, prefix, options.headers);
+            pool.dispatch({ origin: baseUrl.origin, ...request, reset: isFaked }, attempt);
+          } catch (error) {
+            attempt.onResponseError(undefined, error as Error);
+          }
+        };
+        // After a standstill, undici has yet to read which connections the service has closed, and to close those that idled.
+        if (isFaked || loop.hasPassedWithin(TURN_MS)) dispatch();
+        else afterTurn(dispatch);
+        loop.watch();
       });
     },
     abort() {
-      afterReading(() => {
+      afterTurn(() => {
         for (const attempt of underWay.peek(underWay.length)) attempt.stop(aborted());
       });
     },
@@ -97,14 +109,6 @@ export function createTransport(options: TransportOptions): Transport {
       if (!timersAreFaked()) await destroyed;
     },
   };
-}
-
-/**
- * Runs `judge` once the data in the sockets has been read. After a standstill of the process, the deadline's timer fires in the
- * same turn of the event loop in which the answer is read, and before it.
- */
-function afterReading(judge: () => void): void {
-  setImmediate(() => setImmediate(judge));
 }
 
 function requestFor(

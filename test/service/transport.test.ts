@@ -1,6 +1,7 @@
 import { once } from "node:events";
+import { stat } from "node:fs/promises";
 import { createServer } from "node:http";
-import { type AddressInfo, createServer as createNetServer } from "node:net";
+import { type AddressInfo, createServer as createNetServer, type Socket } from "node:net";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { outcomeOf } from "../../src/delivery/outcome.js";
@@ -264,6 +265,30 @@ describe("a certificate", () => {
   });
 });
 
+describe("an interim answer", () => {
+  it.each(["102 Processing", "103 Early Hints"])("of %s is skipped", async (status) => {
+    const service = await faultyService({
+      onRequest(socket, ...rest) {
+        socket.write(`HTTP/1.1 ${status}\r\n\r\n`);
+        answering(201)(socket, ...rest);
+      },
+    });
+    expect(judge(await transportTo(service.url).send(post))).toBe("delivered");
+  });
+
+  it("of 100 Continue, which was not asked for, leaves the request in doubt, and is told for what it is", async () => {
+    const service = await faultyService({
+      onRequest(socket, ...rest) {
+        socket.write("HTTP/1.1 100 Continue\r\n\r\n");
+        answering(201)(socket, ...rest);
+      },
+    });
+    const attempt = await transportTo(service.url).send(post);
+    expect(judge(attempt)).toBe("ambiguous");
+    expect(attempt).toMatchObject({ error: { message: expect.stringContaining("100 Continue") } });
+  });
+});
+
 describe("connections", () => {
   it("are never more than were allowed, and are used again", async () => {
     const service = await faultyService({ onRequest: (...args) => setImmediate(answering(200), ...args) });
@@ -285,6 +310,38 @@ describe("connections", () => {
       expect(judge(await transport.send(post))).toBe("delivered");
     }
     expect(service.requests).toHaveLength(200);
+  });
+
+  it.each([
+    ["says nothing of it", ""],
+    ["announces a minute", "keep-alive: timeout=60\r\n"],
+  ])("that idle are closed by this side before a service that %s does so", async (_name, headers) => {
+    let onConnection = (_socket: Socket) => {};
+    const ended = new Promise((resolve) => {
+      onConnection = (socket) => {
+        socket.once("end", () => resolve("by this side"));
+        setTimeout(resolve, 3_000, "by the service").unref();
+      };
+    });
+    const service = await faultyService({ onConnection, onRequest: answering(200, undefined, headers) });
+    const transport = transportTo(service.url, { connections: 1 });
+    expect(judge(await transport.send(post))).toBe("delivered");
+    expect(await ended).toBe("by this side");
+    expect(judge(await transport.send(post))).toBe("delivered");
+    expect(service.connections.total).toBe(2);
+  });
+
+  it("are left before a request is written where the service has closed them while this process stood still", async () => {
+    const sockets: Socket[] = [];
+    const service = await faultyService({ onConnection: (socket) => void sockets.push(socket) });
+    const transport = transportTo(service.url, { connections: 1 });
+    expect(judge(await transport.send(post))).toBe("delivered");
+    // From here the event loop writes before it reads.
+    await stat(import.meta.filename);
+    sockets[0]?.destroy();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+    expect(judge(await transport.send(post))).toBe("delivered");
+    expect(service.requests).toHaveLength(2);
   });
 
   it("are made anew after every kind of end", async () => {
