@@ -220,9 +220,10 @@ export class Ledger implements Observer {
     if (record) for (const watch of this.watchers) watch("ended", record, request.sender, request);
   }
 
-  listenTo(process: TrackerProcess): void {
-    const { owner, journal, outbox } = process;
-    const told = (end: End) => (notice: { id?: string; code?: string; reason?: string }) => {
+  /** What hears how a process's events end. */
+  listener(process: TrackerProcess, end: "delivered" | "dead" | "dropped") {
+    const { owner, outbox } = process;
+    return (notice: { id?: string; code?: string; reason?: string }) => {
       const record = this.find(process.program, notice.id);
       if (!owner.isAlive || !record) return;
       if (end === "dropped") this.of(owner).dropped++;
@@ -232,9 +233,6 @@ export class Ledger implements Observer {
       if (notice.reason === "dead-letters-full") record.ends.pop();
       this.ends(record, notice.reason === "dead-letters-full" ? "evicted" : end, process);
     };
-    journal.emitter.on("delivered", told("delivered") as (notice: unknown) => void);
-    journal.emitter.on("dead", told("dead") as (notice: unknown) => void);
-    journal.emitter.on("dropped", told("dropped") as (notice: unknown) => void);
   }
 
   /** Notices of what was skipped do not say what it was. */

@@ -130,9 +130,16 @@ export function startProcess(
     eventOf,
     report,
   };
-  ledger.listenTo(process);
+  for (const end of ["delivered", "dead"] as const) {
+    journal.emitter.on(end, ledger.listener(process, end) as (notice: unknown) => void);
+  }
+  // Of what was in the outbox: a notice also tells of what the outbox did not take.
+  const dropped = ledger.listener(process, "dropped");
   outbox.start(engine.deliver, {
-    dropped: (event, reason) => journal.dropped(event.kind, reason, { event }),
+    dropped(event, reason) {
+      journal.dropped(event.kind, reason, { event });
+      dropped({ id: event.id, reason });
+    },
     degraded: (error) => ledger.degraded(process, error),
     recovered: () => {},
   });
