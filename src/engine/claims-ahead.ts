@@ -1,5 +1,6 @@
 import type { Capacity, Claim, Lane } from "../outbox/outbox.js";
 import type { Store } from "../outbox/relay.js";
+import { URGENCIES } from "../outbox/urgency.js";
 import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
 
 /** A store of which more is claimed than goes at once. */
@@ -23,6 +24,7 @@ const MOST = 64;
  * @param store it settles before it claims what it is asked at once, and `settle` does not reject.
  * @param options.mayGoTwice whether an endpoint's events may be sent twice.
  * @param options.isPaused whether nothing but trials is sent to an endpoint.
+ * @param options.isOutranked whether a claim is to be given back, as the store may have a more urgent event of its endpoint.
  * @param options.isWell whether the store works. While it does not, nothing goes: what it cannot be asked for may have to go first.
  */
 export function createClaimsAhead<C extends Claim>(
@@ -30,15 +32,17 @@ export function createClaimsAhead<C extends Claim>(
   {
     mayGoTwice,
     isPaused,
+    isOutranked,
     isWell,
   }: {
     readonly mayGoTwice: (endpoint: Endpoint) => boolean;
     readonly isPaused: (endpoint: Endpoint) => boolean;
+    readonly isOutranked: (claim: C) => boolean;
     readonly isWell: () => boolean;
   },
 ): ClaimsAhead<C> {
-  /** Claimed, and not handed over, by endpoint. */
-  const stock = new Map<Endpoint, C[]>();
+  /** Claimed, and not handed over, the most urgent first. */
+  let stock: C[] = [];
   /** Endpoints of which the store may have more. */
   const unexhausted = new Set<Endpoint>();
   let most = FEWEST;
@@ -47,8 +51,7 @@ export function createClaimsAhead<C extends Claim>(
 
   const isAhead = ({ endpoint, newestFirst, newWithinMs, evenResting }: Lane) =>
     mayGoTwice(endpoint) && !newestFirst && newWithinMs === undefined && !evenResting;
-  const stockOf = (endpoint: Endpoint) => stock.get(endpoint)?.length ?? 0;
-  const inStock = () => ENDPOINTS.reduce((sum, endpoint) => sum + stockOf(endpoint), 0);
+  const stockOf = (endpoint: Endpoint) => stock.filter(({ lane }) => lane.endpoint === endpoint).length;
 
   /** Whether what is not claimed may have to go before what is. */
   function isBlocked(): boolean {
@@ -57,81 +60,105 @@ export function createClaimsAhead<C extends Claim>(
     return false;
   }
 
-  function keep(claim: C): void {
-    const { endpoint } = claim.lane;
-    const claims = stock.get(endpoint);
-    if (claims) claims.push(claim);
-    else stock.set(endpoint, [claim]);
+  function giveBack(isOut: (claim: C) => boolean): boolean {
+    const out = stock.filter(isOut);
+    if (out.length === 0) return false;
+    most = FEWEST;
+    stock = stock.filter((claim) => !out.includes(claim));
+    for (const claim of out) void store.settle(claim, { type: "release" });
+    return true;
   }
 
   /** Gives back what may not go any more, or only if the store chooses it: each of its lanes is claimed from the store again. */
   function withdraw(lanes: readonly Lane[]): void {
-    for (const [endpoint, claims] of stock) {
-      if (claims.length === 0) continue;
-      const own = lanes.filter((lane) => lane.endpoint === endpoint);
-      const isOut = own.length === 0 ? isPaused(endpoint) : !own.every(isAhead);
-      if (!isOut) continue;
-      most = FEWEST;
-      for (const claim of claims.splice(0)) void store.settle(claim, { type: "release" });
-    }
+    giveBack((claim) => {
+      const own = lanes.filter(({ endpoint }) => endpoint === claim.lane.endpoint);
+      const isOut = own.length === 0 ? isPaused(claim.lane.endpoint) : !own.every(isAhead);
+      return isOut || isOutranked(claim);
+    });
   }
 
   function take(lanes: readonly Lane[], limit: number): C[] {
+    const places = new Map(lanes.filter(isAhead).map((lane) => [lane.endpoint, lane.limit]));
     const taken: C[] = [];
-    for (const lane of lanes) {
-      const places = Math.min(lane.limit, limit - taken.length);
-      const claims = stock.get(lane.endpoint);
-      if (claims && places > 0 && isAhead(lane)) taken.push(...claims.splice(0, places));
+    for (const claim of stock) {
+      const { endpoint } = claim.lane;
+      const left = places.get(endpoint) ?? 0;
+      if (left <= 0 || taken.length >= limit) continue;
+      places.set(endpoint, left - 1);
+      taken.push(claim);
     }
+    stock = stock.filter((claim) => !taken.includes(claim));
     return taken;
   }
 
   /** What the store is asked for. More than goes at once only where all but the most urgent may be claimed ahead: that one then has its places for certain. */
   function wanted({ destination, limit, lanes }: Capacity): Capacity {
     const isSure = lanes.every((lane, nth) => nth === 0 || isAhead(lane));
-    const more = isSure ? Math.max(0, most - inStock()) : 0;
+    const more = isSure ? Math.max(0, most - stock.length) : 0;
     most = Math.min(2 * most, MOST);
-    const asked = lanes.flatMap((lane) => {
+    const closed = ENDPOINTS.filter(
+      (name) => stockOf(name) > 0 && lanes.every(({ endpoint }) => endpoint !== name),
+    );
+    // Also of those that have enough, or no place: the store then says whether something is more urgent.
+    const asked = [...lanes, ...closed.map((endpoint) => ({ endpoint, limit: 0 }))].map((lane) => {
       if (!isAhead(lane)) return { ...lane, limit: Math.min(lane.limit, limit) };
       const missing = lane.limit - stockOf(lane.endpoint);
-      return missing > 0 ? { ...lane, limit: missing + more } : [];
+      return { ...lane, limit: missing > 0 ? missing + more : 0 };
     });
     return { destination, limit: limit + more, lanes: asked };
   }
 
+  /** Claims from the store. Returns what goes at once. */
+  async function ask(capacity: Capacity): Promise<readonly C[]> {
+    const asked = wanted(capacity);
+    isHeld = false;
+    const claimed = await store.claim(asked);
+    for (const lane of asked.lanes) {
+      if (lane.limit === 0) continue;
+      if (claimed.filter((claim) => claim.lane === lane).length < lane.limit)
+        unexhausted.delete(lane.endpoint);
+      else unexhausted.add(lane.endpoint);
+    }
+    if (isStopped) return claimed;
+    stock = [...stock, ...claimed.filter(({ lane }) => isAhead(lane))].sort(byUrgency);
+    return claimed.filter(({ lane }) => !isAhead(lane));
+  }
+
   return {
     get isFlowing() {
-      return inStock() > 0 && !isBlocked();
+      return stock.length > 0 && !isBlocked();
     },
     hold() {
       isHeld = true;
     },
     async claim(capacity) {
       withdraw(capacity.lanes);
-      const asked = wanted(capacity);
-      isHeld = false;
-      const claimed = asked.lanes.length > 0 ? await store.claim(asked) : [];
-      for (const lane of asked.lanes) {
-        if (claimed.filter((claim) => claim.lane === lane).length < lane.limit)
-          unexhausted.delete(lane.endpoint);
-        else unexhausted.add(lane.endpoint);
+      let first = await ask(capacity);
+      const { lanes, limit } = capacity;
+      if (!isStopped && giveBack(isOutranked)) {
+        const ahead = { ...capacity, limit: limit - first.length, lanes: lanes.filter(isAhead) };
+        first = [...first, ...(await ask(ahead))];
       }
-      if (isStopped) return claimed;
-      const first = claimed.filter(({ lane }) => !isAhead(lane));
-      for (const claim of claimed) if (isAhead(claim.lane)) keep(claim);
-      const others = isWell() ? take(capacity.lanes, capacity.limit - first.length) : [];
-      return [...first, ...others];
+      return isWell() && !isStopped ? [...first, ...take(lanes, limit - first.length)] : first;
     },
     next(capacity) {
-      if (inStock() === 0) return [];
+      if (stock.length === 0) return [];
       const { limit, lanes } = capacity();
       withdraw(lanes);
       return isBlocked() ? [] : take(lanes, limit);
     },
     giveBack() {
       isStopped = true;
-      return [...stock.values()].flatMap((claims) => claims.splice(0));
+      return stock.splice(0);
     },
     settle: store.settle,
   };
+}
+
+function byUrgency(one: Claim, other: Claim): number {
+  const rank = ({ urgency, event }: Claim) => URGENCIES.indexOf(urgency ?? event.kind);
+  return (
+    rank(one) - rank(other) || ENDPOINTS.indexOf(one.lane.endpoint) - ENDPOINTS.indexOf(other.lane.endpoint)
+  );
 }

@@ -80,8 +80,7 @@ function open(): void {
 async function deliver(plan: DeliveryPlan): Promise<void> {
   // It is in the same script, and takes effect before the next message. The host waits for the file, and not for this.
   const { createThreadEngine } = await import("./thread-engine.js");
-  const life = () => (snapshot as Snapshot).life;
-  const storage = claimsThrough(turns.ask, { life, leaseMs });
+  const storage = claimsThrough(turns.ask, { snapshot: () => snapshot as Snapshot, leaseMs });
   engine = createThreadEngine(plan, storage, { clock, onNews: () => tell() });
 }
 

@@ -43,7 +43,10 @@ export interface ThreadEngine {
  */
 export function createThreadEngine(
   plan: DeliveryPlan,
-  storage: Pick<Storage<DiskClaim>, "claim" | "settle">,
+  {
+    isOutranked,
+    ...storage
+  }: Pick<Storage<DiskClaim>, "claim" | "settle"> & { isOutranked(claim: DiskClaim): boolean },
   { clock, onNews }: { readonly clock: Clock; readonly onNews: () => void },
 ): ThreadEngine {
   if (plan.network) setNetworkDefaults(plan.network);
@@ -79,6 +82,7 @@ export function createThreadEngine(
     {
       mayGoTwice,
       isPaused: (endpoint) => delivery.endpoints[endpoint].state === "paused",
+      isOutranked,
       isWell: () => fallback.problem === undefined,
     },
   );

@@ -28,6 +28,7 @@ async function answeredOnce(kind: EventKind, number: number) {
   const settled: Verdict["type"][] = [];
   let claims = 0;
   const storage = {
+    isOutranked: () => false,
     async claim({ limit, lanes }: Capacity): Promise<DiskClaim[]> {
       if (++claims <= CLAIMS_BEFORE) {
         setImmediate(() => engine.wake());
@@ -39,7 +40,10 @@ async function answeredOnce(kind: EventKind, number: number) {
         const lane = lanes.find(({ endpoint }) => endpoint === endpointOf(event));
         if (!lane || nth >= Math.min(limit, lane.limit)) return [];
         return [
-          { event, lane, history: UNTRIED, interrupted: false, queuedAt: 0, seq: nth, owner: "", life: 1 },
+          {
+            ...{ event, lane, urgency: kind, history: UNTRIED, interrupted: false, queuedAt: 0 },
+            ...{ seq: nth, owner: "", life: 1, raises: 0 },
+          },
         ];
       }).flat();
     },

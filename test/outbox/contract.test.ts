@@ -30,7 +30,6 @@ testOutbox(
   "diskOutbox",
   {
     create: () => diskOutbox({ directory: fresh() }),
-    inheritsUrgency: false,
     createSmall: () => diskOutbox({ directory: fresh(), maxBytes: 1024 * 1024, maxDeadLetters: 10 }),
     maxDeadLetters: 10,
     maxDeadLetterBytes: 350_000,

@@ -1,12 +1,13 @@
 import type { OutboxEvent } from "../../events.js";
 import { type Endpoint, endpointOf, kindOf } from "../../service/endpoints.js";
 import { type Capacity, type History, type Lane, UNTRIED } from "../outbox.js";
+import { URGENCIES, type Urgency } from "../urgency.js";
 import type { Destinations } from "./destinations.js";
 import type { Direct, Holdings } from "./holdings.js";
 import { createLaneClaims, type Row } from "./lane-claims.js";
 import type { Lines } from "./lines.js";
 import type { Claimed, DiskClaim } from "./protocol.js";
-import { eventOf, parsedOf } from "./rows.js";
+import { eventOf, parsedOf, rankOf } from "./rows.js";
 import { BEHIND } from "./schema.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { State } from "./state.js";
@@ -14,8 +15,10 @@ import type { Totals } from "./totals.js";
 import type { Unreadable } from "./unreadable.js";
 
 export const STATEMENTS = {
+  // One that is more urgent than its kind may have become so since it was claimed.
   release: `
-    update events set ready_at = case when tried then ?3 else queued_at end where seq = ?1 and id = ?2`,
+    update events set ready_at = case when tried or urgency > ?4 then ?3 else queued_at end where seq = ?1 and id = ?2
+    returning destination, endpoint, urgency`,
   // What another process has taken over from one that never sent it.
   clear: "update events set interrupted = 0 where seq = ? and id = ?",
   rest: `
@@ -27,6 +30,15 @@ export const STATEMENTS = {
     where destination = ? and ready_at < ${BEHIND} and tried = 1 and ready_at > ? order by ready_at limit 1`,
   anyTried: "select 1 from events where destination = ? and tried = 1 limit 1",
 } as const;
+
+/** The lanes as they are served: for each urgency in turn, but that of no more urgent kind. */
+function inTurn(lanes: readonly Lane[]): { readonly lane: Lane; readonly urgency: Urgency }[] {
+  return URGENCIES.flatMap((urgency) =>
+    lanes
+      .filter(({ endpoint }) => rankOf(kindOf(endpoint)) <= rankOf(urgency))
+      .map((lane) => ({ lane, urgency })),
+  );
+}
 
 /** What may be claimed from one lane, and still is to be. */
 interface Share {
@@ -51,7 +63,7 @@ export function createClaims(
 ) {
   const { state, destinations, totals, holdings, lines, unreadable, owner } = parts;
   const { release, clear, rest, placeOf, nextReady, anyTried } = prepareAll(db, STATEMENTS);
-  const claimFrom = createLaneClaims(db, { holdings, lines, owner, hasTried });
+  const fromLane = createLaneClaims(db, { holdings, lines, owner, hasTried });
   /** The destination that was last claimed for: it is for its events that this process waits. */
   let own: string | undefined;
   let more = false;
@@ -77,35 +89,52 @@ export function createClaims(
       now: number,
     ) {
       const number = destinations.numberOf(destination);
+      const at = { destination: number, pulse, now };
       const claims: DiskClaim[] = [];
       const shares: Share[] = [];
+      const places = new Map(lanes.map((lane) => [lane, lane.limit]));
       let free = limit;
+      /** How many are coming that may make others more urgent. */
+      let lending = [...coming].reduce((sum, [endpoint, each]) => sum + (endpoint === "click" ? 0 : each), 0);
       if (own !== destination) tried = undefined;
       own = destination;
       more = false;
-      for (const lane of lanes) {
-        let most = Math.min(lane.limit, free);
-        const waiting = coming.get(lane.endpoint) ?? 0;
-        if (most > 0 && totals.rows(number, kindOf(lane.endpoint)) > 0) {
-          const { rows, hasMore } = claimFrom(lane, most, { destination: number, pulse, now });
-          more ||= hasMore;
+      const urgent: Partial<Record<Endpoint, number>> = {};
+      for (const { lane, urgency } of inTurn(lanes)) {
+        const { endpoint } = lane;
+        const kind = kindOf(endpoint);
+        let most = Math.min(places.get(lane) ?? 0, free);
+        const claimed = (each: number) => {
+          most -= each;
+          free -= each;
+          places.set(lane, (places.get(lane) ?? 0) - each);
+        };
+        const waits = totals.rows(number, kind) > 0;
+        if (waits && free > 0 && (most > 0 || urgency !== kind)) {
+          const { rows, hasMore } = fromLane.claim(lane, urgency, most, at);
+          claimed(rows.length);
           for (const row of rows) {
-            const claim = claimOf(row, lane, { destination, owner, life });
-            free--;
-            most--;
+            const claim = claimOf(row, lane, urgency, { destination, owner, life, raises: state.raises });
             if (claim) claims.push(claim);
             else unreadable.setAside(row.seq, now);
           }
+          // What is less urgent waits until it is known what is more urgent.
+          more ||= hasMore;
+          if (hasMore) break;
         }
-        // What is less urgent waits until it is known what is more urgent.
-        if (more && !lane.newestFirst) break;
+        if (urgency !== kind) {
+          if (waits && most <= 0 && fromLane.isAnyLeft(lane, urgency, at))
+            urgent[endpoint] ??= rankOf(urgency);
+          continue;
+        }
+        const waiting = coming.get(endpoint) ?? 0;
         if (most <= 0 || waiting === 0) continue;
         // Which of them are new enough, or the newest, the next claim finds out.
         if (lane.newestFirst || lane.newWithinMs !== undefined) more = true;
         else {
           const left = Math.min(most, waiting);
           shares.push({ lane, left });
-          free -= left;
+          claimed(left);
         }
       }
       return {
@@ -121,26 +150,34 @@ export function createClaims(
           const share = shares.find((each) => each.lane === lane);
           if (share) share.left--;
           const { seq } = direct;
+          const { kind: urgency, createdAt: queuedAt } = event;
+          if (urgency !== "click") lending--;
           holdings.addDirect(direct, { owner, pulse });
-          const queuedAt = event.createdAt;
-          claims.push({ event, lane, history: UNTRIED, interrupted: false, queuedAt, seq, owner, life });
+          claims.push({
+            ...{ event, lane, urgency, history: UNTRIED, interrupted: false, queuedAt },
+            ...{ seq, owner, life, raises: state.raises },
+          });
         },
         /** All that were claimed, the most urgent first. */
         end(): DiskClaim[] {
           // What was kept free for events that could not be claimed at once is theirs, or another's.
-          if (shares.some(({ left }) => left > 0)) more = true;
+          if (lending > 0 || shares.some(({ left }) => left > 0)) more = true;
+          lines.urgent = urgent;
           return shares.length === 0
             ? claims
-            : lanes.flatMap((lane) => claims.filter((claim) => claim.lane === lane));
+            : inTurn(lanes).flatMap(({ lane, urgency }) =>
+                claims.filter((claim) => claim.lane === lane && claim.urgency === urgency),
+              );
         },
       };
     },
     /** Gives a claimed event back as it was. Returns whether it was still claimed. */
-    release({ seq, id, owner: by, interrupted }: Claimed, now: number): boolean {
+    release({ seq, id, kind, owner: by, interrupted }: Claimed, now: number): boolean {
       state.touch();
-      if (holdings.ownerOf(seq) === by && release.run(seq, id, now).changes > 0) {
+      const row = holdings.ownerOf(seq) === by ? release.get(seq, id, now, rankOf(kind)) : undefined;
+      if (row) {
         holdings.remove(seq);
-        lines.isReady();
+        lines.isGivenBack(row);
         return true;
       }
       return !interrupted && holdings.ownerOf(seq) === undefined && clear.run(seq, id).changes > 0;
@@ -178,12 +215,13 @@ export function createClaims(
 function claimOf(
   row: Row,
   lane: Lane,
-  { destination, ...by }: { destination: string; owner: string; life: number },
+  urgency: Urgency,
+  { destination, ...by }: { destination: string } & Pick<DiskClaim, "owner" | "life" | "raises">,
 ): DiskClaim | undefined {
   const { id, data, created_at } = row;
   const event = eventOf({ id, kind: kindOf(lane.endpoint), data, created_at }, destination);
   const history = row.history === null ? UNTRIED : (parsedOf(row.history) as History | undefined);
   if (!event || !history) return undefined;
   const { interrupted, queued_at: queuedAt, seq } = row;
-  return { event, lane, history, interrupted: interrupted === 1, queuedAt, seq, ...by };
+  return { event, lane, urgency, history, interrupted: interrupted === 1, queuedAt, seq, ...by };
 }

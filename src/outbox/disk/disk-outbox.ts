@@ -82,7 +82,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   const { outbox, wake, tell, besideFails } = createDurable<DiskClaim>(
     {
       append: (event) => link.ask({ type: "append", event }),
-      ...claimsThrough(link.ask, { life: () => last.snapshot.life, leaseMs: limits.leaseMs }),
+      ...claimsThrough(link.ask, { snapshot: () => last.snapshot, leaseMs: limits.leaseMs }),
       counts: (destination) => countsOf(last.snapshot, destination),
       deadLetters: deadLettersThrough(link.ask, () => wake()),
       handOver: (from, to) => handOverThrough(link.ask, from, to).finally(() => wake()),

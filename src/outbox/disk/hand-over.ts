@@ -9,7 +9,7 @@ import type { Lines } from "./lines.js";
 import type { Oldest } from "./oldest.js";
 import type { Request, Results, Step } from "./protocol.js";
 import type { Removals } from "./removals.js";
-import type { Placed } from "./rows.js";
+import { GROUPS, type Placed, rankOf } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { State } from "./state.js";
 import type { Totals } from "./totals.js";
@@ -17,9 +17,9 @@ import type { Totals } from "./totals.js";
 export const STATEMENTS = {
   waiting: `
     select seq, destination, click_id, session_id, id, kind, size from events
-    where destination = ? and kind = ? order by seq limit ?`,
+    where destination = ? and urgency = ? and kind = ? order by seq limit ?`,
   // Behind all others: where the new destination has events of the same visitor, one of them may be under way.
-  move: "update events set destination = ?2, seq = ?3, ready_at = null where seq = ?1",
+  move: "update events set destination = ?2, seq = ?3, ready_at = null, urgency = ?4 where seq = ?1",
   remove: "delete from events where seq = ?",
   claimed: "select id from events where seq in (select value from json_each(?)) and destination = ?",
   letters: `
@@ -83,7 +83,7 @@ export function createHandOver(
 
   function moveEvents(from: number, to: number): { found: number; moved: number } {
     const limit = ROWS_AT_ONCE + holdings.places().length;
-    const rows: (Moved & Placed)[] = SHEDDING_ORDER.flatMap((kind) => waiting.all(from, kind, limit));
+    const rows: (Moved & Placed)[] = GROUPS.flatMap(({ rank, kind }) => waiting.all(from, rank, kind, limit));
     const first = rows
       .filter(({ seq }) => holdings.ownerOf(seq) === undefined)
       .sort((a, b) => a.seq - b.seq)
@@ -91,7 +91,7 @@ export function createHandOver(
     const isNew = first.map((row) => {
       const { seq, id, kind, size } = row;
       const isNewTo = moveId(id, from, to);
-      if (isNewTo) move.run(seq, to, state.nextSeq());
+      if (isNewTo) move.run(seq, to, state.nextSeq(), rankOf(kind));
       else remove.run(seq);
       lines.leave(row, 0);
       oldest.left(from, kind, seq);

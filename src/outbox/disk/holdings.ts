@@ -100,14 +100,15 @@ export function createHoldings(db: Database, leaseMs = 0) {
       return knownDirects().get(seq);
     },
     /** Whether an event has to wait for one that was claimed before it was lined up. */
-    isAheadOf({ destination, click_id, session_id }: Omit<Placed, "seq">): boolean {
-      for (const direct of knownDirects().values()) {
-        if (direct.destination !== destination) continue;
-        if (click_id !== null && direct.click_id === click_id) return true;
-        if (session_id !== null && direct.session_id === session_id) return true;
-      }
+    isAheadOf(event: Ids): boolean {
+      for (const direct of knownDirects().values()) if (shareAnId(direct, event)) return true;
       return false;
     },
+    /** The places of what one of these events waits for, and was claimed before it was lined up. */
+    directsAhead: (events: readonly Ids[]): number[] =>
+      [...knownDirects().values()]
+        .filter((direct) => events.some((event) => shareAnId(direct, event)))
+        .map(({ seq }) => seq),
     /** The first of a kind that was claimed before it was lined up. */
     firstDirect(destination: number, kind: EventKind): Direct | undefined {
       let found: Direct | undefined;
@@ -165,4 +166,14 @@ export function createHoldings(db: Database, leaseMs = 0) {
       isChanged = false;
     },
   };
+}
+
+type Ids = Omit<Placed, "seq">;
+
+function shareAnId(one: Ids, other: Ids): boolean {
+  if (one.destination !== other.destination) return false;
+  return (
+    (one.click_id !== null && one.click_id === other.click_id) ||
+    (one.session_id !== null && one.session_id === other.session_id)
+  );
 }

@@ -1,8 +1,9 @@
 import { kindOf } from "../../service/endpoints.js";
 import type { Lane } from "../outbox.js";
+import type { Urgency } from "../urgency.js";
 import type { Holdings } from "./holdings.js";
 import type { Lines, Waiting } from "./lines.js";
-import type { EventRow } from "./rows.js";
+import { type EventRow, rankOf } from "./rows.js";
 import { BEHIND, CLAIMED } from "./schema.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
@@ -14,14 +15,21 @@ const FOREVER = Number.MAX_SAFE_INTEGER;
 const claiming = (which: string) => `
     update events set ready_at = ${CLAIMED}
     where seq in (
-      select seq from events where destination = ?1 and endpoint = ?2 and ready_at < ${BEHIND} and ${which} limit ?3
+      select seq from events
+      where destination = ?1 and endpoint = ?2 and urgency = ?3 and ready_at < ${BEHIND} and ${which} limit ?5
     )
     returning seq, id, data, created_at, queued_at, history, interrupted`;
 
 export const STATEMENTS = {
-  claimOldest: claiming("tried = 0 order by ready_at, seq"),
+  claimOldest: claiming("tried = 0 and ready_at >= ?4 order by ready_at, seq"),
   claimNewest: claiming("tried = 0 and ready_at >= ?4 order by ready_at desc, seq desc"),
   claimTried: claiming("tried = 1 and ready_at <= ?4 order by ready_at, seq"),
+  anyUntried: `
+    select 1 from events
+    where destination = ? and endpoint = ? and urgency = ? and ready_at < ${BEHIND} and tried = 0 limit 1`,
+  anyRested: `
+    select 1 from events
+    where destination = ? and endpoint = ? and urgency = ? and ready_at <= ? and tried = 1 and ready_at < ${BEHIND} limit 1`,
 } as const;
 
 export type Row = Pick<
@@ -29,67 +37,80 @@ export type Row = Pick<
   "seq" | "id" | "data" | "created_at" | "queued_at" | "history" | "interrupted"
 >;
 
-interface FromLane {
-  readonly rows: readonly Row[];
-  /** Whether not all of its events could be looked at. */
-  readonly hasMore: boolean;
+/** Whose events are claimed, and when. */
+interface Claiming {
+  readonly destination: number;
+  readonly pulse: number;
+  readonly now: number;
 }
 
-/** What claims from one lane, at most `limit`. */
+/** What claims from one lane events of one urgency. */
 export function createLaneClaims(
   db: Database,
   parts: { holdings: Holdings; lines: Lines; owner: string; hasTried: (destination: number) => boolean },
 ) {
   const { holdings, lines, owner, hasTried } = parts;
-  const { claimOldest, claimNewest, claimTried } = prepareAll(db, STATEMENTS);
+  const { claimOldest, claimNewest, claimTried, anyUntried, anyRested } = prepareAll(db, STATEMENTS);
 
-  return (
-    lane: Lane,
-    limit: number,
-    { destination, pulse, now }: { destination: number; pulse: number; now: number },
-  ): FromLane => {
-    const { endpoint, newestFirst, newWithinMs, evenResting } = lane;
-    const rows: Row[] = [];
-    const missing = () => limit - rows.length;
-    const claimer = { owner, pulse };
-    const since = newWithinMs === undefined ? 0 : now - newWithinMs;
-    const areTaken = newestFirst !== true && newWithinMs === undefined;
-    const add = (found: readonly Row[]) => {
-      rows.push(...found);
-      for (const { seq } of found) holdings.addLined(seq, claimer);
-    };
-    const take = () => {
-      if (!lines.mayBeReady(destination, endpoint)) return;
-      const found: Row[] = newestFirst
-        ? claimNewest.all(destination, endpoint, missing(), since)
-        : claimOldest.all(destination, endpoint, missing());
-      add(found.sort((a, b) => (newestFirst ? b.seq - a.seq : a.seq - b.seq)));
-      if (missing() > 0 && !(newestFirst && newWithinMs !== undefined))
-        lines.noneIsReady(destination, endpoint);
-    };
-    /** Claims those that are behind no other before they are lined up: no need to mark them. */
-    const takeUpcoming = (event: Waiting) => {
-      if (!areTaken || event.endpoint !== endpoint || event.destination !== destination) return false;
-      rows.push(event);
-      holdings.addDirect(event, claimer);
-      return true;
-    };
-    const areEnough = () => areTaken && missing() === 0;
-    const hasMore = () => lines.hasMore(destination, kindOf(endpoint));
-    // The newest are the last to line up.
-    if (newestFirst && hasMore()) lines.lineUp(LINED_UP_AT_ONCE, takeUpcoming, areEnough);
-    take();
-    let isLeft = missing() > 0 && hasMore();
-    for (let time = 0; isLeft && time < TIMES; time++) {
-      lines.lineUp(LINED_UP_AT_ONCE, takeUpcoming, areEnough);
-      if (!areTaken) take();
-      isLeft = missing() > 0 && hasMore();
-    }
-    if (!isLeft && missing() > 0 && newWithinMs === undefined && hasTried(destination)) {
-      const until = evenResting ? FOREVER : now;
-      const found: Row[] = claimTried.all(destination, endpoint, missing(), until);
-      add(found.sort((a, b) => a.seq - b.seq));
-    }
-    return { rows, hasMore: isLeft };
+  return {
+    /** Claims at most `limit`. `hasMore`: whether not all could be looked at that may have to go first. */
+    claim(
+      lane: Lane,
+      urgency: Urgency,
+      limit: number,
+      { destination, pulse, now }: Claiming,
+    ): { readonly rows: readonly Row[]; readonly hasMore: boolean } {
+      const { endpoint, newestFirst, newWithinMs, evenResting } = lane;
+      const rows: Row[] = [];
+      const missing = () => limit - rows.length;
+      const claimer = { owner, pulse };
+      const which = [destination, endpoint, rankOf(urgency)] as const;
+      const since = newWithinMs === undefined ? 0 : now - newWithinMs;
+      // Others are lined up: what makes them so urgent is behind them.
+      const isOfKind = kindOf(endpoint) === urgency;
+      const areTaken = isOfKind && newestFirst !== true && newWithinMs === undefined;
+      const add = (found: readonly Row[]) => {
+        rows.push(...found);
+        for (const { seq } of found) holdings.addLined(seq, claimer);
+      };
+      const take = () => {
+        if (missing() <= 0 || !lines.mayBeReady(...which)) return;
+        const found: Row[] = (newestFirst ? claimNewest : claimOldest).all(...which, since, missing());
+        add(found.sort((a, b) => (newestFirst ? b.seq - a.seq : a.seq - b.seq)));
+        if (missing() > 0 && newWithinMs === undefined) lines.noneIsReady(...which);
+      };
+      /** Claims those that are behind no other before they are lined up: no need to mark them. */
+      const takeUpcoming = (event: Waiting) => {
+        if (!areTaken || event.endpoint !== endpoint || event.destination !== destination) return false;
+        rows.push(event);
+        holdings.addDirect(event, claimer);
+        return true;
+      };
+      const areEnough = () => areTaken && missing() <= 0;
+      const lineUp = () => lines.lineUp(LINED_UP_AT_ONCE, now, takeUpcoming, areEnough);
+      const hasMore = () => (missing() > 0 || !isOfKind) && lines.hasMore(destination, urgency);
+      // The newest are the last to line up.
+      if (isOfKind && newestFirst && hasMore()) lineUp();
+      if (isOfKind) take();
+      for (let time = 0; time < TIMES && hasMore(); time++) {
+        lineUp();
+        if (isOfKind && !areTaken) take();
+      }
+      if (hasMore()) return { rows, hasMore: true };
+      if (!isOfKind) take();
+      if (missing() > 0 && newWithinMs === undefined && hasTried(destination)) {
+        const found: Row[] = claimTried.all(...which, evenResting ? FOREVER : now, missing());
+        add(found.sort((a, b) => a.seq - b.seq));
+      }
+      return { rows, hasMore: false };
+    },
+    /** Whether an event is there that could be claimed. */
+    isAnyLeft({ endpoint }: Lane, urgency: Urgency, { destination, now }: Claiming): boolean {
+      const which = [destination, endpoint, rankOf(urgency)] as const;
+      return (
+        (lines.mayBeReady(...which) && anyUntried.get(...which) !== undefined) ||
+        (hasTried(destination) && anyRested.get(...which, now) !== undefined)
+      );
+    },
   };
 }

@@ -1,10 +1,12 @@
 import type { EventKind } from "../../events.js";
-import type { Endpoint } from "../../service/endpoints.js";
+import { type Endpoint, kindOf } from "../../service/endpoints.js";
 import type { Holdings } from "./holdings.js";
-import type { EventRow, Placed } from "./rows.js";
+import type { UrgentByEndpoint } from "./protocol.js";
+import { type EventRow, type Placed, rankOf } from "./rows.js";
 import { BEHIND } from "./schema.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { State } from "./state.js";
+import { createRaise, type Ranked } from "./urgency.js";
 
 /** Whether neither of an event's ids has an earlier event in its line. */
 const isFirst = (seq: string, destination: string, clickId: string, sessionId: string) => `
@@ -23,14 +25,16 @@ const some = "select value from json_each(?)";
 
 export const STATEMENTS = {
   next: `
-    select seq, destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, size, history, interrupted
+    select seq, destination, id, kind, endpoint, urgency, click_id, session_id, data, created_at, queued_at, size, history, interrupted
     from events where seq > ? and ready_at is null order by seq limit ?`,
-  last: "select seq from events where destination = ? and kind = ? and seq > ? order by seq desc limit 1",
+  // What has not lined up is as urgent as its kind.
+  last: `
+    select seq from events where destination = ? and urgency = ? and kind = ? and seq > ? order by seq desc limit 1`,
   first: `select ${isFirst("?1", "?2", "?3", "?4")} as first`,
   queue: `update events set ready_at = ${BEHIND} where seq in (${some})`,
   makeReady: `update events set ready_at = queued_at where seq in (${some})`,
   heads: `
-    select seq, destination, click_id, session_id from events
+    select seq, destination, endpoint, urgency, click_id, session_id from events
     where seq in (${headOf("click_id", "?2")}, ${headOf("session_id", "?3")}) and ready_at = ${BEHIND}
     and ${isFirst("events.seq", "events.destination", "events.click_id", "events.session_id")}`,
   promote: "update events set ready_at = ? where seq = ?",
@@ -46,10 +50,11 @@ export const STATEMENTS = {
 const FIRST_PORTION = 8;
 const LARGEST_PORTION = 256;
 
+/** What tells which events are claimed with it. */
+export type Ready = Pick<Ranked, "destination" | "endpoint" | "urgency">;
+
 /** An event that has not lined up yet. */
-export interface Waiting extends EventRow {
-  readonly endpoint: Endpoint;
-}
+export type Waiting = EventRow & Ranked;
 
 export type Lines = ReturnType<typeof createLines>;
 
@@ -75,8 +80,10 @@ export function createLines(db: Database, { state, holdings }: { state: State; h
   let lined: boolean | undefined;
   /** Where the last event is that has not lined up yet, or had not, by destination and kind. */
   const lasts = new Map<string, number>();
-  /** Endpoints for which, by destination, no event is ready that was never tried. */
+  /** By destination, endpoint and urgency: no event is ready that was never tried. */
   const withoutReady = new Set<string>();
+  let urgent: UrgentByEndpoint = {};
+  const raiseAhead = createRaise(db, { state, holdings });
 
   function takeNext(): Waiting | undefined {
     if (upcoming.length === 0) {
@@ -96,6 +103,16 @@ export function createLines(db: Database, { state, holdings }: { state: State; h
     return lined && first.get(seq, destination, click_id, session_id).first === 0;
   }
 
+  /** An event that is behind no other has become ready, or more urgent. */
+  function isReady({ destination, endpoint, urgency }: Ready): void {
+    withoutReady.delete(keyOf(destination, endpoint, urgency));
+    if (urgency > (urgent[endpoint] ?? rankOf(kindOf(endpoint)))) urgent = { ...urgent, [endpoint]: urgency };
+  }
+
+  function raise(event: Omit<Ranked, "endpoint">, now: number): void {
+    for (const raised of raiseAhead(event, now)) isReady(raised);
+  }
+
   function forgetUpcoming(): void {
     upcoming = [];
     portion = FIRST_PORTION;
@@ -103,38 +120,47 @@ export function createLines(db: Database, { state, holdings }: { state: State; h
 
   return {
     isBehind,
+    /** Makes what an event waits for as urgent: of what is lined up. */
+    raise,
     /** Whether an event may be lined up: it may be older than what was claimed before it was. */
     get mayBeLined() {
       return lined !== false;
     },
     /**
      * Has the next events take their place behind their visitors' earlier ones, until there are enough, or `most` were looked at.
+     * The earlier ones become as urgent as they are.
      *
      * @param take is asked of each that is behind no other whether it is claimed now: it is not lined up then.
      */
-    lineUp(most: number, take: (event: Waiting) => boolean, areEnough: () => boolean = () => false): void {
+    lineUp(
+      most: number,
+      now: number,
+      take: (event: Waiting) => boolean = () => false,
+      areEnough: () => boolean = () => false,
+    ): void {
       const visitors = new Set<string>();
-      const queued: number[] = [];
-      const ready: number[] = [];
+      const queued: Waiting[] = [];
+      const ready: Waiting[] = [];
       for (let looked = 0; looked < most && !areEnough(); looked++) {
         const event = takeNext();
         if (!event) break;
         state.linedUpTo = event.seq;
         const own = visitorsOf(event);
-        if (own.some((each) => visitors.has(each)) || isBehind(event)) queued.push(event.seq);
+        if (own.some((each) => visitors.has(each)) || isBehind(event)) queued.push(event);
         else if (take(event)) continue;
-        else ready.push(event.seq);
+        else ready.push(event);
         for (const each of own) visitors.add(each);
       }
       if (queued.length > 0) {
-        queue.run(JSON.stringify(queued));
+        queue.run(JSON.stringify(queued.map(({ seq }) => seq)));
         behind = true;
       }
       if (ready.length > 0) {
-        makeReady.run(JSON.stringify(ready));
-        withoutReady.clear();
+        makeReady.run(JSON.stringify(ready.map(({ seq }) => seq)));
+        for (const event of ready) isReady(event);
       }
       if (queued.length + ready.length > 0) lined = true;
+      for (const event of queued) if (event.kind !== "click") raise(event, now);
     },
     /** An event has come that is to line up later. */
     came(destination: number, kind: EventKind, seq: number): void {
@@ -145,10 +171,10 @@ export function createLines(db: Database, { state, holdings }: { state: State; h
       if (lined) lined = undefined;
       behind ??= anyBehind.get() !== undefined;
       if (!behind) return;
-      for (const head of heads.all(destination, click_id, session_id) as Placed[]) {
+      for (const head of heads.all(destination, click_id, session_id) as Ranked[]) {
         if (holdings.isAheadOf(head)) continue;
         promote.run(now, head.seq);
-        withoutReady.clear();
+        isReady(head);
         behind = undefined;
       }
     },
@@ -156,25 +182,33 @@ export function createLines(db: Database, { state, holdings }: { state: State; h
     hasMore(destination: number, kind: EventKind): boolean {
       if (state.isLinedUp) return false;
       const key = `${destination} ${kind}`;
-      const seq = lasts.get(key) ?? last.get(destination, kind, state.linedUpTo)?.seq ?? 0;
+      const seq = lasts.get(key) ?? last.get(destination, rankOf(kind), kind, state.linedUpTo)?.seq ?? 0;
       lasts.set(key, seq);
       return seq > state.linedUpTo;
     },
     /** Whether an event may be ready that was never tried. */
-    mayBeReady: (destination: number, endpoint: Endpoint): boolean =>
-      !withoutReady.has(`${destination} ${endpoint}`),
+    mayBeReady: (destination: number, endpoint: Endpoint, urgency: number): boolean =>
+      !withoutReady.has(keyOf(destination, endpoint, urgency)),
+    /** By endpoint: an event is ready, as of the last claim or since, that is so urgent, and more urgent than its kind. */
+    get urgent() {
+      return urgent;
+    },
+    /** So it is after a claim. */
+    set urgent(left: UrgentByEndpoint) {
+      urgent = left;
+    },
     /** All that were ready, and never tried, have been claimed. */
-    noneIsReady(destination: number, endpoint: Endpoint): void {
-      withoutReady.add(`${destination} ${endpoint}`);
+    noneIsReady(destination: number, endpoint: Endpoint, urgency: number): void {
+      withoutReady.add(keyOf(destination, endpoint, urgency));
     },
     /** An event is lined up, whether or not it was. */
     linesUp(): void {
       lined = true;
     },
-    /** An event was given back that was never tried. */
-    isReady(): void {
+    /** An event was given back, as it was. */
+    isGivenBack(event: Ready): void {
       lined = true;
-      withoutReady.clear();
+      isReady(event);
     },
     /** An event that has not lined up is gone. */
     forgetUpcoming,
@@ -188,6 +222,9 @@ export function createLines(db: Database, { state, holdings }: { state: State; h
     },
   };
 }
+
+const keyOf = (destination: number, endpoint: Endpoint, urgency: number) =>
+  `${destination} ${endpoint} ${urgency}`;
 
 function visitorsOf({ destination, click_id, session_id }: Placed): string[] {
   const visitors: string[] = [];

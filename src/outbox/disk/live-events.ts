@@ -1,7 +1,8 @@
-import type { EventKind, OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../events.js";
 import { endpointOf } from "../../service/endpoints.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import { kindsBelow, shedFor } from "../shedding.js";
+import type { Urgency } from "../urgency.js";
 import type { Destinations } from "./destinations.js";
 import type { Direct, Holdings } from "./holdings.js";
 import type { KnownIds } from "./known-ids.js";
@@ -10,7 +11,7 @@ import type { Lines } from "./lines.js";
 import type { Oldest } from "./oldest.js";
 import type { Claimed, Dropped } from "./protocol.js";
 import type { Removals } from "./removals.js";
-import { type EventRow, eventOf, type Placed, sizeOnDisk } from "./rows.js";
+import { type EventRow, eventOf, GROUPS, type Placed, rankOf, sizeOnDisk } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { State } from "./state.js";
 import type { Totals } from "./totals.js";
@@ -20,15 +21,15 @@ export const STATEMENTS = {
   // It lines up when there is capacity for it.
   append: `
     insert into events (
-      seq, destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, size, history
-    ) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      seq, destination, id, kind, endpoint, urgency, click_id, session_id, data, created_at, queued_at, size, history
+    ) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   // By both: in a file that was begun anew, another event may be in its place.
   remove: "delete from events where seq = ? and id = ? returning size, click_id, session_id",
   removeOwn: "delete from events where seq = ? and id = ? returning *",
   shed: "delete from events where seq = ? returning *",
   sheddable: `
     select seq, size from events
-    where destination = ? and kind = ? and seq > ? and seq not in (select value from json_each(?)) order by seq limit 1`,
+    where destination = ? and urgency = ? and kind = ? and seq > ? and seq not in (select value from json_each(?)) order by seq limit 1`,
   clicks: `
     select count(*) as number from (
       select 1 from events where destination = ? and kind = 'click' and coalesce(session_id, click_id) = ?
@@ -38,6 +39,10 @@ export const STATEMENTS = {
     select seq, size from events
     where destination = ? and kind = 'click' and coalesce(session_id, click_id) = ? order by seq`,
 } as const;
+
+// More than come, so that they are all lined up long before the file is full.
+const LINED_UP_WITH_EACH = 16;
+const LAST = Number.MAX_SAFE_INTEGER;
 
 /** What may give way to another event. */
 interface Sheddable {
@@ -76,34 +81,27 @@ export function createLiveEvents(
     { queuedAt, size, history }: { queuedAt: number; history: string | null; size: number },
     now: number,
   ): Direct | undefined {
-    const { id, kind, data, createdAt } = event;
+    const { id, kind, createdAt } = event;
     const destination = destinations.numberOf(event.destination);
     if (!makeSpace(event, destination, size, now)) return undefined;
-    const { clickId = null, sessionId = null } = data;
+    const { click_id, session_id } = idsOf(event);
     const seq = state.nextSeq();
     oldest.came(destination, kind, seq, createdAt);
     totals.add(destination, kind, 1, size);
     const endpoint = endpointOf(event);
     append.run(
-      ...[seq, destination, id, kind, endpoint, clickId, sessionId, json],
+      ...[seq, destination, id, kind, endpoint, rankOf(kind), click_id, session_id, json],
       ...[createdAt, queuedAt, size, history],
     );
     lines.came(destination, kind, seq);
-    return {
-      seq,
-      destination,
-      id,
-      kind,
-      click_id: clickId,
-      session_id: sessionId,
-      created_at: createdAt,
-      size,
-    };
+    return { seq, destination, id, kind, click_id, session_id, created_at: createdAt, size };
   }
 
   function makeSpace(event: OutboxEvent, destination: number, size: number, now: number): boolean {
     const { kind } = event;
     const fits = (freed: number) => totals.bytes() - freed + size <= maxBytes;
+    // How urgent an event is, is known of what has lined up: all has by the time that the file is full.
+    if (totals.bytes() > maxBytes / 2) lines.lineUp(LINED_UP_WITH_EACH, now);
     const crowded = kind === "click" ? crowdedOut(event, destination) : undefined;
     if (crowded) {
       // One click of a visitor's for another: no other event has to give way to it.
@@ -114,7 +112,12 @@ export function createLiveEvents(
     // Even all that gives way would not be enough: no need to look at it.
     const below = kindsBelow(kind);
     if (!fits(totals.bytes(...below) + letters.bytes([...below, kind]))) return false;
-    if (!fits(0)) removals.run();
+    if (!fits(0)) {
+      removals.run();
+      lines.lineUp(Number.POSITIVE_INFINITY, now);
+      if (kind !== "click")
+        lines.raise({ ...idsOf(event), destination, seq: LAST, urgency: rankOf(kind) }, now);
+    }
     return shedFor<Sheddable | Evictable>(kind, {
       oldestFirst,
       dead: letters.oldestFirst,
@@ -133,14 +136,18 @@ export function createLiveEvents(
     return own.find(({ seq }) => holdings.ownerOf(seq) === undefined);
   }
 
-  /** The events of a kind that may give way, of all destinations. */
-  function* oldestFirst(kind: EventKind): Generator<Sheddable> {
-    const own = totals.destinations.filter((each) => totals.rows(each, kind) > 0);
+  /** The events that are so urgent, and may give way, of all destinations. */
+  function* oldestFirst(urgency: Urgency): Generator<Sheddable> {
+    const own = totals.destinations.flatMap((destination) =>
+      GROUPS.filter(({ rank, kind }) => rank === rankOf(urgency) && totals.rows(destination, kind) > 0).map(
+        (group) => ({ ...group, destination }),
+      ),
+    );
     const claimed = JSON.stringify(holdings.places());
     for (let after = 0; ; ) {
       let first: Sheddable | undefined;
-      for (const destination of own) {
-        const found: Sheddable | undefined = sheddable.get(destination, kind, after, claimed);
+      for (const { destination, rank, kind } of own) {
+        const found: Sheddable | undefined = sheddable.get(destination, rank, kind, after, claimed);
         if (found && (!first || found.seq < first.seq)) first = found;
       }
       if (!first) return;
@@ -219,4 +226,8 @@ export function createLiveEvents(
       return row;
     },
   };
+}
+
+function idsOf({ data }: OutboxEvent): Pick<Placed, "click_id" | "session_id"> {
+  return { click_id: data.clickId ?? null, session_id: data.sessionId ?? null };
 }

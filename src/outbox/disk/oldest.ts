@@ -1,4 +1,5 @@
 import type { EventKind } from "../../events.js";
+import { SHEDDING_ORDER } from "../shedding.js";
 import type { Holdings } from "./holdings.js";
 import type { Lines } from "./lines.js";
 import type { Removals } from "./removals.js";
@@ -7,7 +8,8 @@ import type { Totals } from "./totals.js";
 
 export const STATEMENTS = {
   oldest: `
-    select seq, created_at from events where destination = ? and kind = ? and seq > ? order by seq limit ?`,
+    ${SHEDDING_ORDER.map((_, rank) => `select seq, created_at from events where destination = ?1 and urgency = ${rank} and kind = ?2 and seq > ?3`).join(" union all ")}
+    order by seq limit ?4`,
 } as const;
 
 // As many as may have been delivered since it was last looked for, most often.

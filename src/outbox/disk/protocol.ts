@@ -1,6 +1,8 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
+import type { Endpoint } from "../../service/endpoints.js";
 import type { DeadLetter, DeadLetterFilter, DeadLetterQuery } from "../dead-letters.js";
 import type { Capacity, Claim, OutboxCounts, Verdict } from "../outbox.js";
+import type { Urgency } from "../urgency.js";
 import type { Life } from "./upkeep.js";
 
 /** What the outbox's thread is started with. */
@@ -28,8 +30,11 @@ export interface Claimed extends Pick<OutboxEvent, "id" | "destination" | "kind"
 }
 
 export interface DiskClaim extends Claim, Pick<Claimed, "seq" | "owner"> {
+  readonly urgency: Urgency;
   /** The claimer's life in which it was claimed, by number. */
   readonly life: number;
+  /** How often, by then, an event had become more urgent that a process had claimed. */
+  readonly raises: number;
 }
 
 /** What goes into one transaction. */
@@ -99,7 +104,14 @@ export interface Snapshot {
   /** When there may be something to claim that there is not now; `null` where time alone changes nothing. */
   readonly nextReadyAt: number | null;
   readonly life: Life;
+  /** How often an event has become more urgent that a process had claimed. */
+  readonly raises: number;
+  /** By endpoint: an event is ready that is so urgent, and more urgent than its kind. */
+  readonly urgent: UrgentByEndpoint;
 }
+
+/** Urgencies as the file keeps them. */
+export type UrgentByEndpoint = Readonly<Partial<Record<Endpoint, number>>>;
 
 /** How many rows a destination has. */
 export type Counts = Required<Pick<OutboxCounts, "dead" | "byKind">>;

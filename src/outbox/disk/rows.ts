@@ -1,4 +1,6 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
+import { SHEDDING_ORDER } from "../shedding.js";
+import type { Urgency } from "../urgency.js";
 
 /** What an event's place is made of. */
 export interface Placed {
@@ -19,6 +21,14 @@ export interface EventRow extends Placed {
   readonly history: string | null;
   readonly interrupted: number;
 }
+
+/** An urgency as the file keeps it: more is more urgent. */
+export const rankOf = (urgency: Urgency): number => SHEDDING_ORDER.indexOf(urgency);
+
+/** All that an event can be: its kind, and how urgent it is, the least urgent first. */
+export const GROUPS: readonly { readonly rank: number; readonly kind: EventKind }[] = SHEDDING_ORDER.flatMap(
+  (_, rank) => SHEDDING_ORDER.slice(0, rank + 1).map((kind) => ({ rank, kind })),
+);
 
 /** The event that a row is of; `undefined` where the row cannot be read. */
 export function eventOf(

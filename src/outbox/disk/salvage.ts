@@ -2,6 +2,7 @@ import { DEATH_REASONS } from "../dead-letters.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import type { StoredHoldings } from "./holdings.js";
 import type { StoredRemovals } from "./removals.js";
+import { GROUPS } from "./rows.js";
 import type { LostRow } from "./saving.js";
 import { CLAIMED, MIGRATIONS } from "./schema.js";
 import type { Database } from "./sqlite.js";
@@ -28,14 +29,16 @@ export function salvage(lost: Database, into: Store): Saved {
   const saved = { events: 0, deadLetters: 0 };
   const names = destinationsOf(lost);
   if (!names) return saved;
-  const groups = [...names.keys()].flatMap((each) => SHEDDING_ORDER.map((kind) => [each, kind]));
-  const dead = groups.flatMap((group) => DEATH_REASONS.map((reason) => [...group, reason]));
+  const numbers = [...names.keys()];
+  const dead = numbers.flatMap((each) =>
+    SHEDDING_ORDER.flatMap((kind) => DEATH_REASONS.map((reason) => [each, kind, reason])),
+  );
   const underWay = underWayIn(lost);
   // First what is not delivered yet: its id must not be taken for that of something that is there already.
   for (const rows of lotsOf(lost, "events", {
-    index: "events_kinds",
-    where: "destination = ? and kind = ?",
-    groups,
+    index: "events_urgencies",
+    where: "destination = ? and urgency = ? and kind = ?",
+    groups: numbers.flatMap((each) => GROUPS.map(({ rank, kind }) => [each, rank, kind])),
   })) {
     const { waiting, delivered } = underWay.apart(rows);
     saved.events += into.save("events", waiting, names);

@@ -5,7 +5,7 @@ import type { Delivered } from "./delivered.js";
 import type { Destinations } from "./destinations.js";
 import type { Holdings } from "./holdings.js";
 import type { KnownIds } from "./known-ids.js";
-import { parsedOf } from "./rows.js";
+import { parsedOf, rankOf } from "./rows.js";
 import { CLAIMED } from "./schema.js";
 import { type Database, kindOf, prepareAll, type Value } from "./sqlite.js";
 import type { State } from "./state.js";
@@ -25,7 +25,8 @@ const marks = (columns: readonly string[]) => columns.map(() => "?").join(", ");
 
 export const STATEMENTS = {
   event: `
-    insert into events (seq, destination, endpoint, ready_at, ${EVENT.join(", ")}) values (?, ?, ?, ?, ${marks(EVENT)})`,
+    insert into events (seq, destination, endpoint, urgency, ready_at, ${EVENT.join(", ")})
+    values (?, ?, ?, ?, ?, ${marks(EVENT)})`,
   letter: `insert into dead_letters (destination, ${LETTER.join(", ")}) values (?, ${marks(LETTER)})`,
 } as const;
 
@@ -63,7 +64,7 @@ export function createSaving(
         // Who had claimed it has it still: that process may be sending it.
         const { owner, pulse } = row;
         const readyAt = owner === undefined ? null : CLAIMED;
-        keepEvent.run(seq, destination, endpointOf(event), readyAt, ...values);
+        keepEvent.run(seq, destination, endpointOf(event), rankOf(event.kind), readyAt, ...values);
         if (owner !== undefined) holdings.addLined(seq, { owner: String(owner), pulse: Number(pulse) });
         totals.add(destination, event.kind, 1, Number(row.size));
       } else {

@@ -15,6 +15,8 @@ export const MIGRATIONS: readonly string[] = [
     id text not null,
     kind text not null,
     endpoint text not null,
+    -- 2: a payment's; 1: a registration's; 0: a click's. That of the most urgent event behind it, once both are lined up.
+    urgency integer not null,
     click_id text,
     session_id text,
     data text not null,             -- JSON
@@ -25,14 +27,14 @@ export const MIGRATIONS: readonly string[] = [
     tried integer not null default 0,
     interrupted integer not null default 0,
     -- Null: not lined up, or claimed or delivered before it was. Of an event at the head of its line that was never tried: since
-    -- when it is there; of one that was: when it may be tried again. 9007199254740990: it waits behind an earlier event of its
+    -- when it is there, or has its urgency; of one that was: when it may be tried again. 9007199254740990: it waits behind an earlier event of its
     -- visitor. 9007199254740991: it is claimed.
     ready_at integer
   ) strict;
-  create index events_untried on events (destination, endpoint, ready_at) where ready_at < 9007199254740990 and tried = 0;
-  create index events_tried on events (destination, endpoint, ready_at) where ready_at < 9007199254740990 and tried = 1;
+  create index events_untried on events (destination, endpoint, urgency, ready_at) where ready_at < 9007199254740990 and tried = 0;
+  create index events_tried on events (destination, endpoint, urgency, ready_at) where ready_at < 9007199254740990 and tried = 1;
   create index events_resting on events (destination, ready_at) where tried = 1;
-  create index events_kinds on events (destination, kind);
+  create index events_urgencies on events (destination, urgency, kind);
   create index events_clicks on events (destination, coalesce(session_id, click_id)) where kind = 'click';
   -- The lines: who goes before whom, of the events that are lined up.
   create index events_by_click on events (destination, click_id) where ready_at is not null and click_id is not null;
@@ -85,6 +87,7 @@ export const MIGRATIONS: readonly string[] = [
   create table state (
     last_seq integer not null,      -- the place of the last event that came, also where that has left
     lined_up_to integer not null,   -- events behind this place are not lined up yet
+    raises integer not null,        -- how often an event has become more urgent that a process had claimed
     now integer not null,           -- the time of the last change: a clock that says less was set back
     in_use_ms integer not null,     -- how long processes have used the file
     -- JSON: of each destination the number of rows and their bytes, by kind, by kind and reason of death, and delivered.
@@ -94,6 +97,6 @@ export const MIGRATIONS: readonly string[] = [
     -- JSON: the places of what was delivered and is still to be removed, and its bytes.
     removals text not null
   ) strict;
-  insert into state values (0, 0, 0, 0, '{}', '{}', '{"bytes":0,"places":{}}');
+  insert into state values (0, 0, 0, 0, 0, '{}', '{}', '{"bytes":0,"places":{}}');
   `,
 ];

@@ -7,10 +7,10 @@ import type { Totals } from "./totals.js";
 export const STATEMENTS = {
   // Says another number once another connection has written to the file: what is remembered of it is right until then.
   version: "pragma data_version",
-  read: "select last_seq, lined_up_to, now, in_use_ms, totals, holdings, removals from state",
+  read: "select last_seq, lined_up_to, raises, now, in_use_ms, totals, holdings, removals from state",
   write: `
     update state
-    set last_seq = ?, lined_up_to = ?, now = ?, in_use_ms = ?, totals = ?, holdings = ?, removals = ?`,
+    set last_seq = ?, lined_up_to = ?, raises = ?, now = ?, in_use_ms = ?, totals = ?, holdings = ?, removals = ?`,
 } as const;
 
 export type State = ReturnType<typeof createState>;
@@ -33,6 +33,7 @@ export function createState(
   let seen: number | undefined;
   let lastSeq = 0;
   let linedUpTo = 0;
+  let raises = 0;
   let changedAt = 0;
   let isChanged = false;
 
@@ -44,6 +45,7 @@ export function createState(
       const row = read.get();
       lastSeq = row.last_seq;
       linedUpTo = row.lined_up_to;
+      raises = row.raises;
       changedAt = row.now;
       steady.restore(row.in_use_ms, row.now);
       try {
@@ -60,7 +62,7 @@ export function createState(
     /** At the end of a transaction. */
     save(now: number): void {
       if (!isChanged && parts.every((part) => !part.isChanged)) return;
-      write.run(lastSeq, linedUpTo, now, steady.now, ...parts.map((part) => part.store()));
+      write.run(lastSeq, linedUpTo, raises, now, steady.now, ...parts.map((part) => part.store()));
       changedAt = now;
       isChanged = false;
     },
@@ -92,6 +94,14 @@ export function createState(
     /** Whether no event waits to line up. */
     get isLinedUp() {
       return linedUpTo === lastSeq;
+    },
+    /** How often an event has become more urgent that a process had claimed. */
+    get raises() {
+      return raises;
+    },
+    raised(): void {
+      isChanged = true;
+      raises++;
     },
     /** The time of the last change. */
     get changedAt() {

@@ -179,7 +179,13 @@ export function createStore(
 
   function snapshot(now: number): Snapshot {
     const counts = totals.destinations.map((each) => [destinations.nameOf(each), countsOf(each)]);
-    return { counts: Object.fromEntries(counts), nextReadyAt: claims.nextReadyAt(now), life: upkeep.life };
+    return {
+      counts: Object.fromEntries(counts),
+      nextReadyAt: claims.nextReadyAt(now),
+      life: upkeep.life,
+      raises: state.raises,
+      urgent: lines.urgent,
+    };
   }
 
   function countsOf(destination: number): Counts {

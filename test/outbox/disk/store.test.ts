@@ -17,6 +17,7 @@ import { STATEMENTS as REMOVALS } from "../../../src/outbox/disk/removals.js";
 import { STATEMENTS as SAVING } from "../../../src/outbox/disk/saving.js";
 import { STATEMENTS as UNREADABLE } from "../../../src/outbox/disk/unreadable.js";
 import { LOOKS, STATEMENTS as UPKEEP } from "../../../src/outbox/disk/upkeep.js";
+import { STATEMENTS as URGENCY } from "../../../src/outbox/disk/urgency.js";
 import type { Verdict } from "../../../src/outbox/outbox.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
@@ -58,9 +59,15 @@ test("claims by an index of those that are at the head of their line, however ma
 
   const { claimOldest, claimNewest, claimTried } = LANE_CLAIMS;
   for (const [sql, index] of [
-    [claimOldest, "events_untried (destination=? AND endpoint=? AND ready_at<?)"],
-    [claimNewest, "events_untried (destination=? AND endpoint=? AND ready_at>? AND ready_at<?)"],
-    [claimTried, "events_tried (destination=? AND endpoint=? AND ready_at<?)"],
+    [
+      claimOldest,
+      "events_untried (destination=? AND endpoint=? AND urgency=? AND ready_at>? AND ready_at<?)",
+    ],
+    [
+      claimNewest,
+      "events_untried (destination=? AND endpoint=? AND urgency=? AND ready_at>? AND ready_at<?)",
+    ],
+    [claimTried, "events_tried (destination=? AND endpoint=? AND urgency=? AND ready_at<?)"],
   ] as const) {
     const plan = planOf(disk, sql);
     expect(plan).toContain(`SEARCH events USING COVERING INDEX ${index}`);
@@ -84,6 +91,7 @@ test("does nothing to an event that would look at all the others", () => {
     ...HAND_OVER,
     ...HOLDINGS,
     ...REMOVALS,
+    ...URGENCY,
   };
   const { event, letter } = SAVING;
   const { remove: setAside, keep: keepUnreadable } = UNREADABLE;
