@@ -37,8 +37,10 @@ export type Row = Pick<
   "seq" | "id" | "data" | "created_at" | "queued_at" | "history" | "interrupted"
 >;
 
+const bySeq = (one: Row, other: Row) => one.seq - other.seq;
+
 /** Whose events are claimed, and when. */
-interface Claiming {
+interface About {
   readonly destination: number;
   readonly pulse: number;
   readonly now: number;
@@ -52,15 +54,20 @@ export function createLaneClaims(
   const { holdings, lines, owner, hasTried } = parts;
   const { claimOldest, claimNewest, claimTried, anyUntried, anyRested } = prepareAll(db, STATEMENTS);
 
+  function lined(rows: readonly Row[], claimer: { owner: string; pulse: number }): readonly Row[] {
+    for (const { seq } of rows) holdings.addLined(seq, claimer);
+    return rows;
+  }
+
   return {
     /** Claims at most `limit`. `hasMore`: whether not all could be looked at that may have to go first. */
     claim(
       lane: Lane,
       urgency: Urgency,
       limit: number,
-      { destination, pulse, now }: Claiming,
+      { destination, pulse, now }: About,
     ): { readonly rows: readonly Row[]; readonly hasMore: boolean } {
-      const { endpoint, newestFirst, newWithinMs, evenResting } = lane;
+      const { endpoint, newestFirst, newWithinMs } = lane;
       const rows: Row[] = [];
       const missing = () => limit - rows.length;
       const claimer = { owner, pulse };
@@ -69,14 +76,10 @@ export function createLaneClaims(
       // Others are lined up: what makes them so urgent is behind them.
       const isOfKind = kindOf(endpoint) === urgency;
       const areTaken = isOfKind && newestFirst !== true && newWithinMs === undefined;
-      const add = (found: readonly Row[]) => {
-        rows.push(...found);
-        for (const { seq } of found) holdings.addLined(seq, claimer);
-      };
       const take = () => {
         if (missing() <= 0 || !lines.mayBeReady(...which)) return;
         const found: Row[] = (newestFirst ? claimNewest : claimOldest).all(...which, since, missing());
-        add(found.sort((a, b) => (newestFirst ? b.seq - a.seq : a.seq - b.seq)));
+        rows.push(...lined(found.sort(newestFirst ? (a, b) => b.seq - a.seq : bySeq), claimer));
         if (missing() > 0 && newWithinMs === undefined) lines.noneIsReady(...which);
       };
       /** Claims those that are behind no other before they are lined up: no need to mark them. */
@@ -99,13 +102,19 @@ export function createLaneClaims(
       if (hasMore()) return { rows, hasMore: true };
       if (!isOfKind) take();
       if (missing() > 0 && newWithinMs === undefined && hasTried(destination)) {
-        const found: Row[] = claimTried.all(...which, evenResting ? FOREVER : now, missing());
-        add(found.sort((a, b) => a.seq - b.seq));
+        const found: Row[] = claimTried.all(...which, now, missing());
+        rows.push(...lined(found.sort(bySeq), claimer));
       }
       return { rows, hasMore: false };
     },
+    /** Claims at most `limit` that rest. */
+    claimResting({ endpoint }: Lane, urgency: Urgency, limit: number, at: About): readonly Row[] {
+      if (!hasTried(at.destination)) return [];
+      const found = claimTried.all(at.destination, endpoint, rankOf(urgency), FOREVER, limit);
+      return lined(found.sort(bySeq), { owner, pulse: at.pulse });
+    },
     /** Whether an event is there that could be claimed. */
-    isAnyLeft({ endpoint }: Lane, urgency: Urgency, { destination, now }: Claiming): boolean {
+    isAnyLeft({ endpoint }: Lane, urgency: Urgency, { destination, now }: About): boolean {
       const which = [destination, endpoint, rankOf(urgency)] as const;
       return (
         (lines.mayBeReady(...which) && anyUntried.get(...which) !== undefined) ||
