@@ -9,8 +9,8 @@ export function count(database: Database, prefix: string): Promise<CountRow[]> {
       ) as destination_name, ${columns}
     from \`${prefix}events\` as counted where ${where} group by destination, ${group}`;
   return database.rows<CountRow>(
-    `${from("cast(kind as char) as name, count(*) as number, min(created_at) as created_at", "state = 'queued'", "kind")}
+    `${from("cast(kind as char) as name, count(*) as number, min(created_at) as created_at, null as bytes", "state = 'queued'", "kind")}
      union all
-     ${from("cast(reason as char) as name, count(*) as number, null as created_at", "state = 'dead'", "reason")}`,
+     ${from("cast(reason as char) as name, count(*) as number, null as created_at, sum(size) as bytes", "state = 'dead'", "reason")}`,
   );
 }

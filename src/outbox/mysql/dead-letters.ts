@@ -3,6 +3,7 @@ import type { DeadLetterFilter, DeathReason, StoredDeadLetters } from "../dead-l
 import { type History, UNTRIED } from "../outbox.js";
 import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
+import type { Evicted } from "../sql/eviction.js";
 import type { Database } from "./database.js";
 import { ascii, binary, integer, list, NOW } from "./literals.js";
 import { eventOf, insertsOf, KNOWN, LETTER_COLUMNS, type LetterRow, letterOf } from "./rows.js";
@@ -12,6 +13,7 @@ type NamedRow = LetterRow & {
   readonly destination: string;
   readonly destination_name: string | null;
   readonly history: string | null;
+  readonly size: number;
 };
 
 const REVIVED_AT_ONCE = 50;
@@ -37,7 +39,7 @@ export function createDeadLetters(
   const select = (where: string, order: string, limit: number) => `
     select cast(destination as char) as destination, (
         select name from \`${prefix}destinations\` where number = letter.destination
-      ) as destination_name, ${LETTER_COLUMNS}, history
+      ) as destination_name, ${LETTER_COLUMNS}, history, size
     from ${events} as letter where state = 'dead' and ${where} order by ${order} limit ${limit}`;
   const nameOf = (row: NamedRow) => destinations.nameOf(row.destination, row.destination_name);
 
@@ -85,7 +87,7 @@ export function createDeadLetters(
       }),
     );
     for (const row of revived) {
-      counts.add(nameOf(row), row.reason, -1);
+      counts.addDead(nameOf(row), row.reason, -1, row.size);
       counts.add(nameOf(row), row.kind, 1);
     }
     if (revived.length > 0) onRevived();
@@ -97,7 +99,7 @@ export function createDeadLetters(
     const removed = await database.write(
       `update ${events} set ${KNOWN} where seq = ${integer(row.seq)} and state = 'dead'`,
     );
-    if (removed > 0) counts.add(nameOf(row), row.reason, -1);
+    if (removed > 0) counts.addDead(nameOf(row), row.reason, -1, row.size);
     return removed > 0;
   }
 
@@ -138,15 +140,17 @@ export function createDeadLetters(
            where seq = ${integer(row.seq)} and state = 'dead' and reason = 'unconfirmed'`,
         );
         if (revived === 0) continue;
-        counts.add(destination, row.reason, -1);
+        counts.addDead(destination, row.reason, -1, row.size);
         counts.add(destination, row.kind, 1);
         onRevived();
       }
     },
-    async evictOldest(destination: string, kind: EventKind, limit: number): Promise<readonly OutboxEvent[]> {
+    async evictOldest(destination: string, kind: EventKind, limit: number): Promise<readonly Evicted[]> {
       const rows = await database.rows<NamedRow>(select(meant(destination, { kind }), "due_at, seq", limit));
-      const evicted: OutboxEvent[] = [];
-      for (const row of rows) if (await remove(row)) evicted.push(eventOf(row, destination));
+      const evicted: Evicted[] = [];
+      for (const row of rows) {
+        if (await remove(row)) evicted.push({ event: eventOf(row, destination), size: row.size });
+      }
       return evicted;
     },
   };

@@ -42,7 +42,7 @@ export function mysqlOutbox(options: MysqlOutboxOptions): MysqlOutbox;
 export function mysqlOutbox(options: MysqlOutboxOptions, clock?: Clock): MysqlOutbox;
 export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemClock): MysqlOutbox {
   const options = readOptions("mysqlOutbox", mysqlOptions, given);
-  const { pool, prefix, leaseMs, rememberMs, maxEvents, maxDeadLetters, maxMemoryBytes, pollMs } = options;
+  const { pool, prefix, leaseMs, rememberMs, maxEvents, maxMemoryBytes, pollMs } = options;
   const database = openDatabase(pool, { prefix, migrate: options.migrate });
   let poll: Poll | undefined;
 
@@ -106,7 +106,8 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
       pollMs,
       leaseMs,
       maxEvents,
-      maxDeadLetters,
+      maxDeadLetters: options.maxDeadLetters,
+      maxDeadLetterBytes: options.maxDeadLetterBytes,
       maxMemoryBytes,
       clock,
       nameDestination: (number, name) =>

@@ -4,6 +4,7 @@ import { asciiJson } from "../sql/ascii-json.js";
 import { inBatches } from "../sql/batch.js";
 import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
+import type { OnDeath } from "../sql/eviction.js";
 import type { Claims, MysqlClaim } from "./claims.js";
 import type { Database } from "./database.js";
 import type { createLine } from "./line.js";
@@ -27,7 +28,7 @@ export function createSettle(
     line: ReturnType<typeof createLine>;
     claims: Claims;
     counts: Counts;
-    onDeath: (destination: string) => void;
+    onDeath: OnDeath;
   },
 ): (claim: MysqlClaim, verdict: Verdict) => Promise<void> {
   const { prefix, destinations, line, claims, counts, onDeath } = options;
@@ -59,11 +60,10 @@ export function createSettle(
          claimed_by = null
        where ${isOwn(settled)}`,
     );
-    for (const [{ seq, event }, { reason }] of settled) {
+    for (const [{ seq, event }, verdict] of settled) {
       if (!dead.has(seq)) continue;
       counts.add(event.destination, event.kind, -1);
-      counts.add(event.destination, reason, 1);
-      onDeath(event.destination);
+      onDeath(event, verdict);
     }
   }
 

@@ -6,6 +6,7 @@ import { asciiJson } from "../sql/ascii-json.js";
 import { inBatches } from "../sql/batch.js";
 import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
+import type { OnDeath } from "../sql/eviction.js";
 import type { Database } from "./database.js";
 import { EVENT_COLUMNS, type EventRow, eventOf, inMs } from "./rows.js";
 
@@ -43,7 +44,7 @@ export function createClaims(
     destinations: Destinations;
     leaseMs: number;
     counts: Counts;
-    onDeath: (destination: string) => void;
+    onDeath: OnDeath;
     clock: Clock;
   },
 ) {
@@ -133,9 +134,7 @@ export function createClaims(
         underWay.delete(seq);
         if (!removed.has(seq)) continue;
         counts.add(destination, event.kind, -1);
-        if (verdict.type !== "dead") continue;
-        counts.add(destination, verdict.reason, 1);
-        onDeath(destination);
+        if (verdict.type === "dead") onDeath(event, verdict);
       }
       return settled.map(([{ seq }, { type }]) => type !== "dead" || removed.has(seq));
     },

@@ -12,11 +12,11 @@ export function count(database: Database, schema: string): Promise<CountRow[]> {
     select destination::text,
       (select destinations.name from ${schema}.destinations where destinations.number = destination)
         as destination_name,
-      counted.name, counted.number::text, created_at
+      counted.name, counted.number::text, created_at, counted.bytes::text
     from (
-      select destination, kind as name, count(*) as number, ${inMs("created_at", "min(created_at)")}
+      select destination, kind as name, count(*) as number, ${inMs("created_at", "min(created_at)")}, null as bytes
       from ${schema}.events group by destination, kind
       union all
-      select destination, reason, count(*), null from ${schema}.dead_letters group by destination, reason
+      select destination, reason, count(*), null, sum(size) from ${schema}.dead_letters group by destination, reason
     ) as counted`);
 }

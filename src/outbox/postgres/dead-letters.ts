@@ -3,6 +3,7 @@ import type { DeadLetterFilter, DeathReason, StoredDeadLetters } from "../dead-l
 import { UNTRIED } from "../outbox.js";
 import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
+import type { Evicted } from "../sql/eviction.js";
 import type { Database } from "./database.js";
 import { EVENT_COLUMNS, type EventRow, eventOf, LETTER_COLUMNS, type LetterRow, letterOf } from "./rows.js";
 
@@ -14,6 +15,7 @@ interface Named {
 interface RevivedRow {
   readonly kind: EventKind;
   readonly reason: DeathReason;
+  readonly size: number;
 }
 
 const DOUBTFUL = JSON.stringify({ ...UNTRIED, maybeTaken: true });
@@ -62,10 +64,10 @@ export function createDeadLetters(
   async function revive(destination: string, ids: readonly string[], interrupted = false): Promise<number> {
     const values = [destinations.numberOf(destination), ids, DOUBTFUL, interrupted];
     const rows = await counts.during(() =>
-      database.query<RevivedRow>(`select kind, reason from ${schema}.revive($1, $2, $3, $4)`, values),
+      database.query<RevivedRow>(`select kind, reason, size from ${schema}.revive($1, $2, $3, $4)`, values),
     );
-    for (const { kind, reason } of rows) {
-      counts.add(destination, reason, -1);
+    for (const { kind, reason, size } of rows) {
+      counts.addDead(destination, reason, -1, size);
       counts.add(destination, kind, 1);
     }
     if (rows.length > 0) onRevived();
@@ -73,19 +75,19 @@ export function createDeadLetters(
   }
 
   /** Takes them away; their ids stay known for as long as if they had been delivered. */
-  async function remove(which: string, values: unknown[]): Promise<readonly OutboxEvent[]> {
-    const rows = await database.query<EventRow & Named & { reason: DeathReason }>(
+  async function remove(which: string, values: unknown[]): Promise<Evicted[]> {
+    const rows = await database.query<EventRow & Named & Pick<RevivedRow, "reason" | "size">>(
       `with removed as (
          delete from ${schema}.dead_letters where ${which} returning *
        ), known as (
          update ${schema}.known_ids as known set delivered_at = now() from removed
          where known.destination = removed.destination and known.id = removed.id
        )
-       select ${named}, reason, ${EVENT_COLUMNS} from removed as dead_letters order by seq`,
+       select ${named}, reason, size, ${EVENT_COLUMNS} from removed as dead_letters order by seq`,
       values,
     );
-    for (const row of rows) counts.add(nameOf(row), row.reason, -1);
-    return rows.map((row) => eventOf(row, nameOf(row)));
+    for (const row of rows) counts.addDead(nameOf(row), row.reason, -1, row.size);
+    return rows.map((row) => ({ event: eventOf(row, nameOf(row)), size: row.size }));
   }
 
   const deadLetters: StoredDeadLetters = {
@@ -117,7 +119,7 @@ export function createDeadLetters(
     async reviveInterrupted({ destination, id }: OutboxEvent): Promise<void> {
       await revive(destination, [id], true);
     },
-    evictOldest(destination: string, kind: EventKind, limit: number): Promise<readonly OutboxEvent[]> {
+    evictOldest(destination: string, kind: EventKind, limit: number): Promise<readonly Evicted[]> {
       const oldest = `destination = $1 and kind = $2 and seq in (
         select seq from ${schema}.dead_letters where destination = $1 and kind = $2 order by seq limit $3
       )`;

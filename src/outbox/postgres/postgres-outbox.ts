@@ -38,7 +38,7 @@ export function postgresOutbox(options: PostgresOutboxOptions): PostgresOutbox;
 export function postgresOutbox(options: PostgresOutboxOptions, clock?: Clock): PostgresOutbox;
 export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = systemClock): PostgresOutbox {
   const read = readOptions("postgresOutbox", postgresOptions, given);
-  const { pool, leaseMs, rememberMs, maxEvents, maxDeadLetters, maxMemoryBytes, pollMs } = read;
+  const { pool, leaseMs, rememberMs, maxEvents, maxMemoryBytes, pollMs } = read;
   const schema = quoted(read.schema);
   const channel = `express_affiliate_${read.schema}`;
   const listens = read.listen && pool.options?.max !== 1;
@@ -92,7 +92,8 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       pollMs,
       leaseMs,
       maxEvents,
-      maxDeadLetters,
+      maxDeadLetters: read.maxDeadLetters,
+      maxDeadLetterBytes: read.maxDeadLetterBytes,
       maxMemoryBytes,
       clock,
       nameDestination: (number, name) =>

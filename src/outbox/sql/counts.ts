@@ -11,11 +11,14 @@ export interface CountRow {
   readonly number: string | number;
   /** Of events: when the oldest happened, in milliseconds since the epoch. */
   readonly created_at: string | number | null;
+  /** Of dead letters. */
+  readonly bytes: string | number | null;
 }
 
 interface Tally {
   readonly numbers: Record<EventKind | DeathReason, number>;
   readonly oldest: Record<EventKind, number | null>;
+  deadBytes: number;
   /** Events that are about to be stored. */
   coming: number;
 }
@@ -56,6 +59,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
       const { rejected, unconfirmed, expired } = tallyOf(destination).numbers;
       return rejected + unconfirmed + expired;
     },
+    deadBytes: (destination: string): number => tallyOf(destination).deadBytes,
     /** What an outbox's `counts()` says of one destination, or of all. */
     current(destination: string | undefined): Omit<OutboxCounts, "trouble"> {
       const meant = destination === undefined ? [...tallies.values()] : [tallyOf(destination)];
@@ -82,13 +86,19 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
         ),
       };
     },
-    add(destination: string, name: EventKind | DeathReason, number: number, createdAt?: number): void {
+    add(destination: string, kind: EventKind, number: number, createdAt?: number): void {
       const { numbers, oldest } = tallyOf(destination);
       changes++;
-      numbers[name] = Math.max(0, numbers[name] + number);
-      if (!isKind(name)) return;
-      if (createdAt !== undefined) oldest[name] = Math.min(oldest[name] ?? createdAt, createdAt);
-      if (numbers[name] === 0) oldest[name] = null;
+      numbers[kind] = Math.max(0, numbers[kind] + number);
+      if (createdAt !== undefined) oldest[kind] = Math.min(oldest[kind] ?? createdAt, createdAt);
+      if (numbers[kind] === 0) oldest[kind] = null;
+    },
+    /** Counts a dead letter that has come, or one that has gone. */
+    addDead(destination: string, reason: DeathReason, number: 1 | -1, bytes: number): void {
+      const tally = tallyOf(destination);
+      changes++;
+      tally.numbers[reason] = Math.max(0, tally.numbers[reason] + number);
+      tally.deadBytes = Math.max(0, tally.deadBytes + number * bytes);
     },
     /** Runs what will change the numbers: what is counted meanwhile may or may not have it in it. */
     async during<T>(change: () => Promise<T>): Promise<T> {
@@ -116,10 +126,11 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
       if (!(quiet && changes === before) && ++doubts < DOUBTS_AT_MOST) return;
       doubts = 0;
       for (const tally of tallies.values()) Object.assign(tally, { ...emptyTally(), coming: tally.coming });
-      for (const { destination, destination_name, name, number, created_at } of rows) {
-        const { numbers, oldest } = tallyOf(destinations.nameOf(destination, destination_name));
-        numbers[name] = Number(number);
-        if (isKind(name)) oldest[name] = Number(created_at);
+      for (const { destination, destination_name, name, number, created_at, bytes } of rows) {
+        const tally = tallyOf(destinations.nameOf(destination, destination_name));
+        tally.numbers[name] = Number(number);
+        if (isKind(name)) tally.oldest[name] = Number(created_at);
+        else tally.deadBytes += Number(bytes);
       }
     },
   };
@@ -129,6 +140,7 @@ function emptyTally(): Tally {
   return {
     numbers: { click: 0, registration: 0, payment: 0, rejected: 0, unconfirmed: 0, expired: 0 },
     oldest: { click: null, registration: null, payment: null },
+    deadBytes: 0,
     coming: 0,
   };
 }

@@ -1,33 +1,75 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
+import type { Death } from "../dead-letters.js";
 import { SHEDDING_ORDER } from "../shedding.js";
+import { asciiJson } from "./ascii-json.js";
 import type { Counts } from "./counts.js";
 
+/** A dead letter that gave way. */
+export interface Evicted {
+  readonly event: OutboxEvent;
+  /** In bytes. */
+  readonly size: number;
+}
+
+/** Hears of each new dead letter. */
+export type OnDeath = (event: OutboxEvent, death: Death) => unknown;
+
+/** How many bytes a dead letter takes, as `size` of its row says. */
+function sizeOf({ data }: OutboxEvent, death: Death): number {
+  return asciiJson(data).length + asciiJson(death).length;
+}
+
 /**
- * The bound of each destination's dead letters. The least important go first, and of these the oldest.
+ * The bounds of each destination's dead letters. The least important go first, and of these the oldest.
  *
  * @param options.remove removes the oldest dead letters of a kind, at most so many. Their ids stay known.
  * @param options.onEvicted hears of each that gave way.
- * @returns a function that evicts those that are too many; what comes meanwhile, with the next. Never rejects.
+ * @returns a function that counts a new dead letter, and evicts those that are too many; what comes meanwhile, with the next.
+ *   Never rejects.
  */
 export function createEviction(options: {
   max: number;
+  maxBytes: number;
   counts: Counts;
-  remove: (destination: string, kind: EventKind, limit: number) => Promise<readonly OutboxEvent[]>;
+  remove: (destination: string, kind: EventKind, limit: number) => Promise<readonly Evicted[]>;
   onEvicted: (event: OutboxEvent) => void;
-}): (destination: string) => Promise<void> {
-  const { max, counts, remove, onEvicted } = options;
+}): OnDeath {
+  const { max, maxBytes, counts, remove, onEvicted } = options;
   let isEvicting = false;
+  // No more goes than has come: an outbox that has more than its bounds, since a restore, say, keeps what it has.
+  let letters = 0;
+  let bytes = 0;
 
-  return async function evict(destination) {
-    let tooMany = counts.dead(destination) - max;
-    if (tooMany <= 0 || isEvicting) return;
+  const tooMany = (destination: string) => counts.dead(destination) - max;
+  const tooLarge = (destination: string) => counts.deadBytes(destination) - maxBytes;
+
+  async function evictOf(kind: EventKind, destination: string): Promise<void> {
+    for (;;) {
+      const due = Math.min(letters, tooMany(destination));
+      if (due <= 0 && Math.min(bytes, tooLarge(destination)) <= 0) return;
+      const evicted = await remove(destination, kind, Math.max(1, due));
+      if (evicted.length === 0) return;
+      letters -= evicted.length;
+      for (const { event, size } of evicted) {
+        bytes -= size;
+        onEvicted(event);
+      }
+    }
+  }
+
+  return async function onDeath(event, death) {
+    const { destination } = event;
+    const size = sizeOf(event, death);
+    counts.addDead(destination, death.reason, 1, size);
+    letters++;
+    bytes += size;
+    if (isEvicting) return;
     isEvicting = true;
     try {
-      for (const kind of SHEDDING_ORDER) {
-        const evicted = tooMany > 0 ? await remove(destination, kind, tooMany) : [];
-        tooMany -= evicted.length;
-        for (const event of evicted) onEvicted(event);
-      }
+      for (const kind of SHEDDING_ORDER) await evictOf(kind, destination);
+      if (tooMany(destination) > 0 || tooLarge(destination) > 0) return;
+      letters = 0;
+      bytes = 0;
     } catch {
       // Whatever is wrong with the server is told by claiming and storing.
     } finally {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count, durableOptions } from "../option-types.js";
+import { count, durableOptions, MIB } from "../option-types.js";
 
 /** What the outboxes in SQL databases take alike. */
 export interface SqlOutboxOptions {
@@ -16,6 +16,8 @@ export interface SqlOutboxOptions {
   readonly maxEvents?: number | undefined;
   /** How many dead letters of one destination are kept; clicks go first, payments last. Default 10,000. */
   readonly maxDeadLetters?: number | undefined;
+  /** How many bytes the dead letters of one destination take at most, their events included. Default 64 MiB. */
+  readonly maxDeadLetterBytes?: number | undefined;
   /** How much waits in this process's memory at most while the server is away, in bytes by a rough count. Default 64 MiB. */
   readonly maxMemoryBytes?: number | undefined;
 }
@@ -28,4 +30,5 @@ export const sqlOptions = {
   migrate: flag.default(true),
   pollMs: count.default(1_000),
   maxEvents: count.default(1_000_000),
+  maxDeadLetterBytes: count.default(64 * MIB),
 };

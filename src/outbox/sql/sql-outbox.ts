@@ -9,7 +9,7 @@ import { type Attempted, createAppend, type Stored } from "./append.js";
 import { createBound } from "./bound.js";
 import { type CountRow, type Counts, createCounts } from "./counts.js";
 import { createDestinations, type Destinations } from "./destinations.js";
-import { createEviction } from "./eviction.js";
+import { createEviction, type Evicted, type OnDeath } from "./eviction.js";
 import { createVisitorClicks } from "./visitor-clicks.js";
 
 /** An outbox in a database of the host's own. */
@@ -43,7 +43,7 @@ export interface SqlDialect<C extends SqlClaim> {
   shedClicks(event: OutboxEvent, most: number): Promise<readonly OutboxEvent[]>;
   readonly deadLetters: StoredDeadLetters;
   /** Removes the oldest dead letters of a kind, at most so many; their ids stay known for as long as if they had been delivered. */
-  evictOldest(destination: string, kind: EventKind, limit: number): Promise<readonly OutboxEvent[]>;
+  evictOldest(destination: string, kind: EventKind, limit: number): Promise<readonly Evicted[]>;
   /** Queues one again as it was that was held for an attempt which, as is known now, was never made. */
   reviveInterrupted(event: OutboxEvent): Promise<void>;
   handOver(from: string, to: string): Promise<number>;
@@ -59,8 +59,8 @@ export interface SqlDialect<C extends SqlClaim> {
 export interface SqlShell {
   readonly destinations: Destinations;
   readonly counts: Counts;
-  /** There is a new dead letter. */
-  onDeath(destination: string): void;
+  /** There is a new dead letter, which is not counted yet. */
+  readonly onDeath: OnDeath;
   /** Something may be claimed that could not be before. */
   wake(): void;
 }
@@ -73,6 +73,7 @@ export interface SqlOptions {
   readonly leaseMs: number;
   readonly maxEvents: number;
   readonly maxDeadLetters: number;
+  readonly maxDeadLetterBytes: number;
   readonly maxMemoryBytes: number;
   readonly clock: Clock;
   /** Stores a destination's name, unless it is stored. */
@@ -90,7 +91,7 @@ export function createSqlOutbox<C extends SqlClaim>(
   options: SqlOptions,
   dialectOf: (shell: SqlShell) => SqlDialect<C>,
 ): SqlOutbox {
-  const { name, pollMs, leaseMs, maxEvents, maxDeadLetters, maxMemoryBytes, clock } = options;
+  const { name, pollMs, leaseMs, maxEvents, maxMemoryBytes, clock } = options;
   let stops: (() => unknown)[] = [];
 
   const destinations = createDestinations(options.nameDestination);
@@ -98,7 +99,7 @@ export function createSqlOutbox<C extends SqlClaim>(
   const dialect = dialectOf({
     destinations,
     counts,
-    onDeath: (destination) => void evict(destination),
+    onDeath: (event, death) => evict(event, death),
     wake: () => wake(),
   });
   const append = createAppend({ name, destinations, clock, attempt: dialect.attempt });
@@ -109,7 +110,8 @@ export function createSqlOutbox<C extends SqlClaim>(
     onShed: (event) => tell((to) => to.dropped(event, "full")),
   });
   const evict = createEviction({
-    max: maxDeadLetters,
+    max: options.maxDeadLetters,
+    maxBytes: options.maxDeadLetterBytes,
     counts,
     remove: dialect.evictOldest,
     onEvicted: (event) => tell((to) => to.dropped(event, "dead-letters-full")),

@@ -7,8 +7,9 @@ describeWithMariaDb("the contract", (database) => {
     "mysqlOutbox",
     {
       create: () => database.create(),
-      createSmall: () => database.create({ maxEvents: 100, maxDeadLetters: 10 }),
+      createSmall: () => database.create({ maxEvents: 100, maxDeadLetters: 10, maxDeadLetterBytes: 50_000 }),
       maxDeadLetters: 10,
+      maxDeadLetterBytes: 50_000,
       reopen: () => database.reopen(),
       handsOver: true,
       cutOff: () => database.server.halt("immediate"),

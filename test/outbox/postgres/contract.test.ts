@@ -8,8 +8,9 @@ describeWithPostgresServer("the contract", (database) => {
     {
       create: () => database.create(),
       inheritsUrgency: false,
-      createSmall: () => database.create({ maxEvents: 100, maxDeadLetters: 10 }),
+      createSmall: () => database.create({ maxEvents: 100, maxDeadLetters: 10, maxDeadLetterBytes: 50_000 }),
       maxDeadLetters: 10,
+      maxDeadLetterBytes: 50_000,
       reopen: () => database.reopen(),
       handsOver: true,
       cutOff: () => database.cluster.halt("immediate"),

@@ -29,6 +29,7 @@ create table if not exists `affiliate_events` (
   `due_at` bigint comment 'While a process has it: when the lease ends. Else, where it was never tried: since when it is the next of its visitor; where it was: the end of its rest. Null while it waits behind an earlier event of its visitor. Of the dead and the known: since when they are.',
   `reason` enum('rejected', 'unconfirmed', 'expired'),
   `death` text comment 'JSON.',
+  `size` int generated always as (length(`data`) + length(`death`)) stored comment 'Of the dead, in bytes.',
   primary key (`seq`),
   unique key `affiliate_events_id` (`id`, `destination`),
   key `affiliate_events_due` (`state`, `destination`, `urgency`, `endpoint`, `tried`, `due_at`, `seq`),

@@ -82,6 +82,7 @@ create table affiliate.dead_letters (
   reason      text not null,
   death       json not null,
   died_at     timestamptz not null default now(),
+  size        integer not null generated always as (octet_length(data::text) + octet_length(death::text)) stored,
   primary key (destination, kind, seq),
   unique (destination, id)
 );
