@@ -10,7 +10,7 @@ const PREFIX = "inline:";
 const partsOfUndici: Plugin = {
   name: "parts-of-undici",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^undici$/ }, ({ path }) => ({ path, namespace: "parts-of-undici" }));
+    onResolve({ filter: /^undici\/index\.js$/ }, ({ path }) => ({ path, namespace: "parts-of-undici" }));
     onLoad({ filter: /./, namespace: "parts-of-undici" }, () => ({
       contents: `
         // As undici's index does: a proxy is asked for a tunnel by it.

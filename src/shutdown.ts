@@ -60,9 +60,7 @@ export function createShutdown(parts: {
   async function closeAll(timeoutMs: number) {
     beforeExit.remove(onExit);
     engine.stop();
-    const closed = outbox
-      .close()
-      .catch((error) => journal.log("error", `the ${outbox.name} outbox did not close: ${error}`));
+    const closed = ended(`the ${outbox.name} outbox`, () => outbox.close());
     let timeUp: NodeJS.Timeout | undefined;
     const ms = timerMs(timeoutMs);
     // Earlier than the deadline: the outbox still has to write down what is aborted.
@@ -73,9 +71,17 @@ export function createShutdown(parts: {
     await Promise.race([closed, deadline]);
     clearTimeout(abortTimer);
     clearTimeout(timeUp);
-    await engine.close();
+    await ended("the way to the service", engine.close);
     journal.endWaits();
     return { left: outbox.counts().queued, durable: outbox.durable };
+  }
+
+  async function ended(what: string, close: () => Promise<void>): Promise<void> {
+    try {
+      await close();
+    } catch (error) {
+      journal.log("error", `${what} did not close: ${error}`);
+    }
   }
 
   /** Before a process ends by itself, it sends what it has itself queued, for five seconds in all. */

@@ -1,5 +1,9 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
+import { createJournal } from "../src/journal/journal.js";
+import { systemClock } from "../src/shared/clock.js";
+import { createShutdown } from "../src/shutdown.js";
+import { recordingOutbox } from "../src/testing/index.js";
 import { answering, closedPort, faultyServices, resetting, silent } from "./helpers/faulty-service.js";
 import { fixture } from "./helpers/fixture.js";
 
@@ -132,6 +136,24 @@ describe.concurrent("close", () => {
     const run = host(["closes while it rests", `http://127.0.0.1:${await closedPort()}`]);
     expect(await run.next()).toEqual({ left: 1, durable: false });
     expect((await run.over).code).toBe(0);
+  });
+
+  it("does not reject where the outbox or the way to the service does not close, and says so", async () => {
+    const lines: string[] = [];
+    const logger = { warn() {}, error: (line: string) => lines.push(line) };
+    const fails = () => {
+      throw new Error("it is stuck");
+    };
+    const { close } = createShutdown({
+      outbox: { ...recordingOutbox(), close: fails },
+      engine: { stop() {}, abort() {}, close: async () => fails() },
+      journal: createJournal({ logger, clock: systemClock }),
+    });
+    expect(await close()).toEqual({ left: 0, durable: false });
+    expect(lines).toEqual([
+      "express-affiliate: the recording outbox did not close: Error: it is stuck",
+      "express-affiliate: the way to the service did not close: Error: it is stuck",
+    ]);
   });
 
   it("leaves nothing behind that keeps the process alive, with the service resetting", async () => {

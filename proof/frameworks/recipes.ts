@@ -68,6 +68,11 @@ export const recipes: Readonly<Record<string, Recipe>> = {
     prepare: ["env", "NEXT_TELEMETRY_DISABLED=1", "npx", "next", "build"],
   },
   "async-local-storage": { express: onBoth({}) },
+  // Bundlers and runtimes: kit/anywhere.js, without the code of a page.
+  esbuild: { express: { 5: { esbuild: "^0.27.7" } } },
+  webpack: { express: { 5: { webpack: "^5.112.2" } } },
+  deno: { express: { 5: { deno: "^2.9.6" } } },
+  bun: { express: { 5: { bun: "^1.4.5" } } },
   stripe: { express: onBoth({ stripe: "^23.1.0" }) },
   renewals: { express: onBoth({ pg: "^8.23.1" }), postgres: true },
   gateway: { express: onBoth({}) },

@@ -1,4 +1,6 @@
-import { type Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from "undici";
+import type { Dispatcher } from "undici";
+// Its main file by its name: by `undici` alone, Bun means a module of its own that cannot dispatch.
+import { EnvHttpProxyAgent, Pool, ProxyAgent } from "undici/index.js";
 import { OptionsError } from "../shared/errors.js";
 
 /** An outgoing proxy's address, or `environment` for HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */

@@ -1,5 +1,12 @@
-import { createRequire } from "node:module";
 import { join } from "node:path";
+
+// Not imported: webpack would take what is required at run time for a part of the bundle.
+const { createRequire } = process.getBuiltinModule("node:module");
+
+/** `require` as it works in this file or directory. */
+export function requireFrom(place: string): NodeJS.Require {
+  return createRequire(place);
+}
 
 /** Where an optional peer may be installed: beside the module that needs it, beside the started script, or in the working directory. */
 export function peerPlaces(wanting: string): readonly (string | undefined)[] {
@@ -16,7 +23,7 @@ export function resolvePeer(name: string, places: readonly (string | undefined)[
   for (const place of places) {
     if (place === undefined) continue;
     try {
-      return createRequire(place).resolve(name);
+      return requireFrom(place).resolve(name);
     } catch {}
   }
   return undefined;

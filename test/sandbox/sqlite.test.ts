@@ -2,7 +2,6 @@ import { afterEach, expect, test, vi } from "vitest";
 
 afterEach(() => {
   vi.restoreAllMocks();
-  vi.doUnmock("node:module");
   vi.resetModules();
 });
 
@@ -19,12 +18,12 @@ test("takes Node's own SQLite where there is one, under its newer name first", a
 
 test("names the package to install where there is no SQLite at all", async () => {
   vi.resetModules();
-  vi.doMock("node:module", () => ({
-    createRequire: () => () => {
-      throw new Error("Cannot find module");
-    },
-  }));
+  const createRequire = () => () => {
+    throw new Error("Cannot find module");
+  };
+  const builtin = vi.spyOn(process, "getBuiltinModule");
+  builtin.mockImplementation(((name: string) =>
+    name === "node:module" ? { createRequire } : undefined) as never);
   const { openDatabase } = await import("../../src/sandbox/ledger/sqlite.js");
-  vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never);
   expect(() => openDatabase(":memory:")).toThrow("npm install --save-dev @photostructure/sqlite");
 });

@@ -1,7 +1,7 @@
-import { createRequire, isBuiltin } from "node:module";
+import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { OutboxError } from "../../shared/errors.js";
-import { resolvePeer } from "../../shared/peer.js";
+import { requireFrom, resolvePeer } from "../../shared/peer.js";
 
 /** What `node:sqlite` and `@photostructure/sqlite` have in common, as far as it is used here. */
 export interface Database {
@@ -56,7 +56,7 @@ export function loadEngine(engine: string): Engine {
   const { emitWarning } = process;
   // This thread is the outbox's own; that SQLite is experimental in Node 22 is no news to the host.
   process.emitWarning = () => {};
-  const module = createRequire(join(process.cwd(), "any.js"))(engine);
+  const module = requireFrom(join(process.cwd(), "any.js"))(engine);
   process.emitWarning = emitWarning;
   // Its name loses the `Sync` in a Node to come.
   const Database = module.Database ?? module.DatabaseSync;

@@ -1,4 +1,4 @@
-import { createRequire } from "node:module";
+import { join } from "node:path";
 
 type Value = string | number | null;
 
@@ -17,7 +17,8 @@ export interface Statement {
 
 type Engine = new (file: string) => Database;
 
-const require = createRequire(import.meta.url);
+// Not imported: webpack would take the package for a part of the bundle.
+const { createRequire } = process.getBuiltinModule("node:module");
 
 /**
  * Opens a SQLite database with Node's own engine (from 22.13), else with `@photostructure/sqlite`, which has the
@@ -34,13 +35,19 @@ function ownEngine(): Engine | undefined {
 }
 
 function installedEngine(): Engine {
-  try {
-    return require("@photostructure/sqlite").DatabaseSync;
-  } catch (cause) {
-    throw new Error(
-      `sandbox: its ledger needs SQLite, and Node ${process.versions.node} brings none. ` +
-        "Run `npm install --save-dev @photostructure/sqlite@1.2`, or use Node 22.13 or later",
-      { cause },
-    );
+  let cause: unknown;
+  // In a bundle, the first of them is a place of the machine that made it, or none.
+  for (const place of [import.meta.url, process.argv[1], join(process.cwd(), "any.js")]) {
+    if (!place) continue;
+    try {
+      return createRequire(place)("@photostructure/sqlite").DatabaseSync;
+    } catch (error) {
+      cause ??= error;
+    }
   }
+  throw new Error(
+    `sandbox: its ledger needs SQLite, and Node ${process.versions.node} brings none. ` +
+      "Run `npm install --save-dev @photostructure/sqlite@1.2`, or use Node 22.13 or later",
+    { cause },
+  );
 }
