@@ -2,7 +2,7 @@ import { harmless } from "./harmless.js";
 import { shown } from "./printable.js";
 
 /** An amount of money in major units: 19.9, `"19.90"`, or an object whose text is a plain decimal, such as Prisma's `Decimal`. */
-export type Amount = number | string | bigint | object;
+export type Amount = number | string | object;
 
 // As a database writes NUMERIC: no plus sign, no exponent, no separators.
 const DECIMAL = /^-?(?:\d+\.?\d*|\.\d+)$/;
@@ -10,20 +10,28 @@ const DECIMAL = /^-?(?:\d+\.?\d*|\.\d+)$/;
 /**
  * Reads an amount as a number. Database drivers return decimals as text, and ORMs as objects of decimal.js and similar libraries.
  *
- * @returns the amount; or, where it is no decimal or negative, a text that says what is wrong and what arrived.
+ * @returns the amount without binary noise; or, where it is no decimal, a bigint or negative, a text that says what is wrong and
+ * what arrived.
  */
 export function amountFrom(given: unknown): number | string {
   const text = textOf(given);
   const amount = typeof given === "number" ? given : DECIMAL.test(text ?? "") ? Number(text) : Number.NaN;
   // Without the minus of a negative zero.
-  if (amount >= 0 && amount < Number.POSITIVE_INFINITY) return Math.abs(amount);
+  if (amount >= 0 && amount < Number.POSITIVE_INFINITY) return withoutNoise(Math.abs(amount));
   const got =
     typeof given === "object" && text !== undefined ? `an object with the text ${shown(text)}` : shown(given);
-  return `must be a decimal amount that is not negative, such as 19.9 or "19.90", got ${got}`;
+  const hint = typeof given === "bigint" ? ": minor units?" : "";
+  return `must be a decimal amount that is not negative, such as 19.9 or "19.90", got ${got}${hint}`;
+}
+
+/** 59.7 for 59.699999999999996: a decimal so near differs by what binary arithmetic adds. No decimal of 14 digits is changed. */
+function withoutNoise(amount: number): number {
+  const rounded = Number(amount.toPrecision(13));
+  return Math.abs(rounded - amount) < amount * 5e-15 ? rounded : amount;
 }
 
 function textOf(given: unknown): string | undefined {
-  if (typeof given === "string" || typeof given === "bigint") return String(given);
+  if (typeof given === "string") return given;
   if (typeof given !== "object" || given === null || Array.isArray(given)) return undefined;
   const text = harmless(() => String(given));
   return typeof text === "string" ? text : undefined;

@@ -15,7 +15,10 @@ describe("docs/money.md", () => {
     for (const [, examples = "", becomes = ""] of rows) {
       for (const [, example = ""] of examples.matchAll(/`(.+?)`/g)) {
         const leadValue = new Function(`return ${example}`)();
-        const receipt = await tracker.trackPayment({ ...payment, paymentId: example, leadValue });
+        const receipt = await tracker.trackPayment(
+          { ...payment, paymentId: example, leadValue },
+          { sessionId: "s1" },
+        );
         const [, outcome = "queued"] = /outcome: "(\w+)"/.exec(becomes) ?? [];
         expect(receipt, example).toMatchObject({ outcome });
         outcomes.push(outcome);
@@ -23,17 +26,71 @@ describe("docs/money.md", () => {
     }
     expect([...new Set(outcomes)]).toEqual(["queued", "skipped", "rejected"]);
     await tracker.flush();
-    expect(sandbox.ledger.payments().map(({ leadValue }) => leadValue)).toEqual([19.9, 19.9, 20]);
+    expect(sandbox.ledger.payments().map(({ leadValue }) => leadValue)).toEqual([19.9, 19.9, 0.3, 59.7]);
     expect(tracker.stats().skipped.zero).toBe(2);
   });
 
   it.each([
     [1990, "EUR", 19.9],
+    [1990, "eur", 19.9],
+    ["1990", "EUR", 19.9],
+    [1990n, "EUR", 19.9],
     [500, "JPY", 500],
     [1990, "KWD", 1.99],
-  ])("makes of %d %s %d", async (amount, currency, major) => {
+  ])("makes of %o %s %d", async (amount, currency, major) => {
     const { majorUnits } = await page.run("Minor units");
     expect(majorUnits(amount, currency)).toBe(major);
+  });
+
+  it("divides by 100 what gateways count in hundredths, where Intl has no decimals", async () => {
+    const { majorUnits, ISO_4217 } = await page.run("Minor units");
+    const decimalsInIntl = (currency: string) =>
+      new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits;
+    const trap = Intl.supportedValuesOf("currency").filter(
+      (currency) => decimalsInIntl(currency) === 0 && !(currency in ISO_4217),
+    );
+    expect(trap).toEqual(expect.arrayContaining(["COP", "HUF", "IDR", "PKR"]));
+    for (const currency of trap) expect(majorUnits(199_000, currency)).toBe(1_990);
+  });
+
+  const amount = { value: 199_000, currency: "CLP" };
+  const money = { currency: "GBP", value: "19.90" };
+  it.each<[string, object, string, number]>([
+    ["stripe", { id: "in_1", amount_paid: 199_000, currency: "ugx" }, "in_1", 1_990],
+    ["adyen", { pspReference: "8535", amount }, "8535", 1_990],
+    ["razorpay", { id: "pay_1", amount: 295_990, currency: "KWD" }, "pay_1", 295.99],
+    ["lemonSqueezy", { type: "orders", id: "1", attributes: { total_usd: 1_199 } }, "orders 1", 11.99],
+    ["squareSdk", { id: "R2B3", amountMoney: { amount: 1_990n, currency: "JPY" } }, "R2B3", 1_990],
+    [
+      "paddle",
+      { id: "txn_1", currency_code: "USD", details: { totals: { grand_total: "2499" } } },
+      "txn_1",
+      24.99,
+    ],
+    ["paypal", { id: "2GG27", amount: { currency_code: "HUF", value: "1990" } }, "2GG27", 1_990],
+    ["mollie", { id: "tr_7", amount: money }, "tr_7", 19.9],
+    ["braintree", { id: "bt_1", amount: "19.90", currencyIsoCode: "EUR" }, "bt_1", 19.9],
+  ])("reports what %s counts", async (gateway, object, paymentId, leadValue) => {
+    const { tracker, sandbox } = await startShop();
+    const { payments } = await page.run("Minor units");
+    const payment = { ...payments[gateway](object), customerEmail: "ada@shop.example" };
+    expect(payment.paymentId).toBe(paymentId);
+    expect(await tracker.trackPayment(payment, { sessionId: "s1" })).toMatchObject({ outcome: "queued" });
+    await sandbox.ledger.waitFor({ kind: "payment", leadValue });
+  });
+
+  it("has a sample and two rows for each gateway", async () => {
+    const { payments } = await page.run("Minor units");
+    const nameOf = (gateway: string) =>
+      gateway
+        .replace(/ Billing|,.*| SDK/g, "")
+        .replaceAll(" ", "")
+        .toLowerCase();
+    const gatewaysIn = (text: string) =>
+      [...text.matchAll(/^\| ([A-Z]\w+[^|]*?) \| /gm)].map(([, name = ""]) => nameOf(name));
+    const samples = Object.keys(payments).map((name) => nameOf(name.replace("Sdk", "")));
+    expect(new Set(gatewaysIn(textOf("docs/money.md")))).toEqual(new Set(samples));
+    expect(new Set(gatewaysIn(textOf("docs/payments.md")))).toEqual(new Set(samples));
   });
 
   it("reports in the programme's currency", async () => {

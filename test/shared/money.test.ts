@@ -10,7 +10,6 @@ describe("an amount", () => {
     [19.9, 19.9],
     ["19.90", 19.9],
     [decimal("19.90"), 19.9],
-    [20n, 20],
     ["007", 7],
     [".5", 0.5],
     ["5.", 5],
@@ -18,6 +17,13 @@ describe("an amount", () => {
     [-0, 0],
     ["-0.00", 0],
     [1e21, 1e21],
+    [59.699999999999996, 59.7],
+    [0.1 + 0.2, 0.3],
+    ["0.30000000000000004", 0.3],
+    [1998.9999999999998, 1999],
+    [0.00012345, 0.00012345],
+    [1 / 3, 1 / 3],
+    [999_999_999_999.99, 999_999_999_999.99],
   ])("reads %o as %d", (given, amount) => {
     expect(amountFrom(given)).toBe(amount);
   });
@@ -45,6 +51,30 @@ describe("an amount", () => {
   ])("refuses %s, and says what arrived", (_, given, shown) => {
     expect(amountFrom(given)).toBe(
       `must be a decimal amount that is not negative, such as 19.9 or "19.90", got ${shown}`,
+    );
+  });
+
+  it("is no bigint: gateways give those in minor units", () => {
+    expect(amountFrom(1990n)).toBe(
+      'must be a decimal amount that is not negative, such as 19.9 or "19.90", got 1990 (bigint): minor units?',
+    );
+  });
+
+  it("has no binary noise, however many prices a cart adds up", () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(9_999_999), { maxLength: 50 }), (cents) => {
+        const sum = cents.reduce((total, each) => total + each / 100, 0);
+        expect(amountFrom(sum)).toBe(cents.reduce((total, each) => total + each, 0) / 100);
+      }),
+    );
+  });
+
+  it("keeps each decimal of up to 14 digits as it is", () => {
+    fc.assert(
+      fc.property(fc.nat(99_999_999_999_999), fc.nat(8), (digits, decimals) => {
+        const amount = Number(`${digits}e-${decimals}`);
+        expect(amountFrom(amount)).toBe(amount);
+      }),
     );
   });
 
