@@ -1,5 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import type { EventKind } from "../events.js";
+import { OptionsError } from "../shared/errors.js";
 import { type Attributed, affiliateOf, type RequestContext, type Visitor } from "./visitor.js";
 
 type Params = Request["params"];
@@ -21,6 +22,8 @@ export interface WrapHandler<Happened> {
   /**
    * Reports what the handler's promise resolves with, where the response's status is below 400. Compute it before you respond.
    * To return the response, as in `return res.status(400).end()`, is to return nothing.
+   *
+   * @throws OptionsError where the handler is wrapped already, because a wrapped handler hands on nothing that it returns.
    */
   <P = Params, ResBody = Unknown, ReqBody = Unknown, ReqQuery = Query, Locals extends AnyLocals = AnyLocals>(
     handler: (
@@ -60,13 +63,25 @@ export interface WrapHandler<Happened> {
 type AnyHandler = (req: Request, res: Response, next: NextFunction) => unknown;
 type AnyPick = (req: Request, res: Response) => unknown;
 
+const NAMES = {
+  registration: ["onRegistration", "trackRegistration"],
+  payment: ["onPayment", "trackPayment"],
+} as const;
+
+/** The handlers that wrappers have made, whichever tracker's. */
+const wrapped = new WeakMap<object, keyof typeof NAMES>();
+
 /** `onRegistration` and `onPayment`. */
 export function createWrapper<Happened>(
   kind: Exclude<EventKind, "click">,
   context: RequestContext,
 ): WrapHandler<Happened> {
   function wrap(handler: AnyHandler, pick?: AnyPick): RequestHandler {
-    return pick ? reportingPicked(handler, pick) : reportingReturned(handler);
+    const kindInside = wrapped.get(handler);
+    if (kindInside && !pick) throw wrappedTwice(kind, kindInside);
+    const wrapper = pick ? reportingPicked(handler, pick) : reportingReturned(handler);
+    wrapped.set(wrapper, kind);
+    return wrapper;
   }
 
   function reportingReturned(handler: AnyHandler): RequestHandler {
@@ -125,6 +140,15 @@ export function createWrapper<Happened>(
 }
 
 const WHAT_TO_RETURN = "Return the registration or payment that happened, or nothing if none did";
+
+function wrappedTwice(kind: keyof typeof NAMES, kindInside: keyof typeof NAMES): OptionsError {
+  const [name] = NAMES[kind];
+  const [nameInside, track] = NAMES[kindInside];
+  return new OptionsError(name, [
+    `its handler is wrapped by \`${nameInside}\`, and hands on nothing that it returns. Wrap the handler itself, in \`${name}\` ` +
+      `alone, and call \`req.affiliate.${track}(…)\` in it`,
+  ]);
+}
 
 function answered({ statusCode }: Response): string {
   return statusCode < 400

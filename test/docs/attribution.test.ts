@@ -113,6 +113,23 @@ describe("an OAuth sign-up", () => {
   });
 });
 
+describe("a route that signs up and sells", () => {
+  it("reports the sign-up before the payment, and no sign-up of a customer who is known", async () => {
+    const { app, tracker, sandbox } = await startShop({ before: [json] });
+    const buy = async ({ id, isNew }: { id: string; isNew: boolean }) => ({
+      user: ada,
+      isNew,
+      order: { id, total: 19.9 },
+    });
+    await page.run("Sign-up and purchase in one route", { app, tracker, buy });
+    const visitor = referred(app);
+    await visitor.post("/guest-checkout").send({ id: "o1", isNew: true }).expect(201);
+    await visitor.post("/guest-checkout").send({ id: "o2", isNew: false }).expect(201);
+    await tracker.flush();
+    expect(sandbox.ledger.leads().map(({ kind }) => kind)).toEqual(["registration", "payment", "payment"]);
+  });
+});
+
 describe("a handler that is not Express's", () => {
   it("reports with the ids of its own request", async () => {
     const { tracker, sandbox } = await startShop();
@@ -185,6 +202,28 @@ describe("a payment months later", () => {
     await deliver(succeeded("evt_1")).expect(204);
     await tracker.flush();
     expect(sandbox.ledger.requests()).toEqual([]);
+  });
+
+  it("is not reported of a visitor who declined, and not once the consent is withdrawn", async () => {
+    const shop = await startShop({ before: [json], consent: () => false });
+    let kept: User = ada;
+    const keeping = {
+      create: async (user: Omit<User, "id">) => {
+        kept = { ...user, id: 7 };
+        return kept;
+      },
+    };
+    await page.run("Payments months later", { ...shop, users: keeping });
+    await referred(shop.app).post("/signup").send(ada).expect(201);
+    expect(kept.affiliate).toEqual({});
+    for (const affiliate of [kept.affiliate, null]) {
+      const { sandbox, tracker, deliver } = await gateway({ ...ada, affiliate });
+      await deliver(succeeded("evt_1")).expect(204);
+      await tracker.flush();
+      expect(tracker.stats().skipped["no-attribution"]).toBe(1);
+      expect(sandbox.ledger.requests()).toEqual([]);
+    }
+    expect(shop.sandbox.ledger.requests()).toEqual([]);
   });
 
   it("has the gateway come again where the outbox did not take it", async () => {

@@ -334,18 +334,61 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     expect([first.posted.length, second.posted.length]).toEqual([1, 1]);
   });
 
+  it("refuses a handler that is wrapped already, and says what to write", async () => {
+    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1" });
+    const wrapped = tracker.onRegistration(() => ({ email: "ada@shop.example" }));
+    const refusal = (wrap: () => unknown) => {
+      try {
+        return wrap();
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(refusal(() => tracker.onPayment(wrapped as never))).toMatchObject({
+      code: "ERR_AFFILIATE_OPTIONS",
+      message:
+        "onPayment: its handler is wrapped by `onRegistration`, and hands on nothing that it returns. Wrap the handler itself, " +
+        "in `onPayment` alone, and call `req.affiliate.trackRegistration(…)` in it",
+    });
+    const other = startTracker({ baseUrl: "http://127.0.0.1:1" });
+    expect(refusal(() => other.onRegistration(tracker.onPayment(() => order) as never))).toMatchObject({
+      message: expect.stringContaining("call `req.affiliate.trackPayment(…)` in it"),
+    });
+  });
+
+  it("reports both where a wrapped handler is wrapped with `pick`", async () => {
+    const { url, posted } = await startService();
+    const tracker = startTracker({ baseUrl: url });
+    const app = express();
+    const handler = tracker.onRegistration((_req, res) => {
+      res.json({});
+      return ada;
+    });
+    app.post(
+      "/",
+      tracker.onPayment(handler, () => order),
+    );
+    await request(app).post("/").set("Cookie", COOKIES);
+    await expect.poll(() => tracker.stats().delivered).toBe(2);
+    expect(posted.map(({ path }) => path.replace(/.*tracking/, "")).sort()).toEqual([
+      "/lead/payment",
+      "/registration",
+    ]);
+  });
+
   it("hands later payments the snapshot that the sign-up kept", async () => {
     const { url, posted } = await startService();
     const tracker = startTracker({ baseUrl: url });
     const row = JSON.stringify({ clickId: "c1", sessionId: "s1", password: "x" });
     expect(await tracker.trackPayment(order, JSON.parse(row))).toMatchObject({ outcome: "queued" });
-    expect(await tracker.trackPayment({ ...order, paymentId: "o2" }, null)).toMatchObject({
-      outcome: "queued",
+    expect(await tracker.trackPayment({ ...order, paymentId: "o2" }, null)).toEqual({
+      outcome: "skipped",
+      reason: "no-attribution",
     });
-    expect(await tracker.trackPayment(order)).toMatchObject({ outcome: "duplicate" });
+    expect(await tracker.trackPayment(order, { sessionId: "s1" })).toMatchObject({ outcome: "duplicate" });
     expect(await tracker.trackRegistration(ada)).toEqual({ outcome: "skipped", reason: "no-attribution" });
     await tracker.flush();
-    expect(posted.map(({ body }) => body.sessionId).sort()).toEqual(["s1", undefined]);
+    expect(posted.map(({ body }) => body.sessionId)).toEqual(["s1"]);
   });
 });
 
@@ -370,6 +413,17 @@ describe("the wrapped handler's types", () => {
     tracker.onRegistration(async () => ({ customerId: 1 }));
     // @ts-expect-error: a payment has an amount.
     tracker.onPayment(() => ({ paymentId: 1, customerEmail: "a@b.example", leadValue: null }));
+    // @ts-expect-error: the service knows no currency.
+    tracker.onPayment(() => ({ paymentId: 1, customerEmail: "a@b.example", leadValue: 1, currency: "EUR" }));
+    // @ts-expect-error: the amount is called `leadValue`.
+    tracker.onPayment(async () => ({
+      paymentId: 1,
+      customerEmail: "a@b.example",
+      leadValue: 1,
+      amount: 100,
+    }));
+    // @ts-expect-error: a bigint is in minor units.
+    tracker.onPayment(() => ({ paymentId: 1, customerEmail: "a@b.example", leadValue: 1990n }));
     // @ts-expect-error: there is no such notice.
     tracker.on("deliverd", () => {});
     expectTypeOf<Registration["customerId"]>().toEqualTypeOf<string | number | bigint | null | undefined>();

@@ -11,7 +11,7 @@ export interface User {
   readonly id: number;
   readonly email: string;
   readonly name: string;
-  readonly affiliate?: Attribution;
+  readonly affiliate?: Attribution | null | undefined;
 }
 
 export interface Order {
@@ -27,6 +27,10 @@ export interface Names {
     byCustomer(customer: string): Promise<User>;
   };
   readonly orders: { complete(id: string): Promise<Order> };
+  /** Creates the order, and the user if there is none yet. */
+  readonly buy: (
+    body: unknown,
+  ) => Promise<{ user: User; isNew: boolean; order: { id: string; total: number } }>;
   /** Redeems what an OAuth provider sent back. */
   readonly signIn: (code: unknown) => Promise<{ user: User; isNew: boolean }>;
   readonly pending: Map<string, Attribution>;
