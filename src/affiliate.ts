@@ -101,8 +101,8 @@ export function affiliate(options: AffiliateOptions): Affiliate {
   }
 
   function reporter<Happened>(kind: EventKind): TrackFunction<Happened> {
-    return (happened, attribution, { transaction } = {}) =>
-      track(kind, happened, attributionFrom(attribution), { transaction });
+    return (happened, attribution, { transaction, matchByEmail } = {}) =>
+      track(kind, happened, attributionFrom(attribution, journal.ignored), { transaction, matchByEmail });
   }
 
   const members = {

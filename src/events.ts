@@ -16,11 +16,18 @@ export type Attribution = {
   readonly sessionId?: string;
 };
 
-export const VISITOR_ID = /^[\x21-\x7e]{1,256}$/;
+const VISITOR_ID = /^[\x21-\x7e]{1,256}$/;
 
 /** A click id or session id as this package takes it: 1 to 256 printable ASCII characters without spaces. */
 export function isVisitorId(value: unknown): value is string {
-  return typeof value === "string" && VISITOR_ID.test(value);
+  return typeof value === "string" && VISITOR_ID.test(value) && !isTextOfNothing(value);
+}
+
+const TEXTS_OF_NOTHING: readonly unknown[] = ["undefined", "null", "NaN", "[object Object]"];
+
+/** What `String(…)` makes of a value that is missing: it would be one id for all visitors, or for all payments. */
+export function isTextOfNothing(value: unknown): value is string {
+  return TEXTS_OF_NOTHING.includes(value);
 }
 
 /** The data of each kind of event: the specification's field names, with ids as strings. */

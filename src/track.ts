@@ -1,4 +1,5 @@
 import type { Attribution, EventKind, OutboxEvent } from "./events.js";
+import { oddities } from "./fields.js";
 import { eventFrom, type InvalidInput } from "./inputs.js";
 import type { DropReason, Journal, SkipReason } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
@@ -25,9 +26,9 @@ export type Receipt =
 
 /** How a report came about. */
 export interface TrackContext {
-  /** Whether it came from a request. Then a visitor without ids was not referred, and the customer's address is not sent. */
-  readonly inRequest?: boolean;
   readonly consented?: boolean;
+  /** Sends a payment although neither click id nor session id is known. */
+  readonly matchByEmail?: boolean | undefined;
   /** A login session is all that is known of the visitor. */
   readonly byLoginSession?: true | undefined;
   /** The host's own database transaction, to take part in. */
@@ -68,14 +69,17 @@ export function createTrack(parts: TrackerParts): Track {
   }
 
   return async function track(kind, input, attribution, context = {}) {
-    const { inRequest = false, consented = true, byLoginSession, transaction } = context;
+    const { consented = true, matchByEmail, byLoginSession, transaction } = context;
     if (!enabled) return skip(kind, "disabled");
     if (!consented) return skip(kind, "consent");
     if ("invalid" in attribution) return drop(kind, "invalid", attribution.invalid);
-    if (!isReferred(kind, attribution, inRequest)) return skip(kind, "no-attribution");
+    if (!isReferred(kind, attribution) && !(kind === "payment" && matchByEmail === true)) {
+      return skip(kind, "no-attribution");
+    }
     if (isClosed()) return drop(kind, "closed", "the tracker is closed");
 
     const now = clock.now();
+    for (const line of oddities(kind, input)) journal.ignored(line);
     const event = eventFrom(kind, input, attribution, { clientId, destination, now, byLoginSession });
     if ("skip" in event && event.skip) return skip(kind, event.skip);
     if ("invalid" in event) return drop(kind, "invalid", event.invalid);
@@ -98,8 +102,6 @@ export function createTrack(parts: TrackerParts): Track {
   };
 }
 
-function isReferred(kind: EventKind, { clickId, sessionId }: Attribution, inRequest: boolean): boolean {
-  if (clickId !== undefined || sessionId !== undefined || kind === "click") return true;
-  // A registration without ids has no endpoint. For a payment outside a request, the service may know the customer.
-  return kind === "payment" && !inRequest;
+function isReferred(kind: EventKind, { clickId, sessionId }: Attribution): boolean {
+  return kind === "click" || clickId !== undefined || sessionId !== undefined;
 }

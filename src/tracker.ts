@@ -18,11 +18,17 @@ export interface TrackOptions {
    * such as `postgresOutbox`; with another one the receipt says `rejected`.
    */
   readonly transaction?: unknown;
+  /**
+   * Sends a payment although neither click id nor session id is known: the service looks for the customer by the address.
+   * Default `false`: such a payment is skipped as `no-attribution`, because a visitor without consent leaves no ids. A
+   * registration without ids is skipped in any case: no endpoint takes it.
+   */
+  readonly matchByEmail?: boolean | undefined;
 }
 
 export type TrackFunction<Happened> = (
   happened: Happened,
-  /** What `req.affiliate.snapshot()` gave in the visitor's request. */
+  /** What `req.affiliate.snapshot()` gave in the visitor's request. Without an id in it, the report is skipped as `no-attribution`. */
   attribution?: AttributionInput,
   options?: TrackOptions,
 ) => Promise<Receipt>;

@@ -8,6 +8,7 @@ import { linesLogger, startTracker } from "./helpers/tracker.js";
 
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0";
 const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+const ada = { email: "ada@shop.example" };
 const visitor = { clickId: "c1", sessionId: "s1" };
 
 async function shopAtSandbox() {
@@ -81,7 +82,7 @@ describe("the tracker", () => {
   it("sends nothing when it is not enabled, with everything in place", async () => {
     const { url, received } = await startService();
     const tracker = startTracker({ baseUrl: url, enabled: false });
-    expect(await tracker.trackPayment(order)).toEqual({ outcome: "skipped", reason: "disabled" });
+    expect(await tracker.trackPayment(order, visitor)).toEqual({ outcome: "skipped", reason: "disabled" });
     expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
     expect(tracker.stats().skipped.disabled).toBe(1);
     expect(received).toEqual([]);
@@ -90,17 +91,17 @@ describe("the tracker", () => {
   it("gives receipts that say which way an event went", async () => {
     const { url } = await startService();
     const tracker = startTracker({ baseUrl: url });
-    const first = await tracker.trackPayment(order);
+    const first = await tracker.trackPayment(order, visitor);
     expect(first).toEqual({ outcome: "queued", id: expect.stringMatching(/^[0-9a-f]{32}$/) });
-    expect(await tracker.trackPayment({ ...order, leadValue: 5 })).toEqual({
+    expect(await tracker.trackPayment({ ...order, leadValue: 5 }, visitor)).toEqual({
       ...first,
       outcome: "duplicate",
     });
-    expect(await tracker.trackPayment({ ...order, leadValue: "0.00" })).toEqual({
+    expect(await tracker.trackPayment({ ...order, leadValue: "0.00" }, visitor)).toEqual({
       outcome: "skipped",
       reason: "zero",
     });
-    expect(await tracker.trackPayment({ ...order, leadValue: -1 })).toEqual({
+    expect(await tracker.trackPayment({ ...order, leadValue: -1 }, visitor)).toEqual({
       outcome: "rejected",
       reason: "invalid",
     });
@@ -109,7 +110,7 @@ describe("the tracker", () => {
       reason: "no-attribution",
     });
     await tracker.close();
-    expect(await tracker.trackPayment({ ...order, paymentId: "o2" })).toEqual({
+    expect(await tracker.trackPayment({ ...order, paymentId: "o2" }, visitor)).toEqual({
       outcome: "rejected",
       reason: "closed",
     });
@@ -121,12 +122,76 @@ describe("the tracker", () => {
     });
   });
 
+  it.each([
+    [{}],
+    [null],
+    [undefined],
+    ["{}"],
+    [{ clickId: null, sessionId: null }],
+    [{ sessionId: "undefined" }],
+  ])(
+    "sends nothing for %o, because a visitor without consent leaves no more, unless it says `matchByEmail`",
+    async (attribution) => {
+      const { url, posted } = await startService();
+      const tracker = startTracker({ baseUrl: url });
+      const skipped = { outcome: "skipped", reason: "no-attribution" };
+      expect(await tracker.trackPayment(order, attribution)).toEqual(skipped);
+      expect(await tracker.trackRegistration(ada, attribution)).toEqual(skipped);
+      expect(await tracker.trackPayment(order, attribution, { matchByEmail: false })).toEqual(skipped);
+      expect(await tracker.trackPayment(order, attribution, { matchByEmail: "yes" as never })).toEqual(
+        skipped,
+      );
+      // The service has no endpoint for a registration without ids.
+      expect(await tracker.trackRegistration(ada, attribution, { matchByEmail: true })).toEqual(skipped);
+      expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
+      expect(posted).toEqual([]);
+
+      expect(await tracker.trackPayment(order, attribution, { matchByEmail: true })).toMatchObject({
+        outcome: "queued",
+      });
+      await tracker.flush();
+      expect(posted).toMatchObject([
+        { path: "/api/v1/tracking/lead/payment", body: { customerEmail: order.customerEmail } },
+      ]);
+      expect(posted[0]?.body).not.toHaveProperty("sessionId");
+    },
+  );
+
+  it("names a field that is not sent, once, and an id that is none", async () => {
+    const { url } = await startService();
+    const logger = linesLogger();
+    const tracker = startTracker({ baseUrl: url, logger });
+    const unknown = { ...order, currency: "EUR", "__proto__\u001b": 1 };
+    // @ts-expect-error: TypeScript sees it too.
+    for (const paymentId of [1, 2]) await tracker.trackPayment({ ...unknown, paymentId }, visitor);
+    // @ts-expect-error
+    await tracker.trackPayment({ paymentId: 3, customerEmail: order.customerEmail, amount: 19.9 }, visitor);
+    await tracker.trackRegistration({ ...ada, customerId: "undefined" }, visitor);
+    await tracker.trackClick({ affiliateReference: "ALICE", sessionId: "NaN" });
+    const fields = "the fields are `paymentId`, `customerEmail`, `leadValue`";
+    expect(logger.lines.filter((line) => !line.includes("dropped"))).toEqual([
+      `express-affiliate: a payment has no field \`currency\`, so it is not sent; ${fields}`,
+      `express-affiliate: a payment has no field "__proto__\\u001b" (string), so it is not sent; ${fields}`,
+      `express-affiliate: a payment has no field \`amount\`, so it is not sent; ${fields}`,
+      'express-affiliate: the `customerId` of a registration is the text "undefined", which is no id, so it is ignored; check where it is made',
+      'express-affiliate: the `sessionId` of a click is the text "NaN", which is no id, so it is ignored; check where it is made',
+    ]);
+  });
+
+  it("names 50 such fields at most, whatever a stranger's body has", async () => {
+    const { url } = await startService();
+    const logger = linesLogger();
+    const tracker = startTracker({ baseUrl: url, logger });
+    for (let nth = 0; nth < 60; nth++) await tracker.trackPayment({ ...order, [`field${nth}`]: 1 }, visitor);
+    expect(logger.lines).toHaveLength(50);
+  });
+
   it("takes an amount as a database gives it", async () => {
     const { url, posted } = await startService();
     const tracker = startTracker({ baseUrl: url });
     const decimal = { d: [19, 9000000], e: 1, s: 1, toString: () => "19.9" }; // decimal.js's, as Prisma gives it
     for (const [nth, leadValue] of ["19.90", decimal, 19.9].entries()) {
-      await tracker.trackPayment({ ...order, paymentId: nth, leadValue });
+      await tracker.trackPayment({ ...order, paymentId: nth, leadValue }, visitor);
     }
     await tracker.flush();
     expect(posted.map(({ body }) => body.leadValue)).toEqual([19.9, 19.9, 19.9]);
@@ -180,7 +245,7 @@ describe("the tracker", () => {
     const { url, posted } = await startService();
     for (const clientId of [1, 2]) {
       const tracker = startTracker({ baseUrl: url, clientId });
-      await tracker.trackPayment(order);
+      await tracker.trackPayment(order, visitor);
       await tracker.flush();
     }
     expect(new Set(posted.map(({ headers }) => headers["idempotency-key"])).size).toBe(2);
@@ -205,7 +270,7 @@ describe("the tracker", () => {
 
     const { id } = (await tracker.trackPayment(order, visitor)) as { id: string };
     await tracker.trackPayment({ ...order, paymentId: "o2", leadValue: 1 }, visitor);
-    await tracker.trackPayment({ ...order, paymentId: "" });
+    await tracker.trackPayment({ ...order, paymentId: "" }, visitor);
     await tracker.flush();
     const notice = { id, kind: "payment", ...visitor, email: "a***@shop.example" };
     expect(told).toEqual([
@@ -242,7 +307,9 @@ describe("the tracker", () => {
       throw new Error("boom");
     };
     const tracker = startTracker({ baseUrl: url, logger: { warn: broken, error: broken, debug: broken } });
-    expect(await tracker.trackPayment({ ...order, paymentId: "" })).toMatchObject({ outcome: "rejected" });
+    expect(await tracker.trackPayment({ ...order, paymentId: "" }, visitor)).toMatchObject({
+      outcome: "rejected",
+    });
     expect(await tracker.trackRegistration({ email: "a@b.example" })).toMatchObject({ outcome: "skipped" });
   });
 
@@ -255,7 +322,7 @@ describe("the tracker", () => {
     });
     const { url } = await startService();
     const tracker = affiliate({ baseUrl: url, clientId: 1 });
-    await tracker.trackPayment({ ...order, leadValue: "0x13" });
+    await tracker.trackPayment({ ...order, leadValue: "0x13" }, visitor);
     await tracker.close();
     expect(lines).toEqual([
       'express-affiliate: a payment was dropped: `leadValue`: must be a decimal amount that is not negative, such as 19.9 or "19.90", got "0x13" (string)',

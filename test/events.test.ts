@@ -64,6 +64,93 @@ describe("events", () => {
     });
   });
 
+  it.each(["undefined", "null", "NaN", "[object Object]"])("take the text %j for no id", (text) => {
+    const payment = { paymentId: 1, customerEmail: "a@b", leadValue: 1 };
+    expect(read("payment", { ...payment, paymentId: text })).toEqual({
+      invalid: `\`paymentId\`: must be an id, got the text "${text}"`,
+    });
+    expect(event("registration", { email: "a@b", customerId: text }).data).toEqual({ email: "a@b" });
+    expect(isVisitorId(text)).toBe(false);
+    expect(
+      event("click", { affiliateReference: "ALICE", clickId: text }, { clickId: "c" }).data.clickId,
+    ).toBe("c");
+  });
+
+  it("have one key for an address, however its ASCII letters are written, and for no other address", () => {
+    const id = (email: string) => event("registration", { email }).id;
+    expect(id("MARK@Shop.example")).toBe(id("mark@shop.example"));
+    expect(id("mar\u212A@shop.example")).not.toBe(id("mark@shop.example"));
+    const local = fc.string({ unit: "binary", minLength: 1 }).filter((text) => /^[^\s@]+$/.test(text));
+    fc.assert(
+      fc.property(local, local, (one, other) => {
+        const fold = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+        expect(id(`${one}@b`) === id(`${other}@b`)).toBe(fold(one) === fold(other));
+      }),
+    );
+  });
+
+  it("have a key of their own for each id, or refuse it", () => {
+    const id = fc.string({
+      unit: fc.constantFrom("a", "\ud800", "\udc00", "\u{1f600}", "\ufffd"),
+      maxLength: 4,
+    });
+    fc.assert(
+      fc.property(id, id, (one, other) => {
+        const keys = [one, other].map((paymentId) =>
+          read("payment", { paymentId, customerEmail: "a@b", leadValue: 1 }),
+        );
+        const [first, second] = keys.map((key) => ("id" in key ? key.id : undefined));
+        expect(first === undefined).toBe(one === "" || !one.isWellFormed());
+        if (first !== undefined) expect(first === second).toBe(one === other);
+      }),
+    );
+    const lone = "\ud800";
+    expect(read("registration", { email: `a${lone}@b` })).toHaveProperty("invalid");
+    expect(read("registration", { email: "a@b", customerId: lone })).toHaveProperty("invalid");
+  });
+
+  const lengths = {
+    click: { clickedUrl: 2_048, referrerUrl: 2_048, userAgent: 512, source: 256 },
+    registration: { customerName: 256 },
+  };
+  it("hold no text that is longer than its field, and no half character", () => {
+    const text = fc
+      .tuple(
+        fc.string({ unit: "binary", maxLength: 3 }),
+        fc.constantFrom("x", "\u{1f600}", "\ud800", "\udc00"),
+      )
+      .map(([start, unit]) => start + unit.repeat(3_000));
+    fc.assert(
+      fc.property(text, (long) => {
+        for (const [kind, fields] of Object.entries(lengths)) {
+          const given = Object.fromEntries(Object.keys(fields).map((name) => [name, long]));
+          const input = { affiliateReference: "ALICE", email: "a@b", ...given };
+          const data: object = event(kind as "click", input).data;
+          for (const [name, longest] of Object.entries(fields)) {
+            const kept: string = data[name as keyof typeof data];
+            expect([longest, longest - 1]).toContain(kept.length);
+            expect(kept.isWellFormed()).toBe(true);
+            expect(long.toWellFormed().startsWith(kept)).toBe(true);
+          }
+        }
+      }),
+    );
+  });
+
+  it("take ids of up to 256 characters and addresses of up to 320, and refuse longer ones", () => {
+    const x = (length: number) => "x".repeat(length);
+    const registration = (customerId: unknown, email: string) =>
+      "id" in read("registration", { customerId, email });
+    const payment = (paymentId: unknown, customerEmail = "a@b") =>
+      "id" in read("payment", { paymentId, customerEmail, leadValue: 1 });
+    const click = (affiliateReference: string) => "id" in read("click", { affiliateReference });
+    expect([registration(x(256), "a@b"), registration(x(257), "a@b")]).toEqual([true, false]);
+    expect([registration(1, `${x(318)}@b`), registration(1, `${x(319)}@b`)]).toEqual([true, false]);
+    expect([payment(x(256)), payment(x(257)), payment(10n ** 300n)]).toEqual([true, false, false]);
+    expect([payment(1, `${x(318)}@b`), payment(1, `${x(319)}@b`)]).toEqual([true, false]);
+    expect([click(x(256)), click(x(257))]).toEqual([true, false]);
+  });
+
   it("take any input for an event or for invalid, and say why in printable ASCII", () => {
     const field = fc.oneof(fc.anything(), fc.constantFrom("a@b", 1, "x", null));
     const input = fc.oneof(
@@ -93,15 +180,17 @@ describe("events", () => {
     );
   });
 
-  it("keep nothing of the request that their ids were cut out of", () => {
-    const payment = { paymentId: 1, customerEmail: "a@b", leadValue: 1 };
+  it("keep nothing of the request that their texts were cut out of", () => {
     const before = heapUsed();
     const events = Array.from({ length: 200 }, (_, nth) => {
       const header = `theme=${"x".repeat(100_000)}; svc_session_id=0b0f3f5c-2b1e-4d7f-9a44-${nth}`;
-      return event("payment", payment, { sessionId: header.slice(header.lastIndexOf("=") + 1) });
+      const text = header.slice(header.lastIndexOf("=") + 1);
+      const payment = { paymentId: text, customerEmail: `${text}@b`.slice(1), leadValue: 1 };
+      const click = { affiliateReference: text, userAgent: header.slice(-30), clickedUrl: header.slice(9) };
+      return [event("payment", payment, { sessionId: text }), event("click", click)];
     });
-    expect(heapUsed() - before).toBeLessThan(2_000_000);
-    expect(visitorOf(events[7] as OutboxEvent)).toBe("0b0f3f5c-2b1e-4d7f-9a44-7");
+    expect(heapUsed() - before).toBeLessThan(4_000_000);
+    expect(visitorOf(events[7]?.[0] as OutboxEvent)).toBe("0b0f3f5c-2b1e-4d7f-9a44-7");
   });
 
   it("know their customer and their visitor", () => {

@@ -17,18 +17,18 @@ describe("a tracker under fake timers", () => {
     });
     const tracker = startTracker({ baseUrl: url, delivery: { concurrency: 1 } });
     // So that a connection is there from before.
-    await tracker.trackPayment(payment(0));
+    await tracker.trackPayment(payment(0), { sessionId: "s1" });
     expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
 
     vi.useFakeTimers({ now: Date.UTC(2001, 1, 1) });
     refusals = 1;
-    for (let id = 1; id <= 10; id++) await tracker.trackPayment(payment(id));
+    for (let id = 1; id <= 10; id++) await tracker.trackPayment(payment(id), { sessionId: `s${id}` });
     expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
     expect(tracker.stats()).toMatchObject({ delivered: 11, retried: 2, oldestMs: null });
     expect(new Set(posted.map(({ headers }) => headers["idempotency-key"])).size).toBe(11);
 
     vi.useRealTimers();
-    await tracker.trackPayment(payment(11));
+    await tracker.trackPayment(payment(11), { sessionId: "s1" });
     expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
     vi.useFakeTimers();
     expect(await tracker.close()).toEqual({ left: 0, durable: false });
@@ -41,7 +41,10 @@ describe("a tracker under fake timers", () => {
       test("delivers", async () => {
         const tracker = affiliate({ baseUrl: "${sandbox.url}", clientId: ${sandbox.clientId} });
         for (let id = 0; id < 10; id++)
-          await tracker.trackPayment({ paymentId: id, customerEmail: "ada@shop.example", leadValue: 1 });
+          await tracker.trackPayment(
+            { paymentId: id, customerEmail: "ada@shop.example", leadValue: 1 },
+            { sessionId: "s" + id },
+          );
         expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
         await tracker.close();
       });`;

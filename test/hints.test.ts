@@ -52,7 +52,7 @@ describe("outside production", () => {
           res.end();
           return order;
         }),
-      "a payment is not reported: its request has neither a click id nor a session id.",
+      "a payment is not reported: neither a click id nor a session id is known of its visitor.",
     ],
   ])("a line says once that %s", async (_, mount, line) => {
     const { app, infos } = shop(mount);

@@ -61,6 +61,7 @@ const layers: readonly (readonly string[])[] = [
   ["service/transport.ts", "service/answers.ts", "service/refusal.ts"],
   ["service/calls.ts", "service/endpoints.ts"],
   ["inputs.ts"],
+  ["fields.ts"],
   [
     "events.ts",
     "service/attempt.ts",

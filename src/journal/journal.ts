@@ -29,6 +29,9 @@ export type {
 // An event that another process delivers is never heard of again.
 const MOST_OWN = 10_000;
 
+// A host may hand on what a stranger sent, with any number of fields.
+const MOST_IGNORED = 50;
+
 export type Journal = ReturnType<typeof createJournal>;
 
 /** What happened, kept as counts, told to listeners and logged. Nothing that a listener or logger does comes back. */
@@ -69,6 +72,7 @@ export function createJournal(parts: {
   const awaited = new Map<string, { orAttempted: boolean; resolve: () => void }>();
   const own = new Set<string>();
   const lastOwn = new Ring<string>(MOST_OWN);
+  const ignored = new Set<string>();
   const pausedSince = new Map<PauseScope, number>();
 
   function endWait(id: string): void {
@@ -99,6 +103,12 @@ export function createJournal(parts: {
     log,
     warn,
     hint,
+    /** A part of a report that is ignored, told once. */
+    ignored(line: string) {
+      if (ignored.has(line) || ignored.size === MOST_IGNORED) return;
+      ignored.add(line);
+      log("warn", line);
+    },
     /** Resolves when the event was delivered, given up or lost; or, where that is enough, when an attempt at it has ended. */
     ended(id: string, { orAttempted = false } = {}): { readonly promise: Promise<void>; cancel(): void } {
       const promise = new Promise<void>((resolve) => awaited.set(id, { orAttempted, resolve }));

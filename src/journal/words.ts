@@ -5,7 +5,8 @@ import type { DropReason, PauseScope, SkipReason } from "./notices.js";
 /** Why nothing was reported, for the developer who waits for the first event. */
 export const WHY_SKIPPED: Record<Exclude<SkipReason, "disabled">, string> = {
   "no-attribution":
-    "its request has neither a click id nor a session id. Visitors bring them in cookies, from a page with the browser snippet or `onClick`",
+    "neither a click id nor a session id is known of its visitor. Visitors bring them in cookies, from a page with the browser snippet or " +
+    "`onClick`; outside a request they are in the snapshot",
   consent: "`consent` did not return true for its visitor",
   prefetch: "the page was loaded ahead, and not yet opened",
   bot: "its User-Agent is taken for a bot's, as those of curl and headless browsers are",

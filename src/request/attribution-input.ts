@@ -1,4 +1,5 @@
-import { type Attribution, definedOf, isVisitorId } from "../events.js";
+import { type Attribution, isTextOfNothing, isVisitorId } from "../events.js";
+import { noId } from "../fields.js";
 import type { InvalidInput } from "../inputs.js";
 import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
@@ -23,29 +24,37 @@ export type AttributionInput =
 
 const WHAT_IT_IS = "must be what `req.affiliate.snapshot()` gave, as an object or as JSON text, or nothing";
 
-/** Reads the ids from an `attribution` argument. A mistake is reported, because no affiliate earns by an event without ids. */
-export function attributionFrom(given: unknown): Attribution | InvalidInput {
+type Ignored = (line: string) => void;
+
+/**
+ * Reads the ids from an `attribution` argument. A mistake is reported, because no affiliate earns by an event without ids.
+ *
+ * @param ignored is told of an id that is the text of a missing value.
+ */
+export function attributionFrom(given: unknown, ignored: Ignored): Attribution | InvalidInput {
   // A row of an ORM may have getters, and a getter may throw.
   return (
-    harmless(() => read(typeof given === "string" ? parsed(given) : given)) ??
+    harmless(() => read(typeof given === "string" ? parsed(given) : given, ignored)) ??
     wrong("it threw when it was read")
   );
 }
 
-function read(given: unknown): Attribution | InvalidInput {
+function read(given: unknown, ignored: Ignored): Attribution | InvalidInput {
   if (given === undefined || given === null) return {};
   if (typeof given !== "object" || Array.isArray(given)) return wrong(`got ${shown(given)}`);
   const { clickId, sessionId } = given as Record<string, unknown>;
+  const ids: Record<string, string> = {};
   for (const [name, id] of Object.entries({ clickId, sessionId })) {
-    if (id === undefined || id === null || isVisitorId(id)) continue;
-    return wrong(`its \`${name}\` must be an id, got ${shown(id)}`);
+    if (isVisitorId(id)) ids[name] = id;
+    else if (isTextOfNothing(id)) ignored(noId(`the attribution's \`${name}\``, id));
+    else if (id !== undefined && id !== null) return wrong(`its \`${name}\` must be an id, got ${shown(id)}`);
   }
   const names = Object.keys(given);
   if (names.length > 0 && !("clickId" in given || "sessionId" in given)) {
     const row = `got an object without \`clickId\` and \`sessionId\`, but with ${shown(names.join(", "))}`;
     return wrong(`${row}; of a row, pass the field that holds it, such as \`user.affiliate\``);
   }
-  return definedOf({ clickId: clickId ?? undefined, sessionId: sessionId ?? undefined });
+  return ids;
 }
 
 /** A text that is not JSON stays as it is. */

@@ -1,7 +1,8 @@
 import { hash } from "node:crypto";
 import type { Request } from "express";
 import type { Config } from "../config.js";
-import { type Attribution, definedOf, isVisitorId } from "../events.js";
+import { type Attribution, definedOf, isTextOfNothing, isVisitorId } from "../events.js";
+import { noId } from "../fields.js";
 import type { Journal } from "../journal/journal.js";
 import { harmless } from "../shared/harmless.js";
 import { broughtSession, visitorCookie } from "./cookies.js";
@@ -49,8 +50,7 @@ export class RequestAttribution {
 
   get clickId(): string | undefined {
     if (!this.consented) return undefined;
-    const { cookieName, signed } = this.#context.config;
-    this.#clickId ??= visitorCookie(this.#req, cookieName, signed);
+    this.#clickId ??= this.#cookie(this.#context.config.cookieName);
     return this.#clickId;
   }
 
@@ -78,16 +78,23 @@ export class RequestAttribution {
 
   #readSessionId(): string | undefined {
     const { config, journal } = this.#context;
-    const { session, signed } = config;
+    const { session } = config;
     if (typeof session === "function") {
       const id = harmless(
         () => session(this.#req),
         (error) => journal.warn("session", `\`session\` threw, so the request has no session id: ${error}`),
       );
+      if (isTextOfNothing(id)) journal.ignored(noId("what `session` returned", id));
       return isVisitorId(id) ? id : undefined;
     }
-    if (typeof session === "string") return visitorCookie(this.#req, session, signed);
-    return visitorCookie(this.#req, SESSION_COOKIE, signed) ?? this.#expressSession();
+    return this.#cookie(session ?? SESSION_COOKIE) ?? (session ? undefined : this.#expressSession());
+  }
+
+  #cookie(name: string): string | undefined {
+    const { config, journal } = this.#context;
+    return visitorCookie(this.#req, name, config.signed, (text) =>
+      journal.ignored(noId(`the cookie \`${name}\``, text)),
+    );
   }
 
   #expressSession(): string | undefined {

@@ -1,6 +1,6 @@
 import cookieParser from "cookie-parser";
 import type { Request, Response } from "express";
-import { isVisitorId } from "../events.js";
+import { isTextOfNothing, isVisitorId } from "../events.js";
 import type { Signatures } from "./signatures.js";
 
 const parseCookies = cookieParser();
@@ -11,8 +11,15 @@ type Cookies = Readonly<Record<string, unknown>>;
  * The cookie's value, if it can be a click id or session id; otherwise `undefined`. Of two cookies of one name the first counts,
  * as in cookie-parser: browsers send the one with the longer path first, then the older one. With `signatures` the first signed
  * one counts.
+ *
+ * @param onNothing is told where the value is the text of a missing value.
  */
-export function visitorCookie(req: Request, name: string, signatures?: Signatures): string | undefined {
+export function visitorCookie(
+  req: Request,
+  name: string,
+  signatures?: Signatures,
+  onNothing?: (text: string) => void,
+): string | undefined {
   if (signatures) {
     for (const signed of allOf(req, name)) {
       const value = signatures.verified(name, signed);
@@ -22,6 +29,7 @@ export function visitorCookie(req: Request, name: string, signatures?: Signature
   }
   const cookies = cookiesOf(req);
   const value = Object.hasOwn(cookies, name) ? cookies[name] : undefined;
+  if (isTextOfNothing(value)) onNothing?.(value);
   return isVisitorId(value) ? value : undefined;
 }
 

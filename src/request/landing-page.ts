@@ -1,10 +1,10 @@
 import type { Request } from "express";
 import { isVisitorId } from "../events.js";
+import { LONGEST } from "../fields.js";
 import type { Click } from "../inputs.js";
 
-// Longer queries, addresses and headers are cut, so that a client cannot make them expensive.
+// Cut before they are read, so that a client cannot make them expensive.
 const LONGEST_QUERY = 4_096;
-const LONGEST_ADDRESS = 2_048;
 const LONGEST_HEADER = 512;
 
 /** What a request to a landing page says about an affiliate. */
@@ -25,14 +25,14 @@ export function landingOf(req: Request, param: string): Landing | undefined {
     clickedUrl: clickedUrl(req, query, param),
     referrerUrl: withoutQuery(req.get("referrer")),
     userAgent: userAgentOf(req),
-    source: query.get("utm_source")?.slice(0, 256),
+    source: query.get("utm_source"),
   });
   return { reference, click };
 }
 
 /** The first part of the User-Agent: enough to tell browsers apart. */
 export function userAgentOf(req: Request): string | undefined {
-  return req.get("user-agent")?.slice(0, LONGEST_HEADER);
+  return req.get("user-agent")?.slice(0, LONGEST.userAgent);
 }
 
 /**
@@ -67,7 +67,7 @@ function clickedUrl(req: Request, query: URLSearchParams, param: string): string
   const named = req.get("host") ?? "";
   // Behind a trusted proxy, `hostname` is the right one. Otherwise both agree, and `Host` also has the port.
   const host = named.startsWith(hostname) ? named : hostname;
-  const [path = ""] = originalUrl.slice(0, LONGEST_ADDRESS).split(/[?#]/, 1);
+  const [path = ""] = originalUrl.slice(0, LONGEST.url).split(/[?#]/, 1);
   const base = `${protocol}://${host.slice(0, LONGEST_HEADER)}`;
   if (!URL.canParse(base)) return undefined;
   const url = new URL(base);
@@ -77,14 +77,12 @@ function clickedUrl(req: Request, query: URLSearchParams, param: string): string
   url.password = "";
   const kept = [...query].filter(([name]) => name === param || name.startsWith("utm_"));
   url.search = String(new URLSearchParams(kept));
-  return url.href.slice(0, LONGEST_ADDRESS);
+  return url.href;
 }
 
 function withoutQuery(address: string | undefined): string | undefined {
-  const [page = ""] = (address?.slice(0, LONGEST_ADDRESS) ?? "").split(/[?#]/, 1);
+  const [page = ""] = (address?.slice(0, LONGEST.url) ?? "").split(/[?#]/, 1);
   if (!URL.canParse(page)) return undefined;
   const { protocol, origin, pathname } = new URL(page);
-  return protocol === "https:" || protocol === "http:"
-    ? `${origin}${pathname}`.slice(0, LONGEST_ADDRESS)
-    : undefined;
+  return protocol === "https:" || protocol === "http:" ? `${origin}${pathname}` : undefined;
 }

@@ -144,7 +144,7 @@ export class Visitor implements RequestAffiliate {
     const { config, track, untilSafe } = this.#context;
     const { consented } = this.attribution;
     const byLoginSession = this.attribution.isLoginSession(attribution) || undefined;
-    const reported = track(kind, input, attribution, { inRequest: true, consented, byLoginSession });
+    const reported = track(kind, input, attribution, { consented, byLoginSession });
     if (config.waitUntil) {
       this.addPendingWork(async () => {
         const receipt = await reported;

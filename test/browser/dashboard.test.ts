@@ -177,7 +177,10 @@ describe.skipIf(!hasChromium)("the dashboard", () => {
     page.on("dialog", (dialog) => expect.unreachable(dialog.message()));
     await page.goto(url);
     const email = "<img/src=/evil/onerror=alert(2)>@shop.example";
-    await tracker.trackPayment({ paymentId: evil("payment"), customerEmail: email, leadValue: 1 });
+    await tracker.trackPayment(
+      { paymentId: evil("payment"), customerEmail: email, leadValue: 1 },
+      { sessionId: "s1" },
+    );
     await tracker.trackRegistration(
       { email, customerId: evil("customer"), customerName: evil("name") },
       { clickId: "<img/src=/evil>" },
@@ -345,6 +348,6 @@ async function aBusyDay(tracker: Affiliate, service: FaultyService): Promise<voi
   await pay(tracker, "order-1044", 1118.25);
   await pay(tracker, "free", 0);
   await tracker.trackRegistration({ email: "cy@shop.example" });
-  await tracker.trackPayment({ ...order, paymentId: "wrong", leadValue: -1 });
+  await tracker.trackPayment({ ...order, paymentId: "wrong", leadValue: -1 }, { sessionId: "s1" });
   await expect.poll(() => tracker.stats().dead).toMatchObject({ rejected: 3, unconfirmed: 2 });
 }

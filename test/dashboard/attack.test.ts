@@ -214,7 +214,10 @@ describe("what was sent by strangers", () => {
       return {};
     });
     const tracker = startTracker({ baseUrl: url });
-    await tracker.trackPayment({ paymentId: ADDRESS, customerEmail: ADDRESS, leadValue: 1 });
+    await tracker.trackPayment(
+      { paymentId: ADDRESS, customerEmail: ADDRESS, leadValue: 1 },
+      { sessionId: "s1" },
+    );
     await tracker.trackRegistration(
       { email: ADDRESS, customerId: ADDRESS, customerName: "Ada" },
       { clickId: "c" },

@@ -41,7 +41,10 @@ describe("a dead letter", () => {
     const service = await faultyService({ onRequest: hangingUp });
     const tracker = startTracker({ baseUrl: service.url });
     const died = new Promise((resolve) => tracker.on("dead", resolve));
-    await tracker.trackPayment({ paymentId: 1, customerEmail: "a@shop.example", leadValue: 1 });
+    await tracker.trackPayment(
+      { paymentId: 1, customerEmail: "a@shop.example", leadValue: 1 },
+      { sessionId: "s1" },
+    );
     expect(await died).toMatchObject({ reason: "unconfirmed", code: "UND_ERR_SOCKET", attempts: 1 });
     const [letter] = await tracker.deadLetters.list();
     expect(letter).toMatchObject({ reason: "unconfirmed", code: "UND_ERR_SOCKET", attempts: 1 });

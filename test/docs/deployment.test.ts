@@ -88,7 +88,7 @@ describe("several processes", () => {
     const trackers = [0, 1].map(() =>
       closing(affiliate({ baseUrl: url, clientId: 1, logger: linesLogger() })),
     );
-    for (const tracker of trackers) await tracker.trackPayment(payment);
+    for (const tracker of trackers) await tracker.trackPayment(payment, { sessionId: "s1" });
     for (const tracker of trackers) await tracker.flush();
     const keys = posted.map(({ headers }) => headers["idempotency-key"]);
     expect(keys).toHaveLength(2);
@@ -104,7 +104,7 @@ describe("several processes", () => {
       ),
     );
     const receipts = [];
-    for (const tracker of trackers) receipts.push(await tracker.trackPayment(payment));
+    for (const tracker of trackers) receipts.push(await tracker.trackPayment(payment, { sessionId: "s1" }));
     for (const tracker of trackers) await tracker.flush();
     expect(receipts.map(({ outcome }) => outcome)).toEqual(["queued", "duplicate"]);
     expect(posted).toHaveLength(1);
@@ -161,7 +161,7 @@ it("works where nothing may be written", async () => {
     import { affiliate } from "express-affiliate";
     const { TRACKING_URL: baseUrl, TRACKING_CLIENT_ID: clientId } = process.env;
     const tracker = affiliate({ baseUrl, clientId: Number(clientId) });
-    await tracker.trackPayment({ paymentId: 1, customerEmail: "ada@shop.example", leadValue: 19.9 });
+    await tracker.trackPayment({ paymentId: 1, customerEmail: "ada@shop.example", leadValue: 19.9 }, { sessionId: "s1" });
     console.log(JSON.stringify(await tracker.flush()), process.permission.has("fs.write"));`;
   const folder = await userProject({ "app.mjs": code });
   const flag = ["--permission", "--experimental-permission"].find((name) =>
@@ -204,7 +204,10 @@ it("sends nothing from a preview", async () => {
   const process = { env: { ...envFor(sandbox), NODE_ENV: "preview" } };
   const { tracker } = await page.run("Previews and staging", { process });
   const payment = { paymentId: 1, customerEmail: "ada@shop.example", leadValue: 19.9 };
-  expect(await closing(tracker).trackPayment(payment)).toEqual({ outcome: "skipped", reason: "disabled" });
+  expect(await closing(tracker).trackPayment(payment, { sessionId: "s1" })).toEqual({
+    outcome: "skipped",
+    reason: "disabled",
+  });
 });
 
 it("has run every block of the page", () => {

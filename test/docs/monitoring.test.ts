@@ -28,9 +28,9 @@ const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue:
 /** One payment that is delivered, one that is refused, one that is dropped, and a click that is delivered. */
 async function happen(tracker: Affiliate): Promise<void> {
   await tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "c1" });
-  await tracker.trackPayment(payment);
-  await tracker.trackPayment({ ...payment, paymentId: "refused" });
-  await tracker.trackPayment({ ...payment, leadValue: -1 });
+  await tracker.trackPayment(payment, { sessionId: "s1" });
+  await tracker.trackPayment({ ...payment, paymentId: "refused" }, { sessionId: "s2" });
+  await tracker.trackPayment({ ...payment, leadValue: -1 }, { sessionId: "s1" });
   await tracker.trackRegistration({ email: "ada@shop.example" });
   await tracker.flush();
 }
@@ -327,7 +327,7 @@ describe("traces", () => {
   it("have no link where another process reported", async () => {
     const { attempts } = startTracing();
     const { tracker } = await startShop();
-    await tracker.trackPayment(payment);
+    await tracker.trackPayment(payment, { sessionId: "s1" });
     await page.run("Traces", { tracker });
     await tracker.flush();
     expect(attempts()).toMatchObject([{ links: [], status: { code: 0 } }]);
@@ -339,7 +339,8 @@ describe("probes", () => {
     const { app, tracker, sandbox } = await startShop();
     await page.run("Readiness and liveness", { app, tracker });
     await sandbox.fail("down");
-    for (let id = 0; id < 5; id++) await tracker.trackPayment({ ...payment, paymentId: id });
+    for (let id = 0; id < 5; id++)
+      await tracker.trackPayment({ ...payment, paymentId: id }, { sessionId: `s${id}` });
     await expect.poll(() => tracker.stats().state).toBe("paused");
     await request(app).get("/readyz").expect(200, { tracking: "paused", queued: 5 });
     await request(app).get("/livez").expect(200);

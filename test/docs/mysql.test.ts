@@ -14,7 +14,7 @@ describeWithMariaDb("docs/mysql.md", (database) => {
     const process = { env: { DATABASE_URL: database.server.uri } };
     const made = await page.run("The MySQL outbox", { baseUrl, clientId, apiKey, process });
     onTestFinished(() => made.pool.end());
-    await closing(made.tracker).trackPayment(payment);
+    await closing(made.tracker).trackPayment(payment, { sessionId: "s1" });
     await sandbox.ledger.waitFor({ kind: "payment", customerEmail: payment.customerEmail });
   });
 

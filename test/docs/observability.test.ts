@@ -17,9 +17,9 @@ const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue:
 /** One payment that is delivered, one that is refused, one that is dropped, and a click that is delivered. */
 async function happen(tracker: Affiliate): Promise<void> {
   await tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "c1" });
-  await tracker.trackPayment(payment);
-  await tracker.trackPayment({ ...payment, paymentId: "refused" });
-  await tracker.trackPayment({ ...payment, leadValue: -1 });
+  await tracker.trackPayment(payment, { sessionId: "s1" });
+  await tracker.trackPayment({ ...payment, paymentId: "refused" }, { sessionId: "s2" });
+  await tracker.trackPayment({ ...payment, leadValue: -1 }, { sessionId: "s1" });
   await tracker.trackRegistration({ email: "ada@shop.example" });
   await tracker.flush();
 }
@@ -115,7 +115,7 @@ it("writes to pino, each line with its level", async () => {
   const names = { process: { env: envFor(sandbox) } };
   const modules = { pino: { default: (options: object) => pino(options, sink) } };
   const { tracker } = await page.run("Logs", names, { modules });
-  await closing(tracker).trackPayment({ ...payment, leadValue: -1 });
+  await closing(tracker).trackPayment({ ...payment, leadValue: -1 }, { sessionId: "s1" });
   expect(lines).toMatchObject([
     { level: 40, msg: expect.stringMatching(/^express-affiliate: a payment was dropped: `leadValue`/) },
   ]);

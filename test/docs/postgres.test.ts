@@ -18,7 +18,7 @@ describeWithPostgres("docs/postgres.md", (database) => {
     const process = { env: { DATABASE_URL: database.cluster.connectionString } };
     const made = await page.run("The Postgres outbox", { baseUrl, clientId, apiKey, process });
     onTestFinished(() => made.pool.end());
-    await closing(made.tracker).trackPayment(payment);
+    await closing(made.tracker).trackPayment(payment, { sessionId: "s1" });
     await sandbox.ledger.waitFor({ kind: "payment", customerEmail: payment.customerEmail });
   });
 

@@ -162,13 +162,13 @@ describe("consent", () => {
   });
 
   it("takes everything with it when it is withdrawn", async () => {
-    const updates: unknown[] = [];
-    const users = { update: async (...update: unknown[]) => void updates.push(update) };
+    const ada = { id: 7, affiliate: { clickId: "c1", sessionId: "s1" } };
+    const users = { update: async (_id: number, change: object) => void Object.assign(ada, change) };
     const addSession: express.RequestHandler = (req, _res, next) => {
       Object.assign(req, { session: { userId: 7 } });
       next();
     };
-    const { app } = await startShop({ before: [cookieParser(), addSession] });
+    const { app, tracker, sandbox } = await startShop({ before: [cookieParser(), addSession] });
     await page.run("Consent that is withdrawn", { app, users });
     const { headers } = await referred(app).post("/consent/withdraw").expect(303);
     expect(headers["set-cookie"]).toEqual(
@@ -176,7 +176,13 @@ describe("consent", () => {
         expect.stringMatching(new RegExp(`^${name}=; Path=/; Expires=Thu, 01 Jan 1970`)),
       ),
     );
-    expect(updates).toEqual([[7, { affiliate: null }]]);
+    const renewal = { ...payment, paymentId: "renewal" };
+    expect(await tracker.trackPayment(renewal, ada.affiliate)).toEqual({
+      outcome: "skipped",
+      reason: "no-attribution",
+    });
+    await tracker.flush();
+    expect(sandbox.ledger.requests()).toEqual([]);
   });
 });
 
@@ -187,9 +193,12 @@ describe("a person's data", () => {
       return {};
     });
     const { tracker } = await startShop({ baseUrl });
-    await tracker.trackPayment(payment);
+    await tracker.trackPayment(payment, { sessionId: "s1" });
     await tracker.trackRegistration(ada, { clickId: "c1" });
-    await tracker.trackPayment({ ...payment, paymentId: 2, customerEmail: "bo@shop.example" });
+    await tracker.trackPayment(
+      { ...payment, paymentId: 2, customerEmail: "bo@shop.example" },
+      { sessionId: "s1" },
+    );
     const { forget } = await page.run("Deleting a person's data", { tracker });
     await forget(ada.email);
     expect(await tracker.deadLetters.list()).toMatchObject([{ event: { customerEmail: "bo@shop.example" } }]);

@@ -47,7 +47,10 @@ describe("README.md", () => {
     await once(server, "listening");
     const process = new EventEmitter();
     await page.run("Shutting down", { server, tracker, process });
-    await tracker.trackPayment({ paymentId: 1, customerEmail: "ada@shop.example", leadValue: 19.9 });
+    await tracker.trackPayment(
+      { paymentId: 1, customerEmail: "ada@shop.example", leadValue: 19.9 },
+      { sessionId: "s1" },
+    );
     process.emit("SIGTERM");
     await sandbox.ledger.waitFor({ kind: "payment" });
     expect(await tracker.close()).toEqual({ left: 0, durable: false });

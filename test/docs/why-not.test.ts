@@ -108,7 +108,8 @@ describe("skipped", () => {
     const lines: string[] = [];
     const logger = { debug: (line: string) => lines.push(line), warn() {}, error() {} };
     const { tracker } = await startShop({ logger, enabled: false });
-    for (const paymentId of [1, 2]) await tracker.trackPayment({ ...payment, paymentId });
+    for (const paymentId of [1, 2])
+      await tracker.trackPayment({ ...payment, paymentId }, { sessionId: "s1" });
     expect(lines).toEqual(Array(2).fill("express-affiliate: a payment was skipped: disabled"));
   });
 });

@@ -33,7 +33,7 @@ describe("an attribution that a host hands over", () => {
     ["null", null, {}],
     ["a JSON column's null", "null", {}],
   ])("may be %s", (_, given, attribution) => {
-    expect(attributionFrom(given)).toEqual(attribution);
+    expect(attributionFrom(given, () => {})).toEqual(attribution);
   });
 
   const throws = {
@@ -63,8 +63,20 @@ describe("an attribution that a host hands over", () => {
     ],
     ["a getter that throws", throws, "it threw when it was read"],
   ])("is refused as %s", (_, given, because) => {
-    expect(attributionFrom(given)).toEqual({ invalid: expect.stringContaining(because) });
+    expect(attributionFrom(given, () => {})).toEqual({ invalid: expect.stringContaining(because) });
   });
+
+  it.each(["undefined", "null", "NaN", "[object Object]"])(
+    "is without an id that is the text %j, and says so",
+    (text) => {
+      const lines: string[] = [];
+      const attribution = attributionFrom({ clickId: text, sessionId: "s1" }, (line) => lines.push(line));
+      expect(attribution).toEqual({ sessionId: "s1" });
+      expect(lines).toEqual([
+        `the attribution's \`clickId\` is the text "${text}", which is no id, so it is ignored; check where it is made`,
+      ]);
+    },
+  );
 
   it("is ids or a reason in printable ASCII, whatever is given", () => {
     const id = fc.oneof(fc.anything(), fc.string({ unit: "binary" }));
@@ -75,7 +87,7 @@ describe("an attribution that a host hands over", () => {
     );
     fc.assert(
       fc.property(given, (input) => {
-        const read = attributionFrom(input);
+        const read = attributionFrom(input, () => {});
         if ("invalid" in read) expect(read.invalid).toMatch(/^[\x20-\x7e]+$/);
         else for (const id of Object.values(read)) expect(id).toMatch(/^[\x21-\x7e]{1,256}$/);
       }),

@@ -39,7 +39,9 @@ const id = fc.string({
   minLength: 1,
   maxLength: 20,
 });
-const plainId = fc.stringMatching(/^[A-Za-z0-9_-]{1,256}$/);
+const plainId = fc
+  .stringMatching(/^[A-Za-z0-9_-]{1,256}$/)
+  .filter((text) => !["undefined", "null", "NaN"].includes(text));
 const cookieName = fc.constantFrom(
   "svc_click_id",
   "svc_session_id",
@@ -168,12 +170,27 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     await fc.assert(
       fc.asyncProperty(fc.anything(), async (anything) => {
         said = anything;
-        const usable = typeof anything === "string" && VISITOR_ID.test(anything);
+        const usable = typeof anything === "string" && VISITOR_ID.test(anything) && anything !== "null";
         expect(await peek()).toEqual(usable ? { sessionId: anything } : {});
       }),
       { numRuns: 60 },
     );
   });
+
+  it.each(["undefined", "null", "NaN", "[object Object]"])(
+    "takes the text %j for no id, in a cookie and from `session`, and says so once",
+    async (text) => {
+      const logger = linesLogger();
+      const { peek } = await appWith((app, tracker) => app.use(tracker), { session: () => text, logger });
+      for (let nth = 0; nth < 3; nth++)
+        expect(await peek(`svc_click_id=${encodeURIComponent(text)}`)).toEqual({});
+      const ignored = `is the text "${text}", which is no id, so it is ignored; check where it is made`;
+      expect(logger.lines).toEqual([
+        `express-affiliate: the cookie \`svc_click_id\` ${ignored}`,
+        `express-affiliate: what \`session\` returned ${ignored}`,
+      ]);
+    },
+  );
 
   it("takes a digest of an express-session that the request brought, and of no other", async () => {
     const { app, server, peek } = await appWith((app, tracker) => {

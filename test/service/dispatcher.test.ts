@@ -27,7 +27,10 @@ describe("an outgoing proxy", () => {
     const { url, received } = await startService();
     const { address, asked } = await startProxy();
     const tracker = startTracker({ baseUrl: url, proxy: address.replace("http://", "http://bob:pa55word@") });
-    await tracker.trackPayment({ paymentId: 1, customerEmail: "ada@shop.example", leadValue: 1 });
+    await tracker.trackPayment(
+      { paymentId: 1, customerEmail: "ada@shop.example", leadValue: 1 },
+      { sessionId: "s1" },
+    );
     await tracker.flush();
     expect(received).toMatchObject([{ headers: { authorization: `Bearer ${API_KEY}` } }]);
     expect(received[0]?.headers).not.toHaveProperty("proxy-authorization");

@@ -87,7 +87,10 @@ describe("what is shown of others' words", () => {
     const tracker = startTracker({ baseUrl: url, logger });
     const notices: unknown[] = [];
     tracker.on("dead", (notice) => notices.push(notice));
-    await tracker.trackPayment({ paymentId: 1, customerEmail: "ada@shop.example", leadValue: 1 });
+    await tracker.trackPayment(
+      { paymentId: 1, customerEmail: "ada@shop.example", leadValue: 1 },
+      { sessionId: "s1" },
+    );
     await tracker.flush();
     const error = await tracker.client.status("s1").catch((thrown) => thrown);
     const letters = await tracker.deadLetters.list();

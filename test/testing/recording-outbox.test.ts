@@ -40,10 +40,13 @@ describe("recordingOutbox", () => {
     const outbox = recordingOutbox();
     const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
     const id = expect.any(String);
-    expect(await tracker.trackPayment(order, null, { transaction: {} })).toEqual({ outcome: "queued", id });
-    expect(await tracker.trackPayment(order)).toEqual({ outcome: "duplicate", id });
+    expect(await tracker.trackPayment(order, { sessionId: "s1" }, { transaction: {} })).toEqual({
+      outcome: "queued",
+      id,
+    });
+    expect(await tracker.trackPayment(order, { sessionId: "s1" })).toEqual({ outcome: "duplicate", id });
     outbox.events.length = 0;
-    expect(await tracker.trackPayment(order)).toEqual({ outcome: "queued", id });
+    expect(await tracker.trackPayment(order, { sessionId: "s1" })).toEqual({ outcome: "queued", id });
   });
 
   it("leaves `waitUntil` nothing to wait for", async () => {
@@ -73,7 +76,7 @@ describe("recordingOutbox", () => {
       import { recordingOutbox } from "express-affiliate/testing";
       const outbox = recordingOutbox();
       const tracker = affiliate({ baseUrl: "https://tracking.example", clientId: 1, outbox });
-      await tracker.trackPayment(${JSON.stringify(order)});
+      await tracker.trackPayment(${JSON.stringify(order)}, { sessionId: "s1" });
       console.log(outbox.events.length, process.moduleLoadList.filter((name) => /sqlite|test_runner/.test(name)).length);`;
     const project = await userProject({ "app.mjs": code });
     expect(await outputOf(runNode(project, ["app.mjs"]))).toEqual({ code: 0, stdout: "1 0\n", stderr: "" });

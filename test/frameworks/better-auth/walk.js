@@ -6,7 +6,7 @@ Object.assign(process.env, {
   BETTER_AUTH_URL: "http://localhost",
   BETTER_AUTH_TELEMETRY: "0",
 });
-const { app, arrives, person, referred, reported, walk } = await import("./journey.js");
+const { app, arrives, declined, person, referred, reported, walk } = await import("./journey.js");
 
 const post = async (visitor, path, body, status) => {
   const answer = await visitor.post(path, body, { origin: "http://localhost" });
@@ -28,6 +28,13 @@ test("a later login is no sign-up", async () => {
   await signUp(visitor, ada);
   await post(visitor, "/api/auth/sign-in/email", ada, 200);
   assert.equal(await reported("registration", { customerEmail: ada.email }), 1);
+});
+
+test("no renewal of a visitor who declined is reported", async () => {
+  const eve = person();
+  await signUp(await declined("ERIN"), eve);
+  await app.renew(eve.email, "renewal-of-eve");
+  assert.equal(await reported("payment", { customerEmail: eve.email }), 0);
 });
 
 test("a renewal is credited through the snapshot on the user's row, which no browser sees", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { app, arrives, person, referred, reported, stranger } from "./journey.js";
+import { app, arrives, declined, person, referred, reported, stranger } from "./journey.js";
 
 const webhook = (order) => stranger().post("/webhooks/gateway", { order });
 const thanks = (visitor, order) => visitor.open(`/thanks/${order}`);
@@ -27,6 +27,16 @@ for (const { when, happens } of [
     assert.equal(await reported("payment", { customerEmail: ada.email }), 1);
   });
 }
+
+test("an order of a visitor who declined is not reported, neither by the gateway's call nor in the browser", async () => {
+  const visitor = await declined("ALICE");
+  const eve = person();
+  const { body } = await visitor.post("/checkout", eve);
+  app.gateway.paid.add(body.id);
+  await webhook(body.id);
+  await thanks(visitor, body.id);
+  assert.equal(await reported("payment", { customerEmail: eve.email }), 0);
+});
 
 test("a browser that returns without having paid is not reported", async () => {
   const visitor = await referred("ALICE");

@@ -57,6 +57,13 @@ export async function referred(affiliateReference) {
   return visitor;
 }
 
+/** A visitor who has come through an affiliate's link, and then declined. */
+export async function declined(affiliateReference) {
+  const visitor = await referred(affiliateReference);
+  visitor.cookies.set("consent", "no");
+  return visitor;
+}
+
 /** How many of a kind the service has, once nothing is queued any more. */
 export async function reported(kind, where) {
   const { settled } = await tracker.flush({ timeoutMs });
@@ -109,6 +116,15 @@ export function walk({ signUp, pay, signUpInVain }) {
     const before = await reported("registration");
     await signUpInVain(visitor);
     assert.equal(await reported("registration"), before);
+  });
+
+  test("a visitor who has declined is not reported, although an affiliate sent them", async () => {
+    const visitor = await declined("DAN");
+    const eve = person();
+    await signUp(visitor, eve);
+    await pay(visitor, eve, "order-of-eve");
+    assert.equal(await reported("registration", { customerEmail: eve.email }), 0);
+    assert.equal(await reported("payment", { customerEmail: eve.email }), 0);
   });
 
   test("a visitor whom no affiliate sent is not reported", async () => {

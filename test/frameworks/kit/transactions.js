@@ -49,11 +49,14 @@ test("an order that commits is one payment", async () => {
   const payment = { kind: "payment", customerEmail: order.email, sessionId: "session-1", leadValue: 19.9 };
   await arrives(payment);
   assert.deepEqual([await stored(pool, order), await reported(order)], [1, 1]);
-  const { outcome } = await tracker.trackPayment({
-    paymentId: order.id,
-    customerEmail: order.email,
-    leadValue: 19.9,
-  });
+  const { outcome } = await tracker.trackPayment(
+    {
+      paymentId: order.id,
+      customerEmail: order.email,
+      leadValue: 19.9,
+    },
+    { sessionId: "s1" },
+  );
   assert.equal(outcome, "duplicate");
 });
 
@@ -63,6 +66,14 @@ test("an order whose commit fails is not reported, and can be reported when it c
   assert.deepEqual([await stored(pool, order), await reported(order)], [0, 0]);
   await checkout({ ...order, total: 999 });
   await arrives({ kind: "payment", customerEmail: order.email, leadValue: 999 });
+});
+
+test("an order of a visitor who declined commits, and is not reported", async () => {
+  for (const attribution of [{}, null]) {
+    const order = newOrder({ attribution });
+    await checkout(order);
+    assert.deepEqual([await stored(pool, order), await reported(order)], [1, 0]);
+  }
 });
 
 test("an order that is there already is rolled back, and not reported", async () => {

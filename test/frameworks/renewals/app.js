@@ -3,7 +3,7 @@ import express from "express";
 import pg from "pg";
 import { tracker } from "./tracker.js";
 
-const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
+export const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
 const app = express();
 app.use(express.json(), tracker);
 

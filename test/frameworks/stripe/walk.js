@@ -4,7 +4,9 @@ import Stripe from "stripe";
 
 const secret = "whsec_of_the_walk";
 Object.assign(process.env, { STRIPE_SECRET_KEY: "sk_test_of_the_walk", STRIPE_WEBHOOK_SECRET: secret });
-const { app, arrives, person, referred, reported, stranger, tracker } = await import("./journey.js");
+const { app, arrives, declined, person, referred, reported, stranger, tracker } = await import(
+  "./journey.js"
+);
 
 const stripe = new Stripe(process.env.STRIPE_SECRET_KEY);
 const url = `http://localhost:${app.server.address().port}/webhooks/stripe`;
@@ -120,6 +122,22 @@ test("a customer whom no affiliate sent is not reported", async () => {
   assert.equal(await deliver(paid({ customer })), 204);
   assert.equal(await deliver(paid({ customer: "cus_of_another_shop" })), 204);
   assert.equal(await reported("payment", { customerEmail: eve.email }), 0);
+});
+
+test("a customer who declined when they signed up is not reported", async () => {
+  const eve = person();
+  const customer = await signUp(await declined("GRACE"), eve);
+  assert.equal(await deliver(paid({ customer })), 204);
+  assert.equal(await reported("payment", { customerEmail: eve.email }), 0);
+});
+
+test("the renewals of a customer who has withdrawn their consent are not reported", async () => {
+  const ada = person();
+  const customer = await signUp(await referred("GRACE"), ada);
+  assert.equal(await deliver(paid({ customer })), 204);
+  app.users.get(customer).affiliate = null;
+  assert.equal(await deliver(paid({ customer })), 204);
+  assert.equal(await reported("payment", { customerEmail: ada.email }), 1);
 });
 
 test("a refund and a chargeback are noted for a person, once, and not reported", async () => {

@@ -1,0 +1,109 @@
+import { z } from "zod";
+import { type Attribution, type EventData, type EventKind, isTextOfNothing, isVisitorId } from "./events.js";
+import { harmless } from "./shared/harmless.js";
+import { amountFrom } from "./shared/money.js";
+import { shown } from "./shared/printable.js";
+import { cut } from "./shared/text.js";
+
+/** The most characters of each text. Ids and e-mail addresses that are longer are refused; other texts are cut. */
+export const LONGEST = { hostId: 256, email: 320, name: 256, source: 256, userAgent: 512, url: 2_048 };
+
+// Databases return null for a missing value, and an empty string means nothing to the service.
+const optionalText = (longest: number) =>
+  z
+    .string()
+    .nullish()
+    .transform((text) => (text ? cut(text, longest) : undefined));
+
+// The host's own ids: strings on the wire (section 2.3), numbers in many databases.
+const hostId = z
+  .custom<string | number | bigint>(isHostId, {
+    error: ({ input }) =>
+      isTextOfNothing(input)
+        ? `must be an id, got the text "${input}"`
+        : `must be a string of 1 to ${LONGEST.hostId} characters or an integer`,
+  })
+  .transform(String);
+
+// Refuses only what no mail system can deliver to: a stricter pattern would lose conversions for good.
+const emailAddress = z
+  .string()
+  .max(LONGEST.email)
+  .regex(/^[^\s@]+@[^\s@]+$/, { error: "must be an e-mail address" })
+  .refine(isWellFormed, { error: "must not contain half a character" });
+
+const visitorId = z.unknown().transform((value) => (isVisitorId(value) ? value : undefined));
+
+const schemas = {
+  click: z.object({
+    affiliateReference: z.custom<string>(isVisitorId, { error: "must be an affiliate's reference code" }),
+    clickId: visitorId.optional(),
+    sessionId: visitorId.optional(),
+    clickedUrl: optionalText(LONGEST.url),
+    referrerUrl: optionalText(LONGEST.url),
+    userAgent: optionalText(LONGEST.userAgent),
+    source: optionalText(LONGEST.source),
+  }),
+  registration: z.object({
+    email: emailAddress,
+    customerId: z
+      .unknown()
+      .transform((id) => (id === null || isTextOfNothing(id) ? undefined : id))
+      .pipe(hostId.optional())
+      .optional(),
+    customerName: optionalText(LONGEST.name),
+  }),
+  payment: z.object({
+    paymentId: hostId,
+    customerEmail: emailAddress,
+    leadValue: z.unknown().transform((given, { issues }) => {
+      const amount = amountFrom(given);
+      if (typeof amount === "number") return amount;
+      issues.push({ code: "custom", input: given, message: amount });
+      return z.NEVER;
+    }),
+  }),
+} satisfies { readonly [Kind in EventKind]: z.ZodType<Omit<EventData[Kind], keyof Attribution>> };
+
+/** Reads the fields of what a host reports; or says why it is no event. The reason shows no value but an amount. */
+export function fieldsFrom(kind: EventKind, input: unknown): object {
+  const read = harmless(() => schemas[kind].safeParse(input));
+  if (!read) return { invalid: "it threw when it was read" };
+  if (read.success) return read.data;
+  const problems = read.error.issues.map(({ path, message }) => `\`${path.join(".")}\`: ${message}`);
+  return { invalid: problems.join("; ") };
+}
+
+/** What is wrong with a report that is sent all the same: a field that is not sent, or an id that is none. One line each. */
+export function oddities(kind: EventKind, input: unknown): string[] {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
+  const { shape } = schemas[kind];
+  const given = harmless(() => Object.entries(input)) ?? [];
+  return given.flatMap(([name, value]) => {
+    if (!Object.hasOwn(shape, name)) return [notSent(kind, name, Object.keys(shape))];
+    return name.endsWith("Id") && isTextOfNothing(value) ? [noId(`the \`${name}\` of a ${kind}`, value)] : [];
+  });
+}
+
+function notSent(kind: EventKind, name: string, names: readonly string[]): string {
+  const fields = names.map((each) => `\`${each}\``).join(", ");
+  const field = /^\w{1,40}$/.test(name) ? `\`${name}\`` : shown(name);
+  return `a ${kind} has no field ${field}, so it is not sent; the fields are ${fields}`;
+}
+
+/** The line for the text of a missing value in the place of an id. */
+export function noId(place: string, text: string): string {
+  return `${place} is the text "${text}", which is no id, so it is ignored; check where it is made`;
+}
+
+function isHostId(id: unknown): id is string | number | bigint {
+  if (isTextOfNothing(id)) return false;
+  const isId =
+    typeof id === "string" ? id.isWellFormed() : typeof id === "bigint" || Number.isSafeInteger(id);
+  return isId && id !== "" && String(id).length <= LONGEST.hostId;
+}
+
+// Two ids that differ in an unpaired surrogate alone would have one key: in UTF-8 both are U+FFFD.
+function isWellFormed(text: string): boolean {
+  return text.isWellFormed();
+}
