@@ -3,7 +3,7 @@ import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import type { Attempted } from "../sql/append.js";
 import type { Destinations } from "../sql/destinations.js";
 import { type Database, DUPLICATE, errnoOf, LOCK_WAIT_TIMEOUT } from "./database.js";
-import { ascii, binary, list } from "./literals.js";
+import { ascii, binary, integer, list } from "./literals.js";
 import { insertsOf } from "./rows.js";
 
 // ER_LOCK_NOWAIT of MySQL; MariaDB says LOCK_WAIT_TIMEOUT.
@@ -95,4 +95,25 @@ export function createAttempt(database: Database, prefix: string, destinations: 
     }
     return crowded;
   }
+}
+
+/** Of events that are known, those that their report has stored. */
+export function createStoredBy(database: Database, prefix: string, { numberOf }: Destinations) {
+  // A later report of the same is of a later moment.
+  const keyOf = ({ id, destination, createdAt }: OutboxEvent) =>
+    `(${binary(id)}, ${numberOf(destination)}, ${integer(createdAt)})`;
+
+  return async function storedBy(events: readonly OutboxEvent[]): Promise<ReadonlySet<OutboxEvent>> {
+    const rows = await database.rows<{ id: string; destination: string; created_at: number }>(
+      `select lower(hex(id)) as id, cast(destination as char) as destination, created_at from \`${prefix}events\`
+       where (id, destination, created_at) in (${list(events.map(keyOf))})`,
+    );
+    const stored = new Set(
+      rows.map(
+        ({ id, destination, created_at }) =>
+          `(${binary(id)}, ${destination}, ${integer(Number(created_at))})`,
+      ),
+    );
+    return new Set(events.filter((event) => stored.has(keyOf(event))));
+  };
 }

@@ -175,11 +175,14 @@ export function createClaims(
 
   /** A claim whose answer was lost was not acted on: no attempt has begun, whatever its row says. */
   async function releaseLost(): Promise<void> {
-    const held = [...underWay.keys()].map(String);
+    const rows = await database.rows<{ seq: number }>(
+      `select seq from ${events}
+       where state = 'queued' and destination = ${destinations.numberOf(destination)} and claimed_by = ${self}`,
+    );
+    const lost = rows.filter(({ seq }) => !underWay.has(Number(seq)));
     await database.write(
-      `update ${events} set claimed_by = null, due_at = ${RELEASED}
-       where state = 'queued' and destination = ${destinations.numberOf(destination)} and claimed_by = ${self}
-         ${held.length === 0 ? "" : `and seq not in (${list(held)})`}`,
+      `update ${eventsBySeq} set claimed_by = null, due_at = ${RELEASED}
+       where seq in (${list(lost.map(({ seq }) => String(seq)))}) and state = 'queued' and claimed_by = ${self}`,
     );
     mayHaveLostOne = false;
   }

@@ -1,5 +1,6 @@
 import { sleep } from "../../shared/real-timers.js";
 import { inTime, LONGEST_WAIT_MS } from "../sql/in-time.js";
+import { repeatWhereLost } from "../sql/lost-connection.js";
 import { migrate } from "./migrations.js";
 import { problem, problemOf } from "./problems.js";
 
@@ -22,19 +23,27 @@ export interface MysqlConnection {
 }
 
 export interface Database {
-  /** Runs one statement that reads, in a transaction of its own. Rejects when it takes too long: the server may not answer at all. */
+  /**
+   * Runs one statement that reads, in a transaction of its own; again on another connection where its connection was lost.
+   * Rejects when it takes too long: the server may not answer at all.
+   */
   rows<Row>(text: string): Promise<Row[]>;
-  /** Runs one statement that writes, in a transaction of its own. Resolves to the number of rows that it applied to. */
+  /**
+   * Runs one statement that writes, in a transaction of its own, as `rows` does: twice must be as good as once. Resolves to the
+   * number of rows that it applied to the last time.
+   */
   write(text: string): Promise<number>;
   /**
    * Runs statements that write, all of them or none. Fails with `LOCK_WAIT_TIMEOUT` where one would have to wait for another
    * transaction for more than a second.
    */
   writeUnlessLocked(texts: readonly string[]): Promise<void>;
-  /** Runs statements in one transaction, on one connection: all of them, or none. */
+  /** Runs statements in one transaction, on one connection: all of them, or none. It is not repeated where the connection is lost. */
   transact<T>(work: (connection: Pick<Database, "rows" | "write">) => Promise<T>): Promise<T>;
   /** Resolves once the tables are as they should be. Tries anew each time until they are. */
   ready(): Promise<void>;
+  /** Whether an error says that the connection was lost: how far the request got is unknown then. */
+  isLost(error: unknown): boolean;
 }
 
 /** ER_LOCK_DEADLOCK: also what a node of a Galera cluster says whose transaction another node's came before. */
@@ -43,6 +52,9 @@ export const DEADLOCK = 1213;
 export const LOCK_WAIT_TIMEOUT = 1205;
 /** ER_DUP_ENTRY. */
 export const DUPLICATE = 1062;
+
+// ER_SERVER_SHUTDOWN; ER_CONNECTION_KILLED of MariaDB; ER_SESSION_WAS_KILLED and ER_CLIENT_INTERACTION_TIMEOUT of MySQL.
+const CONNECTION_ENDED = new Set([1053, 1927, 3169, 4031]);
 
 // Of what the outbox sends, with ample space: see `insertsOf`.
 const LEAST_PACKET = 1_048_576;
@@ -66,6 +78,9 @@ type Work<T> = (connection: MysqlConnection, session: Session) => Promise<T>;
 
 export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate: boolean }): Database {
   const sessions = new WeakMap<object, Session>();
+  /** Errors of connections that there were: where none can be made, the server is away. */
+  const lost = new WeakSet<object>();
+  const isLost = (error: unknown) => lost.has(Object(error));
   let readiness: Promise<void> | undefined;
 
   async function lend(): Promise<Lent> {
@@ -77,9 +92,15 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
       sessions.set(key, session);
       return { connection, session };
     } catch (error) {
+      noteWhereLost(error);
       connection.destroy();
       throw error;
     }
+  }
+
+  function noteWhereLost(error: unknown): void {
+    const said = errnoOf(error);
+    if (said === undefined || CONNECTION_ENDED.has(said)) lost.add(Object(error));
   }
 
   /** Runs work on a connection that is given back after it; one that failed in a way that leaves it in doubt is closed. */
@@ -100,7 +121,8 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
         connection.release();
         return result;
       } catch (error) {
-        if (inTransaction || !commits || errnoOf(error) === undefined) connection.destroy();
+        noteWhereLost(error);
+        if (inTransaction || !commits || isLost(error)) connection.destroy();
         else connection.release();
         throw error;
       }
@@ -135,9 +157,12 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
     }
   }
 
+  const repeated = <T>(work: Work<T>) => repeatWhereLost(() => prepared(work), isLost);
+
   const database: Database = {
-    rows: (text) => prepared((connection) => rowsOn(connection, text)),
-    write: (text) => prepared((connection) => writeOn(connection, text)),
+    isLost,
+    rows: (text) => repeated((connection) => rowsOn(connection, text)),
+    write: (text) => repeated((connection) => writeOn(connection, text)),
     writeUnlessLocked: (texts) =>
       prepared(async (connection, { patience }) => {
         await writeOn(connection, "set innodb_lock_wait_timeout = 1");
@@ -154,8 +179,10 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
         true,
       ),
     ready() {
-      readiness ??= on((connection) =>
-        migrate((text) => rowsOn(connection, text), { prefix: options.prefix, allowed: options.migrate }),
+      const { prefix, migrate: allowed } = options;
+      readiness ??= repeatWhereLost(
+        () => on((connection) => migrate((text) => rowsOn(connection, text), { prefix, allowed })),
+        isLost,
       ).catch((error) => {
         readiness = undefined;
         throw problemOf(error, options.prefix);

@@ -96,8 +96,8 @@ export function createDeadLetters(
 
   /** Takes one away; its id stays known for as long as if it had been delivered. */
   async function remove(row: NamedRow): Promise<boolean> {
-    const removed = await database.write(
-      `update ${events} set ${KNOWN} where seq = ${integer(row.seq)} and state = 'dead'`,
+    const removed = await database.transact(({ write }) =>
+      write(`update ${events} set ${KNOWN} where seq = ${integer(row.seq)} and state = 'dead'`),
     );
     if (removed > 0) counts.addDead(nameOf(row), row.reason, -1, row.size);
     return removed > 0;

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions } from "../../shared/read-options.js";
 import { again } from "../sql/again.js";
 import { createSqlOutbox, type SqlDialect, type SqlOutbox, type SqlShell } from "../sql/sql-outbox.js";
-import { createAttempt } from "./append.js";
+import { createAttempt, createStoredBy } from "./append.js";
 import { createClaims, type MysqlClaim } from "./claims.js";
 import { count } from "./count.js";
 import { openDatabase } from "./database.js";
@@ -61,6 +61,8 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
 
     return {
       attempt: createAttempt(database, prefix, destinations),
+      storedBy: createStoredBy(database, prefix, destinations),
+      isLost: database.isLost,
       async enqueue(transaction, event) {
         const { numberOf } = destinations;
         const outcome = await enqueue(transaction, event, { prefix, numberOf, prepare: database.ready });

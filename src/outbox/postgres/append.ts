@@ -16,7 +16,28 @@ export function createAttempt(database: Database, schema: string, destinations: 
   ) as outcome`;
 
   return async function attempt(events: readonly OutboxEvent[]): Promise<Attempted[]> {
-    const rows = await database.query<{ outcome: Attempted }>(text, columnsOf(events, destinations.numberOf));
+    const rows = await database.queryOnce<{ outcome: Attempted }>(
+      text,
+      columnsOf(events, destinations.numberOf),
+    );
     return rows.map(({ outcome }) => outcome);
+  };
+}
+
+/** Of events that are known, those that their report has stored. */
+export function createStoredBy(database: Database, schema: string, { numberOf }: Destinations) {
+  const text = `
+    select nth::integer
+    from unnest($1::bigint[], $2::uuid[], $3::double precision[]) with ordinality as event (destination, id, created_at, nth)
+    join ${schema}.known_ids as known using (destination, id)
+    where known.reported_at = to_timestamp(created_at / 1000)`;
+
+  return async function storedBy(events: readonly OutboxEvent[]) {
+    const rows = await database.query<{ nth: number }>(text, [
+      events.map(({ destination }) => numberOf(destination)),
+      events.map(({ id }) => id),
+      events.map(({ createdAt }) => createdAt),
+    ]);
+    return new Set(rows.map(({ nth }) => events[nth - 1] as OutboxEvent));
   };
 }

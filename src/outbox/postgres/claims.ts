@@ -7,7 +7,8 @@ import { inBatches } from "../sql/batch.js";
 import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
 import type { OnDeath } from "../sql/eviction.js";
-import type { Database } from "./database.js";
+import { repeatWhereLost } from "../sql/lost-connection.js";
+import { type Database, isLost } from "./database.js";
 import { EVENT_COLUMNS, type EventRow, eventOf, inMs } from "./rows.js";
 
 export interface PostgresClaim extends Claim {
@@ -60,12 +61,16 @@ export function createClaims(
     select lane_number, seq::text, ${EVENT_COLUMNS}, history::text, interrupted, ${inMs("queued_at")}
     from ${schema}.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as turn, lateral (select (turn.claimed).*) as event`;
 
-  async function claim({ destination: own, limit, lanes }: Capacity): Promise<PostgresClaim[]> {
-    destination = own;
+  function claim(asked: Capacity): Promise<PostgresClaim[]> {
+    destination = asked.destination;
+    return repeatWhereLost(() => claimOnce(asked), isLost);
+  }
+
+  async function claimOnce({ limit, lanes }: Capacity): Promise<PostgresClaim[]> {
     if (mayHaveLostOne) await releaseLost();
     const since = momentBy(clock);
     try {
-      const rows = await database.query<ClaimRow>(claimText, [
+      const rows = await database.queryOnce<ClaimRow>(claimText, [
         destinations.numberOf(destination),
         worker,
         lease,
@@ -113,22 +118,36 @@ export function createClaims(
 
   const settleText = `select seq::text from ${schema}.settle($1, $2, $3, $4, $5, $6, $7, $8) as seq`;
 
+  // What the request before has given up, whose answer was lost.
+  const diedText = `
+    select nth::integer from unnest($2::uuid[], $3::text[]) with ordinality as given_up (id, death, nth)
+    join ${schema}.dead_letters as letter on letter.destination = $1 and letter.id = given_up.id
+    where letter.death::text = given_up.death`;
+
   const settle = inBatches<[PostgresClaim, Verdict], boolean>(
     async (settled) => {
       const claims = settled.map(([each]) => each);
       const verdicts = settled.map(([, verdict]) => verdict);
       const removed = await counts.during(async () => {
-        const rows = await database.query<{ seq: string }>(settleText, [
+        const ids = claims.map(({ event }) => event.id);
+        const deaths = verdicts.map((verdict) => (verdict.type === "dead" ? deathJson(verdict) : null));
+        const values = [
           destinations.numberOf(destination),
           worker,
           claims.map(({ seq }) => seq),
-          claims.map(({ event }) => event.id),
+          ids,
           verdicts.map((verdict) => (verdict.type === "dead" ? verdict.reason : verdict.type)),
           verdicts.map((verdict) => (verdict.type === "retry" ? verdict.inMs : 0)),
           verdicts.map((verdict) => (verdict.type === "retry" ? asciiJson(verdict.history) : null)),
-          verdicts.map((verdict) => (verdict.type === "dead" ? deathJson(verdict) : null)),
-        ]);
-        return new Set(rows.map(({ seq }) => seq));
+          deaths,
+        ];
+        return repeatWhereLost(async (isRepeated) => {
+          const rows = await database.queryOnce<{ seq: string }>(settleText, values);
+          const died = isRepeated
+            ? await database.query<{ nth: number }>(diedText, [values[0], ids, deaths])
+            : [];
+          return new Set([...rows.map(({ seq }) => seq), ...died.map(({ nth }) => claims[nth - 1]?.seq)]);
+        }, isLost);
       });
       for (const [{ seq, event }, verdict] of settled) {
         underWay.delete(seq);

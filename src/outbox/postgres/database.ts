@@ -1,4 +1,5 @@
 import { inTime, LONGEST_WAIT_MS } from "../sql/in-time.js";
+import { repeatWhereLost } from "../sql/lost-connection.js";
 import { migrate } from "./migrations.js";
 import { problem, problemOf } from "./problems.js";
 
@@ -33,8 +34,13 @@ export interface PostgresClient {
 }
 
 export interface Database {
-  /** Runs one statement, in a transaction of its own. Rejects when it takes too long: the server may not answer at all. */
+  /**
+   * Runs one statement, in a transaction of its own; again on another connection where its connection was lost: twice must be as
+   * good as once. Rejects when it takes too long: the server may not answer at all.
+   */
   query<Row>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** The same, and not again where the connection was lost. */
+  queryOnce<Row>(text: string, values?: unknown[]): Promise<Row[]>;
   /** Resolves once the tables are as they should be. Tries anew each time until they are. */
   ready(): Promise<void>;
 }
@@ -42,6 +48,11 @@ export interface Database {
 const STATEMENT_MS = 20_000;
 // serialization_failure, deadlock_detected: the same once more is all it takes.
 const ONCE_MORE = new Set(["40001", "40P01"]);
+
+// admin_shutdown, crash_shutdown and idle_session_timeout; connection_exception and what belongs to it.
+const CONNECTION_ENDED = /^(57P01|57P02|57P05|08\w{3}|ECONNRESET|EPIPE)$/;
+// What `pg` says of a connection that ended before the answer, or before the request.
+const CONNECTION_GONE = /Connection terminated( unexpectedly)?$|not queryable$/;
 
 export function openDatabase(pool: PostgresPool, options: { schema: string; migrate: boolean }): Database {
   let readiness: Promise<void> | undefined;
@@ -72,7 +83,8 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
   }
 
   const database: Database = {
-    async query(text, values = []) {
+    query: (text, values) => repeatWhereLost(() => database.queryOnce(text, values), isLost),
+    async queryOnce(text, values = []) {
       await database.ready();
       try {
         return await run(text, values);
@@ -84,7 +96,7 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
       }
     },
     ready() {
-      readiness ??= inTime(prepare(), silence).catch((error) => {
+      readiness ??= repeatWhereLost(() => inTime(prepare(), silence), isLost).catch((error) => {
         readiness = undefined;
         throw error;
       });
@@ -95,6 +107,12 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
 }
 
 export function ignore(): void {}
+
+/** Whether an error says that the connection was lost, and not that none could be made: how far the request got is unknown then. */
+export function isLost(error: unknown): boolean {
+  const { code = "", message = "" } = Object(error) as { code?: string; message?: string };
+  return CONNECTION_ENDED.test(code) || CONNECTION_GONE.test(message);
+}
 
 // A statement of the outbox's functions has to see what was committed before it, which it does in no other.
 async function checkIsolation(client: PostgresClient): Promise<void> {

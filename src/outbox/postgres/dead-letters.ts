@@ -64,7 +64,7 @@ export function createDeadLetters(
   async function revive(destination: string, ids: readonly string[], interrupted = false): Promise<number> {
     const values = [destinations.numberOf(destination), ids, DOUBTFUL, interrupted];
     const rows = await counts.during(() =>
-      database.query<RevivedRow>(`select kind, reason, size from ${schema}.revive($1, $2, $3, $4)`, values),
+      database.queryOnce<RevivedRow>(`select kind, reason, size from ${schema}.revive($1, $2, $3, $4)`, values),
     );
     for (const { kind, reason, size } of rows) {
       counts.addDead(destination, reason, -1, size);
@@ -76,7 +76,7 @@ export function createDeadLetters(
 
   /** Takes them away; their ids stay known for as long as if they had been delivered. */
   async function remove(which: string, values: unknown[]): Promise<Evicted[]> {
-    const rows = await database.query<EventRow & Named & Pick<RevivedRow, "reason" | "size">>(
+    const rows = await database.queryOnce<EventRow & Named & Pick<RevivedRow, "reason" | "size">>(
       `with removed as (
          delete from ${schema}.dead_letters where ${which} returning *
        ), known as (

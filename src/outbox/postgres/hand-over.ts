@@ -27,7 +27,7 @@ export function createHandOver(
     const text = `select taken, queued from ${schema}.hand_over_events($1, $2, ${EVENTS_AT_ONCE})`;
     let handedOver = 0;
     for (;;) {
-      const [row] = await database.query<HandedOverRow>(text, [from, to]);
+      const [row] = await database.queryOnce<HandedOverRow>(text, [from, to]);
       if (!row || row.taken === 0) return handedOver;
       handedOver += row.queued;
     }
@@ -37,7 +37,7 @@ export function createHandOver(
     const text = `select ${schema}.hand_over_the_rest($1, $2, ${IDS_AT_ONCE}) as taken`;
     let taken: number;
     do {
-      const [row] = await database.query<{ taken: number }>(text, [from, to]);
+      const [row] = await database.queryOnce<{ taken: number }>(text, [from, to]);
       taken = row?.taken ?? 0;
     } while (taken > 0);
   }

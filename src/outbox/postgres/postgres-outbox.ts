@@ -2,10 +2,10 @@ import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions } from "../../shared/read-options.js";
 import { again } from "../sql/again.js";
 import { createSqlOutbox, type SqlDialect, type SqlOutbox, type SqlShell } from "../sql/sql-outbox.js";
-import { createAttempt } from "./append.js";
+import { createAttempt, createStoredBy } from "./append.js";
 import { createClaims, type PostgresClaim } from "./claims.js";
 import { count } from "./count.js";
-import { ignore, openDatabase } from "./database.js";
+import { ignore, isLost, openDatabase } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createHandOver } from "./hand-over.js";
 import { listen } from "./listen.js";
@@ -56,6 +56,8 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
 
     return {
       attempt: createAttempt(database, schema, destinations),
+      storedBy: createStoredBy(database, schema, destinations),
+      isLost,
       enqueue: (transaction, event) =>
         enqueue(transaction, event, {
           schema: read.schema,

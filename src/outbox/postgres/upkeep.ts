@@ -11,8 +11,8 @@ export async function forgetOld(database: Database, schema: string, rememberMs: 
   const text = `
     with old as (
       select destination, id from ${schema}.known_ids
-      where kind = $1 and added_at < now() - $2::interval and delivered_at < now() - $2::interval
-      order by added_at
+      where kind = $1 and reported_at < now() - $2::interval and delivered_at < now() - $2::interval
+      order by reported_at
       limit ${FORGOTTEN_AT_ONCE}
       for update skip locked
     )

@@ -3,6 +3,7 @@ import type { Clock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { inBatches } from "./batch.js";
 import type { Destinations } from "./destinations.js";
+import { repeatWhereLost } from "./lost-connection.js";
 
 /** `crowded`: queued, and its visitor has more clicks than may wait. */
 export type Stored = "queued" | "crowded" | "duplicate";
@@ -33,14 +34,18 @@ const LOOKS_ON_CLOSING_MS = 3_000;
  *
  * @param options.name `postgres`: for errors.
  * @param options.attempt stores all of these in one transaction, or none of them, and says of each what became of it.
+ * @param options.storedBy of events that are known, those that this report has stored, and no earlier one.
+ * @param options.isLost whether an error says that the connection was lost: how far the request got is unknown then.
  */
 export function createAppend(options: {
   name: string;
   destinations: Destinations;
   clock: Clock;
   attempt: (events: readonly OutboxEvent[]) => Promise<readonly Attempted[]>;
+  storedBy: (events: readonly OutboxEvent[]) => Promise<ReadonlySet<OutboxEvent>>;
+  isLost: (error: unknown) => boolean;
 }) {
-  const { name, destinations, clock, attempt } = options;
+  const { name, destinations, clock, attempt, storedBy, isLost } = options;
   const held: Pending[] = [];
   let cancelLook: (() => void) | undefined;
   let isClosed = false;
@@ -78,7 +83,7 @@ export function createAppend(options: {
       if (!destinations.isStored(event.destination)) await destinations.store(event.destination);
     }
     for (let rest = holdBack(pending, []); rest.length > 0; ) {
-      const outcomes = await attempt(rest.map(({ event }) => event));
+      const outcomes = await attemptUntilAnswered(rest.map(({ event }) => event));
       if (outcomes.every(isStored)) {
         for (const [nth, { resolve }] of rest.entries()) resolve(outcomes[nth] as Stored);
         return;
@@ -91,6 +96,17 @@ export function createAppend(options: {
       }
       rest = holdBack(rest, busy);
     }
+  }
+
+  /** Where the answer to an attempt was lost, the next one finds what that one has stored: no duplicates. */
+  function attemptUntilAnswered(events: readonly OutboxEvent[]): Promise<readonly Attempted[]> {
+    return repeatWhereLost(async (isRepeated) => {
+      const outcomes = await attempt(events);
+      const known = events.filter((_, nth) => outcomes[nth] === "duplicate");
+      if (!isRepeated || known.length === 0) return outcomes;
+      const own = await storedBy(known);
+      return outcomes.map((outcome, nth) => (own.has(events[nth] as OutboxEvent) ? "queued" : outcome));
+    }, isLost);
   }
 
   /** Puts those that have to wait, and those that belong behind one that waits, where they wait. Returns the others. */

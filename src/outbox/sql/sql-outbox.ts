@@ -28,6 +28,10 @@ export interface SqlClaim extends Claim {
 export interface SqlDialect<C extends SqlClaim> {
   /** Stores all of these in one transaction, or none of them, and says of each what became of it. */
   attempt(events: readonly OutboxEvent[]): Promise<readonly Attempted[]>;
+  /** Of events that are known, those that their report has stored, and no earlier one. */
+  storedBy(events: readonly OutboxEvent[]): Promise<ReadonlySet<OutboxEvent>>;
+  /** Whether an error says that the connection was lost: how far the request got is unknown then. */
+  isLost(error: unknown): boolean;
   /** Stores an event in the host's own transaction. */
   enqueue(transaction: unknown, event: OutboxEvent): Promise<Stored>;
   claim(capacity: Capacity): Promise<readonly C[]>;
@@ -102,7 +106,8 @@ export function createSqlOutbox<C extends SqlClaim>(
     onDeath: (event, death) => evict(event, death),
     wake: () => wake(),
   });
-  const append = createAppend({ name, destinations, clock, attempt: dialect.attempt });
+  const { attempt, storedBy, isLost } = dialect;
+  const append = createAppend({ name, destinations, clock, attempt, storedBy, isLost });
   const makeSpace = createBound({
     maxEvents,
     counts,

@@ -192,7 +192,7 @@ describeWithPostgres("operations", (database) => {
     await stage.empty();
     const age = (days: number, ids: readonly string[]) =>
       sql(
-        `update $schema.known_ids set added_at = added_at - $1 * interval '1 day',
+        `update $schema.known_ids set reported_at = reported_at - $1 * interval '1 day',
            delivered_at = delivered_at - $1 * interval '1 day' where id = any ($2)`,
         [days, ids],
       );
@@ -200,11 +200,7 @@ describeWithPostgres("operations", (database) => {
     await age(2, [recent.id, oldClick.id]);
 
     const { forgetOld } = await import("../../../src/outbox/postgres/upkeep.js");
-    await forgetOld(
-      { query: (text, values) => sql(text, values), ready: async () => {} },
-      database.schema,
-      30 * 86_400_000,
-    );
+    await forgetOld({ query: sql, queryOnce: sql, ready: async () => {} }, database.schema, 30 * 86_400_000);
 
     for (const event of [recent, recentClick, dead]) expect(await stage.outbox.add(event)).toBe("duplicate");
     for (const event of [old, oldClick]) expect(await stage.outbox.add(event)).toBe("queued");

@@ -7,35 +7,42 @@ import { describeWithPostgres } from "../../helpers/postgres.js";
 describeWithPostgres("storing", (database) => {
   const { create, sql } = database;
 
-  test("a registration does not overtake its click when the connection is cut between them", async () => {
-    const pool = database.pool();
-    let cut: (() => void) | undefined;
-    const cutting: PostgresPool = Object.assign(Object.create(pool), {
-      async query(config: { text: string; values?: unknown[] }) {
-        if (cut || !config.text.includes("append(")) return pool.query(config);
-        await new Promise<void>((resolve) => {
-          cut = resolve;
-        });
-        throw new Error("Connection terminated unexpectedly");
-      },
-    });
-    const outbox = await create({ pool: cutting });
-    const { delivered } = run(outbox);
-    const visitor = stranger();
-    const [click, ...later] = [
-      sample("click", visitor),
-      sample("registration", visitor),
-      sample("payment", visitor),
-    ];
-    const added = [outbox.add(click)];
-    await expect.poll(() => cut).toBeDefined();
-    added.push(...later.map((event) => outbox.add(event)));
-    cut?.();
+  test.each([
+    ["is cut between them", 1, "queued"],
+    ["is cut each time that it is repeated", 3, "in-memory"],
+  ] as const)(
+    "a registration does not overtake its click when the connection %s",
+    async (_, cuts, outcome) => {
+      const pool = database.pool();
+      const waiting: (() => void)[] = [];
+      let left: number = cuts;
+      const cutting: PostgresPool = Object.assign(Object.create(pool), {
+        async query(config: { text: string; values?: unknown[] }) {
+          if (left === 0 || !config.text.includes("append(")) return pool.query(config);
+          if (left-- === cuts) await new Promise<void>((resolve) => waiting.push(resolve));
+          throw new Error("Connection terminated unexpectedly");
+        },
+      });
+      const outbox = await create({ pool: cutting });
+      const { delivered } = run(outbox);
+      const visitor = stranger();
+      const [click, ...later] = [
+        sample("click", visitor),
+        sample("registration", visitor),
+        sample("payment", visitor),
+      ];
+      const added = [outbox.add(click)];
+      await expect.poll(() => waiting).toHaveLength(1);
+      added.push(...later.map((event) => outbox.add(event)));
+      waiting[0]?.();
 
-    expect(await Promise.all(added)).toEqual(["in-memory", "in-memory", "in-memory"]);
-    await expect.poll(() => delivered, { timeout: 15_000 }).toEqual([click.id, ...later.map(({ id }) => id)]);
-    await outbox.close();
-  });
+      expect(await Promise.all(added)).toEqual([outcome, outcome, outcome]);
+      await expect
+        .poll(() => delivered, { timeout: 15_000 })
+        .toEqual([click.id, ...later.map(({ id }) => id)]);
+      await outbox.close();
+    },
+  );
 
   test.each([
     ["with it where the transaction ends", true],

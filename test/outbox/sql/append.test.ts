@@ -16,6 +16,8 @@ function setUp(attempt: Attempt) {
     name: "mysql",
     destinations: createDestinations(async () => {}),
     clock,
+    storedBy: async () => new Set(),
+    isLost: () => false,
     async attempt(events) {
       const outcomes = server.attempt(events);
       stored.push(...events.filter((_, nth) => outcomes[nth] === "queued"));

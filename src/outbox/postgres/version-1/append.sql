@@ -53,7 +53,7 @@ begin
     from unnest(p_destinations, p_ids, p_kinds, p_endpoints, p_click_ids, p_session_ids, p_created_at, p_data) with ordinality
       as event (destination, id, kind, endpoint, click_id, session_id, created_at, data, nth)
   ), fresh as (
-    insert into affiliate.known_ids (destination, id, kind) select destination, id, kind from event
+    insert into affiliate.known_ids (destination, id, kind, reported_at) select destination, id, kind, at from event
     on conflict do nothing returning destination, id
   ), stored as (
     insert into affiliate.events

@@ -63,7 +63,7 @@ begin
   ), forgotten as (
     delete from affiliate.known_ids as known using moved where known.destination = p_from and known.id = moved.id
   ), fresh as (
-    insert into affiliate.known_ids (destination, id, kind) select p_to, id, kind from moved
+    insert into affiliate.known_ids (destination, id, kind, reported_at) select p_to, id, kind, created_at from moved
     on conflict do nothing returning id
   ), stored as (
     insert into affiliate.events (
@@ -100,8 +100,8 @@ begin
   ), known as (
     delete from affiliate.known_ids using taken where destination = p_from and known_ids.id = taken.id returning known_ids.*
   ), fresh as (
-    insert into affiliate.known_ids (destination, id, kind, added_at, delivered_at)
-    select p_to, id, kind, added_at, delivered_at from known
+    insert into affiliate.known_ids (destination, id, kind, reported_at, delivered_at)
+    select p_to, id, kind, reported_at, delivered_at from known
     on conflict do nothing returning id
   ), dropped as (
     delete from affiliate.dead_letters using known

@@ -58,7 +58,7 @@ create table affiliate.known_ids (
   destination  bigint not null,
   id           uuid not null,
   kind         text not null,
-  added_at     timestamptz not null default now(),
+  reported_at  timestamptz not null,
   delivered_at timestamptz,
   primary key (destination, id)
 ) with (
@@ -66,7 +66,8 @@ create table affiliate.known_ids (
   fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05
 );
 comment on table affiliate.known_ids is 'What was reported already, so that it is not reported again.';
-create index known_ids_added on affiliate.known_ids (kind, added_at);
+comment on column affiliate.known_ids.reported_at is 'By the reporting host''s clock. With it a report is known again whose answer was lost.';
+create index known_ids_reported on affiliate.known_ids (kind, reported_at);
 
 create table affiliate.dead_letters (
   destination bigint not null,

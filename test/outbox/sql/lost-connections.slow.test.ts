@@ -1,0 +1,157 @@
+import { afterEach, expect, test } from "vitest";
+import type { OutboxEvent } from "../../../src/events.js";
+import type { MysqlPool } from "../../../src/outbox/mysql/index.js";
+import type { Outbox, Verdict } from "../../../src/outbox/outbox.js";
+import type { PostgresPool } from "../../../src/outbox/postgres/index.js";
+import { retryIn } from "../../../src/testing/contract/recorder.js";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { REJECTED } from "../../../src/testing/contract/stage.js";
+import { delivering } from "../../helpers/deliver.js";
+import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { describeWithPostgresServer } from "../../helpers/postgres.js";
+
+/** When a connection is ended: before the server gets a statement, or once it has run it, and its answer is lost. */
+type When = "before" | "after";
+
+/** Ends the connection of the next statement that has this text in it. */
+interface Cut {
+  text: string;
+  when: When;
+  isDue: boolean;
+}
+
+const WHENS: readonly When[] = ["before", "after"];
+const open: Outbox[] = [];
+afterEach(() => Promise.all(open.splice(0).map((outbox) => outbox.close())));
+
+/** Runs a statement on a connection that is ended before it or after it. Rejects with what the driver says then. */
+async function runCut<T>(when: When, { run, end }: { run: () => Promise<T>; end: () => Promise<unknown> }) {
+  if (when === "after") await run();
+  await end();
+  return run();
+}
+
+describeWithMariaDb("a connection to MariaDB that is lost", (database) => {
+  function cutting(cut: Cut): MysqlPool {
+    const pool = database.pool({ connectionLimit: 4 });
+    return {
+      async getConnection() {
+        const connection = await pool.getConnection();
+        return {
+          connection: connection.connection,
+          query(options: { sql: string }) {
+            const run = () => connection.query(options) as never as Promise<[unknown, unknown]>;
+            if (!cut.isDue || !options.sql.includes(cut.text)) return run();
+            cut.isDue = false;
+            return runCut(cut.when, { run, end: () => database.sql(`kill ${connection.threadId}`) });
+          },
+          release: () => connection.release(),
+          destroy: () => connection.destroy(),
+        };
+      },
+    };
+  }
+  isNoOutage(
+    (cut) => database.create({ pool: cutting(cut) }),
+    ["insert into", "found.part", "interrupted =", "as contested", "'known'", "'dead'", "tried = 1,"],
+  );
+});
+
+describeWithPostgresServer("a connection to PostgreSQL that is lost", (database) => {
+  function cutting(cut: Cut): PostgresPool {
+    const pool = database.pool({ max: 4 });
+    const query: PostgresPool["query"] = async (config) => {
+      if (!cut.isDue || !config.text.includes(cut.text)) return pool.query(config);
+      cut.isDue = false;
+      const client = await pool.connect();
+      client.on("error", () => {});
+      const { pid } = (await client.query("select pg_backend_pid() as pid")).rows[0];
+      try {
+        return await runCut(cut.when, {
+          run: () => client.query(config),
+          end: () => database.sql("select pg_terminate_backend($1, 5000)", [pid]),
+        });
+      } finally {
+        client.release(true);
+      }
+    };
+    return Object.assign(Object.create(pool), { query });
+  }
+  isNoOutage((cut) => database.create({ pool: cutting(cut) }), [".append(", ".claim(", ".settle("]);
+});
+
+function isNoOutage(create: (cut: Cut) => Promise<Outbox>, texts: readonly string[]): void {
+  async function start(verdictOn: (event: OutboxEvent) => Verdict = () => ({ type: "delivered" })) {
+    const cut: Cut = { text: "", when: "before", isDue: false };
+    const outbox = await create(cut);
+    open.push(outbox);
+    const handed: string[] = [];
+    const told: [string, Verdict["type"]][] = [];
+    const said: string[] = [];
+    const deliver = delivering(
+      async ({ event, interrupted }) => {
+        expect(interrupted).toBe(false);
+        handed.push(event.id);
+        return verdictOn(event);
+      },
+      undefined,
+      ({ id }, _, { type }) => told.push([id, type]),
+    );
+    outbox.start(deliver, {
+      dropped: () => said.push("dropped"),
+      degraded: (error) => said.push(error.message),
+      recovered: () => said.push("recovered"),
+    });
+    return { outbox, cut, handed, told, said };
+  }
+
+  test.each(texts.flatMap((text) => WHENS.map((when) => [when, text] as const)))(
+    "is no outage %s a statement with %s: each event is queued, handed over once, and its verdict told",
+    async (when, text) => {
+      const [taken, refused, postponed] = [sample("click"), sample("registration"), sample("payment")];
+      const isPostponed = new Set([postponed.id]);
+      const { outbox, cut, handed, told, said } = await start(({ id }) => {
+        if (id === refused.id) return { type: "dead", ...REJECTED };
+        return isPostponed.delete(id) ? retryIn(1) : { type: "delivered" };
+      });
+      Object.assign(cut, { text, when, isDue: true });
+
+      const events = [taken, refused, postponed];
+      const outcomes = await Promise.all(events.map((event) => outbox.add(event)));
+
+      expect(outcomes).toEqual(["queued", "queued", "queued"]);
+      await expect.poll(() => told.length, { timeout: 5_000 }).toBe(4);
+      expect(cut.isDue).toBe(false);
+      expect([...handed].sort()).toEqual([...events, postponed].map(({ id }) => id).sort());
+      expect(new Set(told)).toEqual(
+        new Set([
+          [taken.id, "delivered"],
+          [refused.id, "dead"],
+          [postponed.id, "retry"],
+          [postponed.id, "delivered"],
+        ]),
+      );
+      expect(said).toEqual([]);
+    },
+  );
+
+  test.each(WHENS)("does not hide a duplicate %s it is stored", async (when) => {
+    const { outbox, cut, said } = await start(() => retryIn(3_600_000));
+    const first = sample("payment");
+    const later = { ...first, createdAt: first.createdAt + 1 };
+    const [fresh, other] = [sample("payment"), sample("payment")];
+    await outbox.add(first);
+
+    Object.assign(cut, { text: texts[0], when, isDue: true });
+    expect(await Promise.all([later, fresh].map((event) => outbox.add(event)))).toEqual([
+      "duplicate",
+      "queued",
+    ]);
+    Object.assign(cut, { isDue: true });
+    expect(await outbox.add(later)).toBe("duplicate");
+    Object.assign(cut, { isDue: true });
+    expect(await outbox.add(other)).toBe("queued");
+    expect(await outbox.add(other)).toBe("duplicate");
+    expect(said).toEqual([]);
+  });
+}
