@@ -33,20 +33,24 @@ export const LINED_UP_AT_ONCE = 250;
 // A click is as urgent as it can be by itself: none waits for one to be lined up.
 const LINING_UP = ENDPOINTS.filter((endpoint) => kindOf(endpoint) !== "click");
 
-/** What a claim looks for, the most urgent first. */
+/** What a claim looks for, the most urgent first; what rests goes last, however urgent. */
 export function partsOf({ lanes, limit }: Capacity, most: number): Part[] {
-  return URGENCIES.flatMap((urgency) =>
-    lanes
-      .filter(({ endpoint }) => canBe(urgency, endpoint))
-      .flatMap((lane) => {
-        const look = Math.min(lane.limit, limit, most);
-        const parts: Part[] = [{ urgency, lane, which: lane.newestFirst ? "newest" : "oldest", look }];
-        if (lane.newWithinMs !== undefined) return parts;
-        parts.push({ urgency, lane, which: "rested", look });
-        if (lane.evenResting) parts.push({ urgency, lane, which: "resting", look });
-        return parts;
-      }),
-  );
+  const parts = (whichOf: (lane: Lane) => readonly Part["which"][]) =>
+    URGENCIES.flatMap((urgency) =>
+      lanes
+        .filter(({ endpoint }) => canBe(urgency, endpoint))
+        .flatMap((lane) =>
+          whichOf(lane).map((which) => ({ urgency, lane, which, look: Math.min(lane.limit, limit, most) })),
+        ),
+    );
+  const isForAll = ({ newWithinMs }: Lane) => newWithinMs === undefined;
+  return [
+    ...parts((lane) => [
+      lane.newestFirst ? "newest" : "oldest",
+      ...(isForAll(lane) ? (["rested"] as const) : []),
+    ]),
+    ...parts((lane) => (lane.evenResting && isForAll(lane) ? ["resting"] : [])),
+  ];
 }
 
 /**

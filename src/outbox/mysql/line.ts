@@ -4,8 +4,8 @@ import type { Database } from "./database.js";
 import { ascii, list, NOW } from "./literals.js";
 import { type createLending, type Urgent, urgencyIn } from "./urgency.js";
 
-// In one statement: a visitor's keys are up to 2 · 256 characters.
-const KEYS_AT_ONCE = 400;
+// In one statement: the ids of each are up to 4 · 256 characters in it.
+const GONE_AT_ONCE = 400;
 const HEALED_AT_ONCE = 500;
 
 /** An event that was begun stays the first of its visitor's, whatever is committed later. */
@@ -82,6 +82,23 @@ export function createLine(
     await unparkFree(`parked.seq in (${these})`);
   }
 
+  /** What finds the first that is parked of each of these events' visitors. */
+  function nextOf(gone: readonly OutboxEvent[], column: "click_id" | "session_id"): string[] {
+    const ids = new Map<string, Set<string>>();
+    for (const { destination, data } of gone) {
+      const id = column === "click_id" ? data.clickId : data.sessionId;
+      if (id === undefined || id === null) continue;
+      const number = destinations.numberOf(destination);
+      ids.set(number, (ids.get(number) ?? new Set()).add(ascii(id)));
+    }
+    return [...ids].map(
+      ([number, values]) => `
+        select min(seq) as seq from ${events}
+        where destination = ${number} and state = 'queued' and due_at is null and ${column} in (${list([...values])})
+        group by ${column}`,
+    );
+  }
+
   return {
     park,
     /** Has events lend their urgency, and parks those that wait. */
@@ -96,26 +113,13 @@ export function createLine(
     },
     /** It is the turn of the next event of each of these events' visitors, if it was parked. */
     async advance(gone: readonly OutboxEvent[]): Promise<void> {
-      const keys = new Map<string, Set<string>>();
-      for (const { destination, data } of gone) {
-        const number = destinations.numberOf(destination);
-        for (const column of ["click_id", "session_id"] as const) {
-          const id = column === "click_id" ? data.clickId : data.sessionId;
-          if (id === undefined || id === null) continue;
-          const key = `destination = ${number} and state = 'queued' and due_at is null and ${column}`;
-          keys.set(key, (keys.get(key) ?? new Set()).add(ascii(id)));
-        }
-      }
       const seqs = new Set<number>();
-      for (const [where, ids] of keys) {
-        const column = where.split(" ").at(-1);
-        for (let nth = 0; nth < ids.size; nth += KEYS_AT_ONCE) {
-          const rows = await database.rows<{ seq: number }>(
-            `select min(seq) as seq from ${events}
-             where ${where} in (${list([...ids].slice(nth, nth + KEYS_AT_ONCE))}) group by ${column}`,
-          );
-          for (const { seq } of rows) seqs.add(Number(seq));
-        }
+      for (let nth = 0; nth < gone.length; nth += GONE_AT_ONCE) {
+        const some = gone.slice(nth, nth + GONE_AT_ONCE);
+        const texts = [nextOf(some, "click_id"), nextOf(some, "session_id")].flat();
+        if (texts.length === 0) continue;
+        for (const { seq } of await database.rows<{ seq: number }>(texts.join(" union all ")))
+          seqs.add(Number(seq));
       }
       await due([...seqs]);
     },

@@ -51,7 +51,15 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
     const line = createLine(database, { prefix, destinations, lending });
     const search = createSearch(database, { prefix, destinations, line });
     const claims = createClaims(database, { prefix, destinations, line, search, leaseMs, clock });
-    const shedding = createShedding(database, { prefix, destinations, line, lending, search, leaseMs });
+    const shedding = createShedding(database, {
+      prefix,
+      destinations,
+      line,
+      lending,
+      search,
+      leaseMs,
+      clock,
+    });
     const { deadLetters, evictOldest, reviveInterrupted } = createDeadLetters(database, {
       prefix,
       destinations,

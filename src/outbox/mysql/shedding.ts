@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { OutboxEvent } from "../../events.js";
 import { ENDPOINTS } from "../../service/endpoints.js";
+import type { Clock } from "../../shared/clock.js";
 import type { Destinations } from "../sql/destinations.js";
 import type { Urgency } from "../urgency.js";
 import type { Database } from "./database.js";
@@ -12,6 +13,8 @@ import { canBe, type createLending, urgencyNumber } from "./urgency.js";
 
 // Others may be taken meanwhile.
 const LOOK = 5;
+// While it is full, each event lends its urgency before it is stored: what was not lined up came before that, or from elsewhere.
+const LINED_UP_FOR_MS = 100;
 
 /** Takes away events that no process has, and forgets them. */
 export function createShedding(
@@ -23,9 +26,11 @@ export function createShedding(
     lending: ReturnType<typeof createLending>;
     search: Search;
     leaseMs: number;
+    clock: Clock;
   },
 ) {
-  const { prefix, destinations, line, lending, search, leaseMs } = options;
+  const { prefix, destinations, line, lending, search, leaseMs, clock } = options;
+  let linedUpUntil = Number.NEGATIVE_INFINITY;
   const events = `\`${prefix}events\``;
 
   /** Claims them first: a process that dies before it has read them leaves them to the others. */
@@ -69,7 +74,10 @@ export function createShedding(
     /** The oldest of an urgency that this event will not wait for; `undefined` where there is none. */
     async oldestFor(coming: OutboxEvent, urgency: Urgency): Promise<OutboxEvent | undefined> {
       const { destination } = coming;
-      await line.lineUp(await search([], { destination, held: [] }));
+      if (clock.monotonic() >= linedUpUntil) {
+        await line.lineUp(await search([], { destination, held: [] }));
+        linedUpUntil = clock.monotonic() + LINED_UP_FOR_MS;
+      }
       await lending.lendBefore(coming);
       for (const seq of await oldestOf(destination, urgency)) {
         const [event] = await remove([seq], destination);

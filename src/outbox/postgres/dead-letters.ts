@@ -64,7 +64,10 @@ export function createDeadLetters(
   async function revive(destination: string, ids: readonly string[], interrupted = false): Promise<number> {
     const values = [destinations.numberOf(destination), ids, DOUBTFUL, interrupted];
     const rows = await counts.during(() =>
-      database.queryOnce<RevivedRow>(`select kind, reason, size from ${schema}.revive($1, $2, $3, $4)`, values),
+      database.queryOnce<RevivedRow>(
+        `select kind, reason, size from ${schema}.revive($1, $2, $3, $4)`,
+        values,
+      ),
     );
     for (const { kind, reason, size } of rows) {
       counts.addDead(destination, reason, -1, size);
