@@ -1,4 +1,5 @@
 import { inspect } from "node:util";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type AffiliateOptions, affiliate, memoryOutbox, OptionsError } from "../src/index.js";
 
@@ -151,6 +152,56 @@ describe("options", () => {
   ])("does not repeat an API key that stands in `%s`", (path, value) => {
     const options = path.split(".").reduceRight<unknown>((inner, key) => ({ [key]: inner }), value);
     expect(refusal({ ...right, ...(options as object) }).message).not.toMatch(/sk_live.0/);
+  });
+
+  const key = fc.stringMatching(/^[A-Za-z0-9_-]{5,40}$/).filter((text) => /\d/.test(text));
+  const places = [
+    "clientId",
+    "cookieName",
+    "session",
+    "enabled",
+    "confirmReferral",
+    "delivery",
+    "delivery.timeoutMs",
+    "delivery.ambiguous.payment",
+  ];
+  const at = (path: string, value: unknown) =>
+    path.split(".").reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as object;
+
+  it("repeats no API key that stands anywhere else in the same call, however short", () => {
+    fc.assert(
+      fc.property(
+        key,
+        fc.constantFrom(...places),
+        fc.constantFrom("", "key: ", "x "),
+        (apiKey, path, before) => {
+          const { message } = refusal({ ...right, apiKey, nme: 1, ...at(path, `${before}${apiKey}`) });
+          expect(message).not.toContain(apiKey);
+        },
+      ),
+    );
+  });
+
+  it("repeats no API key that is an option's name, or that stands under a wrong name", () => {
+    const parents = fc.constantFrom("", "delivery.", "delivery.ambiguous.");
+    fc.assert(
+      fc.property(key, parents, fc.boolean(), (apiKey, parent, isTwice) => {
+        const elsewhere = isTwice ? { clientId: apiKey } : {};
+        expect(refusal({ ...right, ...at(`${parent}${apiKey}`, true), ...elsewhere }).message).not.toContain(
+          apiKey,
+        );
+        expect(refusal({ ...right, ...at(`${parent}apiKy`, apiKey), ...elsewhere }).message).not.toContain(
+          apiKey,
+        );
+      }),
+    );
+  });
+
+  it("repeats neither where the outboxes' options are wrong", () => {
+    const text = "sk_live_0123456789abcdef";
+    for (const options of [{ [text]: 1 }, { maxEvents: text }]) {
+      expect(() => memoryOutbox(options as object)).toThrow(/^(?!.*sk_live)memoryOutbox: /);
+    }
   });
 
   it("shows the API key nowhere", async () => {

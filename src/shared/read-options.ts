@@ -2,10 +2,12 @@ import type { z } from "zod";
 import { OptionsError } from "./errors.js";
 import { nearestWord } from "./nearest.js";
 import { shown } from "./printable.js";
+import { Secret } from "./secret.js";
 
-// The values of these may be secret, so an error does not repeat them.
+// A long text may be a key in the wrong place.
 const LONGEST_SHOWN = 12;
-const NEVER_SHOWN = new Set(["apiKey", "baseUrl", "proxy", "signed"]);
+const NEVER_SHOWN = ["apiKey", "baseUrl", "proxy", "signed"];
+const LIKE_AN_OPTION = /^[a-z]+(?:[A-Z][a-z]+)*$/;
 
 /** The fields of a schema for `Options`: exactly one for each option. */
 export type SchemaOf<Options> = { [Option in keyof Options]-?: z.ZodType<unknown, Options[Option]> };
@@ -23,31 +25,49 @@ export function readOptions<Schema extends z.ZodObject>(
 ): Readonly<z.output<Schema>> {
   const read = schema.safeParse(options, { reportInput: true });
   if (read.success) return Object.freeze(read.data);
-  const problems = read.error.issues.flatMap((issue) =>
-    issue.code === "unrecognized_keys"
-      ? issue.keys.map((key) => unknownOption([...issue.path, key], namesAt(schema, issue.path)))
-      : [wrongOption(issue)],
+  const { issues } = read.error;
+  const unknown = issues.flatMap((issue) =>
+    issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [],
   );
+  const hide = hidingSecretsOf(options, unknown);
+  const problems = [
+    ...issues.filter(({ code }) => code !== "unrecognized_keys").map((issue) => wrongOption(issue, hide)),
+    ...unknown.map((path) => unknownOption(path, namesAt(schema, path.slice(0, -1)), hide)),
+  ];
   throw new OptionsError(factory, problems);
 }
 
-function wrongOption({ path, message, input }: z.core.$ZodIssue): string {
+type Hide = (text: string) => string;
+
+/** Takes out of a text what may be a key: secret options, the values of unknown ones, and names that are like no option's. */
+function hidingSecretsOf(options: unknown, unknown: readonly PropertyKey[][]): Hide {
+  const valueAt = (path: readonly PropertyKey[]) =>
+    path.reduce<unknown>((at, name) => Object(at)[name], options);
+  const values = [...NEVER_SHOWN.map((name) => [name]), ...unknown].flatMap(valueAt);
+  const names = unknown.map((path) => path.at(-1)).filter((name) => !LIKE_AN_OPTION.test(String(name)));
+  const secrets = [...values, ...names]
+    .filter((value) => typeof value === "string" && value !== "")
+    .map((value) => new Secret(value as string));
+  return (text) => secrets.reduce((rest, secret) => secret.removeFrom(rest), text);
+}
+
+function wrongOption({ path, message, input }: z.core.$ZodIssue, hide: Hide): string {
   if (path.length === 0) return "options must be an object";
   if (input === undefined) return `\`${path.join(".")}\` is required: it ${message}`;
-  const got = NEVER_SHOWN.has(String(path[0])) ? "" : `, got ${briefly(input)}`;
+  const got = NEVER_SHOWN.includes(String(path[0])) ? "" : `, got ${briefly(input, hide)}`;
   return `\`${path.join(".")}\` ${message}${got}`;
 }
 
-/** A long text may be a key in the wrong option, so only its length is shown. */
-function briefly(input: unknown): string {
-  const isLong = typeof input === "string" && input.length > LONGEST_SHOWN;
-  return isLong ? `a string of ${input.length} characters` : shown(input);
+function briefly(input: unknown, hide: Hide): string {
+  if (typeof input !== "string") return hide(shown(input));
+  return input.length > LONGEST_SHOWN ? `a string of ${input.length} characters` : shown(hide(input));
 }
 
-function unknownOption(path: PropertyKey[], names: string[]): string {
+function unknownOption(path: readonly PropertyKey[], names: string[], hide: Hide): string {
   const key = String(path.at(-1));
   const suggestion = nearestWord(key, names);
-  const name = /^\w{1,32}$/.test(key) ? `\`${path.join(".")}\`` : "what has no option's name";
+  const isShown = suggestion !== undefined || (LIKE_AN_OPTION.test(key) && hide(key) === key);
+  const name = isShown ? `\`${path.join(".")}\`` : `a name of ${key.length} characters`;
   return `${name} is not an option; ${
     suggestion
       ? `did you mean \`${suggestion}\`?`
@@ -55,7 +75,7 @@ function unknownOption(path: PropertyKey[], names: string[]): string {
   }`;
 }
 
-function namesAt(schema: z.ZodType, path: PropertyKey[]): string[] {
+function namesAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   let at = schema as z.ZodType & { unwrap?: () => z.ZodType; shape?: Record<string, z.ZodType> };
   for (const key of ["", ...path.map(String)]) {
     if (key) at = at.shape?.[key] as typeof at;
