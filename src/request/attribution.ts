@@ -5,7 +5,7 @@ import { type Attribution, definedOf, isTextOfNothing, isVisitorId } from "../ev
 import { noId } from "../fields.js";
 import type { Journal } from "../journal/journal.js";
 import { harmless } from "../shared/harmless.js";
-import { broughtSession, visitorCookie } from "./cookies.js";
+import { broughtSession, signedCookie, visitorCookie } from "./cookies.js";
 
 /** The session cookie that `onClick` sets. It is read before express-session's, because it outlives the new session at login. */
 export const SESSION_COOKIE = "svc_session_id";
@@ -27,6 +27,7 @@ export class RequestAttribution {
   // A handler may regenerate the session before the id is read. So the id is taken now; it is used with consent only.
   readonly #sessionAtEntry: unknown;
   #consented: boolean | undefined;
+  #signedCookies: Map<string, string | undefined> | undefined;
   #clickId: string | undefined;
   #sessionId: string | undefined;
   #loginSession: string | undefined;
@@ -50,7 +51,7 @@ export class RequestAttribution {
 
   get clickId(): string | undefined {
     if (!this.consented) return undefined;
-    this.#clickId ??= this.#cookie(this.#context.config.cookieName);
+    this.#clickId ??= this.cookie(this.#context.config.cookieName);
     return this.#clickId;
   }
 
@@ -63,6 +64,18 @@ export class RequestAttribution {
   snapshot(): Attribution {
     const { clickId, sessionId } = this;
     return definedOf({ clickId, sessionId });
+  }
+
+  /** The id in a cookie. With `signed`, what was wrong is remembered, too: a visitor may send hundreds of forged cookies. */
+  cookie(name: string): string | undefined {
+    const { config, journal } = this.#context;
+    const { signed } = config;
+    if (!signed) {
+      return visitorCookie(this.#req, name, (text) => journal.ignored(noId(`the cookie \`${name}\``, text)));
+    }
+    this.#signedCookies ??= new Map();
+    if (!this.#signedCookies.has(name)) this.#signedCookies.set(name, signedCookie(this.#req, name, signed));
+    return this.#signedCookies.get(name);
   }
 
   /** Uses these ids from now on. `onClick` creates them. */
@@ -87,14 +100,7 @@ export class RequestAttribution {
       if (isTextOfNothing(id)) journal.ignored(noId("what `session` returned", id));
       return isVisitorId(id) ? id : undefined;
     }
-    return this.#cookie(session ?? SESSION_COOKIE) ?? (session ? undefined : this.#expressSession());
-  }
-
-  #cookie(name: string): string | undefined {
-    const { config, journal } = this.#context;
-    return visitorCookie(this.#req, name, config.signed, (text) =>
-      journal.ignored(noId(`the cookie \`${name}\``, text)),
-    );
+    return this.cookie(session ?? SESSION_COOKIE) ?? (session ? undefined : this.#expressSession());
   }
 
   #expressSession(): string | undefined {

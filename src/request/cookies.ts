@@ -9,28 +9,28 @@ type Cookies = Readonly<Record<string, unknown>>;
 
 /**
  * The cookie's value, if it can be a click id or session id; otherwise `undefined`. Of two cookies of one name the first counts,
- * as in cookie-parser: browsers send the one with the longer path first, then the older one. With `signatures` the first signed
- * one counts.
+ * as in cookie-parser: browsers send the one with the longer path first, then the older one.
  *
  * @param onNothing is told where the value is the text of a missing value.
  */
 export function visitorCookie(
   req: Request,
   name: string,
-  signatures?: Signatures,
   onNothing?: (text: string) => void,
 ): string | undefined {
-  if (signatures) {
-    for (const signed of allOf(req, name)) {
-      const value = signatures.verified(name, signed);
-      if (isVisitorId(value)) return value;
-    }
-    return undefined;
-  }
   const cookies = cookiesOf(req);
   const value = Object.hasOwn(cookies, name) ? cookies[name] : undefined;
   if (isTextOfNothing(value)) onNothing?.(value);
   return isVisitorId(value) ? value : undefined;
+}
+
+/** The same of signed cookies: the first that is signed counts. */
+export function signedCookie(req: Request, name: string, signatures: Signatures): string | undefined {
+  for (const signed of allOf(req, name)) {
+    const value = signatures.verified(name, signed);
+    if (isVisitorId(value)) return value;
+  }
+  return undefined;
 }
 
 /**

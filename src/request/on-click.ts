@@ -6,7 +6,6 @@ import type { SkipReason } from "../journal/journal.js";
 import { harmless } from "../shared/harmless.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";
 import { type RequestAttribution, SESSION_COOKIE } from "./attribution.js";
-import { visitorCookie } from "./cookies.js";
 import { isOpenedByPerson, landingOf, userAgentOf } from "./landing-page.js";
 import { keepFromSharedCaches } from "./private-response.js";
 import { affiliateOf, type RequestContext } from "./visitor.js";
@@ -68,11 +67,11 @@ export function createOnClick(context: RequestContext) {
         ...(domain !== undefined && { domain }),
       };
       const { cookieName, signed } = context.config;
-      const signedId = (name: string, id: string) => signed?.sign(name, id) ?? id;
+      const signedId = (name: string, id: string) => signed?.sign(name, id, maxAgeMs) ?? id;
       keepFromSharedCaches(res);
       res.cookie(cookieName, signedId(cookieName, clickId), cookie);
       const sessionCookie = sessionCookieName(context);
-      if (sessionCookie && visitorCookie(req, sessionCookie, signed) !== sessionId) {
+      if (sessionCookie && attribution.cookie(sessionCookie) !== sessionId) {
         res.cookie(sessionCookie, signedId(sessionCookie, sessionId), { ...cookie, httpOnly: true });
       }
       void visitor.trackClick(landing.click());

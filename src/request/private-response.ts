@@ -2,7 +2,8 @@ import type { Response } from "express";
 import onHeaders from "on-headers";
 
 // Headers that caches in front of a host read before Cache-Control, or instead of it.
-const FOR_SHARED_CACHES = /(^|-)cdn-cache-control$|^surrogate-control$|^edge-control$|^x-accel-expires$/;
+const FOR_SHARED_CACHES =
+  /(^|-)cdn-cache-control$|^surrogate-control$|^edge-control$|^x-accel-expires$|^x-litespeed-cache-control$/;
 
 const FOR_SHARED_CACHES_ALONE = /^(public|s-maxage|proxy-revalidate|private|no-store)\b/i;
 

@@ -1,36 +1,53 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import type { Secret } from "../shared/secret.js";
 
-/** Signs and verifies cookies: HMAC-SHA256 over the cookie's name and value. */
+/** Signs and verifies cookies: HMAC-SHA256 over the cookie's name, its value, the time of issue and its age. */
 export interface Signatures {
-  /** `value.signature`, with the first secret. */
-  sign(name: string, value: string): string;
-  /** The value, where one of the secrets has signed it for a cookie of this name. */
+  /** `value.issue-age.signature`, with the first secret. @param maxAgeMs for how long it is to be read. */
+  sign(name: string, value: string, maxAgeMs: number): string;
+  /** The value, where one of the secrets has signed it for a cookie of this name, and it is not older than its age. */
   verified(name: string, signed: string): string | undefined;
 }
 
-/** `secrets`: the first signs, and all verify, so that secrets can be rotated. */
-export function createSignatures(secrets: readonly Secret[]): Signatures {
-  const [newest] = secrets;
+// The same secret may sign other cookies of the host's: a key for this purpose alone makes none of their signatures serve here.
+const PURPOSE = "express-affiliate: the cookies of onClick";
+
+// What a browser stores for a cookie is not longer.
+const LONGEST = 4_096;
+
+const SIGNED = /^(.+)\.([0-9a-z]{1,9})-([0-9a-z]{1,9})\.([\w-]{43})$/s;
+
+/**
+ * @param secrets the first signs, and all verify, so that secrets can be rotated.
+ * @param now milliseconds since the epoch.
+ */
+export function createSignatures(secrets: readonly Secret[], now: () => number = Date.now): Signatures {
+  const keys = secrets.map((secret) => Buffer.from(hkdfSync("sha256", secret.reveal(), "", PURPOSE, 32)));
+  const [newest] = keys;
 
   return {
-    sign(name, value) {
-      return newest ? `${value}.${signatureOf(newest, name, value)}` : value;
+    sign(name, value, maxAgeMs) {
+      if (!newest) return value;
+      const text = `${value}.${now().toString(36)}-${maxAgeMs.toString(36)}`;
+      return `${text}.${signatureOf(newest, name, text).toString("base64url")}`;
     },
     verified(name, signed) {
-      const dot = signed.lastIndexOf(".");
-      const value = signed.slice(0, Math.max(dot, 0));
-      const given = Buffer.from(signed.slice(dot + 1));
-      const isGenuine = secrets.some((secret) => {
-        const expected = Buffer.from(signatureOf(secret, name, value));
-        return given.length === expected.length && timingSafeEqual(given, expected);
-      });
+      if (signed.length > LONGEST) return undefined;
+      const [, value = "", issuedAt = "", age = "", given = ""] = SIGNED.exec(signed) ?? [];
+      if (now() - Number.parseInt(issuedAt, 36) >= Number.parseInt(age, 36)) return undefined;
+      const signature = Buffer.from(given, "base64url");
+      const text = `${value}.${issuedAt}-${age}`;
+      const isGenuine = keys.some((key) => isEqual(signatureOf(key, name, text), signature));
       return isGenuine ? value : undefined;
     },
   };
 }
 
 // Over the name, too: otherwise a signed session id would pass for a click id.
-function signatureOf(secret: Secret, name: string, value: string): string {
-  return createHmac("sha256", secret.reveal()).update(`${name}=${value}`).digest("base64url");
+function signatureOf(key: Buffer, name: string, text: string): Buffer {
+  return createHmac("sha256", key).update(`${name}=${text}`).digest();
+}
+
+function isEqual(one: Buffer, other: Buffer): boolean {
+  return one.length === other.length && timingSafeEqual(one, other);
 }

@@ -150,6 +150,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
       "Cloudflare-CDN-Cache-Control": "max-age=600",
       "Surrogate-Control": "max-age=600",
       "X-Accel-Expires": "600",
+      "X-LiteSpeed-Cache-Control": "public,max-age=600",
     };
     app.get(
       "/cdn",
