@@ -4,20 +4,17 @@ import type { Claim, Deliver, Verdict } from "../outbox/outbox.js";
 import type { Attempt } from "../service/attempt.js";
 import { type Calls, callFor } from "../service/calls.js";
 import { ENDPOINTS, type Endpoint, kindOf } from "../service/endpoints.js";
-import { refusalOf } from "../service/refusal.js";
 import type { Transport } from "../service/transport.js";
 import type { Clock } from "../shared/clock.js";
-import { errorCodeOf } from "../shared/errors.js";
 import { createAnnouncer } from "./announcer.js";
+import { type Details, detailsOf } from "./details.js";
 import type { Finding, StatusAnswer } from "./finding.js";
 import { Health, type Ticket } from "./health.js";
 import { isOfGateway, type Outcome, outcomeOf, pauseReasonOf } from "./outcome.js";
 import { type ConfirmReferral, ReferralCheck } from "./referral.js";
-import { tlsAdvice } from "./tls-advice.js";
 import {
   type AmbiguousPolicy,
   type Circumstances,
-  type Details,
   interruption,
   isAskedAlone,
   mayBeTaken,
@@ -109,11 +106,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const finding = findingOf(claim, outcome, attempt, othersPassed);
     const isOwn = health.end(ticket, finding, clock.monotonic());
     if (finding.type === "pass") passedAt[endpoint] = clock.now();
-    announcer.tell(() => detailsOf(attempt));
+    announcer.tell(() => details(attempt, claim.event));
     if (outcome.type === "refused" && !othersPassed && !health.pauseOf(endpoint)) {
-      journal.refused(endpoint, pauseReasonOf(attempt), detailsOf(attempt).message);
+      journal.refused(endpoint, pauseReasonOf(attempt), details(attempt, claim.event).message);
     }
-    return verdictOn(claim, outcome, circumstancesOf(attempt, isOwn, othersPassed), options);
+    return verdictOn(claim, outcome, circumstancesOf(claim, attempt, isOwn, othersPassed), options);
   }
 
   /** Asks whether the event may be sent: `undefined`, or what becomes of it instead. */
@@ -121,7 +118,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const answer = await referral.ask(claim.event, clock.monotonic);
     if (answer.type === "referred") return undefined;
     if (answer.type === "unanswered") {
-      journal.unconfirmed(detailsOf(answer.attempt).message);
+      journal.unconfirmed(details(answer.attempt, claim.event).message);
       return undefined;
     }
     if (answer.type === "not-referred" || answer.type === "not-asked") {
@@ -133,16 +130,21 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const outcome = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });
     const type = outcome.type === "unreachable" ? outcome.type : "nothing";
     const isOwn = health.end(ticket, { type }, clock.monotonic());
-    announcer.tell(() => detailsOf(attempt));
-    return postponed(claim, outcome, circumstancesOf(attempt, isOwn, hasPassedSince(claim)));
+    announcer.tell(() => details(attempt, claim.event));
+    return postponed(claim, outcome, circumstancesOf(claim, attempt, isOwn, hasPassedSince(claim)));
   }
 
   function hasPassedSince({ lane, history, queuedAt }: Claim): boolean {
     return passedAt[lane.endpoint] > (history.triedAt || queuedAt);
   }
 
-  function circumstancesOf(attempt: Attempt, isOwn: boolean, othersPassed: boolean): Circumstances {
-    return { details: () => detailsOf(attempt), isOwn, othersPassed, now: clock.now(), random };
+  function circumstancesOf(
+    { event }: Claim,
+    attempt: Attempt,
+    isOwn: boolean,
+    othersPassed: boolean,
+  ): Circumstances {
+    return { details: () => details(attempt, event), isOwn, othersPassed, now: clock.now(), random };
   }
 
   function findingOf(claim: Claim, outcome: Outcome, attempt: Attempt, othersPassed: boolean): Finding {
@@ -182,15 +184,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     }
   }
 
-  function detailsOf(attempt: Attempt): Details {
-    if (attempt.type === "answer") {
-      const { status, error, message } = refusalOf(attempt, { now: clock.now(), hide });
-      return { status, code: error, message };
-    }
-    const code = errorCodeOf(attempt.error);
-    const said = hide(attempt.error.message || code);
-    const advice = tlsAdvice(code);
-    return { code, message: advice ? `${said}: ${advice}` : said };
+  function details(attempt: Attempt, event?: OutboxEvent): Details {
+    return detailsOf(attempt, event, { hide, now: clock.now() });
   }
 
   /** Comes back when time alone changes what may be sent. */
@@ -215,7 +210,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const outcome = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });
     const restMs = outcome.type === "throttled" ? outcome.retryAfterMs : 0;
     health.asked(answerOf(attempt, outcome), clock.monotonic(), restMs);
-    announcer.tell(() => detailsOf(attempt));
+    announcer.tell(() => details(attempt));
     onCapacity();
     lookLater();
   }

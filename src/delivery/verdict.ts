@@ -2,17 +2,11 @@ import type { EventKind } from "../events.js";
 import type { DeathReason } from "../outbox/dead-letters.js";
 import type { Claim, History, Verdict } from "../outbox/outbox.js";
 import { backoffMs } from "./backoff.js";
+import type { Details } from "./details.js";
 import type { Outcome } from "./outcome.js";
 
 /** What to do with an event that the service may have taken: send it again, or hold it as a dead letter. */
 export type AmbiguousPolicy = "retry" | "hold";
-
-/** What an attempt said, for listeners and dead letters. */
-export interface Details {
-  readonly status?: number;
-  readonly code: string;
-  readonly message: string;
-}
 
 /** What is known of an attempt besides its outcome. */
 export interface Circumstances {

@@ -1,7 +1,8 @@
 import { inspect } from "node:util";
 import { printable } from "./printable.js";
 
-const HIDDEN = "[redacted]";
+/** What stands for a text that is not shown. */
+export const HIDDEN = "[redacted]";
 
 /** A string that is sent and never shown: not by `inspect`, JSON or a template, nor in a text that the service echoes. */
 export class Secret {
@@ -18,7 +19,7 @@ export class Secret {
 
   /** The text without this secret: plain, percent-encoded, escaped as in JSON, or in base64, also as a part of a longer base64 text. */
   removeFrom(text: string): string {
-    this.#spellings ??= spellingsOf(this.#value);
+    this.#spellings ??= new RegExp(spellingsOf(this.#value), "g");
     return text.replaceAll(this.#spellings, HIDDEN);
   }
 
@@ -35,7 +36,8 @@ export class Secret {
   }
 }
 
-function spellingsOf(value: string): RegExp {
+/** The source of a regular expression for a text, however it is spelt: plain, percent-encoded, escaped as in JSON, in base64. */
+export function spellingsOf(value: string): string {
   const spelt = Array.from(value, (character) => {
     const bytes = [...Buffer.from(character)].map(
       (byte) => `%${anyCase(byte.toString(16).padStart(2, "0"))}`,
@@ -43,10 +45,7 @@ function spellingsOf(value: string): RegExp {
     // The encoded form first: of %25, a plain % would leave 25.
     return `(?:${bytes.join("")}|\\\\?${literally(character)})`;
   });
-  return new RegExp(
-    [spelt.join(""), ...[0, 1, 2].flatMap((offset) => inBase64(value, offset))].join("|"),
-    "g",
-  );
+  return [spelt.join(""), ...[0, 1, 2].flatMap((offset) => inBase64(value, offset))].join("|");
 }
 
 /** The part of the secret's base64 that is the same in every longer text where `offset` bytes precede it in a group of three. */
@@ -80,10 +79,18 @@ export function maskEmail(address: string): string {
   return `${address[0]}***${address.slice(address.lastIndexOf("@"))}`;
 }
 
-// Begins only at the start of a word, so that a long text is read once.
-const BEFORE_AT = /(?<![^\s@<>"(),:;])[^\s@<>"(),:;]+(?:@|%40)/g;
+const AT = String.raw`(?:@|%(?:25)*40|&#0*64;|&#x0*40;|&commat;|\\u0040)`;
 
-/** Masks the e-mail addresses in a text, percent-encoded ones too, for log lines and notices. */
+// Begins only at the start of a word, so that a long text is read once. What is quoted is as long as RFC 5321 has it.
+const BEFORE_AT = new RegExp(
+  String.raw`(?:"(?:[^"\\]|\\.){0,64}"|(?<![^\s@<>"():;])[^\s@<>"():;]+)${AT}`,
+  "gi",
+);
+
+/**
+ * Masks the e-mail addresses in a text, for log lines and notices: quoted ones too, and those that are percent-encoded, once or
+ * more, or encoded as in HTML or JSON.
+ */
 export function maskEmails(text: string): string {
   return text.replace(BEFORE_AT, (local) => `${local[0]}***@`);
 }

@@ -1,0 +1,53 @@
+import { emailOf, type OutboxEvent } from "../events.js";
+import type { Attempt } from "../service/attempt.js";
+import { refusalOf } from "../service/refusal.js";
+import { errorCodeOf } from "../shared/errors.js";
+import { HIDDEN, spellingsOf } from "../shared/secret.js";
+import { tlsAdvice } from "./tls-advice.js";
+
+/** What an attempt said, for listeners and dead letters. */
+export interface Details {
+  readonly status?: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+/**
+ * What an attempt said, without what must not be shown.
+ *
+ * @param event the one that was sent; `undefined` where the status endpoint was asked for none.
+ * @param hide takes secrets out of the service's words.
+ * @param now milliseconds since the epoch.
+ */
+export function detailsOf(
+  attempt: Attempt,
+  event: OutboxEvent | undefined,
+  { hide, now }: { hide: (text: string) => string; now: number },
+): Details {
+  if (attempt.type === "answer") {
+    const hideAll = (text: string) => (event ? withoutVisitor(hide(text), event) : hide(text));
+    const { status, error, message } = refusalOf(attempt, { now, hide: hideAll });
+    return { status, code: error, message };
+  }
+  const code = errorCodeOf(attempt.error);
+  const said = hide(attempt.error.message || code);
+  const advice = tlsAdvice(code);
+  return { code, message: advice ? `${said}: ${advice}` : said };
+}
+
+/**
+ * The service's words about an event, without the event's own click id, session id, name and address, however they are spelt
+ * there: other people read dead letters, notices, the dashboard and the log.
+ */
+export function withoutVisitor(text: string, event: OutboxEvent): string {
+  const { clickId, sessionId } = event.data;
+  const name = event.kind === "registration" ? event.data.customerName : undefined;
+  const own = [clickId, sessionId, name, emailOf(event)].filter(
+    (each) => each !== undefined && each !== "",
+  ) as string[];
+  if (own.length === 0) return text;
+  // One may be a part of another: the longest first. And not within a longer word: an id of one character is in many.
+  const longestFirst = own.sort((one, other) => other.length - one.length);
+  const any = longestFirst.map(spellingsOf).join("|");
+  return text.replace(new RegExp(`(?<![A-Za-z0-9])(?:${any})(?![A-Za-z0-9])`, "gi"), HIDDEN);
+}
