@@ -38,7 +38,7 @@ export function startThread(
   const worker = new Worker(source, {
     eval: true,
     name: "express-affiliate",
-    // Nothing of what the host loads into its own threads.
+    // Without the flags of the host's command line, `--require` among them. Node also loads what NODE_OPTIONS names.
     execArgv: [],
     // What of the environment concerns TLS and proxies may be set after this.
     env: SHARE_ENV,

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -16,14 +16,17 @@ const builtPackage = inject("builtPackage");
 const required = (subpath: string) => JSON.stringify(join(builtPackage, `dist/${subpath}.cjs`));
 
 /** A host of its own, in CommonJS, with the package as it is installed. */
-function startHost(script: string, options: { cwd?: string; env?: NodeJS.ProcessEnv } = {}) {
+function startHost(
+  script: string,
+  { args = [], ...options }: { args?: string[]; cwd?: string; env?: NodeJS.ProcessEnv } = {},
+) {
   const preamble = `
     const { affiliate } = require(${required("index")});
     const { diskOutbox } = require(${required("disk")});
     const say = (word) => require("node:fs").writeSync(1, word + "\\n");
     const event = { id: "e", destination: "1:http://localhost", kind: "click", data: { clickId: "c", affiliateReference: "A" }, createdAt: Date.now() };
   `;
-  const host = spawn(process.execPath, ["-e", preamble + script], {
+  const host = spawn(process.execPath, [...args, "-e", preamble + script], {
     ...options,
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -98,6 +101,24 @@ test("takes over from a killed process at once, and not after its lease", async 
   await until(() => service.posted.length === 1, "the event was not sent again");
   expect(locks()).toHaveLength(2);
   expect(locks()).toContain(lock);
+});
+
+test.each([
+  { given: "on the command line", inThread: false },
+  { given: "in NODE_OPTIONS", inThread: true },
+])("has a hook in its thread that is given $given: $inThread", async ({ inThread }) => {
+  const hook = join(scratchDirectory(), "hook.cjs");
+  writeFileSync(
+    hook,
+    `require("node:fs").writeSync(1, "hook " + require("node:worker_threads").isMainThread + "\\n");`,
+  );
+  const flag = `--require=${hook}`;
+  const { ended } = startHost(`diskOutbox({ directory: "${scratchDirectory()}" }).add(event).then(say);`, {
+    ...(inThread ? { env: { ...process.env, NODE_OPTIONS: flag } } : { args: [flag] }),
+  });
+
+  const hooks = inThread ? ["hook true", "hook false"] : ["hook true"];
+  expect(await ended).toEqual({ code: 0, said: [...hooks, "queued"], errors: "" });
 });
 
 test("uses a file with one copy of SQLite in a process", async () => {
