@@ -60,11 +60,11 @@ async function factsWith(name, outbox) {
 
   await sandbox.fail("down");
   const paused = told("paused", {});
-  const late = await pay("late");
+  await tracker.trackClick({ affiliateReference: "BOB", clickId: "c2", sessionId: "late" });
   await paused;
   await sandbox.fail("ok");
-  await arrives(late);
-  fact("a payment waits while the service is down");
+  await arrives({ kind: "click", affiliateReference: "BOB" });
+  fact("an event waits while the service is down");
 
   await sandbox.fail("reset-after");
   const dead = told("dead", { sessionId: "doubtful" });

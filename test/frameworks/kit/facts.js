@@ -5,7 +5,11 @@ import { test } from "node:test";
 
 /** Runs `anywhere.js`, or what was made of it, with a command; each fact that it prints counts as one. */
 export async function showsFacts(command, ...args) {
-  const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(command, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: 90_000,
+    killSignal: "SIGKILL",
+  });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text) => {
