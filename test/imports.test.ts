@@ -55,7 +55,6 @@ const layers: readonly (readonly string[])[] = [
   ["journal/event-notice.ts"],
   ["journal/notices.ts", "journal/log.ts"],
   ["journal/ration.ts"],
-  ["outbox/claim-steps.ts"],
   ["outbox/outbox.ts", "outbox/shedding.ts"],
   ["outbox/dead-letters.ts", "outbox/urgency.ts"],
   ["service/client.ts"],

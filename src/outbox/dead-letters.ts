@@ -1,4 +1,5 @@
 import type { EventKind, OutboxEvent } from "../events.js";
+import { OutboxError } from "../shared/errors.js";
 
 /**
  * Why an event was given up:
@@ -24,6 +25,26 @@ export interface Death {
   readonly message?: string;
   /** How many attempts there were, the last one included. */
   readonly attempts: number;
+}
+
+/** The death of a payment that waited when the command `hold` came. */
+export const HELD: Omit<Death, "attempts"> = {
+  reason: "unconfirmed",
+  code: "ERR_HELD",
+  message: "held after a restore: the service may have it",
+};
+
+/**
+ * What `hold` rejects with where a host's process runs.
+ *
+ * @param forMs how long what it has claimed stays its own; `undefined` where it is known to run.
+ */
+export function hostRuns(forMs?: number): OutboxError {
+  const until = forMs === undefined ? "" : `, or wait ${Math.ceil(forMs / 1000)} s where none runs`;
+  return new OutboxError(
+    "ERR_AFFILIATE_OUTBOX_RUNNING",
+    `outbox: a process of the host uses it, and nothing was held: stop all of them first${until}`,
+  );
 }
 
 /** An event that was not delivered and will not be, unless an operator retries it. */

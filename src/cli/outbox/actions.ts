@@ -5,11 +5,19 @@ import { printable } from "../../shared/printable.js";
 import { maskEmail, maskEmails } from "../../shared/secret.js";
 import { type Finding, lineOf, note, painted, well, wrong } from "../finding.js";
 import type { Terminal } from "../terminal.js";
+import { countOf, spanOf, timeOf } from "./words.js";
 
 /** An outbox that the command reads, and that the host's processes may use at the same time. */
 export interface OpenOutbox extends Pick<Outbox, "name" | "deadLetters" | "close"> {
   look(): Promise<OutboxCounts>;
   handOver(from: string, to: string): Promise<number>;
+  /**
+   * Makes an unconfirmed dead letter of each payment that waits. Rejects with `ERR_AFFILIATE_OUTBOX_RUNNING`, and holds none, where a
+   * host's process runs. `otherConnections`: to the same database; they may be hosts.
+   */
+  hold(): Promise<{ readonly held: number; readonly otherConnections: number }>;
+  /** Of a directory: writes a copy into a new file. Resolves to its bytes. */
+  backup?(file: string): Promise<number>;
   /** Of a database: rejects where its server takes no writes, or this user may make none. Changes nothing. */
   checkWrites?(): Promise<void>;
 }
@@ -214,7 +222,7 @@ function resultOf(
   return { isWell: notFound.length === 0, lines: linesOf(findings) };
 }
 
-function linesOf(findings: readonly Finding[]): Report["lines"] {
+export function linesOf(findings: readonly Finding[]): Report["lines"] {
   return (terminal) => findings.map((finding) => lineOf(finding, terminal));
 }
 
@@ -224,26 +232,4 @@ function summaryOf(dead: Readonly<Record<string, number>>): { count: number; lis
     count: reasons.reduce((sum, [, each]) => sum + each, 0),
     list: reasons.map(([reason, each]) => `${each} ${reason}`).join(", "),
   };
-}
-
-function countOf(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-const UNITS = [
-  ["day", 24 * 60 * 60 * 1_000],
-  ["hour", 60 * 60 * 1_000],
-  ["minute", 60 * 1_000],
-] as const;
-
-/** A duration in its largest unit: `3 hours`. */
-export function spanOf(ms: number): string {
-  for (const [unit, length] of UNITS) {
-    if (ms >= length) return countOf(Math.floor(ms / length), unit);
-  }
-  return "less than a minute";
-}
-
-function timeOf(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -27,6 +27,11 @@ creates or migrates no outbox.
                           after the service has moved: makes one program's
                           events another's; status prints their names
                           (42:https://tracking.example)
+  hold                    after a restore, before the hosts start: every payment
+                          that waits becomes an unconfirmed dead letter, as the
+                          service may have it
+  backup FILE             writes a copy of a directory's outbox into a new file,
+                          while the hosts run
 
   --url-env NAME          the environment variable that holds the database's
                           URL, postgres://… or mysql://…, so that no shell
@@ -48,7 +53,7 @@ Exit code: 0 where all is well, dead letters or not; 1 where something is wrong:
 no outbox there, trouble with its storage, an id without a dead letter, or the
 answer no to a question; 2 for arguments that are wrong.`;
 
-const ACTIONS = ["status", "list", "retry", "discard", "hand-over"] as const;
+const ACTIONS = ["status", "list", "retry", "discard", "hand-over", "hold", "backup"] as const;
 const KINDS: readonly EventKind[] = ["click", "registration", "payment"];
 
 /** Where the outbox is. */
@@ -67,6 +72,8 @@ export interface OutboxArguments {
   readonly yes: boolean;
   readonly limit: number;
   readonly filter: DeadLetterFilter;
+  /** Of `backup`. */
+  readonly file: string;
   /** Of `hand-over`. */
   readonly from: string;
   readonly to: string;
@@ -110,7 +117,8 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
     throw wrong("--kind and --reason go with list and --all");
   const { from, to } = destinationsIn(action, flags);
   const filter = { ...(kind && { kind }), ...(reason && { reason }) };
-  const given = { ids: [...new Set(ids)], all, yes, json, limit: Number(limit), filter, from, to };
+  const [file = ""] = ids;
+  const given = { ids: [...new Set(ids)], file, all, yes, json, limit: Number(limit), filter, from, to };
   switch (action) {
     case "retry":
     case "discard":
@@ -123,7 +131,13 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
       if (!/^[1-9]\d{0,8}$/.test(limit)) throw wrong("--limit must be a positive integer");
       if (all || ids.length > 0) throw wrong("list takes neither ids nor --all; --limit N lists more");
       break;
+    case "backup":
+      if (ids.length !== 1 || all || flags.limit !== undefined) {
+        throw wrong("backup takes one file's name, of a file that is not there yet");
+      }
+      break;
     case "status":
+    case "hold":
     case "hand-over":
       if (all || ids.length > 0 || flags.limit !== undefined) {
         throw wrong(`${action} takes no ids, no --all and no --limit`);

@@ -14,6 +14,7 @@ import {
   status,
 } from "./actions.js";
 import { help, type OutboxArguments, readOutboxArguments } from "./arguments.js";
+import { backup, hold } from "./backups.js";
 import { openAt, problemAt } from "./open.js";
 import { passwordHider } from "./passwords.js";
 
@@ -73,5 +74,9 @@ function act(outbox: OpenOutbox, given: OutboxArguments): Promise<Report> {
       return discard(outbox, given);
     case "hand-over":
       return handOver(outbox, given.from, given.to);
+    case "hold":
+      return hold(outbox);
+    case "backup":
+      return backup(outbox, given.file);
   }
 }

@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import type { SqlOutbox } from "../../outbox/sql/sql-outbox.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces, resolvePeer } from "../../shared/peer.js";
 import type { OpenOutbox } from "./actions.js";
@@ -25,12 +26,16 @@ export function loadDriver<Driver>(wanted: {
 
 /** What the command does with an outbox in a database; closed, it ends the pool that was made for it. */
 export function openedIn(
-  { name, look, deadLetters, handOver, close }: OpenOutbox,
+  { name, look, deadLetters, handOver, hold, close }: SqlOutbox,
   pool: { end(): Promise<void> },
-  checkWrites: () => Promise<void>,
+  {
+    checkWrites,
+    otherConnections,
+  }: { checkWrites: () => Promise<void>; otherConnections: () => Promise<number> },
 ): OpenOutbox {
   return {
     checkWrites,
+    hold: async () => ({ held: await hold(), otherConnections: await otherConnections() }),
     name,
     look,
     deadLetters,

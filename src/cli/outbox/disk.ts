@@ -1,13 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { readdirSync } from "node:fs";
+import { closeSync, fstatSync, fsyncSync, openSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { hostRuns } from "../../outbox/dead-letters.js";
 import { deadLettersThrough } from "../../outbox/disk/asked-dead-letters.js";
 import { countsOf } from "../../outbox/disk/counts.js";
 import { type FileOptions, openExistingFile } from "../../outbox/disk/file.js";
 import { handOverThrough } from "../../outbox/disk/hand-over.js";
+import { createOwnerLocks } from "../../outbox/disk/owner-locks.js";
 import { problemOf } from "../../outbox/disk/problems.js";
 import type { Request, Results } from "../../outbox/disk/protocol.js";
-import { findEngine, kindOf } from "../../outbox/disk/sqlite.js";
+import { type Database, findEngine, kindOf } from "../../outbox/disk/sqlite.js";
 import { createStore } from "../../outbox/disk/store.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
@@ -50,8 +52,29 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
       discard: (id) => letters.discard(id, undefined),
     },
     handOver: (from, to) => handOverThrough(ask, from, to),
+    async hold() {
+      if (createOwnerLocks(path, { engine, owner: randomUUID() }).running() > 0) throw hostRuns();
+      return { held: await ask({ type: "hold" }), otherConnections: 0 };
+    },
+    backup: async (target) => copyInto(file.db, resolve(target)),
     close: async () => file.close(),
   };
+}
+
+/** Returns the copy's bytes. */
+function copyInto(db: Database, target: string): number {
+  // For this user alone: SQLite writes into an empty file as well, and would make one that others can read.
+  const copy = openSync(target, "wx", 0o600);
+  try {
+    db.prepare("vacuum into ?").run(target);
+    fsyncSync(copy);
+    return fstatSync(copy).size;
+  } catch (error) {
+    rmSync(target, { force: true });
+    throw error;
+  } finally {
+    closeSync(copy);
+  }
 }
 
 function inPlainWords<T>(path: string, task: () => T): T {

@@ -18,14 +18,22 @@ export function openMysql(url: string, prefix: string | undefined): OpenOutbox {
   });
   const pool = createPool({ ...connectionOf(url), connectionLimit: 1, connectTimeout: TIMEOUT_MS });
   const outbox = mysqlOutbox({ pool, prefix, migrate: false });
-  return openedIn(outbox, pool, async () => {
-    const begin = prefix ?? "affiliate_";
-    try {
-      // What is not allowed is refused, whether or not there is a row.
-      await pool.query(`delete from \`${begin}events\` where false`);
-    } catch (error) {
-      throw problemOf(error, begin);
-    }
+  return openedIn(outbox, pool, {
+    async checkWrites() {
+      const begin = prefix ?? "affiliate_";
+      try {
+        // What is not allowed is refused, whether or not there is a row.
+        await pool.query(`delete from \`${begin}events\` where false`);
+      } catch (error) {
+        throw problemOf(error, begin);
+      }
+    },
+    async otherConnections() {
+      const [rows] = await pool.query(
+        "select count(*) as number from information_schema.processlist where db = database() and id <> connection_id()",
+      );
+      return Number((rows as { number: number }[])[0]?.number);
+    },
   });
 }
 

@@ -24,13 +24,22 @@ export function openPostgres(url: string, schema: string | undefined): OpenOutbo
     application_name: "express-affiliate",
   });
   const outbox = postgresOutbox({ pool, schema, migrate: false });
-  return openedIn(outbox, pool, async () => {
-    const name = schema ?? "affiliate";
-    try {
-      // What is not allowed is refused, whether or not there is a row.
-      await pool.query(`delete from ${quoted(name)}.events where false`);
-    } catch (error) {
-      throw problemOf(error, name);
-    }
+  return openedIn(outbox, pool, {
+    async checkWrites() {
+      const name = schema ?? "affiliate";
+      try {
+        // What is not allowed is refused, whether or not there is a row.
+        await pool.query(`delete from ${quoted(name)}.events where false`);
+      } catch (error) {
+        throw problemOf(error, name);
+      }
+    },
+    async otherConnections() {
+      const { rows } = await pool.query(
+        `select count(*)::integer as number from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`,
+      );
+      return rows[0].number;
+    },
   });
 }

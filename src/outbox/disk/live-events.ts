@@ -156,10 +156,16 @@ export function createLiveEvents(
     }
   }
 
-  function discard({ seq }: Sheddable, reason: Dropped["reason"], now: number): void {
+  function takeOut(seq: number, now: number): EventRow {
     const row: EventRow = shed.get(seq);
+    holdings.remove(seq);
     lines.forgetUpcoming();
     left(row, now);
+    return row;
+  }
+
+  function discard({ seq }: Sheddable, reason: Dropped["reason"], now: number): void {
+    const row = takeOut(seq, now);
     ids.forget(row.destination, row.id);
     const event = eventOf(row, destinations.nameOf(row.destination));
     if (event) drop({ event, reason });
@@ -176,6 +182,8 @@ export function createLiveEvents(
 
   return {
     insert,
+    /** Takes out what is there, claimed or not. */
+    takeOut,
     /** @param claim is called where it may be claimed at once: no event waits that came before it, and it is behind no other. */
     append(
       event: OutboxEvent,

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readdirSync, rmSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname } from "node:path";
 import { statIfThere } from "./access.js";
 import { type Database, kindOf, loadEngine } from "./sqlite.js";
 
@@ -59,6 +59,12 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
     return taken !== undefined;
   }
 
+  function others(): string[] {
+    const prefix = basename(path) + SUFFIX;
+    const names = readdirSync(dirname(path)).filter((name) => name.startsWith(prefix));
+    return names.map((name) => name.slice(prefix.length)).filter((other) => other !== owner);
+  }
+
   return {
     /** Takes this process's lock, unless it has it. Without one, other processes go by its heartbeats alone. */
     hold: () => quietly(hold),
@@ -68,14 +74,13 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
     /** Removes the locks of ended processes, except of those that have still claimed something. */
     removeEnded(holders: readonly string[]): void {
       quietly(() => {
-        const prefix = basename(path) + SUFFIX;
-        for (const name of readdirSync(dirname(path))) {
-          if (!name.startsWith(prefix)) continue;
-          const other = name.slice(prefix.length);
-          if (!holders.includes(other) && hasEnded(other)) rmSync(join(dirname(path), name), { force: true });
+        for (const other of others()) {
+          if (!holders.includes(other) && hasEnded(other)) rmSync(placeOf(other), { force: true });
         }
       });
     },
+    /** How many other processes use the file at this moment. */
+    running: (): number => quietly(() => others().filter((other) => !hasEnded(other)).length) ?? 0,
   };
 }
 

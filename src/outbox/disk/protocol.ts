@@ -68,6 +68,7 @@ export type Request =
   | { readonly type: "retried"; readonly filter: DeadLetterFilter; readonly destination: string | undefined }
   | { readonly type: "retry"; readonly letters: readonly Letter[] }
   | { readonly type: "discard"; readonly letter: Letter }
+  | { readonly type: "hold" }
   | { readonly type: "hand over"; readonly from: string; readonly to: string; readonly step: Step };
 
 /** How far a handover has come: at first the ids that are known, then, kind by kind, what was delivered, up to a place. */
@@ -92,6 +93,8 @@ export interface Results {
   readonly retried: readonly Letter[];
   readonly retry: number;
   readonly discard: boolean;
+  /** How many payments waited. */
+  readonly hold: number;
   readonly "hand over": { readonly moved: number; readonly next: Step | undefined };
 }
 

@@ -9,6 +9,7 @@ import { createDeadLetters } from "./dead-letters.js";
 import { createDelivered } from "./delivered.js";
 import { createDestinations } from "./destinations.js";
 import { createHandOver } from "./hand-over.js";
+import { createHold } from "./hold.js";
 import { createHoldings } from "./holdings.js";
 import { createKnownIds } from "./known-ids.js";
 import { createLetterRows } from "./letter-rows.js";
@@ -93,6 +94,7 @@ export function createStore(
   const settle = createSettlements({ ...common, live, claims, delivered, dead });
   const save = createSaving(db, { ...common, delivered });
   const handOver = createHandOver(db, { ...common, delivered });
+  const hold = createHold(db, { ...common, live, dead });
   const upkeep = createUpkeep(db, { holdings, owner, leaseMs, locks });
   const freePages = db.prepare("pragma freelist_count");
   const log = createLogCleaner(db);
@@ -142,6 +144,11 @@ export function createStore(
         return request.letters.filter((letter) => dead.retry(letter, now)).length;
       case "discard":
         return dead.discard(request.letter);
+      case "hold": {
+        const held = hold(now);
+        forget();
+        return held;
+      }
       case "hand over": {
         const result = handOver(request);
         forget();

@@ -8,6 +8,7 @@ import { count } from "./count.js";
 import { openDatabase } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createHandOver } from "./hand-over.js";
+import { createHold } from "./hold.js";
 import { createLine } from "./line.js";
 import { unicode } from "./literals.js";
 import { type MysqlOutboxOptions, mysqlOptions } from "./options.js";
@@ -91,6 +92,7 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
       deadLetters,
       evictOldest,
       reviveInterrupted,
+      hold: createHold(database, { prefix, line }),
       handOver: createHandOver(database, { prefix, destinations, counts }),
       upkeep: () => forgetOld(database, prefix, rememberMs),
       watch(look, destination) {

@@ -8,6 +8,7 @@ import { count } from "./count.js";
 import { ignore, isLost, openDatabase } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createHandOver } from "./hand-over.js";
+import { createHold } from "./hold.js";
 import { listen } from "./listen.js";
 import { quoted } from "./migrations.js";
 import { type PostgresOutboxOptions, postgresOptions } from "./options.js";
@@ -45,7 +46,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   const database = openDatabase(pool, { schema: read.schema, migrate: read.migrate });
 
   function dialectOf({ destinations, counts, onDeath, wake }: SqlShell): SqlDialect<PostgresClaim> {
-    const claims = createClaims(database, { schema, destinations, leaseMs, pollMs, counts, onDeath, clock });
+    const claims = createClaims(database, { schema, destinations, leaseMs, counts, onDeath, clock });
     const shedding = createShedding(database, schema, destinations);
     const { deadLetters, evictOldest, reviveInterrupted } = createDeadLetters(database, {
       schema,
@@ -55,7 +56,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
     });
 
     return {
-      attempt: createAttempt(database, { schema, destinations, onStored: claims.include }),
+      attempt: createAttempt(database, schema, destinations),
       storedBy: createStoredBy(database, schema, destinations),
       isLost,
       enqueue: (transaction, event) =>
@@ -74,6 +75,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       deadLetters,
       evictOldest,
       reviveInterrupted,
+      hold: createHold(database, schema),
       handOver: createHandOver(database, { schema, destinations, counts }),
       upkeep: () => forgetOld(database, schema, rememberMs),
       watch(look) {

@@ -10,7 +10,6 @@ import { createBound } from "./bound.js";
 import { type CountRow, type Counts, createCounts } from "./counts.js";
 import { createDestinations, type Destinations } from "./destinations.js";
 import { createEviction, type Evicted, type OnDeath } from "./eviction.js";
-import { UPKEEP_MS } from "./remembered.js";
 import { createVisitorClicks } from "./visitor-clicks.js";
 
 /** An outbox in a database of the host's own. */
@@ -18,6 +17,8 @@ export interface SqlOutbox extends Outbox {
   /** Has the server count, without anything being started: what `counts()` says from there on. */
   look(): Promise<OutboxCounts>;
   handOver(from: string, to: string): Promise<number>;
+  /** @internal Makes an unconfirmed dead letter of each payment that waits. Resolves to their number. */
+  hold(): Promise<number>;
 }
 
 /** A claim, which another process may have taken over. */
@@ -52,6 +53,8 @@ export interface SqlDialect<C extends SqlClaim> {
   /** Queues one again as it was that was held for an attempt which, as is known now, was never made. */
   reviveInterrupted(event: OutboxEvent): Promise<void>;
   handOver(from: string, to: string): Promise<number>;
+  /** Makes an unconfirmed dead letter of each payment that waits, of all destinations. */
+  hold(): Promise<number>;
   /** What is to be done once a minute. */
   upkeep(): Promise<void>;
   /** Begins to look for what may be claimed of a destination. Returns what ends that. */
@@ -87,6 +90,7 @@ export interface SqlOptions {
   readonly count: () => Promise<readonly CountRow[]>;
 }
 
+const UPKEEP_MS = 60_000;
 const COUNTED_AT_MOST_EVERY_MS = 1_000;
 const COUNTED_AT_LEAST_EVERY_MS = 60_000;
 
@@ -214,7 +218,7 @@ export function createSqlOutbox<C extends SqlClaim>(
     dialect.close?.();
   }
 
-  return outbox as SqlOutbox;
+  return Object.assign(outbox as Omit<SqlOutbox, "hold">, { hold: dialect.hold });
 }
 
 function ignore(): void {}

@@ -1,10 +1,15 @@
+import { execFile, execFileSync } from "node:child_process";
+import { promisify } from "node:util";
 import fc from "fast-check";
-import { expect, it, vi } from "vitest";
+import { beforeEach, expect, it, test, vi } from "vitest";
 import { mysqlMigrations } from "../../../src/outbox/mysql/index.js";
 import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 import { jsonOf, outbox } from "./helpers.js";
+import { testRestore } from "./restore.js";
+
+const run = promisify(execFile);
 
 describeWithMariaDb("an outbox in MySQL", (database) => {
   const { create, sql } = database;
@@ -132,3 +137,59 @@ function urlsWith(secret: string, place: string): string[] {
     `mysql://shop:${secret}@[${place}`,
   ];
 }
+
+describeWithMariaDb("an outbox in MariaDB that is restored", (database) => {
+  beforeEach(async () => {
+    await (await database.create()).close();
+  });
+
+  testRestore({
+    open: () => database.reopen({ leaseMs: 1_500 }),
+    where: () => [database.server.uri, "--prefix", database.prefix],
+    async backUp() {
+      const { host, port, user, password, database: name } = database.server.connection;
+      const login = [`--host=${host}`, `--port=${port}`, `--user=${user}`, `--password=${password}`];
+      const tables = ["migrations", "destinations", "events"].map((table) => database.prefix + table);
+      const { stdout } = await run(
+        "mariadb-dump",
+        ["--no-defaults", ...login, "--single-transaction", name as string, ...tables],
+        { maxBuffer: 2 ** 26 },
+      );
+      return () => {
+        execFileSync("mariadb", ["--no-defaults", ...login, name as string], { input: stdout });
+      };
+    },
+  });
+
+  test("hold refuses while a process has claimed events, and holds payments alone once none has", async () => {
+    const visitor = { sessionId: "ann" };
+    const [payment, later] = [sample("payment", visitor), sample("registration", visitor)];
+    await using stage = await Stage.open(() => database.reopen());
+    stage.delivery.capacity = 1;
+    stage.start();
+    await stage.add(payment, later);
+    const { settle } = await stage.delivery.next();
+    const where = [database.server.uri, "--prefix", database.prefix];
+    expect(await outbox([...where, "hold"])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/nothing was held: stop all of them first, or wait \d+ s where none runs/),
+    });
+
+    stage.delivery.capacity = -1;
+    settle({ type: "release" });
+    await expect.poll(async () => (await jsonOf([...where, "hold"])).json.held).toBe(1);
+    stage.release();
+    expect(await stage.delivery.deliverNext()).toBe(later.id);
+    expect(await stage.outbox.deadLetters.list()).toMatchObject([
+      { id: payment.id, reason: "unconfirmed", code: "ERR_HELD", attempts: 0 },
+    ]);
+  });
+
+  test("hold tells of other connections, which may be hosts", async () => {
+    const other = await database.pool().getConnection();
+    const { json } = await jsonOf([...[database.server.uri, "--prefix", database.prefix], "hold"]);
+    expect(json.held).toBe(0);
+    expect(json.otherConnections).toBeGreaterThanOrEqual(1);
+    other.release();
+  });
+});

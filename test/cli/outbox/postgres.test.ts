@@ -1,12 +1,19 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import fc from "fast-check";
-import { describe, expect, it, test } from "vitest";
+import { beforeEach, describe, expect, it, test } from "vitest";
 import { postgresMigrations } from "../../../src/outbox/postgres/index.js";
 import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
+import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";
 import { startTracker } from "../../helpers/tracker.js";
 import { jsonOf, outbox } from "./helpers.js";
+import { testRestore } from "./restore.js";
+
+const run = promisify(execFile);
 
 describeWithPostgres("an outbox in Postgres", (database) => {
   const { create, reopen, sql } = database;
@@ -202,5 +209,65 @@ describe("a database that cannot be reached", () => {
       code: 1,
       err: "outbox: Invalid URL",
     });
+  });
+});
+
+describeWithPostgres("an outbox in Postgres that is restored", (database) => {
+  beforeEach(async () => {
+    await (await database.create()).close();
+  });
+
+  testRestore({
+    open: () => database.reopen({ leaseMs: 1_500 }),
+    where: () => [database.cluster.connectionString, "--schema", database.schema],
+    async backUp() {
+      const { cluster, schema, sql } = database;
+      const file = join(scratchDirectory(), "outbox.dump");
+      await run("pg_dump", [
+        "--format=custom",
+        `--schema=${schema}`,
+        `--file=${file}`,
+        cluster.connectionString,
+      ]);
+      return async () => {
+        await sql("drop schema $schema cascade");
+        await run("pg_restore", ["--exit-on-error", `--dbname=${cluster.connectionString}`, file]);
+      };
+    },
+  });
+
+  test("hold refuses while a process has claimed events, and holds payments alone once none has", async () => {
+    const visitor = { sessionId: "ann" };
+    const [payment, later] = [sample("payment", visitor), sample("registration", visitor)];
+    await using stage = await Stage.open(() => database.reopen());
+    stage.delivery.capacity = 1;
+    stage.start();
+    await stage.add(payment, later);
+    const { settle } = await stage.delivery.next();
+    const where = [database.cluster.connectionString, "--schema", database.schema];
+    expect(await outbox([...where, "hold"])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/nothing was held: stop all of them first, or wait \d+ s where none runs/),
+    });
+
+    stage.delivery.capacity = -1;
+    settle({ type: "release" });
+    await expect.poll(async () => (await jsonOf([...where, "hold"])).json.held).toBe(1);
+    stage.release();
+    expect(await stage.delivery.deliverNext()).toBe(later.id);
+    expect(await stage.outbox.deadLetters.list()).toMatchObject([
+      { id: payment.id, reason: "unconfirmed", code: "ERR_HELD", attempts: 0 },
+    ]);
+  });
+
+  test("hold tells of other connections, which may be hosts", async () => {
+    const other = await database.pool().connect();
+    const { json } = await jsonOf([
+      ...[database.cluster.connectionString, "--schema", database.schema],
+      "hold",
+    ]);
+    expect(json.held).toBe(0);
+    expect(json.otherConnections).toBeGreaterThanOrEqual(1);
+    other.release();
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { spanOf } from "../../../src/cli/outbox/actions.js";
+import { spanOf } from "../../../src/cli/outbox/words.js";
 
 it.each([
   [0, "less than a minute"],

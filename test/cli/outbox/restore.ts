@@ -1,0 +1,111 @@
+import { expect, test } from "vitest";
+import type { Outbox } from "../../../src/outbox/outbox.js";
+import { startService } from "../../helpers/service.js";
+import { startTracker } from "../../helpers/tracker.js";
+import { jsonOf } from "./helpers.js";
+
+const TAKEN_FIRST = 40;
+const REPORTED = 200;
+const MEANWHILE = 50;
+
+/** An outbox that can be copied while its host runs, and put back once that has ended. */
+export interface Restorable {
+  /** Opens it, as a host does. */
+  open(): Outbox | Promise<Outbox>;
+  /** How the command line names it. */
+  where(): readonly string[];
+  /** Copies it. Resolves to what puts the copy back. */
+  backUp(): Promise<() => unknown>;
+}
+
+/** Tests of `hold` after a restore. */
+export function testRestore({ open, where, backUp }: Restorable): void {
+  test("hold makes unconfirmed dead letters of all that may have been delivered since the backup: no payment goes twice", async () => {
+    const service = await shopService();
+    await restoreOldBackup(service);
+
+    const { held } = await holding();
+    expect(held).toBeGreaterThanOrEqual(REPORTED - TAKEN_FIRST - 8);
+    const { json } = await jsonOf([...where(), "list", "--limit", "1000"]);
+    expect(json.deadLetters).toHaveLength(held);
+    for (const letter of json.deadLetters) {
+      expect(letter).toMatchObject({ kind: "payment", reason: "unconfirmed", code: "ERR_HELD" });
+    }
+
+    const tracker = await startHost(service);
+    await report(tracker, "after", 1);
+    await expect.poll(() => tracker.stats().queued).toBe(0);
+    expect(service.taken).toContain("after-0@shop.example");
+    expect(twiceIn(service.taken)).toEqual([]);
+    expect(tracker.stats().dead.unconfirmed).toBe(held);
+  });
+
+  test("without hold, a restored outbox sends again what had been delivered since the backup", async () => {
+    const service = await shopService();
+    await restoreOldBackup(service);
+
+    const tracker = await startHost(service);
+    await expect.poll(() => tracker.stats().queued, { timeout: 10_000 }).toBe(0);
+    expect(twiceIn(service.taken).length).toBeGreaterThanOrEqual(REPORTED - TAKEN_FIRST - 8);
+  });
+
+  async function startHost(service: Shop) {
+    return startTracker({ baseUrl: service.url, outbox: await open(), delivery: { timeoutMs: 500 } });
+  }
+
+  /** Puts back a copy that was made while payments waited and others were being reported; all of them were delivered since. */
+  async function restoreOldBackup(service: Shop): Promise<void> {
+    const tracker = await startHost(service);
+    await report(tracker, "before", REPORTED);
+    await expect.poll(() => service.taken.length).toBe(TAKEN_FIRST);
+    const [restore] = await Promise.all([backUp(), report(tracker, "meanwhile", MEANWHILE)]);
+    service.open();
+    await expect.poll(() => tracker.stats().queued, { timeout: 20_000 }).toBe(0);
+    await tracker.close();
+    expect(new Set(service.taken).size).toBe(REPORTED + MEANWHILE);
+    await restore();
+  }
+
+  /** On a server, what an ended process has claimed is its own until its lease is over. */
+  async function holding(): Promise<{ held: number }> {
+    for (;;) {
+      const { code, json } = await jsonOf([...where(), "hold"]);
+      if (code === 0) return json;
+      expect(json.error.code).toBe("ERR_AFFILIATE_OUTBOX_RUNNING");
+    }
+  }
+}
+
+type Shop = Awaited<ReturnType<typeof shopService>>;
+
+/** A service that takes some payments, and then no more until it is opened. */
+async function shopService() {
+  const taken: string[] = [];
+  let isOpen = false;
+  const { url } = await startService(({ body }, res) => {
+    const takes = isOpen || taken.length < TAKEN_FIRST;
+    if (takes) taken.push(body.customerEmail);
+    res.writeHead(takes ? 201 : 503, { "content-type": "application/json" }).end(`{"success":${takes}}`);
+  });
+  return {
+    url,
+    taken,
+    open() {
+      isOpen = true;
+    },
+  };
+}
+
+async function report(tracker: ReturnType<typeof startTracker>, name: string, number: number) {
+  for (let nth = 0; nth < number; nth++) {
+    const customerEmail = `${name}-${nth}@shop.example`;
+    const payment = { paymentId: `${name}-${nth}`, customerEmail, leadValue: 10 };
+    expect(await tracker.trackPayment(payment, { clickId: `${name}-${nth}` })).toMatchObject({
+      outcome: "queued",
+    });
+  }
+}
+
+function twiceIn(emails: readonly string[]): string[] {
+  return emails.filter((email, nth) => emails.indexOf(email) !== nth);
+}
