@@ -30,6 +30,16 @@ describe("the example shop", () => {
     expect(tracker.stats()).toMatchObject({ delivered: 4, duplicates: 2 });
   });
 
+  it("sends nothing of a customer who came without a link, not even when the gateway calls", async () => {
+    const { sandbox, tracker, shopUrl, close } = await serve();
+    onTestFinished(close);
+    await walk(shopUrl, { reference: "", name: "Eve", email: "eve@customers.example" });
+    await tracker.flush();
+    // The sign-up, and the renewal that the gateway tells of twice; the checkout is known by its login session.
+    expect(tracker.stats().skipped).toMatchObject({ "no-attribution": 3, "not-referred": 1 });
+    expect(sandbox.ledger.requests().filter(({ body }) => body)).toEqual([]);
+  });
+
   it("keeps what it could not deliver for its next start", async () => {
     const data = await mkdtemp(join(tmpdir(), "example-shop-"));
     onTestFinished(() => rm(data, { recursive: true }));
