@@ -102,7 +102,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
 
   function reporter<Happened>(kind: EventKind): TrackFunction<Happened> {
     return (happened, attribution, { transaction, matchByEmail } = {}) =>
-      track(kind, happened, attributionFrom(attribution, journal.ignored), { transaction, matchByEmail });
+      track(kind, happened, attributionFrom(attribution, journal.noId), { transaction, matchByEmail });
   }
 
   const members = {

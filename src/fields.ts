@@ -2,7 +2,6 @@ import { z } from "zod";
 import { type Attribution, type EventData, type EventKind, isTextOfNothing, isVisitorId } from "./events.js";
 import { harmless } from "./shared/harmless.js";
 import { amountFrom } from "./shared/money.js";
-import { shown } from "./shared/printable.js";
 import { cut } from "./shared/text.js";
 
 /** The most characters of each text. Ids and e-mail addresses that are longer are refused; other texts are cut. */
@@ -74,26 +73,26 @@ export function fieldsFrom(kind: EventKind, input: unknown): object {
   return { invalid: problems.join("; ") };
 }
 
-/** What is wrong with a report that is sent all the same: a field that is not sent, or an id that is none. One line each. */
-export function oddities(kind: EventKind, input: unknown): string[] {
+/** The names of a kind's fields. */
+export function fieldNames(kind: EventKind): string[] {
+  return Object.keys(schemas[kind].shape);
+}
+
+/** What a report has that its kind has no field for: it is not sent. */
+export function unknownFields(kind: EventKind, input: unknown): string[] {
+  return entriesOf(input).flatMap(([name]) => (Object.hasOwn(schemas[kind].shape, name) ? [] : [name]));
+}
+
+/** The ids in a report that are the text of a missing value. */
+export function idsOfNothing(input: unknown): { name: string; text: string }[] {
+  return entriesOf(input).flatMap(([name, text]) =>
+    name.endsWith("Id") && isTextOfNothing(text) ? [{ name, text }] : [],
+  );
+}
+
+function entriesOf(input: unknown): [string, unknown][] {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return [];
-  const { shape } = schemas[kind];
-  const given = harmless(() => Object.entries(input)) ?? [];
-  return given.flatMap(([name, value]) => {
-    if (!Object.hasOwn(shape, name)) return [notSent(kind, name, Object.keys(shape))];
-    return name.endsWith("Id") && isTextOfNothing(value) ? [noId(`the \`${name}\` of a ${kind}`, value)] : [];
-  });
-}
-
-function notSent(kind: EventKind, name: string, names: readonly string[]): string {
-  const fields = names.map((each) => `\`${each}\``).join(", ");
-  const field = /^\w{1,40}$/.test(name) ? `\`${name}\`` : shown(name);
-  return `a ${kind} has no field ${field}, so it is not sent; the fields are ${fields}`;
-}
-
-/** The line for the text of a missing value in the place of an id. */
-export function noId(place: string, text: string): string {
-  return `${place} is the text "${text}", which is no id, so it is ignored; check where it is made`;
+  return harmless(() => Object.entries(input)) ?? [];
 }
 
 function isHostId(id: unknown): id is string | number | bigint {

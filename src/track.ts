@@ -1,5 +1,5 @@
 import type { Attribution, EventKind, OutboxEvent } from "./events.js";
-import { oddities } from "./fields.js";
+import { idsOfNothing, unknownFields } from "./fields.js";
 import { eventFrom, type InvalidInput } from "./inputs.js";
 import type { DropReason, Journal, SkipReason } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
@@ -79,7 +79,8 @@ export function createTrack(parts: TrackerParts): Track {
     if (isClosed()) return drop(kind, "closed", "the tracker is closed");
 
     const now = clock.now();
-    for (const line of oddities(kind, input)) journal.ignored(line);
+    journal.notSent(kind, unknownFields(kind, input));
+    for (const { name, text } of idsOfNothing(input)) journal.noId(`the \`${name}\` of a ${kind}`, text);
     const event = eventFrom(kind, input, attribution, { clientId, destination, now, byLoginSession });
     if ("skip" in event && event.skip) return skip(kind, event.skip);
     if ("invalid" in event) return drop(kind, "invalid", event.invalid);

@@ -164,17 +164,19 @@ describe("the tracker", () => {
     const unknown = { ...order, currency: "EUR", "__proto__\u001b": 1 };
     // @ts-expect-error: TypeScript sees it too.
     for (const paymentId of [1, 2]) await tracker.trackPayment({ ...unknown, paymentId }, visitor);
-    // @ts-expect-error
-    await tracker.trackPayment({ paymentId: 3, customerEmail: order.customerEmail, amount: 19.9 }, visitor);
-    await tracker.trackRegistration({ ...ada, customerId: "undefined" }, visitor);
-    await tracker.trackClick({ affiliateReference: "ALICE", sessionId: "NaN" });
-    const fields = "the fields are `paymentId`, `customerEmail`, `leadValue`";
+    const { leadValue: amount, ...rest } = order;
+    // @ts-expect-error: the amount is called `leadValue`.
+    await tracker.trackPayment({ ...rest, amount, currency: "EUR" }, visitor);
+    for (let nth = 0; nth < 2; nth++) {
+      await tracker.trackRegistration({ ...ada, customerId: "undefined" }, visitor);
+      await tracker.trackClick({ affiliateReference: "ALICE", sessionId: "NaN" });
+    }
+    const fields = "which is not sent; its fields are `paymentId`, `customerEmail`, `leadValue`";
     expect(logger.lines.filter((line) => !line.includes("dropped"))).toEqual([
-      `express-affiliate: a payment has no field \`currency\`, so it is not sent; ${fields}`,
-      `express-affiliate: a payment has no field "__proto__\\u001b" (string), so it is not sent; ${fields}`,
-      `express-affiliate: a payment has no field \`amount\`, so it is not sent; ${fields}`,
-      'express-affiliate: the `customerId` of a registration is the text "undefined", which is no id, so it is ignored; check where it is made',
-      'express-affiliate: the `sessionId` of a click is the text "NaN", which is no id, so it is ignored; check where it is made',
+      `express-affiliate: a payment was reported with \`currency\`, "__proto__\\u001b" (string), ${fields}`,
+      `express-affiliate: a payment was reported with \`amount\`, ${fields}`,
+      'express-affiliate: the `customerId` of a registration is the text "undefined", which is no id; it is ignored',
+      'express-affiliate: the `sessionId` of a click is the text "NaN", which is no id; it is ignored',
     ]);
   });
 

@@ -12,7 +12,7 @@ import { noticeOf } from "./event-notice.js";
 import { createLog, type Logger } from "./log.js";
 import type { DropReason, EventNotice, Notices, PauseScope, SkipReason } from "./notices.js";
 import { wordsOf } from "./ration.js";
-import { nameOf, pathOf, REMEDIES, WHY_DROPPED, WHY_SKIPPED } from "./words.js";
+import { nameOf, notSentLine, pathOf, REMEDIES, WHY_DROPPED, WHY_SKIPPED } from "./words.js";
 
 export type { Logger } from "./log.js";
 export type {
@@ -28,9 +28,6 @@ export type {
 
 // An event that another process delivers is never heard of again.
 const MOST_OWN = 10_000;
-
-// A host may hand on what a stranger sent, with any number of fields.
-const MOST_IGNORED = 50;
 
 export type Journal = ReturnType<typeof createJournal>;
 
@@ -68,11 +65,10 @@ export function createJournal(parts: {
       pick: 0,
     } as Record<DropReason, number>,
   };
-  const { log, warn, hint, once } = createLog({ logger, clock, shown });
+  const { log, warn, hint, once, isNews } = createLog({ logger, clock, shown });
   const awaited = new Map<string, { orAttempted: boolean; resolve: () => void }>();
   const own = new Set<string>();
   const lastOwn = new Ring<string>(MOST_OWN);
-  const ignored = new Set<string>();
   const pausedSince = new Map<PauseScope, number>();
 
   function endWait(id: string): void {
@@ -103,11 +99,14 @@ export function createJournal(parts: {
     log,
     warn,
     hint,
-    /** A part of a report that is ignored, told once. */
-    ignored(line: string) {
-      if (ignored.has(line) || ignored.size === MOST_IGNORED) return;
-      ignored.add(line);
-      log("warn", line);
+    /** What a report has that its kind has no field for; told once by name. */
+    notSent(kind: EventKind, names: readonly string[]) {
+      const news = names.filter((name) => isNews(`${kind} ${name}`));
+      if (news.length > 0) log("warn", notSentLine(kind, news));
+    },
+    /** The text of a missing value in the place of an id; told once for each place. */
+    noId(place: string, text: string) {
+      if (isNews(place)) log("warn", `${place} is the text "${text}", which is no id; it is ignored`);
     },
     /** Resolves when the event was delivered, given up or lost; or, where that is enough, when an attempt at it has ended. */
     ended(id: string, { orAttempted = false } = {}): { readonly promise: Promise<void>; cancel(): void } {

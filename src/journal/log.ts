@@ -16,6 +16,9 @@ export interface Logger {
   error(line: string): unknown;
 }
 
+// A host may hand on what a stranger sent, with any names.
+const MOST_NEWS = 50;
+
 export type Log = ReturnType<typeof createLog>;
 
 /**
@@ -27,6 +30,7 @@ export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: s
   const { logger, clock, shown } = parts;
   const ration = createRation();
   const said = new Set<string>();
+  const told = new Set<string>();
 
   function log(level: "debug" | "info" | "warn" | "error", line: string): void {
     const name = level === "warn" && !logger.warn ? "warning" : level;
@@ -56,5 +60,11 @@ export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: s
       once("info", subject, `${line} (said once, and not in production)`);
     },
     once,
+    /** Whether it is to be said, because it has not been said yet: of at most 50 things. */
+    isNews(what: string): boolean {
+      if (told.has(what) || told.size === MOST_NEWS) return false;
+      told.add(what);
+      return true;
+    },
   };
 }

@@ -1,5 +1,7 @@
 import type { PauseReason } from "../delivery/finding.js";
-import type { OutboxEvent } from "../events.js";
+import type { EventKind, OutboxEvent } from "../events.js";
+import { fieldNames } from "../fields.js";
+import { shown } from "../shared/printable.js";
 import type { DropReason, PauseScope, SkipReason } from "./notices.js";
 
 /** Why nothing was reported, for the developer who waits for the first event. */
@@ -32,6 +34,13 @@ export const REMEDIES: Record<PauseReason, string> = {
   silent: "nothing needs to be done: events wait, and go out when the service is back",
   throttled: "nothing needs to be done: events wait, and go out when the service asks for more",
 };
+
+/** What the developer should know of a report with fields that are not sent. */
+export function notSentLine(kind: EventKind, names: readonly string[]): string {
+  const given = names.map((name) => (/^\w{1,40}$/.test(name) ? `\`${name}\`` : shown(name))).join(", ");
+  const fields = fieldNames(kind).map((name) => `\`${name}\``);
+  return `a ${kind} was reported with ${given}, which is not sent; its fields are ${fields.join(", ")}`;
+}
 
 /** What a pause concerns, in words. */
 export function pathOf(scope: PauseScope): string {

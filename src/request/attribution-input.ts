@@ -1,5 +1,4 @@
 import { type Attribution, isTextOfNothing, isVisitorId } from "../events.js";
-import { noId } from "../fields.js";
 import type { InvalidInput } from "../inputs.js";
 import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
@@ -24,29 +23,29 @@ export type AttributionInput =
 
 const WHAT_IT_IS = "must be what `req.affiliate.snapshot()` gave, as an object or as JSON text, or nothing";
 
-type Ignored = (line: string) => void;
+type OnNoId = (place: string, text: string) => void;
 
 /**
  * Reads the ids from an `attribution` argument. A mistake is reported, because no affiliate earns by an event without ids.
  *
- * @param ignored is told of an id that is the text of a missing value.
+ * @param onNoId is told of an id that is the text of a missing value.
  */
-export function attributionFrom(given: unknown, ignored: Ignored): Attribution | InvalidInput {
+export function attributionFrom(given: unknown, onNoId: OnNoId): Attribution | InvalidInput {
   // A row of an ORM may have getters, and a getter may throw.
   return (
-    harmless(() => read(typeof given === "string" ? parsed(given) : given, ignored)) ??
+    harmless(() => read(typeof given === "string" ? parsed(given) : given, onNoId)) ??
     wrong("it threw when it was read")
   );
 }
 
-function read(given: unknown, ignored: Ignored): Attribution | InvalidInput {
+function read(given: unknown, onNoId: OnNoId): Attribution | InvalidInput {
   if (given === undefined || given === null) return {};
   if (typeof given !== "object" || Array.isArray(given)) return wrong(`got ${shown(given)}`);
   const { clickId, sessionId } = given as Record<string, unknown>;
   const ids: Record<string, string> = {};
   for (const [name, id] of Object.entries({ clickId, sessionId })) {
     if (isVisitorId(id)) ids[name] = id;
-    else if (isTextOfNothing(id)) ignored(noId(`the attribution's \`${name}\``, id));
+    else if (isTextOfNothing(id)) onNoId(`the attribution's \`${name}\``, id);
     else if (id !== undefined && id !== null) return wrong(`its \`${name}\` must be an id, got ${shown(id)}`);
   }
   const names = Object.keys(given);

@@ -2,7 +2,6 @@ import { hash } from "node:crypto";
 import type { Request } from "express";
 import type { Config } from "../config.js";
 import { type Attribution, definedOf, isTextOfNothing, isVisitorId } from "../events.js";
-import { noId } from "../fields.js";
 import type { Journal } from "../journal/journal.js";
 import { harmless } from "../shared/harmless.js";
 import { broughtSession, signedCookie, visitorCookie } from "./cookies.js";
@@ -71,7 +70,7 @@ export class RequestAttribution {
     const { config, journal } = this.#context;
     const { signed } = config;
     if (!signed) {
-      return visitorCookie(this.#req, name, (text) => journal.ignored(noId(`the cookie \`${name}\``, text)));
+      return visitorCookie(this.#req, name, (text) => journal.noId(`the cookie \`${name}\``, text));
     }
     this.#signedCookies ??= new Map();
     if (!this.#signedCookies.has(name)) this.#signedCookies.set(name, signedCookie(this.#req, name, signed));
@@ -97,7 +96,7 @@ export class RequestAttribution {
         () => session(this.#req),
         (error) => journal.warn("session", `\`session\` threw, so the request has no session id: ${error}`),
       );
-      if (isTextOfNothing(id)) journal.ignored(noId("what `session` returned", id));
+      if (isTextOfNothing(id)) journal.noId("what `session` returned", id);
       return isVisitorId(id) ? id : undefined;
     }
     return this.cookie(session ?? SESSION_COOKIE) ?? (session ? undefined : this.#expressSession());

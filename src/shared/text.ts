@@ -4,10 +4,10 @@ export function cut(text: string, longest: number): string {
   return start.slice(0, longest).replace(/[\ud800-\udbff]$/, "");
 }
 
-// V8 keeps a whole text in memory for a part of it that is at least this long.
-const LENGTH_OF_PARTS = 13;
-
-/** The same text. Where it is a part of a longer one, such as a header or a body, the longer one can be freed. */
+/**
+ * The same text, in memory of its own. V8 keeps a whole header or body in memory for a part of it, as long as the part is used.
+ * To cut a text that was put together makes it copy the characters, in a third of the time that a `Buffer` takes.
+ */
 export function ownCopy(text: string): string {
-  return text.length < LENGTH_OF_PARTS ? text : Buffer.from(text).toString();
+  return `${text}.`.slice(0, -1);
 }

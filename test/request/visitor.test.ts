@@ -184,7 +184,7 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
       const { peek } = await appWith((app, tracker) => app.use(tracker), { session: () => text, logger });
       for (let nth = 0; nth < 3; nth++)
         expect(await peek(`svc_click_id=${encodeURIComponent(text)}`)).toEqual({});
-      const ignored = `is the text "${text}", which is no id, so it is ignored; check where it is made`;
+      const ignored = `is the text "${text}", which is no id; it is ignored`;
       expect(logger.lines).toEqual([
         `express-affiliate: the cookie \`svc_click_id\` ${ignored}`,
         `express-affiliate: what \`session\` returned ${ignored}`,
