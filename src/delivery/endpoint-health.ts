@@ -37,7 +37,7 @@ const NONE = { newcomers: 0, others: 0 };
  * What attempts have found out about one endpoint, and from it who may try next. Knows no network and no clock: the time
  * comes with each question, in milliseconds since any moment.
  *
- * - **Open**: up to `limit` attempts at once. A pass adds one, a failure takes half.
+ * - **Open**: up to `limit` attempts at once. A pass adds one, a failure that is no refusal takes half.
  * - **Suspect**, for 15 s after an attempt that took long and failed: three places for newcomers and one for the others,
  *   so that events which meet silence cannot take every place.
  * - **Outage**: nothing was taken from different visitors for a while. Only trials: a newcomer where a trial is saved, and
@@ -160,7 +160,9 @@ export class EndpointHealth {
       this.#suspectUntil = now + SUSPECT_MS;
     // What began before the last pass says nothing that the pass does not know better.
     if (ticket.passes !== this.#passes) return true;
-    this.#limit = Math.max(1, Math.floor(this.#limit / 2));
+    // A refusal is no sign of too many requests at once.
+    if (reason !== "misconfigured" && reason !== "unauthorized")
+      this.#limit = Math.max(1, Math.floor(this.#limit / 2));
     const isCostly = isAmbiguous && this.#holdsAmbiguous;
     this.#streak.add({ beganAt: ticket.beganAt, visitor, isCostly });
     const isNew = this.#outage === undefined && this.#streak.isOutage(now, isCostly, SLOW_BY * this.#passMs);

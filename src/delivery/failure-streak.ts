@@ -1,5 +1,11 @@
+import { clamp } from "./saved-trials.js";
+
 const FAILURES_OF_AN_OUTAGE = 16;
 const SHORTEST_OUTAGE_MS = 500;
+// Two seconds after it has gone down, a service gets few requests.
+const LONGEST_DOUBT_MS = 1_900;
+const MOST_PATIENCE = 64;
+const FADING = 0.8;
 
 /** The attempts at one endpoint that failed since the last one that it took. Times are in milliseconds since any moment. */
 export class FailureStreak {
@@ -8,6 +14,8 @@ export class FailureStreak {
   // Two are enough to know that it is not one visitor's fault.
   readonly #visitors = new Set<string>();
   #costly = 0;
+  /** By how much more than usual has to fail before it is an outage: the endpoint has lately taken an event after many failures. */
+  #patience = 1;
 
   /** When the first of them began; infinite where there is none. */
   get since(): number {
@@ -33,12 +41,17 @@ export class FailureStreak {
    * @param longMs what is long for this endpoint.
    */
   isOutage(now: number, isCostly: boolean, longMs: number): boolean {
-    const isLong = now - this.#since >= Math.max(SHORTEST_OUTAGE_MS, longMs);
-    return this.#visitors.size > 1 && (isCostly || isLong || this.#failures >= FAILURES_OF_AN_OUTAGE);
+    const doubtMs = Math.min(SHORTEST_OUTAGE_MS * this.#patience, LONGEST_DOUBT_MS);
+    const isLong = now - this.#since >= Math.max(doubtMs, longMs);
+    const areMany = this.#failures >= FAILURES_OF_AN_OUTAGE * this.#patience;
+    return this.#visitors.size > 1 && (isCostly || isLong || areMany);
   }
 
   /** An event was taken. */
   end(): void {
+    // So a crowd of events that the service does not take is no outage to those that it takes.
+    const needed = (4 * this.#failures) / FAILURES_OF_AN_OUTAGE;
+    this.#patience = clamp(needed, Math.max(1, FADING * this.#patience), MOST_PATIENCE);
     this.#failures = 0;
     this.#since = Number.POSITIVE_INFINITY;
     this.#visitors.clear();

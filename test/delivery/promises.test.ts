@@ -12,12 +12,13 @@ describe("on the memory outbox", () =>
     kinds: 100,
     longestMs: (isFull ? 24 : 2) * HOUR_MS,
     rounds: 60,
+    floods: isFull ? [15, 50, 200] : [15, 50],
   }));
 
 describe("on the disk outbox", () =>
   testPromises(
     virtualDisk,
     isFull
-      ? { many: 100, strangers: [20], kinds: 2, longestMs: HOUR_MS, rounds: 30 }
-      : { many: 40, strangers: [10], kinds: 1, longestMs: HOUR_MS / 60, rounds: 24 },
+      ? { many: 100, strangers: [20], kinds: 2, longestMs: HOUR_MS, rounds: 30, floods: [15, 50] }
+      : { many: 40, strangers: [10], kinds: 1, longestMs: HOUR_MS / 60, rounds: 24, floods: [15] },
   ));

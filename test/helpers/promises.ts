@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { EventKind, OutboxEvent } from "../../src/events.js";
+import type { Attribution, EventKind, OutboxEvent } from "../../src/events.js";
 import type { Outbox } from "../../src/outbox/outbox.js";
 import type { Call } from "../../src/service/calls.js";
 import { seeded } from "../../src/testing/contract/order.js";
@@ -32,12 +32,14 @@ export interface Scale {
   readonly longestMs: number;
   /** How many events follow each other while some visitors' events fail. */
   readonly rounds: number;
+  /** How many strangers come in a second, where they come as a flood. */
+  readonly floods: readonly number[];
 }
 
 /** The promises in numbers of docs/delivery.md, in virtual time: every row of the table. */
 export function testPromises(
   createOutbox: (clock: FakeClock) => Outbox,
-  { many, strangers, kinds, longestMs, rounds }: Scale,
+  { many, strangers, kinds, longestMs, rounds, floods }: Scale,
 ): void {
   function start(reply: (call: Call) => Reply, options: { maxAgeMs?: number } = {}) {
     const random = seeded(7);
@@ -52,8 +54,11 @@ export function testPromises(
         const { queued, dead } = (await rig.outbox.look?.()) ?? rig.outbox.counts();
         return { queued, dead };
       },
-      async track(kind: EventKind, visitor = `visitor-${visitors++}`): Promise<OutboxEvent> {
-        const event = await rig.add(kind, { sessionId: visitor });
+      async track(
+        kind: EventKind,
+        visitor: string | Attribution = `visitor-${visitors++}`,
+      ): Promise<OutboxEvent> {
+        const event = await rig.add(kind, typeof visitor === "string" ? { sessionId: visitor } : visitor);
         addedAt.set(event.id, rig.clock.now());
         return event;
       },
@@ -403,19 +408,136 @@ export function testPromises(
     expect(new Set(service.taken).size).toBe(50);
   });
 
-  it(`a new payment is the next to go where ${many * 100} clicks wait`, async () => {
+  it(`a new payment is the next to go where ${many * 100} clicks wait, and so are the click and the sign-up before it`, async () => {
     const { clock, service, track } = start(() => ({ ...yes, afterMs: 25 }));
     for (let n = 0; n < many; n++) await Promise.all(Array.from({ length: 100 }, () => track("click")));
     await clock.pass(10);
     const before = service.posts.length;
     const payment = await track("payment");
     await clock.pass(SECOND_MS);
-    const paid = service.posts.findIndex(({ call }) => call.idempotencyKey === payment.id);
+    const places = service.posts.map(({ call }) => call.idempotencyKey);
+    const paid = places.indexOf(payment.id);
     expect(paid).toBeGreaterThanOrEqual(0);
     expect(paid - before).toBeLessThanOrEqual(1);
     expect(
       service.posts.slice(0, paid).filter(({ call }) => call.path.endsWith("/click")).length,
     ).toBeLessThanOrEqual(8);
+
+    // A click takes one of the six slots of its endpoint: those under way end first, and each of the others is overtaken.
+    const chain = [
+      await track("click", "payer"),
+      await track("registration", "payer"),
+      await track("payment", "payer"),
+    ];
+    await clock.pass(SECOND_MS);
+    const sent = service.posts.slice(places.length);
+    const [click, ...rest] = chain.map(({ id }) => sent.findIndex(({ call }) => call.idempotencyKey === id));
+    expect(click).toBe(0);
+    for (const place of rest) expect(place).toBeLessThanOrEqual(14);
+  });
+
+  describe("a flood of strangers, none of whom pays, to whom the service", () => {
+    const answers: [string, Reply, number][] = [
+      ["answers 404", says(404), 0],
+      ["answers 500", says(500), 0],
+      ["is silent", hanging, 10 * SECOND_MS],
+    ];
+    const strangersOf: [string, (name: string) => [EventKind, Attribution][]][] = [
+      ["clicks", (name) => [["click", { clickId: name, sessionId: name }]]],
+      ["sign-ups with forged click ids", (name) => [["registration", { clickId: name, sessionId: name }]]],
+      [
+        "clicks with sign-ups behind them",
+        (name) => [
+          ["click", { clickId: name, sessionId: name }],
+          ["registration", { clickId: name, sessionId: name }],
+        ],
+      ],
+    ];
+    const cases = floods.flatMap((rate) =>
+      strangersOf.flatMap(([what, of]) =>
+        answers.map(
+          ([name, bad, attemptMs]) =>
+            [`${name}, ${rate} ${what} a second`, { rate, of, bad, attemptMs }] as const,
+        ),
+      ),
+    );
+
+    it.each(cases.slice(0, kinds))(
+      "%s: each payment with what it waits for within 6 s, all else within a minute of the flood's end",
+      async (_name, { rate, of, bad, attemptMs }) => {
+        const { flood, payers, others, waits, service, settled, clock } = floodOf(bad);
+        await flood(24, rate, of);
+        const ended = clock.now();
+        const during = others.length;
+        await flood(60, 0, of);
+
+        expect(longest(waits(payers))).toBeLessThanOrEqual(6 * SECOND_MS + attemptMs);
+        if (attemptMs > 0) {
+          // What waits among hundreds of events that take 10 s each cannot be found: this is of what comes half a minute later.
+          expect(longest(waits(others.slice(during + 30, -15)))).toBeLessThanOrEqual(15 * SECOND_MS);
+        } else {
+          const goneAt = others
+            .slice(0, -2)
+            .map(({ id }) => service.takenAt.get(id) ?? Number.POSITIVE_INFINITY);
+          expect(longest(goneAt)).toBeLessThanOrEqual(ended + MINUTE_MS);
+        }
+        // What is refused is given up, and what fails is tried for three days.
+        if (bad === answers[0]?.[1]) expect((await settled()).queued).toBeLessThanOrEqual(2);
+      },
+    );
+
+    it("asks for a pause of a minute: not one request before its end; then what a payment waits for goes first", async () => {
+      const { flood, payers, service, clock } = floodOf(says(429, { retryAfter: "60" }));
+      await flood(10, 20, (name) => [["click", { clickId: name, sessionId: name }]]);
+      const clicks = () => service.posts.filter(({ call }) => call.path.endsWith("/click"));
+      const askedAt = clicks().find(({ reply }) => !reply.taken)?.at as number;
+      const begun = clicks().length;
+      await clock.pass(askedAt + MINUTE_MS - clock.now() - 1);
+      expect(clicks()).toHaveLength(begun);
+      await clock.pass(2 * SECOND_MS);
+      for (const { id } of payers) expect(service.takenAt.get(id)).toBeLessThanOrEqual(clock.now());
+    });
+
+    /** One visitor in two seconds clicks, signs up and pays at once; one a second only clicks. */
+    function floodOf(bad: Reply) {
+      const poison = new Set<string>();
+      const rig = start(({ idempotencyKey = "" }) => (poison.has(idempotencyKey) ? bad : yes));
+      const { clock, track } = rig;
+      const payers: OutboxEvent[] = [];
+      const others: OutboxEvent[] = [];
+      let number = 0;
+
+      async function flood(
+        seconds: number,
+        rate: number,
+        strangersEvents: (name: string) => [EventKind, Attribution][],
+      ): Promise<void> {
+        for (let second = 0; second < seconds; second++) {
+          for (let n = 0; n < rate; n++) {
+            // Neither first nor last in its second.
+            if (n === Math.floor(rate / 2)) await honest();
+            for (const [kind, visitor] of strangersEvents(`stranger-${number++}`)) {
+              poison.add((await track(kind, visitor)).id);
+            }
+            await clock.pass(SECOND_MS / rate);
+          }
+          if (rate > 0) continue;
+          await honest();
+          await clock.pass(SECOND_MS);
+        }
+      }
+
+      async function honest(): Promise<void> {
+        const name = `honest-${number++}`;
+        others.push(await track("click", { clickId: name, sessionId: name }));
+        if (others.length % 2 === 0) return;
+        const visitor = { clickId: `payer-${name}`, sessionId: `payer-${name}` };
+        for (const kind of ["click", "registration", "payment"] as const)
+          payers.push(await track(kind, visitor));
+      }
+
+      return { ...rig, flood, payers, others };
+    }
   });
 }
 

@@ -15,5 +15,12 @@ describeWithMariaDb("on the MySQL outbox", (database) => {
     return mysqlOutbox({ pool, prefix: `promises_${++prefixes}_`, pollMs: 15_000, leaseMs: 600_000 }, clock);
   }
 
-  testPromises(create, { many: 40, strangers: [10], kinds: 1, longestMs: MINUTE_MS, rounds: 24 });
+  testPromises(create, {
+    many: 40,
+    strangers: [10],
+    kinds: 1,
+    longestMs: MINUTE_MS,
+    rounds: 24,
+    floods: [15],
+  });
 });

@@ -18,5 +18,12 @@ describeWithPostgresServer("on the Postgres outbox", (database) => {
     );
   }
 
-  testPromises(create, { many: 40, strangers: [10], kinds: 1, longestMs: MINUTE_MS, rounds: 24 });
+  testPromises(create, {
+    many: 40,
+    strangers: [10],
+    kinds: 1,
+    longestMs: MINUTE_MS,
+    rounds: 24,
+    floods: [15],
+  });
 });
