@@ -19,6 +19,7 @@ const partsOfUndici: Plugin = {
           return agent;
         };
         module.exports = {
+          get buildConnector() { return require("undici/lib/core/connect.js"); },
           get Pool() { return require("undici/lib/dispatcher/pool.js"); },
           get ProxyAgent() { return tunnelling(require("undici/lib/dispatcher/proxy-agent.js")); },
           get EnvHttpProxyAgent() { return tunnelling(require("undici/lib/dispatcher/env-http-proxy-agent.js")); },

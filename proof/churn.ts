@@ -10,6 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import type { Deliver, Outbox } from "../src/index.js";
 import { candidatesOf, partsOf } from "../src/outbox/mysql/candidates.js";
+import { stepsOf } from "../src/outbox/postgres/steps.js";
 import { ENDPOINTS } from "../src/service/endpoints.js";
 import { DESTINATION, sample, stranger } from "../src/testing/contract/samples.js";
 import { type Kind, kindFrom, type Opened, open, startServer } from "./outboxes/server.js";
@@ -152,12 +153,12 @@ async function measure(kind: Kind, { sql }: Opened, seconds: number): Promise<Me
 async function claimOf(kind: Kind, sql: Opened["sql"]): Promise<string[]> {
   const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit: CLAIMED_AT_ONCE }));
   if (kind === "postgres") {
-    const all = (value: unknown) => `array[${ENDPOINTS.map(() => value).join(", ")}]`;
+    const limits = ENDPOINTS.map(() => CLAIMED_AT_ONCE);
+    const steps = JSON.stringify(stepsOf(lanes, () => undefined));
     return [
       `begin; select from affiliate.claim(
          (select number from affiliate.destinations), gen_random_uuid(), '1 minute', ${CLAIMED_AT_ONCE}, '{}',
-         array[${ENDPOINTS.map((endpoint) => `'${endpoint}'`).join(", ")}], ${all(CLAIMED_AT_ONCE)}, ${all(false)},
-         ${all("null")}::double precision[], ${all(false)}
+         array[${limits}], '${steps}', null, null
        ); rollback`,
     ];
   }

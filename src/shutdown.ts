@@ -23,7 +23,8 @@ export interface Shutdown {
 const DEFAULT_TIMEOUT_MS = 5_000;
 const LONGEST_LOOK_MS = 50;
 
-const LAST_WORDS_MS = 5_000;
+// Five seconds are promised, and the end itself takes a part of them.
+const LAST_WORDS_MS = 4_500;
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -84,7 +85,7 @@ export function createShutdown(parts: {
     }
   }
 
-  /** Before a process ends by itself, it sends what it has itself queued, for five seconds in all. */
+  /** Before a process ends by itself, it sends what it has itself queued, for so long in all. */
   let leftMs = LAST_WORDS_MS;
   const leftOfOwn = () => Math.min(journal.unsettled, outbox.counts().queued);
   function onExit(): void {

@@ -55,6 +55,7 @@ const layers: readonly (readonly string[])[] = [
   ["journal/event-notice.ts"],
   ["journal/notices.ts", "journal/log.ts"],
   ["journal/ration.ts"],
+  ["outbox/claim-steps.ts"],
   ["outbox/outbox.ts", "outbox/shedding.ts"],
   ["outbox/dead-letters.ts", "outbox/urgency.ts"],
   ["service/client.ts"],

@@ -1,13 +1,18 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
+import { inlineForEsbuild } from "../inline-plugin.js";
 import { createJournal } from "../src/journal/journal.js";
 import { systemClock } from "../src/shared/clock.js";
 import { createShutdown } from "../src/shutdown.js";
 import { recordingOutbox } from "../src/testing/index.js";
 import { answering, closedPort, faultyServices, resetting, silent } from "./helpers/faulty-service.js";
 import { fixture } from "./helpers/fixture.js";
+import { startProxy } from "./helpers/proxy.js";
+import { scratchDirectory } from "./helpers/scratch.js";
 
-const host = fixture("shutdown");
+const host = fixture("shutdown", [inlineForEsbuild]);
+// An attempt would take longer than its test may.
+const slow = { delivery: { timeoutMs: 60_000, connectTimeoutMs: 60_000, concurrency: 8 } };
 const faultyService = faultyServices();
 const paymentsOf = (service: Awaited<ReturnType<typeof faultyService>>) =>
   service.requests.map(({ head }) => /idempotency-key: (\w+)/i.exec(head)?.[1]);
@@ -51,6 +56,41 @@ describe.concurrent("a process that ends by itself", () => {
     expect(stderr).toMatch(/the process ends with 50 events/);
   });
 
+  it("does not wait for the end of an attempt that gets no answer", async () => {
+    const service = await faultyService({ onRequest: silent });
+    const run = host(["ends by itself with one event in memory", service.url, slow]);
+    const { code, stderr } = await run.over;
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/the process ends with 1 events/);
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it("does not wait for the end of an attempt that gets no connection", async () => {
+    // It takes the connection and never says a word of TLS.
+    const mute = await faultyService();
+    const run = host(["ends by itself with one event in memory", `https://127.0.0.1:${mute.port}`, slow]);
+    expect((await run.over).code).toBe(0);
+    expect(mute.connections.total).toBeGreaterThan(0);
+  });
+
+  it("does not wait for the end of an attempt in the disk outbox's thread", async () => {
+    const service = await faultyService({ onRequest: silent });
+    const run = host(["ends by itself with one event on the disk", service.url, slow], {
+      DIRECTORY: scratchDirectory(),
+    });
+    expect(await run.over).toEqual({ code: 0, signal: null, stderr: "" });
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it("waits for what the host itself awaits of the service", async () => {
+    const service = await faultyService({
+      onRequest: (...args) => setTimeout(answering(200, { hasAffiliate: false }), 20, ...args),
+    });
+    const run = host(["awaits the client", service.url]);
+    expect((await run.over).code).toBe(0);
+    expect(run.said).toEqual(["answered"]);
+  });
+
   it("waits no longer where some events are delivered all the time and others are not", async () => {
     const service = await faultyService({
       onRequest: (socket, request, nth) => answering(nth % 3 === 0 ? 200 : 500)(socket, request, nth),
@@ -83,10 +123,15 @@ describe.concurrent("a process that ends by itself", () => {
   });
 });
 
-describe.concurrent("close", () => {
-  // Each attempt would take a minute if it were left alone, and the test has a third of that.
-  const slow = { delivery: { timeoutMs: 60_000, connectTimeoutMs: 60_000, concurrency: 8 } };
+it("does not wait for the end of an attempt through a proxy's tunnel as its process ends", async () => {
+  const service = await faultyService({ onRequest: silent });
+  const { address } = await startProxy();
+  const run = host(["ends by itself with one event in memory", service.url, { ...slow, proxy: address }]);
+  expect((await run.over).code).toBe(0);
+  expect(service.requests).toHaveLength(1);
+});
 
+describe.concurrent("close", () => {
   it("returns in its time with the service hanging, and says what is left; what was sent is unconfirmed", async () => {
     const service = await faultyService({ onRequest: silent });
     const run = host(["closes", service.url, slow]);

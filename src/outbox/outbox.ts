@@ -43,7 +43,7 @@ export type Verdict =
   /** Not tried again unless the host asks for it: keep it as a dead letter, let the visitor's next event pass. */
   | ({ readonly type: "dead" } & Death);
 
-/** Events of one endpoint that may be handed over now. Of equally urgent ones, first those that were never tried. */
+/** Events of one endpoint that may be handed over now. */
 export interface Lane {
   /** The endpoint that they go to. */
   readonly endpoint: Endpoint;
@@ -66,7 +66,7 @@ export interface Capacity {
   readonly destination: string;
   /** How many in all. */
   readonly limit: number;
-  /** The order in which they are served, for each urgency in turn: a more urgent event of the last lane goes before a less urgent one of the first. */
+  /** Of equally urgent events, those of an earlier lane go first. A more urgent event of the last lane goes before a less urgent one of the first. */
   readonly lanes: readonly Lane[];
 }
 
@@ -174,9 +174,10 @@ export type AddOutcome = "queued" | "in-memory" | "duplicate" | "full";
  * - **in order**: an event is handed over only when no earlier live event shares its click id or its session id;
  *   a retry holds back its visitor alone; dead letters hold back no event;
  * - **the urgent first**: an event is as urgent as its kind (payment, registration, click), and as the most urgent live event
- *   that waits behind it, over as many steps as there are: the click of a visitor who has paid is as urgent as a payment. The
- *   more urgent goes first; of the equally urgent, lanes in their order, in a lane the never tried before the tried, and of
- *   these the older first. An event lends its urgency also while its own endpoint has no lane;
+ *   that waits behind it, over as many steps as there are: the click of a visitor who has paid is as urgent as a payment. An
+ *   event lends its urgency also while its own endpoint has no lane. A claim takes what is as urgent as a payment, first what
+ *   was never tried; then registrations and what they wait for, then clicks, all that were never tried; then those that were
+ *   tried, in the same order. In each of these steps it takes lanes in their order, and of a lane the older first;
  * - **bounded**: when full, the least urgent are shed first: clicks that no conversion waits for, then what no payment waits
  *   for. What a payment waits for is kept like a payment, also where that payment is the one that comes. A visitor has at
  *   most `CLICKS_OF_A_VISITOR` live clicks, of which the oldest gives way to a new one. Of dead letters clicks give way first,

@@ -57,7 +57,7 @@ export function createClient(
   const calls = callsFor(clientId);
 
   async function ask(call: Call): Promise<unknown> {
-    const attempt = await transport.send(call);
+    const attempt = await transport.send(call, { keepsAlive: true });
     if (attempt.type === "no-answer") {
       const { requestSent, error } = attempt;
       throw new NoAnswerError(

@@ -1,6 +1,7 @@
+import { Socket } from "node:net";
 import type { Dispatcher } from "undici";
 // Its main file by its name: by `undici` alone, Bun means a module of its own that cannot dispatch.
-import { EnvHttpProxyAgent, Pool, ProxyAgent } from "undici/index.js";
+import { buildConnector, EnvHttpProxyAgent, Pool, ProxyAgent } from "undici/index.js";
 import { OptionsError } from "../shared/errors.js";
 
 /** An outgoing proxy's address, or `environment` for HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
@@ -12,6 +13,9 @@ export interface DispatcherOptions {
   readonly connectTimeoutMs: number;
   readonly proxy?: OutgoingProxy | undefined;
 }
+
+/** What undici makes a proxy's pools with. */
+type Given = Pool.Options & { readonly connect: buildConnector.connector };
 
 /** How long a connection may idle. Servers that close theirs after less than 2 s are rare. */
 const IDLE_MS = 750;
@@ -35,23 +39,46 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     bodyTimeout: 0,
   };
   const tls = { timeout: connectTimeoutMs };
-  if (proxy === undefined) return new Pool(baseUrl.origin, { ...pool, connect: tls });
+  const connect = unreferenced(buildConnector(tls));
+  if (proxy === undefined) return new Pool(baseUrl.origin, { ...pool, connect });
+  const poolOf = (origin: string | URL, given: Given) =>
+    new Pool(origin, { ...given, connect: unreferenced(given.connect) });
   const tunnels = {
     ...pool,
     proxyTls: tls,
     requestTls: tls,
+    factory: poolOf,
     // Otherwise a proxy that does not answer CONNECT would block one of the few connections for five minutes.
-    clientFactory: (origin: URL, given: object) =>
-      new Pool(origin, { ...given, headersTimeout: connectTimeoutMs }),
+    clientFactory: (origin: URL, given: Given) =>
+      poolOf(origin, { ...given, headersTimeout: connectTimeoutMs }),
   };
   if (proxy !== "environment") return new ProxyAgent({ ...tunnels, uri: proxy.href });
   try {
     // Where NO_PROXY names the host, undici connects by `connect`.
-    return new EnvHttpProxyAgent({ ...tunnels, connect: tls });
+    return new EnvHttpProxyAgent({ ...tunnels, connect });
   } catch {
     // Undici's own error repeats the address, which may contain a password.
     throw new OptionsError("affiliate", [
       "`proxy` is the environment's, and HTTPS_PROXY or HTTP_PROXY is no address, such as http://proxy.example:3128",
     ]);
   }
+}
+
+/** Connects as the given connector does, with sockets that keep no process alive: `beforeExit` decides for how long events are sent. */
+function unreferenced(connect: buildConnector.connector): buildConnector.connector {
+  function release(socket: unknown): void {
+    if (!(socket instanceof Socket)) return;
+    socket.unref();
+    // Undici refs a connection for as long as a request is under way on it.
+    socket.ref = () => socket;
+  }
+
+  return (options, callback) => {
+    // Undici returns the socket that is to be connected; a proxy's tunnel is known once it stands.
+    const socket: unknown = connect(options, (...result) => {
+      release(result[1]);
+      callback(...result);
+    });
+    release(socket);
+  };
 }

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import type { Clock } from "../shared/clock.js";
 import { Line } from "../shared/line.js";
-import { timersAreFaked } from "../shared/real-timers.js";
+import { clearInterval, setInterval, timersAreFaked } from "../shared/real-timers.js";
 import { type Attempt, AttemptHandler } from "./attempt.js";
 import type { Call } from "./calls.js";
 import { createDispatcher, type DispatcherOptions } from "./dispatcher.js";
@@ -17,6 +17,8 @@ export interface TransportOptions extends DispatcherOptions {
 export interface SendOptions {
   /** Called once there is a connection, just before the request is written to it. If it returns false, nothing is sent. */
   readonly mayLeave?: () => boolean;
+  /** Whether the process stays alive until the attempt has ended. Default: false. */
+  readonly keepsAlive?: boolean;
 }
 
 export interface Transport {
@@ -58,9 +60,10 @@ export function createTransport(options: TransportOptions): Transport {
   let fresh: Dispatcher | undefined;
 
   return {
-    send(call, { mayLeave = () => true } = {}) {
+    send(call, { mayLeave = () => true, keepsAlive = false } = {}) {
       return new Promise((resolve) => {
         const deadline = clock.monotonic() + timeoutMs;
+        const alive = keepsAlive ? setInterval(() => {}, timeoutMs) : undefined;
         const attempt = new AttemptHandler({
           refusal() {
             // After a standstill, the connection may be ready before the deadline's timer has fired.
@@ -69,6 +72,7 @@ export function createTransport(options: TransportOptions): Transport {
           },
           onEnd(result) {
             cancelDeadline();
+            clearInterval(alive);
             loop.watch();
             underWay.leave(attempt);
             const hasStoodStill = clock.monotonic() > deadline + TOLERANCE_MS;

@@ -47,7 +47,7 @@ export async function startRealPostgres(): Promise<RealServer> {
         }
         try {
           return await client.query({
-            text: text.replaceAll(/\bnow\(\)/g, NOW),
+            text: text.replaceAll(/\b(now|statement_timestamp|clock_timestamp)\(\)/g, NOW),
             values: values as unknown[],
           });
         } catch (error) {
@@ -99,7 +99,7 @@ export async function startRealPostgres(): Promise<RealServer> {
       const tables = ["events", "known_ids", "dead_letters", "destinations"].map(
         (table) => `${SCHEMA}.${table}`,
       );
-      await monitor(`truncate ${tables.join(", ")} restart identity`);
+      await monitor(`truncate ${tables.join(", ")} restart identity; update ${SCHEMA}.clock set at = null`);
     },
     async restart() {
       await server.halt("immediate");

@@ -31,7 +31,7 @@ async function ask({ baseUrl, clock }: Target, call: Call, key: Secret | undefin
     headers: { accept: "application/json", ...(key && { authorization: `Bearer ${key.reveal()}` }) },
   });
   try {
-    return await transport.send(call);
+    return await transport.send(call, { keepsAlive: true });
   } finally {
     await transport.close();
   }

@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "../../events.js";
 import { type Endpoint, endpointOf, kindOf } from "../../service/endpoints.js";
+import { type ClaimStep, claimStepsOf } from "../claim-steps.js";
 import { type Capacity, type History, type Lane, UNTRIED } from "../outbox.js";
-import { isMoreUrgent, URGENCIES, type Urgency } from "../urgency.js";
 import type { Direct, Holdings } from "./holdings.js";
 import { createLaneClaims, type Row } from "./lane-claims.js";
 import type { Lines } from "./lines.js";
@@ -14,23 +14,6 @@ import type { Unreadable } from "./unreadable.js";
 
 /** One claim: of what is in the file, and of what comes in the same transaction. */
 export type Claiming = ReturnType<ReturnType<typeof createClaiming>>;
-
-/** A lane as it is served. */
-interface Turn {
-  readonly urgency: Urgency;
-  /** How many more, shared by all turns of a lane. */
-  readonly place: { readonly lane: Lane; left: number };
-}
-
-/** For each urgency in turn all lanes, but those of a more urgent kind. */
-function turnsOf(lanes: readonly Lane[]): Turn[] {
-  const places = lanes.map((lane) => ({ lane, left: lane.limit }));
-  return URGENCIES.flatMap((urgency) =>
-    places
-      .filter(({ lane }) => !isMoreUrgent(kindOf(lane.endpoint), urgency))
-      .map((place) => ({ urgency, place })),
-  );
-}
 
 /**
  * What begins a claim: it claims events that are in the file, and says which of those that come in the same transaction may be
@@ -63,37 +46,43 @@ export function createClaiming(
     },
   ) => {
     const { destination, coming, pulse, life, now } = about;
-    const turns = turnsOf(lanes);
-    const claims: DiskClaim[] = [];
-    /** Turns in which events may be claimed that come, and how many. */
-    const shares: (Turn & { left: number })[] = [];
+    const steps = claimStepsOf(lanes);
+    const claims: { readonly step: ClaimStep; readonly claim: DiskClaim }[] = [];
+    /** Steps of which events may be claimed that come, and how many. */
+    const shares: { readonly step: ClaimStep; left: number }[] = [];
     let free = limit;
     let more = false;
     /** How many are coming that may make others more urgent. */
     let lending = [...coming].reduce((sum, [endpoint, each]) => sum + (endpoint === "click" ? 0 : each), 0);
     const urgent: Partial<Record<Endpoint, number>> = {};
 
-    function add({ urgency, place }: Turn, rows: readonly Row[]): void {
+    function add(step: ClaimStep, rows: readonly Row[]): void {
+      const { urgency, place } = step;
       free -= rows.length;
       place.left -= rows.length;
       for (const row of rows) {
         const by = { owner, life, raises: state.raises };
         const claim = claimOf(row, { destination: name, lane: place.lane, urgency, ...by });
-        if (claim) claims.push(claim);
+        if (claim) claims.push({ step, claim });
         else unreadable.setAside(row.seq, now);
       }
     }
 
-    /** Returns whether it is known what comes before the next turn. */
-    function take(turn: Turn): boolean {
-      const { urgency, place } = turn;
+    /** Returns whether it is known what comes before the next step. */
+    function take(step: ClaimStep): boolean {
+      const { urgency, which, place } = step;
       const { endpoint } = place.lane;
       const most = () => Math.min(place.left, free);
       const isOfKind = kindOf(endpoint) === urgency;
+      if (which !== "untried") {
+        if (most() > 0)
+          add(step, fromLane.claimTried(place.lane, urgency, most(), { ...about, even: which }));
+        return true;
+      }
       if (totals.rows(destination, kindOf(endpoint)) > 0) {
         if (free > 0 && (most() > 0 || !isOfKind)) {
-          const { rows, hasMore } = fromLane.claim(place.lane, urgency, most(), about);
-          add(turn, rows);
+          const { rows, hasMore } = fromLane.claimUntried(place.lane, urgency, most(), about);
+          add(step, rows);
           if (hasMore) return false;
         }
         if (!isOfKind && most() <= 0 && fromLane.isAnyLeft(place.lane, urgency, about))
@@ -104,7 +93,7 @@ export function createClaiming(
       // Which of them are new enough, or the newest, the next claim finds out.
       if (place.lane.newestFirst || place.lane.newWithinMs !== undefined) more = true;
       else {
-        shares.push({ ...turn, left: waiting });
+        shares.push({ step, left: waiting });
         free -= waiting;
         place.left -= waiting;
       }
@@ -112,13 +101,8 @@ export function createClaiming(
     }
 
     // What is less urgent waits until it is known what is more urgent, and what rests until no other is left.
-    more = !turns.every(take) || more;
-    for (const turn of more ? [] : turns) {
-      const { urgency, place } = turn;
-      const most = Math.min(place.left, free);
-      if (most > 0 && place.lane.evenResting)
-        add(turn, fromLane.claimResting(place.lane, urgency, most, about));
-    }
+    const isKnown = steps.every((step) => (step.which === "resting" && more) || take(step));
+    more ||= !isKnown;
 
     return {
       /** Whether there may be something to claim that could not be looked at. */
@@ -129,28 +113,30 @@ export function createClaiming(
       laneFor(event: OutboxEvent): Lane | undefined {
         if (event.destination !== name) return undefined;
         const endpoint = endpointOf(event);
-        return shares.find(({ left, place }) => left > 0 && place.lane.endpoint === endpoint)?.place.lane;
+        return shares.find(({ left, step }) => left > 0 && step.place.lane.endpoint === endpoint)?.step.place
+          .lane;
       },
       /** It was stored, and is claimed. */
       add(event: OutboxEvent, lane: Lane, direct: Direct): void {
-        const share = shares.find(({ place }) => place.lane === lane);
-        if (share) share.left--;
+        const share = shares.find(({ step }) => step.place.lane === lane) as (typeof shares)[number];
+        share.left--;
         const { kind: urgency, createdAt: queuedAt } = event;
         if (urgency !== "click") lending--;
         holdings.addDirect(direct, { owner, pulse });
         const by = { owner, life, raises: state.raises };
         const { seq } = direct;
-        claims.push({ event, lane, urgency, history: UNTRIED, interrupted: false, queuedAt, seq, ...by });
+        const claim = { event, lane, urgency, history: UNTRIED, interrupted: false, queuedAt, seq, ...by };
+        claims.push({ step: share.step, claim });
       },
       /** All that were claimed, the most urgent first. */
       end(): DiskClaim[] {
         // What was kept free for events that could not be claimed at once is theirs, or another's.
         if (lending > 0 || shares.some(({ left }) => left > 0)) more = true;
         lines.urgent = urgent;
-        if (shares.length === 0) return claims;
-        return turns.flatMap(({ urgency, place }) =>
-          claims.filter((claim) => claim.lane === place.lane && claim.urgency === urgency),
-        );
+        const nth = new Map(steps.map((step, at) => [step, at]));
+        if (shares.length > 0)
+          claims.sort((one, other) => (nth.get(one.step) ?? 0) - (nth.get(other.step) ?? 0));
+        return claims.map(({ claim }) => claim);
       },
     };
   };

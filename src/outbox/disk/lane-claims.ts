@@ -60,8 +60,8 @@ export function createLaneClaims(
   }
 
   return {
-    /** Claims at most `limit`. `hasMore`: whether not all could be looked at that may have to go first. */
-    claim(
+    /** Claims at most `limit` that were never tried. `hasMore`: whether not all could be looked at that may have to go first. */
+    claimUntried(
       lane: Lane,
       urgency: Urgency,
       limit: number,
@@ -101,17 +101,19 @@ export function createLaneClaims(
       }
       if (hasMore()) return { rows, hasMore: true };
       if (!isOfKind) take();
-      if (missing() > 0 && newWithinMs === undefined && hasTried(destination)) {
-        const found: Row[] = claimTried.all(...which, now, missing());
-        rows.push(...lined(found.sort(bySeq), claimer));
-      }
       return { rows, hasMore: false };
     },
-    /** Claims at most `limit` that rest. */
-    claimResting({ endpoint }: Lane, urgency: Urgency, limit: number, at: About): readonly Row[] {
-      if (!hasTried(at.destination)) return [];
-      const found = claimTried.all(at.destination, endpoint, rankOf(urgency), FOREVER, limit);
-      return lined(found.sort(bySeq), { owner, pulse: at.pulse });
+    /** Claims at most `limit` that were tried: which have rested, or rest. */
+    claimTried(
+      { endpoint }: Lane,
+      urgency: Urgency,
+      limit: number,
+      { destination, pulse, now, even }: About & { readonly even: "rested" | "resting" },
+    ): readonly Row[] {
+      if (!hasTried(destination)) return [];
+      const until = even === "resting" ? FOREVER : now;
+      const found: Row[] = claimTried.all(destination, endpoint, rankOf(urgency), until, limit);
+      return lined(found.sort(bySeq), { owner, pulse });
     },
     /** Whether an event is there that could be claimed. */
     isAnyLeft({ endpoint }: Lane, urgency: Urgency, { destination, now }: About): boolean {

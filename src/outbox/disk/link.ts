@@ -46,8 +46,6 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
   let whenIdle = () => {};
   let restart: NodeJS.Timeout | undefined;
   let engine: Pick<RemoteDelivery, "plan" | "lost"> | undefined;
-  /** Whether the thread delivers something at this moment: then the process lives on. */
-  let isDelivering = false;
   let thread: Thread | undefined = startThread(options, hear, lose);
 
   const first = thread.waitForReply();
@@ -86,7 +84,6 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
       if (reply.generation === generation) fail(new OutboxError(reply.code, reply.message));
       return;
     }
-    isDelivering = reply.engine?.idle === false;
     onDone(reply);
     if (reply.results) {
       const answered = asked.shift() ?? [];
@@ -99,8 +96,7 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
   function rest(): void {
     if (asked.length + questions.length > 0) return;
     whenIdle();
-    if (isDelivering) thread?.work();
-    else thread?.rest();
+    thread?.rest();
   }
 
   /** All that was asked fails together, and so does what is asked before the callers have heard of it: else it would overtake. */
@@ -117,7 +113,6 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
 
   function lose(cause: Error): void {
     thread = undefined;
-    isDelivering = false;
     engine?.lost();
     clearTimeout(restart);
     // Also where nothing is asked: it takes over what processes that have ended have left behind.

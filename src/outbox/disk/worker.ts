@@ -10,8 +10,6 @@ export interface Thread {
   send(batch: Batch): void;
   /** Sends it what it does not answer. */
   post(message: Message): void;
-  /** From here on it keeps the process alive. */
-  work(): void;
   /** From here on it keeps no process alive, until it is sent something. */
   rest(): void;
   waitForReply(): Reply;
@@ -75,7 +73,6 @@ export function startThread(
       post(batch);
     },
     post,
-    work: () => worker.ref(),
     rest,
     waitForReply() {
       post("open");

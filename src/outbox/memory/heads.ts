@@ -1,4 +1,5 @@
 import { type InLine, Line } from "../../shared/line.js";
+import type { ClaimStep } from "../claim-steps.js";
 import type { Lane } from "../outbox.js";
 
 /** A line of events that are their visitors' next. */
@@ -22,11 +23,12 @@ export class Heads<Entry extends Head<Entry>> {
   readonly resting: Waiting<Entry> = new Line("turnBefore", "turnAfter");
 
   /** Which of them a lane hands over next. */
-  next({ newestFirst, newWithinMs }: Lane, now: number): Entry | undefined {
-    const { first, later, due } = this;
-    const untried = newestFirst ? newer(first.last, later.last) : older(first.first, later.first);
-    if (newWithinMs === undefined) return untried ?? due.first;
-    return untried && now - untried.since <= newWithinMs ? untried : undefined;
+  next(which: ClaimStep["which"], { newestFirst, newWithinMs }: Lane, now: number): Entry | undefined {
+    const { first, later, due, resting } = this;
+    if (which === "rested") return due.first;
+    if (which === "resting") return resting.first;
+    const next = newestFirst ? newer(first.last, later.last) : older(first.first, later.first);
+    return next && now - next.since <= (newWithinMs ?? Number.POSITIVE_INFINITY) ? next : undefined;
   }
 }
 

@@ -1,8 +1,9 @@
 import type { EventKind } from "../../events.js";
 import { ENDPOINTS, type Endpoint } from "../../service/endpoints.js";
 import { Line } from "../../shared/line.js";
+import { claimStepsOf } from "../claim-steps.js";
 import type { Capacity, Lane, QueuedOfKind } from "../outbox.js";
-import { isMoreUrgent, URGENCIES, type Urgency } from "../urgency.js";
+import { isMoreUrgent, type Urgency } from "../urgency.js";
 import type { Entry } from "./entry.js";
 import { Heads } from "./heads.js";
 import { VisitorOrder } from "./visitor-order.js";
@@ -76,24 +77,15 @@ export class Queue {
   /** Those whose turn it is, as the lanes allow. They are under way from here on. */
   claim({ limit, lanes }: Capacity, now: number): Entry[] {
     const claimed: Entry[] = [];
-    const places = lanes.map((lane) => ({ lane, left: lane.limit }));
-    const take = (nextOf: (heads: Heads<Entry>, lane: Lane) => Entry | undefined) => {
-      for (const urgency of URGENCIES) {
-        for (const place of places) {
-          for (
-            const heads = this.#heads[urgency][place.lane.endpoint];
-            claimed.length < limit && place.left > 0;
-            place.left--
-          ) {
-            const entry = nextOf(heads, place.lane);
-            if (!entry) break;
-            claimed.push(this.#take(entry, place.lane));
-          }
-        }
+    for (const { place, urgency, which } of claimStepsOf(lanes)) {
+      const { lane } = place;
+      const heads = this.#heads[urgency][lane.endpoint];
+      for (; claimed.length < limit && place.left > 0; place.left--) {
+        const entry = heads.next(which, lane, now);
+        if (!entry) break;
+        claimed.push(this.#take(entry, lane));
       }
-    };
-    take((heads, lane) => heads.next(lane, now));
-    take((heads, lane) => (lane.evenResting ? heads.resting.first : undefined));
+    }
     return claimed;
   }
 

@@ -1,11 +1,12 @@
 import { ENDPOINTS, type Endpoint, kindOf } from "../../service/endpoints.js";
+import { claimStepsOf } from "../claim-steps.js";
 import type { Capacity, Lane } from "../outbox.js";
-import { URGENCIES, type Urgency } from "../urgency.js";
+import type { Urgency } from "../urgency.js";
 import { beforeOf, begunBesides } from "./line.js";
 import { integer, list, NOW } from "./literals.js";
-import { canBe, NOT_LINED_UP, urgencyIn, urgencyNumber, urgencyOf } from "./urgency.js";
+import { NOT_LINED_UP, urgencyIn, urgencyNumber, urgencyOf } from "./urgency.js";
 
-/** What is looked for of an urgency in a lane, in this order: never tried, rested, or resting. */
+/** What is looked for together: of one lane, as urgent as each other, and never tried, rested, or resting. */
 export interface Part {
   readonly urgency: Urgency;
   readonly lane: Lane;
@@ -33,24 +34,14 @@ export const LINED_UP_AT_ONCE = 250;
 // A click is as urgent as it can be by itself: none waits for one to be lined up.
 const LINING_UP = ENDPOINTS.filter((endpoint) => kindOf(endpoint) !== "click");
 
-/** What a claim looks for, the most urgent first; what rests goes last, however urgent. */
+/** What a claim looks for, in the order in which it takes it. */
 export function partsOf({ lanes, limit }: Capacity, most: number): Part[] {
-  const parts = (whichOf: (lane: Lane) => readonly Part["which"][]) =>
-    URGENCIES.flatMap((urgency) =>
-      lanes
-        .filter(({ endpoint }) => canBe(urgency, endpoint))
-        .flatMap((lane) =>
-          whichOf(lane).map((which) => ({ urgency, lane, which, look: Math.min(lane.limit, limit, most) })),
-        ),
-    );
-  const isForAll = ({ newWithinMs }: Lane) => newWithinMs === undefined;
-  return [
-    ...parts((lane) => [
-      lane.newestFirst ? "newest" : "oldest",
-      ...(isForAll(lane) ? (["rested"] as const) : []),
-    ]),
-    ...parts((lane) => (lane.evenResting && isForAll(lane) ? ["resting"] : [])),
-  ];
+  return claimStepsOf(lanes).map(({ urgency, which, place: { lane, left } }) => ({
+    urgency,
+    lane,
+    which: which === "untried" ? (lane.newestFirst ? "newest" : "oldest") : which,
+    look: Math.min(left, limit, most),
+  }));
 }
 
 /**

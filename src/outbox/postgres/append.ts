@@ -8,9 +8,17 @@ import { columnsOf } from "./rows.js";
 /**
  * Stores events in one statement, unless a host's open transaction has just reported one of their visitors.
  *
- * @param schema a quoted identifier.
+ * @param options.schema a quoted identifier.
+ * @param options.onStored hears since when what is stored is due, at the earliest, in milliseconds since the epoch.
  */
-export function createAttempt(database: Database, schema: string, destinations: Destinations) {
+export function createAttempt(
+  database: Database,
+  {
+    schema,
+    destinations,
+    onStored,
+  }: { schema: string; destinations: Destinations; onStored: (dueAt: number) => void },
+) {
   const text = `select outcome from ${schema}.append(
     $1, $2, $3, $4, $5, $6, $7, $8, ${CLICKS_OF_A_VISITOR}, 'try'
   ) as outcome`;
@@ -20,6 +28,7 @@ export function createAttempt(database: Database, schema: string, destinations: 
       text,
       columnsOf(events, destinations.numberOf),
     );
+    onStored(Math.min(...events.map(({ createdAt }) => createdAt)));
     return rows.map(({ outcome }) => outcome);
   };
 }

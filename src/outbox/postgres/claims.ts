@@ -8,11 +8,16 @@ import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
 import type { OnDeath } from "../sql/eviction.js";
 import { repeatWhereLost } from "../sql/lost-connection.js";
+import { URGENCIES, type Urgency } from "../urgency.js";
 import { type Database, isLost } from "./database.js";
 import { EVENT_COLUMNS, type EventRow, eventOf, inMs } from "./rows.js";
+import { stepsOf } from "./steps.js";
+import { createSweep } from "./sweep.js";
 
 export interface PostgresClaim extends Claim {
   readonly seq: string;
+  readonly urgency: Urgency;
+  readonly dueAt: number;
   /** When the request began that last claimed or renewed it; `undefined` once another process has it. */
   heldSince: Moment | undefined;
   isHeld(): boolean;
@@ -22,9 +27,11 @@ interface ClaimRow extends EventRow {
   readonly seq: string;
   /** The first is 1. */
   readonly lane_number: number;
+  readonly urgency: number;
   readonly history: string | null;
   readonly interrupted: boolean;
   readonly queued_at: string;
+  readonly due_at: string;
 }
 
 const CLAIMED_AT_ONCE = 1_000;
@@ -44,13 +51,15 @@ export function createClaims(
     schema: string;
     destinations: Destinations;
     leaseMs: number;
+    pollMs: number;
     counts: Counts;
     onDeath: OnDeath;
     clock: Clock;
   },
 ) {
-  const { schema, destinations, leaseMs, counts, onDeath, clock } = options;
+  const { schema, destinations, leaseMs, pollMs, counts, onDeath, clock } = options;
   const worker = randomUUID();
+  const sweep = createSweep(database, { schema, leaseMs, pollMs, clock });
   const lease = `${leaseMs} milliseconds`;
   const underWay = new Map<string, PostgresClaim>();
   // An outbox is started once, for one destination: all that it claims is of that.
@@ -58,8 +67,8 @@ export function createClaims(
   let mayHaveLostOne = false;
 
   const claimText = `
-    select lane_number, seq::text, ${EVENT_COLUMNS}, history::text, interrupted, ${inMs("queued_at")}
-    from ${schema}.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as turn, lateral (select (turn.claimed).*) as event`;
+    select lane_number, seq::text, urgency, ${EVENT_COLUMNS}, history::text, interrupted, ${inMs("queued_at")}, ${inMs("due_at")}
+    from ${schema}.claim($1, $2, $3, $4, $5, $6, $7, $8, $9) as turn, lateral (select (turn.claimed).*) as event`;
 
   function claim(asked: Capacity): Promise<PostgresClaim[]> {
     destination = asked.destination;
@@ -67,20 +76,21 @@ export function createClaims(
   }
 
   async function claimOnce({ limit, lanes }: Capacity): Promise<PostgresClaim[]> {
+    const number = destinations.numberOf(destination);
     if (mayHaveLostOne) await releaseLost();
+    await sweep.ifDue(number);
     const since = momentBy(clock);
     try {
       const rows = await database.queryOnce<ClaimRow>(claimText, [
-        destinations.numberOf(destination),
+        number,
         worker,
         lease,
         Math.min(limit, CLAIMED_AT_ONCE),
         [...underWay.keys()],
-        lanes.map(({ endpoint }) => endpoint),
         lanes.map((lane) => Math.min(lane.limit, CLAIMED_AT_ONCE)),
-        lanes.map(({ newestFirst = false }) => newestFirst),
-        lanes.map(({ newWithinMs = null }) => newWithinMs),
-        lanes.map(({ evenResting = false }) => evenResting),
+        JSON.stringify(stepsOf(lanes, sweep.since)),
+        sweep.linedUpTo,
+        sweep.at,
       ]);
       const claims = rows.map((row) => claimOf(row, lanes[row.lane_number - 1] as Lane, since));
       for (const each of claims) underWay.set(each.seq, each);
@@ -96,6 +106,8 @@ export function createClaims(
       seq: row.seq,
       event: eventOf(row, destination),
       lane,
+      urgency: URGENCIES[row.urgency] as Urgency,
+      dueAt: Number(row.due_at),
       history: row.history === null ? UNTRIED : JSON.parse(row.history),
       interrupted: row.interrupted,
       queuedAt: Number(row.queued_at),
@@ -113,6 +125,7 @@ export function createClaims(
       worker,
       [...underWay.keys()],
     ]);
+    sweep.include();
     mayHaveLostOne = false;
   }
 
@@ -149,8 +162,9 @@ export function createClaims(
           return new Set([...rows.map(({ seq }) => seq), ...died.map(({ nth }) => claims[nth - 1]?.seq)]);
         }, isLost);
       });
-      for (const [{ seq, event }, verdict] of settled) {
+      for (const [{ seq, event, dueAt }, verdict] of settled) {
         underWay.delete(seq);
+        if (verdict.type === "release") sweep.include(dueAt);
         if (!removed.has(seq)) continue;
         counts.add(destination, event.kind, -1);
         if (verdict.type === "dead") onDeath(event, verdict);
@@ -164,18 +178,20 @@ export function createClaims(
   // its way out, or the next renewal finds it.
   const renewText = `
     with mine as materialized (
-      select seq from ${schema}.events where destination = $2 and seq = any ($3) and claimed_by = $4
+      select seq from ${schema}.events where seq = any ($2) and claimed_by = $3
     ), unlocked as materialized (
-      select seq from ${schema}.events where destination = $2 and seq = any ($3) and claimed_by = $4 for update skip locked
+      select seq from ${schema}.events where seq = any ($2) and claimed_by = $3 for update skip locked
     ), renewed as (
-      update ${schema}.events as event set due_at = now() + $1::interval from unlocked
-      where destination = $2 and event.seq = unlocked.seq
+      update ${schema}.events as event set claimed_until = now() + $1::interval, written_at = now() from unlocked
+      where event.seq = unlocked.seq
       returning event.seq
     )
     select seq::text, renewed.seq is not null as is_renewed from mine left join renewed using (seq)`;
 
   return {
     claim,
+    /** An event is stored, or about to be, that is due since then. */
+    include: sweep.include,
     /** Resolves to `false` where a verdict of death came to nothing: another process has the event. */
     settle: (claimed: PostgresClaim, verdict: Verdict): Promise<boolean> => settle([claimed, verdict]),
     /** Puts off the end of the leases of what is under way, and finds out what another process has taken over. */
@@ -185,7 +201,6 @@ export function createClaims(
       const claims = [...underWay.values()];
       const rows = await database.query<{ seq: string; is_renewed: boolean }>(renewText, [
         lease,
-        destinations.numberOf(destination),
         claims.map(({ seq }) => seq),
         worker,
       ]);

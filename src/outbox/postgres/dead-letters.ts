@@ -83,7 +83,7 @@ export function createDeadLetters(
       `with removed as (
          delete from ${schema}.dead_letters where ${which} returning *
        ), known as (
-         update ${schema}.known_ids as known set delivered_at = now() from removed
+         update ${schema}.known_ids as known set delivered_at = ${schema}.delivery_time() from removed
          where known.destination = removed.destination and known.id = removed.id
        )
        select ${named}, reason, size, ${EVENT_COLUMNS} from removed as dead_letters order by seq`,

@@ -12,8 +12,8 @@ const HELD_AT_ONCE = 500;
 export function createHold(database: Database, schema: string): () => Promise<number> {
   async function refuseWhileClaimed(): Promise<void> {
     const [row] = await database.query<{ ms: string | null }>(
-      `select (extract(epoch from max(due_at) - now()) * 1000)::bigint::text as ms from ${schema}.events
-       where claimed_by is not null and due_at > now()`,
+      `select (extract(epoch from max(claimed_until) - now()) * 1000)::bigint::text as ms from ${schema}.events
+       where claimed_until > now()`,
     );
     if (row && row.ms !== null) throw hostRuns(Number(row.ms));
   }

@@ -4,6 +4,7 @@ import append from "./version-1/append.sql?raw";
 import bounds from "./version-1/bounds.sql?raw";
 import claim from "./version-1/claim.sql?raw";
 import hold from "./version-1/hold.sql?raw";
+import lineUp from "./version-1/line-up.sql?raw";
 import queueAgain from "./version-1/queue-again.sql?raw";
 import settle from "./version-1/settle.sql?raw";
 import tables from "./version-1/tables.sql?raw";
@@ -15,7 +16,7 @@ export interface MigrationClient {
 }
 
 /** What brings the tables to version 1, 2, …, in the schema `affiliate`. What was published is never changed again. */
-const VERSIONS = [[tables, append, claim, settle, bounds, queueAgain, hold].join("\n")];
+const VERSIONS = [[tables, lineUp, append, claim, settle, bounds, queueAgain, hold].join("\n")];
 
 /** A name that SQL needs no more than quotes for, and short enough for the channel's. */
 export const SCHEMA_NAME = {

@@ -46,7 +46,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   const database = openDatabase(pool, { schema: read.schema, migrate: read.migrate });
 
   function dialectOf({ destinations, counts, onDeath, wake }: SqlShell): SqlDialect<PostgresClaim> {
-    const claims = createClaims(database, { schema, destinations, leaseMs, counts, onDeath, clock });
+    const claims = createClaims(database, { schema, destinations, leaseMs, pollMs, counts, onDeath, clock });
     const shedding = createShedding(database, schema, destinations);
     const { deadLetters, evictOldest, reviveInterrupted } = createDeadLetters(database, {
       schema,
@@ -56,7 +56,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
     });
 
     return {
-      attempt: createAttempt(database, schema, destinations),
+      attempt: createAttempt(database, { schema, destinations, onStored: claims.include }),
       storedBy: createStoredBy(database, schema, destinations),
       isLost,
       enqueue: (transaction, event) =>

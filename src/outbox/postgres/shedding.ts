@@ -1,5 +1,6 @@
-import type { EventKind, OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../events.js";
 import type { Destinations } from "../sql/destinations.js";
+import { URGENCIES, type Urgency } from "../urgency.js";
 import type { Database } from "./database.js";
 import { EVENT_COLUMNS, type EventRow, eventOf } from "./rows.js";
 
@@ -9,13 +10,22 @@ import { EVENT_COLUMNS, type EventRow, eventOf } from "./rows.js";
  * @param schema a quoted identifier.
  */
 export function createShedding(database: Database, schema: string, destinations: Destinations) {
-  const ofKind = `select ${EVENT_COLUMNS} from ${schema}.shed($1, $2, 1)`;
+  const ofUrgency = `select ${EVENT_COLUMNS} from ${schema}.shed($1, $2, 1, $3, $4, $5)`;
   const ofVisitor = `select ${EVENT_COLUMNS} from ${schema}.shed_clicks($1, $2, $3, $4)`;
 
   return {
-    /** The oldest of a kind; `undefined` where there is none. */
-    async oldest({ destination }: OutboxEvent, kind: EventKind): Promise<OutboxEvent | undefined> {
-      const [row] = await database.query<EventRow>(ofKind, [destinations.numberOf(destination), kind]);
+    /** The oldest of an urgency that this event will not wait for; `undefined` where there is none. */
+    async oldest(
+      { destination, kind, data }: OutboxEvent,
+      urgency: Urgency,
+    ): Promise<OutboxEvent | undefined> {
+      const [row] = await database.query<EventRow>(ofUrgency, [
+        destinations.numberOf(destination),
+        URGENCIES.indexOf(urgency),
+        URGENCIES.indexOf(kind),
+        data.clickId ?? null,
+        data.sessionId ?? null,
+      ]);
       return row && eventOf(row, destination);
     },
     /** The oldest clicks of an event's visitor, until at most so many are left. */

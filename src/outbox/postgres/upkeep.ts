@@ -1,6 +1,6 @@
 import type { EventKind } from "../../events.js";
 import { SHEDDING_ORDER } from "../shedding.js";
-import { rememberedMs } from "../sql/remembered.js";
+import { rememberedMs, UPKEEP_MS } from "../sql/remembered.js";
 import type { Database } from "./database.js";
 
 // So few that no other statement waits for it, and a replica keeps up.
@@ -11,13 +11,18 @@ export async function forgetOld(database: Database, schema: string, rememberMs: 
   const text = `
     with old as (
       select destination, id from ${schema}.known_ids
-      where kind = $1 and reported_at < now() - $2::interval and delivered_at < now() - $2::interval
+      where kind = $1 and reported_at < (select at from ${schema}.clock) - $2::interval
+        and delivered_at < (select at from ${schema}.clock) - $2::interval
       order by reported_at
       limit ${FORGOTTEN_AT_ONCE}
       for update skip locked
     )
     delete from ${schema}.known_ids as known using old
     where known.destination = old.destination and known.id = old.id returning 1`;
+  // Twice as fast as time passes at the most: a clock that is set ahead by mistake is set back before that is far.
+  await database.query(
+    `update ${schema}.clock set at = greatest(at, least(now(), coalesce(at + interval '${2 * UPKEEP_MS} milliseconds', now())))`,
+  );
   for (const kind of SHEDDING_ORDER) {
     await forgetOf(kind, rememberedMs(kind, rememberMs));
   }

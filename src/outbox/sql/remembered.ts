@@ -7,3 +7,6 @@ const CLICKS_REMEMBERED_MS = 24 * 60 * 60 * 1_000;
 export function rememberedMs(kind: EventKind, rememberMs: number): number {
   return kind === "click" ? Math.min(CLICKS_REMEMBERED_MS, rememberMs) : rememberMs;
 }
+
+/** How often what is delivered long ago is forgotten, in milliseconds. */
+export const UPKEEP_MS = 60_000;

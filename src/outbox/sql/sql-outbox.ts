@@ -10,6 +10,7 @@ import { createBound } from "./bound.js";
 import { type CountRow, type Counts, createCounts } from "./counts.js";
 import { createDestinations, type Destinations } from "./destinations.js";
 import { createEviction, type Evicted, type OnDeath } from "./eviction.js";
+import { UPKEEP_MS } from "./remembered.js";
 import { createVisitorClicks } from "./visitor-clicks.js";
 
 /** An outbox in a database of the host's own. */
@@ -90,7 +91,6 @@ export interface SqlOptions {
   readonly count: () => Promise<readonly CountRow[]>;
 }
 
-const UPKEEP_MS = 60_000;
 const COUNTED_AT_MOST_EVERY_MS = 1_000;
 const COUNTED_AT_LEAST_EVERY_MS = 60_000;
 

@@ -104,6 +104,23 @@ export function testInheritedUrgency(it: TestRunner["it"], { create }: OutboxUnd
     for (const { id } of [click, registration, payment]) assert.equal(await stage.delivery.deliverNext(), id);
   });
 
+  it("hands what was tried over after what was not, unless a payment waits for it", async () => {
+    await using stage = await Stage.open(create);
+    const [[clickOfLead, lead], [click, registration, payment]] = [signingUp(), paying()];
+    stage.start();
+    await stage.add(clickOfLead, click);
+    for (const underWay of [await stage.delivery.next(), await stage.delivery.next()]) {
+      stage.delivery.capacity = -1;
+      underWay.settle(retryIn(0));
+    }
+    await until(() => stage.delivery.told.length === 2, "the retries were not acted on");
+    const other = sample("click");
+    await stage.add(lead, registration, payment, other);
+
+    const order = [click, registration, payment, other, clickOfLead, lead];
+    assert.deepEqual(await takeOneByOne(stage, order.length), idsOf(order));
+  });
+
   it("hands one that rests over after those that do not, however urgent it is", async () => {
     await using stage = await Stage.open(create);
     const [click, , payment] = paying();

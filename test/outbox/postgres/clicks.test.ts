@@ -54,7 +54,9 @@ describeWithPostgres("the clicks of a visitor", (database) => {
     expect(dropped.has(underWay.id)).toBe(false);
     expect(dropped.has(other.id)).toBe(false);
     expect(clicks.slice(1, 1 + 2 * MOST).every(({ id }) => dropped.has(id))).toBe(true);
+    stage.delivery.capacity = -1;
     underWay.settle({ type: "delivered" });
+    await expect.poll(() => stage.delivery.told).toHaveLength(1);
     stage.delivery.capacity = 2;
     stage.outbox.wake();
     const next = [await stage.delivery.deliverNext(), await stage.delivery.deliverNext()];

@@ -7,7 +7,6 @@ describeWithPostgresServer("the contract", (database) => {
     "postgresOutbox",
     {
       create: () => database.create(),
-      inheritsUrgency: false,
       createSmall: () => database.create({ maxEvents: 100, maxDeadLetters: 10, maxDeadLetterBytes: 50_000 }),
       maxDeadLetters: 10,
       maxDeadLetterBytes: 50_000,

@@ -156,7 +156,7 @@ describeWithPostgresServer("faults", (database) => {
     const event = sample("payment");
     const dead = await create();
     await dead.add(event);
-    await sql("update $schema.events set claimed_by = gen_random_uuid(), due_at = now()");
+    await sql("update $schema.events set claimed_by = gen_random_uuid(), claimed_until = now()");
     await dead.close();
     {
       await using stage = await Stage.open(() => reopen());
@@ -174,7 +174,7 @@ describeWithPostgresServer("faults", (database) => {
     stage.start();
     await stage.add(sample("payment"));
     const underWay = await stage.delivery.next();
-    const [{ due }] = await sql("select due_at::text as due from $schema.events");
+    const [{ due }] = await sql("select claimed_until::text as due from $schema.events");
     await using other = await Stage.open(() => reopen({ leaseMs: 1_000 }));
     other.start();
 
@@ -182,7 +182,7 @@ describeWithPostgresServer("faults", (database) => {
       .poll(() => sql("select now() > $1::timestamptz as over", [due]), { timeout: 5_000 })
       .toEqual([{ over: true }]);
     await expect
-      .poll(() => sql("select due_at > $1::timestamptz as renewed from $schema.events", [due]))
+      .poll(() => sql("select claimed_until > $1::timestamptz as renewed from $schema.events", [due]))
       .toEqual([{ renewed: true }]);
     expect(underWay.live.isHeld?.()).toBe(true);
     underWay.settle({ type: "delivered" });

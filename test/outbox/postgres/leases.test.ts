@@ -94,7 +94,7 @@ describeWithPostgres("leases", (database) => {
       await stage.delivery.next(),
     ];
     await sql(
-      "update $schema.events set claimed_by = gen_random_uuid(), due_at = now() + interval '1 minute'",
+      "update $schema.events set claimed_by = gen_random_uuid(), claimed_until = now() + interval '1 minute'",
     );
 
     released.settle({ type: "release" });
@@ -122,7 +122,7 @@ describeWithPostgres("leases", (database) => {
       clock.steady = LEASE_MS;
       await using other = await Stage.open(() => reopen());
       other.start();
-      await sql("update $schema.events set due_at = now()");
+      await sql("update $schema.events set claimed_until = now()");
       const { live, settle } = await other.delivery.next();
       expect(live.interrupted).toBe(true);
       settle({ type: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED", attempts: 1 });
@@ -141,14 +141,14 @@ describeWithPostgres("leases", (database) => {
     const clock = clockAt();
     await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));
     await stage.add(sample("payment"));
-    await sql("update $schema.events set claimed_by = gen_random_uuid()");
+    await sql("update $schema.events set claimed_by = gen_random_uuid(), claimed_until = now()");
     stage.start();
     const stopped = await stage.delivery.next();
     expect(stopped.live.interrupted).toBe(true);
     clock.steady = LEASE_MS;
     await using other = await Stage.open(() => reopen());
     other.start();
-    await sql("update $schema.events set due_at = now()");
+    await sql("update $schema.events set claimed_until = now()");
     const taken = await other.delivery.next();
     taken.settle({ type: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED", attempts: 1 });
     await other.empty();
@@ -164,7 +164,7 @@ describeWithPostgres("leases", (database) => {
     stage.start();
     await stage.add(sample("payment"));
     const first = await stage.delivery.next();
-    await sql("update $schema.events set due_at = now() - interval '1 minute'");
+    await sql("update $schema.events set claimed_until = now() - interval '1 minute'");
 
     const second = sample("payment");
     await stage.add(second);
@@ -185,7 +185,7 @@ describeWithPostgres("leases", (database) => {
     await stage.add(unknown);
     // As a claim leaves it that ends on the server long after its process has given up waiting for the answer.
     await sql(
-      `update $schema.events set due_at = now(), claimed_by = (select claimed_by from $schema.events where id = $1)
+      `update $schema.events set claimed_until = now(), claimed_by = (select claimed_by from $schema.events where id = $1)
        where id = $2`,
       [known.id, unknown.id],
     );

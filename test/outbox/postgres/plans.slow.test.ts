@@ -1,5 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
+import type { Lane } from "../../../src/outbox/outbox.js";
+import { stepsOf } from "../../../src/outbox/postgres/steps.js";
+import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithPostgresServer } from "../../helpers/postgres.js";
@@ -12,16 +15,17 @@ describeWithPostgresServer("plans", (database) => {
   const { create, sql } = database;
   let schema = "";
 
-  // 100,000 events of two destinations, of which a quarter rest and a quarter have rested; of each of them half are clicks.
+  // 100,000 events of two destinations, of which a quarter rest and a quarter have rested; of each of them half are clicks,
+  // and of those a third each is as urgent as a payment, a registration and a click.
   beforeAll(async () => {
     await (await create()).close();
     schema = database.schema;
     await sql(`
       insert into $schema.events
-        (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, tried, due_at)
+        (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, urgency, tried, due_at)
       select nth % 2, gen_random_uuid(), case nth / 2 % 2 when 0 then 'click' else 'payment' end,
         case nth / 2 % 2 when 0 then 'click' else 'lead/payment' end, 'c' || nth, 's' || nth, '{}', now(), now(),
-        nth > 50000, now() + case when nth > 75000 then 1 else -1 end * nth * interval '1 millisecond'
+        case nth / 2 % 2 when 0 then nth / 4 % 3 else 0 end, nth > 50000, now() + case when nth > 75000 then 1 else -1 end * nth * interval '1 millisecond'
       from generate_series(1, 100000) as nth`);
   });
 
@@ -56,36 +60,35 @@ describeWithPostgresServer("plans", (database) => {
     expect(plan).not.toMatch(/Sort Key: due_at|JIT/);
   }
 
-  type LaneRow = [
-    endpoint: string,
-    newestFirst?: boolean,
-    newWithinMs?: number | null,
-    evenResting?: boolean,
-  ];
-  const ENDPOINTS = ["lead/payment", "registration", "lead/registration", "click"];
-  const lanes: Record<string, LaneRow[]> = {
-    "the oldest": ENDPOINTS.map((endpoint) => [endpoint]),
-    "the newest": [["click", true]],
-    newcomers: [["lead/payment", true, 15_000]],
-    "those that rest": [["lead/payment", true, 1, true], ["registration"], ["click", false, null, true]],
+  const lanes: Record<string, Omit<Lane, "limit">[]> = {
+    "the oldest": ENDPOINTS.map((endpoint) => ({ endpoint })),
+    "the newest": [{ endpoint: "click", newestFirst: true }],
+    newcomers: [{ endpoint: "lead/payment", newestFirst: true, newWithinMs: 15_000 }],
+    "those that rest": [
+      { endpoint: "lead/payment", newestFirst: true, newWithinMs: 1 },
+      { endpoint: "registration" },
+      { endpoint: "click", evenResting: true },
+    ],
   };
 
   test.each(Object.entries(lanes))(
     "claims %s by an index, and looks at no more rows than it takes, however many wait",
     async (_, rows) => {
-      const isResting = rows.some(([, , , evenResting]) => evenResting);
+      const isResting = rows.some(({ evenResting }) => evenResting);
 
       const found = await explain(
         isResting ? "update $schema.events set due_at = null where due_at <= now()" : "select",
-        "select * from $schema.claim(1, $1, '1 minute', $2, '{}', $3, $4, $5, $6, $7)",
+        "select * from $schema.claim(1, $1, '1 minute', $2, '{}', $3, $4, null, null)",
         [
           "00000000-0000-0000-0000-000000000000",
           LIMIT,
-          rows.map(([endpoint]) => endpoint),
           rows.map(() => LIMIT),
-          rows.map(([, newestFirst = false]) => newestFirst),
-          rows.map(([, , newWithinMs = null]) => newWithinMs),
-          rows.map(([, , , evenResting = false]) => evenResting),
+          JSON.stringify(
+            stepsOf(
+              rows.map((row) => ({ ...row, limit: LIMIT })),
+              () => undefined,
+            ),
+          ),
         ],
       );
 
@@ -102,8 +105,8 @@ describeWithPostgresServer("plans", (database) => {
     async (number) => {
       const theirs = `
         insert into $schema.events
-          (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at)
-        select 1, gen_random_uuid(), 'click', 'click', 'theirs' || nth, 'theirs', '{}', now(), now(), now()
+          (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, urgency, due_at)
+        select 1, gen_random_uuid(), 'click', 'click', 'theirs' || nth, 'theirs', '{}', now(), now(), 2, now()
         from generate_series(1, ${number}) as nth`;
       const append = `
         select outcome

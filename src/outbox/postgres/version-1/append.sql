@@ -30,6 +30,9 @@ declare
   v_busy bigint[];
   v_queued bigint[]; -- places in the arrays
 begin
+  if p_locks = 'try' then
+    perform affiliate.commit_durably();
+  end if;
   if p_locks = 'wait' then
     perform pg_advisory_xact_lock(key) from affiliate.lock_keys(p_destinations, p_ids, p_click_ids, p_session_ids) as key;
   elsif p_locks = 'try' then
@@ -49,7 +52,9 @@ begin
     end if;
   end if;
   with event as (
-    select *, to_timestamp(created_at / 1000) as at
+    select *, to_timestamp(created_at / 1000) as at,
+      lag(nth) over (partition by destination, click_id order by nth) is not null and click_id is not null
+        or lag(nth) over (partition by destination, session_id order by nth) is not null and session_id is not null as is_behind
     from unnest(p_destinations, p_ids, p_kinds, p_endpoints, p_click_ids, p_session_ids, p_created_at, p_data) with ordinality
       as event (destination, id, kind, endpoint, click_id, session_id, created_at, data, nth)
   ), fresh as (
@@ -57,8 +62,12 @@ begin
     on conflict do nothing returning destination, id
   ), stored as (
     insert into affiliate.events
-      (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at)
-    select destination, id, kind, endpoint, click_id, session_id, data::json, at, at, least(at, now())
+      (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at, urgency, lines_up)
+    select destination, id, kind, endpoint, click_id, session_id, data::json, at, at, least(at, now()),
+      affiliate.urgency_of(kind),
+      kind <> 'click' and (
+        is_behind or exists (select from affiliate.right_before(event.destination, null, event.click_id, event.session_id))
+      )
     from event join fresh using (destination, id)
     order by nth
     returning destination, id
@@ -71,12 +80,12 @@ begin
     when nth <> all (v_queued) then 'duplicate'
     when kind = 'click' and session_id is not null and exists (
       select from affiliate.events as click
-      where click.destination = event.destination and click.session_id = event.session_id and click.kind = 'click'
+      where click.session_id = event.session_id and click.destination = event.destination and click.kind = 'click'
       order by seq offset p_clicks_of_a_visitor
     ) then 'crowded'
     when kind = 'click' and session_id is null and exists (
       select from affiliate.events as click
-      where click.destination = event.destination and click.click_id = event.click_id and click.session_id is null
+      where click.click_id = event.click_id and click.destination = event.destination and click.session_id is null
         and click.kind = 'click'
       order by seq offset p_clicks_of_a_visitor
     ) then 'crowded'

@@ -1,21 +1,32 @@
 -- Bounds.
 
--- Sheds: removes the oldest events of a kind that no process has, and forgets them.
-create function affiliate.shed(p_destination bigint, p_kind text, p_number integer) returns setof affiliate.events
+-- Sheds: removes the oldest events of an urgency that no process has, and forgets them. What an event with these ids and
+-- this urgency will wait for, once it is stored, is raised before.
+create function affiliate.shed(
+  p_destination bigint, p_urgency smallint, p_number integer,
+  p_coming_urgency smallint, p_coming_click_id text, p_coming_session_id text
+) returns setof affiliate.events
 language plpgsql
 -- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare
+  v_before bigint[] := array(
+    select affiliate.right_before(p_destination, null, p_coming_click_id, p_coming_session_id)
+  );
+  v_oldest bigint[];
   v_shed affiliate.events[];
 begin
-  with oldest as (
+  perform affiliate.commit_durably();
+  perform affiliate.line_up_new(p_destination, '-infinity');
+  perform affiliate.raise(p_destination, v_before, array_fill(p_coming_urgency, array[cardinality(v_before)]));
+  v_oldest := array(
     select seq from affiliate.events
-    where destination = p_destination and kind = p_kind and claimed_by is null
+    where destination = p_destination and urgency = p_urgency and claimed_by is null
     order by seq limit p_number for update skip locked
-  ), removed as (
-    delete from affiliate.events as event using oldest
-    where destination = p_destination and event.seq = oldest.seq returning event.*
+  );
+  with removed as (
+    delete from affiliate.events where seq = any (v_oldest) returning *
   ), forgotten as (
     delete from affiliate.known_ids as known using removed
     where known.destination = p_destination and known.id = removed.id
@@ -39,20 +50,21 @@ declare
   v_oldest bigint[];
   v_shed affiliate.events[];
 begin
+  perform affiliate.commit_durably();
   if p_session_id is null then
     v_clicks := array(
       select seq from affiliate.events
-      where destination = p_destination and click_id = p_click_id and session_id is null and kind = 'click' order by seq
+      where click_id = p_click_id and destination = p_destination and session_id is null and kind = 'click' order by seq
     );
   else
     v_clicks := array(
       select seq from affiliate.events
-      where destination = p_destination and session_id = p_session_id and kind = 'click' order by seq
+      where session_id = p_session_id and destination = p_destination and kind = 'click' order by seq
     );
   end if;
   v_oldest := array(
     select seq from affiliate.events
-    where destination = p_destination and seq = any (v_clicks) and claimed_by is null
+    where seq = any (v_clicks) and claimed_by is null
     order by seq limit greatest(0, cardinality(v_clicks) - p_most)
   );
   if v_oldest = '{}' then
@@ -61,10 +73,9 @@ begin
 
   -- The visitor's next first, as settling does: so that the two do not wait for each other.
   perform affiliate.lock_next(p_destination, array_agg(click_id), array_agg(session_id))
-  from affiliate.events where destination = p_destination and seq = any (v_oldest);
+  from affiliate.events where seq = any (v_oldest);
   with removed as (
-    delete from affiliate.events
-    where destination = p_destination and seq = any (v_oldest) and claimed_by is null returning *
+    delete from affiliate.events where seq = any (v_oldest) and claimed_by is null returning *
   ), forgotten as (
     delete from affiliate.known_ids as known using removed
     where known.destination = p_destination and known.id = removed.id

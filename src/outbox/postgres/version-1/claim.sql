@@ -2,125 +2,192 @@
 -- row's lock at that moment; a transaction that removes a row looks, in a statement that begins once it has the row's lock, for
 -- what waited behind it. So no row is parked for ever, and no parked row is looked at again and again.
 
--- Hands out at most p_limit events whose turn it is: lane by lane, each lane being the elements of the arrays at one place.
--- In a lane first those that were never tried, then those that have rested, then, where it says so, those that rest. Waits
--- for no lock.
+-- Hands out at most p_limit events whose turn it is, step by step. Waits for no lock.
 create function affiliate.claim(
   p_destination bigint, p_worker uuid, p_lease interval, p_limit integer,
   p_held bigint[], -- what the worker knows that it has
-  p_endpoints text[], p_limits integer[], p_newest_first boolean[], p_new_within_ms double precision[], p_even_resting boolean[]
+  p_limits integer[], -- of each lane
+  p_steps json, -- the scans to make, the first first; times are in milliseconds since the epoch
+  p_lined_up_to double precision, -- from where the events that have to line up are to be scanned
+  p_swept_at double precision -- by when all that is older was found not to be due
 ) returns table (lane_number integer, claimed affiliate.events)
 language plpgsql
 -- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare
+  v_limits integer[] := p_limits;
   v_left integer := p_limit;
   v_left_of_lane integer;
-  v_endpoint text;
+  -- A clock that was set back has new rows come before what was looked at.
+  v_is_known boolean := coalesce(to_timestamp(p_swept_at / 1000) <= now(), false);
+  v_step record;
   v_since timestamptz;
-  v_which text;
+  v_until timestamptz;
   v_look integer;
   v_found bigint[];
   v_heads bigint[];
-  v_behind bigint[]; -- rows that wait ...
-  v_before bigint[]; -- ... and the row that each of them waits for
-  v_held bigint[];
+  v_behind bigint[];
   v_claimed integer;
   v_parked integer;
 begin
-  for v_lane in 1 .. cardinality(p_endpoints) loop
-    v_endpoint := p_endpoints[v_lane];
-    v_since := coalesce(now() - p_new_within_ms[v_lane] * interval '1 millisecond', '-infinity');
-    v_left_of_lane := least(p_limits[v_lane], v_left);
-    foreach v_which in array array[
-      case when p_newest_first[v_lane] then 'newest' else 'oldest' end,
-      case when p_new_within_ms[v_lane] is null then 'rested' end,
-      case when p_new_within_ms[v_lane] is null and p_even_resting[v_lane] then 'resting' end
-    ] loop
-      v_look := v_left_of_lane;
-      while v_left_of_lane > 0 and v_which is not null loop
-        -- A claim of this worker's own whose lease has ended is still its own, as long as no other has it.
-        v_found := case v_which
-          when 'oldest' then array(
-            select seq from affiliate.events
-            where destination = p_destination and endpoint = v_endpoint and not tried
-              and due_at between v_since and now() and seq <> all (p_held)
-            order by due_at, seq limit v_look for update skip locked
-          )
-          when 'newest' then array(
-            select seq from affiliate.events
-            where destination = p_destination and endpoint = v_endpoint and not tried
-              and due_at between v_since and now() and seq <> all (p_held)
-            order by due_at desc, seq desc limit v_look for update skip locked
-          )
-          when 'rested' then array(
-            select seq from affiliate.events
-            where destination = p_destination and endpoint = v_endpoint and tried
-              and due_at <= now() and seq <> all (p_held)
-            order by due_at, seq limit v_look for update skip locked
-          )
-          else array(
-            select seq from affiliate.events
-            where destination = p_destination and endpoint = v_endpoint and tried
-              and due_at > now() and claimed_by is null
-            order by due_at, seq limit v_look for update skip locked
-          )
-        end;
-        exit when v_found = '{}';
-
-        with found as materialized (
-          select event.seq, nth, coalesce(
-            (
-              select seq from affiliate.events
-              where destination = p_destination and click_id = event.click_id and seq < event.seq order by seq limit 1
-            ),
-            (
-              select seq from affiliate.events
-              where destination = p_destination and session_id = event.session_id and seq < event.seq order by seq limit 1
-            )
-          ) as before
-          from unnest(v_found) with ordinality as each (candidate, nth)
-          join affiliate.events as event on destination = p_destination and seq = candidate
-        )
-        select
-          coalesce(array_agg(seq order by nth) filter (where before is null), '{}'),
-          coalesce(array_agg(seq order by nth) filter (where before is not null), '{}'),
-          coalesce(array_agg(before order by nth) filter (where before is not null), '{}')
-        into v_heads, v_behind, v_before
-        from found;
-
-        -- What this worker has without knowing it, for the answer was lost, was not sent.
-        return query
-        with turn as (
-          update affiliate.events as event
-          set interrupted = interrupted or coalesce(claimed_by <> p_worker, false),
-              claimed_by = p_worker,
-              due_at = now() + p_lease
-          from unnest(v_heads[1:v_left_of_lane]) with ordinality as head (seq, nth)
-          where destination = p_destination and event.seq = head.seq
-          returning event, nth
-        )
-        select v_lane, event from turn order by nth;
-        get diagnostics v_claimed = row_count;
-        v_left := v_left - v_claimed;
-        v_left_of_lane := v_left_of_lane - v_claimed;
-
-        -- An earlier row that another transaction has locked may be on its way out: what waits for it stays as it is, and is
-        -- found again.
-        v_held := array(
+  perform affiliate.commit_durably();
+  perform affiliate.line_up_new(
+    p_destination, coalesce(case when v_is_known then to_timestamp(p_lined_up_to / 1000) end, '-infinity')
+  );
+  for v_step in
+    select * from json_to_recordset(p_steps) as step (
+      lane integer, urgency smallint, endpoint text, scan text, new_within_ms double precision, since double precision
+    )
+  loop
+    v_since := coalesce(case when v_is_known then to_timestamp(v_step.since / 1000) end, '-infinity');
+    v_until := 'infinity';
+    if v_step.new_within_ms is not null then
+      v_since := greatest(v_since, now() - v_step.new_within_ms * interval '1 millisecond');
+      v_until := now();
+    end if;
+    v_left_of_lane := least(v_limits[v_step.lane], v_left);
+    v_look := v_left_of_lane;
+    while v_left_of_lane > 0 loop
+      v_found := case v_step.scan
+        when 'oldest' then array(
           select seq from affiliate.events
-          where destination = p_destination and seq = any (v_before) for key share skip locked
-        );
-        update affiliate.events set due_at = null
-        from unnest(v_behind, v_before) as pair (behind, before)
-        where destination = p_destination and seq = behind and before = any (v_held);
-        get diagnostics v_parked = row_count;
+          where destination = p_destination and urgency = v_step.urgency and endpoint = v_step.endpoint and not tried
+            and claimed_until is null and due_at between v_since and v_until and seq <> all (p_held)
+          order by due_at, seq limit v_look for update skip locked
+        )
+        when 'newest' then array(
+          select seq from affiliate.events
+          where destination = p_destination and urgency = v_step.urgency and endpoint = v_step.endpoint and not tried
+            and claimed_until is null and due_at between v_since and v_until and seq <> all (p_held)
+          order by due_at desc, seq desc limit v_look for update skip locked
+        )
+        when 'rested' then array(
+          select seq from affiliate.events
+          where destination = p_destination and urgency = v_step.urgency and endpoint = v_step.endpoint and tried
+            and claimed_until is null and due_at between v_since and now() and seq <> all (p_held)
+          order by due_at, seq limit v_look for update skip locked
+        )
+        else array(
+          select seq from affiliate.events
+          where destination = p_destination and urgency = v_step.urgency and endpoint = v_step.endpoint and tried
+            and claimed_until is null and due_at > now() and seq <> all (p_held)
+          order by due_at, seq limit v_look for update skip locked
+        )
+      end;
+      exit when v_found = '{}';
 
-        exit when v_claimed = 0 and v_parked = 0;
-        v_look := case when v_claimed = 0 then least(v_look * 2, 1000) else v_left_of_lane end;
-      end loop;
+      select
+        coalesce(array_agg(seq order by nth) filter (where not is_behind), '{}'),
+        coalesce(array_agg(seq order by nth) filter (where is_behind), '{}')
+      into v_heads, v_behind
+      from (
+        select seq, nth, exists (
+          select from affiliate.right_before(p_destination, seq, click_id, session_id)
+        ) as is_behind
+        from unnest(v_found) with ordinality as each (candidate, nth)
+        join affiliate.events on seq = candidate
+      ) as found;
+
+      -- What this worker has without knowing it, because the answer was lost, was not sent.
+      return query
+      with turn as (
+        update affiliate.events as event
+        set interrupted = interrupted or coalesce(claimed_by <> p_worker, false),
+            claimed_by = p_worker,
+            claimed_until = now() + p_lease,
+            written_at = now()
+        from unnest(v_heads[1:v_left_of_lane]) with ordinality as head (seq, nth)
+        where event.seq = head.seq
+        returning event, nth
+      )
+      select v_step.lane, event from turn order by nth;
+      get diagnostics v_claimed = row_count;
+      v_left := v_left - v_claimed;
+      v_left_of_lane := v_left_of_lane - v_claimed;
+      v_limits[v_step.lane] := v_limits[v_step.lane] - v_claimed;
+
+      v_parked := case when v_behind = '{}' then 0 else affiliate.line_up(p_destination, v_behind) end;
+      exit when v_claimed = 0 and v_parked = 0;
+      v_look := case when v_claimed = 0 then least(v_look * 2, 1000) else v_left_of_lane end;
     end loop;
+    exit when v_left = 0;
   end loop;
+end
+$function$;
+
+-- Ends the leases that are over, and finds out from where a claim need not scan: the dead rows before that time stay there for
+-- as long as another session's snapshot is open, and each claim would step over them. p_now_at_most is what the server's clock
+-- shows at the latest, had it not been set lately; the times are in milliseconds since the epoch.
+create function affiliate.sweep(
+  p_destination bigint, p_now_at_most double precision,
+  p_endpoints text[], p_urgencies smallint[] -- the endpoints, each with each urgency that its events can have
+) returns table (scan text, since double precision, swept_at double precision, took_ms double precision)
+language plpgsql
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $function$
+declare
+  -- Transactions that began before this may not have ended.
+  v_settled timestamptz := now() - interval '3 seconds';
+begin
+  perform affiliate.commit_durably();
+  -- A claim stays its process's as long as no other takes the event.
+  update affiliate.events set claimed_until = null, written_at = now()
+  where seq = any (array(
+    select seq from affiliate.events
+    where destination = p_destination and claimed_until <= least(now(), to_timestamp(p_now_at_most / 1000))
+    order by claimed_until limit 1000 for update skip locked
+  ));
+
+  return query
+  select name, floor(extract(epoch from least(v_settled, oldest)) * 1000)::double precision,
+    floor(extract(epoch from now()) * 1000)::double precision,
+    (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::double precision
+  from (
+    select each.endpoint || ' ' || each.urgency || ' ' || was_tried, (
+      select due_at from affiliate.events as event
+      where destination = p_destination and event.urgency = each.urgency and event.endpoint = each.endpoint
+        and event.tried = was_tried and claimed_until is null and due_at is not null
+      order by due_at, seq limit 1
+    )
+    from unnest(p_endpoints, p_urgencies) as each (endpoint, urgency), unnest(array[false, true]) as was_tried
+    union all
+    select 'lines up', (
+      select written_at from affiliate.events where destination = p_destination and lines_up order by written_at, seq limit 1
+    )
+  ) as found (name, oldest);
+end
+$function$;
+
+-- After the server's clock was set back: what was written before that waits as long from now on as it was to wait then.
+-- Returns how many events it has set right, or p_number where there may be more.
+create function affiliate.set_right(p_destination bigint, p_endpoints text[], p_urgencies smallint[], p_number integer)
+returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $function$
+declare
+  -- By as much, transactions that run at the same time may differ.
+  v_now timestamptz := now() + interval '1 second';
+  v_resting bigint[] := array(
+    select seq
+    from unnest(p_endpoints, p_urgencies) as each (endpoint, urgency), lateral (
+      select seq from affiliate.events as event
+      where destination = p_destination and event.urgency = each.urgency and event.endpoint = each.endpoint and tried
+        and claimed_until is null and due_at > v_now and written_at > v_now
+      order by due_at desc limit p_number for update skip locked
+    ) as resting
+    limit p_number
+  );
+  v_claimed bigint[] := array(
+    select seq from affiliate.events
+    where destination = p_destination and claimed_until > v_now and written_at > v_now
+    order by claimed_until desc limit p_number for update skip locked
+  );
+begin
+  update affiliate.events
+  set due_at = now() + (due_at - written_at), claimed_until = now() + (claimed_until - written_at), written_at = now()
+  where seq = any (v_resting || v_claimed);
+  return greatest(cardinality(v_resting), cardinality(v_claimed));
 end
 $function$;

@@ -8,6 +8,7 @@ as $function$
 declare
   v_held affiliate.events[];
 begin
+  perform affiliate.commit_durably();
   with waiting as (
     select destination, seq from affiliate.events where kind = 'payment' order by seq limit p_number for update
   ), removed as (

@@ -9,6 +9,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 begin
+  perform affiliate.commit_durably();
   perform pg_advisory_xact_lock(key)
   from (
     select array_agg(destination), array_agg(id), array_agg(click_id), array_agg(session_id)
@@ -23,9 +24,9 @@ begin
     returning *
   ), stored as (
     insert into affiliate.events
-      (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at, tried, history)
+      (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at, urgency, lines_up, tried, history)
     select destination, id, kind, endpoint, click_id, session_id, data, created_at,
-      case when p_interrupted then created_at else now() end, now(),
+      case when p_interrupted then created_at else now() end, now(), affiliate.urgency_of(kind), true,
       p_interrupted and history is not null,
       case
         when p_interrupted then history
@@ -46,20 +47,25 @@ set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmap
 as $function$
 declare
   v_seqs bigint[] := array(
-    select seq from affiliate.events where destination = p_from and claimed_by is null
-    order by seq limit p_number for update skip locked
+    select seq from unnest(array[0, 1, 2]) as each (urgency), lateral (
+      select seq from affiliate.events
+      where destination = p_from and urgency = each.urgency and claimed_by is null
+      order by seq limit p_number for update skip locked
+    ) as oldest
+    order by seq limit p_number
   );
   v_click_ids text[];
   v_session_ids text[];
 begin
+  perform affiliate.commit_durably();
   perform pg_advisory_xact_lock(key)
   from (
     select array_agg(p_to), array_agg(id), array_agg(click_id), array_agg(session_id)
-    from affiliate.events where destination = p_from and seq = any (v_seqs)
+    from affiliate.events where seq = any (v_seqs)
   ) as events (destinations, ids, click_ids, session_ids),
     lateral affiliate.lock_keys(destinations, ids, click_ids, session_ids) as key;
   with moved as (
-    delete from affiliate.events where destination = p_from and seq = any (v_seqs) returning *
+    delete from affiliate.events where seq = any (v_seqs) returning *
   ), forgotten as (
     delete from affiliate.known_ids as known using moved where known.destination = p_from and known.id = moved.id
   ), fresh as (
@@ -67,10 +73,11 @@ begin
     on conflict do nothing returning id
   ), stored as (
     insert into affiliate.events (
-      destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, history, tried, interrupted, due_at
+      destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, history, tried, interrupted, due_at,
+      urgency, lines_up
     )
     select p_to, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, history, tried, interrupted,
-      case when tried then coalesce(due_at, now()) else least(queued_at, now()) end
+      case when tried then coalesce(due_at, now()) else least(queued_at, now()) end, affiliate.urgency_of(kind), true
     from moved join fresh using (id) order by seq
     returning id
   )
@@ -90,6 +97,7 @@ as $function$
 declare
   v_taken integer;
 begin
+  perform affiliate.commit_durably();
   with taken as (
     select id from affiliate.known_ids as known
     where destination = p_from and (

@@ -1,27 +1,36 @@
 -- Settling. Each statement of a function sees what was committed before it began.
 
+-- Has the transaction that the outbox has begun itself wait for the disk when it commits, whatever the server's default is. A
+-- stronger setting stays.
+create function affiliate.commit_durably() returns void
+language sql
+as $function$
+  select set_config('synchronous_commit', 'on', true)
+  where current_setting('synchronous_commit') not in ('on', 'remote_apply')
+$function$;
+
+-- The time that a delivery is known by: of a server whose clock has been set back, it is not in the past.
+create function affiliate.delivery_time() returns timestamptz
+language sql stable
+as $function$
+  select greatest(now(), (select at from affiliate.clock))
+$function$;
+
 -- Locks the next event of each of these visitors, in one order for every caller.
 create function affiliate.lock_next(p_destination bigint, p_click_ids text[], p_session_ids text[]) returns bigint[]
 language plpgsql
-set search_path = pg_catalog, pg_temp
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
-begin
-  return array(
-    select seq from affiliate.events
-    where destination = p_destination and seq in (
-      select (
-        select seq from affiliate.events where destination = p_destination and click_id = visitor order by seq limit 1
-      )
-      from unnest(p_click_ids) as visitor
-      union
-      select (
-        select seq from affiliate.events where destination = p_destination and session_id = visitor order by seq limit 1
-      )
-      from unnest(p_session_ids) as visitor
-    )
-    order by seq
-    for update
+declare
+  v_next bigint[] := array(
+    select (select seq from affiliate.events where click_id = visitor and destination = p_destination order by seq limit 1)
+    from unnest(p_click_ids) as visitor
+    union
+    select (select seq from affiliate.events where session_id = visitor and destination = p_destination order by seq limit 1)
+    from unnest(p_session_ids) as visitor
   );
+begin
+  return array(select seq from affiliate.events where seq = any (v_next) order by seq for update);
 end
 $function$;
 
@@ -35,8 +44,7 @@ declare
   v_next bigint[] := affiliate.lock_next(p_destination, p_click_ids, p_session_ids);
 begin
   -- A new statement: with the locks it sees what the transactions that had them before have written.
-  update affiliate.events set due_at = now()
-  where destination = p_destination and seq = any (v_next) and due_at is null;
+  update affiliate.events set due_at = now(), written_at = now() where seq = any (v_next) and due_at is null;
 end
 $function$;
 
@@ -58,11 +66,12 @@ declare
     select id from unnest(p_ids, p_verdicts) as verdict (id, verdict) where verdict = 'delivered'
   );
 begin
+  perform affiliate.commit_durably();
   with settled as (
     select * from unnest(p_seqs, p_verdicts, p_deaths) as settled (seq, verdict, death) order by seq
   ), removed as (
     delete from affiliate.events as event using settled
-    where destination = p_destination and event.seq = settled.seq
+    where event.seq = settled.seq
       and (verdict = 'delivered' or verdict not in ('retry', 'release') and event.claimed_by = p_worker)
     returning event.*, verdict, death
   ), given_up as (
@@ -74,22 +83,19 @@ begin
   select coalesce(array_agg(seq), '{}'), array_agg(click_id), array_agg(session_id)
   into v_removed, v_click_ids, v_session_ids from removed;
 
-  update affiliate.known_ids set delivered_at = now() where destination = p_destination and id = any (v_delivered);
+  update affiliate.known_ids set delivered_at = affiliate.delivery_time() where destination = p_destination and id = any (v_delivered);
   delete from affiliate.dead_letters where destination = p_destination and id = any (v_delivered);
 
   update affiliate.events as event
   set claimed_by = null,
+      claimed_until = null,
       history = case when verdict = 'retry' then settled.history::json else event.history end,
       tried = tried or verdict = 'retry',
       interrupted = interrupted and verdict = 'release',
-      due_at = case
-        when verdict = 'retry' then now() + in_ms * interval '1 millisecond'
-        when tried then now()
-        else least(queued_at, now())
-      end
+      due_at = case when verdict = 'retry' then now() + in_ms * interval '1 millisecond' else due_at end,
+      written_at = now()
   from unnest(p_seqs, p_verdicts, p_in_ms, p_histories) as settled (seq, verdict, in_ms, history)
-  where destination = p_destination and event.seq = settled.seq and event.claimed_by = p_worker
-    and verdict in ('retry', 'release');
+  where event.seq = settled.seq and event.claimed_by = p_worker and verdict in ('retry', 'release');
 
   if v_removed <> '{}' then
     perform affiliate.promote(p_destination, v_click_ids, v_session_ids);
@@ -103,7 +109,6 @@ create function affiliate.release_lost(p_destination bigint, p_worker uuid, p_he
 language sql
 set search_path = pg_catalog, pg_temp
 as $function$
-  update affiliate.events
-  set claimed_by = null, due_at = case when tried then now() else least(queued_at, now()) end
-  where destination = p_destination and claimed_by = p_worker and seq <> all (p_held)
+  update affiliate.events set claimed_by = null, claimed_until = null, written_at = now()
+  where destination = p_destination and claimed_until is not null and claimed_by = p_worker and seq <> all (p_held)
 $function$;

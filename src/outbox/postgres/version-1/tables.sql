@@ -23,22 +23,25 @@ comment on table affiliate.destinations is
   'The names of the destinations. A number is made of its name, so that it is known before its row is there.';
 
 create table affiliate.events (
-  destination bigint not null,
-  seq         bigint generated always as identity,
-  id          uuid not null,
-  kind        text not null,
-  endpoint    text not null,
-  click_id    text,
-  session_id  text,
-  data        json not null,
-  created_at  timestamptz not null,
-  queued_at   timestamptz not null,
-  history     json,
-  tried       boolean not null default false,
-  interrupted boolean not null default false,
-  claimed_by  uuid,
-  due_at      timestamptz,
-  primary key (destination, seq)
+  destination   bigint not null,
+  seq           bigint generated always as identity primary key,
+  id            uuid not null,
+  kind          text not null,
+  endpoint      text not null,
+  click_id      text,
+  session_id    text,
+  data          json not null,
+  created_at    timestamptz not null,
+  queued_at     timestamptz not null,
+  history       json,
+  urgency       smallint not null,
+  lines_up      boolean not null default false,
+  tried         boolean not null default false,
+  interrupted   boolean not null default false,
+  due_at        timestamptz,
+  claimed_by    uuid,
+  claimed_until timestamptz,
+  written_at    timestamptz not null default now()
 ) with (
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0.5, vacuum_truncate = off
@@ -46,13 +49,26 @@ create table affiliate.events (
 comment on table  affiliate.events is 'What waits to be reported, or is under way.';
 comment on column affiliate.events.seq is 'The order of a visitor''s events is the order in which they were committed.';
 comment on column affiliate.events.history is 'What the attempts at it have taught. Null: there was none.';
+comment on column affiliate.events.urgency is
+  '0: as urgent as a payment, 1: as a registration, 2: as a click. The least is that of its kind; an event that waits behind it raises it.';
+comment on column affiliate.events.lines_up is
+  'It may wait behind events that are not as urgent as it is yet. The next claim raises them.';
 comment on column affiliate.events.due_at is
-  'While a process has it: when the claim''s lease ends. Else, where it was never tried: since when it is its visitor''s next; where it was: the end of its rest. Null while it waits behind an earlier event of its visitor.';
-comment on column affiliate.events.claimed_by is 'The process that has it. Still there when its lease ends: that process has died.';
+  'Where it was never tried: since when it is its visitor''s next. Where it was: the end of its rest. Null while it waits behind an earlier event of its visitor.';
+comment on column affiliate.events.claimed_by is 'The process that has it, or had it when it died.';
+comment on column affiliate.events.claimed_until is 'When the lease of the process that has it ends. Null: any process may claim it.';
+comment on column affiliate.events.written_at is
+  'When due_at or claimed_until was written. In the future: the server''s clock has been set back since.';
 
-create index events_due on affiliate.events (destination, endpoint, tried, due_at, seq) where due_at is not null;
-create index events_click on affiliate.events (destination, click_id, seq) where click_id is not null;
-create index events_session on affiliate.events (destination, session_id, seq) where session_id is not null;
+-- Each statement finds one index that serves it, and no second one: the statistics of a table that is empty now and holds a
+-- million rows soon after, or as many dead ones under another session's snapshot, mislead the planner.
+create index events_due on affiliate.events (destination, urgency, endpoint, tried, due_at, seq)
+  where due_at is not null and claimed_until is null;
+create index events_lines_up on affiliate.events (destination, written_at, seq) where lines_up;
+create index events_claimed on affiliate.events (destination, claimed_until) where claimed_until is not null;
+create index events_free on affiliate.events (destination, urgency, seq) where claimed_by is null;
+create index events_click on affiliate.events (click_id, destination, seq) where click_id is not null;
+create index events_session on affiliate.events (session_id, destination, seq) where session_id is not null;
 
 create table affiliate.known_ids (
   destination  bigint not null,
@@ -88,3 +104,8 @@ create table affiliate.dead_letters (
   unique (destination, id)
 );
 comment on table affiliate.dead_letters is 'What was given up, until it is retried or discarded.';
+
+create table affiliate.clock (at timestamptz);
+comment on table affiliate.clock is
+  'The time by which delivered ids are forgotten: the server''s, but never back, and ahead by small steps. One row; null before the first look at it.';
+insert into affiliate.clock values (null);

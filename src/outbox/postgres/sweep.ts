@@ -1,0 +1,104 @@
+import { ENDPOINTS, type Endpoint, kindOf } from "../../service/endpoints.js";
+import type { Clock } from "../../shared/clock.js";
+import { ServerClock } from "../sql/server-clock.js";
+import { URGENCIES } from "../urgency.js";
+import type { Database } from "./database.js";
+
+interface SweepRow {
+  readonly scan: string;
+  readonly since: string;
+  readonly swept_at: string;
+  readonly took_ms: string;
+}
+
+// A sweep steps over each dead row, and those stay there for as long as another session's snapshot is open.
+const SHARE_OF_TIME = 1 / 20;
+const AT_MOST_EVERY_MS = 1_000;
+const AT_LEAST_EVERY_MS = 60_000;
+const SET_RIGHT_AT_ONCE = 1_000;
+
+/** The endpoints, and the urgencies: each endpoint with each urgency that its events can have. */
+const ALL: readonly [endpoints: string[], urgencies: number[]] = [[], []];
+for (const endpoint of ENDPOINTS) {
+  for (let urgency = 0; urgency <= URGENCIES.indexOf(kindOf(endpoint)); urgency++) {
+    ALL[0].push(endpoint);
+    ALL[1].push(urgency);
+  }
+}
+
+/**
+ * Looks now and then at all that waits: ends the leases that are over, and finds out which part of the
+ * index holds dead rows alone, so that no claim scans it.
+ *
+ * @param options.schema a quoted identifier.
+ * @param options.pollMs how often at most, in milliseconds; never more often than once a second.
+ */
+export function createSweep(
+  database: Database,
+  { schema, leaseMs, pollMs, clock }: { schema: string; leaseMs: number; pollMs: number; clock: Clock },
+) {
+  const serverClock = new ServerClock(clock, leaseMs);
+  const leastMs = Math.min(pollMs, AT_MOST_EVERY_MS);
+  let since = new Map<string, number>();
+  let sweptAt: number | null = null;
+  /** The earliest that has come since the last sweep began. */
+  let earliest = Number.POSITIVE_INFINITY;
+  let nextAt = Number.NEGATIVE_INFINITY;
+
+  const sweepText = `
+    select scan, since::text, swept_at::text, took_ms::text from ${schema}.sweep($1, $2, $3, $4)`;
+  const setRightText = `select ${schema}.set_right($1, $2, $3, ${SET_RIGHT_AT_ONCE})::text as number`;
+
+  async function sweep(destination: string): Promise<void> {
+    earliest = Number.POSITIVE_INFINITY;
+    const askedAt = clock.monotonic();
+    try {
+      const rows = await database.query<SweepRow>(sweepText, [destination, serverClock.latest, ...ALL]);
+      since = new Map(rows.map((row) => [row.scan, Number(row.since)]));
+      sweptAt = Number(rows[0]?.swept_at);
+      // The last is the longest: each was found after the one before it.
+      const restMs = Number(rows.at(-1)?.took_ms) / SHARE_OF_TIME;
+      nextAt = clock.monotonic() + Math.min(Math.max(leastMs, restMs), AT_LEAST_EVERY_MS);
+      if (serverClock.tell(sweptAt, askedAt)) await setRight(destination);
+    } catch (error) {
+      sweptAt = null;
+      throw error;
+    }
+  }
+
+  /** Has what rests, or is claimed, wait no longer than it was to, where the server's clock has been set back since. */
+  async function setRight(destination: string): Promise<void> {
+    let number: number;
+    do {
+      const [row] = await database.query<{ number: string }>(setRightText, [destination, ...ALL]);
+      number = Number(row?.number);
+    } while (number === SET_RIGHT_AT_ONCE);
+  }
+
+  return {
+    /** Sweeps where that is due. */
+    async ifDue(destination: string): Promise<void> {
+      if (clock.monotonic() >= nextAt) await sweep(destination);
+    },
+    /** When the last sweep was made, by the server's clock; `null`: all has to be scanned. */
+    get at(): number | null {
+      return sweptAt;
+    },
+    /** From where events of this endpoint and urgency are to be scanned, by the server's clock; `undefined`: from the first. */
+    since: (endpoint: Endpoint, urgency: number, tried: boolean) =>
+      sinceOf(`${endpoint} ${urgency} ${tried}`),
+    /** The same, of the events that have to line up. */
+    get linedUpTo(): number | undefined {
+      return sinceOf("lines up");
+    },
+    /** There is, or may be, an event that is due since then. Without a time: or any other. */
+    include(dueAt = Number.NEGATIVE_INFINITY): void {
+      earliest = Math.min(earliest, dueAt);
+    },
+  };
+
+  function sinceOf(scan: string): number | undefined {
+    const found = Math.min(since.get(scan) ?? Number.NEGATIVE_INFINITY, earliest);
+    return Number.isFinite(found) ? found : undefined;
+  }
+}

@@ -1,0 +1,116 @@
+-- Urgency. An event lends its urgency to each live event that it waits for, over as many steps as there are. That is done by
+-- claims, and not where the event is stored: a host's open transaction would lock the rows before it. A row that could not
+-- raise what is before it keeps its mark (lines_up), and is looked at again by the next claim.
+
+-- How urgent an event of this kind is that no event waits for.
+create function affiliate.urgency_of(p_kind text) returns smallint
+language sql immutable
+as $function$
+  select case p_kind when 'payment' then 0::smallint when 'registration' then 1::smallint else 2::smallint end
+$function$;
+
+-- The event that is right before this one by its click id, and the one by its session id. Without p_seq: the last ones.
+create function affiliate.right_before(p_destination bigint, p_seq bigint, p_click_id text, p_session_id text)
+returns setof bigint
+language sql stable
+as $function$
+  (
+    select seq from affiliate.events
+    where click_id = p_click_id and destination = p_destination and seq < coalesce(p_seq, 9223372036854775807)
+    order by seq desc limit 1
+  )
+  union
+  (
+    select seq from affiliate.events
+    where session_id = p_session_id and destination = p_destination and seq < coalesce(p_seq, 9223372036854775807)
+    order by seq desc limit 1
+  )
+$function$;
+
+-- Makes events at least this urgent, and all that they wait for. One that was never tried counts as newly come. Waits for no
+-- lock. Returns those of p_seqs that it has locked.
+create function affiliate.raise(p_destination bigint, p_seqs bigint[], p_urgencies smallint[]) returns bigint[]
+language plpgsql
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $function$
+declare
+  v_seqs bigint[] := p_seqs;
+  v_urgencies smallint[] := p_urgencies;
+  v_behind bigint[]; -- what waits for each of v_seqs; null at first
+  v_locked bigint[];
+  v_locked_first bigint[];
+begin
+  while v_seqs <> '{}' loop
+    v_locked := array(select seq from affiliate.events where seq = any (v_seqs) for no key update skip locked);
+    v_locked_first := coalesce(v_locked_first, v_locked);
+    update affiliate.events set lines_up = true, written_at = now()
+    where seq = any (array(
+      select behind from unnest(v_behind, v_seqs) as pair (behind, before) where before <> all (v_locked)
+    )) and not lines_up;
+
+    with lent as (
+      select before, min(urgency) as urgency from unnest(v_seqs, v_urgencies) as each (before, urgency)
+      where before = any (v_locked) group by before
+    ), raised as (
+      update affiliate.events as event
+      set urgency = lent.urgency, written_at = now(),
+          due_at = case when tried or due_at is null then due_at else now() end
+      from lent where event.seq = lent.before and event.urgency > lent.urgency
+      returning event.*
+    )
+    select coalesce(array_agg(raised.seq), '{}'), coalesce(array_agg(before), '{}'), array_agg(urgency)
+    into v_behind, v_seqs, v_urgencies
+    from raised, lateral affiliate.right_before(p_destination, raised.seq, click_id, session_id) as before;
+  end loop;
+  return coalesce(v_locked_first, '{}');
+end
+$function$;
+
+-- Has events that this transaction has locked raise what they wait for, and parks them. Returns how many it has parked.
+create function affiliate.line_up(p_destination bigint, p_seqs bigint[]) returns integer
+language plpgsql
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $function$
+declare
+  v_behind bigint[];
+  v_before bigint[];
+  v_urgencies smallint[];
+  v_locked bigint[];
+  v_unready bigint[];
+  v_parked integer;
+begin
+  select coalesce(array_agg(seq), '{}'), coalesce(array_agg(before), '{}'), array_agg(urgency)
+  into v_behind, v_before, v_urgencies
+  from affiliate.events, lateral affiliate.right_before(p_destination, seq, click_id, session_id) as before
+  where seq = any (p_seqs);
+  v_locked := affiliate.raise(p_destination, v_before, v_urgencies);
+
+  -- An earlier row that another transaction has locked may be on its way out: what waits for it stays as it is.
+  v_unready := array(
+    select behind from unnest(v_behind, v_before) as pair (behind, before) where before <> all (v_locked)
+  );
+  update affiliate.events set due_at = null, lines_up = false
+  where seq = any (v_behind) and seq <> all (v_unready) and claimed_until is null;
+  get diagnostics v_parked = row_count;
+  update affiliate.events set lines_up = seq = any (v_unready), written_at = now()
+  where seq = any (p_seqs) and (seq <> all (v_behind) or seq = any (v_unready)) and lines_up <> (seq = any (v_unready));
+  return v_parked;
+end
+$function$;
+
+-- Has those line up that were stored since the last claim, the first first. Waits for no lock.
+create function affiliate.line_up_new(p_destination bigint, p_since timestamptz) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $function$
+declare
+  v_new bigint[] := array(
+    select seq from affiliate.events where destination = p_destination and lines_up and written_at >= p_since
+    order by written_at, seq limit 1000 for update skip locked
+  );
+begin
+  if v_new <> '{}' then
+    perform affiliate.line_up(p_destination, v_new);
+  end if;
+end
+$function$;
