@@ -86,7 +86,7 @@ export function createDeadLetters(
          update ${schema}.known_ids as known set delivered_at = ${schema}.delivery_time() from removed
          where known.destination = removed.destination and known.id = removed.id
        )
-       select ${named}, reason, size, ${EVENT_COLUMNS} from removed as dead_letters order by seq`,
+       select ${named}, reason, size, ${EVENT_COLUMNS}, ${schema}.commit_durably() from removed as dead_letters order by seq`,
       values,
     );
     for (const row of rows) counts.addDead(nameOf(row), row.reason, -1, row.size);
