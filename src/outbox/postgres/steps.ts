@@ -1,4 +1,5 @@
-import { type Endpoint, kindOf } from "../../service/endpoints.js";
+import type { Endpoint } from "../../service/endpoints.js";
+import { claimStepsOf } from "../claim-steps.js";
 import type { Lane } from "../outbox.js";
 import { URGENCIES } from "../urgency.js";
 
@@ -10,14 +11,13 @@ export interface Step {
   readonly urgency: number;
   /** `oldest` and `newest` of those that were never tried; `rested` and `resting` of those that were. */
   readonly scan: "oldest" | "newest" | "rested" | "resting";
-  readonly new_within_ms?: number | undefined;
+  readonly new_within_ms: number | undefined;
   /** From where it is scanned, in milliseconds since the epoch; absent: from the first. */
-  readonly since?: number | undefined;
+  readonly since: number | undefined;
 }
 
 /**
- * The scans of a claim, the first first: for each urgency in turn the lanes in their order, in a lane first those that were
- * never tried; what rests after all that does not.
+ * The scans of a claim, the first first.
  *
  * @param sinceOf from where events of this endpoint and urgency are to be scanned.
  */
@@ -25,19 +25,17 @@ export function stepsOf(
   lanes: readonly Lane[],
   sinceOf: (endpoint: Endpoint, urgency: number, tried: boolean) => number | undefined,
 ): Step[] {
-  const steps: Step[] = [];
-  const resting: Step[] = [];
-  for (const urgency of URGENCIES.keys()) {
-    for (const [nth, { endpoint, newestFirst, newWithinMs, evenResting }] of lanes.entries()) {
-      // An event is never less urgent than its kind.
-      if (urgency > URGENCIES.indexOf(kindOf(endpoint))) continue;
-      const step = { lane: nth + 1, endpoint, urgency };
-      const since = sinceOf(endpoint, urgency, false);
-      steps.push({ ...step, scan: newestFirst ? "newest" : "oldest", new_within_ms: newWithinMs, since });
-      if (newWithinMs !== undefined) continue;
-      steps.push({ ...step, scan: "rested", since: sinceOf(endpoint, urgency, true) });
-      if (evenResting) resting.push({ ...step, scan: "resting" });
-    }
-  }
-  return [...steps, ...resting];
+  return claimStepsOf(lanes).map(({ urgency: word, which, place: { lane } }) => {
+    const { endpoint, newestFirst, newWithinMs } = lane;
+    const urgency = URGENCIES.indexOf(word);
+    const untried = newestFirst ? "newest" : "oldest";
+    return {
+      lane: lanes.indexOf(lane) + 1,
+      endpoint,
+      urgency,
+      scan: which === "untried" ? untried : which,
+      new_within_ms: newWithinMs,
+      since: which === "resting" ? undefined : sinceOf(endpoint, urgency, which === "rested"),
+    };
+  });
 }
