@@ -47,7 +47,7 @@ interface Data {
 }
 
 const scripts = new Map<string, Script>();
-const PARAMETERS = "require, module, exports, performance, Atomics, Math";
+const PARAMETERS = "require, module, exports, performance, Atomics, Math, process";
 const ownRequire = createRequire(import.meta.url);
 // Waiting for a lock in steps of milliseconds would take as many turns.
 const SHORTEST_SLEEP_MS = 500;
@@ -138,13 +138,15 @@ export class Worker extends EventEmitter {
       },
     };
     const { random } = this.#host;
+    const require = (name: string) => this.#require(name, workerData);
     script.runInThisContext()(
-      (name: string) => this.#require(name, workerData),
+      require,
       module,
       module.exports,
       this.#performance,
       atomics,
       Object.assign(Object.create(Math), { random }),
+      Object.assign(Object.create(process), { getBuiltinModule: require }),
     );
   }
 
