@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { type DeadLetters, isRetried } from "../outbox/dead-letters.js";
-import { filterSchema, meant } from "./dead-letters.js";
+import type { DeadLetters } from "../outbox/dead-letters.js";
+import { filterSchema, idsOf } from "./dead-letters.js";
 import { Refused } from "./http.js";
 
 const one = z.strictObject({
@@ -36,12 +36,7 @@ export const retry: Action = async (deadLetters, wanted) => {
     throw new Refused(404, "It is no longer a dead letter, or the outbox is full.");
   }
   const { count, ...filter } = wanted;
-  if (filter.reason === "unconfirmed") {
-    requireCount(
-      (await meant(deadLetters, filter)).filter((letter) => isRetried(letter, filter)),
-      count,
-    );
-  }
+  if (filter.reason === "unconfirmed") requireCount(await idsOf(deadLetters, filter), count);
   return deadLetters.retryAll(filter);
 };
 
@@ -52,18 +47,18 @@ export const discard: Action = async (deadLetters, wanted) => {
     throw new Refused(404, "It is no longer a dead letter.");
   }
   const { count, ...filter } = wanted;
-  const letters = await meant(deadLetters, filter);
-  requireCount(letters, count);
+  const ids = await idsOf(deadLetters, filter);
+  requireCount(ids, count);
   let discarded = 0;
-  for (const { id } of letters) if (await deadLetters.discard(id)) discarded++;
+  for (const id of ids) if (await deadLetters.discard(id)) discarded++;
   return discarded;
 };
 
 async function isUnconfirmed(deadLetters: DeadLetters, id: string): Promise<boolean> {
-  return (await meant(deadLetters, { reason: "unconfirmed" })).some((letter) => letter.id === id);
+  return (await idsOf(deadLetters, { reason: "unconfirmed" })).includes(id);
 }
 
-function requireCount(letters: readonly unknown[], count: number): void {
-  if (letters.length === count) return;
-  throw new Refused(409, `There are ${letters.length} of them now, not ${count}. Look again, then decide.`);
+function requireCount(ids: readonly string[], count: number): void {
+  if (ids.length === count) return;
+  throw new Refused(409, `There are ${ids.length} of them now, not ${count}. Look again, then decide.`);
 }

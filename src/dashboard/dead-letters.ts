@@ -4,6 +4,7 @@ import {
   DEATH_REASONS,
   type DeadLetter,
   type DeadLetterFilter,
+  type DeadLetterSum,
   type DeadLetters,
 } from "../outbox/dead-letters.js";
 import { SHEDDING_ORDER } from "../outbox/shedding.js";
@@ -34,19 +35,30 @@ export async function listFor(deadLetters: DeadLetters, query: z.output<typeof q
 
 /** How many dead letters are meant, and what the payments among them come to. */
 export async function sumOf(deadLetters: DeadLetters, filter: DeadLetterFilter) {
-  const letters = await meant(deadLetters, filter);
-  const amounts = letters.map(({ event }) => fieldsOf(event).leadValue ?? 0);
+  const sums = await (deadLetters.sums ?? ((which = {}) => sumsIn(deadLetters, which)))(filter);
+  const add = (of: (each: DeadLetterSum) => number) => sums.reduce((sum, each) => sum + of(each), 0);
   return {
-    count: letters.length,
-    unconfirmed: letters.filter((letter) => letter.reason === "unconfirmed").length,
-    payments: letters.filter((letter) => letter.kind === "payment").length,
+    count: add(({ count }) => count),
+    unconfirmed: add(({ reason, count }) => (reason === "unconfirmed" ? count : 0)),
+    payments: add(({ kind, count }) => (kind === "payment" ? count : 0)),
     // Amounts have six decimals at most; adding them as binary fractions has more.
-    amount: Math.round(amounts.reduce((sum, amount) => sum + amount, 0) * 1e6) / 1e6,
+    amount: Math.round(add(({ amount }) => amount) * 1e6) / 1e6,
   };
 }
 
-export function meant(deadLetters: DeadLetters, filter: DeadLetterFilter): Promise<readonly DeadLetter[]> {
-  return deadLetters.list({ ...filter, limit: NO_LIMIT });
+/** The ids of those that are meant. */
+export async function idsOf(deadLetters: DeadLetters, filter: DeadLetterFilter): Promise<readonly string[]> {
+  if (deadLetters.ids) return deadLetters.ids(filter);
+  return (await deadLetters.list({ ...filter, limit: NO_LIMIT })).map(({ id }) => id);
+}
+
+/** For an outbox that tells no sums: one of memory, or of the host's own. */
+async function sumsIn(deadLetters: DeadLetters, filter: DeadLetterFilter): Promise<DeadLetterSum[]> {
+  const letters = await deadLetters.list({ ...filter, limit: NO_LIMIT });
+  return letters.map(({ kind, reason, event }) => {
+    const { leadValue = 0 } = fieldsOf(event);
+    return { kind, reason, count: 1, amount: leadValue };
+  });
 }
 
 /** What the page may know of a dead letter: no address in full, no session id, which may be a login's, no name. */
@@ -70,6 +82,7 @@ function shown({ id, destination, kind, event, attempts, createdAt, diedAt, ...d
     code: text(death.code),
     message: text(death.message),
     attempts,
+    unreadable: death.unreadable,
     createdAt: new Date(createdAt).toISOString(),
     diedAt: new Date(diedAt).toISOString(),
   };

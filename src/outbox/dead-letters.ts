@@ -61,6 +61,14 @@ export interface DeadLetter extends Death {
   readonly createdAt: number;
   /** When it was given up, in milliseconds since the epoch. */
   readonly diedAt: number;
+  /** @internal Its row cannot be read: `event` is empty, and it can be discarded alone. */
+  readonly unreadable?: true;
+}
+
+/** How many dead letters there are of one kind and reason, and what those that are payments come to. */
+export interface DeadLetterSum extends Pick<DeadLetter, "kind" | "reason"> {
+  readonly count: number;
+  readonly amount: number;
 }
 
 /** The dead letter that an event becomes by this verdict. */
@@ -70,6 +78,22 @@ export function deadLetterOf(
   diedAt: number,
 ): DeadLetter {
   return { id, destination, kind, event: data, ...death, createdAt, diedAt };
+}
+
+/** A sum as a database's driver gives it: numbers may be texts. */
+export function sumOf({ kind, reason, count, amount }: Record<keyof DeadLetterSum, string>): DeadLetterSum {
+  return {
+    kind: kind as EventKind,
+    reason: reason as DeathReason,
+    count: Number(count),
+    amount: Number(amount),
+  };
+}
+
+/** A dead letter's event, of what its row holds. */
+export function eventOrUnreadable(data: unknown): Pick<DeadLetter, "event" | "unreadable"> {
+  if (typeof data === "object" && data !== null) return { event: data as DeadLetter["event"] };
+  return { event: {} as DeadLetter["event"], unreadable: true };
 }
 
 /** Which dead letters are meant. Default: all. */
@@ -99,6 +123,10 @@ export interface DeadLetters {
   retryAll(filter?: DeadLetterFilter): Promise<number>;
   /** Forgets it, but not its id: reported again, it is still a duplicate. `false` where there is no such dead letter. */
   discard(id: string): Promise<boolean>;
+  /** @internal Those that are meant, in numbers: no letter is read. Without it, `list` tells. */
+  sums?(filter?: DeadLetterFilter): Promise<readonly DeadLetterSum[]>;
+  /** @internal The ids of those that are meant, oldest first: no letter is read. Without it, `list` tells. */
+  ids?(filter?: DeadLetterFilter): Promise<readonly string[]>;
 }
 
 /** The dead letters of a storage: those of one destination, or, where it is `undefined`, of all. */
@@ -108,6 +136,8 @@ export interface StoredDeadLetters {
   /** Those for which `isRetried` holds. */
   retryAll(filter: DeadLetterFilter, destination: string | undefined): Promise<number>;
   discard(id: string, destination: string | undefined): Promise<boolean>;
+  sums?(filter: DeadLetterFilter, destination: string | undefined): Promise<readonly DeadLetterSum[]>;
+  ids?(filter: DeadLetterFilter, destination: string | undefined): Promise<readonly string[]>;
 }
 
 /** Whether `retryAll` with this filter means a dead letter. */

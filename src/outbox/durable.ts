@@ -112,6 +112,7 @@ export function createDurable<C extends Claim>(
     await storage.close?.();
   }
 
+  const { sums, ids } = storage.deadLetters;
   const outbox: Outbox = {
     name,
     get durable() {
@@ -148,6 +149,8 @@ export function createDurable<C extends Claim>(
       retry: (id) => storage.deadLetters.retry(id, destination),
       retryAll: (filter = {}) => storage.deadLetters.retryAll(filter, destination),
       discard: (id) => storage.deadLetters.discard(id, destination),
+      ...(sums && { sums: (filter = {}) => sums(filter, destination) }),
+      ...(ids && { ids: (filter = {}) => ids(filter, destination) }),
     },
     ...(storage.handOver && { handOver: storage.handOver }),
     close() {

@@ -42,6 +42,7 @@ interface Selection {
 const LONG_MS = 60 * 60 * 1_000;
 
 const NO_LIMIT = 2 ** 31 - 1;
+const UNREADABLE = "what is stored of it cannot be read: discard it";
 
 /** How many events wait, since when, and how many were given up. */
 export async function status(outbox: OpenOutbox): Promise<Report> {
@@ -111,13 +112,13 @@ export async function list(
 }
 
 function describe(letter: DeadLetter, withDestination: boolean, terminal: Terminal): string[] {
-  const { id, destination, kind, event, reason, status, code, message, attempts, createdAt, diedAt } = letter;
+  const { id, destination, kind, reason, status, code, message, attempts, createdAt, diedAt } = letter;
   const answer = [status, code].filter((each) => each !== undefined && each !== "").join(" ");
   const words = [answer, message].filter(Boolean).join(": ");
   const times = `happened ${timeOf(createdAt)}, given up ${timeOf(diedAt)} after ${countOf(attempts, "attempt")}`;
   return [
     `${id}  ${kind}  ${painted(reason, "yellow", terminal)}`,
-    `    ${detailsOf(event)}${withDestination ? `, for ${printable(destination)}` : ""}`,
+    `    ${letter.unreadable ? UNREADABLE : detailsOf(letter.event)}${withDestination ? `, for ${printable(destination)}` : ""}`,
     ...(words === "" ? [] : [`    ${printable(maskEmails(words))}`]),
     `    ${painted(times, "dim", terminal)}`,
   ];

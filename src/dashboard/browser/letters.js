@@ -121,7 +121,7 @@ function rowOf(letter, hasDestinations) {
       h("legend", { class: "unseen" }, "What to do with it"),
       isUndecided(letter)
         ? buttonFor(id, "decide", "Decide…")
-        : [buttonFor(id, "retry", "Retry"), buttonFor(id, "discard", "Discard…")],
+        : [!letter.unreadable && buttonFor(id, "retry", "Retry"), buttonFor(id, "discard", "Discard…")],
     ),
   );
 }
@@ -142,8 +142,10 @@ export function nameOf({ paymentId, customerId, clickId }) {
   return name === undefined ? [] : foreign(name, "code");
 }
 
-function detailsOf({ amount: value, email, affiliate }) {
+function detailsOf({ amount: value, email, affiliate, unreadable }) {
   return [
+    unreadable &&
+      h("span", { class: "attention" }, "what is stored of it cannot be read: it can be discarded"),
     value !== undefined && [h("span", { class: "amount" }, amount(value)), " of "],
     email !== undefined && foreign(email),
     affiliate !== undefined && ["through ", foreign(affiliate)],

@@ -23,6 +23,10 @@ export function deadLettersThrough(
   return {
     list: (query: DeadLetterQuery, destination: string | undefined) =>
       ask({ type: "list", query, destination }),
+    sums: async (filter: DeadLetterFilter, destination: string | undefined) =>
+      (await ask({ type: "sums", filter, destination })) as Results["sums"],
+    ids: async (filter: DeadLetterFilter, destination: string | undefined) =>
+      (await ask({ type: "ids", filter, destination })) as Results["ids"],
     retry: async (id: string, destination: string | undefined) => (await retry([{ id, destination }])) === 1,
     async retryAll(filter: DeadLetterFilter, destination: string | undefined) {
       const letters = await ask({ type: "retried", filter, destination });

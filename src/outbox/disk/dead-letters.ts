@@ -2,14 +2,16 @@ import {
   type DeadLetter,
   type DeadLetterFilter,
   type DeadLetterQuery,
+  type DeadLetterSum,
   type Death,
+  eventOrUnreadable,
   isMeant,
   isRetried,
 } from "../dead-letters.js";
 import { type History, UNTRIED } from "../outbox.js";
 import type { Delivered } from "./delivered.js";
 import type { Destinations } from "./destinations.js";
-import type { LetterRow, LetterRows } from "./letter-rows.js";
+import type { Group, LetterRow, LetterRows } from "./letter-rows.js";
 import type { LiveEvents } from "./live-events.js";
 import type { Claimed, Letter } from "./protocol.js";
 import { type EventRow, eventOf, parsedOf } from "./rows.js";
@@ -18,6 +20,7 @@ import { type Database, prepareAll } from "./sqlite.js";
 export const STATEMENTS = {
   list: "select * from dead_letters where destination = ? and kind = ? and reason = ? order by seq limit ?",
   ids: "select id, created_at, seq from dead_letters where destination = ? and kind = ? and reason = ?",
+  amount: "select sum(amount) as amount from dead_letters where destination = ? and kind = ? and reason = ?",
 } as const;
 
 export type DeadLetters = ReturnType<typeof createDeadLetters>;
@@ -28,7 +31,11 @@ export function createDeadLetters(
   parts: { destinations: Destinations; delivered: Delivered; live: LiveEvents; letters: LetterRows },
 ) {
   const { destinations, delivered, live, letters } = parts;
-  const { list, ids } = prepareAll(db, STATEMENTS);
+  const { list, ids, amount } = prepareAll(db, STATEMENTS);
+
+  function groupsOf(filter: DeadLetterFilter, destination?: string): Group[] {
+    return letters.groupsOf(destination).filter((each) => isMeant(each, filter));
+  }
 
   /** Queues again what was taken out; `false` where it cannot be, and is a dead letter still. */
   function requeue(row: LetterRow, history: string | null, now: number): boolean {
@@ -43,7 +50,10 @@ export function createDeadLetters(
     keep(row: EventRow, { reason, status, code, message, attempts }: Death, now: number): void {
       const words = { code: code ?? null, message: message ?? null };
       const size = row.size + sizeOfWords(words);
-      letters.keep({ ...row, ...words, size, reason, attempts, status: status ?? null, died_at: now });
+      const { leadValue } = (parsedOf(row.data) ?? {}) as { readonly leadValue?: unknown };
+      const value = typeof leadValue === "number" ? leadValue : null;
+      const death = { ...words, reason, attempts, status: status ?? null, died_at: now };
+      letters.keep({ ...row, ...death, size, amount: value });
     },
     /** Takes it out, and remembers its id. */
     discard(letter: Letter): boolean {
@@ -79,13 +89,28 @@ export function createDeadLetters(
       found.sort((a, b) => a.created_at - b.created_at || a.seq - b.seq);
       return found.map(({ id, destination: name }) => ({ id, destination: name }));
     },
+    /** Those that are meant, in numbers: no letter is read. */
+    sums: (filter: DeadLetterFilter, destination?: string): DeadLetterSum[] =>
+      groupsOf(filter, destination).map((each) => ({
+        kind: each.kind,
+        reason: each.reason,
+        count: letters.rowsOf(each),
+        amount: amount.get(each.destination, each.kind, each.reason).amount ?? 0,
+      })),
+    /** The ids of those that are meant, oldest first. */
+    ids(filter: DeadLetterFilter, destination?: string): string[] {
+      const found = groupsOf(filter, destination).flatMap((each) =>
+        ids.all(each.destination, each.kind, each.reason),
+      );
+      return found.sort((a, b) => a.seq - b.seq).map(({ id }) => id);
+    },
     list({ limit = 100, ...filter }: DeadLetterQuery, destination?: string): DeadLetter[] {
-      const groups = letters.groupsOf(destination).filter((each) => isMeant(each, filter));
+      const groups = groupsOf(filter, destination);
       const rows: LetterRow[] = groups.flatMap((each) =>
         list.all(each.destination, each.kind, each.reason, limit),
       );
       rows.sort((a, b) => a.seq - b.seq);
-      return rows.slice(0, limit).flatMap((row) => letterOf(row, destinations.nameOf(row.destination)) ?? []);
+      return rows.slice(0, limit).map((row) => letterOf(row, destinations.nameOf(row.destination)));
     },
   };
 }
@@ -95,16 +120,15 @@ function sizeOfWords({ code, message }: Pick<LetterRow, "code" | "message">): nu
   return Buffer.byteLength(code ?? "") + Buffer.byteLength(message ?? "");
 }
 
-function letterOf(row: LetterRow, destination: string): DeadLetter | undefined {
-  const found = eventOf(row, destination);
-  if (!found) return undefined;
-  const { id, kind, data: event, createdAt } = found;
+function letterOf(row: LetterRow, destination: string): DeadLetter {
+  const { id, kind, created_at: createdAt } = row;
+  const event = eventOf(row, destination)?.data;
   const { reason, attempts, status, code, message, died_at: diedAt } = row;
   return {
     id,
     destination,
     kind,
-    event,
+    ...eventOrUnreadable(event),
     createdAt,
     reason,
     attempts,

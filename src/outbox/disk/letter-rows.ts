@@ -13,8 +13,9 @@ export const STATEMENTS = {
   // A place of null is the next.
   keep: `
     insert into dead_letters (
-      seq, destination, id, kind, data, created_at, size, attempts, history, reason, status, code, message, died_at
-    ) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      seq, destination, id, kind, data, created_at, size, attempts, history, reason, status, code, message, died_at,
+      amount
+    ) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   take: "delete from dead_letters where id = ?1 and destination = ?2 returning *",
   takeInterrupted: `
     delete from dead_letters
@@ -33,6 +34,8 @@ export interface LetterRow
   readonly code: string | null;
   readonly message: string | null;
   readonly died_at: number;
+  /** Of a payment, where its row can be read. */
+  readonly amount: number | null;
 }
 
 /** Dead letters that are found by one look at an index. */
@@ -122,10 +125,10 @@ export function createLetterRows(
   /** Stores a row, at the place that it had if it had one. */
   function put(row: Omit<LetterRow, "seq"> & { readonly seq: number | null }): void {
     const { seq, destination, id, kind, data, created_at, size, attempts, history } = row;
-    const { reason, status, code, message, died_at } = row;
+    const { reason, status, code, message, died_at, amount } = row;
     keep.run(
       ...[seq, destination, id, kind, data, created_at, size, attempts, history],
-      ...[reason, status, code, message, died_at],
+      ...[reason, status, code, message, died_at, amount],
     );
     count(row, 1);
   }
@@ -137,6 +140,7 @@ export function createLetterRows(
 
   return {
     groupsOf,
+    rowsOf,
     bytes,
     oldestFirst,
     evict: evictAt,

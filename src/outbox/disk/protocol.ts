@@ -1,6 +1,6 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
 import type { Endpoint } from "../../service/endpoints.js";
-import type { DeadLetter, DeadLetterFilter, DeadLetterQuery } from "../dead-letters.js";
+import type { DeadLetter, DeadLetterFilter, DeadLetterQuery, DeadLetterSum } from "../dead-letters.js";
 import type { Capacity, Claim, OutboxCounts, Verdict } from "../outbox.js";
 import type { Urgency } from "../urgency.js";
 import type { Life } from "./upkeep.js";
@@ -65,6 +65,11 @@ export type Request =
   | { readonly type: "claim"; readonly capacity: Capacity }
   | { readonly type: "settle"; readonly claimed: Claimed; readonly verdict: Verdict }
   | { readonly type: "list"; readonly query: DeadLetterQuery; readonly destination: string | undefined }
+  | {
+      readonly type: "sums" | "ids";
+      readonly filter: DeadLetterFilter;
+      readonly destination: string | undefined;
+    }
   | { readonly type: "retried"; readonly filter: DeadLetterFilter; readonly destination: string | undefined }
   | { readonly type: "retry"; readonly letters: readonly Letter[] }
   | { readonly type: "discard"; readonly letter: Letter }
@@ -90,6 +95,8 @@ export interface Results {
   /** Whether it came to anything: the event may be another process's by now. */
   readonly settle: boolean;
   readonly list: readonly DeadLetter[];
+  readonly sums: readonly DeadLetterSum[];
+  readonly ids: readonly string[];
   readonly retried: readonly Letter[];
   readonly retry: number;
   readonly discard: boolean;

@@ -18,7 +18,7 @@ const EVENT = [
 
 const LETTER = [
   ...["id", "kind", "data", "created_at", "size", "attempts", "history"],
-  ...["reason", "status", "code", "message", "died_at"],
+  ...["reason", "status", "code", "message", "died_at", "amount"],
 ] as const;
 
 const marks = (columns: readonly string[]) => columns.map(() => "?").join(", ");

@@ -55,6 +55,7 @@ export const MIGRATIONS: readonly string[] = [
     code text,
     message text,
     died_at integer not null,
+    amount real,                    -- of a payment
     data text not null,             -- JSON; the last: what is before it is read without it
     unique (id, destination)
   ) strict;

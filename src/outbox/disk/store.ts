@@ -138,6 +138,10 @@ export function createStore(
         return settle(request, now);
       case "list":
         return dead.list(request.query, request.destination);
+      case "sums":
+        return dead.sums(request.filter, request.destination);
+      case "ids":
+        return dead.ids(request.filter, request.destination);
       case "retried":
         return dead.retried(request.filter, request.destination);
       case "retry":

@@ -1,12 +1,19 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
-import type { DeadLetterFilter, DeathReason, StoredDeadLetters } from "../dead-letters.js";
+import {
+  type DeadLetterFilter,
+  type DeadLetterSum,
+  type DeathReason,
+  type StoredDeadLetters,
+  sumOf,
+} from "../dead-letters.js";
 import { type History, UNTRIED } from "../outbox.js";
+import { parsedOf } from "../sql/ascii-json.js";
 import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
 import type { Evicted } from "../sql/eviction.js";
 import type { Database } from "./database.js";
 import { ascii, binary, integer, list, NOW } from "./literals.js";
-import { eventOf, insertsOf, KNOWN, LETTER_COLUMNS, type LetterRow, letterOf } from "./rows.js";
+import { deadEventOf, eventOf, insertsOf, KNOWN, LETTER_COLUMNS, type LetterRow, letterOf } from "./rows.js";
 import { NOT_LINED_UP } from "./urgency.js";
 
 type NamedRow = LetterRow & {
@@ -53,10 +60,15 @@ export function createDeadLetters(
 
   /** Queues those again that are meant, in the order in which they happened. */
   async function reviveAll(where: string): Promise<number> {
-    const rows = await database.rows<NamedRow>(select(where, "created_at, seq", ALL));
+    const found = await database.rows<{ seq: number }>(
+      `select seq from ${events} where state = 'dead' and ${where} order by created_at, seq`,
+    );
     let revived = 0;
-    for (let nth = 0; nth < rows.length; nth += REVIVED_AT_ONCE) {
-      revived += await revive(rows.slice(nth, nth + REVIVED_AT_ONCE));
+    for (let nth = 0; nth < found.length; nth += REVIVED_AT_ONCE) {
+      const some = list(found.slice(nth, nth + REVIVED_AT_ONCE).map(({ seq }) => String(seq)));
+      revived += await revive(
+        await database.rows<NamedRow>(select(`seq in (${some})`, "created_at, seq", ALL)),
+      );
     }
     return revived;
   }
@@ -70,9 +82,11 @@ export function createDeadLetters(
            where seq in (${list(rows.map(({ seq }) => String(seq)))}) and state = 'dead' for update`,
         );
         const left = new Set(locked.map(({ seq }) => Number(seq)));
-        const risen = rows.filter(({ seq }) => left.has(Number(seq)));
+        const risen = rows.filter(({ seq, data }) => left.has(Number(seq)) && parsedOf(data) !== undefined);
         if (risen.length === 0) return [];
-        await connection.write(`delete from ${events} where seq in (${list([...left].map(String))})`);
+        await connection.write(
+          `delete from ${events} where seq in (${list(risen.map(({ seq }) => String(seq)))})`,
+        );
         const fresh = risen.map((row) => eventOf(row, nameOf(row)));
         for (const text of insertsOf(prefix, fresh, destinations.numberOf)) await connection.write(text);
         const doubtful = risen.filter(isDoubtful);
@@ -115,6 +129,22 @@ export function createDeadLetters(
       );
       return rows.map((row) => letterOf(row, nameOf(row)));
     },
+    async sums(filter, destination) {
+      const rows = await database.rows<Record<keyof DeadLetterSum, string>>(
+        `select cast(kind as char) as kind, cast(reason as char) as reason, count(*) as count, coalesce(sum(
+           if(kind = 'payment' and json_valid(data), json_extract(data, '$.leadValue'), 0)
+         ), 0) as amount
+         from ${events} where state = 'dead' and ${meant(destination, filter)} group by kind, reason`,
+      );
+      return rows.map(sumOf);
+    },
+    async ids(filter, destination) {
+      const rows = await database.rows<{ id: string }>(
+        `select lower(hex(id)) as id from ${events}
+         where state = 'dead' and ${meant(destination, filter)} order by due_at, seq`,
+      );
+      return rows.map(({ id }) => id);
+    },
     async retry(id, destination) {
       return (await revive(await one(id, destination))) > 0;
     },
@@ -149,7 +179,7 @@ export function createDeadLetters(
       const rows = await database.rows<NamedRow>(select(meant(destination, { kind }), "due_at, seq", limit));
       const evicted: Evicted[] = [];
       for (const row of rows) {
-        if (await remove(row)) evicted.push({ event: eventOf(row, destination), size: row.size });
+        if (await remove(row)) evicted.push({ event: deadEventOf(row, destination), size: row.size });
       }
       return evicted;
     },

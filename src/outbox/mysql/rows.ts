@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "../../events.js";
 import { endpointOf } from "../../service/endpoints.js";
-import type { DeadLetter, DeathReason } from "../dead-letters.js";
-import { asciiJson } from "../sql/ascii-json.js";
+import { type DeadLetter, type DeathReason, eventOrUnreadable } from "../dead-letters.js";
+import { asciiJson, parsedOf } from "../sql/ascii-json.js";
 import { ascii, binary, integer, NOW } from "./literals.js";
 import { NOT_LINED_UP, urgencyNumber } from "./urgency.js";
 
@@ -29,16 +29,17 @@ export function eventOf({ id, kind, data, created_at }: EventRow, destination: s
 }
 
 export function letterOf(row: LetterRow, destination: string): DeadLetter {
-  const { id, kind, data, createdAt } = eventOf(row, destination);
-  return {
-    id,
-    destination,
-    kind,
-    event: data,
-    createdAt,
-    ...JSON.parse(row.death),
-    diedAt: Number(row.due_at),
-  };
+  const { id, kind, created_at, due_at } = row;
+  const times = { createdAt: Number(created_at), diedAt: Number(due_at) };
+  const death = { reason: row.reason, attempts: 0, ...parsedOf(row.death) };
+  return { id, destination, kind, ...eventOrUnreadable(parsedOf(row.data)), ...death, ...times };
+}
+
+/** The event of a dead letter; without data where its row cannot be read. */
+export function deadEventOf(row: EventRow, destination: string): OutboxEvent {
+  const { id, kind, data, created_at } = row;
+  const { event } = eventOrUnreadable(parsedOf(data));
+  return { id, destination, kind, data: event, createdAt: Number(created_at) } as OutboxEvent;
 }
 
 /** When an event is due that is given back untried. One that was raised counts as newly come. */

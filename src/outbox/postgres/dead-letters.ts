@@ -1,11 +1,24 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
-import type { DeadLetterFilter, DeathReason, StoredDeadLetters } from "../dead-letters.js";
+import {
+  type DeadLetterFilter,
+  type DeadLetterSum,
+  type DeathReason,
+  type StoredDeadLetters,
+  sumOf,
+} from "../dead-letters.js";
 import { UNTRIED } from "../outbox.js";
 import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
 import type { Evicted } from "../sql/eviction.js";
 import type { Database } from "./database.js";
-import { EVENT_COLUMNS, type EventRow, eventOf, LETTER_COLUMNS, type LetterRow, letterOf } from "./rows.js";
+import {
+  deadEventOf,
+  EVENT_COLUMNS,
+  type EventRow,
+  LETTER_COLUMNS,
+  type LetterRow,
+  letterOf,
+} from "./rows.js";
 
 interface Named {
   readonly destination: string;
@@ -48,7 +61,8 @@ export function createDeadLetters(
   /** Queues those again that are meant, in the order in which they happened. */
   async function reviveAll(which: string, values: unknown[]): Promise<number> {
     const rows = await database.query<Named & { id: string }>(
-      `select ${named}, id from ${schema}.dead_letters where ${which} order by created_at, seq`,
+      `select ${named}, id from ${schema}.dead_letters
+       where ${which} and json_typeof(data) = 'object' order by created_at, seq`,
       values,
     );
     let revived = 0;
@@ -90,7 +104,7 @@ export function createDeadLetters(
       values,
     );
     for (const row of rows) counts.addDead(nameOf(row), row.reason, -1, row.size);
-    return rows.map((row) => ({ event: eventOf(row, nameOf(row)), size: row.size }));
+    return rows.map((row) => ({ event: deadEventOf(row, nameOf(row)), size: row.size }));
   }
 
   const deadLetters: StoredDeadLetters = {
@@ -100,6 +114,23 @@ export function createDeadLetters(
         [...valuesOf(destination, filter), limit],
       );
       return rows.map((row) => letterOf(row, nameOf(row)));
+    },
+    async sums(filter, destination) {
+      const rows = await database.query<Record<keyof DeadLetterSum, string>>(
+        `select kind, reason, count(*)::text as count, coalesce(sum(case
+           when kind = 'payment' and json_typeof(data -> 'leadValue') = 'number' then (data ->> 'leadValue')::numeric
+         end), 0)::text as amount
+         from ${schema}.dead_letters where ${MEANT} group by kind, reason`,
+        valuesOf(destination, filter),
+      );
+      return rows.map(sumOf);
+    },
+    async ids(filter, destination) {
+      const rows = await database.query<{ id: string }>(
+        `select replace(id::text, '-', '') as id from ${schema}.dead_letters where ${MEANT} order by seq`,
+        valuesOf(destination, filter),
+      );
+      return rows.map(({ id }) => id);
     },
     retry: async (id, destination) =>
       isId(id) && (await reviveAll(ONE, [destinations.numberOfAny(destination), id])) > 0,

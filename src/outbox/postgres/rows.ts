@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "../../events.js";
 import { endpointOf } from "../../service/endpoints.js";
-import type { DeadLetter, DeathReason } from "../dead-letters.js";
-import { asciiJson } from "../sql/ascii-json.js";
+import { type DeadLetter, type DeathReason, eventOrUnreadable } from "../dead-letters.js";
+import { asciiJson, parsedOf } from "../sql/ascii-json.js";
 import type { Destinations } from "../sql/destinations.js";
 
 /** An event's columns, as text where a host may have told `pg` to read their types in another way. */
@@ -32,9 +32,17 @@ export function eventOf({ id, kind, data, created_at }: EventRow, destination: s
 }
 
 export function letterOf(row: LetterRow, destination: string): DeadLetter {
-  const { id, kind, data, createdAt } = eventOf(row, destination);
-  const diedAt = Number(row.died_at);
-  return { id, destination, kind, event: data, createdAt, ...JSON.parse(row.death), diedAt };
+  const { id, kind, created_at, died_at } = row;
+  const times = { createdAt: Number(created_at), diedAt: Number(died_at) };
+  const death = { reason: row.reason, attempts: 0, ...parsedOf(row.death) };
+  return { id, destination, kind, ...eventOrUnreadable(parsedOf(row.data)), ...death, ...times };
+}
+
+/** The event of a dead letter; without data where its row cannot be read. */
+export function deadEventOf(row: EventRow, destination: string): OutboxEvent {
+  const { id, kind, data, created_at } = row;
+  const { event } = eventOrUnreadable(parsedOf(data));
+  return { id, destination, kind, data: event, createdAt: Number(created_at) } as OutboxEvent;
 }
 
 /** The values of `append`'s first eight parameters. */

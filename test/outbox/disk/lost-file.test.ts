@@ -12,6 +12,7 @@ import {
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { OutboxEvent } from "../../../src/events.js";
+import type { DeadLetter } from "../../../src/outbox/dead-letters.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { salvage } from "../../../src/outbox/disk/salvage.js";
 import { type Claim, UNTRIED, type Verdict } from "../../../src/outbox/outbox.js";
@@ -307,9 +308,12 @@ test("lists, evicts and keeps dead letters beside one that cannot be read", () =
   for (const claim of disk.claim(2)) disk.settle(claim, deadBecause("rejected"));
   disk.db.exec(`update dead_letters set data = '{"half' where id = '${unreadable.id}'`);
   const list = () =>
-    disk.store.run([{ type: "list", query: {}, destination: DESTINATION }]).results[0] as { id: string }[];
+    disk.store.run([{ type: "list", query: {}, destination: DESTINATION }]).results[0] as DeadLetter[];
 
-  expect(list().map(({ id }) => id)).toEqual([second.id]);
+  expect(list().map(({ id, unreadable: isUnreadable }) => [id, isUnreadable])).toEqual([
+    [unreadable.id, true],
+    [second.id, undefined],
+  ]);
   const retry = { type: "retry", letters: [{ id: unreadable.id, destination: DESTINATION }] } as const;
   expect(disk.store.run([retry]).results).toEqual([0]);
   disk.append(third);
