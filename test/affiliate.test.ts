@@ -288,7 +288,7 @@ describe("the tracker", () => {
           reason: "rejected",
           status: 200,
           code: "200",
-          message: "no such a***@shop.example",
+          message: "no such [redacted]",
           attempts: 1,
         },
       ],

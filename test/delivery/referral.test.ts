@@ -61,7 +61,7 @@ describe("an event whose only id is a login session's", () => {
       expect(outbox.counts().queued).toBe(0);
       expect(journal.counts.skipped["not-referred"]).toBe(1);
       expect(journal.counts.delivered).toBe(0);
-      expect(skipped).toEqual([{ kind: "registration", reason: "not-referred" }]);
+      expect(skipped).toMatchObject([{ id: event.id, kind: "registration", reason: "not-referred" }]);
       expect(await outbox.add(event)).toBe("duplicate");
     },
   );
