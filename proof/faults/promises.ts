@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { affiliate, type EventKind, memoryOutbox, type Outbox } from "../../src/index.js";
+import { type Attribution, affiliate, type EventKind, memoryOutbox, type Outbox } from "../../src/index.js";
 import { diskOutbox } from "../../src/outbox/disk/index.js";
 import { postgresOutbox } from "../../src/outbox/postgres/index.js";
 import { type Cluster, programsOfPostgres, startCluster } from "../../test/helpers/cluster.js";
@@ -81,9 +81,12 @@ async function open(outbox: Outbox) {
   const addedAt = new Map<string, number>();
   let number = 0;
 
-  async function track(kind: EventKind, visitor = `visitor-${number}`): Promise<string> {
+  async function track(
+    kind: EventKind,
+    visitor = `visitor-${number}`,
+    attribution: Attribution = { sessionId: visitor },
+  ): Promise<string> {
     const nth = String(number++);
-    const attribution = { sessionId: visitor };
     const customer = { email: "ann@shop.example", customerId: nth };
     const payment = { paymentId: nth, customerEmail: "ann@shop.example", leadValue: 1 };
     const receipt =
@@ -259,6 +262,71 @@ const together: readonly Promised[] = [
   },
 ];
 
+/** Strangers come for 10 s, none of whom pays; one visitor a second clicks, signs up and pays. */
+function flood(
+  does: string,
+  misbehave: Misbehave,
+  { rate, kinds, withinMs }: { rate: number; kinds: readonly EventKind[]; withinMs: number },
+): Promised {
+  return {
+    name: `${does} ${rate} strangers' ${kinds.join(" and ")}s a second`,
+    async run({ service, track, longest, tracker }) {
+      service.fault = (visitor) => (visitor.startsWith("poison") ? misbehave : undefined);
+      const payers: string[] = [];
+      for (let n = 0; n < 10 * rate; n++) {
+        const visitor = `poison-${n}`;
+        for (const kind of kinds) await track(kind, visitor, { clickId: visitor, sessionId: visitor });
+        if (n % rate === Math.floor(rate / 2)) {
+          for (const kind of ["click", "registration", "payment"] as const)
+            payers.push(await track(kind, `payer-${n}`));
+        }
+        await sleep(1_000 / rate);
+      }
+      await sleep(withinMs);
+      const slowest = longest(payers);
+      const later = await track("click");
+      await sleep(10_000);
+      const afterwards = longest([later]);
+      return [
+        `clicks, sign-ups and payments ${ms(slowest)}; a click after it ${ms(afterwards)}; ${tracker.stats().queued} wait`,
+        slowest <= withinMs && (withinMs > 6_000 || afterwards <= 10_000),
+      ];
+    },
+  };
+}
+
+const floods: readonly Promised[] = [
+  flood("refuses (404)", says(404), { rate: 50, kinds: ["click"], withinMs: 6_000 }),
+  flood("fails (500)", says(500), { rate: 50, kinds: ["click"], withinMs: 6_000 }),
+  flood("is silent to", silence, { rate: 15, kinds: ["click"], withinMs: 16_000 }),
+  flood("refuses (404)", says(404), { rate: 50, kinds: ["registration"], withinMs: 6_000 }),
+  flood("fails (500)", says(500), { rate: 15, kinds: ["click", "registration"], withinMs: 6_000 }),
+  {
+    name: "asks for a minute's pause in answer to strangers' clicks",
+    async run({ service, track, longest }) {
+      const times: number[] = [];
+      service.fault = (visitor) => {
+        if (!visitor.startsWith("poison")) return undefined;
+        times.push(performance.now());
+        return says(429, { "retry-after": "60" });
+      };
+      const payers: string[] = [];
+      for (let n = 0; n < 200; n++) {
+        await track("click", `poison-${n}`);
+        if (n % 20 === 10)
+          for (const kind of ["click", "payment"] as const) payers.push(await track(kind, `payer-${n}`));
+        await sleep(50);
+      }
+      await sleep(54_000);
+      const slowest = longest(payers);
+      return [
+        `clicks and payments ${ms(slowest)}; ${times.length} strangers' clicks sent`,
+        slowest <= 62_000,
+      ];
+    },
+  },
+];
+
 /** These keep the processor busy, and each has it to itself. */
 const alone: readonly Promised[] = [
   {
@@ -296,6 +364,7 @@ export async function provePromises(): Promise<boolean> {
   for (const { name, create } of outboxes) {
     console.log(`\n${`the service, with the ${name} outbox`.padEnd(58)}${"requests".padStart(9)}   measured`);
     const results = await Promise.all(together.map((promised) => prove(promised, create)));
+    results.push(...(await Promise.all(floods.map((promised) => prove(promised, create)))));
     for (const promised of alone) results.push(await prove(promised, create));
     for (const row of results) {
       console.log(
