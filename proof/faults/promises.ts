@@ -10,11 +10,14 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import mysql from "mysql2/promise";
 import pg from "pg";
 import { type Attribution, affiliate, type EventKind, memoryOutbox, type Outbox } from "../../src/index.js";
 import { diskOutbox } from "../../src/outbox/disk/index.js";
+import { mysqlOutbox } from "../../src/outbox/mysql/index.js";
 import { postgresOutbox } from "../../src/outbox/postgres/index.js";
 import { type Cluster, programsOfPostgres, startCluster } from "../../test/helpers/cluster.js";
+import { programOfMariaDb, startMariaDb } from "../../test/helpers/mariadb.js";
 
 type Misbehave = (res: ServerResponse) => void;
 
@@ -57,7 +60,7 @@ async function startService() {
     requests++;
     let text = "";
     for await (const chunk of req) text += chunk;
-    const { sessionId = "" } = text === "" ? {} : JSON.parse(text);
+    const { clickId = "", sessionId = clickId } = text === "" ? {} : JSON.parse(text);
     const misbehave = service.fault(sessionId, req.url ?? "");
     if (misbehave) return misbehave(res);
     const key = String(req.headers["idempotency-key"]);
@@ -355,11 +358,30 @@ const alone: readonly Promised[] = [
   },
 ];
 
+function inMySql(uri: string) {
+  return {
+    name: "MySQL",
+    create(): Creation {
+      const pool = mysql.createPool({ uri, connectionLimit: 4 });
+      const prefix = `faults_${randomBytes(4).toString("hex")}_`;
+      return { outbox: mysqlOutbox({ pool, prefix }), dispose: () => pool.end() };
+    },
+  };
+}
+
 /** Prints the table. Resolves to whether every promise was kept. */
 export async function provePromises(): Promise<boolean> {
   const cluster = programsOfPostgres() ? await startCluster({ fsync: "off" }) : undefined;
-  const outboxes = [inMemory(), onDisk(), ...(cluster ? [inPostgres(cluster)] : [])];
+  const mariaDb = programOfMariaDb() === undefined ? undefined : await startMariaDb();
+  const outboxes = [
+    inMemory(),
+    onDisk(),
+    ...(cluster ? [inPostgres(cluster)] : []),
+    ...(mariaDb ? [inMySql(mariaDb.uri)] : []),
+  ];
   if (!cluster) console.log("There is no PostgreSQL server on this machine: its rows are left out.");
+  if (!mariaDb)
+    console.log("There is no MariaDB server on this machine: the MySQL outbox's rows are left out.");
   let isKept = true;
   for (const { name, create } of outboxes) {
     console.log(`\n${`the service, with the ${name} outbox`.padEnd(58)}${"requests".padStart(9)}   measured`);
@@ -374,6 +396,7 @@ export async function provePromises(): Promise<boolean> {
     }
   }
   await cluster?.destroy();
+  await mariaDb?.destroy();
   return isKept;
 }
 

@@ -40,11 +40,8 @@ export function testOutbox(
     describe("handing over", () => testHandover(it, outbox));
     describe("in order", () => testOrder(it, outbox));
     describe("the urgent first", () => testUrgency(it, outbox));
-    if (outbox.inheritsUrgency !== false) {
-      describe("as urgent as what waits behind it", () => testInheritedUrgency(it, outbox));
-      if (createSmall)
-        describe("keeps what the urgent wait for", () => testKeptForTheUrgent(it, createSmall));
-    }
+    describe("as urgent as what waits behind it", () => testInheritedUrgency(it, outbox));
+    if (createSmall) describe("keeps what the urgent wait for", () => testKeptForTheUrgent(it, createSmall));
     describe("dead letters", () => testDeadLetters(it, outbox));
     if (createSmall) describe("bounded", () => testBounds(it, createSmall));
     if (createSmall && maxDeadLetters) {

@@ -15,8 +15,6 @@ export interface OutboxUnderTest {
   readonly reopen?: Creates;
   /** Whether outboxes have `handOver`, and tell what waits for other destinations. Default `false`. */
   readonly handsOver?: boolean;
-  /** @internal `false` until it hands events over, and sheds them, by inherited urgency. */
-  readonly inheritsUrgency?: false;
   /** How many dead letters the outboxes of `createSmall` keep: a few. Without it, nothing is said about those that are too many. */
   readonly maxDeadLetters?: number;
   /** How many bytes these take at most, by a rough count: at least 50,000. Without it, nothing is said about large ones. */
