@@ -183,7 +183,7 @@ export function createClaims(
       select seq from ${schema}.events where seq = any ($2) and claimed_by = $3 for update skip locked
     ), renewed as (
       update ${schema}.events as event set claimed_until = now() + $1::interval, written_at = now() from unlocked
-      where event.seq = unlocked.seq
+      where event.seq = unlocked.seq and event.seq = any ($2)
       returning event.seq
     )
     select seq::text, renewed.seq is not null as is_renewed from mine left join renewed using (seq)`;

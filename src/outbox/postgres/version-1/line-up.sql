@@ -55,7 +55,7 @@ begin
       update affiliate.events as event
       set urgency = lent.urgency, written_at = now(),
           due_at = case when tried or due_at is null then due_at else now() end
-      from lent where event.seq = lent.before and event.urgency > lent.urgency
+      from lent where event.seq = lent.before and event.seq = any (v_locked) and event.urgency > lent.urgency
       returning event.*
     )
     select coalesce(array_agg(raised.seq), '{}'), coalesce(array_agg(before), '{}'), array_agg(urgency)

@@ -71,7 +71,7 @@ begin
     select * from unnest(p_seqs, p_verdicts, p_deaths) as settled (seq, verdict, death) order by seq
   ), removed as (
     delete from affiliate.events as event using settled
-    where event.seq = settled.seq
+    where event.seq = settled.seq and event.seq = any (p_seqs)
       and (verdict = 'delivered' or verdict not in ('retry', 'release') and event.claimed_by = p_worker)
     returning event.*, verdict, death
   ), given_up as (
@@ -95,7 +95,8 @@ begin
       due_at = case when verdict = 'retry' then now() + in_ms * interval '1 millisecond' else due_at end,
       written_at = now()
   from unnest(p_seqs, p_verdicts, p_in_ms, p_histories) as settled (seq, verdict, in_ms, history)
-  where event.seq = settled.seq and event.claimed_by = p_worker and verdict in ('retry', 'release');
+  where event.seq = settled.seq and event.seq = any (p_seqs) and event.claimed_by = p_worker
+    and verdict in ('retry', 'release');
 
   if v_removed <> '{}' then
     perform affiliate.promote(p_destination, v_click_ids, v_session_ids);

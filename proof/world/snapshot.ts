@@ -1,0 +1,158 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import mysql from "mysql2/promise";
+import pg from "pg";
+import { affiliate } from "../../src/index.js";
+import { mysqlOutbox } from "../../src/outbox/mysql/index.js";
+import { postgresOutbox } from "../../src/outbox/postgres/index.js";
+import { type Kind, startServer } from "../outboxes/server.js";
+import type { Figure, Part } from "./shared/part.js";
+
+const EVENTS_A_SECOND = 200;
+const ANSWER_MS = 20;
+
+/** What a minute, or what came before the snapshot, was like. */
+interface Period {
+  readonly name: string;
+  readonly rate: number;
+  readonly waiting: number;
+  /** How many blocks each claim read that was looked at. */
+  readonly blocks: readonly number[];
+}
+
+export default {
+  title: `another session holds a snapshot, as a dump does, while ${EVENTS_A_SECOND} events a second are reported`,
+  async prove({ short }) {
+    const minutes = short ? 1 : 5;
+    return [...(await prove("postgres", minutes)), ...(await prove("mysql", minutes))];
+  },
+} satisfies Part;
+
+async function prove(kind: Kind, minutes: number): Promise<Figure[]> {
+  const server = await startServer(kind);
+  const service = createServer((req, res) => {
+    req.resume().on("end", () => setTimeout(() => res.end("{}"), ANSWER_MS));
+  }).listen(0, "127.0.0.1");
+  await once(service, "listening");
+  const blocks: number[] = [];
+  const opened = kind === "postgres" ? openPostgres(server.uri, blocks) : openMysql(server.uri);
+  const tracker = affiliate({
+    baseUrl: `http://127.0.0.1:${(service.address() as AddressInfo).port}`,
+    clientId: 1,
+    outbox: opened.outbox,
+    logger: { warn() {}, error: console.error },
+  });
+  const reporting = new AbortController();
+  const reports = report(reporting.signal);
+  await sleep(5_000);
+
+  const before = await period("before", 20);
+  const letGo = await opened.holdSnapshot();
+  const during: Period[] = [];
+  for (let minute = 1; minute <= minutes; minute++) during.push(await period(`minute ${minute}`, 60));
+  await letGo();
+  reporting.abort();
+  await reports;
+  await tracker.close();
+  await opened.end();
+  service.close();
+  await server.destroy();
+
+  return [before, ...during].flatMap(({ name, rate, waiting, blocks }, nth) => {
+    const bounds =
+      nth === 0 ? [{}, {}] : [{ atLeast: 0.8 * before.rate }, { atMost: 10 * middleOf(before.blocks) }];
+    const of = (what: string) => `${kind}, ${name}: ${what}`;
+    return [
+      { what: of("delivered a second"), measured: Math.round(rate), ...bounds[0] },
+      { what: of("waiting at its end"), measured: waiting },
+      ...(blocks.length === 0
+        ? []
+        : [
+            { what: of("blocks of a claim, the middle"), measured: middleOf(blocks), ...bounds[1] },
+            { what: of("blocks of a claim, the most"), measured: Math.max(...blocks) },
+          ]),
+    ];
+  });
+
+  async function report(signal: AbortSignal): Promise<void> {
+    const began = performance.now();
+    for (let nth = 0; !signal.aborted; nth++) {
+      const visitor = { clickId: `c${nth >> 1}`, sessionId: `s${nth >> 1}` };
+      if (nth % 2 === 0) void tracker.trackClick({ affiliateReference: "ALICE" }, visitor);
+      else {
+        const payment = { paymentId: String(nth), customerEmail: "ann@shop.example", leadValue: 1 };
+        void tracker.trackPayment(payment, visitor);
+      }
+      const isAheadMs = (nth / EVENTS_A_SECOND) * 1_000 - (performance.now() - began);
+      if (isAheadMs > 0) await sleep(isAheadMs);
+    }
+  }
+
+  async function period(name: string, seconds: number): Promise<Period> {
+    blocks.length = 0;
+    const delivered = tracker.stats().delivered;
+    await sleep(seconds * 1_000);
+    const rate = (tracker.stats().delivered - delivered) / seconds;
+    return { name, rate, waiting: tracker.stats().queued, blocks: [...blocks] };
+  }
+}
+
+function middleOf(numbers: readonly number[]): number {
+  return [...numbers].sort((a, b) => a - b)[numbers.length >> 1] ?? 0;
+}
+
+/** An outbox, of whose claims one in a second is explained first, in a transaction that is undone. */
+function openPostgres(uri: string, blocks: number[]) {
+  const pool = new pg.Pool({ connectionString: uri, max: 12 });
+  let nextAt = 0;
+
+  async function explain({ text, values }: { text: string; values?: unknown[] }): Promise<void> {
+    nextAt = performance.now() + 1_000;
+    const client = await pool.connect();
+    await client.query("begin");
+    const { rows } = await client.query(`explain (analyze, buffers, format json) ${text}`, values);
+    await client.query("rollback");
+    client.release();
+    const { Plan: plan } = rows[0]["QUERY PLAN"][0];
+    blocks.push(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]);
+  }
+
+  const explaining: typeof pool = Object.assign(Object.create(pool), {
+    async query(config: { text: string; values?: unknown[] }) {
+      if (config.text.includes(".claim(") && performance.now() >= nextAt) await explain(config);
+      return pool.query(config);
+    },
+  });
+  return {
+    outbox: postgresOutbox({ pool: explaining }),
+    async holdSnapshot() {
+      const client = await pool.connect();
+      await client.query("begin isolation level repeatable read");
+      await client.query("select count(*) from affiliate.known_ids");
+      return async () => {
+        await client.query("commit");
+        client.release();
+      };
+    },
+    end: () => pool.end(),
+  };
+}
+
+function openMysql(uri: string) {
+  const pool = mysql.createPool({ uri, connectionLimit: 12 });
+  return {
+    outbox: mysqlOutbox({ pool }),
+    async holdSnapshot() {
+      const client = await pool.getConnection();
+      await client.query("start transaction with consistent snapshot");
+      await client.query("select count(*) from affiliate_events");
+      return async () => {
+        await client.query("commit");
+        client.release();
+      };
+    },
+    end: () => pool.end(),
+  };
+}

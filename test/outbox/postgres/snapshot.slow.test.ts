@@ -1,0 +1,86 @@
+import type pg from "pg";
+import { expect, test } from "vitest";
+import { DESTINATION, paying } from "../../../src/testing/contract/samples.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
+import { describeWithPostgresServer } from "../../helpers/postgres.js";
+
+const DEAD = 30_000;
+const VISITORS = 5;
+const STATEMENTS = ["append", "claim", "settle"] as const;
+
+type Blocks = Record<(typeof STATEMENTS)[number], number[]>;
+
+describeWithPostgresServer("while another session's snapshot is open", (database) => {
+  const { create, sql } = database;
+
+  /** A pool that explains each of these statements before it runs it, in a transaction that is undone. */
+  function explaining(pool: pg.Pool, blocks: Blocks): pg.Pool {
+    return Object.assign(Object.create(pool), {
+      async query(config: { text: string; values?: unknown[] }) {
+        const statement = STATEMENTS.find((name) => config.text.includes(`.${name}(`));
+        if (statement) {
+          const client = await pool.connect();
+          await client.query("begin");
+          const { rows } = await client.query(
+            `explain (analyze, buffers, format json) ${config.text}`,
+            config.values,
+          );
+          await client.query("rollback");
+          client.release();
+          const plan = rows[0]["QUERY PLAN"][0].Plan;
+          blocks[statement].push(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]);
+        }
+        return pool.query(config);
+      },
+    });
+  }
+
+  test("a statement reads at most ten times the blocks that it reads without it, though no dead row can be removed", async () => {
+    const blocks: Blocks = { append: [], claim: [], settle: [] };
+    const pool = explaining(database.pool(), blocks);
+    await using stage = await Stage.open(() => create({ pool }));
+    stage.delivery.each(({ settle }) => settle({ type: "delivered" }));
+    stage.start();
+    const meanOf = async () => {
+      for (const name of STATEMENTS) blocks[name].length = 0;
+      for (let visitor = 0; visitor < VISITORS; visitor++) await stage.add(...paying());
+      await stage.empty();
+      return STATEMENTS.map((name) => sum(blocks[name]) / blocks[name].length);
+    };
+    await meanOf();
+    const without = await meanOf();
+
+    const dump = await database.pool().connect();
+    await dump.query("begin isolation level repeatable read");
+    await dump.query("select 1");
+    // As statistics are that were taken while nothing waited.
+    await sql("analyze $schema.events");
+    const [{ number }] = await sql("select number::text from $schema.destinations where name = $1", [
+      DESTINATION,
+    ]);
+    await sql(
+      `insert into $schema.events
+         (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, urgency, lines_up, written_at, due_at)
+       select $1, gen_random_uuid(), 'click', endpoint, 'c' || nth, 's' || nth, '{}', at, at, urgency, nth % 2 = 0, at, at
+       from generate_series(1, ${DEAD} / 8) as nth,
+         (values ('lead/payment', 0), ('registration', 0), ('lead/registration', 0), ('click', 0),
+           ('registration', 1), ('lead/registration', 1), ('click', 1), ('click', 2)) as scan (endpoint, urgency),
+         lateral (select now() - nth * interval '80 milliseconds' - interval '5 seconds') as times (at)`,
+      [number],
+    );
+    await sql("delete from $schema.events");
+    await expect.poll(async () => (await stage.outbox.look?.())?.queued).toBe(0);
+    await meanOf();
+    const under = await meanOf();
+    await dump.query("commit");
+    dump.release();
+
+    for (const [nth, name] of STATEMENTS.entries()) {
+      expect(under[nth], name).toBeLessThanOrEqual(10 * (without[nth] as number));
+    }
+  });
+});
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, each) => all + each, 0);
+}
