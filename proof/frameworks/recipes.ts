@@ -18,15 +18,28 @@ type Dependencies = Readonly<Record<string, string>>;
 /** The same with both majors. */
 const onBoth = (dependencies: Dependencies): Recipe["express"] => ({ 4: dependencies, 5: dependencies });
 
+/** What an app in TypeScript needs. */
+const typed = (express: string): Dependencies => ({
+  typescript: "~5.9.3",
+  "@types/express": express,
+  "@types/node": "^20.19.43",
+});
+
 const nest = (range: string, express: string): Dependencies => ({
   "@nestjs/common": range,
   "@nestjs/core": range,
   "@nestjs/platform-express": range,
   "reflect-metadata": "^0.2.2",
   rxjs: "^7.8.2",
-  typescript: "~5.9.3",
-  "@types/express": express,
-  "@types/node": "^20.19.43",
+  ...typed(express),
+});
+
+const controllers = (express: string): Dependencies => ({
+  "routing-controllers": "^0.11.3",
+  "class-transformer": "^0.5.1",
+  "class-validator": "^0.14.1",
+  "reflect-metadata": "^0.2.2",
+  ...typed(express),
 });
 
 const apollo = (integration: string): Dependencies => ({
@@ -68,6 +81,22 @@ export const recipes: Readonly<Record<string, Recipe>> = {
     prepare: ["env", "NEXT_TELEMETRY_DISABLED=1", "npx", "next", "build"],
   },
   "async-local-storage": { express: onBoth({}) },
+  // A line each in the table of docs/frameworks.md.
+  feathers: { express: { 4: { "@feathersjs/feathers": "^5.0.50", "@feathersjs/express": "^5.0.50" } } },
+  "parse-server": { express: { 5: { "parse-server": "^8.6.94" } }, postgres: true },
+  "routing-controllers": {
+    express: { 4: controllers("^4.17.25"), 5: controllers("^5.0.6") },
+    prepare: ["npx", "tsc"],
+  },
+  tsoa: {
+    express: { 5: { tsoa: "^6.6.0", ...typed("^5.0.6") } },
+    prepare: ["sh", "-c", "npx tsoa routes && npx tsc"],
+  },
+  clerk: { express: onBoth({ "@clerk/express": "^2.1.70" }) },
+  sentry: { express: { 5: { "@sentry/node": "^11.12.0" } } },
+  // The last that run on Node 20.
+  "new-relic": { express: { 5: { newrelic: "^13.20.0" } } },
+  datadog: { express: { 5: { "dd-trace": "^5.132.0" } } },
   // Bundlers and runtimes: kit/anywhere.js, without the code of a page.
   esbuild: { express: { 5: { esbuild: "^0.27.7" } } },
   webpack: { express: { 5: { webpack: "^5.112.2" } } },

@@ -36,6 +36,9 @@ const timeoutMs = 30_000;
 /** Resolves once the service has an entry with these fields. */
 export const arrives = (expected) => sandbox.ledger.waitFor(expected, { timeoutMs });
 
+/** What the service has been asked: each request with its headers and its body. */
+export const requests = (where) => sandbox.ledger.requests(where);
+
 let people = 0;
 
 /** A person that the app does not know yet. */

@@ -1,0 +1,3 @@
+import { walkWithJson } from "./json-walk.js";
+
+walkWithJson();
