@@ -1,5 +1,5 @@
-import { kindOf } from "../service/endpoints.js";
-import type { Lane } from "./outbox.js";
+import { endpointOf, kindOf } from "../service/endpoints.js";
+import type { Claim, Lane } from "./outbox.js";
 import { isMoreUrgent, URGENCIES, type Urgency } from "./urgency.js";
 
 /** What a claim takes together: of one lane, as urgent as each other, and never tried, or rested after an attempt, or still resting. */
@@ -37,4 +37,25 @@ function isStep(
 ): boolean {
   if (isMoreUrgent(kindOf(endpoint), urgency)) return false;
   return which === "untried" || (newWithinMs === undefined && (which === "rested" || evenResting === true));
+}
+
+/** A live event that is its visitor's next, and that no process has. Times are in milliseconds since the epoch. */
+export interface Head extends Pick<Claim, "event" | "history"> {
+  readonly urgency: Urgency;
+  /** Since when it is its visitor's next, as urgent as it is. */
+  readonly since: number;
+  /** Until when it rests after an attempt. */
+  readonly readyAt: number;
+}
+
+/** The heads that a step takes, the first first. For a store that looks through all of them; ours have an index instead. */
+export function headsOf<H extends Head>(step: ClaimStep, heads: readonly H[], now: number): H[] {
+  const { endpoint, newestFirst, newWithinMs = Number.POSITIVE_INFINITY } = step.place.lane;
+  const found = heads.filter(({ event, history, urgency, since, readyAt }) => {
+    if (urgency !== step.urgency || endpointOf(event) !== endpoint) return false;
+    if (history.triedAt === 0) return step.which === "untried" && now - since <= newWithinMs;
+    return step.which === "resting" || (step.which === "rested" && readyAt <= now);
+  });
+  found.sort((one, other) => one.since - other.since);
+  return newestFirst && step.which === "untried" ? found.reverse() : found;
 }

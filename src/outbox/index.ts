@@ -7,6 +7,7 @@
 export { type Attribution, type EventKind, type OutboxEvent, visitorOf } from "../events.js";
 export { ENDPOINTS, type Endpoint, endpointOf } from "../service/endpoints.js";
 export { type OutboxUnderTest, type TestRunner, testOutbox } from "../testing/contract/index.js";
+export { type ClaimStep, claimStepsOf, type Head, headsOf } from "./claim-steps.js";
 export { createOutbox, type OutboxParts, type StorageNotices } from "./create-outbox.js";
 export type {
   DeadLetter,
@@ -32,4 +33,4 @@ export type {
 } from "./outbox.js";
 export { CLICKS_OF_A_VISITOR, UNTRIED } from "./outbox.js";
 export { firstToGiveWay, kindsBelow } from "./shedding.js";
-export { URGENCIES, type Urgency } from "./urgency.js";
+export { URGENCIES, type Urgency, urgenciesOf } from "./urgency.js";
