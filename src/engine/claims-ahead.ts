@@ -24,7 +24,7 @@ const MOST = 64;
  * @param store it settles before it claims what it is asked at once, and `settle` does not reject.
  * @param options.mayGoTwice whether an endpoint's events may be sent twice.
  * @param options.isPaused whether nothing but trials is sent to an endpoint.
- * @param options.isOutranked whether a claim is to be given back, as the store may have a more urgent event of its endpoint.
+ * @param options.outranks whether the store may have an event of an endpoint that is more urgent than one that is claimed.
  * @param options.isWell whether the store works. While it does not, nothing goes: what it cannot be asked for may have to go first.
  */
 export function createClaimsAhead<C extends Claim>(
@@ -32,18 +32,19 @@ export function createClaimsAhead<C extends Claim>(
   {
     mayGoTwice,
     isPaused,
-    isOutranked,
+    outranks,
     isWell,
   }: {
     readonly mayGoTwice: (endpoint: Endpoint) => boolean;
     readonly isPaused: (endpoint: Endpoint) => boolean;
-    readonly isOutranked: (claim: C) => boolean;
+    readonly outranks: (endpoint: Endpoint, claim: C) => boolean;
     readonly isWell: () => boolean;
   },
 ): ClaimsAhead<C> {
   /** Claimed, and not handed over, the most urgent first. */
   let stock: C[] = [];
-  /** Endpoints of which the store may have more. */
+  /** Endpoints of which the store was last asked, and those of which it may have more. */
+  let looked: readonly Endpoint[] = [];
   const unexhausted = new Set<Endpoint>();
   let most = FEWEST;
   let isHeld = false;
@@ -53,11 +54,15 @@ export function createClaimsAhead<C extends Claim>(
     mayGoTwice(endpoint) && !newestFirst && newWithinMs === undefined && !evenResting;
   const stockOf = (endpoint: Endpoint) => stock.filter(({ lane }) => lane.endpoint === endpoint).length;
 
+  const isOutranked = (claim: C) => outranks(claim.lane.endpoint, claim);
+
   /** Whether what is not claimed may have to go before what is. */
-  function isBlocked(): boolean {
+  function isBlocked(lanes: readonly Lane[] = []): boolean {
     if (isHeld || !isWell()) return true;
     for (const endpoint of unexhausted) if (stockOf(endpoint) === 0) return true;
-    return false;
+    return lanes.some(
+      ({ endpoint }) => !looked.includes(endpoint) || stock.some((claim) => outranks(endpoint, claim)),
+    );
   }
 
   function giveBack(isOut: (claim: C) => boolean): boolean {
@@ -81,14 +86,16 @@ export function createClaimsAhead<C extends Claim>(
   function take(lanes: readonly Lane[], limit: number): C[] {
     const places = new Map(lanes.filter(isAhead).map((lane) => [lane.endpoint, lane.limit]));
     const taken: C[] = [];
-    for (const claim of stock) {
+    for (const claim of [...stock]) {
       const { endpoint } = claim.lane;
       const left = places.get(endpoint) ?? 0;
       if (left <= 0 || taken.length >= limit) continue;
       places.set(endpoint, left - 1);
       taken.push(claim);
+      stock.splice(stock.indexOf(claim), 1);
+      // The next one of that endpoint may have to go before the others.
+      if (left > 1 && unexhausted.has(endpoint) && stockOf(endpoint) === 0) break;
     }
-    stock = stock.filter((claim) => !taken.includes(claim));
     return taken;
   }
 
@@ -113,12 +120,12 @@ export function createClaimsAhead<C extends Claim>(
   async function ask(capacity: Capacity): Promise<readonly C[]> {
     const asked = wanted(capacity);
     isHeld = false;
+    looked = asked.lanes.map(({ endpoint }) => endpoint);
     const claimed = await store.claim(asked);
     for (const lane of asked.lanes) {
-      if (lane.limit === 0) continue;
-      if (claimed.filter((claim) => claim.lane === lane).length < lane.limit)
-        unexhausted.delete(lane.endpoint);
-      else unexhausted.add(lane.endpoint);
+      const isLess = claimed.filter((claim) => claim.lane === lane).length < lane.limit;
+      if (isLess && claimed.length < asked.limit) unexhausted.delete(lane.endpoint);
+      else if (lane.limit > 0) unexhausted.add(lane.endpoint);
     }
     if (isStopped) return claimed;
     stock = [...stock, ...claimed.filter(({ lane }) => isAhead(lane))].sort(byUrgency);
@@ -146,13 +153,17 @@ export function createClaimsAhead<C extends Claim>(
       if (stock.length === 0) return [];
       const { limit, lanes } = capacity();
       withdraw(lanes);
-      return isBlocked() ? [] : take(lanes, limit);
+      return isBlocked(lanes) ? [] : take(lanes, limit);
     },
     giveBack() {
       isStopped = true;
       return stock.splice(0);
     },
-    settle: store.settle,
+    settle(claim, verdict) {
+      // It may have to go again before what is claimed.
+      if (verdict.type === "release") isHeld = true;
+      return store.settle(claim, verdict);
+    },
   };
 }
 

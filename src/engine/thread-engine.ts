@@ -44,9 +44,11 @@ export interface ThreadEngine {
 export function createThreadEngine(
   plan: DeliveryPlan,
   {
-    isOutranked,
+    outranks,
     ...storage
-  }: Pick<Storage<DiskClaim>, "claim" | "settle"> & { isOutranked(claim: DiskClaim): boolean },
+  }: Pick<Storage<DiskClaim>, "claim" | "settle"> & {
+    outranks(endpoint: Endpoint, claim: DiskClaim): boolean;
+  },
   { clock, onNews }: { readonly clock: Clock; readonly onNews: () => void },
 ): ThreadEngine {
   if (plan.network) setNetworkDefaults(plan.network);
@@ -82,7 +84,7 @@ export function createThreadEngine(
     {
       mayGoTwice,
       isPaused: (endpoint) => delivery.endpoints[endpoint].state === "paused",
-      isOutranked,
+      outranks,
       isWell: () => fallback.problem === undefined,
     },
   );

@@ -53,7 +53,7 @@ function atFirst(waiting: Waiting, once: EventKind = "payment") {
     {
       mayGoTwice: (endpoint) => kindOf(endpoint) !== once,
       isPaused: (endpoint) => paused.includes(endpoint),
-      isOutranked: (claim) => outranked.has(claim),
+      outranks: (_, claim) => outranked.has(claim),
       isWell: () => state.isWell,
     },
   );

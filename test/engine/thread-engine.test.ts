@@ -28,7 +28,7 @@ async function answeredOnce(kind: EventKind, number: number) {
   const settled: Verdict["type"][] = [];
   let claims = 0;
   const storage = {
-    isOutranked: () => false,
+    outranks: () => false,
     async claim({ limit, lanes }: Capacity): Promise<DiskClaim[]> {
       if (++claims <= CLAIMS_BEFORE) {
         setImmediate(() => engine.wake());

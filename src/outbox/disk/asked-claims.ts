@@ -1,3 +1,4 @@
+import type { Endpoint } from "../../service/endpoints.js";
 import type { Capacity, Verdict } from "../outbox.js";
 import type { DiskClaim, Request, Results, Snapshot } from "./protocol.js";
 import { rankOf } from "./rows.js";
@@ -16,8 +17,8 @@ export function claimsThrough(
   { snapshot, leaseMs }: { readonly snapshot: () => Snapshot; readonly leaseMs: number },
 ) {
   return {
-    /** Whether it may have become more urgent since it was claimed, or another one of its endpoint is. */
-    isOutranked({ lane: { endpoint }, urgency, raises }: DiskClaim): boolean {
+    /** Whether an event of an endpoint may be more urgent than one that was claimed, or as it was when it was claimed. */
+    outranks(endpoint: Endpoint, { urgency, raises }: DiskClaim): boolean {
       const { raises: current, urgent } = snapshot();
       return raises !== current || (urgent[endpoint] ?? 0) > rankOf(urgency);
     },

@@ -46,6 +46,8 @@ export function createClaiming(
     },
   ) => {
     const { destination, coming, pulse, life, now } = about;
+    // Where it rises meanwhile, one that was claimed before may be more urgent than these.
+    const by = { owner, life, raises: state.raises };
     const steps = claimStepsOf(lanes);
     const claims: { readonly step: ClaimStep; readonly claim: DiskClaim }[] = [];
     /** Steps of which events may be claimed that come, and how many. */
@@ -61,7 +63,6 @@ export function createClaiming(
       free -= rows.length;
       place.left -= rows.length;
       for (const row of rows) {
-        const by = { owner, life, raises: state.raises };
         const claim = claimOf(row, { destination: name, lane: place.lane, urgency, ...by });
         if (claim) claims.push({ step, claim });
         else unreadable.setAside(row.seq, now);
@@ -123,7 +124,6 @@ export function createClaiming(
         const { kind: urgency, createdAt: queuedAt } = event;
         if (urgency !== "click") lending--;
         holdings.addDirect(direct, { owner, pulse });
-        const by = { owner, life, raises: state.raises };
         const { seq } = direct;
         const claim = { event, lane, urgency, history: UNTRIED, interrupted: false, queuedAt, seq, ...by };
         claims.push({ step: share.step, claim });

@@ -1,5 +1,5 @@
 import type { EventKind } from "../../events.js";
-import { type Endpoint, kindOf } from "../../service/endpoints.js";
+import type { Endpoint } from "../../service/endpoints.js";
 import type { Holdings } from "./holdings.js";
 import type { UrgentByEndpoint } from "./protocol.js";
 import { type EventRow, type Placed, rankOf } from "./rows.js";
@@ -106,7 +106,7 @@ export function createLines(db: Database, { state, holdings }: { state: State; h
   /** An event that is behind no other has become ready, or more urgent. */
   function isReady({ destination, endpoint, urgency }: Ready): void {
     withoutReady.delete(keyOf(destination, endpoint, urgency));
-    if (urgency > (urgent[endpoint] ?? rankOf(kindOf(endpoint)))) urgent = { ...urgent, [endpoint]: urgency };
+    if (urgency > (urgent[endpoint] ?? 0)) urgent = { ...urgent, [endpoint]: urgency };
   }
 
   function raise(event: Omit<Ranked, "endpoint">, now: number): void {
@@ -189,7 +189,7 @@ export function createLines(db: Database, { state, holdings }: { state: State; h
     /** Whether an event may be ready that was never tried. */
     mayBeReady: (destination: number, endpoint: Endpoint, urgency: number): boolean =>
       !withoutReady.has(keyOf(destination, endpoint, urgency)),
-    /** By endpoint: an event is ready, as of the last claim or since, that is so urgent, and more urgent than its kind. */
+    /** See `Snapshot`. */
     get urgent() {
       return urgent;
     },

@@ -116,7 +116,7 @@ export interface Snapshot {
   readonly life: Life;
   /** How often an event has become more urgent that a process had claimed. */
   readonly raises: number;
-  /** By endpoint: an event is ready that is so urgent, and more urgent than its kind. */
+  /** By endpoint: so urgent an event has become ready since the last claim, or was left by it that is more urgent than its kind. */
   readonly urgent: UrgentByEndpoint;
 }
 

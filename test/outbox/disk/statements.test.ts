@@ -149,3 +149,32 @@ test("counts, claims and keeps in order what another process has stored, settled
   expect(one.run(claim()).claims).toMatchObject([{ event: second }]);
   expect(queued(other)).toEqual({ queued: 2, oldest: second.createdAt });
 });
+
+test("finds what a payment waits for with the same statements, however many events wait, and however many are its visitor's", () => {
+  const lanes = [{ endpoint: "click", limit: 1 }] as const;
+  const claimClick: Request = { type: "claim", capacity: { destination: DESTINATION, limit: 1, lanes } };
+
+  /** What is executed for the first payment of a visitor with so many clicks, and for the second. */
+  function executedFor(strangers: number, ownClicks: number) {
+    const { run } = openCounted();
+    const { sessionId } = stranger();
+    const others = Array.from({ length: strangers }, () => sample("click"));
+    const own = Array.from({ length: ownClicks }, () => sample("click", { ...stranger(), sessionId }));
+    run(...[...others, ...own, sample("payment")].map(append));
+    // The lines are complete, and one click is under way.
+    for (let found: DiskClaim[] = []; found.length === 0; ) found = run(claimClick).claims;
+    const pay = () => {
+      run(append(sample("payment", { sessionId })));
+      const { claims, executed } = run(claimClick);
+      run(settling(claims[0] as DiskClaim, { type: "release" }));
+      return { claimed: claims[0]?.event.data.sessionId === sessionId, executed };
+    };
+    return [pay(), pay()];
+  }
+
+  const few = executedFor(10, 1);
+  expect(few).toMatchObject([{ claimed: true }, { claimed: true }]);
+  expect(few[0]?.executed.filter((sql) => sql === "with recursive ahead")).toHaveLength(1);
+  expect(executedFor(5_000, 1)).toEqual(few);
+  expect(executedFor(10, 90)).toEqual(few);
+});

@@ -1,0 +1,176 @@
+import { expect, onTestFinished, test } from "vitest";
+import type { OutboxEvent } from "../../../src/events.js";
+import type { DiskClaim } from "../../../src/outbox/disk/protocol.js";
+import { salvage } from "../../../src/outbox/disk/salvage.js";
+import { LOOKS } from "../../../src/outbox/disk/upkeep.js";
+import type { Lane, Verdict } from "../../../src/outbox/outbox.js";
+import type { Urgency } from "../../../src/outbox/urgency.js";
+import { ENDPOINTS, type Endpoint } from "../../../src/service/endpoints.js";
+import { retryIn } from "../../../src/testing/contract/recorder.js";
+import { DESTINATION, paying, sample } from "../../../src/testing/contract/samples.js";
+import { type Disk, openDisk } from "../../helpers/disk-store.js";
+import { scratchDirectory } from "../../helpers/scratch.js";
+
+const HOUR_MS = 3_600_000;
+const RELEASE: Verdict = { type: "release" };
+
+function open(directory = scratchDirectory(), options: Parameters<typeof openDisk>[1] = {}): Disk {
+  const disk = openDisk(directory, options);
+  onTestFinished(() => disk.close());
+  return disk;
+}
+
+/** Claims from one lane, or from all, once all has been looked at. */
+function claim({ store }: Disk, limit: number, lane?: Partial<Lane> & { endpoint: Endpoint }): DiskClaim[] {
+  const lanes = lane ? [{ limit, ...lane }] : ENDPOINTS.map((endpoint) => ({ endpoint, limit }));
+  const capacity = { destination: DESTINATION, limit, lanes };
+  const claims: DiskClaim[] = [];
+  for (
+    let nextReadyAt: number | null = 0;
+    claims.length < limit && nextReadyAt !== null && nextReadyAt <= Date.now();
+  ) {
+    const { results, snapshot } = store.run([{ type: "claim", capacity }]);
+    claims.push(...(results[0] as DiskClaim[]));
+    ({ nextReadyAt } = snapshot);
+    if ((results[0] as DiskClaim[]).length > 0) break;
+  }
+  return claims;
+}
+
+const clicks = (number: number) => Array.from({ length: number }, () => sample("click"));
+const idsOf = (claims: readonly DiskClaim[]) => claims.map(({ event: { id } }) => id);
+const urgencyOf = (disk: Disk, { id }: OutboxEvent): number =>
+  disk.db.prepare("select urgency from events where id = ?").get(id).urgency;
+
+/** As long as it takes to see that another process shows no sign of life. */
+function watch({ store }: Disk): void {
+  for (let look = 0; look <= LOOKS; look++) store.lookAfter();
+}
+
+/** A click that a process has claimed: as it came, or from its line. Then its visitor signs up and pays. */
+function claimedBefore(how: "as it came" | "from its line") {
+  const directory = scratchDirectory();
+  const [one, other] = [open(directory, { owner: "one" }), open(directory, { owner: "other" })];
+  const [click, registration, payment] = paying();
+  const strangers = clicks(3);
+  one.append(click);
+  let [claimed] = claim(one, 1);
+  if (how === "from its line") {
+    one.settle(claimed as DiskClaim, RELEASE);
+    [claimed] = claim(one, 1);
+  }
+  one.append(...strangers, registration, payment);
+  return { directory, one, other, click, registration, payment, strangers, claimed: claimed as DiskClaim };
+}
+
+test.each(["as it came", "from its line"] as const)(
+  "a click that was claimed %s is as urgent as the payment that another process finds behind it, once it is given back",
+  (how) => {
+    for (const verdict of [RELEASE, retryIn(0)]) {
+      const { one, other, claimed, click, strangers } = claimedBefore(how);
+      expect(idsOf(claim(other, 1))).toEqual([strangers[0]?.id]);
+      one.settle(claimed, verdict);
+      expect(claim(other, 2)).toMatchObject([
+        { event: click, urgency: "payment" },
+        { event: strangers[1], urgency: "click" },
+      ]);
+    }
+  },
+);
+
+test.each(["as it came", "from its line"] as const)(
+  "a click that was claimed %s by a killed process is as urgent as the payment behind it",
+  (how) => {
+    const { other, click } = claimedBefore(how);
+    expect(claim(other, 1)).toHaveLength(1);
+    watch(other);
+    expect(claim(other, 1)).toMatchObject([{ event: click, urgency: "payment", interrupted: true }]);
+  },
+);
+
+test("a click that is given back after a payment came behind it counts as newly come", () => {
+  const disk = open();
+  const [click, , payment] = paying();
+  const aged = { ...click, createdAt: click.createdAt - HOUR_MS };
+  const newcomers = { endpoint: "click", newestFirst: true, newWithinMs: HOUR_MS / 2 } as const;
+  disk.append(aged);
+  const [claimed] = claim(disk, 1) as [DiskClaim];
+  disk.settle(claimed, RELEASE);
+  expect(claim(disk, 1, newcomers)).toEqual([]);
+
+  const [again] = claim(disk, 1) as [DiskClaim];
+  disk.append(payment);
+  expect(claim(disk, 1)).toEqual([]);
+  disk.settle(again, RELEASE);
+  expect(claim(disk, 1, newcomers)).toMatchObject([{ event: aged, urgency: "payment" }]);
+});
+
+test("a click that rests is no sooner ready for the payment behind it, and is the first of its lane then", () => {
+  let now = Date.now();
+  const disk = open(undefined, { time: () => now });
+  const [click, , payment] = paying();
+  disk.append(click);
+  disk.settle(claim(disk, 1)[0] as DiskClaim, retryIn(HOUR_MS));
+  disk.append(payment, ...clicks(2));
+  expect(claim(disk, 1, { endpoint: "click" })).toMatchObject([{ urgency: "click" }]);
+
+  now += HOUR_MS;
+  expect(claim(disk, 1, { endpoint: "click" })).toMatchObject([{ event: click, urgency: "payment" }]);
+});
+
+test("finds after a restart what is more urgent, whether or not it had been found before", () => {
+  for (const isFound of [true, false]) {
+    const directory = scratchDirectory();
+    const before = openDisk(directory, { owner: "before" });
+    const [click, , payment] = paying();
+    before.append(...clicks(5), click, payment);
+    if (isFound) before.settle(claim(before, 1)[0] as DiskClaim, RELEASE);
+    expect(urgencyOf(before, click)).toBe(isFound ? 2 : 0);
+    before.close();
+
+    expect(claim(open(directory), 1)).toMatchObject([{ event: click, urgency: "payment" }]);
+  }
+});
+
+test("finds anew what is more urgent among the events that were handed over to another destination", () => {
+  const disk = open();
+  const [click, , payment] = paying();
+  const from = "1:http://before";
+  const to = (event: OutboxEvent) => ({ ...event, destination: from });
+  disk.append(...clicks(2), ...[sample("click"), click, payment].map(to));
+  const capacity = { destination: from, limit: 1, lanes: [{ endpoint: "click", limit: 1 }] } as const;
+  const [claims] = disk.store.run([{ type: "claim", capacity }]).results as [DiskClaim[]];
+  disk.settle(claims[0] as DiskClaim, RELEASE);
+  expect(urgencyOf(disk, click)).toBe(2);
+
+  disk.store.run([{ type: "hand over", from, to: DESTINATION, step: { after: 0 } }]);
+
+  expect(urgencyOf(disk, click)).toBe(0);
+  expect(claim(disk, 1)).toMatchObject([{ event: { id: click.id }, urgency: "payment" }]);
+});
+
+test("finds anew what is more urgent among the events that were saved from a lost file", () => {
+  const [lost, disk] = [open(undefined, { owner: "other" }), open()];
+  const [click, , payment] = paying();
+  const [claimed, , behind] = paying();
+  lost.append(claimed);
+  claim(lost, 1);
+  lost.append(...clicks(3), click, payment, behind);
+  salvage(lost.db, disk.store);
+
+  expect(claim(disk, 1)).toMatchObject([{ event: click, urgency: "payment" }]);
+  expect(urgencyOf(disk, claimed)).toBe(2);
+});
+
+test("is as urgent as before where what made it so is gone", () => {
+  const disk = open();
+  const [click, registration] = paying();
+  disk.append(click, registration, ...clicks(2));
+  const [claimed] = claim(disk, 1) as [DiskClaim];
+  expect(claimed).toMatchObject({ event: click, urgency: "registration" });
+  // As shedding does.
+  disk.db.prepare("delete from events where id = ?").run(registration.id);
+
+  disk.settle(claimed, RELEASE);
+  expect(claim(disk, 1)).toMatchObject([{ event: click, urgency: "registration" satisfies Urgency }]);
+});
