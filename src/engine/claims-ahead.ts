@@ -1,6 +1,6 @@
+import { precedenceOfClaim } from "../outbox/claim-steps.js";
 import type { Capacity, Claim, Lane } from "../outbox/outbox.js";
 import type { Store } from "../outbox/relay.js";
-import { URGENCIES } from "../outbox/urgency.js";
 import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
 
 /** A store of which more is claimed than goes at once. */
@@ -41,7 +41,7 @@ export function createClaimsAhead<C extends Claim>(
     readonly isWell: () => boolean;
   },
 ): ClaimsAhead<C> {
-  /** Claimed, and not handed over, the most urgent first. */
+  /** Claimed, and not handed over, in the order in which it goes. */
   let stock: C[] = [];
   /** Endpoints of which the store was last asked, and those of which it may have more. */
   let looked: readonly Endpoint[] = [];
@@ -54,15 +54,17 @@ export function createClaimsAhead<C extends Claim>(
     mayGoTwice(endpoint) && !newestFirst && newWithinMs === undefined && !evenResting;
   const stockOf = (endpoint: Endpoint) => stock.filter(({ lane }) => lane.endpoint === endpoint).length;
 
+  /** Whether an event of an endpoint that is not claimed may have to go before one that is, and none of that endpoint goes first. */
+  const isFirst = (endpoint: Endpoint) =>
+    stock.some((claim) => outranks(endpoint, claim)) &&
+    stock.every((claim) => claim.lane.endpoint !== endpoint || outranks(endpoint, claim));
   const isOutranked = (claim: C) => outranks(claim.lane.endpoint, claim);
 
   /** Whether what is not claimed may have to go before what is. */
   function isBlocked(lanes: readonly Lane[] = []): boolean {
     if (isHeld || !isWell()) return true;
     for (const endpoint of unexhausted) if (stockOf(endpoint) === 0) return true;
-    return lanes.some(
-      ({ endpoint }) => !looked.includes(endpoint) || stock.some((claim) => outranks(endpoint, claim)),
-    );
+    return lanes.some(({ endpoint }) => !looked.includes(endpoint) || isFirst(endpoint));
   }
 
   function giveBack(isOut: (claim: C) => boolean): boolean {
@@ -128,7 +130,7 @@ export function createClaimsAhead<C extends Claim>(
       else if (lane.limit > 0) unexhausted.add(lane.endpoint);
     }
     if (isStopped) return claimed;
-    stock = [...stock, ...claimed.filter(({ lane }) => isAhead(lane))].sort(byUrgency);
+    stock = [...stock, ...claimed.filter(({ lane }) => isAhead(lane))].sort(inOrder);
     return claimed.filter(({ lane }) => !isAhead(lane));
   }
 
@@ -167,9 +169,9 @@ export function createClaimsAhead<C extends Claim>(
   };
 }
 
-function byUrgency(one: Claim, other: Claim): number {
-  const rank = ({ urgency, event }: Claim) => URGENCIES.indexOf(urgency ?? event.kind);
+function inOrder(one: Claim, other: Claim): number {
   return (
-    rank(one) - rank(other) || ENDPOINTS.indexOf(one.lane.endpoint) - ENDPOINTS.indexOf(other.lane.endpoint)
+    precedenceOfClaim(other) - precedenceOfClaim(one) ||
+    ENDPOINTS.indexOf(one.lane.endpoint) - ENDPOINTS.indexOf(other.lane.endpoint)
   );
 }

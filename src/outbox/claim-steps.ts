@@ -20,6 +20,18 @@ const ORDER: readonly (readonly [ClaimStep["which"], ...Urgency[]])[] = [
   ["resting", ...URGENCIES],
 ];
 
+const STEPS = ORDER.flatMap(([which, ...urgencies]) => urgencies.map((urgency) => `${which} ${urgency}`));
+
+/** Which of two events a claim takes first, wherever their lanes are: the one with more. */
+export function precedenceOf(urgency: Urgency, which: ClaimStep["which"]): number {
+  return STEPS.length - STEPS.indexOf(`${which} ${urgency}`);
+}
+
+/** The precedence of a claim. */
+export function precedenceOfClaim({ urgency, event, history }: Claim): number {
+  return precedenceOf(urgency ?? event.kind, history.triedAt > 0 ? "rested" : "untried");
+}
+
 /** In which order a claim takes events: those of a step before those of the next. Without steps that can have none. */
 export function claimStepsOf(lanes: readonly Lane[]): ClaimStep[] {
   const places = lanes.map((lane) => ({ lane, left: lane.limit }));

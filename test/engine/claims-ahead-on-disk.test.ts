@@ -2,10 +2,11 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createClaimsAhead } from "../../src/engine/claims-ahead.js";
 import type { EventKind, OutboxEvent } from "../../src/events.js";
+import { precedenceOf } from "../../src/outbox/claim-steps.js";
 import { claimsThrough } from "../../src/outbox/disk/asked-claims.js";
 import type { DiskClaim, Request, Results } from "../../src/outbox/disk/protocol.js";
 import type { Capacity } from "../../src/outbox/outbox.js";
-import { URGENCIES } from "../../src/outbox/urgency.js";
+import { urgenciesOf } from "../../src/outbox/urgency.js";
 import { ENDPOINTS, type Endpoint, endpointOf } from "../../src/service/endpoints.js";
 import { retryIn } from "../../src/testing/contract/recorder.js";
 import { DESTINATION, sample } from "../../src/testing/contract/samples.js";
@@ -88,15 +89,20 @@ function sharesAnId({ data: one }: OutboxEvent, { data: other }: OutboxEvent): b
   return shares("clickId") || shares("sessionId");
 }
 
-/** The urgencies of live events, in the order in which they came; more is more urgent. */
-function urgenciesOf(live: readonly OutboxEvent[]): Map<string, number> {
-  const urgencies = new Map<string, number>();
-  for (const [at, event] of [...live.entries()].reverse()) {
-    const behind = live.slice(at + 1).filter((later) => sharesAnId(event, later));
-    const all = [-URGENCIES.indexOf(event.kind), ...behind.map(({ id }) => urgencies.get(id) as number)];
-    urgencies.set(event.id, Math.max(...all));
-  }
-  return urgencies;
+/** How early live events go, which are in the order in which they came; more goes first. */
+function precedencesOf(live: readonly OutboxEvent[], tried: ReadonlySet<string>): Map<string, number> {
+  const which = (id: string) => (tried.has(id) ? "rested" : "untried");
+  const all = urgenciesOf(live.map((event) => ({ event })));
+  return new Map(
+    all.map(
+      ([
+        {
+          event: { id },
+        },
+        urgency,
+      ]) => [id, precedenceOf(urgency, which(id))],
+    ),
+  );
 }
 
 const anId = fc.option(fc.integer({ min: 0, max: 7 }), { freq: 2 });
@@ -149,6 +155,7 @@ test.each([1, 2])(
         const all = Array.from({ length: processes }, (_, nth) => startProcess(directory, `${nth}`));
         const live: OutboxEvent[] = [];
         const resting = new Set<string>();
+        const tried = new Set<string>();
         /** The process that asked last for claims, where no other has done anything since. */
         let informed = -1;
 
@@ -157,7 +164,7 @@ test.each([1, 2])(
           !live.slice(0, placeOf(event)).some((earlier) => sharesAnId(earlier, event));
 
         function expectTheMostUrgent(handed: readonly DiskClaim[], { limit, lanes }: Capacity, own: Process) {
-          const urgencies = urgenciesOf(live);
+          const precedences = precedencesOf(live, tried);
           const left = new Map<Endpoint, number>(lanes.map((lane) => [lane.endpoint, lane.limit]));
           let free = limit;
           for (const { event } of handed) {
@@ -185,7 +192,9 @@ test.each([1, 2])(
             const rivals = (left.get(endpointOf(event)) ?? 0) > 0 ? handed : ofLane;
             if (!isOpen) continue;
             for (const rival of rivals)
-              expect(urgencies.get(rival.event.id)).toBeGreaterThanOrEqual(urgencies.get(event.id) as number);
+              expect(precedences.get(rival.event.id)).toBeGreaterThanOrEqual(
+                precedences.get(event.id) as number,
+              );
           }
           expect(free).toBeGreaterThanOrEqual(0);
         }
@@ -209,6 +218,7 @@ test.each([1, 2])(
             await own.claims.settle(claim, VERDICTS[step.verdict as keyof typeof VERDICTS]);
             // As at the end of its rest.
             if (step.verdict === "retry") own.claims.hold();
+            if (step.verdict === "retry" || step.verdict === "rest") tried.add(event.id);
             if (step.verdict === "rest") resting.add(event.id);
             if (step.verdict === "delivered" || step.verdict === "dead") live.splice(placeOf(event), 1);
           } else {

@@ -27,13 +27,14 @@ function atFirst(waiting: Waiting, once: EventKind = "payment") {
   const paused: Endpoint[] = [];
   const asked: Capacity[] = [];
   const released: Claim[] = [];
-  const outranked = new Set<Claim>();
+  const outranking: Partial<Record<Endpoint, boolean>> & { onClaim?: () => void } = {};
   const state = { isWell: true };
   let number = 0;
   const ahead = createClaimsAhead<Claim>(
     {
       async claim(capacity) {
         asked.push(capacity);
+        outranking.onClaim?.();
         const claimed: Claim[] = [];
         for (const lane of capacity.lanes) {
           const most = Math.min(lane.limit, capacity.limit - claimed.length, left[lane.endpoint] ?? 0);
@@ -53,11 +54,11 @@ function atFirst(waiting: Waiting, once: EventKind = "payment") {
     {
       mayGoTwice: (endpoint) => kindOf(endpoint) !== once,
       isPaused: (endpoint) => paused.includes(endpoint),
-      outranks: (_, claim) => outranked.has(claim),
+      outranks: (endpoint) => outranking[endpoint] === true,
       isWell: () => state.isWell,
     },
   );
-  return { ahead, left, asked, released, paused, outranked, state };
+  return { ahead, left, asked, released, paused, outranking, state };
 }
 
 function claimOf(lane: Lane, number: number): Claim {
@@ -183,6 +184,54 @@ describe("what is more urgent goes first", () => {
       ...Array(PLACES).fill("lead/payment"),
     ]);
     expect(left).toMatchObject({ "lead/payment": 1, click: 28 });
+  });
+
+  it("what the store says that is more urgent than what was claimed of its endpoint: this is given back, and claimed again after it", async () => {
+    const { ahead, asked, released, outranking } = await underTest({ click: 30 });
+    await ahead.claim(all);
+    outranking.click = true;
+    expect(ahead.next(one("click"))).toEqual([]);
+    expect(released).toHaveLength(30 - PLACES);
+    outranking.click = false;
+    expect(await ahead.claim(capacityFor(1, ["click"]))).toHaveLength(1);
+    expect(asked).toHaveLength(2);
+  });
+
+  it("what the store finds while it is asked: it is asked once more, for what was given back as well", async () => {
+    const { ahead, asked, released, outranking } = await underTest({ click: 30 });
+    await ahead.claim(all);
+    outranking.onClaim = () => {
+      outranking.click = asked.length === 2;
+    };
+    expect(await ahead.claim(capacityFor(1, ["click"]))).toHaveLength(1);
+    expect(released).toHaveLength(30 - PLACES);
+    expect(asked).toHaveLength(3);
+  });
+
+  it("what has become ready at another endpoint", async () => {
+    const { ahead, released, outranking } = await underTest({ click: 30 });
+    await ahead.claim(all);
+    outranking["lead/payment"] = true;
+    expect(ahead.next(one("click"))).toHaveLength(1);
+    expect(ahead.next(() => capacityFor(1, ["lead/payment", "click"]))).toEqual([]);
+    expect(released).toEqual([]);
+  });
+
+  it("what waits at an endpoint that had no lane when the store was asked", async () => {
+    const { ahead, left } = await underTest({ click: 30 });
+    await ahead.claim(capacityFor(2, ["click"]));
+    left.registration = 1;
+    expect(ahead.next(() => capacityFor(1, ["registration", "click"]))).toEqual([]);
+    expect(endpointsOf(await ahead.claim(capacityFor(1, ["registration", "click"])))).toEqual([
+      "registration",
+    ]);
+  });
+
+  it("what was given back, and not sent", async () => {
+    const { ahead } = await underTest({ registration: 1, click: 30 });
+    const [registration] = await ahead.claim(all);
+    await ahead.settle(registration as Claim, { type: "release" });
+    expect(ahead.next(one("click"))).toEqual([]);
   });
 
   it("what more was claimed of than there were places", async () => {

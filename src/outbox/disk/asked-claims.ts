@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../service/endpoints.js";
+import { precedenceOfClaim } from "../claim-steps.js";
 import type { Capacity, Verdict } from "../outbox.js";
 import type { DiskClaim, Request, Results, Snapshot } from "./protocol.js";
-import { rankOf } from "./rows.js";
 import { isHeld } from "./upkeep.js";
 
 const CLAIMED_AT_ONCE = 256;
@@ -17,10 +17,10 @@ export function claimsThrough(
   { snapshot, leaseMs }: { readonly snapshot: () => Snapshot; readonly leaseMs: number },
 ) {
   return {
-    /** Whether an event of an endpoint may be more urgent than one that was claimed, or as it was when it was claimed. */
-    outranks(endpoint: Endpoint, { urgency, raises }: DiskClaim): boolean {
-      const { raises: current, urgent } = snapshot();
-      return raises !== current || (urgent[endpoint] ?? 0) > rankOf(urgency);
+    /** Whether an event of an endpoint may have to go before one that was claimed, or this one earlier than when it was claimed. */
+    outranks(endpoint: Endpoint, claim: DiskClaim): boolean {
+      const { raises, waiting } = snapshot();
+      return claim.raises !== raises || (waiting[endpoint] ?? 0) > precedenceOfClaim(claim);
     },
     async claim({ destination, limit, lanes }: Capacity): Promise<DiskClaim[]> {
       const capacity = { destination, limit: Math.min(limit, CLAIMED_AT_ONCE), lanes };

@@ -1,12 +1,12 @@
 import type { OutboxEvent } from "../../events.js";
 import { type Endpoint, endpointOf, kindOf } from "../../service/endpoints.js";
-import { type ClaimStep, claimStepsOf } from "../claim-steps.js";
+import { type ClaimStep, claimStepsOf, precedenceOf } from "../claim-steps.js";
 import { type Capacity, type History, type Lane, UNTRIED } from "../outbox.js";
 import type { Direct, Holdings } from "./holdings.js";
 import { createLaneClaims, type Row } from "./lane-claims.js";
 import type { Lines } from "./lines.js";
 import type { DiskClaim } from "./protocol.js";
-import { eventOf, parsedOf, rankOf } from "./rows.js";
+import { eventOf, parsedOf } from "./rows.js";
 import type { Database } from "./sqlite.js";
 import type { State } from "./state.js";
 import type { Totals } from "./totals.js";
@@ -56,7 +56,8 @@ export function createClaiming(
     let more = false;
     /** How many are coming that may make others more urgent. */
     let lending = [...coming].reduce((sum, [endpoint, each]) => sum + (endpoint === "click" ? 0 : each), 0);
-    const urgent: Partial<Record<Endpoint, number>> = {};
+    /** What is left, in the order of the steps: the first of each endpoint counts. */
+    const remaining: Partial<Record<Endpoint, number>> = {};
 
     function add(step: ClaimStep, rows: readonly Row[]): void {
       const { urgency, place } = step;
@@ -78,6 +79,8 @@ export function createClaiming(
       if (which !== "untried") {
         if (most() > 0)
           add(step, fromLane.claimTried(place.lane, urgency, most(), { ...about, even: which }));
+        else if (which === "rested" && fromLane.isAnyRested(place.lane, urgency, about))
+          remaining[endpoint] ??= precedenceOf(urgency, which);
         return true;
       }
       if (totals.rows(destination, kindOf(endpoint)) > 0) {
@@ -86,8 +89,8 @@ export function createClaiming(
           add(step, rows);
           if (hasMore) return false;
         }
-        if (!isOfKind && most() <= 0 && fromLane.isAnyLeft(place.lane, urgency, about))
-          urgent[endpoint] ??= rankOf(urgency);
+        if (most() <= 0 && (isOfKind || fromLane.isAnyUntried(place.lane, urgency, about)))
+          remaining[endpoint] ??= precedenceOf(urgency, which);
       }
       const waiting = isOfKind ? Math.min(most(), coming.get(endpoint) ?? 0) : 0;
       if (waiting <= 0) return true;
@@ -132,7 +135,7 @@ export function createClaiming(
       end(): DiskClaim[] {
         // What was kept free for events that could not be claimed at once is theirs, or another's.
         if (lending > 0 || shares.some(({ left }) => left > 0)) more = true;
-        lines.urgent = urgent;
+        lines.waiting = remaining;
         const nth = new Map(steps.map((step, at) => [step, at]));
         if (shares.length > 0)
           claims.sort((one, other) => (nth.get(one.step) ?? 0) - (nth.get(other.step) ?? 0));

@@ -115,12 +115,15 @@ export function createLaneClaims(
       const found: Row[] = claimTried.all(destination, endpoint, rankOf(urgency), until, limit);
       return lined(found.sort(bySeq), { owner, pulse });
     },
-    /** Whether an event is there that could be claimed. */
-    isAnyLeft({ endpoint }: Lane, urgency: Urgency, { destination, now }: About): boolean {
+    /** Whether one is ready that was never tried. */
+    isAnyUntried({ endpoint }: Lane, urgency: Urgency, { destination }: About): boolean {
       const which = [destination, endpoint, rankOf(urgency)] as const;
+      return lines.mayBeReady(...which) && anyUntried.get(...which) !== undefined;
+    },
+    /** Whether one has rested after an attempt. */
+    isAnyRested({ endpoint }: Lane, urgency: Urgency, { destination, now }: About): boolean {
       return (
-        (lines.mayBeReady(...which) && anyUntried.get(...which) !== undefined) ||
-        (hasTried(destination) && anyRested.get(...which, now) !== undefined)
+        hasTried(destination) && anyRested.get(destination, endpoint, rankOf(urgency), now) !== undefined
       );
     },
   };

@@ -1,7 +1,10 @@
 import type { EventKind } from "../../events.js";
 import type { Endpoint } from "../../service/endpoints.js";
+import { precedenceOf } from "../claim-steps.js";
+import { SHEDDING_ORDER } from "../shedding.js";
+import type { Urgency } from "../urgency.js";
 import type { Holdings } from "./holdings.js";
-import type { UrgentByEndpoint } from "./protocol.js";
+import type { Precedences } from "./protocol.js";
 import { type EventRow, type Placed, rankOf } from "./rows.js";
 import { BEHIND } from "./schema.js";
 import { type Database, prepareAll } from "./sqlite.js";
@@ -82,7 +85,7 @@ export function createLines(db: Database, { state, holdings }: { state: State; h
   const lasts = new Map<string, number>();
   /** By destination, endpoint and urgency: no event is ready that was never tried. */
   const withoutReady = new Set<string>();
-  let urgent: UrgentByEndpoint = {};
+  let waiting: Precedences = {};
   const raiseAhead = createRaise(db, { state, holdings });
 
   function takeNext(): Waiting | undefined {
@@ -106,7 +109,8 @@ export function createLines(db: Database, { state, holdings }: { state: State; h
   /** An event that is behind no other has become ready, or more urgent. */
   function isReady({ destination, endpoint, urgency }: Ready): void {
     withoutReady.delete(keyOf(destination, endpoint, urgency));
-    if (urgency > (urgent[endpoint] ?? 0)) urgent = { ...urgent, [endpoint]: urgency };
+    const precedence = precedenceOf(SHEDDING_ORDER[urgency] as Urgency, "untried");
+    if (precedence > (waiting[endpoint] ?? 0)) waiting = { ...waiting, [endpoint]: precedence };
   }
 
   function raise(event: Omit<Ranked, "endpoint">, now: number): void {
@@ -190,12 +194,12 @@ export function createLines(db: Database, { state, holdings }: { state: State; h
     mayBeReady: (destination: number, endpoint: Endpoint, urgency: number): boolean =>
       !withoutReady.has(keyOf(destination, endpoint, urgency)),
     /** See `Snapshot`. */
-    get urgent() {
-      return urgent;
+    get waiting() {
+      return waiting;
     },
     /** So it is after a claim. */
-    set urgent(left: UrgentByEndpoint) {
-      urgent = left;
+    set waiting(left: Precedences) {
+      waiting = left;
     },
     /** All that were ready, and never tried, have been claimed. */
     noneIsReady(destination: number, endpoint: Endpoint, urgency: number): void {

@@ -116,12 +116,11 @@ export interface Snapshot {
   readonly life: Life;
   /** How often an event has become more urgent that a process had claimed. */
   readonly raises: number;
-  /** By endpoint: so urgent an event has become ready since the last claim, or was left by it that is more urgent than its kind. */
-  readonly urgent: UrgentByEndpoint;
+  /** By endpoint, the precedence of the first event that may have become ready since the last claim, or been left by it. */
+  readonly waiting: Precedences;
 }
 
-/** Urgencies as the file keeps them. */
-export type UrgentByEndpoint = Readonly<Partial<Record<Endpoint, number>>>;
+export type Precedences = Readonly<Partial<Record<Endpoint, number>>>;
 
 /** How many rows a destination has. */
 export type Counts = Required<Pick<OutboxCounts, "dead" | "byKind">>;

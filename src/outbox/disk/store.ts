@@ -195,7 +195,7 @@ export function createStore(
       nextReadyAt: claims.nextReadyAt(now),
       life: upkeep.life,
       raises: state.raises,
-      urgent: lines.urgent,
+      waiting: lines.waiting,
     };
   }
 
