@@ -84,6 +84,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
         ),
       ),
       recovered: detached(() => journal.log("warn", `the storage of the ${outbox.name} outbox works again`)),
+      cautioned: detached((caution) => journal.log("warn", caution)),
     });
     void tellOfOtherDestinations();
   }

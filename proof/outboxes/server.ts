@@ -33,10 +33,17 @@ export function kindFrom(word: string): Kind {
   throw new Error(`--outbox must be postgres or mysql, got ${word}`);
 }
 
-/** A server of the kind that the outbox works with: PostgreSQL or MariaDB, with each commit on the disk before it is answered. */
-export async function startServer(kind: Kind): Promise<Server> {
-  if (kind === "mysql") return startMariaDb({ "innodb-buffer-pool-size": "256M" });
-  const cluster = await startCluster({ autovacuum_naptime: "1s" });
+/**
+ * A server of the kind that the outbox works with: PostgreSQL or MariaDB, with each commit on the disk before it is answered.
+ *
+ * @param settings of the server, over its defaults.
+ */
+export async function startServer(
+  kind: Kind,
+  settings: Readonly<Record<string, string | number>> = {},
+): Promise<Server> {
+  if (kind === "mysql") return startMariaDb({ "innodb-buffer-pool-size": "256M", ...settings });
+  const cluster = await startCluster({ autovacuum_naptime: "1s", ...settings });
   return {
     uri: cluster.connectionString,
     halt: cluster.halt,

@@ -129,6 +129,8 @@ export interface OutboxObserver {
   degraded(error: Error): void;
   /** The storage works again, and has what waited in memory. */
   recovered(): void;
+  /** The storage works, and a setting of its server lets it lose what it has stored. Told once for each. */
+  cautioned?(caution: string): void;
 }
 
 /** What is in an outbox, in numbers. */

@@ -18,6 +18,7 @@ export async function* checkOutbox(place: Place, destination: string | undefined
       await outbox.checkWrites?.();
       yield well("it may be written to");
       yield* findingsOf(counts);
+      for (const caution of (await outbox.cautions?.()) ?? []) yield note(caution);
       const { byDestination = {} } = counts;
       const others = Object.keys(byDestination).filter((name) => name !== destination && byDestination[name]);
       if (destination !== undefined && others.length > 0) {

@@ -20,6 +20,8 @@ export interface OpenOutbox extends Pick<Outbox, "name" | "deadLetters" | "close
   backup?(file: string): Promise<number>;
   /** Of a database: rejects where its server takes no writes, or this user may make none. Changes nothing. */
   checkWrites?(): Promise<void>;
+  /** Of a database: what its server's settings let it lose of what it has committed. */
+  cautions?(): Promise<readonly string[]>;
 }
 
 /** What an action found or did, as JSON and as lines for a person. */

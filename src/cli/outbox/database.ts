@@ -26,7 +26,7 @@ export function loadDriver<Driver>(wanted: {
 
 /** What the command does with an outbox in a database; closed, it ends the pool that was made for it. */
 export function openedIn(
-  { name, look, deadLetters, handOver, hold, close }: SqlOutbox,
+  { name, look, deadLetters, handOver, hold, cautions, close }: SqlOutbox,
   pool: { end(): Promise<void> },
   {
     checkWrites,
@@ -40,6 +40,7 @@ export function openedIn(
     look,
     deadLetters,
     handOver,
+    cautions,
     async close() {
       await close();
       await pool.end();

@@ -3,6 +3,7 @@ import { readOptions } from "../../shared/read-options.js";
 import { again } from "../sql/again.js";
 import { createSqlOutbox, type SqlDialect, type SqlOutbox, type SqlShell } from "../sql/sql-outbox.js";
 import { createAttempt, createStoredBy } from "./append.js";
+import { cautionsOf } from "./cautions.js";
 import { createClaims, type MysqlClaim } from "./claims.js";
 import { count } from "./count.js";
 import { openDatabase } from "./database.js";
@@ -94,6 +95,7 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
       reviveInterrupted,
       hold: createHold(database, { prefix, line }),
       handOver: createHandOver(database, { prefix, destinations, counts }),
+      cautions: () => cautionsOf(database),
       upkeep: () => forgetOld(database, prefix, rememberMs),
       watch(look, destination) {
         const looking = createPoll(clock, pollMs, look);

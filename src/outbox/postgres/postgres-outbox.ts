@@ -77,6 +77,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       reviveInterrupted,
       hold: createHold(database, schema),
       handOver: createHandOver(database, { schema, destinations, counts }),
+      cautions: async () => [],
       upkeep: () => forgetOld(database, schema, rememberMs),
       watch(look) {
         const stops: (() => unknown)[] = [again(clock, () => pollMs, look)];

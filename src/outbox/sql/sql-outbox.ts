@@ -20,6 +20,8 @@ export interface SqlOutbox extends Outbox {
   handOver(from: string, to: string): Promise<number>;
   /** @internal Makes an unconfirmed dead letter of each payment that waits. Resolves to their number. */
   hold(): Promise<number>;
+  /** What the server's settings let it lose of what it has committed, in words. */
+  cautions(): Promise<readonly string[]>;
 }
 
 /** A claim, which another process may have taken over. */
@@ -56,6 +58,8 @@ export interface SqlDialect<C extends SqlClaim> {
   handOver(from: string, to: string): Promise<number>;
   /** Makes an unconfirmed dead letter of each payment that waits, of all destinations. */
   hold(): Promise<number>;
+  /** What the server's settings let it lose of what it has committed, in words. */
+  cautions(): Promise<readonly string[]>;
   /** What is to be done once a minute. */
   upkeep(): Promise<void>;
   /** Begins to look for what may be claimed of a destination. Returns what ends that. */
@@ -101,6 +105,7 @@ export function createSqlOutbox<C extends SqlClaim>(
 ): SqlOutbox {
   const { name, pollMs, leaseMs, maxEvents, maxMemoryBytes, clock } = options;
   let stops: (() => unknown)[] = [];
+  let areCautionsTold = false;
 
   const destinations = createDestinations(options.nameDestination);
   const counts = createCounts(options.count, destinations);
@@ -196,6 +201,7 @@ export function createSqlOutbox<C extends SqlClaim>(
       Math.min(Math.max(COUNTED_AT_MOST_EVERY_MS, 100 * took), COUNTED_AT_LEAST_EVERY_MS);
     void counts.take().catch(ignore);
     void destinations.store(destination).catch(ignore);
+    void tellCautions().catch(ignore);
     stops = [
       dialect.watch(wake, destination),
       again(clock, () => leaseMs / 3, dialect.renew),
@@ -205,10 +211,18 @@ export function createSqlOutbox<C extends SqlClaim>(
         () => UPKEEP_MS,
         async () => {
           await destinations.store(destination);
+          await tellCautions();
           await dialect.upkeep();
         },
       ),
     ];
+  }
+
+  async function tellCautions(): Promise<void> {
+    if (areCautionsTold) return;
+    const cautions = await dialect.cautions();
+    areCautionsTold = true;
+    for (const caution of cautions) tell((to) => to.cautioned?.(caution));
   }
 
   async function close(): Promise<void> {
@@ -218,7 +232,8 @@ export function createSqlOutbox<C extends SqlClaim>(
     dialect.close?.();
   }
 
-  return Object.assign(outbox as Omit<SqlOutbox, "hold">, { hold: dialect.hold });
+  const { hold, cautions } = dialect;
+  return Object.assign(outbox as Omit<SqlOutbox, "hold" | "cautions">, { hold, cautions });
 }
 
 function ignore(): void {}

@@ -124,6 +124,16 @@ describeWithMariaDb("an outbox in MySQL, to the doctor", (database) => {
     expect(code).toBe(0);
   });
 
+  it("is on a server whose settings let it lose what it has committed", async () => {
+    await (await database.create()).close();
+    await database.sql("set global innodb_flush_log_at_trx_commit = 2");
+    const { code, out } = await doctor(here());
+    expect(out.at(-2)).toMatch(/^note +mysqlOutbox: innodb_flush_log_at_trx_commit is 2: where the server's/);
+    expect(code).toBe(0);
+    await database.sql("set global innodb_flush_log_at_trx_commit = 1");
+    expect((await doctor(here())).out.join("\n")).not.toContain("innodb");
+  });
+
   it("is missing", async () => {
     const { code, out } = await doctor(["--outbox", database.server.uri, "--prefix", "missing_"]);
     expect(out[0]).toMatch(/^WRONG +mysqlOutbox: the tables "missing_…" are missing/);

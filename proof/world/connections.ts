@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { affiliate } from "../../src/index.js";
+import { type Kind, open, startServer } from "../outboxes/server.js";
+import type { Figure, Part } from "./shared/part.js";
+import { startPaymentService } from "./shared/payment-service.js";
+
+const A_SECOND = 25;
+const ENDED_EVERY_MS = 4_000;
+
+/** Ends one of the others' connections, rather one that runs a statement. */
+const END_ONE: Readonly<Record<Kind, string>> = {
+  postgres: `
+    select pg_terminate_backend(pid) from (
+      select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()
+      order by state = 'active' desc, random() limit 1) as one`,
+  mysql: `
+    select id from information_schema.processlist where id <> connection_id() and user = 'shop'
+    order by command <> 'Sleep' desc, rand() limit 1`,
+};
+
+async function proveOn(kind: Kind, seconds: number): Promise<Figure[]> {
+  const server = await startServer(kind);
+  const service = await startPaymentService();
+  const { outbox, end } = open(kind, server.uri);
+  const others = open(kind, server.uri);
+  await outbox.look();
+  const tracker = affiliate({
+    baseUrl: `http://127.0.0.1:${service.port}`,
+    clientId: 1,
+    outbox,
+    logger: { warn() {}, error() {} },
+  });
+  const outcomes: string[] = [];
+  const ids: string[] = [];
+  let ended = 0;
+
+  const over = new AbortController();
+  const ending = (async () => {
+    while (!over.signal.aborted) {
+      await sleep(ENDED_EVERY_MS, undefined, { signal: over.signal }).catch(() => {});
+      const [row] = await others.sql(END_ONE[kind]);
+      if (!row) continue;
+      if (kind === "mysql") await others.sql(`kill ${row.id}`).catch(() => {});
+      ended++;
+    }
+  })();
+  const reports: Promise<unknown>[] = [];
+  for (let nth = 0; nth < seconds * A_SECOND; nth++) {
+    const payment = { paymentId: nth, customerEmail: "ann@shop.example", leadValue: 1 };
+    reports.push(
+      tracker.trackPayment(payment, { sessionId: `payer-${nth}` }).then((receipt) => {
+        outcomes.push("reason" in receipt ? `${receipt.reason}` : receipt.outcome);
+        if ("id" in receipt) ids.push(receipt.id);
+      }),
+    );
+    await sleep(1_000 / A_SECOND);
+  }
+  await Promise.all(reports);
+  over.abort();
+  await ending;
+  await tracker.flush({ timeoutMs: 60_000 });
+  const held = await tracker.deadLetters.list({ limit: 1_000 });
+
+  await tracker.close();
+  await Promise.all([end(), others.end()]);
+  await server.destroy();
+  await service.goAway();
+  const known = new Set([...service.recorded.keys(), ...held.map(({ id }) => id)]);
+  const of = (what: string) => `${kind}: ${what}`;
+  return [
+    { what: of("payments reported"), measured: outcomes.length },
+    {
+      what: of("connections ended"),
+      measured: ended,
+      atLeast: Math.floor((seconds * 1_000) / ENDED_EVERY_MS) - 1,
+    },
+    {
+      what: of("receipts that say storage-trouble"),
+      measured: numberOf("storage-trouble", outcomes),
+      atMost: 4,
+    },
+    { what: of("receipts that say duplicate"), measured: numberOf("duplicate", outcomes), atMost: 0 },
+    { what: of("lost"), measured: seconds * A_SECOND - ids.filter((id) => known.has(id)).length, atMost: 0 },
+    { what: of("held"), measured: held.length, atMost: 0 },
+    {
+      what: of("recorded twice"),
+      measured: ids.filter((id) => (service.recorded.get(id) ?? 0) > 1).length,
+      atMost: 0,
+    },
+  ];
+}
+
+const numberOf = (word: string, words: readonly string[]) => words.filter((each) => each === word).length;
+
+const part: Part = {
+  title: "one of the outbox's connections is ended every four seconds, on PostgreSQL and MariaDB",
+  async prove({ short }) {
+    const seconds = short ? 20 : 60;
+    return (await Promise.all([proveOn("postgres", seconds), proveOn("mysql", seconds)])).flat();
+  },
+};
+
+export default part;

@@ -1,0 +1,102 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { affiliate } from "../../src/index.js";
+import { type Kind, open, startServer } from "../outboxes/server.js";
+import type { Figure, Part } from "./shared/part.js";
+import { startPaymentService } from "./shared/payment-service.js";
+
+/** A server, and whether it may lose nothing that it has committed. */
+interface Case {
+  readonly kind: Kind;
+  readonly settings: Readonly<Record<string, string | number>>;
+  readonly isDurable: boolean;
+}
+
+const CASES: readonly Case[] = [
+  { kind: "mysql", settings: { "innodb-flush-log-at-trx-commit": 1 }, isDurable: true },
+  {
+    kind: "mysql",
+    settings: { "innodb-flush-log-at-trx-commit": 1, "log-bin": "binlog", "sync-binlog": 1 },
+    isDurable: true,
+  },
+  { kind: "mysql", settings: { "innodb-flush-log-at-trx-commit": 2 }, isDurable: false },
+  { kind: "mysql", settings: { "innodb-flush-log-at-trx-commit": 0 }, isDurable: false },
+  {
+    kind: "mysql",
+    settings: { "innodb-flush-log-at-trx-commit": 1, "log-bin": "binlog", "sync-binlog": 0 },
+    isDurable: false,
+  },
+  { kind: "postgres", settings: { synchronous_commit: "on" }, isDurable: true },
+  // The outbox's own transactions do not go by this default.
+  { kind: "postgres", settings: { synchronous_commit: "off" }, isDurable: true },
+];
+
+const EVERY_MS = 5;
+const BETWEEN_KILLS_MS = 3_000;
+
+async function prove({ kind, settings, isDurable }: Case, kills: number): Promise<Figure[]> {
+  const server = await startServer(kind, settings);
+  const service = await startPaymentService();
+  const { outbox, end } = open(kind, server.uri, { leaseMs: 2_000 });
+  await outbox.look();
+  const tracker = affiliate({
+    baseUrl: `http://127.0.0.1:${service.port}`,
+    clientId: 1,
+    outbox,
+    delivery: { timeoutMs: 600 },
+    logger: { warn() {}, error() {} },
+  });
+  /** The ids of payments whose receipts say that they are stored. */
+  const stored = new Set<string>();
+  let isOver = false;
+
+  const reporting = (async () => {
+    for (let nth = 0; !isOver; nth++) {
+      const payment = { paymentId: nth, customerEmail: "ann@shop.example", leadValue: 1 };
+      void tracker.trackPayment(payment, { sessionId: `payer-${nth}` }).then((receipt) => {
+        if (receipt.outcome === "queued" && !receipt.reason) stored.add(receipt.id);
+      });
+      await sleep(EVERY_MS);
+    }
+  })();
+  for (let nth = 0; nth < kills; nth++) {
+    await sleep(BETWEEN_KILLS_MS);
+    await server.halt("immediate");
+    await server.resume();
+  }
+  await sleep(BETWEEN_KILLS_MS);
+  isOver = true;
+  await reporting;
+  const until = performance.now() + 120_000;
+  while ((await outbox.look()).queued > 0 && performance.now() < until) await sleep(100);
+  const letters = await tracker.deadLetters.list({ limit: 10_000 });
+
+  await tracker.close();
+  await end();
+  await server.destroy();
+  await service.goAway();
+  const known = new Set([...service.recorded.keys(), ...letters.map(({ id }) => id)]);
+  const bound = isDurable ? { atMost: 0 } : {};
+  const words = Object.entries(settings).map(([name, value]) => `${name} ${value}`);
+  const of = (what: string) => `${kind}, ${words.join(", ")}: ${what}`;
+  return [
+    { what: of("payments stored"), measured: stored.size },
+    { what: of("lost"), measured: [...stored].filter((id) => !known.has(id)).length, ...bound },
+    {
+      what: of("recorded twice"),
+      measured: [...service.recorded.values()].filter((n) => n > 1).length,
+      ...bound,
+    },
+    { what: of("held"), measured: letters.length },
+  ];
+}
+
+const part: Part = {
+  title: "the database server is killed, with each setting that decides how durable a commit is",
+  async prove({ short }) {
+    const figures: Figure[] = [];
+    for (const each of CASES) figures.push(...(await prove(each, short ? 1 : 3)));
+    return figures;
+  },
+};
+
+export default part;

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { linesLogger, startTracker } from "../../helpers/tracker.js";
+
+const DURABLE = { flush: 1, sync: 1 };
+
+describeWithMariaDb(
+  "what the server's settings let it lose",
+  (database) => {
+    const { create, sql } = database;
+
+    async function createWith({ flush, sync }: typeof DURABLE) {
+      await sql(`set global innodb_flush_log_at_trx_commit = ${flush}`);
+      await sql(`set global sync_binlog = ${sync}`);
+      return create();
+    }
+
+    test.each([
+      [
+        "is lost with the process or the machine",
+        { ...DURABLE, flush: 0 },
+        "innodb_flush_log_at_trx_commit is 0: where the server's process or its machine ends",
+      ],
+      [
+        "is lost with the machine",
+        { ...DURABLE, flush: 2 },
+        "innodb_flush_log_at_trx_commit is 2: where the server's machine ends",
+      ],
+      [
+        "is not in the binary log",
+        { ...DURABLE, sync: 0 },
+        "sync_binlog is 0: where the server's machine ends",
+      ],
+      [
+        "is not always in the binary log",
+        { ...DURABLE, sync: 100 },
+        "sync_binlog is 100: where the server's machine ends",
+      ],
+    ])("is told in the log where what was committed %s", async (_, settings, words) => {
+      const outbox = await createWith(settings);
+      const logger = linesLogger();
+      startTracker({ baseUrl: "http://127.0.0.1:1", outbox, logger });
+
+      await expect.poll(() => logger.lines).toHaveLength(1);
+      expect(logger.lines[0]).toContain(`mysqlOutbox: ${words} without warning`);
+    });
+
+    test.each([1, 3])(
+      "is nothing where innodb_flush_log_at_trx_commit is %i and sync_binlog is 1",
+      async (flush) => {
+        const outbox = await createWith({ ...DURABLE, flush });
+        expect(await outbox.cautions()).toEqual([]);
+        await outbox.close();
+      },
+    );
+  },
+  { "log-bin": "binlog" },
+);
