@@ -49,15 +49,17 @@ export function partsOf({ lanes, limit }: Capacity, most: number): Part[] {
  * and locks nothing: an index has each part in its order, and no more rows are looked at than are asked for.
  *
  * @param held the seqs of what this process has.
+ * @param leaseEnd until when leases are over.
  */
 export function candidatesOf(
   prefix: string,
   parts: readonly Part[],
-  { destination, held }: { destination: string; held: readonly number[] },
+  { destination, held, leaseEnd }: { destination: string; held: readonly number[]; leaseEnd: string },
 ): string {
   const events = `\`${prefix}events\``;
   const notHeld = held.length === 0 ? "" : `and seq not in (${list(held.map(String))})`;
 
+  const isFree = `(claimed_by is null or due_at <= ${leaseEnd})`;
   const select = (nth: number, where: string, order: string, look: number) => `(
     select ${nth} as part, seq from ${events} force index (\`${prefix}events_due\`)
     where state = 'queued' and destination = ${destination} and ${where} ${notHeld} order by ${order} limit ${look})`;
@@ -65,9 +67,9 @@ export function candidatesOf(
   const selects = parts.map(({ urgency, lane, which, look }, nth) => {
     const since = lane.newWithinMs === undefined ? "0" : `${NOW} - ${integer(lane.newWithinMs)}`;
     const conditions = {
-      newest: `tried = 0 and due_at between ${since} and ${NOW}`,
-      oldest: `tried = 0 and due_at between ${since} and ${NOW}`,
-      rested: `tried = 1 and due_at <= ${NOW}`,
+      newest: `tried = 0 and due_at between ${since} and ${NOW} and ${isFree}`,
+      oldest: `tried = 0 and due_at between ${since} and ${NOW} and ${isFree}`,
+      rested: `tried = 1 and due_at <= ${NOW} and ${isFree}`,
       resting: `tried = 1 and due_at > ${NOW} and claimed_by is null`,
     };
     const where = `urgency = ${urgencyNumber(urgency)} and endpoint = '${lane.endpoint}' and ${conditions[which]}`;

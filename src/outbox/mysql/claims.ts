@@ -6,9 +6,10 @@ import type { Destinations } from "../sql/destinations.js";
 import { type Chosen, choose, isNotLinedUp, partsOf, shuffled } from "./candidates.js";
 import type { Database } from "./database.js";
 import { begunBesides, type createLine } from "./line.js";
-import { binary, integer, list, NOW } from "./literals.js";
+import { binary, due, integer, list, NOW } from "./literals.js";
 import { EVENT_COLUMNS, type EventRow, eventOf, RELEASED } from "./rows.js";
 import type { Search } from "./search.js";
+import type { ServerTime } from "./server-time.js";
 import { urgencyIn, urgencyOf } from "./urgency.js";
 
 export interface MysqlClaim extends Claim {
@@ -51,11 +52,12 @@ export function createClaims(
     destinations: Destinations;
     line: ReturnType<typeof createLine>;
     search: Search;
+    time: ServerTime;
     leaseMs: number;
     clock: Clock;
   },
 ) {
-  const { prefix, destinations, line, search, leaseMs, clock } = options;
+  const { prefix, destinations, line, search, time, leaseMs, clock } = options;
   const events = `\`${prefix}events\``;
   // Else the server may scan a small table, and would wait for the rows of the host's open transactions.
   const eventsBySeq = `${events} force index (primary)`;
@@ -124,9 +126,10 @@ export function createClaims(
     await database.write(
       `update ${eventsBySeq} set
          interrupted = (interrupted = 1 or (claimed_by is not null and claimed_by <> ${self})),
-         claimed_by = ${self}, due_at = ${NOW} + ${integer(leaseMs)}, urgency = ${urgencyIn()}
+         claimed_by = ${self}, ${due(`${NOW} + ${integer(leaseMs)}`)}, urgency = ${urgencyIn()}
        where seq in (${seqs}) and state = 'queued'
-         and (due_at <= ${NOW} or (due_at is not null and claimed_by is null and seq in (${resting})))`,
+         and (if(claimed_by is null, due_at <= ${NOW}, due_at <= ${time.leaseEnd})
+           or (due_at is not null and claimed_by is null and seq in (${resting})))`,
     );
     const rows = await database.rows<ClaimRow>(
       `select ${EVENT_COLUMNS}, urgency, history, interrupted, queued_at,
@@ -150,7 +153,7 @@ export function createClaims(
     if (rows.length === 0) return;
     const seqs = rows.map(({ seq }) => Number(seq));
     await database.write(
-      `update ${eventsBySeq} set claimed_by = null, due_at = ${RELEASED}
+      `update ${eventsBySeq} set claimed_by = null, ${due(RELEASED)}
        where seq in (${list(seqs.map(String))}) and state = 'queued' and claimed_by = ${self}`,
     );
     await line.park(rows);
@@ -181,7 +184,7 @@ export function createClaims(
     );
     const lost = rows.filter(({ seq }) => !underWay.has(Number(seq)));
     await database.write(
-      `update ${eventsBySeq} set claimed_by = null, due_at = ${RELEASED}
+      `update ${eventsBySeq} set claimed_by = null, ${due(RELEASED)}
        where seq in (${list(lost.map(({ seq }) => String(seq)))}) and state = 'queued' and claimed_by = ${self}`,
     );
     mayHaveLostOne = false;
@@ -195,7 +198,7 @@ export function createClaims(
       );
       const seqs = unlocked.map(({ seq }) => Number(seq));
       await write(
-        `update ${eventsBySeq} set due_at = ${NOW} + ${integer(leaseMs)} where seq in (${list(seqs.map(String))})`,
+        `update ${eventsBySeq} set ${due(`${NOW} + ${integer(leaseMs)}`)} where seq in (${list(seqs.map(String))})`,
       );
       return new Set(seqs);
     });

@@ -12,7 +12,7 @@ import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
 import type { Evicted } from "../sql/eviction.js";
 import type { Database } from "./database.js";
-import { ascii, binary, integer, list, NOW } from "./literals.js";
+import { ascii, binary, due, integer, list, NOW } from "./literals.js";
 import { deadEventOf, eventOf, insertsOf, KNOWN, LETTER_COLUMNS, type LetterRow, letterOf } from "./rows.js";
 import { NOT_LINED_UP } from "./urgency.js";
 
@@ -94,7 +94,7 @@ export function createDeadLetters(
         const doubt = `(id, destination) in (${list(doubtful.map(keyOf))})`;
         const history = ascii(JSON.stringify({ ...UNTRIED, maybeTaken: true }));
         await connection.write(
-          `update ${events} set queued_at = ${NOW}, due_at = ${NOW}
+          `update ${events} set queued_at = ${NOW}, ${due(NOW)}
              ${doubtful.length === 0 ? "" : `, history = if(${doubt}, ${history}, null)`} where ${which}`,
         );
         return risen;
@@ -166,7 +166,7 @@ export function createDeadLetters(
         if (row.reason !== "unconfirmed" || JSON.parse(row.death).code !== "ERR_INTERRUPTED") continue;
         const revived = await database.write(
           `update ${events} set state = 'queued', urgency = if(history is null and kind <> 'click', ${NOT_LINED_UP}, urgency),
-             due_at = ${NOW}, tried = (history is not null), reason = null, death = null
+             ${due(NOW)}, tried = (history is not null), reason = null, death = null
            where seq = ${integer(row.seq)} and state = 'dead' and reason = 'unconfirmed'`,
         );
         if (revived === 0) continue;

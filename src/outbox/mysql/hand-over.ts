@@ -1,7 +1,7 @@
 import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
-import { list, NOW } from "./literals.js";
+import { due, list, NOW } from "./literals.js";
 import { NOT_LINED_UP } from "./urgency.js";
 
 const AT_ONCE = 500;
@@ -29,7 +29,7 @@ export function createHandOver(
       const stillFree = `${these} and destination = ${from} and state = '${state}' and claimed_by is null`;
       // What it waited for may stay where it is.
       await database.write(
-        `update ignore ${events} set destination = ${to}, due_at = coalesce(due_at, ${NOW}),
+        `update ignore ${events} set destination = ${to}, ${due(`coalesce(due_at, ${NOW})`)},
            urgency = if(state = 'queued' and tried = 0 and kind <> 'click', ${NOT_LINED_UP}, urgency)
          where ${stillFree}`,
       );

@@ -1,7 +1,7 @@
 import type { OutboxEvent } from "../../events.js";
 import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
-import { ascii, list, NOW } from "./literals.js";
+import { ascii, due, list, NOW } from "./literals.js";
 import { type createLending, type Urgent, urgencyIn } from "./urgency.js";
 
 // In one statement: the ids of each are up to 4 · 256 characters in it.
@@ -48,10 +48,10 @@ export function createLine(
   // Else the server may scan a small table, and would wait for the rows of the host's open transactions.
   const eventsBySeq = `${events} force index (primary)`;
 
-  async function due(seqs: readonly number[]): Promise<void> {
+  async function unpark(seqs: readonly number[]): Promise<void> {
     if (seqs.length === 0) return;
     await database.write(
-      `update ${eventsBySeq} set due_at = ${NOW}
+      `update ${eventsBySeq} set ${due(NOW)}
        where seq in (${list(seqs.map(String))}) and state = 'queued' and due_at is null`,
     );
   }
@@ -65,7 +65,7 @@ export function createLine(
          and ${begunBesides(prefix, "parked", isBegun("other"))} is null
        limit ${HEALED_AT_ONCE}`,
     );
-    await due(rows.map(({ seq }) => seq));
+    await unpark(rows.map(({ seq }) => seq));
     return rows.length;
   }
 
@@ -121,7 +121,7 @@ export function createLine(
         for (const { seq } of await database.rows<{ seq: number }>(texts.join(" union all ")))
           seqs.add(Number(seq));
       }
-      await due([...seqs]);
+      await unpark([...seqs]);
     },
     /** Finds what stayed parked because a process died between its two statements. */
     async heal(destination: string): Promise<void> {

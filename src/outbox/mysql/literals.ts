@@ -34,3 +34,6 @@ export function list(values: readonly string[]): string {
 
 /** The server's time in milliseconds since the epoch: in UTC, so that no time zone bends it. */
 export const NOW = "(timestampdiff(microsecond, timestamp'1970-01-01 00:00:00', utc_timestamp(3)) div 1000)";
+
+/** What sets when an event is due, or its lease ends. */
+export const due = (at: string) => `due_at = ${at}, written_at = ${NOW}`;

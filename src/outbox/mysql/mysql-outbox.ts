@@ -15,11 +15,15 @@ import { unicode } from "./literals.js";
 import { type MysqlOutboxOptions, mysqlOptions } from "./options.js";
 import { createPoll, type Poll } from "./poll.js";
 import { createSearch } from "./search.js";
+import { createServerTime } from "./server-time.js";
 import { createSettle } from "./settle.js";
 import { createShedding } from "./shedding.js";
 import { enqueue } from "./transaction.js";
 import { forgetOld } from "./upkeep.js";
 import { createLending } from "./urgency.js";
+
+/** How often the server's clock is looked at, in milliseconds. */
+const CLOCK_MS = 1_000;
 
 /** An outbox in a MySQL or MariaDB database. */
 export interface MysqlOutbox extends SqlOutbox {}
@@ -51,8 +55,9 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
   function dialectOf({ destinations, counts, onDeath, wake }: SqlShell): SqlDialect<MysqlClaim> {
     const lending = createLending(database, prefix, destinations);
     const line = createLine(database, { prefix, destinations, lending });
-    const search = createSearch(database, { prefix, destinations, line });
-    const claims = createClaims(database, { prefix, destinations, line, search, leaseMs, clock });
+    const time = createServerTime(database, { prefix, destinations, leaseMs, clock, onSetRight: wake });
+    const search = createSearch(database, { prefix, destinations, line, time });
+    const claims = createClaims(database, { prefix, destinations, line, search, time, leaseMs, clock });
     const shedding = createShedding(database, {
       prefix,
       destinations,
@@ -96,7 +101,7 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
       hold: createHold(database, { prefix, line }),
       handOver: createHandOver(database, { prefix, destinations, counts }),
       cautions: () => cautionsOf(database),
-      upkeep: () => forgetOld(database, prefix, rememberMs),
+      upkeep: () => forgetOld(database, { prefix, rememberMs, now: time.ofHost }),
       watch(look, destination) {
         const looking = createPoll(clock, pollMs, look);
         poll = looking;
@@ -106,9 +111,14 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
           () => leaseMs,
           () => line.heal(destination),
         );
+        const lookAtClock = () => time.look(destination);
+        // Where it fails, the next look finds out.
+        void lookAtClock().catch(() => {});
+        const stopLooking = again(clock, () => CLOCK_MS, lookAtClock);
         return () => {
           looking.stop();
           stopHealing();
+          stopLooking();
         };
       },
     };

@@ -83,7 +83,7 @@ export function insertOf(
 
 function insertOfRows(prefix: string, rows: readonly string[]): string {
   return `insert into \`${prefix}events\`
-    (destination, id, kind, endpoint, urgency, click_id, session_id, data, created_at, queued_at, due_at)
+    (destination, id, kind, endpoint, urgency, click_id, session_id, data, created_at, queued_at, due_at, written_at)
     values ${rows.join(", ")}`;
 }
 
@@ -102,5 +102,6 @@ function rowOf(event: OutboxEvent, numberOf: (destination: string) => string): s
     at,
     at,
     `least(${at}, ${NOW})`,
+    NOW,
   ].join(", ")})`;
 }

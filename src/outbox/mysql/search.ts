@@ -2,6 +2,7 @@ import type { Destinations } from "../sql/destinations.js";
 import { type Candidate, candidatesOf, isNotLinedUp, LINED_UP_AT_ONCE, type Part } from "./candidates.js";
 import type { Database } from "./database.js";
 import type { createLine } from "./line.js";
+import type { ServerTime } from "./server-time.js";
 
 export type Search = ReturnType<typeof createSearch>;
 
@@ -14,16 +15,25 @@ const ROUNDS = 4;
  */
 export function createSearch(
   database: Database,
-  options: { prefix: string; destinations: Destinations; line: ReturnType<typeof createLine> },
+  options: {
+    prefix: string;
+    destinations: Destinations;
+    line: ReturnType<typeof createLine>;
+    time: ServerTime;
+  },
 ) {
-  const { prefix, destinations, line } = options;
+  const { prefix, destinations, line, time } = options;
 
   /** @param held the seqs of what this process has. */
   return async function search(
     parts: readonly Part[],
     { destination, held }: { destination: string; held: readonly number[] },
   ): Promise<Candidate[]> {
-    const text = candidatesOf(prefix, parts, { destination: destinations.numberOf(destination), held });
+    const text = candidatesOf(prefix, parts, {
+      destination: destinations.numberOf(destination),
+      held,
+      leaseEnd: time.leaseEnd,
+    });
     for (let round = 1; ; round++) {
       const found = await database.rows<Candidate>(text);
       const fresh = found.filter((each) => isNotLinedUp(each, parts));

@@ -8,7 +8,7 @@ import type { OnDeath } from "../sql/eviction.js";
 import type { Claims, MysqlClaim } from "./claims.js";
 import type { Database } from "./database.js";
 import type { createLine } from "./line.js";
-import { ascii, binary, integer, list, NOW } from "./literals.js";
+import { ascii, binary, due, integer, list, NOW } from "./literals.js";
 import { KNOWN, RELEASED } from "./rows.js";
 
 type Of<Type extends Verdict["type"]> = readonly [MysqlClaim, Verdict & { readonly type: Type }];
@@ -72,7 +72,7 @@ export function createSettle(
     await database.write(
       `update ${eventsBySeq} set claimed_by = null, interrupted = 0, tried = 1,
          history = ${bySeq(settled, ({ history }) => ascii(asciiJson(history)))},
-         due_at = ${NOW} + ${bySeq(settled, ({ inMs }) => integer(inMs))}
+         ${due(`${NOW} + ${bySeq(settled, ({ inMs }) => integer(inMs))}`)}
        where ${isOwn(settled)}`,
     );
   }
@@ -80,7 +80,7 @@ export function createSettle(
   async function release(settled: readonly Of<"release">[]): Promise<void> {
     if (settled.length === 0) return;
     await database.write(
-      `update ${eventsBySeq} set claimed_by = null, due_at = ${RELEASED}
+      `update ${eventsBySeq} set claimed_by = null, ${due(RELEASED)}
        where ${isOwn(settled)}`,
     );
   }

@@ -6,7 +6,7 @@ import type { Destinations } from "../sql/destinations.js";
 import type { Urgency } from "../urgency.js";
 import type { Database } from "./database.js";
 import type { createLine } from "./line.js";
-import { ascii, binary, integer, list, NOW } from "./literals.js";
+import { ascii, binary, due, integer, list, NOW } from "./literals.js";
 import { EVENT_COLUMNS, type EventRow, eventOf } from "./rows.js";
 import type { Search } from "./search.js";
 import { canBe, type createLending, urgencyNumber } from "./urgency.js";
@@ -39,7 +39,7 @@ export function createShedding(
     const self = binary(randomBytes(16).toString("hex"));
     const these = `seq in (${list(seqs.map(String))}) and state = 'queued'`;
     await database.write(
-      `update ${events} set claimed_by = ${self}, due_at = ${NOW} + ${integer(leaseMs)}
+      `update ${events} set claimed_by = ${self}, ${due(`${NOW} + ${integer(leaseMs)}`)}
        where ${these} and claimed_by is null`,
     );
     const rows = await database.rows<EventRow>(

@@ -6,16 +6,24 @@ import { integer, list, NOW } from "./literals.js";
 // So few that no other statement waits for it, and a replica keeps up.
 const FORGOTTEN_AT_ONCE = 1_000;
 
-/** Forgets, in small batches, the ids of what was delivered long ago. Several processes may do so at the same time. */
-export async function forgetOld(database: Database, prefix: string, rememberMs: number): Promise<void> {
+/**
+ * Forgets, in small batches, the ids of what was delivered long ago. Several processes may do so at the same time.
+ *
+ * @param options.now the time of this host: the server's clock may have been set ahead.
+ */
+export async function forgetOld(
+  database: Database,
+  { prefix, rememberMs, now }: { prefix: string; rememberMs: number; now: number },
+): Promise<void> {
   const events = `\`${prefix}events\``;
   const numbers = await database.rows<{ number: string }>(
     `select cast(number as char) as number from \`${prefix}destinations\``,
   );
   for (const { number } of numbers) {
     for (const endpoint of ENDPOINTS) {
-      const ms = rememberedMs(kindOf(endpoint), rememberMs);
-      const isOld = `state = 'known' and due_at < ${NOW} - ${integer(ms)} and queued_at < ${NOW} - ${integer(ms)}`;
+      const since = `least(${NOW}, ${integer(now)}) - ${integer(rememberedMs(kindOf(endpoint), rememberMs))}`;
+      // By the host's clock too: the server's may have been set back when it was delivered.
+      const isOld = `state = 'known' and due_at < ${since} and queued_at < ${since}`;
       await forget(
         `${isOld} and destination = ${number} and urgency = 0 and endpoint = '${endpoint}' and tried = 0`,
         isOld,

@@ -40,6 +40,7 @@ export interface Urgent {
  */
 export function createLending(database: Database, prefix: string, destinations: Destinations) {
   const events = `\`${prefix}events\``;
+  const isNext = "tried = 0 and claimed_by is null and due_at is not null";
 
   /** Raises what is less urgent. Resolves to what it has raised. */
   async function raise(found: string, urgency: number): Promise<number[]> {
@@ -48,7 +49,7 @@ export function createLending(database: Database, prefix: string, destinations: 
     for (const some of inParts(seqs)) {
       await database.write(
         `update ${events} force index (primary)
-         set due_at = if(tried = 0 and claimed_by is null and due_at is not null, ${NOW}, due_at), urgency = ${urgency}
+         set written_at = if(${isNext}, ${NOW}, written_at), due_at = if(${isNext}, ${NOW}, due_at), urgency = ${urgency}
          where seq in (${list(some.map(String))}) and state = 'queued' and ${urgencyIn()} < ${urgency}`,
       );
     }

@@ -248,7 +248,8 @@ describeWithMariaDb("operations", (database) => {
     const { forgetOld } = await import("../../../src/outbox/mysql/upkeep.js");
     const { openDatabase } = await import("../../../src/outbox/mysql/database.js");
     const { prefix } = database;
-    await forgetOld(openDatabase(database.pool(), { prefix, migrate: false }), prefix, 30 * 86_400_000);
+    const opened = openDatabase(database.pool(), { prefix, migrate: false });
+    await forgetOld(opened, { prefix, rememberMs: 30 * 86_400_000, now: Date.now() });
 
     for (const event of [recent, recentClick, dead]) expect(await stage.outbox.add(event)).toBe("duplicate");
     for (const event of [old, oldClick]) expect(await stage.outbox.add(event)).toBe("queued");

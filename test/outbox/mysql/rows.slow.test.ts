@@ -47,8 +47,8 @@ describeWithMariaDb("rows that are read", (database) => {
             const result = (await connection.query(options)) as never as [unknown, unknown];
             const [read] = await connection.query("show session status like 'Handler_read%'");
             const rows = (read as { Value: string }[]).reduce((all, { Value }) => all + Number(Value), 0);
-            // A count of all that waits is made now and then, and waits for its turn.
-            if (!options.sql.includes("count(*)")) statements.push({ text: options.sql, rows });
+            // A count of all that waits is made now and then; and what rests is looked through when a process starts.
+            if (!/count\(\*\)|as ahead/.test(options.sql)) statements.push({ text: options.sql, rows });
             return result;
           },
           release: () => connection.release(),

@@ -27,6 +27,7 @@ create table if not exists `affiliate_events` (
   `interrupted` tinyint not null default 0,
   `claimed_by` binary(16) comment 'The process that has it. Still there when its lease ends: that process has died.',
   `due_at` bigint comment 'While a process has it: when the lease ends. Else, where it was never tried: since when it is the next of its visitor; where it was: the end of its rest. Null while it waits behind an earlier event of its visitor. Of the dead and the known: since when they are.',
+  `written_at` bigint comment 'When due_at was written. In the future: the clock of the server has been set back since.',
   `reason` enum('rejected', 'unconfirmed', 'expired'),
   `death` text comment 'JSON.',
   `size` int generated always as (length(`data`) + length(`death`)) stored comment 'Of the dead, in bytes.',

@@ -1,0 +1,83 @@
+import { ENDPOINTS } from "../../service/endpoints.js";
+import type { Clock } from "../../shared/clock.js";
+import { momentBy } from "../lease.js";
+import type { Destinations } from "../sql/destinations.js";
+import { ServerClock } from "../sql/server-clock.js";
+import { URGENCIES } from "../urgency.js";
+import type { Database } from "./database.js";
+import { due, integer, list, NOW } from "./literals.js";
+import { canBe, NOT_LINED_UP, urgencyNumber } from "./urgency.js";
+
+export type ServerTime = ReturnType<typeof createServerTime>;
+
+const SET_RIGHT_AT_ONCE = 500;
+// By as much, processes may see different times of one server.
+const SLACK_MS = 1_000;
+// Within it each process that lives has renewed its leases by a clock that was set, also one whose leases are longer than ours.
+const LEAST_PATIENCE_MS = 60_000;
+
+/** The parts of the index that hold what is queued of a destination, each as a condition. */
+const PARTS = ENDPOINTS.flatMap((endpoint) =>
+  [...URGENCIES.filter((urgency) => canBe(urgency, endpoint)).map(urgencyNumber), NOT_LINED_UP].flatMap(
+    (urgency) =>
+      [0, 1].map((tried) => `urgency = ${urgency} and endpoint = '${endpoint}' and tried = ${tried}`),
+  ),
+);
+
+/** What this process knows of the server's clock, and what it sets right where that clock has been set back. */
+export function createServerTime(
+  database: Database,
+  options: {
+    prefix: string;
+    destinations: Destinations;
+    leaseMs: number;
+    clock: Clock;
+    onSetRight: () => void;
+  },
+) {
+  const { prefix, destinations, leaseMs, clock, onSetRight } = options;
+  const events = `\`${prefix}events\``;
+  const began = momentBy(clock);
+  const serverClock = new ServerClock(clock, Math.max(leaseMs, LEAST_PATIENCE_MS));
+
+  /** Has what rests, or is claimed, wait no longer than it was to. */
+  async function setRight(destination: string): Promise<void> {
+    const isAhead = `due_at > ${NOW} + ${SLACK_MS} and written_at > ${NOW} + ${SLACK_MS}`;
+    const parts = PARTS.map(
+      (part) => `(
+        select seq from ${events} force index (\`${prefix}events_due\`)
+        where state = 'queued' and destination = ${destinations.numberOf(destination)} and ${part} and ${isAhead}
+        order by due_at desc limit ${SET_RIGHT_AT_ONCE})`,
+    );
+    let rows: { seq: number }[];
+    do {
+      rows = await database.rows(
+        `select seq from (${parts.join(" union all ")}) as ahead limit ${SET_RIGHT_AT_ONCE}`,
+      );
+      if (rows.length === 0) return;
+      await database.write(
+        `update ${events} force index (primary) set ${due(`${NOW} + (due_at - written_at)`)}
+         where seq in (${list(rows.map(({ seq }) => String(seq)))}) and state = 'queued' and ${isAhead}`,
+      );
+      onSetRight();
+    } while (rows.length === SET_RIGHT_AT_ONCE);
+  }
+
+  return {
+    /** The time of this host, as if its clock had not been set ahead since the start. */
+    get ofHost(): number {
+      return Math.min(clock.now(), began.wall + clock.monotonic() - began.monotonic);
+    },
+    /** Until when leases are over, in SQL: not because the server's clock was just set ahead. */
+    get leaseEnd(): string {
+      const { latest } = serverClock;
+      return latest === null ? NOW : `least(${NOW}, ${integer(latest)})`;
+    },
+    /** Looks what the server's clock shows. */
+    async look(destination: string): Promise<void> {
+      const askedAt = clock.monotonic();
+      const [row] = await database.rows<{ now: number }>(`select ${NOW} as now`);
+      if (serverClock.tell(Number(row?.now), askedAt)) await setRight(destination);
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import { expect, test } from "vitest";
+import type { OutboxEvent } from "../../src/events.js";
+import type { Outbox } from "../../src/outbox/outbox.js";
+import type { Clock } from "../../src/shared/clock.js";
+import { retryIn } from "../../src/testing/contract/recorder.js";
+import { sample } from "../../src/testing/contract/samples.js";
+import { Stage } from "../../src/testing/contract/stage.js";
+import { FakeClock } from "./fake-clock.js";
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const LEASE_MS = 30 * SECOND_MS;
+const FAR = [5 * HOUR_MS, 31 * DAY_MS];
+
+/** A database server that tells the time of a test. */
+export interface SetServer {
+  /** Opens an outbox in it; the first one of a test makes the tables. */
+  open(about: {
+    readonly isFirst: boolean;
+    /** The server's. */
+    readonly server: Pick<Clock, "now">;
+    /** The process's. */
+    readonly clock: Clock;
+    readonly leaseMs: number;
+    readonly pollMs: number;
+  }): Promise<{ readonly outbox: Outbox; settled(): Promise<void> }>;
+  /** Has all that waits be another process's, until a moment. */
+  claimAll(at: number, until: number): Promise<unknown>;
+}
+
+/** What a server's clock that is set does, and does not: tests for an outbox in a database. */
+export function testServerClocks(database: SetServer): void {
+  /** A server with a clock of its own, and processes whose clocks are right. */
+  class World {
+    readonly clock = new FakeClock();
+    offset = 0;
+    readonly #settling: (() => Promise<void>)[] = [];
+
+    async open(): Promise<Stage> {
+      const server = { now: () => this.clock.now() + this.offset };
+      const isFirst = this.#settling.length === 0;
+      const timing = { leaseMs: LEASE_MS, pollMs: 2_000 };
+      const { outbox, settled } = await database.open({ isFirst, server, clock: this.clock, ...timing });
+      this.#settling.push(settled);
+      const stage = await Stage.open(() => outbox);
+      stage.start();
+      await this.pass(0);
+      return stage;
+    }
+
+    event(kind: "click" | "registration" | "payment"): OutboxEvent {
+      return { ...sample(kind), createdAt: this.clock.now() };
+    }
+
+    async pass(ms: number): Promise<void> {
+      const until = this.clock.now() + ms;
+      await this.#settled();
+      while (this.clock.now() < until) {
+        await this.clock.pass(Math.min(SECOND_MS, until - this.clock.now()));
+        await this.#settled();
+      }
+    }
+
+    async #settled(): Promise<void> {
+      for (const settled of this.#settling) await settled();
+    }
+  }
+
+  test.each(FAR)("ahead by %i ms leaves claims with the processes that live", async (ahead) => {
+    const world = new World();
+    await using stage = await world.open();
+    const event = world.event("registration");
+    await stage.add(event);
+    const underWay = await stage.delivery.next();
+    await using other = await world.open();
+
+    world.offset = ahead;
+    await world.pass(2 * LEASE_MS);
+    world.offset = 0;
+    await world.pass(2 * LEASE_MS);
+
+    expect(other.delivery.ids).toEqual([]);
+    underWay.settle({ type: "delivered" });
+    await world.pass(SECOND_MS);
+    await stage.empty();
+  });
+
+  test.each(FAR)("back by %i ms lets what a dead process had be taken over after its lease", async (back) => {
+    const world = new World();
+    await using stage = await world.open();
+    const event = world.event("click");
+    stage.delivery.capacity = 0;
+    await stage.add(event);
+    await database.claimAll(world.clock.now(), world.clock.now() + LEASE_MS);
+    stage.delivery.capacity = 8;
+    await world.pass(2 * SECOND_MS);
+
+    world.offset = -back;
+    await world.pass(LEASE_MS - 10 * SECOND_MS);
+    expect(stage.delivery.ids).toEqual([]);
+    await world.pass(15 * SECOND_MS);
+
+    expect(stage.delivery.ids).toEqual([event.id]);
+  });
+
+  test.each(FAR)("ahead by %i ms and back delays no event by more than its backoff", async (ahead) => {
+    const world = new World();
+    await using stage = await world.open();
+    const event = world.event("registration");
+    await stage.add(event);
+    const underWay = await stage.delivery.next();
+
+    world.offset = ahead;
+    underWay.settle(retryIn(MINUTE_MS));
+    await world.pass(10 * SECOND_MS);
+    world.offset = 0;
+    await world.pass(MINUTE_MS - 5 * SECOND_MS);
+    expect(stage.delivery.ids).toEqual([event.id]);
+    await world.pass(10 * SECOND_MS);
+
+    expect(stage.delivery.ids).toEqual([event.id, event.id]);
+  });
+
+  test.each(FAR)("back by %i ms holds up nothing that comes then, and nothing that waited", async (back) => {
+    const world = new World();
+    await using stage = await world.open();
+    await stage.add(world.event("click"));
+    await world.pass(10 * SECOND_MS);
+    const waits = world.event("registration");
+    stage.delivery.capacity = 0;
+    await stage.add(waits);
+    await world.pass(10 * SECOND_MS);
+
+    world.offset = -back;
+    stage.delivery.capacity = 8;
+    const comes = world.event("payment");
+    await stage.add(comes);
+    await world.pass(2 * SECOND_MS);
+
+    expect(stage.delivery.ids.slice(1).sort()).toEqual([waits.id, comes.id].sort());
+  });
+
+  test.each([...FAR, ...FAR.map((ms) => -ms)])(
+    "by %i ms and back forgets no delivered id",
+    async (offset) => {
+      const world = new World();
+      await using stage = await world.open();
+      stage.delivery.each(({ settle }) => settle({ type: "delivered" }));
+      const [before, meanwhile] = [world.event("payment"), world.event("payment")];
+      await stage.add(before);
+      await world.pass(2.5 * MINUTE_MS);
+
+      world.offset = offset;
+      await stage.add(meanwhile);
+      await world.pass(2.5 * MINUTE_MS);
+      expect(await stage.outbox.add(before)).toBe("duplicate");
+      expect(await stage.outbox.add(meanwhile)).toBe("duplicate");
+      world.offset = 0;
+      await world.pass(2.5 * MINUTE_MS);
+
+      expect(await stage.outbox.add(before)).toBe("duplicate");
+      expect(await stage.outbox.add(meanwhile)).toBe("duplicate");
+    },
+  );
+}
