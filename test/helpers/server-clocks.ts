@@ -30,7 +30,7 @@ export interface SetServer {
   claimAll(at: number, until: number): Promise<unknown>;
 }
 
-/** What a server's clock that is set does, and does not: tests for an outbox in a database. */
+/** What a server's clock that is set does, and does not, and leases of different lengths: tests for an outbox in a database. */
 export function testServerClocks(database: SetServer): void {
   /** A server with a clock of its own, and processes whose clocks are right. */
   class World {
@@ -38,10 +38,10 @@ export function testServerClocks(database: SetServer): void {
     offset = 0;
     readonly #settling: (() => Promise<void>)[] = [];
 
-    async open(): Promise<Stage> {
+    async open(leaseMs = LEASE_MS): Promise<Stage> {
       const server = { now: () => this.clock.now() + this.offset };
       const isFirst = this.#settling.length === 0;
-      const timing = { leaseMs: LEASE_MS, pollMs: 2_000 };
+      const timing = { leaseMs, pollMs: 2_000 };
       const { outbox, settled } = await database.open({ isFirst, server, clock: this.clock, ...timing });
       this.#settling.push(settled);
       const stage = await Stage.open(() => outbox);
@@ -164,4 +164,28 @@ export function testServerClocks(database: SetServer): void {
       expect(await stage.outbox.add(meanwhile)).toBe("duplicate");
     },
   );
+
+  test("a process with a short lease leaves alone what one with a long lease has, and takes it over once that is over", async () => {
+    const world = new World();
+    await using stage = await world.open();
+    const [held, orphan] = [world.event("click"), world.event("registration")];
+    await stage.add(held);
+    const underWay = await stage.delivery.next();
+    stage.delivery.capacity = 0;
+    await using other = await world.open(LEASE_MS / 10);
+    await world.pass(3 * LEASE_MS);
+    expect(other.delivery.ids).toEqual([]);
+    underWay.settle({ type: "delivered" });
+    stage.delivery.capacity = 0;
+    await world.pass(SECOND_MS);
+
+    other.delivery.capacity = 0;
+    await stage.add(orphan);
+    await database.claimAll(world.clock.now(), world.clock.now() + LEASE_MS);
+    other.delivery.capacity = 8;
+    await world.pass(LEASE_MS - 10 * SECOND_MS);
+    expect(other.delivery.ids).toEqual([]);
+    await world.pass(15 * SECOND_MS);
+    expect(other.delivery.ids).toEqual([orphan.id]);
+  });
 }
