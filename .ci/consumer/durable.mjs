@@ -23,7 +23,7 @@ assert.deepEqual(await before.close({ timeoutMs: 2_000 }), { left: 1, durable: t
 const after = affiliate({ baseUrl: sandbox.url, clientId: 1001, outbox: diskOutbox({ directory }) });
 await sandbox.ledger.waitFor({ kind: "payment", customerEmail: payment.customerEmail });
 assert.equal((await after.flush()).settled, true);
-assert.equal((await after.trackPayment(payment)).outcome, "duplicate");
+assert.equal((await after.trackPayment(payment, { sessionId: "s1" })).outcome, "duplicate");
 assert.deepEqual(await after.close(), { left: 0, durable: true });
 await sandbox.close();
 await rm(directory, { recursive: true });

@@ -4,7 +4,9 @@ import { isMoreUrgent, URGENCIES, type Urgency } from "./urgency.js";
 
 /** What a claim takes together: of one lane, as urgent as each other, and never tried, or rested after an attempt, or still resting. */
 export interface ClaimStep {
+  /** How urgent its events are. */
   readonly urgency: Urgency;
+  /** Whether its events were never tried, have rested after an attempt, or still rest. */
   readonly which: "untried" | "rested" | "resting";
   /** The lane, and how many more it may give, which all of its steps share. */
   readonly place: { readonly lane: Lane; left: number };
@@ -53,6 +55,7 @@ function isStep(
 
 /** A live event that is its visitor's next, and that no process has. Times are in milliseconds since the epoch. */
 export interface Head extends Pick<Claim, "event" | "history"> {
+  /** As urgent as the most urgent of its visitor's events that wait behind it. */
   readonly urgency: Urgency;
   /** Since when it is its visitor's next, as urgent as it is. */
   readonly since: number;

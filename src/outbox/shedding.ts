@@ -70,7 +70,7 @@ function givingWay<T extends { readonly size: number }>(
 /** The share of an outbox's bytes that dead letters take at most: the rest is left for live events. */
 export const SHARE_OF_DEAD_LETTERS = 0.5;
 
-const BYTES_AROUND_TEXTS = 620;
+const BYTES_AROUND_TEXTS = 680;
 
 /** About how many bytes of heap an event takes: its texts, the objects around them, and its places in lists. */
 export function sizeOf({ data }: OutboxEvent): number {

@@ -95,13 +95,19 @@ describe("the simulator", () => {
       },
     ],
     [
-      "has every event wait for the one before",
+      "lets a payment rest before its first attempt",
       "payments go first",
       undefined,
       {
         delivery(delivery) {
-          const { capacity } = delivery;
-          delivery.capacity = () => ({ ...capacity(), lanes: [...capacity().lanes].reverse(), limit: 1 });
+          const { deliver } = delivery;
+          const rested = new Set<string>();
+          delivery.deliver = async (claim) => {
+            const { event, history } = claim;
+            if (event.kind !== "payment" || rested.has(event.id)) return await deliver(claim);
+            rested.add(event.id);
+            return { type: "retry", inMs: 3_000, history };
+          };
         },
       },
     ],
