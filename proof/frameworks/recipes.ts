@@ -97,6 +97,14 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   // The last that run on Node 20.
   "new-relic": { express: { 5: { newrelic: "^13.20.0" } } },
   datadog: { express: { 5: { "dd-trace": "^5.132.0" } } },
+  // With syslog's levels; in TypeScript, with handlers that return the response.
+  winston: {
+    express: {
+      4: { winston: "^3.19.0", ...typed("^4.17.25") },
+      5: { winston: "^3.19.0", ...typed("^5.0.6") },
+    },
+    prepare: ["npx", "tsc"],
+  },
   // Bundlers and runtimes: kit/anywhere.js, without the code of a page.
   esbuild: { express: { 5: { esbuild: "^0.27.7" } } },
   webpack: { express: { 5: { webpack: "^5.112.2" } } },
