@@ -369,8 +369,15 @@ function inMySql(uri: string) {
   };
 }
 
+export interface Only {
+  /** The outbox of this name alone: `memory`, `disk`, `Postgres` or `MySQL`. */
+  readonly outbox?: string | undefined;
+  /** The rows whose name has this text in it. */
+  readonly row?: string | undefined;
+}
+
 /** Prints the table. Resolves to whether every promise was kept. */
-export async function provePromises(): Promise<boolean> {
+export async function provePromises(only: Only = {}): Promise<boolean> {
   const cluster = programsOfPostgres() ? await startCluster({ fsync: "off" }) : undefined;
   const mariaDb = programOfMariaDb() === undefined ? undefined : await startMariaDb();
   const outboxes = [
@@ -383,11 +390,13 @@ export async function provePromises(): Promise<boolean> {
   if (!mariaDb)
     console.log("There is no MariaDB server on this machine: the MySQL outbox's rows are left out.");
   let isKept = true;
+  const isMeant = ({ name }: Promised) => name.includes(only.row ?? "");
   for (const { name, create } of outboxes) {
+    if (name !== (only.outbox ?? name)) continue;
     console.log(`\n${`the service, with the ${name} outbox`.padEnd(58)}${"requests".padStart(9)}   measured`);
-    const results = await Promise.all(together.map((promised) => prove(promised, create)));
-    results.push(...(await Promise.all(floods.map((promised) => prove(promised, create)))));
-    for (const promised of alone) results.push(await prove(promised, create));
+    const results = await Promise.all(together.filter(isMeant).map((promised) => prove(promised, create)));
+    results.push(...(await Promise.all(floods.filter(isMeant).map((promised) => prove(promised, create)))));
+    for (const promised of alone.filter(isMeant)) results.push(await prove(promised, create));
     for (const row of results) {
       console.log(
         `${row.name.padEnd(58)}${String(row.requests).padStart(9)}   ${row.measured}${row.isKept ? "" : "   BROKEN"}`,
