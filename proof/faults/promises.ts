@@ -227,28 +227,6 @@ const together: readonly Promised[] = [
     },
   },
   {
-    name: "asks for a pause of 3 s",
-    async run({ service, track, settled }) {
-      const until = performance.now() + 3_000;
-      let early = 0;
-      service.fault = () => {
-        if (performance.now() >= until) return undefined;
-        early++;
-        return says(429, { "retry-after": "3" });
-      };
-      await track("payment");
-      await sleep(500);
-      const before = early;
-      for (let n = 0; n < 50; n++) await track("payment");
-      await sleep(until - performance.now());
-      const tookMs = await settled(10_000);
-      return [
-        `${early - before} requests before, all within ${ms(tookMs)}`,
-        early === before && tookMs <= 2_500,
-      ];
-    },
-  },
-  {
     name: "swallows payments for 30 s, answers the rest",
     async run({ service, track, longest, tracker }) {
       service.fault = (_visitor, path) => (path.endsWith("/lead/payment") ? silence : undefined);
@@ -304,6 +282,10 @@ const floods: readonly Promised[] = [
   flood("is silent to", silence, { rate: 15, kinds: ["click"], withinMs: 16_000 }),
   flood("refuses (404)", says(404), { rate: 50, kinds: ["registration"], withinMs: 6_000 }),
   flood("fails (500)", says(500), { rate: 15, kinds: ["click", "registration"], withinMs: 6_000 }),
+];
+
+/** These wait for most of their time: those of every outbox begin with the proof. */
+const patient: readonly Promised[] = [
   {
     name: "asks for a minute's pause in answer to strangers' clicks",
     async run({ service, track, longest }) {
@@ -330,8 +312,30 @@ const floods: readonly Promised[] = [
   },
 ];
 
-/** These keep the processor busy, and each has it to itself. */
+/** These have the processor to themselves: they keep it busy, or count what is sent in an instant. */
 const alone: readonly Promised[] = [
+  {
+    name: "asks for a pause of 3 s",
+    async run({ service, track, settled }) {
+      const until = performance.now() + 3_000;
+      let early = 0;
+      service.fault = () => {
+        if (performance.now() >= until) return undefined;
+        early++;
+        return says(429, { "retry-after": "3" });
+      };
+      await track("payment");
+      await sleep(500);
+      const before = early;
+      for (let n = 0; n < 50; n++) await track("payment");
+      await sleep(until - performance.now());
+      const tookMs = await settled(10_000);
+      return [
+        `${early - before} requests before, all within ${ms(tookMs)}`,
+        early === before && tookMs <= 2_500,
+      ];
+    },
+  },
   {
     name: "fails 3 of 10 attempts",
     async run({ service, track, settled, tracker }) {
@@ -378,8 +382,12 @@ export interface Only {
 
 /** Prints the table. Resolves to whether every promise was kept. */
 export async function provePromises(only: Only = {}): Promise<boolean> {
+  // Both servers without their flushes: how long this machine's disk takes is no promise of ours.
   const cluster = programsOfPostgres() ? await startCluster({ fsync: "off" }) : undefined;
-  const mariaDb = programOfMariaDb() === undefined ? undefined : await startMariaDb();
+  const mariaDb =
+    programOfMariaDb() === undefined
+      ? undefined
+      : await startMariaDb({ "innodb-flush-log-at-trx-commit": 0 });
   const outboxes = [
     inMemory(),
     onDisk(),
@@ -391,12 +399,16 @@ export async function provePromises(only: Only = {}): Promise<boolean> {
     console.log("There is no MariaDB server on this machine: the MySQL outbox's rows are left out.");
   let isKept = true;
   const isMeant = ({ name }: Promised) => name.includes(only.row ?? "");
-  for (const { name, create } of outboxes) {
-    if (name !== (only.outbox ?? name)) continue;
+  const meant = outboxes.filter(({ name }) => name === (only.outbox ?? name));
+  const provenOf = (promised: readonly Promised[], create: () => Creation) =>
+    Promise.all(promised.filter(isMeant).map((each) => prove(each, create)));
+  const waiting = meant.map(({ create }) => provenOf(patient, create));
+  for (const [nth, { name, create }] of meant.entries()) {
     console.log(`\n${`the service, with the ${name} outbox`.padEnd(58)}${"requests".padStart(9)}   measured`);
-    const results = await Promise.all(together.filter(isMeant).map((promised) => prove(promised, create)));
-    results.push(...(await Promise.all(floods.filter(isMeant).map((promised) => prove(promised, create)))));
-    for (const promised of alone.filter(isMeant)) results.push(await prove(promised, create));
+    const results = await provenOf(together, create);
+    results.push(...(await provenOf(floods, create)));
+    results.push(...((await waiting[nth]) ?? []));
+    for (const each of alone) results.push(...(await provenOf([each], create)));
     for (const row of results) {
       console.log(
         `${row.name.padEnd(58)}${String(row.requests).padStart(9)}   ${row.measured}${row.isKept ? "" : "   BROKEN"}`,
