@@ -37,8 +37,10 @@ export function createSearch(
     for (let round = 1; ; round++) {
       const found = await database.rows<Candidate>(text);
       const fresh = found.filter((each) => isNotLinedUp(each, parts));
-      const waitForNone = fresh.every(({ before }) => before === null);
-      if ((waitForNone && fresh.length < LINED_UP_AT_ONCE) || round === ROUNDS) return found;
+      const mayBeMore = fresh.length >= LINED_UP_AT_ONCE;
+      // What comes while others are lined up is for the next claim: else a busy host's claims would never begin.
+      const hasRaised = round === 1 && fresh.some(({ before }) => before !== null);
+      if (!(mayBeMore || hasRaised) || round === ROUNDS) return found;
       await line.lineUp(fresh);
     }
   };

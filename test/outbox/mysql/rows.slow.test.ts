@@ -1,5 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
+import { LINED_UP_AT_ONCE } from "../../../src/outbox/mysql/candidates.js";
 import type { MysqlPool } from "../../../src/outbox/mysql/index.js";
+import { NOT_LINED_UP, urgencyNumber } from "../../../src/outbox/mysql/urgency.js";
 import type { Lane } from "../../../src/outbox/outbox.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { paying, sample } from "../../../src/testing/contract/samples.js";
@@ -78,5 +80,26 @@ describeWithMariaDb("rows that are read", (database) => {
 
     expect(statements.length).toBeGreaterThan(5);
     expect(statements.filter(({ rows }) => rows > MOST)).toEqual([]);
+  });
+
+  test("are few where the server's statistics are older than a backlog that no process has looked at", async () => {
+    const { pool, statements } = counting();
+    await using stage = await Stage.open(() => create({ pool }));
+    await stage.add(sample("click"));
+    await sql("alter table $prefixevents stats_auto_recalc = 0");
+    await sql(`
+      insert into $prefixevents
+        (destination, id, kind, endpoint, urgency, click_id, data, created_at, queued_at, due_at)
+      select destination, unhex(md5(nth)), if(nth % 2, 'payment', 'click'), if(nth % 2, 'lead/payment', 'click'),
+        if(nth % 2, ${NOT_LINED_UP}, ${urgencyNumber("click")}), concat('c', nth div 2), '{}', 1, nth, nth
+      from $prefixevents, (select seq as nth from seq_2_to_${WAITING / 10}) as numbers`);
+    stage.delivery.capacity = 8;
+    stage.start();
+    for (let n = 0; n < 8; n++) (await stage.delivery.next()).settle({ type: "delivered" });
+    await expect.poll(() => stage.delivery.told.length).toBeGreaterThanOrEqual(8);
+
+    expect(statements.length).toBeGreaterThan(5);
+    const most = Math.max(...statements.map(({ rows }) => rows));
+    expect(most).toBeLessThan(20 * LINED_UP_AT_ONCE);
   });
 });
