@@ -12,7 +12,8 @@ export type Kind = "postgres" | "mysql";
 /** A database server that a proof has started. */
 export interface Server {
   readonly uri: string;
-  halt(how: "fast" | "immediate"): Promise<void>;
+  /** Ends it, as an administrator would (`fast` or `immediate`) or by SIGKILL of all its processes (`kill`). */
+  halt(how: "fast" | "immediate" | "kill"): Promise<void>;
   resume(): Promise<void>;
   destroy(): Promise<void>;
 }

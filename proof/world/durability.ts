@@ -60,7 +60,7 @@ async function prove({ kind, settings, isDurable }: Case, kills: number): Promis
   })();
   for (let nth = 0; nth < kills; nth++) {
     await sleep(BETWEEN_KILLS_MS);
-    await server.halt("immediate");
+    await server.halt("kill");
     await server.resume();
   }
   await sleep(BETWEEN_KILLS_MS);
@@ -91,7 +91,8 @@ async function prove({ kind, settings, isDurable }: Case, kills: number): Promis
 }
 
 const part: Part = {
-  title: "the database server is killed, with each setting that decides how durable a commit is",
+  title:
+    "each process of the database server gets SIGKILL, with each setting that decides how durable a commit is",
   async prove({ short }) {
     const figures: Figure[] = [];
     for (const each of CASES) figures.push(...(await prove(each, short ? 1 : 3)));

@@ -18,8 +18,8 @@ export interface Address {
 
 /** A PostgreSQL server of one's own, on a free port of this machine. */
 export interface Cluster extends Address {
-  /** Ends it, as an administrator would (`fast`) or as a crash would (`immediate`), and waits for its end. */
-  halt(how: "fast" | "immediate"): Promise<void>;
+  /** Ends it, as an administrator would (`fast` or `immediate`) or by SIGKILL of all its processes (`kill`), and waits for its end. */
+  halt(how: "fast" | "immediate" | "kill"): Promise<void>;
   /** Begins it again, on the same port and data. Resolves once it takes connections. */
   resume(): Promise<void>;
   /** Has every process of it stand still: it answers nothing, and its connections stay open. */
@@ -81,15 +81,21 @@ export async function startCluster(settings: Record<string, string | number> = {
     throw new Error(`PostgreSQL did not start:\n${said.join("\n")}`);
   }
 
-  async function halt(how: "fast" | "immediate"): Promise<void> {
+  async function halt(how: "fast" | "immediate" | "kill"): Promise<void> {
     if (!server || server.exitCode !== null || server.signalCode !== null) return;
-    const ended = once(server, "exit");
-    server.kill(SIGNALS[how]);
+    // Not before all its children, which have its standard error too, have ended.
+    const ended = once(server, "close");
+    if (how !== "kill") server.kill(SIGNALS[how]);
+    else {
+      // What stands still starts no more children.
+      server.kill("SIGSTOP");
+      signalAll("SIGKILL");
+    }
     await ended;
   }
 
   /** Its own processes alone: the server that was started here, and the children of that. */
-  function signalAll(signal: "SIGSTOP" | "SIGCONT"): void {
+  function signalAll(signal: "SIGSTOP" | "SIGCONT" | "SIGKILL"): void {
     const pid = server?.pid;
     if (pid === undefined) return;
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");

@@ -13,8 +13,8 @@ export interface MariaDb {
   readonly uri: string;
   /** What mysql2 connects with. */
   readonly connection: ConnectionOptions & { readonly host: string; readonly port: number };
-  /** Ends it, as an administrator would (`fast`) or as a crash would (`immediate`), and waits for its end. */
-  halt(how: "fast" | "immediate"): Promise<void>;
+  /** Ends it, as an administrator would (`fast`) or by SIGKILL (`immediate`, `kill`), and waits for its end. */
+  halt(how: keyof typeof SIGNALS): Promise<void>;
   /** Begins it again, on the same port and data. Resolves once it takes connections. */
   resume(): Promise<void>;
   /** Has it stand still: it answers nothing, and its connections stay open. */
@@ -29,7 +29,7 @@ const HOST = "127.0.0.1";
 const USER = "shop";
 const PASSWORD = "s3cret";
 const DATABASE = "shop";
-const SIGNALS = { fast: "SIGTERM", immediate: "SIGKILL" } as const;
+const SIGNALS = { fast: "SIGTERM", immediate: "SIGKILL", kill: "SIGKILL" } as const;
 const SERVERS = [
   "/usr/sbin/mariadbd",
   "/usr/local/sbin/mariadbd",
@@ -100,7 +100,7 @@ export async function startMariaDb(settings: Record<string, string | number> = {
     throw new Error(`MariaDB did not start:\n${said.join("\n")}`);
   }
 
-  async function halt(how: "fast" | "immediate"): Promise<void> {
+  async function halt(how: keyof typeof SIGNALS): Promise<void> {
     if (!server || server.exitCode !== null || server.signalCode !== null) return;
     const ended = once(server, "exit");
     server.kill(SIGNALS[how]);
