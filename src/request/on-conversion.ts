@@ -1,6 +1,7 @@
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import type { EventKind } from "../events.js";
 import { OptionsError } from "../shared/errors.js";
+import { shown } from "../shared/printable.js";
 import { type Attributed, affiliateOf, type RequestContext, type Visitor } from "./visitor.js";
 
 type Params = Request["params"];
@@ -23,7 +24,7 @@ export interface WrapHandler<Happened> {
    * Reports what the handler's promise resolves with, where the response's status is below 400. Compute it before you respond.
    * To return the response, as in `return res.status(400).end()`, is to return nothing.
    *
-   * @throws OptionsError where the handler is wrapped already, because a wrapped handler hands on nothing that it returns.
+   * @throws OptionsError where the handler is no function, or is wrapped already: a wrapped handler hands on nothing that it returns.
    */
   <P = Params, ResBody = Unknown, ReqBody = Unknown, ReqQuery = Query, Locals extends AnyLocals = AnyLocals>(
     handler: (
@@ -77,6 +78,8 @@ export function createWrapper<Happened>(
   context: RequestContext,
 ): WrapHandler<Happened> {
   function wrap(handler: AnyHandler, pick?: AnyPick): RequestHandler {
+    checkFunction(kind, "handler", handler);
+    if (pick) checkFunction(kind, "`pick`", pick);
     const kindInside = wrapped.get(handler);
     if (kindInside && !pick) throw wrappedTwice(kind, kindInside);
     const wrapper = pick ? reportingPicked(handler, pick) : reportingReturned(handler);
@@ -140,6 +143,12 @@ export function createWrapper<Happened>(
 }
 
 const WHAT_TO_RETURN = "Return the registration or payment that happened, or nothing if none did";
+
+// What is no function, as what a module does not export, would fail with each visitor.
+function checkFunction(kind: keyof typeof NAMES, what: string, given: unknown): void {
+  if (typeof given === "function") return;
+  throw new OptionsError(NAMES[kind][0], [`its ${what} must be a function, got ${shown(given)}`]);
+}
 
 function wrappedTwice(kind: keyof typeof NAMES, kindInside: keyof typeof NAMES): OptionsError {
   const [name] = NAMES[kind];

@@ -13,6 +13,15 @@ const COOKIES = "svc_click_id=c1; svc_session_id=s1";
 const ada = { email: "ada@shop.example", customerId: 7, customerName: "Ada" };
 const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
 
+/** What is thrown at the start. */
+function refusal(wrap: () => unknown): unknown {
+  try {
+    return wrap();
+  } catch (error) {
+    return error;
+  }
+}
+
 describe.each(eachExpress)("conversions on $name", ({ express }) => {
   async function shop(mount: (tracker: Affiliate) => RequestHandler, cookies = COOKIES) {
     const { url, posted } = await startService();
@@ -337,13 +346,6 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
   it("refuses a handler that is wrapped already, and says what to write", async () => {
     const tracker = startTracker({ baseUrl: "http://127.0.0.1:1" });
     const wrapped = tracker.onRegistration(() => ({ email: "ada@shop.example" }));
-    const refusal = (wrap: () => unknown) => {
-      try {
-        return wrap();
-      } catch (error) {
-        return error;
-      }
-    };
     expect(refusal(() => tracker.onPayment(wrapped as never))).toMatchObject({
       code: "ERR_AFFILIATE_OPTIONS",
       message:
@@ -354,6 +356,27 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     expect(refusal(() => other.onRegistration(tracker.onPayment(() => order) as never))).toMatchObject({
       message: expect.stringContaining("call `req.affiliate.trackPayment(…)` in it"),
     });
+  });
+
+  it.each<[string, (tracker: Affiliate) => unknown, string]>([
+    [
+      "no handler",
+      (tracker) => tracker.onPayment(undefined as never),
+      "onPayment: its handler must be a function, got undefined",
+    ],
+    [
+      "several handlers",
+      (tracker) => tracker.onRegistration([() => ada] as never),
+      "onRegistration: its handler must be a function, got an array",
+    ],
+    [
+      "a `pick` that is none",
+      (tracker) => tracker.onPayment(() => {}, { ...order } as never),
+      "onPayment: its `pick` must be a function, got an object",
+    ],
+  ])("refuses %s at the start, as Express does", (_, wrap, message) => {
+    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1" });
+    expect(refusal(() => wrap(tracker))).toMatchObject({ code: "ERR_AFFILIATE_OPTIONS", message });
   });
 
   it("reports both where a wrapped handler is wrapped with `pick`", async () => {
