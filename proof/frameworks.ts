@@ -26,7 +26,7 @@ const { values } = parseArgs({
   },
 });
 const run = promisify(execFile);
-const SIDE_BY_SIDE = 2;
+const SIDE_BY_SIDE = 3;
 const NODES = [20, 24];
 const EXPRESS = [4, 5] as const;
 

@@ -27,13 +27,14 @@ if (unknown.length > 0) {
 const missed: string[] = [];
 for (const name of positionals.length > 0 ? positionals : known) {
   const part: Part = (await import(new URL(`world/${name}.js`, import.meta.url).href)).default;
-  console.log(`\n${name}: ${part.title}`);
+  const title = `\n${name}: ${part.title}`;
   try {
     const figures = await part.prove({ short: values.short });
-    for (const line of table(figures)) console.log(line);
+    // In one piece: two proofs may run side by side.
+    console.log([title, ...table(figures)].join("\n"));
     if (!figures.every(holds)) missed.push(name);
   } catch (error) {
-    console.error(error);
+    console.error(title, error);
     missed.push(name);
   }
 }

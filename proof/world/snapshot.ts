@@ -11,6 +11,8 @@ import { type Kind, startServer } from "../outboxes/server.js";
 import type { Figure, Part } from "./shared/part.js";
 
 const EVENTS_A_SECOND = 200;
+// What a slow machine keeps up with too: the short proof compares a rate that the machine does not limit.
+const EVENTS_A_SECOND_IN_SHORT = 100;
 const ANSWER_MS = 20;
 
 /** What a minute, or what came before the snapshot, was like. */
@@ -23,14 +25,16 @@ interface Period {
 }
 
 export default {
-  title: `another session holds a snapshot, as a dump does, while ${EVENTS_A_SECOND} events a second are reported`,
+  title: `another session holds a snapshot, as a dump does, while ${EVENTS_A_SECOND} events a second are reported (${EVENTS_A_SECOND_IN_SHORT} in short)`,
   async prove({ short }) {
-    const minutes = short ? 1 : 5;
-    return [...(await prove("postgres", minutes)), ...(await prove("mysql", minutes))];
+    const load = short
+      ? { minutes: 1, rate: EVENTS_A_SECOND_IN_SHORT }
+      : { minutes: 5, rate: EVENTS_A_SECOND };
+    return [...(await prove("postgres", load)), ...(await prove("mysql", load))];
   },
 } satisfies Part;
 
-async function prove(kind: Kind, minutes: number): Promise<Figure[]> {
+async function prove(kind: Kind, { minutes, rate }: { minutes: number; rate: number }): Promise<Figure[]> {
   const server = await startServer(kind);
   const service = createServer((req, res) => {
     req.resume().on("end", () => setTimeout(() => res.end("{}"), ANSWER_MS));
@@ -85,7 +89,7 @@ async function prove(kind: Kind, minutes: number): Promise<Figure[]> {
         const payment = { paymentId: String(nth), customerEmail: "ann@shop.example", leadValue: 1 };
         void tracker.trackPayment(payment, visitor);
       }
-      const isAheadMs = (nth / EVENTS_A_SECOND) * 1_000 - (performance.now() - began);
+      const isAheadMs = (nth / rate) * 1_000 - (performance.now() - began);
       if (isAheadMs > 0) await sleep(isAheadMs);
     }
   }
@@ -94,8 +98,8 @@ async function prove(kind: Kind, minutes: number): Promise<Figure[]> {
     blocks.length = 0;
     const delivered = tracker.stats().delivered;
     await sleep(seconds * 1_000);
-    const rate = (tracker.stats().delivered - delivered) / seconds;
-    return { name, rate, waiting: tracker.stats().queued, blocks: [...blocks] };
+    const delivering = (tracker.stats().delivered - delivered) / seconds;
+    return { name, rate: delivering, waiting: tracker.stats().queued, blocks: [...blocks] };
   }
 }
 
