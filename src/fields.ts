@@ -10,7 +10,7 @@ export const LONGEST = { hostId: 256, email: 320, name: 256, source: 256, userAg
 // Databases return null for a missing value, and an empty string means nothing to the service.
 const optionalText = (longest: number) =>
   z
-    .string()
+    .string({ error: "must be a text" })
     .nullish()
     .transform((text) => (text ? cut(text, longest) : undefined));
 
@@ -26,7 +26,7 @@ const hostId = z
 
 // Refuses only what no mail system can deliver to: a stricter pattern would lose conversions for good.
 const emailAddress = z
-  .string()
+  .string({ error: "must be an e-mail address" })
   .max(LONGEST.email)
   .regex(/^[^\s@]+@[^\s@]+$/, { error: "must be an e-mail address" })
   .refine(isWellFormed, { error: "must not contain half a character" });
@@ -69,7 +69,9 @@ export function fieldsFrom(kind: EventKind, input: unknown): object {
   const read = harmless(() => schemas[kind].safeParse(input));
   if (!read) return { invalid: "it threw when it was read" };
   if (read.success) return read.data;
-  const problems = read.error.issues.map(({ path, message }) => `\`${path.join(".")}\`: ${message}`);
+  const problems = read.error.issues.map(({ path: [name], message }) =>
+    name === undefined ? "it must be an object" : `\`${String(name)}\`: ${message}`,
+  );
   return { invalid: problems.join("; ") };
 }
 

@@ -151,6 +151,17 @@ describe("events", () => {
     expect([click(x(256)), click(x(257))]).toEqual([true, false]);
   });
 
+  it.each<[OutboxEvent["kind"], unknown, string]>([
+    ["payment", null, "it must be an object"],
+    ["registration", [], "it must be an object"],
+    ["registration", {}, "`email`: must be an e-mail address"],
+    ["registration", { email: 7 }, "`email`: must be an e-mail address"],
+    ["registration", { email: "ada@shop.example", customerName: 7 }, "`customerName`: must be a text"],
+    ["click", {}, "`affiliateReference`: must be an affiliate's reference code"],
+  ])("say in the host's words what is wrong with a %s of %o", (kind, input, invalid) => {
+    expect(read(kind, input)).toEqual({ invalid });
+  });
+
   it("take any input for an event or for invalid, and say why in printable ASCII", () => {
     const field = fc.oneof(fc.anything(), fc.constantFrom("a@b", 1, "x", null));
     const input = fc.oneof(
