@@ -7,7 +7,7 @@ import { paymentOf } from "./payment.js";
 const orders = pgTable("orders", { id: text(), email: text(), total: numeric({ mode: "number" }) });
 const db = drizzle(pool);
 
-// #region transaction
+// #region adapter
 const inDrizzle = (tx) => ({
   query(text, values) {
     const parts = text.split(/\$\d/).map((part) => sql.raw(part));
@@ -16,6 +16,7 @@ const inDrizzle = (tx) => ({
     );
   },
 });
+// #endregion
 
 export async function checkout(order) {
   await db.transaction(async (tx) => {
@@ -23,4 +24,3 @@ export async function checkout(order) {
     await tracker.trackPayment(paymentOf(order), order.attribution, { transaction: inDrizzle(tx) });
   });
 }
-// #endregion

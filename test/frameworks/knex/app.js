@@ -4,8 +4,9 @@ import { paymentOf } from "./payment.js";
 
 const knex = createKnex({ client: "pg", connection: process.env.DATABASE_URL });
 
-// #region transaction
+// #region adapter
 const inKnex = (trx) => ({ query: (text, values) => trx.raw(text.replaceAll(/\$\d/g, "?"), values) });
+// #endregion
 
 export async function checkout({ attribution, ...order }) {
   await knex.transaction(async (trx) => {
@@ -13,6 +14,5 @@ export async function checkout({ attribution, ...order }) {
     await tracker.trackPayment(paymentOf(order), attribution, { transaction: inKnex(trx) });
   });
 }
-// #endregion
 
 export const close = () => knex.destroy();

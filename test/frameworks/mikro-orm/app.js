@@ -10,8 +10,9 @@ const Order = new EntitySchema({
 
 const orm = await MikroORM.init({ clientUrl: process.env.DATABASE_URL, entities: [Order] });
 
-// #region transaction
+// #region adapter
 const inMikroOrm = (em) => ({ query: (text, values) => em.execute(text.replaceAll(/\$\d/g, "?"), values) });
+// #endregion
 
 export async function checkout({ attribution, ...order }) {
   await orm.em.fork().transactional(async (em) => {
@@ -20,6 +21,5 @@ export async function checkout({ attribution, ...order }) {
     await tracker.trackPayment(paymentOf(order), attribution, { transaction: inMikroOrm(em) });
   });
 }
-// #endregion
 
 export const close = () => orm.close();

@@ -11,8 +11,9 @@ const orders = mysqlTable("orders", {
 });
 const db = drizzle({ client: pool });
 
-// #region transaction
+// #region adapter
 const inDrizzle = (tx) => ({ query: (text) => tx.execute(sql.raw(text)) });
+// #endregion
 
 export async function checkout(order) {
   await db.transaction(async (tx) => {
@@ -20,4 +21,3 @@ export async function checkout(order) {
     await tracker.trackPayment(paymentOf(order), order.attribution, { transaction: inDrizzle(tx) });
   });
 }
-// #endregion

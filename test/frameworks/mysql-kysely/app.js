@@ -5,8 +5,9 @@ import { paymentOf } from "./payment.js";
 
 const db = new Kysely({ dialect: new MysqlDialect({ pool: createPool(process.env.DATABASE_URL) }) });
 
-// #region transaction
+// #region adapter
 const inKysely = (trx) => ({ query: (text) => trx.executeQuery(CompiledQuery.raw(text)) });
+// #endregion
 
 export async function checkout({ attribution, ...order }) {
   await db.transaction().execute(async (trx) => {
@@ -14,6 +15,5 @@ export async function checkout({ attribution, ...order }) {
     await tracker.trackPayment(paymentOf(order), attribution, { transaction: inKysely(trx) });
   });
 }
-// #endregion
 
 export const close = () => db.destroy();

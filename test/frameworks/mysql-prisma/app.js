@@ -3,10 +3,11 @@ import { PrismaClient } from "@prisma/client";
 import { tracker } from "./outbox.js";
 import { paymentOf } from "./payment.js";
 
-// #region transaction
 const prisma = new PrismaClient({ adapter: new PrismaMariaDb(process.env.DATABASE_URL) });
 
+// #region adapter
 const inPrisma = (tx) => ({ query: (text) => tx.$queryRawUnsafe(text) });
+// #endregion
 
 export async function checkout({ attribution, ...order }) {
   await prisma.$transaction(async (tx) => {
@@ -14,6 +15,5 @@ export async function checkout({ attribution, ...order }) {
     await tracker.trackPayment(paymentOf({ id, email, total }), attribution, { transaction: inPrisma(tx) });
   });
 }
-// #endregion
 
 export const close = () => prisma.$disconnect();

@@ -9,8 +9,9 @@ const Order = sequelize.define(
   { tableName: "orders", timestamps: false },
 );
 
-// #region transaction
+// #region adapter
 const inSequelize = (transaction) => ({ query: (text) => sequelize.query(text, { transaction }) });
+// #endregion
 
 export async function checkout(order) {
   await sequelize.transaction(async (transaction) => {
@@ -19,6 +20,5 @@ export async function checkout(order) {
     await tracker.trackPayment(paymentOf(order), order.attribution, inTransaction);
   });
 }
-// #endregion
 
 export const close = () => sequelize.close();

@@ -11,13 +11,11 @@ const Order = new EntitySchema({
 const dataSource = new DataSource({ type: "mysql", url: process.env.DATABASE_URL, entities: [Order] });
 await dataSource.initialize();
 
-// #region transaction
 export async function checkout(order) {
   await dataSource.transaction(async (manager) => {
     await manager.insert(Order, { id: order.id, email: order.email, total: order.total });
     await tracker.trackPayment(paymentOf(order), order.attribution, { transaction: manager });
   });
 }
-// #endregion
 
 export const close = () => dataSource.destroy();

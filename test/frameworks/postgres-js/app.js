@@ -4,8 +4,9 @@ import { paymentOf } from "./payment.js";
 
 const sql = postgres(process.env.DATABASE_URL);
 
-// #region transaction
+// #region adapter
 const inPostgresJs = (tx) => ({ query: (text, values) => tx.unsafe(text, values) });
+// #endregion
 
 export async function checkout(order) {
   await sql.begin(async (tx) => {
@@ -13,6 +14,5 @@ export async function checkout(order) {
     await tracker.trackPayment(paymentOf(order), order.attribution, { transaction: inPostgresJs(tx) });
   });
 }
-// #endregion
 
 export const close = () => sql.end();

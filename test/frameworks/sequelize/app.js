@@ -9,10 +9,11 @@ const Order = sequelize.define(
   { tableName: "orders", timestamps: false },
 );
 
-// #region transaction
+// #region adapter
 const inSequelize = (transaction) => ({
   query: (text, bind) => sequelize.query(text, { bind, transaction, type: QueryTypes.SELECT }),
 });
+// #endregion
 
 export async function checkout(order) {
   await sequelize.transaction(async (transaction) => {
@@ -21,6 +22,5 @@ export async function checkout(order) {
     await tracker.trackPayment(paymentOf(order), order.attribution, inTransaction);
   });
 }
-// #endregion
 
 export const close = () => sequelize.close();
