@@ -52,7 +52,7 @@ export interface DeliveryOptions {
   readonly journal: DeliveryJournal;
   /** Takes out of the service's words what must not be shown. */
   readonly hide: (text: string) => string;
-  /** There is capacity that there was not. */
+  /** There is new capacity: the relay may claim more. */
   readonly onCapacity: () => void;
   readonly clock: Clock;
   readonly random?: () => number;
@@ -62,7 +62,7 @@ export interface Delivery extends Deliver {
   readonly inFlight: number;
   /** How each endpoint is, as of now. */
   readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
-  /** From here on nothing is begun, and what was not sent stays for the next process. */
+  /** Begins no more attempts. Events that were not sent stay for the next process. */
   stop(): void;
 }
 
@@ -151,7 +151,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     switch (outcome.type) {
       case "delivered":
       case "rejected":
-        // What was refused before it was sent says nothing of the service.
+        // An attempt that failed before it was sent says nothing about the service.
         return { type: attempt.type === "answer" ? "pass" : "nothing" };
       case "throttled":
         if (isAskedAlone(claim, othersPassed)) return { type: "nothing" };
@@ -188,7 +188,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     return detailsOf(attempt, event, { hide, now: clock.now() });
   }
 
-  /** Comes back when time alone changes what may be sent. */
+  /** Looks again when a lane opens by the passing of time alone. */
   function lookLater(): void {
     cancelLook();
     const now = clock.monotonic();

@@ -46,7 +46,7 @@ export function withoutVisitor(text: string, event: OutboxEvent): string {
     (each) => each !== undefined && each !== "",
   ) as string[];
   if (own.length === 0) return text;
-  // One may be a part of another: the longest first. And not within a longer word: an id of one character is in many.
+  // The longest first, as one may be part of another. Whole words only: an id of one character is in many words.
   const longestFirst = own.sort((one, other) => other.length - one.length);
   const any = longestFirst.map(spellingsOf).join("|");
   return text.replace(new RegExp(`(?<![A-Za-z0-9])(?:${any})(?![A-Za-z0-9])`, "gi"), HIDDEN);

@@ -14,7 +14,7 @@ export interface Ticket extends InLine<Ticket> {
   readonly isNewcomer: boolean;
 }
 
-/** What is wrong with an endpoint, and since when by the clock that it is told the time by. */
+/** What is wrong with an endpoint, and since when, in the callers' time. */
 export interface Pause {
   readonly reason: PauseReason;
   readonly since: number;
@@ -34,13 +34,13 @@ const STUCK_AT_MOST = 3;
 const NONE = { newcomers: 0, others: 0 };
 
 /**
- * What attempts have found out about one endpoint, and from it who may try next. Knows no network and no clock: the time
- * comes with each question, in milliseconds since any moment.
+ * What attempts have shown of one endpoint, and so which events may try next. Pure state: the caller gives the time, in
+ * milliseconds since any moment.
  *
  * - **Open**: up to `limit` attempts at once. A pass adds one, a failure that is no refusal takes half.
- * - **Suspect**, for 15 s after an attempt that took long and failed: three places for newcomers and one for the others,
- *   so that events which meet silence cannot take every place.
- * - **Outage**: nothing was taken from different visitors for a while. Only trials: a newcomer where a trial is saved, and
+ * - **Suspect**, for 15 s after an attempt that took long and failed: three slots for newcomers and one for the others,
+ *   so that events that meet silence cannot take every slot.
+ * - **Outage**: the endpoint has taken nothing from different visitors for a while. Only trials: a newcomer where a trial is saved, and
  *   every tenth of the outage any event. One pass ends it.
  */
 export class EndpointHealth {
@@ -82,7 +82,7 @@ export class EndpointHealth {
     return undefined;
   }
 
-  /** Since when the endpoint has swallowed what it may not be sent twice: the status endpoint is asked meanwhile. */
+  /** Since when the endpoint has swallowed events that may not be sent twice. The status endpoint is asked meanwhile. */
   get swallowsSince(): number | undefined {
     return this.#isSwallowing ? this.#outage?.since : undefined;
   }
@@ -115,7 +115,7 @@ export class EndpointHealth {
     return lanes;
   }
 
-  /** An event of this lane is about to be sent. `undefined`: not any more, for things have changed since it was claimed. */
+  /** An event of this lane is about to be sent. `undefined`: the lane has closed since the event was claimed. */
   begin({ newWithinMs }: Lane, now: number, trials: boolean): Ticket | undefined {
     const isNewcomer = newWithinMs !== undefined;
     const { newcomers, others } = this.#places(now, trials);
@@ -158,7 +158,7 @@ export class EndpointHealth {
     if (this.#throttle && now >= this.#throttle.until) this.#throttle = undefined;
     if (now - ticket.beganAt >= Math.max(SLOW_MS, SLOW_BY * this.#passMs))
       this.#suspectUntil = now + SUSPECT_MS;
-    // What began before the last pass says nothing that the pass does not know better.
+    // Ignores a failure that began before the last pass.
     if (ticket.passes !== this.#passes) return true;
     // A refusal is no sign of too many requests at once.
     if (reason !== "misconfigured" && reason !== "unauthorized")
@@ -173,7 +173,7 @@ export class EndpointHealth {
     if (!this.#outage) return true;
     this.#outage.reason = reason;
     this.#outage.isCostly = isCostly;
-    // Newcomers have trials of their own: they must not put off that of the others.
+    // Newcomers have trials of their own, which must not delay the trial of the others.
     if (isNew || !ticket.isNewcomer) this.#outage.trialAt = now + this.#restMs(now);
     return false;
   }
@@ -186,7 +186,7 @@ export class EndpointHealth {
     this.#throttle = { since: this.#throttle?.since ?? now, until };
   }
 
-  /** The way to the endpoint was down: it is approached carefully again. */
+  /** The origin was down: the endpoint starts again with one attempt at once. */
   slowDown(): void {
     this.#limit = 1;
   }

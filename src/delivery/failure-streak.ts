@@ -14,7 +14,7 @@ export class FailureStreak {
   // Two are enough to know that it is not one visitor's fault.
   readonly #visitors = new Set<string>();
   #costly = 0;
-  /** By how much more than usual has to fail before it is an outage: the endpoint has lately taken an event after many failures. */
+  /** How many times the usual failures make an outage. More than 1 after the endpoint has taken an event in spite of many failures. */
   #patience = 1;
 
   /** When the first of them began; infinite where there is none. */
@@ -35,8 +35,8 @@ export class FailureStreak {
   }
 
   /**
-   * Whether the endpoint takes nothing: of many events, or for long, and of different visitors. Where each costs an event, two
-   * are enough.
+   * Whether the endpoint takes nothing from different visitors: many of their events failed, or have failed for long. Where each
+   * failure costs an event, two are enough.
    *
    * @param longMs what is long for this endpoint.
    */
@@ -49,7 +49,7 @@ export class FailureStreak {
 
   /** An event was taken. */
   end(): void {
-    // So a crowd of events that the service does not take is no outage to those that it takes.
+    // Else a crowd of events that the service never takes would look like an outage to the others.
     const needed = (4 * this.#failures) / FAILURES_OF_AN_OUTAGE;
     this.#patience = clamp(needed, Math.max(1, FADING * this.#patience), MOST_PATIENCE);
     this.#failures = 0;

@@ -10,9 +10,8 @@ const UNREACHABLES_OF_AN_OUTAGE = 3;
 const TRIALS_APART_MS = 500;
 
 /**
- * Whose fault is it? What happens before a connection stands says something of the **origin**; what is answered, or is not,
- * says something of that **endpoint**. Who may try next follows from both. Pure state: it knows no network and no clock,
- * the time comes with each question, in milliseconds since any moment.
+ * Whose fault is it? A failure to connect is the **origin**'s; an answer, or none, is that **endpoint**'s. Both decide which events may
+ * try next. Pure state: the caller gives the time, in milliseconds since any moment.
  */
 export class Health {
   readonly #concurrency: number;
@@ -93,7 +92,7 @@ export class Health {
     return (this.#swallowsSince ?? this.#doubtedSince) === undefined ? Number.POSITIVE_INFINITY : this.#askAt;
   }
 
-  /** The status endpoint is about to be asked: `asked` will tell. */
+  /** The status endpoint is about to be asked. `asked` gets its answer. */
   ask(): void {
     this.#isAsking = true;
   }

@@ -30,7 +30,7 @@ export function createAttempt(database: Database, prefix: string, destinations: 
     });
   };
 
-  /** Leaves in the map what was stored. */
+  /** Keeps only the stored events in the map. */
   async function storeAll(fresh: Map<string, OutboxEvent>): Promise<void> {
     while (fresh.size > 0) {
       try {
@@ -48,7 +48,7 @@ export function createAttempt(database: Database, prefix: string, destinations: 
     }
   }
 
-  /** Those whose rows another transaction has. None, where it has locked a gap, or has just ended. */
+  /** Those whose rows another transaction has locked. None, where it has locked a gap between rows, or has just ended. */
   async function busyOf(events: readonly OutboxEvent[]): Promise<Set<OutboxEvent>> {
     const busy = new Set<OutboxEvent>();
     for (const event of events) {
@@ -97,9 +97,9 @@ export function createAttempt(database: Database, prefix: string, destinations: 
   }
 }
 
-/** Of events that are known, those that their report has stored. */
+/** Which of these known events their own report has stored. */
 export function createStoredBy(database: Database, prefix: string, { numberOf }: Destinations) {
-  // A later report of the same is of a later moment.
+  // A later report of the same event has a later time.
   const keyOf = ({ id, destination, createdAt }: OutboxEvent) =>
     `(${binary(id)}, ${numberOf(destination)}, ${integer(createdAt)})`;
 

@@ -6,7 +6,7 @@ import { beforeOf, begunBesides } from "./line.js";
 import { integer, list, NOW } from "./literals.js";
 import { NOT_LINED_UP, urgencyIn, urgencyNumber, urgencyOf } from "./urgency.js";
 
-/** What is looked for together: of one lane, as urgent as each other, and never tried, rested, or resting. */
+/** One part of a search: events of one lane and one urgency that were never tried, have rested, or rest. */
 export interface Part {
   readonly urgency: Urgency;
   readonly lane: Lane;
@@ -15,9 +15,9 @@ export interface Part {
   look: number;
 }
 
-/** An event that may be claimed, if it is its visitor's turn. */
+/** An event that may be claimed if it is the head of its visitor's queue. */
 export interface Candidate {
-  /** The number of its part; behind those of all parts, where it was not lined up yet. */
+  /** The number of its part; a number beyond all parts where the event was not lined up yet. */
   readonly part: number;
   readonly seq: number;
   readonly urgency: number;
@@ -31,10 +31,10 @@ export interface Candidate {
 
 /** How many events of an endpoint are lined up at once. */
 export const LINED_UP_AT_ONCE = 250;
-// A click is as urgent as it can be by itself: none waits for one to be lined up.
+// No click has to be lined up: it makes no other event more urgent.
 const LINING_UP = ENDPOINTS.filter((endpoint) => kindOf(endpoint) !== "click");
 
-/** What a claim looks for, in the order in which it takes it. */
+/** The parts of a claim's search, in the order of the claim. */
 export function partsOf({ lanes, limit }: Capacity, most: number): Part[] {
   return claimStepsOf(lanes).map(({ urgency, which, place: { lane, left } }) => ({
     urgency,
@@ -99,7 +99,7 @@ export interface Chosen extends Candidate {
   readonly isResting: boolean;
 }
 
-/** What of these to claim, what to park, and where there may be more: parts of which all that was looked at waits for others. */
+/** Which of these to claim and which to park. `rest`: the parts in which every event that was read waits for another. */
 export function choose(
   parts: readonly Part[],
   found: readonly Candidate[],
@@ -136,7 +136,7 @@ export function choose(
   return { chosen, behind, rest: [] };
 }
 
-/** Whether it is among those that were found because they are not lined up yet. */
+/** Whether the search found it because it is not lined up yet. */
 export function isNotLinedUp({ part }: Candidate, parts: readonly Part[]): boolean {
   return Number(part) >= parts.length;
 }
@@ -152,7 +152,7 @@ function isIn({ urgency, endpoint, due_for }: Candidate, { urgency: asked, lane,
   );
 }
 
-/** The same in an order that no other process has. */
+/** The same in a random order. */
 export function shuffled<T>(all: readonly T[]): T[] {
   return all
     .map((each) => ({ each, place: Math.random() }))

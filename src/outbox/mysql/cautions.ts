@@ -3,7 +3,7 @@ import type { Database } from "./database.js";
 // 3, which MariaDB has, writes a commit to the disk as 1 does.
 const DURABLE = new Set([1, 3]);
 
-/** What the server's settings let it lose of what it has committed, in words. */
+/** The settings by which the server may lose commits, in words. */
 export async function cautionsOf(database: Database): Promise<string[]> {
   const [row] = await database.rows<Record<"flush" | "has_binlog" | "sync_binlog", number>>(
     `select @@global.innodb_flush_log_at_trx_commit as flush, @@global.log_bin as has_binlog, @@global.sync_binlog as sync_binlog`,

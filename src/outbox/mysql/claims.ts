@@ -30,20 +30,20 @@ interface ClaimRow extends EventRow {
 export type Claims = ReturnType<typeof createClaims>;
 
 const CLAIMED_AT_ONCE = 1_000;
-// Of the lease: the rest is for clocks that do not run alike.
+// A share of the lease. The rest allows for clocks that do not run alike.
 const SURELY_HELD = 0.9;
-// Another process was quicker, so often in a row: the next wake finds more.
+// After so many lost races in a row, the next wake claims.
 const RACES = 5;
 const SCATTER = 4;
-// One that was tried goes on before one that was not: else each would give way to the other, for ever.
+// An event that was tried goes first. Without an order, each would give way to the other for ever.
 const CONTESTS =
   "(other.tried > event.tried or (other.tried = event.tried and other.claimed_by is not null))";
 
 /**
  * The claims of this process: taken, and kept alive while their deliveries are under way. No statement waits for another, or
- * leaves a lock behind: candidates are looked for, then taken where they still are as they were found, then read. A visitor's
- * events are taken one at a time although two processes may take two of them at the same moment: each looks, once it has taken
- * one, for another that was begun, and gives its own back where there is one.
+ * leaves a lock behind: one reads candidates, one takes those that have not changed, one reads what was taken. Two processes may
+ * take two events of one visitor at the same moment. So each then looks for another event of that visitor that was begun, and
+ * gives its own back if there is one.
  */
 export function createClaims(
   database: Database,
@@ -89,7 +89,7 @@ export function createClaims(
         destination,
         held: [...underWay.keys(), ...claims.map(({ seq }) => seq)],
       });
-      // After a lost race not the oldest of all, which the other processes look for too.
+      // After a lost race not the oldest events, which the other processes want too.
       const candidates = races === 0 ? found : shuffled(found);
       const { chosen, behind, rest } = choose(parts, candidates, {
         limit: left,
@@ -112,7 +112,7 @@ export function createClaims(
       races++;
       for (const part of parts) part.look = Math.min(SCATTER * part.look, CLAIMED_AT_ONCE);
     }
-    // Not before: what is claimed in a request that fails is not delivered, and has to be released.
+    // Only now: a claim whose request fails is not delivered, and has to be released.
     for (const each of claims) underWay.set(each.seq, each);
     return claims;
   }
@@ -122,7 +122,7 @@ export function createClaims(
     const since = momentBy(clock);
     const seqs = list(chosen.map(({ seq }) => String(seq)));
     const resting = list(chosen.filter(({ isResting }) => isResting).map(({ seq }) => String(seq)));
-    // What this worker has without knowing it, for the answer was lost, was not sent.
+    // If this worker has claimed it already, the answer to that claim was lost, and nothing was sent.
     await database.write(
       `update ${eventsBySeq} set
          interrupted = (interrupted = 1 or (claimed_by is not null and claimed_by <> ${self})),

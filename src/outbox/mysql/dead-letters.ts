@@ -58,7 +58,7 @@ export function createDeadLetters(
     ].join(" and ");
   }
 
-  /** Queues those again that are meant, in the order in which they happened. */
+  /** Queues these dead letters again, in the order in which their events happened. */
   async function reviveAll(where: string): Promise<number> {
     const found = await database.rows<{ seq: number }>(
       `select seq from ${events} where state = 'dead' and ${where} order by created_at, seq`,
@@ -73,7 +73,7 @@ export function createDeadLetters(
     return revived;
   }
 
-  /** Each becomes a new row, for it is the last of its visitor's from now on. */
+  /** Each becomes a new row, because it goes to the end of its visitor's queue. */
   async function revive(rows: readonly NamedRow[]): Promise<number> {
     const revived = await counts.during(() =>
       database.transact(async (connection) => {
@@ -160,7 +160,7 @@ export function createDeadLetters(
 
   return {
     deadLetters,
-    /** Queues one again as it was that was held for an attempt which, as is known now, was never made. */
+    /** Requeues an `unconfirmed` event that was never sent. */
     async reviveInterrupted({ id, destination }: OutboxEvent): Promise<void> {
       for (const row of await one(id, destination)) {
         if (row.reason !== "unconfirmed" || JSON.parse(row.death).code !== "ERR_INTERRUPTED") continue;

@@ -27,7 +27,7 @@ export function createHandOver(
       if (rows.length === 0) return moved;
       const these = `seq in (${list(rows.map(({ seq }) => String(seq)))})`;
       const stillFree = `${these} and destination = ${from} and state = '${state}' and claimed_by is null`;
-      // What it waited for may stay where it is.
+      // The event that it waited for may stay behind.
       await database.write(
         `update ignore ${events} set destination = ${to}, ${due(`coalesce(due_at, ${NOW})`)},
            urgency = if(state = 'queued' and tried = 0 and kind <> 'click', ${NOT_LINED_UP}, urgency)
@@ -47,7 +47,7 @@ export function createHandOver(
     const numbers = [destinations.numberOf(from), destinations.numberOf(to)] as const;
     await destinations.store(to);
     const handedOver = await counts.during(async () => {
-      // What is known before what waits: an event that the new destination knows is not queued there again.
+      // Known ids first: an event that the new destination knows is not queued there again.
       await move("known", ...numbers);
       await move("dead", ...numbers);
       return move("queued", ...numbers);

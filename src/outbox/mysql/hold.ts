@@ -6,7 +6,7 @@ import { ascii, NOW } from "./literals.js";
 const HELD_AT_ONCE = 500;
 
 /**
- * What makes an unconfirmed dead letter of each payment that waits. Resolves to their number.
+ * A function that makes an unconfirmed dead letter of each payment that waits. Resolves to their number.
  *
  * @throws OutboxError `ERR_AFFILIATE_OUTBOX_RUNNING` where a process has claimed events, and its lease is not over.
  */

@@ -10,7 +10,7 @@ export type Run = (text: string) => Promise<any[]>;
 /** What brings the tables to version 1, 2, …, where they begin with `affiliate_`. What was published is never changed again. */
 const VERSIONS = [tables];
 
-/** What needs no more than backticks, and is short enough for the names of indexes. */
+/** A prefix that SQL only has to put in backticks, and that is short enough for the names of indexes. */
 export const PREFIX = {
   pattern: /^[A-Za-z][A-Za-z0-9_]{0,39}$/,
   error: "must be a letter, then letters, digits and _, at most 40",
@@ -57,7 +57,7 @@ export async function migrate(
     );
   }
 
-  // One process at a time; who comes second finds nothing left to do.
+  // One process at a time; the second one finds nothing left to do.
   const lock = `concat(left(database(), 16), ' ${prefix}')`;
   await run(`select get_lock(${lock}, ${LOCK_S})`);
   try {

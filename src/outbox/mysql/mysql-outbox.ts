@@ -81,7 +81,7 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
       async enqueue(transaction, event) {
         const { numberOf } = destinations;
         const outcome = await enqueue(transaction, event, { prefix, numberOf, prepare: database.ready });
-        // The commit tells nothing: it is looked for.
+        // No notification tells of the commit: polling finds the event.
         poll?.quicken();
         // Whether there are too many is not asked in the transaction.
         return outcome === "queued" && event.kind === "click" ? "crowded" : outcome;
@@ -105,7 +105,7 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
       watch(look, destination) {
         const looking = createPoll(clock, pollMs, look);
         poll = looking;
-        // As soon as what a process had is taken over that died, so is what waited behind what it had delivered.
+        // Once a dead process's claims are taken over, the events behind those that it had delivered go on too.
         const stopHealing = again(
           clock,
           () => leaseMs,

@@ -4,12 +4,12 @@ const QUICK_MS = 20;
 
 /** Looks again and again: soon after there was something to find, and then less and less often. */
 export interface Poll {
-  /** There is something to find, or will be soon. */
+  /** There are new events to find, or will be soon. */
   quicken(): void;
   stop(): void;
 }
 
-/** @param slowMs how long it takes from one look to the next at most, in milliseconds. */
+/** @param slowMs the longest time from one look to the next, in milliseconds. */
 export function createPoll(clock: Clock, slowMs: number, look: () => void): Poll {
   let nextMs = slowMs;
   let isStopped = false;

@@ -42,10 +42,10 @@ export function deadEventOf(row: EventRow, destination: string): OutboxEvent {
   return { id, destination, kind, data: event, createdAt: Number(created_at) } as OutboxEvent;
 }
 
-/** When an event is due that is given back untried. One that was raised counts as newly come. */
+/** When an event that is released untried is due again. One that has become more urgent counts as newly come. */
 export const RELEASED = `if(tried = 1 or urgency > kind + 0, ${NOW}, least(queued_at, ${NOW}))`;
 
-/** What is stored of an event that is known only: nothing of its visitor. */
+/** The row of a known event: it holds nothing of its visitor. */
 export const KNOWN = `state = 'known', urgency = 0, due_at = ${NOW}, tried = 0, interrupted = 0, claimed_by = null,
   click_id = null, session_id = null, data = null, history = null, reason = null, death = null`;
 

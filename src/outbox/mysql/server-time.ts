@@ -13,7 +13,7 @@ export type ServerTime = ReturnType<typeof createServerTime>;
 const SET_RIGHT_AT_ONCE = 500;
 // By as much, processes may see different times of one server.
 const SLACK_MS = 1_000;
-// Within it each process that lives has renewed its leases by a clock that was set, also one whose leases are longer than ours.
+// Long enough for each living process to renew its leases by the new time, also one with longer leases than ours.
 const LEAST_PATIENCE_MS = 60_000;
 
 /** The parts of the index that hold what is queued of a destination, each as a condition. */
@@ -24,7 +24,7 @@ const PARTS = ENDPOINTS.flatMap((endpoint) =>
   ),
 );
 
-/** What this process knows of the server's clock, and what it sets right where that clock has been set back. */
+/** What this process knows of the server's clock. Corrects the table's times where that clock was set back. */
 export function createServerTime(
   database: Database,
   options: {
@@ -40,7 +40,7 @@ export function createServerTime(
   const began = momentBy(clock);
   const serverClock = new ServerClock(clock, Math.max(leaseMs, LEAST_PATIENCE_MS));
 
-  /** Has what rests, or is claimed, wait no longer than it was to. */
+  /** Shortens rests and leases that the clock's change would have made longer. */
   async function setRight(destination: string): Promise<void> {
     const isAhead = `due_at > ${NOW} + ${SLACK_MS} and written_at > ${NOW} + ${SLACK_MS}`;
     const parts = PARTS.map(
@@ -68,7 +68,7 @@ export function createServerTime(
     get ofHost(): number {
       return Math.min(clock.now(), began.wall + clock.monotonic() - began.monotonic);
     },
-    /** Until when leases are over, in SQL: not because the server's clock was just set ahead. */
+    /** Leases that end before this time are over, in SQL. A clock that was just set ahead ends none. */
     get leaseEnd(): string {
       const { latest } = serverClock;
       return latest === null ? NOW : `least(${NOW}, ${integer(latest)})`;

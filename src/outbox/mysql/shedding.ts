@@ -11,12 +11,12 @@ import { EVENT_COLUMNS, type EventRow, eventOf } from "./rows.js";
 import type { Search } from "./search.js";
 import { canBe, type createLending, urgencyNumber } from "./urgency.js";
 
-// Others may be taken meanwhile.
+// Several, because other processes may claim some meanwhile.
 const LOOK = 5;
-// While it is full, each event lends its urgency before it is stored: what was not lined up came before that, or from elsewhere.
+// A full outbox lines each event up before storing it, so only events of before, or of other processes, are left to line up.
 const LINED_UP_FOR_MS = 100;
 
-/** Takes away events that no process has, and forgets them. */
+/** Removes events that no process has claimed, and forgets their ids. */
 export function createShedding(
   database: Database,
   options: {
@@ -51,7 +51,7 @@ export function createShedding(
     return removed;
   }
 
-  /** Of each part of the index the first few: in the order of their reports, but for those that have rested. */
+  /** The first few of each part of the index, the oldest reports first; those that have rested by when they are due. */
   async function oldestOf(destination: string, urgency: Urgency): Promise<number[]> {
     const number = destinations.numberOf(destination);
     const parts = ENDPOINTS.filter((endpoint) => canBe(urgency, endpoint)).flatMap((endpoint) =>
@@ -71,7 +71,7 @@ export function createShedding(
   }
 
   return {
-    /** The oldest of an urgency that this event will not wait for; `undefined` where there is none. */
+    /** Removes the oldest event of an urgency for which the new event does not wait; `undefined` where there is none. */
     async oldestFor(coming: OutboxEvent, urgency: Urgency): Promise<OutboxEvent | undefined> {
       const { destination } = coming;
       if (clock.monotonic() >= linedUpUntil) {
@@ -85,7 +85,7 @@ export function createShedding(
       }
       return undefined;
     },
-    /** The oldest clicks of an event's visitor, until at most so many are left. */
+    /** Removes the oldest clicks of an event's visitor, until at most so many are left. */
     async clicks({ destination, data }: OutboxEvent, most: number): Promise<OutboxEvent[]> {
       const visitor =
         data.sessionId === undefined

@@ -9,7 +9,7 @@ export interface MysqlTransaction {
   /** Runs one statement, which has no parameters. Resolves to its rows, alone or in an array or an object (`rows`) around them. */
   // biome-ignore lint/suspicious/noExplicitAny: mysql2's own types, seen from where they are not installed.
   query(text: string): Promise<any>;
-  /** Where it has events: its error is listened to before it is closed. */
+  /** For a connection that emits events: the outbox listens for its error before it closes it. */
   on?(event: "error", listener: () => void): unknown;
 }
 
@@ -19,7 +19,7 @@ const YOUNGER_TABLE = 1412;
 
 /**
  * Stores an event in the host's own transaction. Where a statement fails, the server undoes that statement alone, and the
- * transaction goes on; but for a deadlock, in which it undoes the whole transaction.
+ * transaction goes on. In a deadlock it undoes the whole transaction.
  *
  * @throws OutboxError
  */
@@ -67,11 +67,11 @@ async function isKnown(
 }
 
 /**
- * Ends the connection of a transaction that the server has undone: what the host does next would else be committed without
- * what it did before.
+ * Closes the connection of a transaction that the server has undone. Else the host's next statements would be committed without its
+ * earlier ones.
  */
 async function undone(transaction: MysqlTransaction, cause: unknown): Promise<OutboxError> {
-  // Its end would else end a process that does not listen to the connection.
+  // Else the connection's error would end a process that does not listen for it.
   transaction.on?.("error", () => {});
   await transaction.query("kill connection_id()").catch(() => {});
   return refusal(

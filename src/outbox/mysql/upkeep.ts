@@ -3,7 +3,7 @@ import { rememberedMs } from "../sql/remembered.js";
 import type { Database } from "./database.js";
 import { integer, list, NOW } from "./literals.js";
 
-// So few that no other statement waits for it, and a replica keeps up.
+// Few, so that no other statement waits, and a replica keeps up.
 const FORGOTTEN_AT_ONCE = 1_000;
 
 /**

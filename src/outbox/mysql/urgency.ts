@@ -5,7 +5,7 @@ import { URGENCIES, type Urgency } from "../urgency.js";
 import type { Database } from "./database.js";
 import { ascii, list, NOW } from "./literals.js";
 
-/** What the urgency of a conversion is until a claim has found what it waits for. */
+/** The urgency of a conversion until a claim has found the events that it waits for. */
 export const NOT_LINED_UP = 0;
 
 const RAISED_AT_ONCE = 500;
@@ -28,21 +28,21 @@ export function canBe(urgency: Urgency, endpoint: Endpoint): boolean {
   return urgencyNumber(kindOf(endpoint)) <= urgencyNumber(urgency);
 }
 
-/** An event, and how urgent it is. */
+/** An event and its urgency. */
 export interface Urgent {
   readonly seq: number;
   readonly urgency: number;
 }
 
 /**
- * Makes every event that others wait for as urgent as they are, over as many steps as there are. One that is raised counts as newly
- * come. Claims do it, and no append: a host's open transaction would lock the row of a click, which then no claim could take.
+ * Makes each event as urgent as the most urgent event that waits for it, also through other events. An event that is raised counts as newly
+ * come. Claims do it, not appends: a host's open transaction would lock the row of a click, and no claim could take that click.
  */
 export function createLending(database: Database, prefix: string, destinations: Destinations) {
   const events = `\`${prefix}events\``;
   const isNext = "tried = 0 and claimed_by is null and due_at is not null";
 
-  /** Raises what is less urgent. Resolves to what it has raised. */
+  /** Raises the less urgent ones, and resolves to these. */
   async function raise(found: string, urgency: number): Promise<number[]> {
     const rows = await database.rows<{ seq: number }>(found);
     const seqs = rows.map(({ seq }) => Number(seq));
@@ -83,7 +83,7 @@ export function createLending(database: Database, prefix: string, destinations: 
         );
       }
     },
-    /** Has an event lend its urgency that is about to be stored. */
+    /** Lends the urgency of an event that is about to be stored. */
     async lendBefore({ kind, destination, data }: OutboxEvent): Promise<void> {
       const urgency = urgencyNumber(kind);
       const by = (column: "click_id" | "session_id", id: string | undefined) => `

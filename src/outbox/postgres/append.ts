@@ -9,7 +9,7 @@ import { columnsOf } from "./rows.js";
  * Stores events in one statement, unless a host's open transaction has just reported one of their visitors.
  *
  * @param options.schema a quoted identifier.
- * @param options.onStored hears since when what is stored is due, at the earliest, in milliseconds since the epoch.
+ * @param options.onStored gets the earliest due time of the stored events, in milliseconds since the epoch.
  */
 export function createAttempt(
   database: Database,
@@ -33,7 +33,7 @@ export function createAttempt(
   };
 }
 
-/** Of events that are known, those that their report has stored. */
+/** Which of these known events their own report has stored. */
 export function createStoredBy(database: Database, schema: string, { numberOf }: Destinations) {
   const text = `
     select nth::integer

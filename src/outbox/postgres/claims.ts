@@ -36,7 +36,7 @@ interface ClaimRow extends EventRow {
 
 const CLAIMED_AT_ONCE = 1_000;
 const SETTLED_AT_ONCE = 200;
-// Of the lease: the rest is for clocks that do not run alike.
+// A share of the lease. The rest allows for clocks that do not run alike.
 const SURELY_HELD = 0.9;
 
 /**
@@ -131,7 +131,7 @@ export function createClaims(
 
   const settleText = `select seq::text from ${schema}.settle($1, $2, $3, $4, $5, $6, $7, $8) as seq`;
 
-  // What the request before has given up, whose answer was lost.
+  // Dead letters of the request before, whose answer was lost.
   const diedText = `
     select nth::integer from unnest($2::uuid[], $3::text[]) with ordinality as given_up (id, death, nth)
     join ${schema}.dead_letters as letter on letter.destination = $1 and letter.id = given_up.id
@@ -192,7 +192,7 @@ export function createClaims(
     claim,
     /** An event is stored, or about to be, that is due since then. */
     include: sweep.include,
-    /** Resolves to `false` where a verdict of death came to nothing: another process has the event. */
+    /** Resolves to `false` where a dead letter was not made, because another process has the event. */
     settle: (claimed: PostgresClaim, verdict: Verdict): Promise<boolean> => settle([claimed, verdict]),
     /** Puts off the end of the leases of what is under way, and finds out what another process has taken over. */
     async renew(): Promise<void> {

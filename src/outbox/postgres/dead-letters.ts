@@ -58,7 +58,7 @@ export function createDeadLetters(
   ) as destination_name`;
   const nameOf = (row: Named) => destinations.nameOf(row.destination, row.destination_name);
 
-  /** Queues those again that are meant, in the order in which they happened. */
+  /** Queues these dead letters again, in the order in which their events happened. */
   async function reviveAll(which: string, values: unknown[]): Promise<number> {
     const rows = await database.query<Named & { id: string }>(
       `select ${named}, id from ${schema}.dead_letters
@@ -91,7 +91,7 @@ export function createDeadLetters(
     return rows.length;
   }
 
-  /** Takes them away; their ids stay known for as long as if they had been delivered. */
+  /** Deletes them; their ids stay known for as long as if they had been delivered. */
   async function remove(which: string, values: unknown[]): Promise<Evicted[]> {
     const rows = await database.queryOnce<EventRow & Named & Pick<RevivedRow, "reason" | "size">>(
       `with removed as (
@@ -149,7 +149,7 @@ export function createDeadLetters(
 
   return {
     deadLetters,
-    /** Queues one again as it was that was held for an attempt which, as is known now, was never made. */
+    /** Requeues an `unconfirmed` event that was never sent. */
     async reviveInterrupted({ destination, id }: OutboxEvent): Promise<void> {
       await revive(destination, [id], true);
     },

@@ -12,7 +12,7 @@ const EVENTS_AT_ONCE = 50;
 const IDS_AT_ONCE = 1_000;
 
 /**
- * Makes one destination's events another's, in small batches, the first first. Where it fails, the rest is as it was, and it
+ * Makes one destination's events another's, in small batches, the oldest first. Where it fails, the rest is as it was, and it
  * may be called again.
  *
  * @param options.schema a quoted identifier.
@@ -47,7 +47,7 @@ export function createHandOver(
     const numbers = [destinations.numberOf(from), destinations.numberOf(to)] as const;
     await destinations.store(to);
     const handedOver = await counts.during(async () => {
-      // What is known before what waits: an event that the new destination knows is not queued there again.
+      // Known ids first: an event that the new destination knows is not queued there again.
       await rest(...numbers);
       return events(...numbers);
     });

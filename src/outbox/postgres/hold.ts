@@ -4,7 +4,7 @@ import type { Database } from "./database.js";
 const HELD_AT_ONCE = 500;
 
 /**
- * What makes an unconfirmed dead letter of each payment that waits. Resolves to their number.
+ * A function that makes an unconfirmed dead letter of each payment that waits. Resolves to their number.
  *
  * @param schema a quoted identifier.
  * @throws OutboxError `ERR_AFFILIATE_OUTBOX_RUNNING` where a process has claimed events, and its lease is not over.

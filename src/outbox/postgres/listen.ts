@@ -3,13 +3,13 @@ import { ignore, type PostgresClient, type PostgresPool } from "./database.js";
 
 const AGAIN_MS = 5_000;
 const HEARD_WITHIN_MS = 2_500;
-// A process that stood still for as long as that has not read yet what has arrived.
+// A process that stood still for that long has not yet read the notifications that arrived.
 const TRIES = 2;
 
 /**
- * Hears of what other processes commit, on one connection of the pool. It is a hint and no more: where the connection is
- * lost, or cannot be had, another is asked for after a while, and nothing is missed but time. Where there is a pooler between,
- * and notifications do not arrive, the process is warned once, and the connection given back.
+ * Listens for the commits of other processes, on one connection of the pool. A notification is only a hint: where the connection
+ * is lost, or there is none, the outbox asks for another after a while, and polling finds the events later. Where a pooler keeps
+ * notifications from arriving, the process is warned once, and the connection given back.
  *
  * @param options.channel a name that needs no more than quotes.
  * @param options.onHint something was committed, perhaps.
@@ -64,7 +64,7 @@ export function listen(
     if (client) {
       client.removeListener("notification", hear);
       client.removeListener("error", lose);
-      // It may speak of its end more than once.
+      // A connection may tell of its end more than once.
       client.on("error", ignore);
       client.release(error);
       client = undefined;
@@ -96,7 +96,7 @@ export function listen(
   return stop;
 }
 
-// A matter of the host's configuration, and no failure of the storage: nothing waits for it.
+// This is the host's configuration, not a failure of the storage: no event waits for it.
 function warnOfPooler(): void {
   process.emitWarning(
     "postgresOutbox: notifications do not arrive, as behind PgBouncer in transaction mode; it looks for events every `pollMs` instead. Set `listen: false`, or give it a pool that connects to PostgreSQL itself",

@@ -69,7 +69,7 @@ export async function migrate(
 
   await client.query("begin");
   try {
-    // One process at a time; who comes second finds nothing left to do.
+    // One process at a time; the second one finds nothing left to do.
     await client.query(
       `select pg_advisory_xact_lock(hashtextextended('express-affiliate migrations ${schema}', 0))`,
     );

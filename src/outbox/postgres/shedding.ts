@@ -5,7 +5,7 @@ import type { Database } from "./database.js";
 import { EVENT_COLUMNS, type EventRow, eventOf } from "./rows.js";
 
 /**
- * Takes away events that no process has, and forgets them.
+ * Removes events that no process has claimed, and forgets their ids.
  *
  * @param schema a quoted identifier.
  */
@@ -14,7 +14,7 @@ export function createShedding(database: Database, schema: string, destinations:
   const ofVisitor = `select ${EVENT_COLUMNS} from ${schema}.shed_clicks($1, $2, $3, $4)`;
 
   return {
-    /** The oldest of an urgency that this event will not wait for; `undefined` where there is none. */
+    /** Removes the oldest event of an urgency for which the new event does not wait; `undefined` where there is none. */
     async oldest(
       { destination, kind, data }: OutboxEvent,
       urgency: Urgency,
@@ -28,7 +28,7 @@ export function createShedding(database: Database, schema: string, destinations:
       ]);
       return row && eventOf(row, destination);
     },
-    /** The oldest clicks of an event's visitor, until at most so many are left. */
+    /** Removes the oldest clicks of an event's visitor, until at most so many are left. */
     async clicks({ destination, data }: OutboxEvent, most: number): Promise<OutboxEvent[]> {
       const { clickId = null, sessionId = null } = data;
       const values = [destinations.numberOf(destination), clickId, sessionId, most];

@@ -11,7 +11,7 @@ interface SweepRow {
   readonly took_ms: string;
 }
 
-// A sweep steps over each dead row, and those stay there for as long as another session's snapshot is open.
+// A sweep reads over each dead row; these stay for as long as another session's snapshot is open.
 const SHARE_OF_TIME = 1 / 20;
 const AT_MOST_EVERY_MS = 1_000;
 const AT_LEAST_EVERY_MS = 60_000;
@@ -27,8 +27,8 @@ for (const endpoint of ENDPOINTS) {
 }
 
 /**
- * Looks now and then at all that waits: ends the leases that are over, and finds out which part of the
- * index holds dead rows alone, so that no claim scans it.
+ * Scans the whole queue now and then. Ends the leases that are over, and finds the part of the index that holds only dead rows, so
+ * that no claim scans it.
  *
  * @param options.schema a quoted identifier.
  * @param options.pollMs how often at most, in milliseconds; never more often than once a second.
@@ -41,7 +41,7 @@ export function createSweep(
   const leastMs = Math.min(pollMs, AT_MOST_EVERY_MS);
   let since = new Map<string, number>();
   let sweptAt: number | null = null;
-  /** The earliest that has come since the last sweep began. */
+  /** The earliest due time of an event that came since the last sweep began. */
   let earliest = Number.POSITIVE_INFINITY;
   let nextAt = Number.NEGATIVE_INFINITY;
 
@@ -66,7 +66,7 @@ export function createSweep(
     }
   }
 
-  /** Has what rests, or is claimed, wait no longer than it was to, where the server's clock has been set back since. */
+  /** Shortens rests and leases that became longer because the server's clock was set back. */
   async function setRight(destination: string): Promise<void> {
     let number: number;
     do {
@@ -91,7 +91,7 @@ export function createSweep(
     get linedUpTo(): number | undefined {
       return sinceOf("lines up");
     },
-    /** There is, or may be, an event that is due since then. Without a time: or any other. */
+    /** An event that is due since then may be there. Without a time: since any moment. */
     include(dueAt = Number.NEGATIVE_INFINITY): void {
       earliest = Math.min(earliest, dueAt);
     },

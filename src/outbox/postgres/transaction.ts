@@ -12,9 +12,8 @@ export interface PostgresTransaction {
 }
 
 /**
- * Stores an event in the host's own transaction, in two statements neither of which can fail and so doom it. What would
- * have failed is undone by the function that is called, inside of the second; that there is such a function, and that it
- * may be called, is what the first one asks.
+ * Stores an event in the host's own transaction, in two statements that cannot fail: a failed statement would doom the transaction.
+ * The first asks whether the function is there and may be called. The second calls the function, which undoes what fails in it.
  *
  * @param options.destination its number.
  * @param options.channel which channel to notify at the commit; `null`: none.

@@ -3,7 +3,7 @@ import { SHEDDING_ORDER } from "../shedding.js";
 import { rememberedMs, UPKEEP_MS } from "../sql/remembered.js";
 import type { Database } from "./database.js";
 
-// So few that no other statement waits for it, and a replica keeps up.
+// Few, so that no other statement waits, and a replica keeps up.
 const FORGOTTEN_AT_ONCE = 1_000;
 
 /** Forgets, in small batches, the ids of what was delivered long ago. Several processes may do so at the same time. */
@@ -19,7 +19,7 @@ export async function forgetOld(database: Database, schema: string, rememberMs: 
     )
     delete from ${schema}.known_ids as known using old
     where known.destination = old.destination and known.id = old.id returning 1`;
-  // Twice as fast as time passes at the most: a clock that is set ahead by mistake is set back before that is far.
+  // At most twice as fast as time passes: a clock that was set ahead by mistake is corrected before much is forgotten.
   await database.query(
     `update ${schema}.clock set at = greatest(at, least(now(), coalesce(at + interval '${2 * UPKEEP_MS} milliseconds', now())))`,
   );

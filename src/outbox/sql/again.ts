@@ -3,7 +3,7 @@ import type { Clock } from "../../shared/clock.js";
 /**
  * Does something again and again, never twice at a time, until the function that it returns is called.
  *
- * @param ms how long after its end the next time comes, given how long it took: both in milliseconds.
+ * @param ms the pause before the next time, given how long the last one took: both in milliseconds.
  * @param task where it rejects, it is tried again the next time.
  */
 export function again(clock: Clock, ms: (took: number) => number, task: () => unknown): () => void {

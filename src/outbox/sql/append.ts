@@ -9,8 +9,8 @@ import { repeatWhereLost } from "./lost-connection.js";
 export type Stored = "queued" | "crowded" | "duplicate";
 
 /**
- * `busy`: not stored, for a host's open transaction has reported it, or its visitor. `spared`: not stored, for another one had to
- * wait; where none is `busy`, it is not known which.
+ * `busy`: not stored, because a host's open transaction has reported it, or its visitor. `spared`: rolled back, because another event in
+ * the batch was locked; where none is `busy`, it is not known which.
  */
 export type Attempted = Stored | "busy" | "spared";
 
@@ -29,8 +29,8 @@ const LOOK_MS = 50;
 const LOOKS_ON_CLOSING_MS = 3_000;
 
 /**
- * Stores events, many in one statement. One whose visitor a host's open transaction has just reported waits for the end of
- * that transaction, and what belongs behind it waits with it; the others go on.
+ * Stores events, many in one statement. An event whose visitor a host's open transaction has just reported waits for the
+ * end of that transaction, and so do that visitor's later events; the others go on.
  *
  * @param options.name `postgres`: for errors.
  * @param options.attempt stores all of these in one transaction, or none of them, and says of each what became of it.
@@ -52,7 +52,7 @@ export function createAppend(options: {
   let cancelEnd = () => {};
 
   // One call at a time, so that nothing overtakes what is held while it is looked at again.
-  // And where a call fails, all fail that were asked for: none overtakes another that will be stored later.
+  // Where a call fails, all events that wait for a call fail: else one could overtake another that is stored later.
   const inTurn = inBatches<Pending | "held", void>(storeInTurn, { max: AT_ONCE, failTogether: true });
 
   async function storeInTurn(asked: readonly (Pending | "held")[]): Promise<[]> {
@@ -74,7 +74,7 @@ export function createAppend(options: {
 
   function lookAgain(): void {
     cancelLook = undefined;
-    // Who waits for them hears of it.
+    // The callers that wait for them get the error.
     inTurn("held").catch(() => {});
   }
 
@@ -98,7 +98,7 @@ export function createAppend(options: {
     }
   }
 
-  /** Where the answer to an attempt was lost, the next one finds what that one has stored: no duplicates. */
+  /** Where the answer to an attempt was lost, the next attempt finds its events stored: these are no duplicates. */
   function attemptUntilAnswered(events: readonly OutboxEvent[]): Promise<readonly Attempted[]> {
     return repeatWhereLost(async (isRepeated) => {
       const outcomes = await attempt(events);
@@ -109,7 +109,7 @@ export function createAppend(options: {
     }, isLost);
   }
 
-  /** Puts those that have to wait, and those that belong behind one that waits, where they wait. Returns the others. */
+  /** Holds the events that have to wait, and later ones of their visitors. Returns the others. */
   function holdBack(pending: readonly Pending[], busy: readonly Pending[]): Pending[] {
     const keys = new Set(held.flatMap(({ event }) => keysOf(event)));
     return pending.filter((each) => {

@@ -36,7 +36,7 @@ export function inBatches<Item, Result>(
 
   async function failWaiting(error: unknown): Promise<void> {
     for (const { reject } of waiting.splice(0)) reject(error);
-    // Until then, who waited for the call has heard of its end, and nothing else has.
+    // Let rejected callers run before failing later ones.
     await new Promise((resolve) => setImmediate(resolve));
     for (const { reject } of waiting.splice(0)) reject(error);
   }

@@ -5,13 +5,13 @@ import { inBatches } from "./batch.js";
 import type { Counts } from "./counts.js";
 
 /**
- * The bound of each destination's events, as far as this process can see: what others add is counted now and then, and not
- * each time.
+ * The bound of each destination's events, as far as this process can see: it counts the events of other processes only now and
+ * then.
  *
  * @param options.shed removes the oldest event of an urgency that no process has, and that this event will not wait for;
  *   `undefined` where there is none.
- * @param options.onShed hears of each event that gave way.
- * @returns a function that sheds what has to give way to one more event; `false` where that is not enough.
+ * @param options.onShed is called for each event that was shed.
+ * @returns a function that makes room for one more event; `false` where it cannot.
  */
 export function createBound(options: {
   maxEvents: number;
@@ -29,7 +29,7 @@ export function createBound(options: {
       const mayHaveOne = () => kinds.some((each) => counts.of(destination, each) > 0);
       while (counts.queued(destination) >= maxEvents && mayHaveOne()) {
         const event = await counts.during(() => shed(coming, urgency));
-        // They are all under way, or another process was quicker.
+        // All are claimed, or another process removed them first.
         if (!event) break;
         counts.add(destination, event.kind, -1);
         onShed(event);

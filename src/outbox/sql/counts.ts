@@ -93,14 +93,14 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
       if (createdAt !== undefined) oldest[kind] = Math.min(oldest[kind] ?? createdAt, createdAt);
       if (numbers[kind] === 0) oldest[kind] = null;
     },
-    /** Counts a dead letter that has come, or one that has gone. */
+    /** Counts a new dead letter, or one that is gone. */
     addDead(destination: string, reason: DeathReason, number: 1 | -1, bytes: number): void {
       const tally = tallyOf(destination);
       changes++;
       tally.numbers[reason] = Math.max(0, tally.numbers[reason] + number);
       tally.deadBytes = Math.max(0, tally.deadBytes + number * bytes);
     },
-    /** Runs what will change the numbers: what is counted meanwhile may or may not have it in it. */
+    /** Runs work that changes the numbers. A count that runs meanwhile may or may not include it. */
     async during<T>(change: () => Promise<T>): Promise<T> {
       underWay++;
       try {
@@ -118,7 +118,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
         tally.coming--;
       };
     },
-    /** Has the server count. Where something changed meanwhile the result is thrown away, but not for ever. */
+    /** Has the server count. Counts again where something changed meanwhile, but not for ever. */
     async take(): Promise<void> {
       const before = changes;
       const quiet = underWay === 0;

@@ -24,7 +24,7 @@ function sizeOf({ data }: OutboxEvent, death: Death): number {
  *
  * @param options.remove removes the oldest dead letters of a kind, at most so many. Their ids stay known.
  * @param options.onEvicted hears of each that gave way.
- * @returns a function that counts a new dead letter, and evicts those that are too many; what comes meanwhile, with the next.
+ * @returns a function that counts a new dead letter, and evicts the excess; those that come meanwhile count the next time.
  *   Never rejects.
  */
 export function createEviction(options: {
@@ -36,7 +36,7 @@ export function createEviction(options: {
 }): OnDeath {
   const { max, maxBytes, counts, remove, onEvicted } = options;
   let isEvicting = false;
-  // No more goes than has come: an outbox that has more than its bounds, since a restore, say, keeps what it has.
+  // Removes no more than has come: an outbox that is beyond its bounds, as after a restore, keeps its dead letters.
   let letters = 0;
   let bytes = 0;
 

@@ -1,8 +1,8 @@
 const REQUESTS = 3;
 
 /**
- * Makes a request, and makes it again where its connection was lost: on another one, as one lost connection is no outage. The
- * first may have taken effect.
+ * Makes a request. If its connection is lost, makes it again on another one: one lost connection is no outage. The first request may
+ * have taken effect.
  *
  * @param request.isRepeated whether it was made before.
  * @param isLost whether an error says that the connection was lost, and not that none could be made.

@@ -6,8 +6,8 @@ export interface SqlOutboxOptions {
   /** Whether the tables are made, and brought up to date, when they are first used. Default `true`. */
   readonly migrate?: boolean | undefined;
   /**
-   * After how long without a sign of life a process is taken for dead, and its events over, in milliseconds by the
-   * server's clock; at least three times `delivery.timeoutMs`. Default 60,000.
+   * After how long without a heartbeat another process takes over a process's claims, in milliseconds by the server's
+   * clock; at least three times `delivery.timeoutMs`. Default 60,000.
    */
   readonly leaseMs?: number | undefined;
   /** For how long what was delivered is known, and a duplicate, in milliseconds; a click for a day at most. Default 30 days. */

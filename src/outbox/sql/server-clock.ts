@@ -21,7 +21,7 @@ export class ServerClock {
     this.#patienceMs = patienceMs;
   }
 
-  /** What it shows now at the latest, had it not been set lately; `null` where it was never asked. */
+  /** The latest time that it can show now, unless it was set lately; `null` where it was never asked. */
   get latest(): number | null {
     if (!this.#believed) return null;
     return this.#believed.now + this.#clock.monotonic() - this.#believed.askedAt + SLACK_MS;

@@ -15,12 +15,12 @@ import { createVisitorClicks } from "./visitor-clicks.js";
 
 /** An outbox in a database of the host's own. */
 export interface SqlOutbox extends Outbox {
-  /** Has the server count, without anything being started: what `counts()` says from there on. */
+  /** Has the server count, also before the outbox is started. `counts()` says the same from then on. */
   look(): Promise<OutboxCounts>;
   handOver(from: string, to: string): Promise<number>;
   /** @internal Makes an unconfirmed dead letter of each payment that waits. Resolves to their number. */
   hold(): Promise<number>;
-  /** What the server's settings let it lose of what it has committed, in words. */
+  /** The settings by which the server may lose commits, in words. */
   cautions(): Promise<readonly string[]>;
 }
 
@@ -33,7 +33,7 @@ export interface SqlClaim extends Claim {
 export interface SqlDialect<C extends SqlClaim> {
   /** Stores all of these in one transaction, or none of them, and says of each what became of it. */
   attempt(events: readonly OutboxEvent[]): Promise<readonly Attempted[]>;
-  /** Of events that are known, those that their report has stored, and no earlier one. */
+  /** Which of these known events their own report has stored, and no earlier one. */
   storedBy(events: readonly OutboxEvent[]): Promise<ReadonlySet<OutboxEvent>>;
   /** Whether an error says that the connection was lost: how far the request got is unknown then. */
   isLost(error: unknown): boolean;
@@ -53,16 +53,16 @@ export interface SqlDialect<C extends SqlClaim> {
   readonly deadLetters: StoredDeadLetters;
   /** Removes the oldest dead letters of a kind, at most so many; their ids stay known for as long as if they had been delivered. */
   evictOldest(destination: string, kind: EventKind, limit: number): Promise<readonly Evicted[]>;
-  /** Queues one again as it was that was held for an attempt which, as is known now, was never made. */
+  /** Requeues an `unconfirmed` event that was never sent. */
   reviveInterrupted(event: OutboxEvent): Promise<void>;
   handOver(from: string, to: string): Promise<number>;
   /** Makes an unconfirmed dead letter of each payment that waits, of all destinations. */
   hold(): Promise<number>;
-  /** What the server's settings let it lose of what it has committed, in words. */
+  /** The settings by which the server may lose commits, in words. */
   cautions(): Promise<readonly string[]>;
   /** What is to be done once a minute. */
   upkeep(): Promise<void>;
-  /** Begins to look for what may be claimed of a destination. Returns what ends that. */
+  /** Begins to look for events of a destination. Returns a function that ends that. */
   watch(wake: () => void, destination: string): () => unknown;
   /** Every call has ended. */
   close?(): void;
@@ -74,7 +74,7 @@ export interface SqlShell {
   readonly counts: Counts;
   /** There is a new dead letter, which is not counted yet. */
   readonly onDeath: OnDeath;
-  /** Something may be claimed that could not be before. */
+  /** There may be new events to claim. */
   wake(): void;
 }
 
@@ -177,7 +177,7 @@ export function createSqlOutbox<C extends SqlClaim>(
     const hasSpace = makeSpace(event);
     if (hasSpace !== true && !(await hasSpace)) return "full";
     const { destination } = event;
-    // Not in the transaction, which others would wait for; and not awaited, for it may have the pool's last connection.
+    // Not in the transaction, for which others would wait. Not awaited, because the transaction may have the pool's last connection.
     if (!destinations.isStored(destination)) void destinations.store(destination).catch(ignore);
     const outcome = await dialect.enqueue(transaction, event);
     if (outcome !== "crowded") return outcome;
@@ -188,7 +188,7 @@ export function createSqlOutbox<C extends SqlClaim>(
 
   async function settle(claim: C, verdict: Verdict): Promise<unknown> {
     const isActedOn = await dialect.settle(claim, verdict);
-    // Another process may have taken it over, and held what was never sent: by this process, nor by one before it.
+    // Another process may have taken it over, and held a payment that no process has sent.
     const isUnsent = verdict.type === "release" && !claim.interrupted;
     if (isUnsent && !claim.isHeld()) await dialect.reviveInterrupted(claim.event);
     // Sooner than the next look would find it.

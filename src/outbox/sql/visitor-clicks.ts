@@ -12,11 +12,11 @@ export interface NewClick {
 }
 
 /**
- * The bound of each visitor's clicks. Storing a click says for nothing whether there are too many; a request more is made
- * only then.
+ * The bound of each visitor's clicks. Storing a click says at no cost whether there are too many; only then one more request
+ * is made.
  *
  * @param options.shed removes the oldest clicks of an event's visitor that no process has, until at most so many are left.
- * @param options.onShed hears of each click that gave way.
+ * @param options.onShed is called for each click that was shed.
  * @returns a function that takes a new click, and sheds its visitor's oldest while there are too many.
  */
 export function createVisitorClicks(options: {

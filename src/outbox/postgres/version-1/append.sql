@@ -1,5 +1,5 @@
 -- Storing. A transaction that stores an event holds advisory locks on its visitor's ids until it ends, so that seq grows in
--- the order of commits. Nothing but storing takes these locks: a host's long transaction holds up no delivery.
+-- the order of commits. Only storing takes these locks, so a host's long transaction delays no delivery.
 
 create function affiliate.lock_keys(p_destinations bigint[], p_ids uuid[], p_click_ids text[], p_session_ids text[])
 returns setof bigint
@@ -7,7 +7,7 @@ language plpgsql stable -- which keeps its plan
 set search_path = pg_catalog, pg_temp
 as $function$
 begin
-  -- In one order for every caller, so that callers do not wait in a ring.
+  -- In the same order for every caller: no deadlock.
   return query
   select distinct hashtextextended(destination || ' ' || key, hashtext('affiliate.events')) as hashed
   from unnest(p_destinations, p_ids, p_click_ids, p_session_ids) as event (destination, id, click_id, session_id),
@@ -23,7 +23,7 @@ create function affiliate.append(
   p_created_at double precision[], p_data text[], p_clicks_of_a_visitor integer, p_locks text
 ) returns setof text -- queued, crowded (queued, and its visitor has too many clicks), duplicate, busy or spared: of each, in order
 language plpgsql
--- Whatever the statistics say: the batch is small, and a visitor's clicks are found by an index.
+-- The plan does not follow the statistics: the batch is small, and an index finds a visitor's clicks.
 set search_path = pg_catalog, pg_temp set enable_nestloop = off set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $function$
 declare
@@ -97,7 +97,7 @@ begin
 end
 $function$;
 
--- Stores one event in the host's own transaction, and never fails: what goes wrong in here is undone in here, and told.
+-- Stores one event in the host's own transaction, and never fails: it undoes what goes wrong, and returns it.
 create function affiliate.enqueue(
   p_destination bigint, p_id uuid, p_kind text, p_endpoint text, p_click_id text, p_session_id text,
   p_created_at double precision, p_data text, p_clicks_of_a_visitor integer, p_channel text
@@ -115,7 +115,7 @@ begin
     );
   exception
     when deadlock_detected then
-      -- Two transactions report two visitors in opposite order. Neither is lost for that; their order is open.
+      -- Two transactions report two visitors in opposite order. Both are stored; their order is open.
       v_outcome := affiliate.append(
         array[p_destination], array[p_id], array[p_kind], array[p_endpoint], array[p_click_id], array[p_session_id],
         array[p_created_at], array[p_data], p_clicks_of_a_visitor, 'none'

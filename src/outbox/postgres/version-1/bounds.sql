@@ -1,13 +1,13 @@
 -- Bounds.
 
--- Sheds: removes the oldest events of an urgency that no process has, and forgets them. What an event with these ids and
--- this urgency will wait for, once it is stored, is raised before.
+-- Sheds: removes the oldest events of an urgency that no process has, and forgets them. Before that, it raises the
+-- urgency of the events for which an event with these ids and this urgency will wait.
 create function affiliate.shed(
   p_destination bigint, p_urgency smallint, p_number integer,
   p_coming_urgency smallint, p_coming_click_id text, p_coming_session_id text
 ) returns setof affiliate.events
 language plpgsql
--- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
+-- The plan does not follow the statistics, which may be stale: the indexes were made for these statements.
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare
@@ -42,7 +42,7 @@ $function$;
 create function affiliate.shed_clicks(p_destination bigint, p_click_id text, p_session_id text, p_most integer)
 returns setof affiliate.events
 language plpgsql
--- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
+-- The plan does not follow the statistics, which may be stale: the indexes were made for these statements.
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare

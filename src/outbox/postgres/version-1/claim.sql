@@ -2,25 +2,25 @@
 -- row's lock at that moment; a transaction that removes a row looks, in a statement that begins once it has the row's lock, for
 -- what waited behind it. So no row is parked for ever, and no parked row is looked at again and again.
 
--- Hands out at most p_limit events whose turn it is, step by step. Waits for no lock. Where rows are joined by seq, here and in
+-- Claims at most p_limit heads of queues, step by step. Waits for no lock. Where rows are joined by seq, here and in
 -- all that follows, `seq = any` has them found by the primary key, although the statistics may say that there are next to none.
 create function affiliate.claim(
   p_destination bigint, p_worker uuid, p_lease interval, p_limit integer,
-  p_held bigint[], -- what the worker knows that it has
+  p_held bigint[], -- the claims that the worker knows of
   p_limits integer[], -- of each lane
   p_steps json, -- the scans to make, the first first; times are in milliseconds since the epoch
   p_lined_up_to double precision, -- from where the events that have to line up are to be scanned
-  p_swept_at double precision -- by when all that is older was found not to be due
+  p_swept_at double precision -- when the last sweep found that nothing older was due
 ) returns table (lane_number integer, claimed affiliate.events)
 language plpgsql
--- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
+-- The plan does not follow the statistics, which may be stale: the indexes were made for these statements.
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare
   v_limits integer[] := p_limits;
   v_left integer := p_limit;
   v_left_of_lane integer;
-  -- A clock that was set back has new rows come before what was looked at.
+  -- After a clock was set back, new rows come before those that were scanned.
   v_is_known boolean := coalesce(to_timestamp(p_swept_at / 1000) <= now(), false);
   v_step record;
   v_since timestamptz;
@@ -90,7 +90,7 @@ begin
         join affiliate.events on seq = candidate and seq = any (v_found)
       ) as found;
 
-      -- What this worker has without knowing it, because the answer was lost, was not sent.
+      -- If this worker has claimed it already, the answer to that claim was lost, and nothing was sent.
       return query
       with turn as (
         update affiliate.events as event
@@ -128,7 +128,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare
-  -- Transactions that began before this may not have ended.
+  -- Transactions that began earlier may still be open.
   v_settled timestamptz := now() - interval '3 seconds';
 begin
   perform affiliate.commit_durably();

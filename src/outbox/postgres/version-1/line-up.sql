@@ -1,8 +1,8 @@
--- Urgency. An event lends its urgency to each live event that it waits for, over as many steps as there are. That is done by
--- claims, and not where the event is stored: a host's open transaction would lock the rows before it. A row that could not
--- raise what is before it keeps its mark (lines_up), and is looked at again by the next claim.
+-- Urgency. An event lends its urgency to each live event that it waits for, also through other events. Claims do that, not appends:
+-- a host's open transaction would lock the earlier rows. A row that could not raise the earlier ones keeps its mark (lines_up),
+-- and the next claim tries again.
 
--- How urgent an event of this kind is that no event waits for.
+-- The urgency of an event of this kind for which no event waits.
 create function affiliate.urgency_of(p_kind text) returns smallint
 language sql immutable
 as $function$
@@ -27,7 +27,7 @@ as $function$
   )
 $function$;
 
--- Makes events at least this urgent, and all that they wait for. One that was never tried counts as newly come. Waits for no
+-- Makes events, and all events that they wait for, at least this urgent. One that was never tried counts as newly come. Waits for no
 -- lock. Returns those of p_seqs that it has locked.
 create function affiliate.raise(p_destination bigint, p_seqs bigint[], p_urgencies smallint[]) returns bigint[]
 language plpgsql
@@ -85,7 +85,7 @@ begin
   where seq = any (p_seqs);
   v_locked := affiliate.raise(p_destination, v_before, v_urgencies);
 
-  -- An earlier row that another transaction has locked may be on its way out: what waits for it stays as it is.
+  -- Another transaction may be about to delete an earlier row that it has locked: the event behind that row is not parked.
   v_unready := array(
     select behind from unnest(v_behind, v_before) as pair (behind, before) where before <> all (v_locked)
   );
@@ -98,7 +98,7 @@ begin
 end
 $function$;
 
--- Has those line up that were stored since the last claim, the first first. Waits for no lock.
+-- Lines up the events that were stored since the last claim, in their order. Waits for no lock.
 create function affiliate.line_up_new(p_destination bigint, p_since timestamptz) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off

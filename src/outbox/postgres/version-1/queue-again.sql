@@ -1,11 +1,11 @@
--- What is queued again: dead letters, and events that become another destination's. Each is the last of its visitor's.
+-- What is queued again: dead letters, and events that become another destination's. Each goes to the end of its visitor's queue.
 
--- p_doubtful is the history of a dead letter that may have been taken. With p_interrupted, only those are meant that were
--- held for an attempt of a process that had ended, so it seemed: they are queued as they were.
+-- p_doubtful is the history of a dead letter that may have been taken. With p_interrupted, only those that were
+-- held because their process seemed to have ended during an attempt: they are queued as they were.
 create function affiliate.revive(p_destination bigint, p_ids uuid[], p_doubtful json, p_interrupted boolean)
 returns setof affiliate.dead_letters
 language plpgsql
--- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
+-- The plan does not follow the statistics, which may be stale: the indexes were made for these statements.
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 begin
@@ -42,7 +42,7 @@ $function$;
 create function affiliate.hand_over_events(p_from bigint, p_to bigint, p_number integer)
 returns table (taken integer, queued integer)
 language plpgsql
--- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
+-- The plan does not follow the statistics, which may be stale: the indexes were made for these statements.
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare
@@ -83,7 +83,7 @@ begin
   )
   select count(*), (select count(*) from stored), array_agg(click_id), array_agg(session_id)
   into taken, queued, v_click_ids, v_session_ids from moved;
-  -- What waited behind them, should it stay.
+  -- Events that waited behind them, and stay.
   perform affiliate.promote(p_from, v_click_ids, v_session_ids);
   return next;
 end

@@ -9,7 +9,7 @@ as $function$
   where current_setting('synchronous_commit') not in ('on', 'remote_apply')
 $function$;
 
--- The time that a delivery is known by: of a server whose clock has been set back, it is not in the past.
+-- The time from which a delivered id is remembered. It is not in the past where the server's clock was set back.
 create function affiliate.delivery_time() returns timestamptz
 language sql stable
 as $function$
@@ -34,10 +34,10 @@ begin
 end
 $function$;
 
--- It is the turn of the next event of each of these visitors, if it was waiting for nothing else.
+-- Makes the next event of each of these visitors due, if it waits for no other.
 create function affiliate.promote(p_destination bigint, p_click_ids text[], p_session_ids text[]) returns void
 language plpgsql
--- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
+-- The plan does not follow the statistics, which may be stale: the indexes were made for these statements.
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare
@@ -55,7 +55,7 @@ create function affiliate.settle(
   p_in_ms double precision[], p_histories text[], p_deaths text[]
 ) returns setof bigint -- the seqs of what was removed
 language plpgsql
--- Whatever the statistics say, or however stale they are: the indexes were made for these statements.
+-- The plan does not follow the statistics, which may be stale: the indexes were made for these statements.
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare
@@ -105,7 +105,7 @@ begin
 end
 $function$;
 
--- Takes back what a worker has without knowing it: the answer to its claim was lost, and nothing was sent.
+-- Releases claims that their worker does not know of: the answer was lost, and nothing was sent.
 create function affiliate.release_lost(p_destination bigint, p_worker uuid, p_held bigint[]) returns void
 language sql
 set search_path = pg_catalog, pg_temp
