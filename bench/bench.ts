@@ -2,7 +2,7 @@
  * `npm run bench`, or `npm run bench -- --quick`, or `npm run bench -- --only host`
  *
  * What the package costs a host, measured against a host without it, or with what one would write without it, in the
- * same run. Prints it, writes it to bench/results/, and puts the aims into bench/README.md. `--quick` only sees that
+ * same run. Prints it, writes it to bench/results/, and puts the aims into bench/results/README.md. `--quick` only sees that
  * everything runs, `--only` measures one section (`SECTIONS`); both write nothing.
  */
 import { mkdirSync, writeFileSync } from "node:fs";

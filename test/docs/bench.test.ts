@@ -3,7 +3,7 @@ import { readResults, withSummary } from "../../bench/readme.js";
 import { textOf } from "../helpers/docs/pages.js";
 import { measured } from "../helpers/docs/results.js";
 
-const page = textOf("bench/README.md");
+const page = textOf("bench/results/README.md");
 
 it("shows for each aim what the last results of both Nodes are", () => {
   const results = readResults();
