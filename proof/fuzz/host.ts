@@ -8,6 +8,7 @@ import { affiliate, type Logger } from "../../src/index.js";
 import { createSandbox } from "../../src/sandbox/index.js";
 import { recordingOutbox } from "../../src/testing/index.js";
 import { problemsWith } from "./checks.js";
+import { startFlooded } from "./flood.js";
 
 /** A key whose appearance anywhere is a failure. */
 export const API_KEY = "sk_fuzz_0123456789abcdefghij";
@@ -35,6 +36,7 @@ export async function runHost(): Promise<void> {
   const options = { baseUrl: "http://127.0.0.1:1", clientId: 1, apiKey: API_KEY, outbox, logger };
   const plain = affiliate(options);
   const signed = affiliate({ ...options, signed: ["new", "old"] });
+  const flooded = await startFlooded(API_KEY, logger);
   let events = 0;
   const look = setInterval(() => {
     for (const event of outbox.events.splice(0)) {
@@ -44,15 +46,18 @@ export async function runHost(): Promise<void> {
   }, 20);
 
   const app = express().set("query parser", "extended").set("trust proxy", true);
-  const parsers = {
-    "/bare": [],
-    "/parsed": [cookieParser("secret")],
-    "/session": [session({ secret: "s", resave: false, saveUninitialized: true })],
+  const shops = {
+    "/bare": { before: [], tracker: plain },
+    "/parsed": { before: [cookieParser("secret")], tracker: signed },
+    "/session": {
+      before: [session({ secret: "s", resave: false, saveUninitialized: true })],
+      tracker: plain,
+    },
+    "/flooded": { before: [], tracker: flooded.tracker },
   };
-  for (const [path, before] of Object.entries(parsers)) {
+  for (const [path, { before, tracker }] of Object.entries(shops)) {
     const shop = express.Router();
-    shop.use(...before, express.json({ strict: false, limit: "64kb" }), path === "/parsed" ? signed : plain);
-    const tracker = path === "/parsed" ? signed : plain;
+    shop.use(...before, express.json({ strict: false, limit: "64kb" }), tracker);
     shop.get(/.*/, tracker.onClick(), (req, res) => void res.json(req.affiliate?.snapshot()));
     shop.post(
       "/registration",
@@ -95,9 +100,10 @@ export async function runHost(): Promise<void> {
   });
   // From when the first requests have been compiled for.
   setTimeout(() => delay.enable(), 3_000).unref();
-  process.once("message", () => {
+  process.once("message", (customers: readonly string[]) => {
     setTimeout(async () => {
       clearInterval(look);
+      for (const problem of await flooded.problems(customers)) problems.add(problem);
       const report: HostReport = {
         events,
         problems: [...problems],

@@ -1,0 +1,97 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { request } from "undici";
+import { affiliate, type Logger, memoryOutbox } from "../../src/index.js";
+import type { StrangersRequest } from "./strangers.js";
+
+const A_PERSON = { "user-agent": "Mozilla/5.0 Firefox/146.0", accept: "text/html,*/*;q=0.8" };
+const MOST_WAITING = 500;
+const MOST_DEAD = 100;
+const PATIENCE_MS = 60_000;
+
+export interface Flooded {
+  readonly tracker: ReturnType<typeof affiliate>;
+  /** What is wrong once the flood is over: each of these customers has paid once, and no more is kept than was allowed. */
+  problems(customers: readonly string[]): Promise<string[]>;
+}
+
+/** A tracker whose small outbox is full of strangers' events, before a service that refuses them or fails at them. */
+export async function startFlooded(apiKey: string, logger: Logger): Promise<Flooded> {
+  const paid = new Map<string, number>();
+  const service = createServer((req, res) => {
+    let text = "";
+    req.setEncoding("utf8").on("data", (chunk) => {
+      text += chunk;
+    });
+    req.on("end", () => {
+      const { affiliateReference = "", clickId = "", customerEmail = "" } = text ? JSON.parse(text) : {};
+      if (affiliateReference.startsWith("NOPE") || clickId.startsWith("forged"))
+        return void res.writeHead(text.length % 2 === 0 ? 404 : 500).end("{}");
+      if (req.url?.endsWith("/lead/payment")) paid.set(customerEmail, (paid.get(customerEmail) ?? 0) + 1);
+      res.end('{"success":true}');
+    });
+  }).listen(0, "127.0.0.1");
+  await once(service, "listening");
+  const outbox = memoryOutbox({ maxEvents: MOST_WAITING, maxDeadLetters: MOST_DEAD });
+  const baseUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+  const tracker = affiliate({ baseUrl, clientId: 1, apiKey, outbox, logger });
+
+  return {
+    tracker,
+    async problems(customers) {
+      const until = performance.now() + PATIENCE_MS;
+      while (customers.some((each) => !paid.has(each)) && performance.now() < until) await sleep(50);
+      const { queued, dead, dropped } = tracker.stats();
+      const kept = dead.rejected + dead.unconfirmed + dead.expired;
+      const found = customers
+        .filter((each) => paid.get(each) !== 1)
+        .map((each) => `in the flood ${each} has paid ${paid.get(each) ?? 0} times`);
+      if (customers.length === 0) found.push("no customer came in the flood");
+      if (queued > MOST_WAITING || kept > MOST_DEAD)
+        found.push(`${queued} events and ${kept} letters are kept`);
+      if (dropped.full === 0) found.push("the flood did not fill the outbox");
+      return found;
+    },
+  };
+}
+
+/** A page view or a sign-up as crawlers and forgers send them: with a new reference or click id each time. */
+export function floodRequest(random: () => number): StrangersRequest {
+  const nth = Math.floor(random() * 1e9);
+  if (random() < 0.7)
+    return {
+      to: "shop",
+      method: "GET",
+      path: `/flooded/?ref=NOPE${nth}`,
+      headers: A_PERSON,
+      body: undefined,
+    };
+  return {
+    to: "shop",
+    method: "POST",
+    path: "/flooded/registration",
+    headers: { ...A_PERSON, cookie: `svc_click_id=forged${nth}`, "content-type": "application/json" },
+    body: JSON.stringify({ email: `stranger-${nth}@shop.example` }),
+  };
+}
+
+/** A customer who follows an affiliate's link, signs up and pays. Resolves to the address. */
+export async function visit(shop: string, nth: number): Promise<string> {
+  const email = `customer-${nth}@shop.example`;
+  const landing = await request(`${shop}/flooded/?ref=ALICE`, { headers: A_PERSON });
+  await landing.body.dump();
+  const cookie = [landing.headers["set-cookie"] ?? []].flat().map((each) => each.split(";", 1)[0]);
+  const headers = { ...A_PERSON, cookie: cookie.join("; "), "content-type": "application/json" };
+  const post = async (path: string, happened: object) => {
+    const body = JSON.stringify(happened);
+    const answer = await request(`${shop}/flooded/${path}`, { method: "POST", headers, body });
+    await answer.body.dump();
+    if (answer.statusCode !== 200)
+      throw new Error(`in the flood a customer's ${path} was answered ${answer.statusCode}`);
+  };
+  await post("registration", { email });
+  await post("payment", { paymentId: nth, customerEmail: email, leadValue: 1 });
+  return email;
+}
