@@ -4,6 +4,8 @@
  * What the package costs a host, measured against a host without it, or with what one would write without it, in the
  * same run. Prints it, writes it to bench/results/, and puts the aims into bench/results/README.md. `--quick` only sees that
  * everything runs, `--only` measures one section (`SECTIONS`); both write nothing.
+ *
+ * `npm run bench others`, or `npm run bench others -- --only disk/down`: beside what people use today. See bench/others/run.js.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
@@ -18,6 +20,7 @@ import { benchLoopDelay } from "./sections/loop-delay.js";
 import { benchMainThread } from "./sections/main-thread.js";
 import { benchStartUp } from "./sections/start-up.js";
 import { tableOf } from "./table.js";
+import { compareWithOthers } from "./with-others.js";
 
 const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   backlog: benchBacklog,
@@ -28,9 +31,14 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   "loop-delay": benchLoopDelay,
 };
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: { quick: { type: "boolean", default: false }, only: { type: "string", multiple: true } },
 });
+if (positionals[0] === "others") {
+  await compareWithOthers({ only: values.only ?? [], quick: values.quick });
+  process.exit();
+}
 const { quick, only = Object.keys(SECTIONS) } = values;
 const results = `bench/results/node-${process.versions.node.split(".")[0]}.md`;
 
@@ -47,6 +55,7 @@ for (const name of only) {
   await section({ report, quick });
 }
 report.print(`\n## Aims\n\n${tableOf(report.aims.rows())}`);
+if (quick && !values.only) await compareWithOthers({ quick });
 report.progress("done");
 if (!quick && !values.only) {
   mkdirSync(dirname(results), { recursive: true });

@@ -1,0 +1,36 @@
+import { post } from "./http.js";
+
+export default {
+  name: "bullmq",
+  title: "BullMQ",
+  setUp:
+    "`await queue.add()` with 3 attempts and exponential backoff from 1 s; in the shop's process, a worker of the default concurrency 1, which posts with `fetch` and a limit of 10 s; Redis with an append-only file. At the end `worker.close()`",
+  packages: ["bullmq", "ioredis"],
+  loads: ["bullmq"],
+  follows: [
+    "https://docs.bullmq.io/guide/retrying-failing-jobs",
+    "https://docs.bullmq.io/guide/workers/graceful-shutdown",
+    "https://docs.bullmq.io/guide/going-to-production",
+  ],
+  async start({ service, redis, run }) {
+    const { Queue, Worker } = await import("bullmq");
+    const connection = { host: "127.0.0.1", port: redis };
+    const queue = new Queue(run, { connection });
+    const worker = new Worker(run, ({ data }) => post(service, data), {
+      connection: { ...connection, maxRetriesPerRequest: null },
+    });
+    for (const each of [queue, worker]) each.on("error", () => {});
+    return {
+      async track(payment) {
+        await queue.add("payment", payment, { attempts: 3, backoff: { type: "exponential", delay: 1_000 } });
+      },
+      async held() {
+        return (await queue.getFailed()).map(({ data }) => data.email);
+      },
+      async close() {
+        await worker.close();
+        await queue.close();
+      },
+    };
+  },
+};

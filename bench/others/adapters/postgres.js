@@ -1,0 +1,25 @@
+import { follows, start } from "./tracker.js";
+
+export default {
+  name: "postgres",
+  title: "ours, Postgres",
+  setUp: "the same with `postgresOutbox({ pool })`, a pool of pg's defaults, PostgreSQL at its defaults",
+  packages: ["express-affiliate", "pg"],
+  loads: ["../../dist/index.js", "../../dist/postgres.js"],
+  follows,
+  async start(place) {
+    const { default: pg } = await import("pg");
+    const pool = new pg.Pool({ connectionString: place.postgres });
+    pool.on("error", () => {});
+    const tracking = await start(place, async (dist) =>
+      (await import(`${dist}/postgres.js`)).postgresOutbox({ pool }),
+    );
+    return {
+      ...tracking,
+      async close() {
+        await tracking.close();
+        await pool.end();
+      },
+    };
+  },
+};

@@ -1,0 +1,20 @@
+export default {
+  name: "posthog",
+  title: "PostHog",
+  setUp:
+    "`capture()` and the defaults: sent once 20 events wait or after 10 s, 3 retries 3 s apart, at most 10,000 events wait. At the end `shutdown()`",
+  packages: ["posthog-node"],
+  loads: ["posthog-node"],
+  follows: ["https://posthog.com/docs/libraries/node"],
+  async start({ service }) {
+    const { PostHog } = await import("posthog-node");
+    const client = new PostHog("key", { host: service });
+    client.on("error", () => {});
+    return {
+      track({ visitor, paymentId, email, total }) {
+        client.capture({ distinctId: visitor, event: "payment", properties: { paymentId, email, total } });
+      },
+      close: () => client.shutdown(),
+    };
+  },
+};

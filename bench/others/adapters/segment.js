@@ -1,0 +1,20 @@
+export default {
+  name: "segment",
+  title: "Segment",
+  setUp:
+    "`track()` and the defaults: batches of 15, or of what 10 s bring, and 10 retries. At the end `closeAndFlush()`",
+  packages: ["@segment/analytics-node"],
+  loads: ["@segment/analytics-node"],
+  follows: ["https://segment.com/docs/connections/sources/catalog/libraries/server/node/"],
+  async start({ service }) {
+    const { Analytics } = await import("@segment/analytics-node");
+    const analytics = new Analytics({ writeKey: "key", host: service });
+    analytics.on("error", () => {});
+    return {
+      track({ visitor, paymentId, email, total }) {
+        analytics.track({ userId: visitor, event: "Payment", properties: { paymentId, email, total } });
+      },
+      close: () => analytics.closeAndFlush(),
+    };
+  },
+};

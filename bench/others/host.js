@@ -1,0 +1,47 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { request } from "undici";
+
+// As long as a patient visitor waits.
+const VISITOR_MS = 60_000;
+const SHOP = fileURLToPath(new URL("shop.js", import.meta.url));
+
+/** Starts a shop in a process of its own. */
+export async function startHost(adapter, place, execArgv = []) {
+  const stdio = ["ignore", "ignore", "ignore", "ipc"];
+  const shop = fork(SHOP, [JSON.stringify({ adapter, place })], { execArgv, stdio });
+  const failed = once(shop, "exit").then(([code, signal]) => {
+    throw new Error(`the shop with ${adapter} did not start: ${code ?? signal}`);
+  });
+  failed.catch(() => {});
+  const [{ port }] = await Promise.race([once(shop, "message"), failed]);
+  return {
+    shop,
+    /** `costs` or `held`: see shop.js. */
+    async ask(question) {
+      const answer = once(shop, "message");
+      shop.send(question);
+      return (await answer)[0];
+    },
+    /** Pays. What the visitor got, and after how many milliseconds; the status is 0 where there was no answer. */
+    async pay(email, visitor, dispatcher) {
+      const began = performance.now();
+      const status = await request(`http://127.0.0.1:${port}/checkout`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ paymentId: email, email, total: 19.9, visitor }),
+        headersTimeout: VISITOR_MS,
+        bodyTimeout: VISITOR_MS,
+        dispatcher,
+      }).then(
+        async (response) => {
+          await response.body.dump();
+          return response.statusCode;
+        },
+        () => 0,
+      );
+      return { email, status, waited: performance.now() - began };
+    },
+  };
+}

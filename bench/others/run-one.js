@@ -1,0 +1,132 @@
+/**
+ * One scenario with one adapter: the service, the visitors, and the shop in a process of its own. Says `ready`, begins when it is
+ * told to, says `loaded` once all visitors have come, and then what became of their payments.
+ */
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Agent } from "undici";
+import { startHost } from "./host.js";
+import { outcomeOf } from "./outcome.js";
+import { startNginx } from "./servers.js";
+import { startService } from "./service.js";
+
+const { adapter, scenario, place, load } = JSON.parse(process.argv[2]);
+const { times = 1, repeatsWithinMs = 5_000 } = scenario;
+const AT_MOST_MS = 180_000;
+// Kubernetes' default.
+const GRACE_MS = 30_000;
+const STRANGER_EVERY_MS = 50;
+const TICK_MS = 5;
+const WARM = 240;
+const WARM_AT_ONCE = 8;
+
+const service = await startService();
+const nginx = scenario.nginx ? await startNginx(place.directory, service.port) : undefined;
+const address = `http://127.0.0.1:${nginx?.port ?? service.port}`;
+const agent = new Agent();
+const shops = [];
+let host = await openHost();
+let serves = Promise.resolve();
+
+async function openHost() {
+  const opened = await startHost(adapter, { ...place, service: address });
+  shops.push(opened.shop);
+  return opened;
+}
+
+/** A load balancer keeps the visitor until a process serves. */
+async function visit(email, visitor) {
+  await serves;
+  return host.pay(email, visitor, agent);
+}
+
+async function signal(name) {
+  const { shop } = host;
+  const replaced = openHost().then((next) => {
+    host = next;
+  });
+  if (name === "SIGKILL") {
+    // Nothing serves until the next process does.
+    serves = replaced;
+    shop.kill(name);
+    return;
+  }
+  // A rolling deployment: the new process serves, then the old one is told to end.
+  await replaced;
+  shop.kill(name);
+  const timer = setTimeout(() => shop.kill("SIGKILL"), GRACE_MS);
+  shop.once("exit", () => clearTimeout(timer));
+}
+
+async function happen() {
+  const services = (scenario.service ?? []).map(async ([at, mode], nth, all) => {
+    await sleep(at);
+    await service.be(mode, (all[nth + 1]?.[0] ?? at) - at);
+  });
+  if (!scenario.host) return Promise.all(services);
+  const [at, name] = scenario.host;
+  return Promise.all([...services, sleep(at).then(() => signal(name))]);
+}
+
+// So that the first visitors do not wait for the compiler.
+for (let nth = 0; nth < WARM; nth += WARM_AT_ONCE) {
+  const some = Array.from({ length: WARM_AT_ONCE }, (_, more) => `warm-${nth + more}`);
+  await Promise.all(some.map((name) => visit(`${name}@shop.example`, name)));
+}
+process.once("disconnect", process.exit);
+process.send("ready");
+await once(process, "message");
+
+const began = performance.now();
+const happened = happen();
+let strangers = 0;
+const crowd = scenario.strangers
+  ? setInterval(
+      () => void visit(`stranger-${++strangers}@shop.example`, `stranger-${strangers}`),
+      STRANGER_EVERY_MS,
+    )
+  : undefined;
+
+const wanted = Math.ceil(load.events / times);
+const lastOf = new Map();
+
+/** A visitor pays again once the last payment was answered, so that the order in which they happened is known. */
+function payNth(nth) {
+  const visitor = `visitor-${nth % load.visitors}`;
+  const paid = Promise.resolve(lastOf.get(visitor)).then(() => visit(`e-${nth}@shop.example`, visitor));
+  lastOf.set(visitor, paid);
+  return paid;
+}
+
+const visits = [];
+while (visits.length < load.events) {
+  const due = Math.min(load.events, Math.ceil(((performance.now() - began) / load.ms) * load.events));
+  while (visits.length < due) {
+    visits.push(payNth(visits.length % wanted));
+  }
+  await sleep(TICK_MS);
+}
+process.send("loaded");
+await happened;
+const ended = performance.now();
+
+const arrived = new Set();
+let seen = 0;
+let changed = ended;
+for (;;) {
+  await sleep(200);
+  const now = performance.now();
+  const news = service.arrivals.slice(seen).filter(({ email }) => email.startsWith("e-"));
+  for (const { email } of news) arrived.add(email);
+  seen = service.arrivals.length;
+  if (news.length > 0) changed = now;
+  const isEnough = arrived.size === wanted ? repeatsWithinMs : Math.max(load.quietMs, repeatsWithinMs);
+  if (now - changed > isEnough || now - ended > AT_MOST_MS) break;
+}
+clearInterval(crowd);
+const got = await Promise.all(visits);
+const held = await host.ask("held");
+process.send(outcomeOf({ visits: got, arrivals: service.arrivals, held, ended, visitors: load.visitors }));
+for (const shop of shops) shop.kill("SIGKILL");
+nginx?.stop();
+process.exit();

@@ -1,0 +1,70 @@
+/**
+ * So many payments in so many milliseconds, by so many visitors: four of each visitor, a second apart. What has not come after
+ * `quietMs` without any other is missing: p-retry waits 64 s before its seventh retry.
+ */
+export const LOAD = { events: 2_000, ms: 4_000, visitors: 500, quietMs: 70_000 };
+
+const DOWN = [
+  [1_000, "down"],
+  [11_000, "up"],
+];
+const forFiveSeconds = (mode) => [
+  [1_000, mode],
+  [6_000, "up"],
+];
+
+/**
+ * What happens, in milliseconds since the first visitor. `service`: what the service does from when on. `host`: when the shop's
+ * process gets which signal. `repeatsWithinMs`: until when an event that has arrived may arrive again.
+ */
+export const scenarios = [
+  { name: "healthy", title: "nothing fails" },
+  { name: "down", title: "the service is down for 10 s", service: DOWN },
+  { name: "errors", title: "the service answers 500 to 3 of 10 requests", service: [[0, "errors"]] },
+  { name: "hang", title: "the service stands still for 5 s", service: forFiveSeconds("hang") },
+  { name: "silent", title: "the service never answers what comes in 5 s", service: forFiveSeconds("silent") },
+  { name: "throttle", title: "the service answers 429 for 5 s", service: forFiveSeconds("throttle") },
+  {
+    name: "lose",
+    title: "the service records, and loses its answers, for 3 s",
+    service: [
+      [1_000, "lose"],
+      [4_000, "up"],
+    ],
+    repeatsWithinMs: 20_000,
+  },
+  {
+    name: "gateway",
+    title: "nginx answers 502 for 5 s",
+    service: forFiveSeconds("down"),
+    nginx: true,
+  },
+  { name: "deploy", title: "the host is deployed (SIGTERM)", host: [2_000, "SIGTERM"] },
+  {
+    name: "deploy-down",
+    title: "the same, while the service is down",
+    service: DOWN,
+    host: [2_500, "SIGTERM"],
+  },
+  {
+    name: "kill",
+    title: "the host is killed (`kill -9`) and restarted",
+    host: [2_000, "SIGKILL"],
+    // BullMQ looks for jobs of lost workers each 30 s, and a job's lock lasts 30 s.
+    repeatsWithinMs: 65_000,
+  },
+  {
+    name: "kill-down",
+    title: "the same, while the service is down",
+    service: DOWN,
+    host: [2_500, "SIGKILL"],
+    repeatsWithinMs: 65_000,
+  },
+  { name: "strangers", title: "20 strangers' events a second are refused (403)", strangers: true },
+  {
+    name: "reload",
+    title: "each page is reloaded: each payment three times",
+    times: 3,
+    repeatsWithinMs: 20_000,
+  },
+];
