@@ -1,7 +1,9 @@
-import { dirname, relative, resolve } from "node:path";
-import { build, type Plugin } from "esbuild";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { type BuildOptions, build, type Plugin } from "esbuild";
 
 const PREFIX = "inline:";
+const SCRIPT = "?script";
 
 /**
  * Of undici, what the transport uses, loaded when it is used, and one of its two parsers: the whole of it would take twice the memory and the time of a
@@ -33,20 +35,47 @@ const partsOfUndici: Plugin = {
   },
 };
 
+const minified = {
+  bundle: true,
+  write: false,
+  metafile: true,
+  minifySyntax: true,
+  minifyWhitespace: true,
+  // They are in a file of their own: see `licences`.
+  legalComments: "none",
+} satisfies BuildOptions;
+
 /** The module and all that it imports as one CommonJS script. */
-async function scriptOf(path: string, plugins: Plugin[] = []): Promise<string> {
-  const { outputFiles } = await build({
+function buildScript(path: string, plugins: Plugin[] = []) {
+  return build({
+    ...minified,
     entryPoints: [path],
     plugins: [...plugins, partsOfUndici],
-    bundle: true,
-    write: false,
     format: "cjs",
     platform: "node",
     target: "node20",
-    minifySyntax: true,
-    minifyWhitespace: true,
-    legalComments: "none",
   });
+}
+
+async function scriptOf(path: string, plugins?: Plugin[]): Promise<string> {
+  const { outputFiles } = await buildScript(path, plugins);
+  return outputFiles[0]?.text ?? "";
+}
+
+/** The module and all that it imports as one script for a page. */
+function buildPageScript(path: string) {
+  return build({
+    ...minified,
+    entryPoints: [path],
+    format: "esm",
+    platform: "browser",
+    target: "es2022",
+    charset: "utf8",
+  });
+}
+
+export async function pageScriptOf(path: string): Promise<string> {
+  const { outputFiles } = await buildPageScript(path);
   return outputFiles[0]?.text ?? "";
 }
 
@@ -74,38 +103,92 @@ export const inlineWith = (plugins: Plugin[]): Plugin => ({
 export const inlineForEsbuild = inlineWith([]);
 
 /**
- * For tsup, where a script is so large that the two formats of the package share it: `inline:` imports lead to a file beside the
- * importer's output.
+ * For tsup, where scripts are so large that the two formats of the package share them: `inline:` and `?script` imports lead to files
+ * beside the importer's output.
+ *
+ * @param scripts the files' names, without `.cjs`, and the modules that they are made of, as `asText` does.
  */
-export const inlineBeside = (file: string): Plugin => ({
+export const inlineBeside = (scripts: Readonly<Record<string, string>>): Plugin => ({
   name: "inline-beside",
   setup({ onResolve }) {
-    onResolve({ filter: /^inline:/ }, () => ({ path: file, external: true }));
+    onResolve({ filter: /^inline:|\?script$/ }, ({ path, resolveDir }) => {
+      const plain = path.replace(PREFIX, "").replace(SCRIPT, "");
+      const module = relative(process.cwd(), resolve(resolveDir, plain));
+      const [name] = Object.entries(scripts).find(([, each]) => each === module) ?? [];
+      return name === undefined
+        ? { errors: [{ text: `${module} has no file of its own` }] }
+        : { path: `./${name}.cjs`, external: true };
+    });
   },
 });
 
-/** For tsup: makes the entry a module whose one export is its script, as a text. */
+/** Of a page where it is JavaScript, else of a thread. */
+const buildText = (path: string) => (path.endsWith(".js") ? buildPageScript(path) : buildScript(path));
+
+/** For tsup: makes each entry a module whose one export is its script, as a text. */
 export const asText: Plugin = {
   name: "as-text",
   setup({ onLoad }) {
-    onLoad({ filter: /\.ts$/ }, async ({ path }) => ({
-      contents: `module.exports = ${JSON.stringify(await scriptOf(path))};`,
-      loader: "js",
+    onLoad({ filter: /./ }, async ({ path }) => {
+      const { outputFiles } = await buildText(path);
+      return { contents: `module.exports = ${JSON.stringify(outputFiles[0]?.text)};`, loader: "js" };
+    });
+  },
+};
+
+/** For tsup: `import text from "./main.js?script"`, a page's script. */
+export const pageScripts: Plugin = {
+  name: "page-scripts",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\?script$/ }, ({ path, resolveDir }) => ({
+      path: relative(process.cwd(), resolve(resolveDir, path)),
+      namespace: "page-scripts",
+    }));
+    onLoad({ filter: /./, namespace: "page-scripts" }, async ({ path }) => ({
+      contents: await pageScriptOf(resolve(path.slice(0, -SCRIPT.length))),
+      loader: "text",
     }));
   },
 };
 
-/** The same for vitest. */
+/** For tsup: writes beside the output the licences of the packages that are in these scripts. */
+export const licences = (scripts: Readonly<Record<string, string>>): Plugin => ({
+  name: "licences",
+  setup({ initialOptions: { outdir = "" }, onEnd }) {
+    onEnd(async () => {
+      const builds = await Promise.all(Object.values(scripts).map(buildText));
+      const inputs = builds.flatMap(({ metafile }) => Object.keys(metafile.inputs));
+      const folders = inputs.flatMap((path) => /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
+      const parts = [...new Set(folders)].sort().map(async (folder) => {
+        const { name, version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+        return `${name} ${version}\n\n${(await readFile(join(folder, "LICENSE"), "utf8")).trim()}\n`;
+      });
+      const text = [
+        "Parts of these packages are in the files of this folder.\n",
+        ...(await Promise.all(parts)),
+      ];
+      await mkdir(outdir, { recursive: true });
+      await writeFile(join(outdir, "licenses.txt"), text.join(`\n${"-".repeat(80)}\n\n`));
+    });
+  },
+});
+
+/** `inline:` and `?script` for vitest. */
 export const inlineForVite = {
   name: "inline",
   enforce: "pre" as const,
   resolveId(id: string, importer?: string) {
-    if (id.startsWith(PREFIX) && importer)
-      return `\0${PREFIX}${resolve(dirname(importer), id.slice(PREFIX.length))}`;
+    if (!importer) return undefined;
+    if (id.startsWith(PREFIX)) return `\0${PREFIX}${resolve(dirname(importer), id.slice(PREFIX.length))}`;
+    if (id.endsWith(SCRIPT)) return `\0${resolve(dirname(importer), id)}`;
     return undefined;
   },
   async load(id: string) {
-    if (!id.startsWith(`\0${PREFIX}`)) return undefined;
-    return `export default ${JSON.stringify(await scriptOf(id.slice(PREFIX.length + 1)))};`;
+    const isThread = id.startsWith(`\0${PREFIX}`);
+    if (!isThread && !(id.startsWith("\0") && id.endsWith(SCRIPT))) return undefined;
+    const text = isThread
+      ? await scriptOf(id.slice(PREFIX.length + 1))
+      : await pageScriptOf(id.slice(1, -SCRIPT.length));
+    return `export default ${JSON.stringify(text)};`;
   },
 };

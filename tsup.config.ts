@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
 import { defineConfig, type Options } from "tsup";
-import { asText, inlineBeside } from "./inline-plugin.js";
+import { asText, inlineBeside, licences } from "./inline-plugin.js";
 
 /** `import text from "./file?raw"` gives the file's text, as it does in Vite. */
 export const rawText: NonNullable<Options["esbuildPlugins"]>[number] = {
@@ -30,20 +30,30 @@ const library = {
   testing: "src/testing/index.ts",
   outbox: "src/outbox/index.ts",
 };
+/** What both formats share: a file each. */
+const scripts = {
+  "disk-thread": "src/outbox/disk/thread.ts",
+  "inspector-page": "src/sandbox/browser/inspector/main.js",
+  "dashboard-page": "src/dashboard/browser/main.js",
+};
 const common = {
   target: "node20",
   splitting: true,
   shims: true,
-  esbuildPlugins: [rawText, inlineBeside("./disk-thread.cjs")],
+  esbuildPlugins: [rawText, inlineBeside(scripts)],
 } satisfies Options;
 
 export default defineConfig([
   { ...common, entry: { ...library, cli: "src/cli/main.ts" }, format: "esm", dts: { entry: library } },
   { ...common, entry: library, format: "cjs", dts: true },
   {
-    entry: { "disk-thread": "src/engine/disk-thread.ts" },
+    entry: scripts,
     format: "cjs",
     target: "node20",
-    esbuildPlugins: [asText],
+    esbuildPlugins: [asText, licences(scripts)],
+    // What `asText` makes is CommonJS, and is written as such.
+    esbuildOptions: (options) => {
+      options.logOverride = { "commonjs-variable-in-esm": "silent" };
+    },
   },
 ]);

@@ -74,7 +74,6 @@ export default {
     "IndexSignature",
     "GetSignature",
     "SetSignature",
-    "Reference",
   ],
   treatWarningsAsErrors: true,
   validation: { notExported: true, invalidLink: true, rewrittenLink: true, notDocumented: true },
@@ -91,6 +90,8 @@ export default {
   // What a reader has no use for by name.
   intentionallyNotExported: [
     "AnyLocals",
+    "HeadersLike",
+    "Json",
     "Perhaps",
     "Awaitable",
     "TrackFunction",

@@ -1,43 +1,62 @@
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { inlineForVite } from "./inline-plugin.js";
-import { projectsOf } from "./test/setup/projects.js";
+import { ALONE } from "./test/setup/alone.js";
+import { fastTests } from "./test/setup/fast.js";
+import tsconfig from "./tsconfig.json" with { type: "json" };
 
-/** What all tests have in common, those in a browser too. */
-export const common: TestProjectInlineConfiguration = {
-  plugins: [inlineForVite],
-  resolve: {
-    // The example imports the package by its name; here that is its source.
-    alias: Object.entries({
-      "express-affiliate": "src/index.ts",
-      "express-affiliate/disk": "src/outbox/disk/index.ts",
-      "express-affiliate/postgres": "src/outbox/postgres/index.ts",
-      "express-affiliate/mysql": "src/outbox/mysql/index.ts",
-      "express-affiliate/sandbox": "src/sandbox/index.ts",
-      "express-affiliate/dashboard": "src/dashboard/index.ts",
-      "express-affiliate/testing": "src/testing/index.ts",
-      "express-affiliate/outbox": "src/outbox/index.ts",
-    }).map(([name, file]) => ({
-      find: new RegExp(`^${name}$`),
-      replacement: new URL(file, import.meta.url).pathname,
-    })),
-  },
+const ALL = "test/**/*.test.ts";
+const SLOW = "test/**/*.slow.test.ts";
+const BROWSER = "test/browser/**";
+const fast = fastTests().filter((file) => !ALONE.includes(file));
+
+// With TEST_SCALE=full the promises of delivery are kept for more events, and a test may take longer.
+const isFull = process.env.TEST_SCALE === "full";
+
+/** A project is tests that run in one way. Each test file is in exactly one of them. */
+function project(name: string, test: TestProjectInlineConfiguration["test"]): TestProjectInlineConfiguration {
+  return {
+    plugins: [inlineForVite],
+    resolve: {
+      // Tests and the example import the package by its name; here that is its source.
+      alias: Object.entries(tsconfig.compilerOptions.paths).map(([id, [file = ""]]) => ({
+        find: new RegExp(`^${id}$`),
+        replacement: new URL(file, import.meta.url).pathname,
+      })),
+    },
+    test: {
+      name,
+      setupFiles: ["test/setup/scratch.ts"],
+      // Where a file runs its processes side by side.
+      maxConcurrency: 3,
+      testTimeout: isFull ? 60_000 : 20_000,
+      hookTimeout: 60_000,
+      // However busy the machine is: what is waited for comes, or it is wrong.
+      expect: { poll: { timeout: 15_000, interval: 20 } },
+      // Else Vitest takes every style sheet for an empty one, the sandbox's page's too.
+      css: true,
+      ...test,
+    },
+  };
+}
+
+export default defineConfig({
   test: {
-    // Where a file runs its processes side by side.
-    maxConcurrency: 3,
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
-    // However busy the machine is: what is waited for comes, or it is wrong.
-    expect: { poll: { timeout: 15_000, interval: 20 } },
-    // Else Vitest takes every style sheet for an empty one, the sandbox's page's too.
-    css: true,
+    globalSetup: ["test/setup/build.ts", "test/setup/servers.ts"],
+    // The tests wait more than they work.
+    maxWorkers: 3,
+    projects: [
+      // They start no server and no process. Like those of `together`, they share a process with the files that it ran before:
+      // to start a process and to load every module anew takes longer than the tests of most files do.
+      project("fast", {
+        include: fast,
+        isolate: false,
+        setupFiles: ["test/setup/scratch.ts", "test/setup/no-server.ts"],
+      }),
+      project("together", { include: [ALL], exclude: [...fast, ...ALONE, SLOW, BROWSER], isolate: false }),
+      project("alone", { include: [...ALONE] }),
+      project("slow", { include: [SLOW], testTimeout: 60_000 }),
+      // In Chromium; CHROMIUM names another than Debian's.
+      project("browser", { include: [`${BROWSER}/*.test.ts`], testTimeout: 60_000 }),
+    ],
   },
-};
-
-/** What is set for the whole run. */
-export const run = {
-  globalSetup: ["test/setup/build.ts", "test/setup/servers.ts"],
-  // The tests wait more than they work.
-  maxWorkers: 3,
-};
-
-export default defineConfig({ test: { ...run, projects: projectsOf(common) } });
+});

@@ -14,6 +14,7 @@ import { parseArgs } from "node:util";
 import { writeSummary } from "./readme.js";
 import { type Bench, createReport } from "./report.js";
 import { benchBacklog } from "./sections/backlog.js";
+import { benchDashboard } from "./sections/dashboard.js";
 import { benchHandOver } from "./sections/hand-over.js";
 import { benchHost } from "./sections/host.js";
 import { benchLoopDelay } from "./sections/loop-delay.js";
@@ -29,6 +30,7 @@ const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   "start-up": benchStartUp,
   "hand-over": benchHandOver,
   "loop-delay": benchLoopDelay,
+  dashboard: benchDashboard,
 };
 
 const { values, positionals } = parseArgs({

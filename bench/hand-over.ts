@@ -1,8 +1,9 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import { type Affiliate, affiliate, memoryOutbox, type Outbox } from "express-affiliate";
+import { type Affiliate, affiliate, memoryOutbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
+import type { Outbox } from "express-affiliate/outbox";
 import { postgresOutbox } from "express-affiliate/postgres";
 import pg from "pg";
 import { startCluster } from "../test/helpers/cluster.js";

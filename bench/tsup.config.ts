@@ -1,10 +1,10 @@
 import { defineConfig } from "tsup";
-import { inlineForEsbuild } from "../inline-plugin.js";
+import { inlineForEsbuild, pageScripts } from "../inline-plugin.js";
 import { rawText } from "../tsup.config.js";
 
 /** The benchmarks and the processes that they start, with the package's source in them. */
 export default defineConfig({
-  entry: ["bench", "delivery", "hand-over", "host", "loop-delay", "service", "start-up"].map(
+  entry: ["bench", "dashboard", "delivery", "hand-over", "host", "loop-delay", "service", "start-up"].map(
     (name) => `bench/${name}.ts`,
   ),
   outDir: "node_modules/.cache/bench",
@@ -13,5 +13,5 @@ export default defineConfig({
   splitting: true,
   shims: true,
   silent: true,
-  esbuildPlugins: [rawText, inlineForEsbuild],
+  esbuildPlugins: [rawText, pageScripts, inlineForEsbuild],
 });

@@ -8,7 +8,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import type { Deliver, Outbox } from "../src/index.js";
+import type { Deliver, Outbox } from "express-affiliate/outbox";
 import { candidatesOf, partsOf } from "../src/outbox/mysql/candidates.js";
 import { NOW } from "../src/outbox/mysql/literals.js";
 import { stepsOf } from "../src/outbox/postgres/steps.js";
@@ -165,5 +165,5 @@ async function claimOf(kind: Kind, sql: Opened["sql"]): Promise<string[]> {
   }
   const [row] = await sql("select cast(number as char) as number from affiliate_destinations");
   const parts = partsOf({ destination: DESTINATION, limit: CLAIMED_AT_ONCE, lanes }, CLAIMED_AT_ONCE);
-  return [candidatesOf("affiliate_", parts, { destination: row.number, held: [], leaseEnd: NOW })];
+  return [candidatesOf("affiliate_", parts, { destination: row.number, claimedHere: [], leaseEnd: NOW })];
 }

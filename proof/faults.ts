@@ -9,8 +9,8 @@
  */
 
 import { parseArgs } from "node:util";
+import type { EventKind, OutboxEvent } from "express-affiliate";
 import { createDelivery } from "../src/delivery/delivery.js";
-import type { EventKind, OutboxEvent } from "../src/events.js";
 import { eventFrom } from "../src/inputs.js";
 import { createJournal } from "../src/journal/journal.js";
 import { memoryOutbox } from "../src/outbox/memory/memory-outbox.js";
@@ -75,7 +75,7 @@ async function prove(fault: string): Promise<Row> {
   const transport = createTransport({
     baseUrl: service.url,
     connections: CONCURRENCY,
-    // Of the hasty clock's, but for undici's own.
+    // Of the hasty clock, without undici's own.
     connectTimeoutMs: 3_000,
     timeoutMs: 60_000,
     headers: {},

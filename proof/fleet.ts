@@ -118,7 +118,7 @@ async function prove(kind: Kind, visitors: number, events: number): Promise<bool
 
   async function replaceOne(): Promise<void> {
     const [victim, ...others] = workers as [Worker, ...Worker[]];
-    // Nothing more is asked of it, and what it was asked is asked of another.
+    // It gets no more requests, and those that it had go to another.
     workers = others;
     victim.child.removeAllListeners("message").on("error", () => {});
     victim.child.kill("SIGKILL");

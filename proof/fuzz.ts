@@ -85,7 +85,7 @@ async function prove(requests: number, seconds: number, seed: number): Promise<b
   for (const problem of report.problems) problems.add(problem);
   if (report.longestBlockMs > LONGEST_BLOCK_MS)
     problems.add(`the event loop stood still for ${report.longestBlockMs} ms`);
-  if (report.events < ((1 - OF_A_FLOOD) * sent) / 50)
+  if (report.events < ((1 - OF_A_FLOOD) * sent) / 60)
     problems.add(`only ${report.events} events: the strangers were refused at the door`);
   for (const problem of [...problems].slice(0, 20)) console.log(problem);
   console.log(

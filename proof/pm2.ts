@@ -21,7 +21,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createSandbox } from "../src/sandbox/index.js";
+import { createSandbox } from "express-affiliate/sandbox";
 import { blocksOf, root } from "../test/helpers/docs/pages.js";
 
 const VERSION = "7";

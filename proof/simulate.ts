@@ -20,7 +20,8 @@
  * - an event ends once; a duplicate is recognised, and nothing else is called one; receipts are there within 1 s (accounts.ts);
  * - `stats()` adds up; no process makes more attempts at once than allowed;
  * - once all faults have ended, everything accepted is delivered, dead, or counted as dropped, skipped or discarded;
- * - no visitor waits for another, payments go first, and what waited is soon sent, where a schedule is made for it (waits.ts).
+ * - no visitor waits for another, payments go first, no crowd of strangers delays a payment or what it waits for, and what waited is
+ *   soon sent, where a schedule is made for it (waits.ts).
  *
  * What breaks is printed with its seed, and with the fewest steps that break it. `--seed N --schedules 1 --trace` runs one seed
  * again, and prints all that happens in it. `--outbox memory|disk|mysql|postgres` runs that outbox alone, `--programs 1` one destination.

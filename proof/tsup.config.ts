@@ -1,5 +1,5 @@
 import { defineConfig, type Options } from "tsup";
-import { inlineForEsbuild } from "../inline-plugin.js";
+import { inlineForEsbuild, pageScripts } from "../inline-plugin.js";
 import { rawText } from "../tsup.config.js";
 import { virtualModules } from "./simulate/virtual-modules.js";
 
@@ -24,7 +24,7 @@ export default defineConfig([
       "!proof/*.config.ts",
       "!proof/simulate.ts",
     ],
-    esbuildPlugins: [rawText, inlineForEsbuild],
+    esbuildPlugins: [rawText, pageScripts, inlineForEsbuild],
   },
-  { ...common, entry: ["proof/simulate.ts"], esbuildPlugins: [rawText, ...virtualModules] },
+  { ...common, entry: ["proof/simulate.ts"], esbuildPlugins: [rawText, pageScripts, ...virtualModules] },
 ]);

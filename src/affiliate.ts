@@ -10,9 +10,9 @@ import { attributionFrom } from "./request/attribution-input.js";
 import { createOnClick } from "./request/on-click.js";
 import { createWrapper } from "./request/on-conversion.js";
 import { affiliateOf, createAttributionOf, type RequestContext } from "./request/visitor.js";
+import { createSafeToFreeze } from "./safe-to-freeze.js";
 import { createClient } from "./service/client.js";
 import { destinationOf } from "./service/destination.js";
-import { createUntilSafe } from "./settlement.js";
 import { systemClock } from "./shared/clock.js";
 import { detached, inOwnContext } from "./shared/own-context.js";
 import { presentable } from "./shared/secret.js";
@@ -50,6 +50,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     journal,
     onCapacity: () => outbox.wake(),
     clock,
+    circuits: outbox.circuits,
   });
   const client = createClient(engine.transport, { clientId, clock, hide });
   const shutdown = createShutdown({ outbox, engine, journal });
@@ -68,7 +69,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     clock,
     track,
     visitors: new WeakMap(),
-    untilSafe: createUntilSafe({ outbox, journal, delivers, attemptMs: config.delivery.timeoutMs }),
+    safeToFreeze: createSafeToFreeze({ outbox, journal, delivers, attemptMs: config.delivery.timeoutMs }),
     status: client.status,
   };
 
@@ -97,7 +98,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
       );
       if (others.length > 0) journal.elsewhere(outbox.name, destination, others);
     } catch {
-      // What is wrong with the storage is told by storing and claiming.
+      // Appends and claims report what is wrong with the storage.
     }
   }
 

@@ -6,10 +6,10 @@ import type { Logger } from "./journal/journal.js";
 import type { AffiliateOptions, DeliverySettings } from "./options.js";
 import { memoryOutbox } from "./outbox/memory/memory-outbox.js";
 import type { Outbox } from "./outbox/outbox.js";
-import { createSignatures, type Signatures } from "./request/signatures.js";
 import type { OutgoingProxy } from "./service/dispatcher.js";
 import { readOptions, type SchemaOf } from "./shared/read-options.js";
 import { Secret } from "./shared/secret.js";
+import { createSignatures, type Signatures } from "./shared/signatures.js";
 
 const HOUR_MS = 60 * 60 * 1_000;
 
@@ -127,10 +127,10 @@ export type Config = Readonly<
  * @throws OptionsError that lists everything that is wrong with the options.
  */
 export function readConfig(options: AffiliateOptions): Config {
-  const { allowInsecure: isAllowed, delivery: given, outbox: place } = Object(options);
+  const { allowInsecure: isAllowed, delivery: given, outbox: chosen } = Object(options);
   const allowInsecure = isAllowed === true;
   const delivers = given !== false;
-  // Checked in its field, so that the error lists it together with all other mistakes.
+  // Checked as part of the schema, so that one error lists it with all other mistakes.
   const baseUrl = schema.shape.baseUrl.check(({ value, issues }) => {
     const problem = problemWith(value, allowInsecure);
     if (problem) issues.push({ code: "custom", input: value, message: problem });
@@ -142,7 +142,7 @@ export function readConfig(options: AffiliateOptions): Config {
   const read = readOptions(
     "affiliate",
     schema.extend({ baseUrl, outbox }),
-    delivers ? options : { ...options, delivery: undefined, outbox: place ?? memoryOutbox() },
+    delivers ? options : { ...options, delivery: undefined, outbox: chosen ?? memoryOutbox() },
   );
   return Object.freeze({
     ...read,
@@ -156,7 +156,7 @@ export function readConfig(options: AffiliateOptions): Config {
   });
 }
 
-/** What the engine goes by. Holds the API key in the clear. */
+/** The engine's settings. Contains the API key in the clear. */
 export function planOf({
   baseUrl,
   clientId,

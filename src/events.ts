@@ -25,7 +25,7 @@ export function isVisitorId(value: unknown): value is string {
 
 const TEXTS_OF_NOTHING: readonly unknown[] = ["undefined", "null", "NaN", "[object Object]"];
 
-/** What `String(…)` makes of a value that is missing: it would be one id for all visitors, or for all payments. */
+/** The text that `String(…)` makes of a missing value: as an id, it would be the same for all visitors, or all payments. */
 export function isTextOfNothing(value: unknown): value is string {
   return TEXTS_OF_NOTHING.includes(value);
 }
@@ -54,7 +54,7 @@ export interface EventData {
 /** `click`, `registration` or `payment`. */
 export type EventKind = keyof EventData;
 
-/** What an event keeps for delivery, and does not send. */
+/** Data of an event that delivery needs and does not send. */
 export interface Provenance {
   /** Whether the digest of a login session is its only id. Then delivery first asks the service whether an affiliate referred the visitor. */
   readonly byLoginSession?: true;

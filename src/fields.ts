@@ -24,7 +24,7 @@ const hostId = z
   })
   .transform(String);
 
-// Refuses only what no mail system can deliver to: a stricter pattern would lose conversions for good.
+// Refuses only addresses that no mail system can deliver to: a stricter pattern would lose conversions.
 const emailAddress = z
   .string({ error: "must be an e-mail address" })
   .max(LONGEST.email)
@@ -80,7 +80,7 @@ export function fieldNames(kind: EventKind): string[] {
   return Object.keys(schemas[kind].shape);
 }
 
-/** What a report has that its kind has no field for: it is not sent. */
+/** The names of fields in a report that its kind does not have: they are not sent. */
 export function unknownFields(kind: EventKind, input: unknown): string[] {
   return entriesOf(input).flatMap(([name]) => (Object.hasOwn(schemas[kind].shape, name) ? [] : [name]));
 }

@@ -4,7 +4,6 @@
  * @module express-affiliate
  */
 export { affiliate } from "./affiliate.js";
-export type { PauseReason } from "./delivery/finding.js";
 export type { Attribution, EventKind, OutboxEvent } from "./events.js";
 export type { Click, Payment, Registration } from "./inputs.js";
 export type {
@@ -13,10 +12,10 @@ export type {
   EventNotice,
   Logger,
   Notices,
+  PauseReason,
   PauseScope,
   SkipReason,
   Stats,
-  WaitingOfKind,
 } from "./journal/journal.js";
 export type { AffiliateOptions, DeliverySettings } from "./options.js";
 export type {
@@ -24,27 +23,13 @@ export type {
   DeadLetterFilter,
   DeadLetterQuery,
   DeadLetters,
-  Death,
   DeathReason,
 } from "./outbox/dead-letters.js";
 export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory/memory-outbox.js";
-export type {
-  AddOutcome,
-  Capacity,
-  Claim,
-  Deliver,
-  History,
-  Lane,
-  Outbox,
-  OutboxCounts,
-  OutboxObserver,
-  QueuedOfKind,
-  Verdict,
-} from "./outbox/outbox.js";
-export type { AttributionInput, Json } from "./request/attribution-input.js";
+export type { AttributionInput } from "./request/attribution-input.js";
 export type { OnClickOptions } from "./request/on-click.js";
 export type { WrapHandler } from "./request/on-conversion.js";
-export type { HeadersLike, RequestSource } from "./request/request-source.js";
+export type { RequestSource } from "./request/request-source.js";
 export type { Attributed, RequestAffiliate } from "./request/visitor.js";
 export type {
   ClickAnswer,
@@ -60,7 +45,6 @@ export type {
   RegistrationRequest,
 } from "./service/calls.js";
 export type { CallOptions, TrackingClient } from "./service/client.js";
-export type { Endpoint } from "./service/endpoints.js";
 export {
   AffiliateError,
   ArgumentError,

@@ -59,7 +59,7 @@ export interface InvalidInput {
   readonly skip?: "zero";
 }
 
-/** What makes an event of an input. */
+/** What an event needs beside the input. */
 export interface EventContext {
   readonly clientId: number;
   readonly destination: string;
@@ -67,7 +67,7 @@ export interface EventContext {
   readonly byLoginSession?: true | undefined;
 }
 
-/** Makes an event of what a host reports. `clientId` is part of the id: two programs may both have an order 1. */
+/** Makes an event of a host's report. `clientId` is part of the id: two programs may both have an order 1. */
 export function eventFrom(
   kind: EventKind,
   input: unknown,
@@ -92,7 +92,7 @@ function identityOf(kind: EventKind, data: EventData[EventKind]): string {
   return customerId === undefined ? `registration by ${inLowerCase(email)}` : `registration of ${customerId}`;
 }
 
-// ASCII letters alone: `toLowerCase` makes a k of the Kelvin sign, and so one customer of two.
+// ASCII letters alone: `toLowerCase` turns the Kelvin sign into a k, and so two customers into one.
 function inLowerCase(email: string): string {
   return email.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

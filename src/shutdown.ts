@@ -23,14 +23,14 @@ export interface Shutdown {
 const DEFAULT_TIMEOUT_MS = 5_000;
 const LONGEST_LOOK_MS = 50;
 
-// Five seconds are promised, and the end itself takes a part of them.
+// Five seconds are promised; the rest is for the end itself.
 const LAST_WORDS_MS = 4_500;
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const beforeExit = createProcessHooks("beforeExit");
 
-/** `flush`, `close`, and what happens when the process ends by itself. */
+/** `flush`, `close`, and the sending of own events before the process ends by itself. */
 export function createShutdown(parts: {
   outbox: Outbox;
   engine: Pick<HostEngine, "stop" | "abort" | "close">;
@@ -42,18 +42,18 @@ export function createShutdown(parts: {
   // Its timers are not unref'ed: the caller waits for this.
   async function flush({ timeoutMs = DEFAULT_TIMEOUT_MS }: FlushOptions = {}) {
     const deadline = monotonic() + timeoutMs;
-    // What other processes have queued counts too, and this process may not have looked yet.
+    // Events of other processes count too, and this process may not have counted them yet.
     if (outbox.look) {
-      await within(timeoutMs, outbox.look());
+      await waitAtMost(timeoutMs, outbox.look());
       outbox.wake();
     }
     for (let looks = 1; ; looks++) {
       const left = outbox.counts().queued;
       const remaining = deadline - monotonic();
-      // What is left waits for a later attempt, or its endpoint is paused. The next process delivers it. Not at the first look:
-      // a caller that flushes again and again must leave the outbox its turn.
-      const isUseless = looks > 1 && outbox.idle === true && outbox.durable;
-      if (left === 0 || isUseless || closing || !(remaining > 0)) return { settled: left === 0, left };
+      // The events that are left wait for a later attempt, or their endpoint is paused: the next process delivers them. Not at
+      // the first look: otherwise a caller that flushes in a loop would never let the outbox work.
+      const isAllForNow = looks > 1 && outbox.idle === true && outbox.durable;
+      if (left === 0 || isAllForNow || closing || !(remaining > 0)) return { settled: left === 0, left };
       await sleep(Math.min(pauseMs(looks), remaining));
     }
   }
@@ -64,7 +64,7 @@ export function createShutdown(parts: {
     const closed = ended(`the ${outbox.name} outbox`, () => outbox.close());
     let timeUp: NodeJS.Timeout | undefined;
     const ms = timerMs(timeoutMs);
-    // Earlier than the deadline: the outbox still has to write down what is aborted.
+    // Before the deadline: the outbox still has to store the verdicts of aborted attempts.
     const abortTimer = setTimeout(engine.abort, ms * 0.9);
     const deadline = new Promise((resolve) => {
       timeUp = setTimeout(resolve, ms);
@@ -85,9 +85,9 @@ export function createShutdown(parts: {
     }
   }
 
-  /** Before a process ends by itself, it sends what it has itself queued, for so long in all. */
+  /** Before a process ends by itself, it sends its own events, for so long in all. */
   let leftMs = LAST_WORDS_MS;
-  const leftOfOwn = () => Math.min(journal.unsettled, outbox.counts().queued);
+  const leftOfOwn = () => Math.min(journal.withoutOutcome, outbox.counts().queued);
   function onExit(): void {
     const left = leftOfOwn();
     if (left === 0 || (outbox.durable && outbox.idle)) return;
@@ -124,7 +124,7 @@ export function createShutdown(parts: {
   };
 }
 
-/** Soon at first, then ever later. */
+/** Short at first, then longer. */
 function pauseMs(looks: number): number {
   return Math.min(2 ** (looks - 1), LONGEST_LOOK_MS);
 }
@@ -134,7 +134,7 @@ function timerMs(timeoutMs: number): number {
 }
 
 /** Resolves when the work has ended, or the time is up; leaves no timer behind. */
-async function within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
+async function waitAtMost(timeoutMs: number, work: Promise<unknown>): Promise<void> {
   const over = new AbortController();
   const late = sleep(timerMs(timeoutMs), undefined, { signal: over.signal });
   await Promise.race([work, late]).catch(() => {});

@@ -1,8 +1,8 @@
 import express from "express";
+import { type Affiliate, affiliate, type Notices } from "express-affiliate";
+import { createSandbox } from "express-affiliate/sandbox";
 import request from "supertest";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Affiliate, affiliate, type Notices } from "../src/index.js";
-import { createSandbox } from "../src/sandbox/index.js";
 import { startService } from "./helpers/service.js";
 import { linesLogger, startTracker } from "./helpers/tracker.js";
 

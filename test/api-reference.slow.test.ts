@@ -27,9 +27,7 @@ const documented = ({ comment, signatures, getSignature }: DeclarationReflection
 
 /** What a reader meets by name: the exports, and their own members. Each with its full name and its comment's text. */
 function entries(): { name: string; comment: Comment | undefined; text: string }[] {
-  const exports = modules()
-    .flatMap(({ children = [] }) => children)
-    .filter(({ kind }) => kind !== ReflectionKind.Reference);
+  const exports = modules().flatMap(({ children = [] }) => children);
   const members = exports.flatMap(({ children = [] }) => children);
   const own = members.filter(
     ({ kind, inheritedFrom }) => kind !== ReflectionKind.Constructor && !inheritedFrom,
@@ -67,6 +65,13 @@ describe("the API reference", () => {
     const [first] = modules();
     expect(first?.name).toBe("express-affiliate");
     expect(first?.children?.[0]?.name).toBe("affiliate");
+  });
+
+  it("has every export at one entry point alone", () => {
+    const exports = modules().flatMap(({ children = [] }) => children);
+    expect(exports.length).toBeGreaterThan(50);
+    const again = exports.filter(({ kind }) => kind === ReflectionKind.Reference);
+    expect(again.map((each) => each.getFullName())).toEqual([]);
   });
 
   it("shows nothing internal", () => {

@@ -4,7 +4,6 @@ import ts from "typescript";
 import { describe, expect, it } from "vitest";
 
 const EQUALITY = /^(toMatchObject|toEqual|toStrictEqual|toContainEqual|toHaveBeenCalledWith|toHaveProperty)$/;
-const NEVER_AWAITED = /^expect(\.poll)?\(.*\)\.(rejects|resolves|to[A-Z])/s;
 
 function nodesOf(source: string): ts.Node[] {
   const nodes: ts.Node[] = [];
@@ -16,41 +15,36 @@ function nodesOf(source: string): ts.Node[] {
   return nodes;
 }
 
-/** The assertions of a test file that hold whatever happens. */
+const isBareExpect = (node: ts.Node) =>
+  ts.isExpressionStatement(node) &&
+  ts.isCallExpression(node.expression) &&
+  node.expression.expression.getText() === "expect";
+
+/** A regular expression has no keys of its own: there, it matches every value. */
+function isMatchedByAll(node: ts.Node): boolean {
+  if (!ts.isRegularExpressionLiteral(node)) return false;
+  let at: ts.Node = node.parent;
+  while (at && !ts.isCallExpression(at)) at = at.parent;
+  return at && ts.isPropertyAccessExpression(at.expression) && EQUALITY.test(at.expression.name.text);
+}
+
+/**
+ * The assertions of a test file that hold whatever happens. Others are found elsewhere: one whose matcher is not called by Biome's
+ * `noUnusedExpressions`, one that is not awaited by Vitest.
+ */
 function emptyAssertionsOf(source: string): string[] {
-  return nodesOf(source).flatMap((node) => {
-    if (ts.isExpressionStatement(node)) {
-      const text = node.getText();
-      const isBare =
-        ts.isCallExpression(node.expression) && node.expression.expression.getText() === "expect";
-      const isUncalled = ts.isPropertyAccessExpression(node.expression) && text.startsWith("expect(");
-      const isForgotten = NEVER_AWAITED.test(text) && /^expect\.poll|\.(rejects|resolves)\./.test(text);
-      if (isBare || isUncalled || isForgotten) return [text];
-    }
-    // An object without keys of its own, as a regular expression is, matches every value there.
-    if (ts.isRegularExpressionLiteral(node)) {
-      for (let at = node.parent; at; at = at.parent) {
-        if (!ts.isCallExpression(at)) continue;
-        const { expression } = at;
-        return ts.isPropertyAccessExpression(expression) && EQUALITY.test(expression.name.text)
-          ? [node.text]
-          : [];
-      }
-    }
-    return [];
-  });
+  return nodesOf(source)
+    .filter((node) => isBareExpect(node) || isMatchedByAll(node))
+    .map((node) => node.getText());
 }
 
 describe("an assertion", () => {
-  it.each([
-    "expect(receipt).toMatchObject({ outcome: /rejected|skipped/ });",
-    "expect(value);",
-    "expect(value).toBe;",
-    "expect(promise).rejects.toThrow();",
-    "expect.poll(() => value).toBe(1);",
-  ])("that holds whatever happens is found: %s", (statement) => {
-    expect(emptyAssertionsOf(statement)).toHaveLength(1);
-  });
+  it.each(["expect(receipt).toMatchObject({ outcome: /rejected|skipped/ });", "expect(value);"])(
+    "that holds whatever happens is found: %s",
+    (statement) => {
+      expect(emptyAssertionsOf(statement)).toHaveLength(1);
+    },
+  );
 
   const folder = resolve(import.meta.dirname);
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" });

@@ -1,22 +1,19 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import express from "express";
+import { type Affiliate, type AffiliateOptions, memoryOutbox, type Notices } from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
+import {
+  type Claim,
+  createOutbox,
+  type Deliver,
+  endpointOf,
+  type Outbox,
+  UNTRIED,
+} from "express-affiliate/outbox";
+import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
 import { describe, expect, it, onTestFinished } from "vitest";
-import {
-  type Affiliate,
-  type AffiliateOptions,
-  type Claim,
-  type Deliver,
-  memoryOutbox,
-  type Notices,
-  type Outbox,
-} from "../src/index.js";
-import { diskOutbox } from "../src/outbox/disk/disk-outbox.js";
-import { createOutbox } from "../src/outbox/index.js";
-import { UNTRIED } from "../src/outbox/outbox.js";
-import { endpointOf } from "../src/service/endpoints.js";
-import { recordingOutbox } from "../src/testing/index.js";
 import { describeWithMariaDb } from "./helpers/mysql.js";
 import { describeWithPostgres } from "./helpers/postgres.js";
 import { scratchDirectory } from "./helpers/scratch.js";

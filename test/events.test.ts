@@ -1,6 +1,7 @@
+import type { OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { emailOf, isVisitorId, type OutboxEvent, visitorOf } from "../src/events.js";
+import { emailOf, isVisitorId, visitorOf } from "../src/events.js";
 import { eventFrom } from "../src/inputs.js";
 import { maskEmails } from "../src/shared/secret.js";
 import { heapUsed } from "./helpers/heap.js";

@@ -1,5 +1,5 @@
+import { createSandbox } from "express-affiliate/sandbox";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createSandbox } from "../src/sandbox/index.js";
 import { startService } from "./helpers/service.js";
 import { startTracker } from "./helpers/tracker.js";
 import { outputOf, runNode, userProject } from "./helpers/user-project.js";

@@ -1,7 +1,7 @@
 import express, { type RequestHandler } from "express";
+import { type Affiliate, affiliate, type Logger } from "express-affiliate";
 import request from "supertest";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type Affiliate, affiliate, type Logger } from "../src/index.js";
 import { browser } from "./helpers/docs/shop.js";
 import { startTracker } from "./helpers/tracker.js";
 

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
+import { type AffiliateOptions, affiliate, memoryOutbox, OptionsError } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type AffiliateOptions, affiliate, memoryOutbox, OptionsError } from "../src/index.js";
 
 const right = { baseUrl: "https://tracking.example", clientId: 42 };
 

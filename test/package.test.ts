@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, inject, it } from "vitest";
+import manifest from "../package.json" with { type: "json" };
 import { linksOf, pages, root } from "./helpers/docs/pages.js";
 
 /** What `npm pack` would pack, were the package built. */
@@ -21,6 +22,24 @@ describe("the package", () => {
       const text = readFileSync(join(dist, file), "utf8");
       for (const path of [root, homedir()]) expect(text.includes(path), `${path} in ${file}`).toBe(false);
     }
+  });
+
+  it("is published with a provenance, and not without", () => {
+    expect(manifest.publishConfig).toEqual({ access: "public", provenance: true });
+  });
+
+  it.each(["htm", "preact", "undici"])("has the licence of %s, which is in its scripts", (name) => {
+    const licences = readFileSync(join(inject("builtPackage"), "dist/licenses.txt"), "utf8");
+    const folder = join(root, "node_modules", name);
+    const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    expect(licences).toContain(
+      `${name} ${version}\n\n${readFileSync(join(folder, "LICENSE"), "utf8").trim()}\n`,
+    );
+  });
+
+  it("names the licences of no other packages than those", () => {
+    const licences = readFileSync(join(inject("builtPackage"), "dist/licenses.txt"), "utf8");
+    expect(licences.match(/(?<=^-{80}\n\n)\S+/gm)).toEqual(["htm", "preact", "undici"]);
   });
 
   it("brings along whatever its pages lead to", () => {

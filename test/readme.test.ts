@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
+import { createSandbox } from "express-affiliate/sandbox";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createSandbox } from "../src/sandbox/index.js";
 import { problemsIn } from "./helpers/docs/check.js";
 import { type Block, blocksOf } from "./helpers/docs/pages.js";
 import { browser } from "./helpers/docs/shop.js";
@@ -78,26 +78,4 @@ describe("the quick start", () => {
     const [block] = blocksOf("README.md").filter(({ heading }) => heading === "Quick start");
     expect(problemsIn([{ ...(block as Block), info: "ts" }])).toEqual([]);
   }, 60_000);
-});
-
-describe("the options table", () => {
-  it("has a row for every option there is", async () => {
-    const { affiliate } = await import("../src/index.js");
-    const [, section = ""] = readme.split("## Options\n");
-    const [table = ""] = section.split("\n## ");
-    const rows = [...table.matchAll(/^\| `([a-zA-Z.]+)` \|/gm)].map(([, name]) => name);
-    const known = (path: object) => {
-      try {
-        affiliate(path as never);
-        return [];
-      } catch (error) {
-        return [...String(error).matchAll(/there are (.+)/g)].flatMap(
-          ([, names = ""]) => names.match(/\w+/g) ?? [],
-        );
-      }
-    };
-    const options = known({ zzzzzzzz: 1 }).filter((name) => name !== "delivery");
-    const delivery = known({ delivery: { zzzzzzzzzzzz: 1 } }).map((name) => `delivery.${name}`);
-    expect([...options, ...delivery].sort()).toEqual(rows.sort());
-  });
 });

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import manifest from "../package.json" with { type: "json" };
-import { ALONE } from "./setup/projects.js";
+import { ALONE } from "./setup/alone.js";
 
 const root = resolve(import.meta.dirname, "..");
 const textOf = (path: string) => readFileSync(join(root, path), "utf8");
@@ -29,10 +29,11 @@ describe("the workflow", () => {
   });
 
   it("calls .ci/run on each Node, from the oldest that is supported on", () => {
+    const leg = "$" + "{{ matrix.node }}";
     expect(strategy.matrix).toEqual({ node: [20, 22, 24] });
     expect(manifest.engines.node).toMatch(new RegExp(`^>=${strategy.matrix.node[0]}\\.`));
-    expect(container).toBe("node:$" + "{{ matrix.node }}-bookworm");
-    expect(commands).toContain(".ci/run");
+    expect(container).toBe(`node:${leg}-bookworm`);
+    expect(steps).toContainEqual({ run: ".ci/run", env: { LEG: leg } });
     accessSync(join(root, ".ci/run"), constants.X_OK);
   });
 
@@ -80,11 +81,10 @@ describe("Renovate", () => {
 });
 
 describe("a template", () => {
-  it.each(filesIn(".github/ISSUE_TEMPLATE"))("has a name, a line about it and a few lines: %s", (path) => {
-    const [before, head = "", body = ""] = textOf(path).split(/^---$/m);
+  it.each(filesIn(".github/ISSUE_TEMPLATE"))("has a name and a line about it: %s", (path) => {
+    const [before, head = ""] = textOf(path).split(/^---$/m);
     expect(before).toBe("");
     expect(parse(head)).toEqual({ name: expect.stringMatching(/./), about: expect.stringMatching(/./) });
-    expect(body.trim().split("\n").length).toBeLessThan(15);
   });
 
   it("for pull requests names commands that there are", () => {

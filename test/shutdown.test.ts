@@ -1,10 +1,10 @@
 import { once } from "node:events";
+import { recordingOutbox } from "express-affiliate/testing";
 import { describe, expect, it } from "vitest";
 import { inlineForEsbuild } from "../inline-plugin.js";
 import { createJournal } from "../src/journal/journal.js";
 import { systemClock } from "../src/shared/clock.js";
 import { createShutdown } from "../src/shutdown.js";
-import { recordingOutbox } from "../src/testing/index.js";
 import { answering, closedPort, faultyServices, resetting, silent } from "./helpers/faulty-service.js";
 import { fixture } from "./helpers/fixture.js";
 import { startProxy } from "./helpers/proxy.js";

@@ -1,5 +1,5 @@
+import { memoryOutbox } from "express-affiliate";
 import { expect, it } from "vitest";
-import { memoryOutbox } from "../src/index.js";
 import { linesLogger, startTracker } from "./helpers/tracker.js";
 
 const paid = (nth: number) => ({

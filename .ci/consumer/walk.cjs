@@ -38,7 +38,7 @@ exports.walk = async function walk({ express, affiliate, dashboard, memoryOutbox
   const admin = `http://127.0.0.1:${shop.address().port}/admin`;
   assert.equal((await fetch(admin)).status, 403);
   const page = await fetch(admin, { headers: { "x-operator": "ada" } });
-  assert.match(await page.text(), /<h1>Affiliate delivery<\/h1>/);
+  assert.match(await page.text(), /<title>Affiliate delivery<\/title>/);
   assert.deepEqual(await tracker.flush(), { settled: true, left: 0 });
   await assert.rejects(tracker.client.status("s1"), TrackingApiError);
   assert.deepEqual(received, ["POST /api/v1/tracking/registration", "GET /api/v1/tracking/status/s1"]);

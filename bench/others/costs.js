@@ -13,8 +13,7 @@ const PACED = 2_000;
 const PACED_MS = 4_000;
 const CONNECTIONS = 16;
 const FULL_MS = 3_000;
-// PostHog keeps 1,000.
-const WAITING = 900;
+const WAITING = 1_000;
 const STARTS = 5;
 
 /** What each adapter costs its host, one after the other, beside the shop without tracking. */

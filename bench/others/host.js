@@ -24,7 +24,7 @@ export async function startHost(adapter, place, execArgv = []) {
       shop.send(question);
       return (await answer)[0];
     },
-    /** Pays. What the visitor got, and after how many milliseconds; the status is 0 where there was no answer. */
+    /** Pays. What the visitor got, when, and after how many milliseconds; the status is 0 where there was no answer. */
     async pay(email, visitor, dispatcher) {
       const began = performance.now();
       const status = await request(`http://127.0.0.1:${port}/checkout`, {
@@ -41,7 +41,8 @@ export async function startHost(adapter, place, execArgv = []) {
         },
         () => 0,
       );
-      return { email, status, waited: performance.now() - began };
+      const answered = performance.now();
+      return { email, status, answered, waited: answered - began };
     },
   };
 }

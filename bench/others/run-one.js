@@ -1,6 +1,6 @@
 /**
  * One scenario with one adapter: the service, the visitors, and the shop in a process of its own. Says `ready`, begins when it is
- * told to, says `loaded` once all visitors have come, and then what became of their payments.
+ * told to, says `calm` once nothing more arrives for now, and at the end what became of the payments.
  */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,6 +17,8 @@ const AT_MOST_MS = 180_000;
 const GRACE_MS = 30_000;
 const STRANGER_EVERY_MS = 50;
 const TICK_MS = 5;
+const LOOK_MS = 200;
+const CALM_MS = 1_000;
 const WARM = 240;
 const WARM_AT_ONCE = 8;
 
@@ -27,6 +29,7 @@ const agent = new Agent();
 const shops = [];
 let host = await openHost();
 let serves = Promise.resolve();
+let killedAt;
 
 async function openHost() {
   const opened = await startHost(adapter, { ...place, service: address });
@@ -48,6 +51,7 @@ async function signal(name) {
   if (name === "SIGKILL") {
     // Nothing serves until the next process does.
     serves = replaced;
+    killedAt = performance.now();
     shop.kill(name);
     return;
   }
@@ -106,27 +110,32 @@ while (visits.length < load.events) {
   }
   await sleep(TICK_MS);
 }
-process.send("loaded");
 await happened;
 const ended = performance.now();
 
 const arrived = new Set();
 let seen = 0;
 let changed = ended;
+let isCalm = false;
 for (;;) {
-  await sleep(200);
+  await sleep(LOOK_MS);
   const now = performance.now();
   const news = service.arrivals.slice(seen).filter(({ email }) => email.startsWith("e-"));
   for (const { email } of news) arrived.add(email);
   seen = service.arrivals.length;
   if (news.length > 0) changed = now;
+  if (!isCalm && (arrived.size === wanted || now - changed > CALM_MS)) {
+    isCalm = true;
+    process.send("calm");
+  }
   const isEnough = arrived.size === wanted ? repeatsWithinMs : Math.max(load.quietMs, repeatsWithinMs);
   if (now - changed > isEnough || now - ended > AT_MOST_MS) break;
 }
 clearInterval(crowd);
 const got = await Promise.all(visits);
 const held = await host.ask("held");
-process.send(outcomeOf({ visits: got, arrivals: service.arrivals, held, ended, visitors: load.visitors }));
+const { arrivals } = service;
+process.send(outcomeOf({ visits: got, arrivals, held, ended, killedAt, visitors: load.visitors }));
 for (const shop of shops) shop.kill("SIGKILL");
 nginx?.stop();
 process.exit();

@@ -14,7 +14,7 @@ import { writeResults } from "./results.js";
 import { LOAD, scenarios } from "./scenarios.js";
 import { startRedis } from "./servers.js";
 
-/** So many scenarios at a time. One of them starts or has visitors, the others only wait. */
+/** So many scenarios at a time. In one of them something happens, the others only wait. */
 const AT_ONCE = 20;
 const COSTS = { name: "costs" };
 const QUICK = {
@@ -110,7 +110,7 @@ async function createDatabase({ connectionString }, name) {
   return connectionString.replace(/[^/]*$/, name);
 }
 
-/** Runs one scenario in a process of its own. */
+/** Runs one scenario in a process of its own. Nothing else happens until its payments have arrived, or no more come for now. */
 async function outcomeOf(argument, busy) {
   const said = await busy(async () => {
     const child = fork(fileURLToPath(new URL("run-one.js", import.meta.url)), [JSON.stringify(argument)]);
@@ -120,9 +120,9 @@ async function outcomeOf(argument, busy) {
     failed.catch(() => {});
     const said = () => Promise.race([once(child, "message"), failed]).then(([message]) => message);
     await said();
-    const loaded = said();
+    const calm = said();
     child.send("go");
-    await loaded;
+    await calm;
     return said;
   });
   return said();

@@ -19,14 +19,14 @@ const forFiveSeconds = (mode) => [
  */
 export const scenarios = [
   { name: "healthy", title: "nothing fails" },
-  { name: "down", title: "the service is down for 10 s", service: DOWN },
-  { name: "errors", title: "the service answers 500 to 3 of 10 requests", service: [[0, "errors"]] },
-  { name: "hang", title: "the service stands still for 5 s", service: forFiveSeconds("hang") },
-  { name: "silent", title: "the service never answers what comes in 5 s", service: forFiveSeconds("silent") },
-  { name: "throttle", title: "the service answers 429 for 5 s", service: forFiveSeconds("throttle") },
+  { name: "down", title: "service down for 10 s", service: DOWN },
+  { name: "errors", title: "service: 500 to 3 of 10", service: [[0, "errors"]] },
+  { name: "hang", title: "service frozen for 5 s", service: forFiveSeconds("hang") },
+  { name: "silent", title: "service silent for 5 s", service: forFiveSeconds("silent") },
+  { name: "throttle", title: "service: 429 for 5 s", service: forFiveSeconds("throttle") },
   {
     name: "lose",
-    title: "the service records, and loses its answers, for 3 s",
+    title: "service records, answers lost for 3 s",
     service: [
       [1_000, "lose"],
       [4_000, "up"],
@@ -35,35 +35,35 @@ export const scenarios = [
   },
   {
     name: "gateway",
-    title: "nginx answers 502 for 5 s",
+    title: "nginx: 502 for 5 s",
     service: forFiveSeconds("down"),
     nginx: true,
   },
-  { name: "deploy", title: "the host is deployed (SIGTERM)", host: [2_000, "SIGTERM"] },
+  { name: "deploy", title: "host deployed (SIGTERM)", host: [2_000, "SIGTERM"] },
   {
     name: "deploy-down",
-    title: "the same, while the service is down",
+    title: "the same, service down",
     service: DOWN,
     host: [2_500, "SIGTERM"],
   },
   {
     name: "kill",
-    title: "the host is killed (`kill -9`) and restarted",
+    title: "host killed (`kill -9`), restarted",
     host: [2_000, "SIGKILL"],
     // BullMQ looks for jobs of lost workers each 30 s, and a job's lock lasts 30 s.
     repeatsWithinMs: 65_000,
   },
   {
     name: "kill-down",
-    title: "the same, while the service is down",
+    title: "the same, service down",
     service: DOWN,
     host: [2_500, "SIGKILL"],
     repeatsWithinMs: 65_000,
   },
-  { name: "strangers", title: "20 strangers' events a second are refused (403)", strangers: true },
+  { name: "strangers", title: "20 strangers' events a second refused", strangers: true },
   {
     name: "reload",
-    title: "each page is reloaded: each payment three times",
+    title: "page reloaded, twice",
     times: 3,
     repeatsWithinMs: 20_000,
   },

@@ -10,12 +10,13 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Attribution, affiliate, type EventKind, memoryOutbox } from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
+import { mysqlOutbox } from "express-affiliate/mysql";
+import type { Outbox } from "express-affiliate/outbox";
+import { postgresOutbox } from "express-affiliate/postgres";
 import mysql from "mysql2/promise";
 import pg from "pg";
-import { type Attribution, affiliate, type EventKind, memoryOutbox, type Outbox } from "../../src/index.js";
-import { diskOutbox } from "../../src/outbox/disk/index.js";
-import { mysqlOutbox } from "../../src/outbox/mysql/index.js";
-import { postgresOutbox } from "../../src/outbox/postgres/index.js";
 import { type Cluster, programsOfPostgres, startCluster } from "../../test/helpers/cluster.js";
 import { programOfMariaDb, startMariaDb } from "../../test/helpers/mariadb.js";
 
@@ -28,7 +29,7 @@ const says =
 const reset: Misbehave = (res) => void res.socket?.resetAndDestroy();
 const silence: Misbehave = () => {};
 
-/** A service whose behaviour the proof changes, and what it took when. */
+/** A service whose behaviour the proof changes. It records what it took, and when. */
 async function startService() {
   const takenAt = new Map<string, number>();
   let requests = 0;
@@ -317,7 +318,7 @@ const patient: readonly Promised[] = [
   },
 ];
 
-/** These have the processor to themselves: they keep it busy, or count what is sent in an instant. */
+/** These run alone: they keep the processor busy, or count what is sent in an instant. */
 const alone: readonly Promised[] = [
   {
     name: "asks for a pause of 3 s",

@@ -74,7 +74,7 @@ export const faults: Readonly<Record<string, Misbehaviour | undefined>> = {
   },
 };
 
-/** A tracking service that writes down what it took, each time that it took it, and fails as it is told to. */
+/** A tracking service that records each event every time it takes it, and fails on command. */
 export async function startService() {
   const taken: Taken[] = [];
   let requests = 0;

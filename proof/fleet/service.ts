@@ -11,8 +11,8 @@ export interface Taken {
 }
 
 /**
- * A tracking service of which one request in ten fails: most are refused with a 503 and some are cut off, before the event
- * was taken or after. It takes what it is given, as often as it is given it, and writes it down.
+ * A tracking service of which one request in ten fails: most are refused with a 503 and some are cut off, before the event was
+ * taken or after. It takes every request, and records it.
  */
 export async function startFaultyService(failures: number) {
   const taken: Taken[] = [];

@@ -1,4 +1,4 @@
-import { affiliate } from "../../src/index.js";
+import { affiliate } from "express-affiliate";
 import { type Kind, open } from "../outboxes/server.js";
 
 export interface WorkerOptions {
@@ -14,7 +14,7 @@ export interface Task {
   readonly nth: number;
 }
 
-/** A machine of the fleet: reports what it is told to, says when that is safe, and delivers whatever there is. */
+/** A machine of the fleet: reports events on command, says when they are stored, and delivers. */
 export async function runWorker({ url, kind, uri, leaseMs }: WorkerOptions): Promise<void> {
   const { outbox, end } = open(kind, uri, { leaseMs });
   const tracker = affiliate({

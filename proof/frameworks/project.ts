@@ -25,7 +25,7 @@ export interface Walked {
   readonly output: string;
 }
 
-/** Lays the project out and installs what it needs. Resolves with what became of it where that fails. */
+/** Writes the project's files and installs its dependencies. If that fails, resolves with the result. */
 export async function install(
   { name, express, folder }: Project,
   tarball: string,

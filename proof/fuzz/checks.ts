@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { OutboxEvent } from "../../src/index.js";
+import type { OutboxEvent } from "express-affiliate";
 
 const ID = /^[\x21-\x7e]{1,256}$/;
 const OUR_COOKIE =

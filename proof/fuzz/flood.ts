@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { affiliate, type Logger, memoryOutbox } from "express-affiliate";
 import { request } from "undici";
-import { affiliate, type Logger, memoryOutbox } from "../../src/index.js";
 import type { StrangersRequest } from "./strangers.js";
 
 const A_PERSON = { "user-agent": "Mozilla/5.0 Firefox/146.0", accept: "text/html,*/*;q=0.8" };

@@ -3,10 +3,10 @@ import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import cookieParser from "cookie-parser";
 import express, { type ErrorRequestHandler } from "express";
+import { affiliate, type Logger } from "express-affiliate";
+import { createSandbox } from "express-affiliate/sandbox";
+import { recordingOutbox } from "express-affiliate/testing";
 import session from "express-session";
-import { affiliate, type Logger } from "../../src/index.js";
-import { createSandbox } from "../../src/sandbox/index.js";
-import { recordingOutbox } from "../../src/testing/index.js";
 import { problemsWith } from "./checks.js";
 import { startFlooded } from "./flood.js";
 

@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
-import { affiliate } from "../../src/index.js";
-import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
+import { affiliate } from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
 
 const VISITORS = 8;
 
@@ -11,7 +11,7 @@ export interface HostOptions {
   readonly task: "track" | "drain";
 }
 
-/** Written at once, and not when the event loop comes to it: what is said before the kill was said. */
+/** Written synchronously, so that all that was said before the kill is in the output. */
 function say(line: object): void {
   for (;;) {
     try {
@@ -24,7 +24,7 @@ function say(line: object): void {
   }
 }
 
-/** A host: tracks until it is killed, or sends what others left. Says what was acknowledged as soon as it was. */
+/** A host: tracks until it is killed, or sends what others left. Prints each receipt at once. */
 export async function runHost({ url, directory, name, task }: HostOptions): Promise<void> {
   const tracker = affiliate({
     baseUrl: url,

@@ -10,7 +10,7 @@ export interface Arrival {
   readonly nth: number;
 }
 
-/** A tracking service that takes its time, can be away, and writes down what it took. */
+/** A slow tracking service that can be down, and records what it took. */
 export async function startService() {
   const arrivals: Arrival[] = [];
   const answers = new Set<ReturnType<typeof setTimeout>>();

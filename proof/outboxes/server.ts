@@ -1,7 +1,7 @@
+import { mysqlOutbox } from "express-affiliate/mysql";
+import { postgresOutbox } from "express-affiliate/postgres";
 import mysql from "mysql2/promise";
 import pg from "pg";
-import { mysqlOutbox } from "../../src/outbox/mysql/index.js";
-import { postgresOutbox } from "../../src/outbox/postgres/index.js";
 import type { SqlOutbox } from "../../src/outbox/sql/sql-outbox.js";
 import { startCluster } from "../../test/helpers/cluster.js";
 import { startMariaDb } from "../../test/helpers/mariadb.js";

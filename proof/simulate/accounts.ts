@@ -1,5 +1,4 @@
-import type { DeadLetter } from "../../src/outbox/dead-letters.js";
-import type { Receipt } from "../../src/track.js";
+import type { DeadLetter, Receipt } from "express-affiliate";
 import { hasStoodStillSince } from "./checks.js";
 import type { EventRecord } from "./event-record.js";
 import type { TrackerProcess } from "./process.js";
@@ -156,7 +155,8 @@ function checkEnd({ ledger, schedule }: World, record: EventRecord, letter: Dead
   if (letter) {
     const last = requests.at(-1)?.end?.attempt;
     const isConflict = last?.type === "answer" && last.status === 409;
-    // A process that crashes with a memory outbox takes along what it knew, and the service may take what was on its way.
+    // A process that crashes with a memory outbox loses its events, and the service may still take those that were on their
+    // way.
     const isKnown = schedule.outbox !== "memory" && !schedule.bounds;
     const isSame = isKnown && !record.isHandedOver;
     if (isSame && letter.reason === "rejected" && isConflict && taken > 0 && ends.length > 0) {
@@ -165,7 +165,7 @@ function checkEnd({ ledger, schedule }: World, record: EventRecord, letter: Dead
     return;
   }
   if (record.isMerged) return;
-  // In a transaction whose end was not heard of, it has no reporter.
+  // In a transaction whose end is unknown, nobody waits for its receipt.
   const isGone = !reporter?.isAlive;
   const mayBeLost = record.storedAs === Number.POSITIVE_INFINITY || schedule.outbox === "memory";
   if (record.accepted === 0 || (isGone && mayBeLost) || taken > 0 || ends.length > 0) return;

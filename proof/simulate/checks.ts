@@ -69,7 +69,7 @@ function checkHeld(ledger: Ledger, { kind, name, requests, retries }: EventRecor
   }
 }
 
-/** One attempt at a time for each visitor, but for those of processes that have ended or stood still. */
+/** One attempt at a time for each visitor; attempts of processes that have ended or stood still do not count. */
 function checkAlone(ledger: Ledger, record: EventRecord, other: EventRecord, request: Request): void {
   for (const earlier of other.requests) {
     if (earlier === request || earlier.end || !earlier.sender.isAlive) continue;
@@ -83,7 +83,7 @@ function checkAlone(ledger: Ledger, record: EventRecord, other: EventRecord, req
 
 const stalls = new WeakMap<Owner, number>();
 
-/** The process goes on after a standstill: what it had under way before it is not counted as under way any more. */
+/** The process goes on after a standstill: its earlier attempts no longer count as under way. */
 export function noteStall(owner: Owner, now: number): void {
   stalls.set(owner, now);
 }
@@ -94,7 +94,7 @@ export function hasStoodStillSince(owner: Owner, time: number): boolean {
 
 /** Once an event was sent, no earlier event of its visitor is. */
 function checkOrder(ledger: Ledger, record: EventRecord, later: EventRecord): void {
-  // Stored by a process that was killed before it could say so: where its place is, is not known.
+  // Stored by a process that was killed before it could say so: its position is unknown.
   if (later.accepted === 0) return;
   if (later.requests.length === later.requestsBefore || !isBefore(record, later) || isRevivable(record))
     return;
@@ -113,7 +113,7 @@ function checkTaken(ledger: Ledger, { name, ends, wasTaken }: EventRecord): void
   if (ends.at(-1) === "delivered" && !wasTaken) ledger.breaks("what is delivered was taken", name);
 }
 
-/** An event ends once; only what was given up for a process that stood still may be found delivered after all. */
+/** An event ends once. One exception: an event that was given up for a process that stood still may turn out to be delivered. */
 function checkEnds(
   ledger: Ledger,
   { name, ends, deadCode, isToldEarly, isToldTwice, isHandedOver }: EventRecord,

@@ -4,7 +4,7 @@ export interface Owner {
   /** What runs next, in order. */
   readonly ready: (() => void)[];
   isAlive: boolean;
-  /** It stands still, as after SIGSTOP: what comes due waits. */
+  /** It stands still, as after SIGSTOP: its timers wait. */
   isStalled: boolean;
   /** The process that it is a thread of: with that it stands still, and ends. */
   readonly process?: Owner;
@@ -121,7 +121,7 @@ export class VirtualClock {
     this.#elapsed = Math.max(this.#elapsed, until);
   }
 
-  /** Runs what is to run at this moment, until nothing is left. */
+  /** Runs all that is due at this moment. */
   async settle(): Promise<void> {
     for (;;) {
       // All microtasks run before the next turn of the real event loop.

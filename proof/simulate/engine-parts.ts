@@ -8,7 +8,7 @@ import { theClock } from "./machine.js";
 
 export { createTransport } from "./transport.js";
 
-/** In place of what src/engine/engine.ts makes an engine of, in a host's thread. */
+/** Replaces the parts of src/engine/engine.ts in a host's thread. */
 export function createDelivery(options: DeliveryOptions): Delivery {
   return adapted(create({ ...options, random: hostOf(theClock().current).random }));
 }

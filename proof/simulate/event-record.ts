@@ -1,4 +1,4 @@
-import type { EventKind, OutboxEvent } from "../../src/events.js";
+import type { EventKind, OutboxEvent } from "express-affiliate";
 import type { Owner } from "./clock.js";
 import { BEHAVIOURS, type Meaning } from "./faults.js";
 import { type Request, visitorNumber } from "./service.js";
@@ -15,16 +15,16 @@ export interface EventRecord {
   readonly program: string;
   readonly visitors: readonly string[];
   content: string;
-  /** The process that reported it when it was accepted, and its place in the order of all reports. */
+  /** The process that reported it when it was accepted, and its number in the order of all reports. */
   reporter: Owner | undefined;
   reportedAs: number;
-  /** Its place among all receipts, once it is stored. */
+  /** Its number among all receipts, once it is stored. */
   storedAs: number;
   acceptedAt: number;
   /** Receipts that say `queued`. */
   accepted: number;
   requests: Request[];
-  /** How many there were when it got its place. */
+  /** How many there were when it was stored. */
   requestsBefore: number;
   /** The process that told of its end could not store it, and may be taken for dead: the event may be sent again. */
   isToldEarly: boolean;
@@ -59,7 +59,7 @@ for (const { status, meaning } of Object.values(BEHAVIOURS)) {
     meanings.set(status, meaning);
 }
 
-/** What a sender has to conclude from what it heard, by the table; a 409 says that the event was taken before. */
+/** What a sender has to conclude from the answer, by the table; a 409 says that the event was taken before. */
 export function meaningOf({ end, behaviour }: Request): Meaning | "unsent" | undefined {
   if (!end) return undefined;
   const { attempt } = end;

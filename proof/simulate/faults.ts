@@ -11,7 +11,7 @@ export type Meaning =
 /** One way in which a service answers a request, or does not. */
 export interface Behaviour {
   readonly meaning: Meaning;
-  /** Whether the service acts on the request, whatever the sender hears of it. */
+  /** Whether the service acts on the request, whatever the sender gets as an answer. */
   readonly takes: boolean;
   /** How long it takes; infinite where no answer comes. */
   readonly afterMs: number;
@@ -43,6 +43,9 @@ const breaks = (meaning: Meaning, code: string, afterMs: number, takes = false):
 });
 
 export const well: Behaviour = { meaning: "delivered", takes: true, afterMs: 20, status: 200, body: YES };
+
+/** The name of a service that never answers. */
+export const SILENCE = "is silent";
 
 const unreachable: Record<string, Behaviour> = {
   "refuses connections": breaks("unreachable", "ECONNREFUSED", 1),
@@ -81,7 +84,7 @@ const ambiguous: Record<string, Behaviour> = {
   resets: breaks("ambiguous", "ECONNRESET", 5),
   "resets, and has taken it": breaks("ambiguous", "UND_ERR_SOCKET", 5, true),
   "answers garbage, and has taken it": breaks("ambiguous", "HPE_INVALID_CONSTANT", 5, true),
-  "is silent": breaks("ambiguous", "", Number.POSITIVE_INFINITY),
+  [SILENCE]: breaks("ambiguous", "", Number.POSITIVE_INFINITY),
   "is silent, and has taken it": breaks("ambiguous", "", Number.POSITIVE_INFINITY, true),
   "is silent, and takes it late": {
     ...breaks("ambiguous", "", Number.POSITIVE_INFINITY, true),

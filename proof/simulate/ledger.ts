@@ -1,6 +1,4 @@
-import type { OutboxEvent } from "../../src/events.js";
-import type { Logger } from "../../src/journal/journal.js";
-import type { Receipt } from "../../src/track.js";
+import type { Logger, OutboxEvent, Receipt } from "express-affiliate";
 import { Broken } from "./broken.js";
 import type { Owner, VirtualClock } from "./clock.js";
 import { type End, type EventRecord, meaningOf, NEVER, newRecord } from "./event-record.js";
@@ -14,7 +12,7 @@ export interface Sums {
   discarded: number;
 }
 
-/** Writes down what happens, and compares it with what is promised as it happens. */
+/** Records what happens, and compares it with the promises at once. */
 export class Ledger implements Observer {
   readonly records = new Map<string, EventRecord>();
   readonly trace: string[] | undefined;
@@ -35,7 +33,7 @@ export class Ledger implements Observer {
   readonly #byVisitor = new Map<string, EventRecord[]>();
   #order = 0;
 
-  /** @param forgets whether there is so little bounds that what was delivered is soon forgotten. */
+  /** @param forgets whether the bounds are so small that delivered ids are soon forgotten. */
   constructor(clock: VirtualClock, { keepsTrace, forgets }: { keepsTrace: boolean; forgets: boolean }) {
     this.#clock = clock;
     this.#forgets = forgets;
@@ -116,11 +114,11 @@ export class Ledger implements Observer {
     if (record.ends.length > 0) record.retries++;
     record.requestsBefore = record.requests.length;
     record.ends = [];
-    // Whether it is known still, and where its place is, is seen once it is stored.
+    // Whether its id is still known, and its position, show once it is stored.
     if (isAgain) Object.assign(record, { reporter: undefined, reportedAs: 0, storedAs: NEVER });
   }
 
-  /** A host's transaction in which it was reported is about to commit: it may be sent before the host hears of that. */
+  /** The host's transaction that reports it is about to commit: it may be sent before the host knows of the commit. */
   commits(record: EventRecord, by: Owner, reportedAs: number): void {
     this.of(by).accepted++;
     record.accepted++;
@@ -157,7 +155,7 @@ export class Ledger implements Observer {
     this.records.set(`${to} ${record.id}`, own);
   }
 
-  /** A process ends that kept all in memory: what is reported again is new. */
+  /** A process ends that kept all in memory: an event that is reported again is new. */
   forgetAll(): void {
     for (const record of this.records.values()) {
       Object.assign(record, {
@@ -229,13 +227,13 @@ export class Ledger implements Observer {
       if (end === "dropped") this.of(owner).dropped++;
       record.isToldEarly ||= outbox.counts().trouble !== undefined;
       record.deadCode = end === "dead" ? notice.code : undefined;
-      // A dead letter that gives way is still known.
+      // The id of an evicted dead letter is still known.
       if (notice.reason === "dead-letters-full") record.ends.pop();
       this.ends(record, notice.reason === "dead-letters-full" ? "evicted" : end, process);
     };
   }
 
-  /** Notices of what was skipped do not say what it was. */
+  /** A notice of a skipped event does not say which event it was. */
   skipped(id: string, process: Pick<TrackerProcess, "owner" | "outbox" | "host" | "program">): void {
     const { owner, outbox } = process;
     const record = this.find(process.program, id);
@@ -245,7 +243,7 @@ export class Ledger implements Observer {
   }
 
   ends(record: EventRecord, end: End, { owner: by, host }: Pick<TrackerProcess, "owner" | "host">): void {
-    // It was taken for dead, and its event over; it goes on, and tells of what it knows.
+    // Another process took its event over, because it seemed dead. It goes on, and reports what it knows.
     if (record.teller !== undefined && record.teller !== by && host.faultsSeen > 0) record.isToldTwice = true;
     record.teller = by;
     this.write(`${by.name}: tells that ${record.name} is ${end}`);
@@ -259,7 +257,7 @@ export class Ledger implements Observer {
     const code = (error as { code?: string }).code ?? "";
     if (!code.startsWith("ERR_AFFILIATE_") && !isSimulated(error))
       this.breaks("only the disk fails", `${error.stack}`);
-    // It was closed while a host's transaction was open: what waits for that is left behind, and said to be.
+    // It was closed while a host's transaction was open: the events that wait for that are rejected.
     else if (host.faultsSeen === 0 && code !== "ERR_AFFILIATE_OUTBOX_CLOSED")
       this.breaks("a disk that is well is used", error.message);
   }

@@ -1,17 +1,17 @@
+import type { OutboxEvent, Receipt } from "express-affiliate";
+import { mysqlOutbox } from "express-affiliate/mysql";
+import type { Outbox } from "express-affiliate/outbox";
+import { postgresOutbox } from "express-affiliate/postgres";
 import { createHostEngine, type HostEngine } from "../../src/engine/host-engine.js";
 import type { DeliveryPlan } from "../../src/engine/plan.js";
-import type { OutboxEvent } from "../../src/events.js";
 import { eventFrom } from "../../src/inputs.js";
 import { createJournal, type Journal } from "../../src/journal/journal.js";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
-import { mysqlOutbox } from "../../src/outbox/mysql/index.js";
-import type { Outbox } from "../../src/outbox/outbox.js";
-import { postgresOutbox } from "../../src/outbox/postgres/index.js";
 import { destinationOf } from "../../src/service/destination.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { createShutdown, type Shutdown } from "../../src/shutdown.js";
-import { createTrack, type Receipt, type Track } from "../../src/track.js";
+import { createTrack, type Track } from "../../src/track.js";
 import { type Owner, ownerNamed, type VirtualClock } from "./clock.js";
 import { giveHost, type Host, type HostOfSlot } from "./host.js";
 import type { Ledger } from "./ledger.js";
@@ -84,7 +84,7 @@ export function startProcess(
   const outbox = pool
     ? createSqlOutbox(schedule, pool, { time, owner, clock })
     : createOutbox(schedule, machine.directory, clock);
-  // A notice of what was skipped does not say which event it was.
+  // A notice of a skipped event does not say which event it was.
   const { skipped } = journal;
   Object.assign(journal, {
     skipped(...[kind, reason, event]: Parameters<Journal["skipped"]>) {
@@ -133,7 +133,7 @@ export function startProcess(
   for (const end of ["delivered", "dead"] as const) {
     journal.emitter.on(end, ledger.listener(process, end) as (notice: unknown) => void);
   }
-  // Of what was in the outbox: a notice also tells of what the outbox did not take.
+  // Only for events that were in the outbox: there are also notices of events that the outbox refused.
   const dropped = ledger.listener(process, "dropped");
   outbox.start(engine.deliver, {
     dropped(event, reason) {
@@ -159,7 +159,7 @@ export function startProcess(
   return process;
 }
 
-/** As `kill -9` does: nothing of it happens any more, and what it has claimed stays claimed. */
+/** As `kill -9` does: it does nothing any more, and its claims stay. */
 export function kill({ owner, pool }: TrackerProcess): void {
   pool?.lose();
   owner.isAlive = false;

@@ -1,5 +1,5 @@
-import { ENDPOINTS } from "../../src/service/endpoints.js";
-import { type Fault, OF_A_VISITOR, OF_AN_ENDPOINT, OF_THE_ORIGIN } from "./faults.js";
+import { ENDPOINTS } from "express-affiliate/outbox";
+import { type Fault, OF_A_VISITOR, OF_AN_ENDPOINT, OF_THE_ORIGIN, SILENCE } from "./faults.js";
 import type { DiskFault, ServerFault } from "./host.js";
 import { Dice } from "./random.js";
 import type { OutboxName, Profile, Schedule, Step } from "./schedule.js";
@@ -27,7 +27,7 @@ export function scheduleOf(
   { programs, outbox: given }: Pick<Schedule, "programs"> & { outbox?: Schedule["outbox"] | undefined },
 ): Schedule {
   const dice = new Dice(seed);
-  const profile: Profile = dice.happens(0.7) ? "chaos" : dice.one(["outage", "poison", "calm"]);
+  const profile: Profile = dice.happens(0.7) ? "chaos" : dice.one(["outage", "poison", "calm", "crowd"]);
   const outbox = given ?? (dice.happens(0.5) ? "memory" : "disk");
   const processes = outbox === "memory" ? 1 : dice.whole(1, 3);
   const base = {
@@ -48,7 +48,7 @@ export function scheduleOf(
       }),
   };
   const lengthMs = dice.span(2 * SECOND_MS, 90 * SECOND_MS);
-  const write = { chaos, outage, poison, calm }[profile];
+  const write = { chaos, outage, poison, calm, crowd }[profile];
   const steps = write(new Writer(dice, base.processes, lengthMs), base);
   return { ...base, steps: [...steps].sort((one, other) => one.at - other.at) };
 }
@@ -154,10 +154,8 @@ function faultFrom(dice: Dice): Fault {
 }
 
 function flood(writer: Writer): Step {
-  const clicks = writer.dice.whole(30, 150);
-  const from = writer.number;
-  writer.number += clicks;
-  return { at: writer.at(), do: "flood", process: writer.process(), from, clicks };
+  const events = writer.dice.whole(30, 150);
+  return { at: writer.at(), do: "flood", process: writer.process(), from: writer.numbers(events), events };
 }
 
 /** The whole service fails in one way, for a while. */
@@ -187,7 +185,7 @@ function poison(writer: Writer): Step[] {
   const steps: Step[] = [{ at: 0, do: "fail", name: "poison", fault: { behaviour, visitors: 1 } }];
   for (let at = 0; at < lengthMs; at += 1_000) {
     const isPoison = at === 0 || at % 16_000 === 0;
-    // No two of a visitor's: what waits for its own visitor says nothing here.
+    // No two events of a visitor: an event that waits for another of its visitor shows nothing here.
     const visitor = 4 * writer.number + (isPoison ? 1 : 2);
     const kind = dice.one(["click", "registration", "payment"] as const);
     steps.push({ at, do: "report", process: writer.process(), what: writer.happening(kind, visitor) });
@@ -200,5 +198,30 @@ function calm(writer: Writer): Step[] {
   const { dice } = writer;
   const steps = writer.reports(dice.span(2, 30));
   if (dice.happens(0.6)) steps.push(flood(writer));
+  return steps;
+}
+
+/** The service does not take strangers' clicks or sign-ups, 16 a second. Some visitors click, sign up and pay meanwhile. */
+function crowd(writer: Writer): Step[] {
+  const { dice, process } = writer;
+  const lengthMs = Math.min(writer.lengthMs, 12 * SECOND_MS);
+  const statuses = ["401", "403", "404", "429", "500", "503"];
+  const behaviour = dice.one([...statuses.map((status) => `answers ${status}`), SILENCE]);
+  const strangers = { kind: dice.one(["click", "registration"] as const), everyMs: SECOND_MS / 16 };
+  const events = Math.ceil(lengthMs / strangers.everyMs);
+  const steps: Step[] = [
+    { at: 0, do: "fail", name: "crowd", fault: { behaviour, visitors: 1 } },
+    { at: 0, do: "flood", process: process(), from: writer.numbers(events), events, strangers },
+  ];
+  for (let begins = dice.whole(0, SECOND_MS); begins < lengthMs; begins += 2 * SECOND_MS) {
+    const visitor = 4 * writer.number + 2;
+    const ids = { clickId: `click-${visitor}`, sessionId: `session-${visitor}` };
+    let at = begins;
+    for (const kind of ["click", "registration", "payment"] as const) {
+      const what = { number: writer.numbers(1), kind, visitor, ...ids };
+      steps.push({ at, do: "report", process: process(), what });
+      at += dice.one([1, 250, SECOND_MS]);
+    }
+  }
   return steps;
 }

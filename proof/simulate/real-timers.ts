@@ -1,6 +1,6 @@
 import { theClock } from "./machine.js";
 
-/** In place of src/shared/real-timers.ts: the same names, in virtual time, each for the process that calls it. */
+/** Replaces src/shared/real-timers.ts: the same functions in virtual time, for the process that calls them. */
 interface Handle {
   cancel(): void;
   ref(): Handle;

@@ -30,7 +30,7 @@ export interface RunOptions {
   readonly server?: SqlServer | undefined;
 }
 
-/** A place for one process at a time. */
+/** A slot for one process at a time. */
 export interface Slot {
   readonly index: number;
   starts: number;

@@ -1,4 +1,4 @@
-import type { EventKind } from "../../src/events.js";
+import type { EventKind } from "express-affiliate";
 import type { Fault } from "./faults.js";
 import type { DiskFault, ServerFault } from "./host.js";
 
@@ -15,7 +15,14 @@ export interface Happening {
 /** One thing that a schedule does, so many milliseconds after its beginning. */
 export type Step = { readonly at: number } & (
   | { readonly do: "report"; readonly process: number; readonly what: Happening }
-  | { readonly do: "flood"; readonly process: number; readonly from: number; readonly clicks: number }
+  | {
+      readonly do: "flood";
+      readonly process: number;
+      readonly from: number;
+      readonly events: number;
+      /** Of strangers whom a fault may concern, at all processes, one every so many milliseconds. Absent: clicks, all at once. */
+      readonly strangers?: { readonly kind: EventKind; readonly everyMs: number };
+    }
   | { readonly do: "fail"; readonly name: string; readonly fault: Fault }
   | { readonly do: "heal"; readonly name: string }
   | { readonly do: "crash" | "start" | "lose thread"; readonly process: number }
@@ -36,7 +43,7 @@ export type Step = { readonly at: number } & (
   | { readonly do: "retry all"; readonly process: number; readonly unconfirmedToo: boolean }
 );
 
-export type Profile = "chaos" | "outage" | "poison" | "calm";
+export type Profile = "chaos" | "outage" | "poison" | "calm" | "crowd";
 export type OutboxName = Schedule["outbox"];
 
 /** A whole simulation: all that is left to chance in it follows from its seed. */

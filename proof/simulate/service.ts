@@ -17,7 +17,7 @@ export interface Request {
   takenAt: number | undefined;
 }
 
-/** What hears of each request, in the order in which things happen. */
+/** Called for each request, in the order in which things happen. */
 export interface Observer {
   sent(request: Request): void;
   taken(request: Request): void;
@@ -58,7 +58,7 @@ export class Service {
     return statusOf(call) ?? well;
   }
 
-  /** Reads a request that has left its sender, and tells the sender what comes back, if anything does. */
+  /** Reads a request that was sent, and gives the sender the answer, if there is one. */
   receive(
     from: { sender: Owner; program: string },
     call: Call,

@@ -18,11 +18,7 @@ export function perform(world: World, step: Step): void {
       world.report(slot, step.what);
       return;
     case "flood":
-      for (let nth = 0; nth < step.clicks; nth++) {
-        const number = step.from + nth;
-        const clickId = `click-${1_000 + number}-${number}`;
-        world.report(slot, { number, kind: "click", visitor: 1_000 + number, clickId });
-      }
+      flood(world, slot, step);
       return;
     case "fail":
       service.faults.set(step.name, step.fault);
@@ -90,6 +86,22 @@ export function perform(world: World, step: Step): void {
   }
 }
 
+function flood(world: World, slot: Slot, { from, events, strangers }: Extract<Step, { do: "flood" }>): void {
+  const { clock, slots } = world;
+  for (let nth = 0; nth < events; nth++) {
+    const number = from + nth;
+    const visitor = strangers ? 4 * (1_000 + number) + 1 : 1_000 + number;
+    const clickId = `click-${visitor}-${number}`;
+    if (!strangers) {
+      world.report(slot, { number, kind: "click", visitor, clickId });
+      continue;
+    }
+    const { kind, everyMs } = strangers;
+    const other = slots[(slot.index + nth) % slots.length] as Slot;
+    clock.after(clock.outside, nth * everyMs, () => world.report(other, { number, kind, visitor, clickId }));
+  }
+}
+
 function checkDeadline({ clock, ledger }: World, owner: Owner, promise: string, deadline: number): void {
   const lateMs = clock.monotonic() - deadline;
   if (owner.isAlive && lateMs > TOLERANCE_MS && !hasStoodStillSince(owner, deadline - TOLERANCE_MS)) {
@@ -146,7 +158,7 @@ function byHand(world: World, slot: Slot, step: ByHand): void {
       }
       const record = records[step.nth % Math.max(1, records.length)];
       if (!record) return;
-      // Noted before it happens: it is sent before its caller hears of it.
+      // Noted before it happens: the event may be sent before its caller gets the receipt.
       const ends = record.ends;
       const undo = step.do === "retry" ? ledger.retried(record) : () => {};
       const done = await (step.do === "retry"

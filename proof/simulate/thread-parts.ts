@@ -10,7 +10,7 @@ const { createTransport, adapted } = require("simulated:engine");
 
 export { createTransport };
 
-/** In place of what src/engine/engine.ts makes an engine of, in an outbox's thread. */
+/** Replaces the parts of src/engine/engine.ts in an outbox's thread. */
 export function createDelivery(options: DeliveryOptions): Delivery {
   return adapted(create(options));
 }

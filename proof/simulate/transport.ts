@@ -10,7 +10,7 @@ const TOLERANCE_MS = 1_000;
 const CONNECT_MS = 3;
 const CLIENT_ID = 1;
 
-/** In place of src/service/transport.ts: the same deadlines and the same refusals, over connections in virtual time. */
+/** Replaces src/service/transport.ts: the same deadlines and refusals, over connections in virtual time. */
 export function createTransport({ baseUrl }: { readonly baseUrl: URL }): Transport {
   const clock = theClock();
   const owner = clock.current;

@@ -1,7 +1,10 @@
 import type { EventRecord } from "./event-record.js";
+import { SILENCE } from "./faults.js";
 import type { World } from "./world.js";
 
 const SECOND_MS = 1_000;
+/** What an attempt may take. */
+const ATTEMPT_MS = 10 * SECOND_MS;
 /** What one event may take. A claim and a verdict on MySQL are several statements, and each is up to 40 ms on its way. */
 const eachMs = ({ schedule }: World): number => (schedule.outbox === "mysql" ? 45 : 20);
 
@@ -19,6 +22,8 @@ export function checkWaits(world: World): void {
     checkEach(world, ({ kind }) => SECOND_MS + (kind === "payment" ? 0 : many), "payments go first");
   } else if (profile === "outage") {
     checkOutage(world);
+  } else if (profile === "crowd") {
+    checkPayments(world);
   }
 }
 
@@ -39,6 +44,16 @@ function checkEach(
     );
     const waitedMs = record.takenAt - began;
     if (waitedMs > longestMs) ledger.breaks(promise, `${record.name} waited ${Math.round(waitedMs)} ms`);
+  }
+}
+
+/** A payment, with all that it waits for, goes within 6 s of its report, whatever the service says to strangers' events. */
+function checkPayments({ ledger, schedule }: World): void {
+  const [fail] = schedule.steps.filter((step) => step.do === "fail");
+  const longestMs = 6 * SECOND_MS + (fail?.fault.behaviour === SILENCE ? ATTEMPT_MS : 0);
+  for (const { kind, name, acceptedAt, takenAt } of ledger.records.values()) {
+    if (kind !== "payment" || takenAt === undefined || takenAt - acceptedAt <= longestMs) continue;
+    ledger.breaks("no stranger delays a payment", `${name} waited ${Math.round(takenAt - acceptedAt)} ms`);
   }
 }
 

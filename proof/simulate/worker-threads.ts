@@ -14,7 +14,7 @@ import * as timers from "./real-timers.js";
 export class MessagePort extends EventEmitter {
   other: MessagePort | undefined;
   readonly received: unknown[] = [];
-  /** Takes what is sent to this end. */
+  /** Receives the messages that are sent to this end. */
   take = (message: unknown): void => void this.received.push(message);
 
   postMessage(message: unknown): void {
@@ -112,7 +112,7 @@ export class Worker extends EventEmitter {
   #wait(ms: number): void {
     const { monotonic, outside } = this.#clock;
     this.#busyUntil = Math.max(this.#busyUntil, monotonic()) + ms;
-    // So that it has its turn again.
+    // Lets it run again.
     this.#clock.after(outside, this.#busyUntil - monotonic(), () => this.#clock.soon(this.#thread, () => {}));
   }
 

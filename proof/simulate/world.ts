@@ -1,5 +1,5 @@
 import { mkdirSync } from "node:fs";
-import type { Receipt } from "../../src/track.js";
+import type { Receipt } from "express-affiliate";
 import { checkAtTheEnd, checkNow, checkReceipt } from "./accounts.js";
 import { noteStall, watchEvents } from "./checks.js";
 import { type Owner, VirtualClock } from "./clock.js";
@@ -62,7 +62,7 @@ export class World {
     options.sabotage?.disk?.(this.disk);
   }
 
-  /** Whether anything but the service may have kept a process from counting what it does. */
+  /** Whether something other than the service may have kept a process from counting. */
   get isDisturbed(): boolean {
     const calm = new Set([
       "report",
@@ -202,7 +202,7 @@ export class World {
     this.clock.after(this.clock.outside, ms, () => {
       noteStall(owner, this.clock.monotonic());
       owner.isStalled = false;
-      // So that it has its turn again.
+      // Lets it run again.
       this.clock.soon(owner, () => {});
     });
   }

@@ -1,4 +1,4 @@
-import type { EventKind } from "../../src/events.js";
+import type { EventKind } from "express-affiliate";
 import type { Dice } from "./random.js";
 import type { Happening, Step } from "./schedule.js";
 
@@ -31,7 +31,7 @@ export class Writer {
   }
 
   happening(kind: EventKind, visitor = this.dice.whole(0, this.visitors - 1)): Happening {
-    const number = this.number++;
+    const number = this.numbers(1);
     const own = kind === "click" ? `click-${visitor}-${number}` : this.#clicks.get(visitor);
     if (kind === "click") this.#clicks.set(visitor, own as string);
     const known = this.dice.one(["session", "click", "both", "login"] as const);
@@ -47,6 +47,12 @@ export class Writer {
     };
     this.happened.push(what);
     return what;
+  }
+
+  /** So many numbers of what happens: the first of them. */
+  numbers(count: number): number {
+    this.number += count;
+    return this.number - count;
   }
 
   /** Something that begins, and ends before the schedule does or with it. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { affiliate } from "../../src/index.js";
+import { affiliate } from "express-affiliate";
 import { type Kind, open, startServer } from "../outboxes/server.js";
 import type { Figure, Part } from "./shared/part.js";
 import { startPaymentService } from "./shared/payment-service.js";

@@ -2,11 +2,11 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { affiliate } from "express-affiliate";
+import { mysqlOutbox } from "express-affiliate/mysql";
+import { postgresOutbox } from "express-affiliate/postgres";
 import mysql from "mysql2/promise";
 import pg from "pg";
-import { affiliate } from "../../src/index.js";
-import { mysqlOutbox } from "../../src/outbox/mysql/index.js";
-import { postgresOutbox } from "../../src/outbox/postgres/index.js";
 import { type Kind, startServer } from "../outboxes/server.js";
 import type { Figure, Part } from "./shared/part.js";
 
@@ -15,7 +15,7 @@ const EVENTS_A_SECOND = 200;
 const EVENTS_A_SECOND_IN_SHORT = 100;
 const ANSWER_MS = 20;
 
-/** What a minute, or what came before the snapshot, was like. */
+/** The measurements of one minute, or of the time before the snapshot. */
 interface Period {
   readonly name: string;
   readonly rate: number;

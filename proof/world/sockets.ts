@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { affiliate } from "express-affiliate";
 import { Pool } from "undici";
-import { affiliate } from "../../src/index.js";
 import { startDelay } from "./programs/delay.js";
 import type { Part } from "./shared/part.js";
 

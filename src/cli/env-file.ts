@@ -4,7 +4,7 @@ import { errorCodeOf } from "../shared/errors.js";
 import type { Terminal } from "./terminal.js";
 
 /**
- * The environment with the variables of a file such as `.env`, read as `node --env-file` does: what the environment has already stays.
+ * The environment with the variables of a file such as `.env`, read as `node --env-file` does: variables that are set already stay.
  *
  * @throws Error where the file cannot be read.
  */

@@ -1,22 +1,22 @@
 import { printable } from "../shared/printable.js";
-import { hasColors, type Terminal, wrapped } from "./terminal.js";
+import { hasColors, type Terminal, wrapText } from "./terminal.js";
 
 /** What a check found, in one line for a person. */
-export interface Finding {
+export interface CheckResult {
   readonly type: "well" | "wrong" | "note" | "not-done";
   readonly text: string;
 }
 
-export const well = (text: string): Finding => ({ type: "well", text });
-export const wrong = (text: string): Finding => ({ type: "wrong", text });
-export const note = (text: string): Finding => ({ type: "note", text });
-export const notDone = (text: string): Finding => ({ type: "not-done", text });
+export const well = (text: string): CheckResult => ({ type: "well", text });
+export const wrong = (text: string): CheckResult => ({ type: "wrong", text });
+export const note = (text: string): CheckResult => ({ type: "note", text });
+export const notDone = (text: string): CheckResult => ({ type: "not-done", text });
 
 export type Color = keyof typeof COLORS;
 
 const COLORS = { green: "\u001b[32m", red: "\u001b[31m", yellow: "\u001b[33m", dim: "\u001b[2m" };
 
-const MARKS: Record<Finding["type"], { mark: string; color: Color }> = {
+const MARKS: Record<CheckResult["type"], { mark: string; color: Color }> = {
   well: { mark: "ok     ", color: "green" },
   wrong: { mark: "WRONG  ", color: "red" },
   note: { mark: "note   ", color: "yellow" },
@@ -24,9 +24,9 @@ const MARKS: Record<Finding["type"], { mark: string; color: Color }> = {
 };
 
 /** The finding as a line on the terminal, without control characters: the text may repeat the service's words. */
-export function lineOf({ type, text }: Finding, terminal: Terminal): string {
+export function lineOf({ type, text }: CheckResult, terminal: Terminal): string {
   const { mark, color } = MARKS[type];
-  return `${painted(mark, color, terminal)} ${wrapped(printable(text), mark.length + 1, terminal)}`;
+  return `${painted(mark, color, terminal)} ${wrapText(printable(text), mark.length + 1, terminal)}`;
 }
 
 /** The text in a colour, on a terminal that has colours. */

@@ -31,7 +31,7 @@ const terminal: Terminal = {
       : undefined,
 };
 
-/** Each command is imported only where it runs: it loads much, and may need a peer dependency that others do not need. */
+/** Each command is imported only when it runs: it loads much, and may need a peer dependency that others do not need. */
 async function run([command, ...args]: string[]): Promise<number> {
   switch (command) {
     case "sandbox":

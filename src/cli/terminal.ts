@@ -20,7 +20,7 @@ export function hasColors({ isTerminal, env }: Terminal): boolean {
 }
 
 /** The text with line breaks between words, on a terminal; each line after the first begins with `indent` spaces. */
-export function wrapped(text: string, indent: number, { isTerminal, columns }: Terminal): string {
+export function wrapText(text: string, indent: number, { isTerminal, columns }: Terminal): string {
   if (!isTerminal) return text;
   // Some terminals report a width of 0.
   const width = columns || 80;

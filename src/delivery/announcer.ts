@@ -1,19 +1,18 @@
-import type { EndpointState, Journal, PauseScope } from "../journal/journal.js";
+import type { EndpointState, Journal, PauseReason, PauseScope } from "../journal/journal.js";
 import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
-import type { PauseReason } from "./finding.js";
 import type { Health, Pause } from "./health.js";
 
-interface Details {
+interface NoticeDetails {
   readonly status?: number;
   readonly message: string;
 }
 
-/** Tells the journal of pauses as they begin, change their reason and end: each once, however often it is looked at. */
+/** Tells the journal once of each pause that begins, changes its reason or ends. */
 export function createAnnouncer(health: Health, journal: Pick<Journal, "paused" | "resumed">, clock: Clock) {
   const announced = new Map<PauseScope, PauseReason>();
 
-  function compare(scope: PauseScope, pause: Pause | undefined, details: () => Details): void {
+  function compare(scope: PauseScope, pause: Pause | undefined, details: () => NoticeDetails): void {
     const before = announced.get(scope);
     if (pause === undefined) {
       if (announced.delete(scope)) journal.resumed(scope);
@@ -33,8 +32,8 @@ export function createAnnouncer(health: Health, journal: Pick<Journal, "paused" 
   }
 
   return {
-    /** @param details what the attempt that has just ended came to. */
-    tell(details: () => Details): void {
+    /** @param details what the attempt that has just ended said. */
+    tell(details: () => NoticeDetails): void {
       compare("origin", health.originPause, details);
       for (const endpoint of ENDPOINTS) compare(endpoint, health.pauseOf(endpoint), details);
     },

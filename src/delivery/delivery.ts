@@ -1,5 +1,6 @@
 import { type EventKind, type OutboxEvent, visitorOf } from "../events.js";
 import type { EndpointState, Journal } from "../journal/journal.js";
+import type { Circuits } from "../outbox/circuits.js";
 import type { Claim, Deliver, Verdict } from "../outbox/outbox.js";
 import type { Attempt } from "../service/attempt.js";
 import { type Calls, callFor } from "../service/calls.js";
@@ -12,6 +13,7 @@ import type { Finding, StatusAnswer } from "./finding.js";
 import { Health, type Ticket } from "./health.js";
 import { isOfGateway, type Outcome, outcomeOf, pauseReasonOf } from "./outcome.js";
 import { type ConfirmReferral, ReferralCheck } from "./referral.js";
+import { SharedCircuits } from "./shared-circuits.js";
 import {
   type AmbiguousPolicy,
   type Circumstances,
@@ -24,7 +26,7 @@ import {
 
 export type { AmbiguousPolicy };
 
-/** Whom delivery tells of what it does. */
+/** The part of the journal that delivery calls. */
 export type DeliveryJournal = Pick<
   Journal,
   | "attempt"
@@ -49,8 +51,10 @@ export interface DeliveryOptions {
   readonly ambiguous: Readonly<Record<EventKind, AmbiguousPolicy>>;
   /** Default: `never`. */
   readonly confirmReferral?: ConfirmReferral;
+  /** What processes on one storage know together. Without it, each goes by what it has itself seen. */
+  readonly circuits?: Circuits | undefined;
   readonly journal: DeliveryJournal;
-  /** Takes out of the service's words what must not be shown. */
+  /** Removes from the service's words what must not be shown. */
   readonly hide: (text: string) => string;
   /** There is new capacity: the relay may claim more. */
   readonly onCapacity: () => void;
@@ -60,7 +64,7 @@ export interface DeliveryOptions {
 
 export interface Delivery extends Deliver {
   readonly inFlight: number;
-  /** How each endpoint is, as of now. */
+  /** The present state of each endpoint. */
   readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
   /** Begins no more attempts. Events that were not sent stay for the next process. */
   stop(): void;
@@ -75,9 +79,22 @@ const PROBE_SESSION = "express-affiliate-probe";
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { destination, transport, calls, concurrency, ambiguous, journal, hide, onCapacity, clock } = options;
   const { random = Math.random, confirmReferral = "never" } = options;
-  const health = new Health(concurrency, (endpoint) => ambiguous[kindOf(endpoint)] === "hold");
+  const isCostly = (endpoint: Endpoint) => ambiguous[kindOf(endpoint)] === "hold";
+  const health = new Health(concurrency, isCostly, { isShared: options.circuits !== undefined });
   const announcer = createAnnouncer(health, journal, clock);
   const referral = new ReferralCheck({ transport, calls, mode: confirmReferral });
+  const circuits =
+    options.circuits &&
+    new SharedCircuits(options.circuits, {
+      destination,
+      clock,
+      onNews(endpoint, outage) {
+        health.learn(endpoint, outage);
+        announcer.tell(() => ({ message: "another process on this storage had no answer" }));
+        onCapacity();
+        lookLater();
+      },
+    });
   /** When each endpoint last took an event, in milliseconds since the epoch. */
   const passedAt = Object.fromEntries(ENDPOINTS.map((name) => [name, 0])) as Record<Endpoint, number>;
   let inFlight = 0;
@@ -89,22 +106,42 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const ticket = stopped ? undefined : health.begin(claim.lane, clock.monotonic());
     if (!ticket) return { type: "release" };
     inFlight++;
-    journal.attempt(claim.event, claim.history.attempts + 1, clock.now());
-    const verdict =
-      (referral.isDue(claim.event) && (await confirm(claim, ticket))) || (await send(claim, ticket));
+    const verdict = await attempt(claim, ticket);
     inFlight--;
     lookLater();
     return verdict;
   }
 
+  async function circuitForbids({ lane }: Claim, ticket: Ticket): Promise<Verdict | undefined> {
+    if (!circuits || !isCostly(lane.endpoint)) return undefined;
+    const outage = await circuits.forbids(lane.endpoint, ticket.isHurried);
+    if (outage) health.forbid(ticket, outage);
+    else if (stopped) health.end(ticket, { type: "nothing" }, clock.monotonic());
+    else return undefined;
+    return { type: "release" };
+  }
+
+  async function attempt(claim: Claim, ticket: Ticket): Promise<Verdict> {
+    const begins = () => journal.attempt(claim.event, claim.history.attempts + 1, clock.now());
+    const isAsked = referral.isDue(claim.event);
+    if (isAsked) begins();
+    // Last, because it takes the trial of all processes: an event that is skipped needs none.
+    const verdict = (isAsked && (await confirm(claim, ticket))) || (await circuitForbids(claim, ticket));
+    if (verdict) return verdict;
+    if (!isAsked) begins();
+    return send(claim, ticket);
+  }
+
   async function send(claim: Claim, ticket: Ticket): Promise<Verdict> {
     const { endpoint } = claim.lane;
     const mayLeave = () => claim.isHeld?.() ?? true;
+    const watch = circuits && isCostly(endpoint) ? watchSlow(circuits, ticket, endpoint) : undefined;
     const attempt = await transport.send(callFor(claim.event, calls), { mayLeave });
     const outcome = outcomeOf(attempt, { maybeTaken: mayBeTaken(claim), now: clock.now() });
     const othersPassed = hasPassedSince(claim);
     const finding = findingOf(claim, outcome, attempt, othersPassed);
     const isOwn = health.end(ticket, finding, clock.monotonic());
+    watch?.end(finding);
     if (finding.type === "pass") passedAt[endpoint] = clock.now();
     announcer.tell(() => details(attempt, claim.event));
     if (outcome.type === "refused" && !othersPassed && !health.pauseOf(endpoint)) {
@@ -113,7 +150,29 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     return verdictOn(claim, outcome, circumstancesOf(claim, attempt, isOwn, othersPassed), options);
   }
 
-  /** Asks whether the event may be sent: `undefined`, or what becomes of it instead. */
+  /** Tells the other processes of an attempt that waits long for its answer, and what became of it. */
+  function watchSlow(
+    shared: SharedCircuits,
+    { beganAt, health: { patienceMs } }: Ticket,
+    endpoint: Endpoint,
+  ) {
+    let isCounted = false;
+    const cancel = clock.after(patienceMs, () => {
+      isCounted = true;
+      shared.slow(endpoint, beganAt);
+    });
+    return {
+      end(finding: Finding): void {
+        cancel();
+        if (finding.type === "pass") shared.passed(endpoint, beganAt);
+        else if (finding.type === "failure" && finding.isAmbiguous)
+          shared.failed(endpoint, { beganAt, isCounted, isOutage: health.pauseOf(endpoint) !== undefined });
+        else shared.costNothing(endpoint);
+      },
+    };
+  }
+
+  /** Asks whether the event may be sent. Resolves to `undefined` if it may, else to its verdict. */
   async function confirm(claim: Claim, ticket: Ticket): Promise<Verdict | undefined> {
     const answer = await referral.ask(claim.event, clock.monotonic);
     if (answer.type === "referred") return undefined;
@@ -188,7 +247,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     return detailsOf(attempt, event, { hide, now: clock.now() });
   }
 
-  /** Looks again when a lane opens by the passing of time alone. */
+  /** Looks again when the next lane opens with time. */
   function lookLater(): void {
     cancelLook();
     const now = clock.monotonic();
@@ -198,11 +257,13 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   function look(): void {
     if (health.askAt <= clock.monotonic()) void ask();
+    // Another process may have found that the endpoint has recovered.
+    if (health.isSwallowed) void circuits?.look().catch(() => {});
     onCapacity();
     lookLater();
   }
 
-  /** Asks the status endpoint whether the service is there: that costs no event. */
+  /** Asks the status endpoint whether the service answers: that risks no event. */
   async function ask(): Promise<void> {
     health.ask();
     const attempt = await transport.send(calls.status(PROBE_SESSION));

@@ -5,7 +5,7 @@ import { errorCodeOf } from "../shared/errors.js";
 import { HIDDEN, spellingsOf } from "../shared/secret.js";
 import { tlsAdvice } from "./tls-advice.js";
 
-/** What an attempt said, for listeners and dead letters. */
+/** What the service or Node said of an attempt, for listeners and dead letters. */
 export interface Details {
   readonly status?: number;
   readonly code: string;
@@ -13,9 +13,9 @@ export interface Details {
 }
 
 /**
- * What an attempt said, without what must not be shown.
+ * What the service or Node said of an attempt, without what must not be shown.
  *
- * @param event the one that was sent; `undefined` where the status endpoint was asked for none.
+ * @param event the event that was sent; `undefined` where only the status endpoint was asked.
  * @param hide takes secrets out of the service's words.
  * @param now milliseconds since the epoch.
  */

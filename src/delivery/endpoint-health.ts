@@ -1,8 +1,9 @@
+import type { PauseReason } from "../journal/notices.js";
 import type { Lane } from "../outbox/outbox.js";
 import type { Endpoint } from "../service/endpoints.js";
 import { type InLine, Line } from "../shared/line.js";
 import { FailureStreak } from "./failure-streak.js";
-import type { Failure, PauseReason } from "./finding.js";
+import type { Failure } from "./finding.js";
 import { clamp, SavedTrials } from "./saved-trials.js";
 
 /** An attempt under way. */
@@ -12,6 +13,8 @@ export interface Ticket extends InLine<Ticket> {
   /** How many attempts the endpoint had taken when this one began. */
   readonly passes: number;
   readonly isNewcomer: boolean;
+  /** Whether it is a trial that begins sooner, because of a sign that the endpoint may have recovered. */
+  readonly isHurried: boolean;
 }
 
 /** What is wrong with an endpoint, and since when, in the callers' time. */
@@ -22,16 +25,33 @@ export interface Pause {
   readonly until: number;
 }
 
+/** What another process has found: since when the endpoint leaves events without an answer, and when an attempt may begin next. */
+export type KnownOutage = Omit<Pause, "reason" | "until"> & { readonly trialAt: number };
+
 /** A newcomer was never tried, and has been its visitor's next for no longer than this. */
 const NEWCOMER_MS = 15_000;
 const NEWCOMERS_AT_ONCE = 3;
 
+const PROVEN_MS = 60_000;
 const SLOW_MS = 1_000;
 const SLOW_BY = 4;
 const SUSPECT_MS = 15_000;
 const STUCK_AT_MOST = 3;
 
 const NONE = { newcomers: 0, others: 0 };
+
+/** How long an endpoint rests at most after a trial that has cost an event, in milliseconds. */
+export const LONGEST_REST_MS = 3_600_000;
+
+/** How long it rests after a trial that has cost nothing, in an outage that has lasted so long. */
+export function restMs(lastedMs: number): number {
+  return clamp(lastedMs / 10, 1_000, 60_000);
+}
+
+/** The same, after a trial that has cost an event. */
+export function restWhereItCostsMs(lastedMs: number): number {
+  return clamp(3.5 * lastedMs, 45_000, LONGEST_REST_MS);
+}
 
 /**
  * What attempts have shown of one endpoint, and so which events may try next. Pure state: the caller gives the time, in
@@ -53,6 +73,8 @@ export class EndpointHealth {
   #newcomersUnderWay = 0;
 
   #limit: number;
+  /** Until then it gets more than one attempt at once. */
+  #provenUntil: number;
   #passes = 0;
   #passMs = 0;
 
@@ -64,10 +86,14 @@ export class EndpointHealth {
   #suspectUntil = Number.NEGATIVE_INFINITY;
   readonly #trials = new SavedTrials();
 
-  constructor(endpoint: Endpoint, options: { max: number; holdsAmbiguous: boolean }) {
+  constructor(
+    endpoint: Endpoint,
+    options: { max: number; holdsAmbiguous: boolean; hasToProveItself: boolean },
+  ) {
     this.#endpoint = endpoint;
     this.#max = options.max;
     this.#limit = options.max;
+    this.#provenUntil = options.hasToProveItself ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
     this.#holdsAmbiguous = options.holdsAmbiguous;
   }
 
@@ -87,6 +113,11 @@ export class EndpointHealth {
     return this.#isSwallowing ? this.#outage?.since : undefined;
   }
 
+  /** After how long an attempt is slow. */
+  get patienceMs(): number {
+    return Math.max(SLOW_MS, SLOW_BY * this.#passMs);
+  }
+
   /** Whether it may be down: it takes nothing, or holds what the next attempt would risk. */
   get isDoubtful(): boolean {
     return this.#outage !== undefined || this.#streak.costly > 0;
@@ -94,6 +125,10 @@ export class EndpointHealth {
 
   get #isSwallowing(): boolean {
     return this.#outage?.isCostly === true;
+  }
+
+  get #isHurried(): boolean {
+    return this.#outage !== undefined && this.#outage.trialAt === this.#outage.hurriedAt;
   }
 
   /** Which events may be handed over now. `trials`: whether a trial may begin at this moment. */
@@ -119,6 +154,7 @@ export class EndpointHealth {
   begin({ newWithinMs }: Lane, now: number, trials: boolean): Ticket | undefined {
     const isNewcomer = newWithinMs !== undefined;
     const { newcomers, others } = this.#places(now, trials);
+    const isHurried = this.#isHurried;
     if ((isNewcomer ? Math.max(newcomers, this.#outage ? 0 : others) : others) < 1) return undefined;
     if (this.#outage && isNewcomer) this.#trials.spend(now, this.#outage.since);
     else if (this.#outage) this.#outage.trialAt = now + this.#restMs(now);
@@ -127,6 +163,7 @@ export class EndpointHealth {
       beganAt: now,
       passes: this.#passes,
       isNewcomer,
+      isHurried,
       before: undefined,
       after: undefined,
     };
@@ -144,20 +181,38 @@ export class EndpointHealth {
   /** The endpoint has read an event and decided on it. */
   pass(ticket: Ticket, now: number): void {
     this.end(ticket);
+    this.#passMs = now - ticket.beganAt;
+    this.#provenUntil = Math.max(this.#provenUntil, now + PROVEN_MS);
+    this.recover();
+    if (this.#throttle && now >= this.#throttle.until) this.#throttle = undefined;
+  }
+
+  /** It takes events, as this process or another one has seen. */
+  recover(): void {
     this.#limit = Math.min(this.#max, (this.#outage || this.#throttle ? 1 : this.#limit) + 1);
     this.#passes++;
-    this.#passMs = now - ticket.beganAt;
     this.#streak.end();
     this.#outage = undefined;
-    if (this.#throttle && now >= this.#throttle.until) this.#throttle = undefined;
+  }
+
+  /** @param mayHurry whether a trial that is due because of a sign that the endpoint may have recovered stays due. */
+  rest({ since, trialAt }: KnownOutage, { mayHurry }: { readonly mayHurry: boolean }): void {
+    const own = this.#outage;
+    this.#limit = 1;
+    this.#outage = {
+      since: Math.min(since, own?.since ?? since),
+      reason: own?.reason ?? "silent",
+      isCostly: true,
+      trialAt: own && mayHurry && this.#isHurried ? own.trialAt : trialAt,
+      hurriedAt: own?.hurriedAt ?? Number.NEGATIVE_INFINITY,
+    };
   }
 
   /** The endpoint did not take an event. Returns whether that may be the event's own fault. */
   fail(ticket: Ticket, { visitor, reason, isAmbiguous }: Failure, now: number): boolean {
     this.end(ticket);
     if (this.#throttle && now >= this.#throttle.until) this.#throttle = undefined;
-    if (now - ticket.beganAt >= Math.max(SLOW_MS, SLOW_BY * this.#passMs))
-      this.#suspectUntil = now + SUSPECT_MS;
+    if (now - ticket.beganAt >= this.patienceMs) this.#suspectUntil = now + SUSPECT_MS;
     // Ignores a failure that began before the last pass.
     if (ticket.passes !== this.#passes) return true;
     // A refusal is no sign of too many requests at once.
@@ -229,19 +284,18 @@ export class EndpointHealth {
         others: Math.max(0, 1 - othersUnderWay),
       };
     }
-    return { newcomers: 0, others: Math.max(0, this.#limit - this.#underWay.length) };
+    const limit = now < this.#provenUntil ? this.#limit : 1;
+    return { newcomers: 0, others: Math.max(0, limit - this.#underWay.length) };
   }
 
   #areStuck(now: number): boolean {
     const lastOfFirst = this.#underWay.peek(STUCK_AT_MOST)[STUCK_AT_MOST - 1];
-    return (
-      lastOfFirst !== undefined && now - lastOfFirst.beganAt >= Math.max(SLOW_MS, SLOW_BY * this.#passMs)
-    );
+    return lastOfFirst !== undefined && now - lastOfFirst.beganAt >= this.patienceMs;
   }
 
   /** How long after a failed trial any event may try again: the longer, the longer the outage; longer still where it costs. */
   #restMs(now: number): number {
     const lasted = now - (this.#outage?.since ?? now);
-    return this.#isSwallowing ? clamp(3.5 * lasted, 45_000, 3_600_000) : clamp(lasted / 10, 1_000, 60_000);
+    return this.#isSwallowing ? restWhereItCostsMs(lasted) : restMs(lasted);
   }
 }

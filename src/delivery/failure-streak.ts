@@ -2,7 +2,7 @@ import { clamp } from "./saved-trials.js";
 
 const FAILURES_OF_AN_OUTAGE = 16;
 const SHORTEST_OUTAGE_MS = 500;
-// Two seconds after it has gone down, a service gets few requests.
+// A service that is down for two seconds gets few requests.
 const LONGEST_DOUBT_MS = 1_900;
 const MOST_PATIENCE = 64;
 const FADING = 0.8;
@@ -11,10 +11,10 @@ const FADING = 0.8;
 export class FailureStreak {
   #failures = 0;
   #since = Number.POSITIVE_INFINITY;
-  // Two are enough to know that it is not one visitor's fault.
+  // Two are enough to know that it is no single visitor's fault.
   readonly #visitors = new Set<string>();
   #costly = 0;
-  /** How many times the usual failures make an outage. More than 1 after the endpoint has taken an event in spite of many failures. */
+  /** How many times the usual failures it takes to make an outage. More than 1 after the endpoint has taken an event in spite of many failures. */
   #patience = 1;
 
   /** When the first of them began; infinite where there is none. */
@@ -22,7 +22,7 @@ export class FailureStreak {
     return this.#since;
   }
 
-  /** How many of them cost an event: it may have been taken, and is held. */
+  /** How many of them made an unconfirmed dead letter. */
   get costly(): number {
     return this.#costly;
   }

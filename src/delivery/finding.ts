@@ -1,11 +1,4 @@
-/** Why nothing but trials is sent. */
-export type PauseReason =
-  | "failing"
-  | "silent"
-  | "throttled"
-  | "unauthorized"
-  | "misconfigured"
-  | "unreachable";
+import type { PauseReason } from "../journal/notices.js";
 
 /** What an attempt says of the service. */
 export type Finding =
@@ -29,8 +22,5 @@ export interface Failure {
   readonly isOfGateway: boolean;
 }
 
-/**
- * What the status endpoint said. `sick`: it answered, and not as one that is well does. `gateway`: a gateway says that the
- * service behind it gave no answer.
- */
+/** What the status endpoint said. `sick`: it answered with an error. `gateway`: a gateway says that the service behind it gave no answer. */
 export type StatusAnswer = "well" | "sick" | "gateway" | "silent" | "unreachable";

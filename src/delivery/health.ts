@@ -1,6 +1,6 @@
 import type { Capacity, Lane } from "../outbox/outbox.js";
 import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
-import { EndpointHealth, type Pause, type Ticket } from "./endpoint-health.js";
+import { EndpointHealth, type KnownOutage, type Pause, type Ticket } from "./endpoint-health.js";
 import type { Finding, StatusAnswer } from "./finding.js";
 import { clamp } from "./saved-trials.js";
 
@@ -27,14 +27,26 @@ export class Health {
   #statusAnswers = true;
   #trialsAt = Number.NEGATIVE_INFINITY;
 
-  constructor(concurrency: number, holdsAmbiguous: (endpoint: Endpoint) => boolean) {
+  /**
+   * @param isShared whether other processes send to the service too. An endpoint that may cost an event gets one attempt at once then,
+   *   unless it has taken one within a minute: each of the processes would risk all its slots.
+   */
+  constructor(
+    concurrency: number,
+    holdsAmbiguous: (endpoint: Endpoint) => boolean,
+    { isShared = false } = {},
+  ) {
     this.#concurrency = concurrency;
     // Never all of them: where one endpoint is silent, the others have sockets left.
     const max = Math.max(1, Math.floor(concurrency * 0.75));
     this.#endpoints = Object.fromEntries(
       ENDPOINTS.map((name) => [
         name,
-        new EndpointHealth(name, { max, holdsAmbiguous: holdsAmbiguous(name) }),
+        new EndpointHealth(name, {
+          max,
+          holdsAmbiguous: holdsAmbiguous(name),
+          hasToProveItself: isShared && holdsAmbiguous(name),
+        }),
       ]),
     ) as Record<Endpoint, EndpointHealth>;
     this.#all = Object.values(this.#endpoints);
@@ -83,6 +95,23 @@ export class Health {
         health.end(ticket);
         return true;
     }
+  }
+
+  /** An outage that another process has found forbids the attempt. */
+  forbid(ticket: Ticket, outage: KnownOutage): void {
+    ticket.health.end(ticket);
+    ticket.health.rest(outage, { mayHurry: false });
+  }
+
+  /** Another process has found that an endpoint leaves events without an answer; `undefined`: that it takes them again. */
+  learn(endpoint: Endpoint, outage: KnownOutage | undefined): void {
+    if (outage) this.#endpoints[endpoint].rest(outage, { mayHurry: true });
+    else this.#endpoints[endpoint].recover();
+  }
+
+  /** Whether an endpoint leaves events without an answer that may not be sent twice. */
+  get isSwallowed(): boolean {
+    return this.#swallowsSince !== undefined;
   }
 
   /** When the status endpoint is to be asked next; infinite where nothing depends on it, or it is being asked. */

@@ -4,11 +4,11 @@ import { retryAfterMs } from "../service/retry-after.js";
 import { errorCodeOf } from "../shared/errors.js";
 
 /**
- * What one attempt came to. A pure function of what undici and the service said:
+ * What the answer to one attempt means. A pure function of what undici and the service said:
  *
  * - `delivered`: the service has it.
  * - `rejected`: the service will never take it.
- * - `refused`: the service takes nothing from this caller at this address, or not this event; attempts tell which.
+ * - `refused`: the service takes nothing from this caller at this address, or not this event; other attempts show which.
  * - `throttled`: the service asks for a pause of so many milliseconds.
  * - `failed`: the service says that it did not take it; worth another attempt.
  * - `ambiguous`: the service may have it.
@@ -32,18 +32,18 @@ const NOT_TAKEN = new Set([408, 425, 429, 500, 503, 521, 523, 525, 526, 530]);
 // A gateway says that the service behind it gave no answer (520, 522, 524 are Cloudflare's): it may have read the request.
 const NO_ANSWER_BEHIND = new Set([502, 504, 520, 522, 524]);
 
-// What undici refuses to send at all: the same request would be refused again.
+// Undici refuses to send these at all: the same request would be refused again.
 const UNSENDABLE = new Set([
   "UND_ERR_INVALID_ARG",
   "UND_ERR_NOT_SUPPORTED",
   "UND_ERR_REQ_CONTENT_LENGTH_MISMATCH",
 ]);
 
-// The transport's own: it was told to stop, its caller's claim had run out, or the process stood still.
+// The transport's own codes: it was told to stop, the claim's lease had ended, or the process stood still.
 const HELD_BACK = new Set(["UND_ERR_ABORTED", "ERR_CLAIM_LOST", "ERR_STOOD_STILL"]);
 
 /**
- * @param attempt what came back.
+ * @param attempt the attempt that has ended.
  * @param maybeTaken whether an earlier attempt at the same event may have been taken: then a 409 is the proof that it was.
  * @param now milliseconds since the epoch, for a Retry-After that names a date.
  */
@@ -71,16 +71,16 @@ export function outcomeOf(
     };
   }
   if (NOT_TAKEN.has(status)) return { type: "failed" };
-  // `NO_ANSWER_BEHIND`, and every 5xx that says nothing of the request's fate.
+  // `NO_ANSWER_BEHIND`, and every 5xx that does not say whether the request was taken.
   return { type: status < 500 ? "rejected" : "ambiguous" };
 }
 
-/** Whether it is a gateway's word that the service behind it gave no answer. */
+/** Whether a gateway says that the service behind it gave no answer. */
 export function isOfGateway(attempt: Attempt): boolean {
   return attempt.type === "answer" && NO_ANSWER_BEHIND.has(attempt.status);
 }
 
-/** What to call the pause of an endpoint whose attempts end like this one. */
+/** The reason for a pause of an endpoint whose attempts end like this one. */
 export function pauseReasonOf(attempt: Attempt): "failing" | "silent" | "unauthorized" | "misconfigured" {
   if (attempt.type === "no-answer") return "silent";
   const { status } = attempt;

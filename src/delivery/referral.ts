@@ -11,18 +11,18 @@ export type ConfirmReferral = "login-session" | "always" | "never";
 export type Referral =
   | { readonly type: "referred" }
   | { readonly type: "not-referred" }
-  /** It does not answer this question at all, or not to this caller. */
+  /** It does not answer this question, or not to this caller. */
   | { readonly type: "unanswered"; readonly attempt: Attempt }
   /** It may answer later. */
   | { readonly type: "later"; readonly attempt: Attempt }
-  /** It did not answer a moment ago, and is left alone for so many milliseconds. */
+  /** It did not answer a moment ago, and is not asked for so many milliseconds. */
   | { readonly type: "not-asked"; readonly forMs: number };
 
 const LATER = new Set([408, 425, 429]);
 
 /**
  * Asks the status endpoint (§4.5) whether an affiliate referred an event's visitor, so that the address of a customer whom no
- * affiliate referred is not sent. The question holds the session id and nothing else.
+ * affiliate referred is not sent. The question contains the session id and nothing else.
  *
  * @param mode `login-session`: of a visitor who is known by a login session alone, which every customer has.
  */
@@ -30,7 +30,7 @@ export class ReferralCheck {
   readonly #transport: Pick<Transport, "send">;
   readonly #calls: Calls;
   readonly #mode: ConfirmReferral;
-  /** Since when the endpoint has not answered, and until when it is left alone, by the clock that `ask` is told. */
+  /** Since when the endpoint has not answered, and until when it is not asked, by the clock of `ask`. */
   #failing: { readonly since: number; readonly until: number } | undefined;
 
   constructor(options: { transport: Pick<Transport, "send">; calls: Calls; mode: ConfirmReferral }) {
@@ -40,7 +40,7 @@ export class ReferralCheck {
   }
 
   isDue({ kind, data }: OutboxEvent): boolean {
-    // A click is what makes a visitor referred.
+    // A click comes before any referral.
     if (kind === "click" || data.sessionId === undefined || this.#mode === "never") return false;
     return this.#mode === "always" || (data.byLoginSession === true && data.clickId === undefined);
   }
@@ -51,7 +51,7 @@ export class ReferralCheck {
     if (this.#failing && began < this.#failing.until) {
       return { type: "not-asked", forMs: Math.min(this.#failing.until - began, 5_000) };
     }
-    // One question at a time finds out whether it answers again.
+    // One question at a time tries whether it answers again.
     if (this.#failing) this.#failing = { since: this.#failing.since, until: Number.POSITIVE_INFINITY };
     const attempt = await this.#transport.send(this.#calls.status(data.sessionId as string));
     if (attempt.type !== "answer" || attempt.status >= 500 || LATER.has(attempt.status)) {

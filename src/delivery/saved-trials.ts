@@ -1,16 +1,16 @@
-const MOST = 5;
+const MOST_SAVED = 5;
 
 /**
- * Trials of a paused endpoint that newcomers may make at once: five can be saved, also before the outage, and one is saved
- * every second at first, every 5 s later. So the first event that the endpoint would take is not the last to try.
+ * Trials of a paused endpoint that events that were never tried may make at once. At most five are saved, also before the outage: one
+ * every second at first, one every 5 s later. So an event that the endpoint would take need not wait until all others have tried.
  *
- * Knows no clock: the time comes with each question, in milliseconds since any moment.
+ * Has no clock: each call says the time, in milliseconds since any moment.
  */
 export class SavedTrials {
-  #number = MOST;
+  #number = MOST_SAVED;
   #at = Number.NEGATIVE_INFINITY;
 
-  /** Whether there is one, in an outage since that time. */
+  /** Whether there is one, in an outage that began at `since`. */
   has(now: number, since: number): boolean {
     return this.#numberAt(now, since) >= 1;
   }
@@ -20,14 +20,14 @@ export class SavedTrials {
     this.#at = now;
   }
 
-  /** When there is one: now, or later. */
+  /** When the next one is there: now, or later. */
   nextAt(now: number, since: number): number {
     const missing = 1 - this.#numberAt(now, since);
     return missing <= 0 ? now : now + missing * savingMs(now, since);
   }
 
   #numberAt(now: number, since: number): number {
-    return Math.min(MOST, this.#number + (now - this.#at) / savingMs(now, since));
+    return Math.min(MOST_SAVED, this.#number + (now - this.#at) / savingMs(now, since));
   }
 }
 

@@ -17,7 +17,7 @@ const ADVICE: readonly [codes: RegExp, advice: string][] = [
   ],
 ];
 
-/** What to do about a connection that failed with this code; `undefined` where TLS had no part in it. */
+/** What to do about a connection that failed with this code; `undefined` where the failure was not in TLS. */
 export function tlsAdvice(code: string): string | undefined {
   return ADVICE.find(([codes]) => codes.test(code))?.[1];
 }

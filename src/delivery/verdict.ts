@@ -8,7 +8,7 @@ import type { Outcome } from "./outcome.js";
 /** What to do with an event that the service may have taken: send it again, or hold it as a dead letter. */
 export type AmbiguousPolicy = "retry" | "hold";
 
-/** What is known of an attempt besides its outcome. */
+/** What a verdict depends on beside the outcome. */
 export interface Circumstances {
   readonly details: () => Details;
   /** Whether a failure may be the event's own fault, and not the service's. */
@@ -27,10 +27,10 @@ export interface VerdictOptions {
 }
 
 const REFUSALS_OF_A_DEAD_LETTER = 5;
-// By then an event has failed by itself for an hour, at the longest backoff.
+// After so many failures of its own, an event has failed for over an hour.
 const FAILURES_OF_A_LONE_EVENT = 24;
 
-/** What becomes of an event after an attempt. Pure. */
+/** Decides on an event after an attempt. Pure. */
 export function verdictOn(
   claim: Claim,
   outcome: Outcome,
@@ -55,7 +55,7 @@ export function verdictOn(
     case "rejected":
       return dead("rejected");
     case "throttled":
-      // Where the endpoint pauses, the event need not rest, and nothing counts against it.
+      // If the endpoint pauses, the event need not rest, and the attempt does not count.
       return isAskedAlone(claim, othersPassed)
         ? retry(outcome.retryAfterMs, { throttled: true })
         : retry(0, { attempts: history.attempts, throttled: true });
@@ -65,14 +65,14 @@ export function verdictOn(
   const failures = history.failures + Number(isOwn);
   const refusals = history.refusals + Number(outcome.type === "refused" && othersPassed);
   if (refusals >= REFUSALS_OF_A_DEAD_LETTER) return dead("rejected");
-  // While the service takes nothing from others either, age is no reason to give an event up: it may be an outage.
+  // While the service takes no other events either, age is no reason to give this one up: it may be an outage.
   const isItsOwnFault = isOwn && (othersPassed || failures >= FAILURES_OF_A_LONE_EVENT);
   if (now - queuedAt > maxAgeMs && isItsOwnFault) return dead("expired");
   const maybeTaken = mayBeTaken(claim) || outcome.type === "ambiguous" || outcome.type === "failed";
   return retry(backoffMs(Math.max(1, failures), random()), { failures, refusals, maybeTaken });
 }
 
-/** The event could not be sent yet, since the service does not say whether to: it rests as long as it takes, whatever its age. */
+/** The event was not sent, because the status endpoint did not say whether to: it rests, whatever its age. */
 export function postponed(
   claim: Claim,
   outcome: Outcome,
@@ -89,7 +89,7 @@ export function postponed(
   };
 }
 
-/** Its process was killed in the middle of an attempt. */
+/** The verdict on an event whose process was killed during an attempt. */
 export function interruption({ history }: Claim): Verdict {
   return {
     type: "dead",
@@ -105,7 +105,7 @@ export function mayBeTaken({ history, interrupted }: Claim): boolean {
   return history.maybeTaken || interrupted;
 }
 
-/** Whether the service asks a second time for a pause because of this event, having taken others since the first. */
+/** Whether the service asks for a pause a second time because of this event, and has taken others since the first. */
 export function isAskedAlone({ history }: Claim, othersPassed: boolean): boolean {
   return history.throttled && othersPassed;
 }

@@ -1,26 +1,25 @@
-import { createDelivery, type Delivery, type DeliveryJournal } from "../delivery/delivery.js";
+import { createDelivery, type Delivery, type DeliveryOptions } from "../delivery/delivery.js";
 import { callsFor } from "../service/calls.js";
 import { destinationOf } from "../service/destination.js";
 import { createTransport, type Transport } from "../service/transport.js";
-import type { Clock } from "../shared/clock.js";
 import { presentable, Secret } from "../shared/secret.js";
 import { VERSION } from "../shared/version.js";
 import type { DeliveryPlan } from "./plan.js";
 
-/** What takes events to the service: delivery, and the transport that it sends by. */
+/** Takes events to the service: delivery, and the transport that it sends by. */
 export interface Engine {
   readonly delivery: Delivery;
   readonly transport: Transport;
 }
 
 /**
- * The engine of a plan. It runs in whichever thread it is made in, and is handed events by a relay.
+ * Makes the engine that a plan describes. It runs in the thread that makes it. A relay hands it events.
  *
  * @throws OptionsError where the environment's proxy has no usable address.
  */
 export function createEngine(
   plan: DeliveryPlan,
-  parts: { readonly journal: DeliveryJournal; readonly onCapacity: () => void; readonly clock: Clock },
+  parts: Pick<DeliveryOptions, "journal" | "onCapacity" | "clock" | "circuits">,
 ): Engine {
   const { clientId, apiKey, proxy, concurrency, connectTimeoutMs, timeoutMs } = plan;
   const baseUrl = new URL(plan.baseUrl);

@@ -1,9 +1,8 @@
-import type { DeliveryJournal } from "../delivery/delivery.js";
+import type { DeliveryOptions } from "../delivery/delivery.js";
 import type { EndpointState } from "../journal/notices.js";
 import type { Deliver } from "../outbox/outbox.js";
 import type { Endpoint } from "../service/endpoints.js";
 import type { Transport } from "../service/transport.js";
-import type { Clock } from "../shared/clock.js";
 import { detached } from "../shared/own-context.js";
 import { createEngine } from "./engine.js";
 import type { DeliveryPlan } from "./plan.js";
@@ -17,9 +16,9 @@ export interface HostEngine {
   readonly transport: Transport;
   readonly inFlight: number;
   readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
-  /** Somebody listens to attempts: an engine in another thread tells them from here on. */
+  /** Makes an engine in another thread report attempts from now on, because somebody listens to them. */
   tellAttempts(): void;
-  /** From here on nothing is begun, and what was not sent stays for the next process. */
+  /** Begins no more attempts. Events that were not sent stay for the next process. */
   stop(): void;
   /** Ends all attempts under way. */
   abort(): void;
@@ -32,11 +31,8 @@ export interface HostEngine {
  */
 export function createHostEngine(
   plan: () => DeliveryPlan,
-  parts: {
+  parts: Pick<DeliveryOptions, "journal" | "onCapacity" | "clock" | "circuits"> & {
     readonly delivers: boolean;
-    readonly journal: DeliveryJournal;
-    readonly onCapacity: () => void;
-    readonly clock: Clock;
   },
 ): HostEngine {
   const { delivery, transport } = createEngine(plan(), parts);
@@ -49,7 +45,7 @@ export function createHostEngine(
     deliver: {
       destination,
       capacity,
-      // Not every outbox calls them from a timer of this package's.
+      // An outbox may call them in some visitor's async context.
       deliver: detached(deliver),
       settled: detached(settled),
       remote: parts.delivers ? remote.delivery : undefined,

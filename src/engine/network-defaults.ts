@@ -20,7 +20,7 @@ const { getCACertificates, setDefaultCACertificates } = tls as {
   setDefaultCACertificates?(certificates: readonly string[]): void;
 };
 
-/** How this thread connects where nothing else is said. */
+/** This thread's network settings. */
 export function networkDefaults(): NetworkDefaults {
   return {
     minVersion: tls.DEFAULT_MIN_VERSION,
@@ -33,14 +33,14 @@ export function networkDefaults(): NetworkDefaults {
   };
 }
 
-/** Some versions of Node keep this flag from a thread that is started without it. Otherwise not asked: it takes tens of milliseconds. */
+/** Some versions of Node do not pass this flag on to a thread. Without the flag they are not read: that takes tens of milliseconds. */
 function authoritiesByFlag(): readonly string[] | undefined {
   const flags = [...process.execArgv, ...(process.env.NODE_OPTIONS ?? "").split(/\s+/)];
   if (!setDefaultCACertificates || !flags.includes("--use-system-ca")) return undefined;
   return getCACertificates?.("default");
 }
 
-/** From here on, this thread connects like the one that these are of. */
+/** Applies the host thread's network settings. */
 export function setNetworkDefaults(defaults: NetworkDefaults): void {
   const { minVersion, maxVersion, ciphers } = defaults;
   Object.assign(tls, {

@@ -3,7 +3,7 @@ import type { ConfirmReferral } from "../delivery/referral.js";
 import type { EventKind } from "../events.js";
 import type { NetworkDefaults } from "./network-defaults.js";
 
-/** All that an engine goes by, as plain data that can be sent to another thread. Holds the API key: keep it nowhere, show it nowhere. */
+/** All settings of an engine, as plain data that can be sent to another thread. Contains the API key: never keep it, never show it. */
 export interface DeliveryPlan {
   readonly baseUrl: string;
   readonly clientId: number;
@@ -16,8 +16,8 @@ export interface DeliveryPlan {
   readonly maxAgeMs: number;
   readonly ambiguous: Readonly<Record<EventKind, AmbiguousPolicy>>;
   readonly confirmReferral: ConfirmReferral;
-  /** Whether each attempt is told as it begins. Default: only from `tellAttempts` on. */
+  /** Whether each attempt is reported as it begins. Default: only from `tellAttempts` on. */
   readonly tellsAttempts?: boolean | undefined;
-  /** How the host's thread connects where nothing else is said. */
+  /** The host thread's network settings. */
   readonly network?: NetworkDefaults | undefined;
 }

@@ -3,7 +3,7 @@ import { noticeOf } from "../journal/event-notice.js";
 import type { EndpointState } from "../journal/notices.js";
 import type { Endpoint } from "../service/endpoints.js";
 
-const NAMES = [
+const CALLS = [
   "attempt",
   "delivered",
   "skipped",
@@ -16,24 +16,24 @@ const NAMES = [
   "log",
 ] as const satisfies readonly (keyof DeliveryJournal)[];
 
-/** One call of the journal's: its name, and what it was called with. */
-export type Entry = readonly [name: (typeof NAMES)[number], args: readonly unknown[]];
+/** One call of a journal method: its name and its arguments. */
+export type JournalCall = readonly [name: (typeof CALLS)[number], args: readonly unknown[]];
 
-/** What an engine in another thread says of itself. */
+/** The report of an engine in another thread. */
 export interface EngineReport {
-  /** What its journal was told since the last report. */
-  readonly entries: readonly Entry[];
+  /** The calls of its journal since the last report. */
+  readonly entries: readonly JournalCall[];
   /** Attempts under way. */
   readonly inFlight: number;
   readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
 }
 
-/** Stands in for the journal where that is in another thread. */
+/** Records calls of the journal, which is in another thread. */
 export function createRecord(onEntry: () => void) {
-  let entries: Entry[] = [];
+  let entries: JournalCall[] = [];
   let tellsAttempts = false;
 
-  function keep(name: Entry[0]) {
+  function keep(name: JournalCall[0]) {
     const entry = (...args: unknown[]) => {
       entries.push([name, args]);
       onEntry();
@@ -41,8 +41,8 @@ export function createRecord(onEntry: () => void) {
     return [name, entry] as const;
   }
 
-  const journal = Object.fromEntries(NAMES.map(keep)) as unknown as DeliveryJournal;
-  // Of these two there are the most, and a whole event costs both threads twice as much as its notice.
+  const journal = Object.fromEntries(CALLS.map(keep)) as unknown as DeliveryJournal;
+  // These two calls are the most frequent, and posting a whole event costs twice as much as posting its notice.
   const briefly = (event: Parameters<DeliveryJournal["delivered"]>[0]) =>
     "data" in event ? noticeOf(event) : event;
   const delivered: DeliveryJournal["delivered"] = (event, ...rest) =>
@@ -53,12 +53,12 @@ export function createRecord(onEntry: () => void) {
 
   return {
     journal: { ...journal, attempt, delivered },
-    /** From here on it keeps attempts too: somebody listens to them. */
+    /** Records attempts too, from now on: somebody listens to them. */
     tellAttempts(): void {
       tellsAttempts = true;
     },
-    /** What it was told since it was last asked. */
-    take(): readonly Entry[] {
+    /** The calls since it was last asked. */
+    take(): readonly JournalCall[] {
       const taken = entries;
       entries = [];
       return taken;
@@ -66,7 +66,7 @@ export function createRecord(onEntry: () => void) {
   };
 }
 
-/** Tells the journal what was told to the one that stood in for it. */
-export function replay(entries: readonly Entry[], journal: DeliveryJournal): void {
+/** Makes the recorded calls on the journal. */
+export function replay(entries: readonly JournalCall[], journal: DeliveryJournal): void {
   for (const [name, args] of entries) (journal[name] as (...args: readonly unknown[]) => void)(...args);
 }

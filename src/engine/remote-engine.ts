@@ -4,7 +4,7 @@ import type { RemoteDelivery } from "../outbox/outbox.js";
 import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
 import { monotonic, nextTick } from "../shared/real-timers.js";
 import type { DeliveryPlan } from "./plan.js";
-import { type EngineReport, type Entry, replay } from "./record.js";
+import { type EngineReport, type JournalCall, replay } from "./record.js";
 
 const ALL_OPEN = Object.fromEntries(ENDPOINTS.map((name) => [name, { state: "open" }])) as Record<
   Endpoint,
@@ -14,18 +14,18 @@ const ALL_OPEN = Object.fromEntries(ENDPOINTS.map((name) => [name, { state: "ope
 /** An engine in an outbox's thread, as the host's thread sees it. */
 export interface RemoteEngine {
   readonly delivery: RemoteDelivery;
-  /** Whether an outbox has taken it up. */
+  /** Whether an outbox has started it. */
   readonly hasStarted: boolean;
   /** Attempts under way, as of its last report. */
   readonly inFlight: number;
   readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
-  /** Each attempt is told as it begins. */
+  /** Makes it report each attempt as it begins. */
   tellAttempts(): void;
   stop(): void;
   abort(): void;
 }
 
-/** @param plan called each time a thread begins: the key is kept by its caller alone. */
+/** @param plan called each time a thread begins, so that only its caller keeps the key. */
 export function createRemoteEngine({
   plan,
   journal,
@@ -38,11 +38,11 @@ export function createRemoteEngine({
   let inFlight = 0;
   let endpoints = ALL_OPEN;
   let heardAt = 0;
-  const untold: Entry[] = [];
+  const untold: JournalCall[] = [];
   const paused = new Set<PauseScope>();
 
-  /** Tells it once those have gone on that waited for a receipt in the same message: an event is queued before it is delivered. */
-  function tell(entries: readonly Entry[]): void {
+  /** Replays the calls after the callers that waited for a receipt in the same message: an event is queued before it is delivered. */
+  function tell(entries: readonly JournalCall[]): void {
     if (entries.length === 0) return;
     for (const [name, [scope]] of entries) {
       if (name === "paused") paused.add(scope as PauseScope);

@@ -1,4 +1,4 @@
-import type { DiskClaim, EngineState, Notice } from "../outbox/disk/protocol.js";
+import type { Circuits } from "../outbox/circuits.js";
 import type { Storage } from "../outbox/fallback.js";
 import { createFallback } from "../outbox/fallback.js";
 import type { Claim, Verdict } from "../outbox/outbox.js";
@@ -6,30 +6,40 @@ import { createRelay } from "../outbox/relay.js";
 import { type Endpoint, kindOf } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom, OutboxError } from "../shared/errors.js";
-import { createClaimsAhead } from "./claims-ahead.js";
+import { createBatchWindow } from "./batch-window.js";
 import { createEngine } from "./engine.js";
-import { createGathering } from "./gathering.js";
 import { setNetworkDefaults } from "./network-defaults.js";
 import type { DeliveryPlan } from "./plan.js";
+import { createPrefetch } from "./prefetch.js";
 import { createRecord, type EngineReport } from "./record.js";
 
 const GATHER_MS = 1;
-// Where no event waits for the transaction that stores them.
+// If the next events are prefetched, none waits for the transaction.
 const GATHER_LONGER_MS = 5;
+
+/** The state of delivery in an outbox's thread. */
+export interface EngineState {
+  /** Whether nothing is under way, and nothing of what waits may be handed over now. */
+  readonly idle: boolean;
+  /** The problem with the store that claims and verdicts have met. */
+  readonly problem?: { readonly code: string; readonly message: string } | undefined;
+  /** For `RemoteDelivery`. */
+  readonly report: object;
+}
 
 /** An engine beside its store, in an outbox's thread. */
 export interface ThreadEngine {
-  /** Runs a task at the end of this turn; where attempts are under way, a moment later. */
+  /** Runs a task at the end of this tick; where attempts are under way, a moment later. */
   soon(task: () => void): void;
   /** Something may be deliverable that was not. */
   wake(): void;
   /** Whether nothing is under way, and nothing of what waits may be handed over now. */
   readonly idle: boolean;
-  /** How it stands, and what it has to say since it was last asked. */
+  /** Its state, and the calls of its journal since it was last asked. */
   state(): EngineState;
-  /** From here on each attempt is told as it begins. */
+  /** Reports each attempt as it begins, from now on. */
   tellAttempts(): void;
-  /** From here on nothing is begun. */
+  /** Begins no more attempts. */
   stop(): void;
   /** Ends all attempts under way. */
   abort(): void;
@@ -38,16 +48,18 @@ export interface ThreadEngine {
 }
 
 /**
- * @param storage where events are claimed and verdicts go. Claims and verdicts that it rejects are tried again, ever later.
- * @param onNews there is something to say: it is in `state()`.
+ * @param storage gives claims and stores verdicts. Where it rejects, the call is repeated after growing pauses.
+ * @param onNews called when `state()` has news.
  */
-export function createThreadEngine(
+export function createThreadEngine<Claimed extends Claim>(
   plan: DeliveryPlan,
   {
     outranks,
+    circuits,
     ...storage
-  }: Pick<Storage<DiskClaim>, "claim" | "settle"> & {
-    outranks(endpoint: Endpoint, claim: DiskClaim): boolean;
+  }: Pick<Storage<Claimed>, "claim" | "settle"> & {
+    outranks(endpoint: Endpoint, claim: Claimed): boolean;
+    readonly circuits?: Circuits;
   },
   { clock, onNews }: { readonly clock: Clock; readonly onNews: () => void },
 ): ThreadEngine {
@@ -58,8 +70,9 @@ export function createThreadEngine(
     journal: record.journal,
     onCapacity: () => relay.wake(),
     clock,
+    circuits,
   });
-  const fallback = createFallback<DiskClaim>(
+  const fallback = createFallback<Claimed>(
     {
       append: () => Promise.reject(new Error("events are appended by the host")),
       ...storage,
@@ -71,15 +84,15 @@ export function createThreadEngine(
       observer: { dropped() {}, degraded: onNews, recovered: onNews },
     },
   );
-  // The answers to what is under way come one by one: what ends within a moment is stored by one fsync.
-  const gathering = createGathering({
+  // Answers arrive one by one: those that arrive within a moment are stored by one fsync.
+  const batchWindow = createBatchWindow({
     isMoreToCome: () => delivery.inFlight > 0,
     forMs: GATHER_MS,
-    isPatient: () => ahead.isFlowing,
+    isPatient: () => prefetch.isNextPrefetched,
     longerMs: GATHER_LONGER_MS,
   });
   const mayGoTwice = (endpoint: Endpoint) => plan.ambiguous[kindOf(endpoint)] === "retry";
-  const ahead = createClaimsAhead<DiskClaim>(
+  const prefetch = createPrefetch<Claimed>(
     { claim: fallback.claim, settle },
     {
       mayGoTwice,
@@ -89,32 +102,32 @@ export function createThreadEngine(
     },
   );
   const relay = createRelay(
-    ahead,
+    prefetch,
     (error) => record.journal.log("error", `delivery failed: ${errorFrom(error).message}`),
-    { settlesWithClaim: true, soon: gathering.soon },
+    { settlesWithClaim: true, soon: batchWindow.soon },
   );
   const { destination, capacity, settled } = delivery;
   relay.start({ destination, capacity, deliver, settled });
 
-  function settle(claim: DiskClaim, verdict: Verdict): Promise<boolean> {
-    // Until it is stored, it is in doubt.
-    if (!mayGoTwice(claim.lane.endpoint)) gathering.hurry();
+  function settle(claim: Claimed, verdict: Verdict): Promise<boolean> {
+    // Until the verdict is stored, the event is in doubt.
+    if (!mayGoTwice(claim.lane.endpoint)) batchWindow.shorten();
     return fallback.settle(claim, verdict);
   }
 
   function wake(): void {
-    ahead.hold();
-    gathering.hurry();
+    prefetch.askStoreFirst();
+    batchWindow.shorten();
     relay.wake();
   }
 
   async function deliver(claim: Claim): Promise<Verdict> {
     const verdict = await delivery.deliver(claim);
-    if (delivery.inFlight === 0) gathering.complete();
+    if (delivery.inFlight === 0) batchWindow.complete();
     return verdict;
   }
 
-  function noticeOf(error: Error | undefined): Notice | undefined {
+  function problemFrom(error: Error | undefined): EngineState["problem"] {
     if (!error) return undefined;
     return {
       code: error instanceof OutboxError ? error.code : "ERR_AFFILIATE_DISK_UNUSABLE",
@@ -128,7 +141,7 @@ export function createThreadEngine(
   }
 
   return {
-    soon: gathering.soon,
+    soon: batchWindow.soon,
     wake,
     get idle() {
       return relay.idle;
@@ -136,7 +149,7 @@ export function createThreadEngine(
     state() {
       const { inFlight, endpoints } = delivery;
       const report: EngineReport = { entries: record.take(), inFlight, endpoints };
-      return { idle: relay.idle, problem: noticeOf(fallback.problem), report };
+      return { idle: relay.idle, problem: problemFrom(fallback.problem), report };
     },
     tellAttempts: record.tellAttempts,
     stop,
@@ -144,7 +157,7 @@ export function createThreadEngine(
     async close() {
       const stopped = stop();
       await relay.heard;
-      // Ends the wait of the verdicts that a failing file does not take.
+      // Drops verdicts that a failing file does not take.
       await fallback.close();
       await stopped;
       await transport.close();

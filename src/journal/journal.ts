@@ -1,5 +1,4 @@
 import { EventEmitter } from "node:events";
-import type { PauseReason } from "../delivery/finding.js";
 import type { EventKind, OutboxEvent } from "../events.js";
 import type { Death } from "../outbox/dead-letters.js";
 import type { Endpoint } from "../service/endpoints.js";
@@ -10,7 +9,7 @@ import { Ring } from "../shared/ring.js";
 import { maskEmails } from "../shared/secret.js";
 import { noticeOf } from "./event-notice.js";
 import { createLog, type Logger } from "./log.js";
-import type { DropReason, EventNotice, Notices, PauseScope, SkipReason } from "./notices.js";
+import type { DropReason, EventNotice, Notices, PauseReason, PauseScope, SkipReason } from "./notices.js";
 import { wordsOf } from "./ration.js";
 import { nameOf, notSentLine, pathOf, REMEDIES, WHY_DROPPED, WHY_SKIPPED } from "./words.js";
 
@@ -20,22 +19,22 @@ export type {
   EndpointState,
   EventNotice,
   Notices,
+  PauseReason,
   PauseScope,
   SkipReason,
   Stats,
-  WaitingOfKind,
 } from "./notices.js";
 
-// An event that another process delivers is never heard of again.
+// This process never hears the outcome of an event that another process delivers.
 const MOST_OWN = 10_000;
 
 export type Journal = ReturnType<typeof createJournal>;
 
-/** What happened, kept as counts, told to listeners and logged. Nothing that a listener or logger does comes back. */
+/** Counts what happens, tells listeners, and writes the log. An error of a listener or logger does no harm. */
 export function createJournal(parts: {
   logger: Logger;
   clock: Clock;
-  /** Takes out of others' words what must not be shown. */
+  /** Removes from texts of others what must not be shown. */
   hide?: (text: string) => string;
 }) {
   const { logger, clock, hide = printable } = parts;
@@ -99,16 +98,16 @@ export function createJournal(parts: {
     log,
     warn,
     hint,
-    /** What a report has that its kind has no field for; told once by name. */
+    /** The names of unknown fields in a report; each is logged once. */
     notSent(kind: EventKind, names: readonly string[]) {
       const news = names.filter((name) => isNews(`${kind} ${name}`));
       if (news.length > 0) log("warn", notSentLine(kind, news));
     },
-    /** The text of a missing value in the place of an id; told once for each place. */
+    /** An id that is the text of a missing value; logged once for each place. */
     noId(place: string, text: string) {
       if (isNews(place)) log("warn", `${place} is the text "${text}", which is no id; it is ignored`);
     },
-    /** Resolves when the event was delivered, given up or lost; or, where that is enough, when an attempt at it has ended. */
+    /** Resolves when the event was delivered, given up or lost; with `orAttempted`, also when an attempt at it has ended. */
     ended(id: string, { orAttempted = false } = {}): { readonly promise: Promise<void>; cancel(): void } {
       const promise = new Promise<void>((resolve) => awaited.set(id, { orAttempted, resolve }));
       return { promise, cancel: () => endWait(id) };
@@ -117,12 +116,12 @@ export function createJournal(parts: {
     endWaits(): void {
       for (const id of awaited.keys()) endWait(id);
     },
-    /** Of the last 10,000 events that this process has queued, how many it has not heard the end of. */
-    get unsettled(): number {
+    /** Own events without a known outcome, of the last 10,000. */
+    get withoutOutcome(): number {
       return own.size;
     },
     queued(event: OutboxEvent) {
-      // Not the first of the set: to find it, V8 steps over all that were deleted before it.
+      // Not by the set's first element: to find it, V8 steps over all deleted ones.
       const oldest = lastOwn.replaceOldest(event.id);
       if (oldest !== undefined) own.delete(oldest);
       own.add(event.id);
@@ -134,7 +133,7 @@ export function createJournal(parts: {
     /**
      * An attempt at an event begins.
      *
-     * @param event or what listeners are told of it: an engine in another thread says no more.
+     * @param event or its notice: an engine in another thread sends no more.
      */
     attempt(event: OutboxEvent | EventNotice, attempts: number, startedAt: number) {
       tell("attempt", () => ({ ...("data" in event ? noticeOf(event) : event), attempts, startedAt }));
@@ -168,11 +167,11 @@ export function createJournal(parts: {
       if (event) end(event);
       tell("dropped", () => ({ ...(event && noticeOf(event)), kind, reason, message: shown(message) }));
       const line = `${event ? nameOf(event) : `a ${kind}`} was dropped: ${message}`;
-      // A payment that was accepted, and that will not be paid out: each has its line.
+      // An accepted payment that is lost: each has a line of its own.
       if (event?.kind === "payment") log("error", line);
       else warn(`dropped ${kind}`, line, wordsOf(message));
     },
-    /** @param event where it was in the outbox already. */
+    /** @param event if it was in the outbox. */
     skipped(kind: EventKind, reason: SkipReason, event?: OutboxEvent) {
       counts.skipped[reason]++;
       if (event) end(event);
@@ -181,7 +180,7 @@ export function createJournal(parts: {
       if (reason === "disabled") return;
       hint(`skipped ${kind} ${reason}`, `a ${kind} is not reported: ${WHY_SKIPPED[reason]}`);
     },
-    /** The outbox's storage holds events that this tracker will not deliver. */
+    /** The outbox's storage has events that this tracker will not deliver. */
     elsewhere(
       outbox: string,
       own: string,

@@ -16,15 +16,15 @@ export interface Logger {
   error(line: string): unknown;
 }
 
-// A host may hand on what a stranger sent, with any names.
+// A host may pass on what a stranger sent, with any field names.
 const MOST_NEWS = 50;
 
 export type Log = ReturnType<typeof createLog>;
 
 /**
- * Lines for the host's logger. What the logger throws harms nothing.
+ * Writes lines to the host's logger. An error of the logger does no harm.
  *
- * @param parts.shown takes out of a line what must not be shown.
+ * @param parts.shown removes from a line what must not be shown.
  */
 export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: string) => string }) {
   const { logger, clock, shown } = parts;
@@ -46,21 +46,21 @@ export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: s
   return {
     log,
     /**
-     * At most once a minute for each thing that is said, and for a bounded number of them. The next line says how many were left out.
+     * Writes each line at most once a minute, and only a bounded number of different ones. The next line says how many were left out.
      *
-     * @param says what is the same in lines that say the same. Default: the line without its values.
+     * @param says what equal lines have in common. Default: the line without its values.
      */
     warn(kind: Kind, line: string, says = wordsOf(line)): void {
       const leftOut = ration(kind, says, clock.now());
       if (leftOut !== undefined) log("warn", line + leftOut);
     },
-    /** Says it the first time, and not in production: what is no error, but puzzles a developer. */
+    /** Writes it once, and not in production. For what is no error, but puzzles a developer. */
     hint(subject: string, line: string): void {
       if (process.env.NODE_ENV === "production") return;
       once("info", subject, `${line} (said once, and not in production)`);
     },
     once,
-    /** Whether it is to be said, because it has not been said yet: of at most 50 things. */
+    /** Whether something was not said yet. After 50 things, always `false`. */
     isNews(what: string): boolean {
       if (told.has(what) || told.size === MOST_NEWS) return false;
       told.add(what);

@@ -1,4 +1,3 @@
-import type { PauseReason } from "../delivery/finding.js";
 import type { EventKind } from "../events.js";
 import type { Death, DeathReason } from "../outbox/dead-letters.js";
 import type { Endpoint } from "../service/endpoints.js";
@@ -27,7 +26,16 @@ export type DropReason =
 /** What is paused: the whole service, or one of its endpoints. */
 export type PauseScope = "origin" | Endpoint;
 
-/** How an endpoint is. While it is paused, trials are sent and nothing else. */
+/** Why nothing but trials is sent. */
+export type PauseReason =
+  | "failing"
+  | "silent"
+  | "throttled"
+  | "unauthorized"
+  | "misconfigured"
+  | "unreachable";
+
+/** The state of an endpoint. While it is paused, only trials are sent. */
 export type EndpointState =
   | { readonly state: "open" }
   | {
@@ -117,20 +125,19 @@ export interface Notices {
   };
 }
 
-/** How many events of one kind wait or are under way, and how long ago the oldest of them happened, in milliseconds. */
-export interface WaitingOfKind {
-  /** Events that wait or are under way. */
-  readonly queued: number;
-  /** How long ago the oldest of them happened, in milliseconds; `null` where there is none. */
-  readonly oldestMs: number | null;
-}
-
-/** Numbers of this process since its start, but for `queued`, `waiting`, `dead` and `oldestMs`, which are the outbox's. */
+/** Numbers of this process since its start; `queued`, `waiting`, `dead` and `oldestMs` are the outbox's. */
 export interface Stats {
   /** Events that wait or are under way. */
   readonly queued: number;
   /** The same for each kind; absent where the outbox does not know. */
-  readonly waiting?: Readonly<Record<EventKind, WaitingOfKind>>;
+  readonly waiting?: {
+    readonly [Kind in EventKind]: {
+      /** Events of this kind that wait or are under way. */
+      readonly queued: number;
+      /** How long ago the oldest of them happened, in milliseconds; `null` where there is none. */
+      readonly oldestMs: number | null;
+    };
+  };
   /** Attempts under way. */
   readonly inFlight: number;
   /** Events that the service has taken. */

@@ -23,7 +23,7 @@ export const MOST_LINES = KINDS.length * MOST_OF_A_KIND;
 const MINUTE_MS = 60_000;
 const LONGEST = 500;
 
-/** A text without what differs from one event to the next: quoted values and numbers. */
+/** A text without its quoted values and numbers, which differ from event to event. */
 export function wordsOf(text: string): string {
   return text
     .slice(0, LONGEST)
@@ -31,10 +31,10 @@ export function wordsOf(text: string): string {
     .replace(/\d+/g, "0");
 }
 
-/** Which lines are written: each thing that is said once a minute, and not too many different ones. */
+/** Decides which lines are written: each one once a minute, and not too many different ones. */
 export function createRation() {
   const kinds = Object.fromEntries(
-    KINDS.map((kind) => [kind, { written: new Map<string, Line>(), others: 0 }]),
+    KINDS.map((kind) => [kind, { written: new Map<string, RationedLine>(), others: 0 }]),
   ) as Record<Kind, Share>;
 
   /** @returns what to add to the line, or `undefined` where it is not written. */
@@ -51,7 +51,7 @@ export function createRation() {
       share.others++;
       return undefined;
     }
-    // Behind those that were written later, so that the oldest is the first.
+    // Moved to the end, so that the oldest is the first.
     written.delete(says);
     written.set(says, { until: now + MINUTE_MS, more: 0 });
     for (const [oldest, { more }] of written) {
@@ -68,14 +68,14 @@ export function createRation() {
   };
 }
 
-interface Line {
+interface RationedLine {
   readonly until: number;
-  /** How often it was not written since. */
+  /** How often it has been left out since. */
   more: number;
 }
 
 interface Share {
-  readonly written: Map<string, Line>;
+  readonly written: Map<string, RationedLine>;
   /** How many lines were left out that have no entry. */
   others: number;
 }

@@ -1,8 +1,7 @@
-import type { PauseReason } from "../delivery/finding.js";
 import type { EventKind, OutboxEvent } from "../events.js";
 import { fieldNames } from "../fields.js";
 import { shown } from "../shared/printable.js";
-import type { DropReason, PauseScope, SkipReason } from "./notices.js";
+import type { DropReason, PauseReason, PauseScope, SkipReason } from "./notices.js";
 
 /** Why nothing was reported, for the developer who waits for the first event. */
 export const WHY_SKIPPED: Record<Exclude<SkipReason, "disabled">, string> = {

@@ -2,7 +2,7 @@ import { endpointOf, kindOf } from "../service/endpoints.js";
 import type { Claim, Lane } from "./outbox.js";
 import { isMoreUrgent, URGENCIES, type Urgency } from "./urgency.js";
 
-/** What a claim takes together: of one lane, as urgent as each other, and never tried, or rested after an attempt, or still resting. */
+/** Events that a claim takes together: of one lane and one urgency, and all never tried, or rested after an attempt, or still resting. */
 export interface ClaimStep {
   /** How urgent its events are. */
   readonly urgency: Urgency;
@@ -12,8 +12,8 @@ export interface ClaimStep {
   readonly place: { readonly lane: Lane; left: number };
 }
 
-// Of what no payment waits for, all that was never tried goes before all that has failed. Else strangers' clicks that a sign-up
-// waits for, and that the service never takes, would go before all other clicks again and again.
+// Where no payment waits, events that were never tried go before all that have failed. Otherwise clicks that a sign-up waits
+// for, and that the service never takes, would go before all other clicks again and again.
 const ORDER: readonly (readonly [ClaimStep["which"], ...Urgency[]])[] = [
   ["untried", "payment"],
   ["rested", "payment"],
@@ -24,7 +24,7 @@ const ORDER: readonly (readonly [ClaimStep["which"], ...Urgency[]])[] = [
 
 const STEPS = ORDER.flatMap(([which, ...urgencies]) => urgencies.map((urgency) => `${which} ${urgency}`));
 
-/** Which of two events a claim takes first, wherever their lanes are: the one with more. */
+/** Of two events, a claim takes the one with the higher precedence first, whatever their lanes. */
 export function precedenceOf(urgency: Urgency, which: ClaimStep["which"]): number {
   return STEPS.length - STEPS.indexOf(`${which} ${urgency}`);
 }
@@ -34,7 +34,7 @@ export function precedenceOfClaim({ urgency, event, history }: Claim): number {
   return precedenceOf(urgency ?? event.kind, history.triedAt > 0 ? "rested" : "untried");
 }
 
-/** In which order a claim takes events: those of a step before those of the next. Without steps that can have none. */
+/** The steps of a claim, in their order. Steps that can have no events are left out. */
 export function claimStepsOf(lanes: readonly Lane[]): ClaimStep[] {
   const places = lanes.map((lane) => ({ lane, left: lane.limit }));
   return ORDER.flatMap(([which, ...urgencies]) =>
@@ -53,17 +53,17 @@ function isStep(
   return which === "untried" || (newWithinMs === undefined && (which === "rested" || evenResting === true));
 }
 
-/** A live event that is its visitor's next, and that no process has. Times are in milliseconds since the epoch. */
+/** A live event at the head of its visitor's queue that no process has claimed. Times are in milliseconds since the epoch. */
 export interface Head extends Pick<Claim, "event" | "history"> {
-  /** As urgent as the most urgent of its visitor's events that wait behind it. */
+  /** The urgency of the most urgent event that waits behind it, or its own. */
   readonly urgency: Urgency;
-  /** Since when it is its visitor's next, as urgent as it is. */
+  /** Since when it is the head with this urgency. */
   readonly since: number;
   /** Until when it rests after an attempt. */
   readonly readyAt: number;
 }
 
-/** The heads that a step takes, the first first. For a store that looks through all of them; ours have an index instead. */
+/** The heads that a step takes, in their order. For a store that reads all of them; the outboxes of this package have an index instead. */
 export function headsOf<H extends Head>(step: ClaimStep, heads: readonly H[], now: number): H[] {
   const { endpoint, newestFirst, newWithinMs = Number.POSITIVE_INFINITY } = step.place.lane;
   const found = heads.filter(({ event, history, urgency, since, readyAt }) => {

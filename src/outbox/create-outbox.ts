@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { OutboxEvent } from "../events.js";
 import { type Clock, systemClock } from "../shared/clock.js";
 import { readOptions } from "../shared/read-options.js";
+import type { Circuits } from "./circuits.js";
 import {
   type DeadLetter,
   type DeadLetterQuery,
@@ -10,21 +11,20 @@ import {
   type StoredDeadLetters,
 } from "./dead-letters.js";
 import { createDurable } from "./durable.js";
-import { count, MIB } from "./option-types.js";
+import { MIB, positiveInteger } from "./option-types.js";
 import type { Capacity, Claim, Outbox, OutboxCounts, OutboxObserver, Verdict } from "./outbox.js";
 
-/** How a storage tells of what it does on its own. */
+/** What a storage calls to tell of what it does on its own. */
 export interface StorageNotices {
-  /** Something may be claimed that could not be before: another process has stored it, say. */
+  /** Something may have become ready: another process has stored an event, for example. */
   wake(): void;
-  /** An event gave way: see `OutboxObserver`. */
+  /** An event was shed: see `OutboxObserver`. */
   readonly dropped: OutboxObserver["dropped"];
 }
 
 /**
- * What `createOutbox` makes an outbox of. `append`, `claim` and `settle` reject while the store cannot be reached: events
- * wait in memory then, in order, and go to `append` again once it can. So an event may come to `append` a second time, and
- * a verdict to `settle`.
+ * The parts of an outbox. `append`, `claim` and `settle` reject while the store cannot be reached: events wait in memory then,
+ * in order, and go to `append` again once it can. So an event may come to `append` a second time, and a verdict to `settle`.
  */
 export interface OutboxParts<C extends Claim = Claim> {
   /** The technology, for log lines and errors: `redis` of `redisOutbox`. */
@@ -39,11 +39,11 @@ export interface OutboxParts<C extends Claim = Claim> {
   append(event: OutboxEvent, notices: StorageNotices): Promise<"queued" | "duplicate" | "full">;
   /** Stores the event as part of the host's own transaction. Without it, such a report is refused. */
   appendIn?(transaction: unknown, event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
-  /** Takes events of one destination whose turn it is, as the lanes allow; no other call gets them until they are settled. */
+  /** Claims ready events of one destination, as the lanes allow; no other call gets them until they are settled. */
   claim(capacity: Capacity): Promise<readonly C[]>;
-  /** Does with a claimed event what the verdict says. */
+  /** Acts on the verdict of a claimed event. */
   settle(claim: C, verdict: Verdict, notices: StorageNotices): Promise<void>;
-  /** What the store holds of one destination, as far as this process knows. */
+  /** What the store has of one destination, as far as this process knows. */
   counts(destination: string): Omit<OutboxCounts, "trouble">;
   /** The dead letters of one destination. */
   readonly deadLetters: {
@@ -54,6 +54,8 @@ export interface OutboxParts<C extends Claim = Claim> {
     /** Forgets it, but not its id. `false` where there is no such dead letter. */
     discard(destination: string, id: string): Promise<boolean>;
   };
+  /** See `Outbox`. */
+  readonly circuits?: Circuits | undefined;
   /** See `Outbox`. Without it, the storage is this outbox's alone. */
   handOver?(from: string, to: string): Promise<number>;
   /** The outbox has been started for one destination: the time to listen for what other processes store. */
@@ -75,8 +77,8 @@ const aName = { error: "must be a name, such as redis" };
 const schema = z.object({
   name: z.string(aName).min(1, aName),
   durable: aFlag.default(true),
-  pollMs: count.default(1_000),
-  maxMemoryBytes: count.default(64 * MIB),
+  pollMs: positiveInteger.default(1_000),
+  maxMemoryBytes: positiveInteger.default(64 * MIB),
   append: aMethod,
   claim: aMethod,
   settle: aMethod,
@@ -84,8 +86,8 @@ const schema = z.object({
 });
 
 /**
- * Makes an outbox of a store that keeps the events of each destination apart: with the relay, the fallback to memory, and the order of closing that `diskOutbox` and
- * `postgresOutbox` have. Put the result to `testOutbox`.
+ * Makes an outbox of a store that keeps the events of each destination apart. It has the relay, the fallback to memory and the
+ * order of closing of `diskOutbox` and `postgresOutbox`. Test the result with `testOutbox`.
  *
  * @throws OptionsError
  */
@@ -109,11 +111,12 @@ export function createOutbox<C extends Claim = Claim>(
       claim: (capacity) => parts.claim(capacity),
       async settle(claim, verdict) {
         await parts.settle(claim, verdict, notices);
-        // Sooner than the next poll would find it.
+        // The next poll would come too late.
         if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
       },
       counts: (destination) => (destination === undefined ? NOTHING : parts.counts(destination)),
       deadLetters: deadLettersOf(parts.deadLetters, () => wake()),
+      circuits: parts.circuits,
       ...(parts.handOver && {
         handOver: (from: string, to: string) => (parts as Required<OutboxParts<C>>).handOver(from, to),
       }),

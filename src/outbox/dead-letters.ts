@@ -10,10 +10,9 @@ import { OutboxError } from "../shared/errors.js";
  */
 export type DeathReason = "rejected" | "unconfirmed" | "expired";
 
-/** All of them. */
 export const DEATH_REASONS: readonly DeathReason[] = ["rejected", "unconfirmed", "expired"];
 
-/** How an event ended that was not delivered. */
+/** Why and how an event was given up. */
 export interface Death {
   /** Why it was given up. */
   readonly reason: DeathReason;
@@ -27,7 +26,7 @@ export interface Death {
   readonly attempts: number;
 }
 
-/** The death of a payment that waited when the command `hold` came. */
+/** The death of a payment that waited when the command `hold` ran. */
 export const HELD: Omit<Death, "attempts"> = {
   reason: "unconfirmed",
   code: "ERR_HELD",
@@ -37,7 +36,7 @@ export const HELD: Omit<Death, "attempts"> = {
 /**
  * What `hold` rejects with where a host's process runs.
  *
- * @param forMs how long what it has claimed stays its own; `undefined` where it is known to run.
+ * @param forMs how long its claims last; `undefined` where it is known to run.
  */
 export function hostRuns(forMs?: number): OutboxError {
   const until = forMs === undefined ? "" : `, or wait ${Math.ceil(forMs / 1000)} s where none runs`;
@@ -65,7 +64,7 @@ export interface DeadLetter extends Death {
   readonly unreadable?: true;
 }
 
-/** How many dead letters there are of one kind and reason, and what those that are payments come to. */
+/** How many dead letters there are of one kind and reason, and the sum of their payments. */
 export interface DeadLetterSum extends Pick<DeadLetter, "kind" | "reason"> {
   readonly count: number;
   readonly amount: number;
@@ -90,7 +89,7 @@ export function sumOf({ kind, reason, count, amount }: Record<keyof DeadLetterSu
   };
 }
 
-/** A dead letter's event, of what its row holds. */
+/** A dead letter's event, from the data of its row. */
 export function eventOrUnreadable(data: unknown): Pick<DeadLetter, "event" | "unreadable"> {
   if (typeof data === "object" && data !== null) return { event: data as DeadLetter["event"] };
   return { event: {} as DeadLetter["event"], unreadable: true };

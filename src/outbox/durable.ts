@@ -1,6 +1,7 @@
 import type { OutboxEvent } from "../events.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom, OutboxError } from "../shared/errors.js";
+import type { Circuits } from "./circuits.js";
 import type { StoredDeadLetters } from "./dead-letters.js";
 import { createFallback, type Storage } from "./fallback.js";
 import {
@@ -13,23 +14,25 @@ import {
 } from "./outbox.js";
 import { createRelay } from "./relay.js";
 
-/** What the durable outboxes differ in. */
+/** The storage of a durable outbox. */
 export interface DurableStorage<C extends Claim> extends Storage<C> {
   /** Stores an event as part of the host's own transaction. Without it, such a report is refused. */
   appendIn?(transaction: unknown, event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
   /** What the storage holds of one destination, or of all; without what still waits in memory. */
   counts(destination: string | undefined): Omit<OutboxCounts, "trouble">;
-  /** Has the storage count anew. */
+  /** Makes the storage count anew. */
   look?(): Promise<unknown>;
   readonly deadLetters: StoredDeadLetters;
+  /** See `Outbox`. */
+  readonly circuits?: Circuits | undefined;
   handOver?(from: string, to: string): Promise<number>;
-  /** Delivers beside the storage, where it can: then nothing is claimed from here. Returns whether it does. */
+  /** Delivers in a thread of the storage, where it has one: then nothing is claimed from here. Returns whether it does. */
   deliver?(deliver: Deliver): boolean;
-  /** Whether what delivers beside the storage has nothing to do. */
+  /** Whether delivery in that thread has nothing to do. */
   readonly idle?: boolean;
   /** The outbox has been started for one destination. */
   start?(destination: string): void;
-  /** The outbox is being closed: no event comes any more, and verdicts of what is under way still do. */
+  /** The outbox is closing: no event comes any more; verdicts of events under way still do. */
   stop?(): void;
   /** All calls have ended: lets go of files, connections and timers. */
   close?(): Promise<void>;
@@ -45,15 +48,15 @@ export interface DurableOptions {
   readonly clock: Clock;
 }
 
-/** A durable outbox, and how its storage speaks to its host. */
+/** A durable outbox, and what its storage calls. */
 export interface Durable {
   readonly outbox: Outbox;
-  /** Something may be claimed that could not be before. */
+  /** Something may have become ready: claims. */
   wake(): void;
-  /** Tells the observer. What happens before there is one is told once there is one. */
+  /** Tells the observer; what happens before there is one, once there is one. */
   tell(notice: (observer: OutboxObserver) => void): void;
-  /** What delivers beside the storage finds that it fails; `undefined` where it works. A problem is told once, whichever side has found it. */
-  besideFails(error: Error | undefined): void;
+  /** The delivery thread reports a storage error; `undefined`: the storage works. A problem is told once, whichever thread has found it. */
+  threadReports(error: Error | undefined): void;
 }
 
 /** What all durable outboxes share: relay, fallback to memory, notices, counts, and the order in which things are closed. */
@@ -65,8 +68,8 @@ export function createDurable<C extends Claim>(
   let observer: OutboxObserver | undefined;
   let destination: string | undefined;
   let closing: Promise<void> | undefined;
-  /** What is wrong, as far as what delivers beside the storage has found. */
-  let beside: Error | undefined;
+  /** The problem that the delivery thread has reported. */
+  let threadProblem: Error | undefined;
 
   const fallback = createFallback<C>(storage, {
     maxBytes: maxMemoryBytes,
@@ -74,8 +77,8 @@ export function createDurable<C extends Claim>(
     onStored: () => relay.wake(),
     observer: {
       dropped: (event, reason) => tell((to) => to.dropped(event, reason)),
-      degraded: (error) => !beside && tell((to) => to.degraded(error)),
-      recovered: () => !beside && tell((to) => to.recovered()),
+      degraded: (error) => !threadProblem && tell((to) => to.degraded(error)),
+      recovered: () => !threadProblem && tell((to) => to.recovered()),
     },
   });
   const relay = createRelay(fallback, (error) => tell((to) => to.degraded(errorFrom(error))));
@@ -86,13 +89,13 @@ export function createDurable<C extends Claim>(
   }
 
   function besideFails(error: Error | undefined): void {
-    const isNews = (beside === undefined) !== (error === undefined) && fallback.problem === undefined;
-    beside = error;
+    const isNews = (threadProblem === undefined) !== (error === undefined) && fallback.problem === undefined;
+    threadProblem = error;
     if (isNews) tell((to) => (error ? to.degraded(error) : to.recovered()));
   }
 
   function counts(): OutboxCounts {
-    const problem = fallback.problem ?? beside;
+    const problem = fallback.problem ?? threadProblem;
     const { queued, oldest, ...others } = storage.counts(destination);
     return {
       ...others,
@@ -106,7 +109,7 @@ export function createDurable<C extends Claim>(
     storage.stop?.();
     const stopped = relay.stop();
     await relay.heard;
-    // Ends the wait of the verdicts that a failing storage does not take.
+    // Drops verdicts that a failing storage does not take.
     await fallback.close();
     await stopped;
     await storage.close?.();
@@ -118,7 +121,7 @@ export function createDurable<C extends Claim>(
     get durable() {
       return survives && fallback.length === 0;
     },
-    // Not async: every event passes here, and that would put two more promises around the one there is.
+    // Not async: that would cost each event two more promises.
     add(event, { transaction } = {}) {
       if (closing) return Promise.reject(closed(name));
       if (transaction === undefined) return fallback.add(event);
@@ -134,7 +137,7 @@ export function createDurable<C extends Claim>(
     },
     wake: relay.wake,
     get idle() {
-      const isWell = fallback.problem === undefined && beside === undefined;
+      const isWell = fallback.problem === undefined && threadProblem === undefined;
       return relay.idle && (storage.idle ?? true) && fallback.length === 0 && isWell;
     },
     counts,
@@ -152,16 +155,17 @@ export function createDurable<C extends Claim>(
       ...(sums && { sums: (filter = {}) => sums(filter, destination) }),
       ...(ids && { ids: (filter = {}) => ids(filter, destination) }),
     },
+    ...(storage.circuits && { circuits: storage.circuits }),
     ...(storage.handOver && { handOver: storage.handOver }),
     close() {
       closing ??= close();
       return closing;
     },
   };
-  return { outbox, wake: relay.wake, tell, besideFails };
+  return { outbox, wake: relay.wake, tell, threadReports: besideFails };
 }
 
-/** What `start` throws the second time. */
+/** Thrown by a second `start`. */
 export function alreadyStarted(factory: string): OutboxError {
   return new OutboxError(
     "ERR_AFFILIATE_OUTBOX_TAKEN",

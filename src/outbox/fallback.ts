@@ -6,16 +6,16 @@ import { Receipts } from "./receipts.js";
 import { StorageState } from "./storage-state.js";
 import { Verdicts } from "./verdicts.js";
 
-/** Where a durable outbox stores. A call that rejects says that the storage fails; how far the call got is unknown. */
+/** The storage of a durable outbox. A call that rejects means that the storage fails; whether the call had an effect is unknown. */
 export interface Storage<C extends Claim> {
   /**
-   * Stores the event, unless its id is known. Calls `waits` where that waits for the end of a host's open transaction: the
-   * event has its place, and events of other visitors need not wait for it.
+   * Stores the event, unless its id is known. Calls `waits` if that waits for the end of a host's open transaction: the event
+   * keeps its position, and other visitors' events need not wait for it.
    */
   append(event: OutboxEvent, waits?: () => void): Promise<"queued" | "duplicate" | "full">;
-  /** Takes events whose turn it is, as the lanes allow. */
+  /** Claims ready events as the lanes allow. */
   claim(capacity: Capacity): Promise<readonly C[]>;
-  /** Does with a claimed event what the verdict says. Resolves to `false` where the event was another process's by then. */
+  /** Acts on the verdict of a claimed event. Resolves to `false` where the event was another process's by then. */
   settle(claim: C, verdict: Verdict): Promise<unknown>;
 }
 
@@ -23,15 +23,15 @@ export interface Storage<C extends Claim> {
 export interface Fallback<C extends Claim> {
   add(event: OutboxEvent): Promise<AddOutcome>;
   claim(capacity: Capacity): Promise<readonly C[]>;
-  /** Resolves when the verdict is stored; to `false` where it came to nothing, or was not stored when this was closed. */
+  /** Resolves when the verdict is stored; to `false` where it had no effect, or was not stored when this was closed. */
   settle(claim: C, verdict: Verdict): Promise<boolean>;
-  /** What is wrong with the storage, until a call like the one that failed has worked. */
+  /** What is wrong with the storage, until a call of the kind that failed has worked. */
   readonly problem: Error | undefined;
   /** How many events are on their way to the storage, or wait in memory until it has recovered. */
   readonly length: number;
   /** When the first of them happened, in milliseconds since the epoch; `null` where there is none. */
   readonly oldest: number | null;
-  /** Awaits what is on its way, and makes a last attempt where the storage fails. What is left is in memory only. */
+  /** Waits for calls under way, and tries a failing storage once more. What is left is in memory only. */
   close(): Promise<void>;
 }
 
@@ -40,15 +40,15 @@ export interface FallbackOptions {
   readonly maxBytes: number;
   readonly clock: Clock;
   readonly observer: OutboxObserver;
-  /** Called for each event that the storage has taken or knows, and when it may be claimed from again. */
+  /** Called for each event that the storage has stored or knows, and when it has recovered. */
   readonly onStored: () => void;
 }
 
 const BATCH = 200;
 
 /**
- * Keeps in memory what a failing storage cannot take, and stores it, in order, once the storage works again. Nothing is
- * claimed before: an event in memory may have to go before one that is stored.
+ * Keeps in memory what a failing storage cannot store, and stores it, in order, once the storage works again. Nothing is
+ * claimed before: an event in memory may have to go before a stored one.
  */
 export function createFallback<C extends Claim>(
   storage: Storage<C>,
@@ -60,14 +60,14 @@ export function createFallback<C extends Claim>(
   const verdicts = new Verdicts(storage, state);
   let recovery: Promise<void> | undefined;
 
-  /** Stores an event, unless a call that does is under way. Rejects, and leaves it where it was, where that fails. */
+  /** Stores an event, unless a call that stores it is under way. Where that fails, rejects, and the event keeps its position. */
   function store(each: Pending): Promise<void> {
     each.storing ??= append(each);
     return each.storing;
   }
 
   async function append(each: Pending): Promise<void> {
-    pending.protect(each);
+    pending.forbidShedding(each);
     try {
       const outcome = await storage.append(each.event, () => {
         each.isWaiting = true;
@@ -81,7 +81,7 @@ export function createFallback<C extends Claim>(
     } catch (error) {
       each.storing = undefined;
       each.isWaiting = false;
-      pending.expose(each);
+      pending.allowShedding(each);
       state.fails("append", error);
       if (each.receipt) receipts.answer(each.receipt, "in-memory");
       throw error;
@@ -97,30 +97,30 @@ export function createFallback<C extends Claim>(
 
   async function storeAll(): Promise<void> {
     try {
-      // Looked at in the turn in which it ends: what comes until then has to be stored here.
+      // Checked again after each call: events that come meanwhile have to be stored here.
       while (verdicts.areWaiting || pending.hasFree) {
         // Verdicts first: they free space in the storage.
         if (verdicts.areWaiting) await verdicts.storeFirst();
-        else await placeBatch();
+        else await storeBatch();
       }
     } catch (error) {
       state.staysUnusable(error);
       return;
     }
     state.isUsableAgain();
-    // Where nothing waited, the next claim is what shows whether the storage works.
+    // If nothing waited, the next claim shows whether the storage works.
     onStored();
   }
 
-  async function placeBatch(): Promise<void> {
-    // All of them have their place before the next attempt: one that fails must not be overtaken.
-    for (const result of await Promise.allSettled(pending.peekFree(BATCH).map(place))) {
+  async function storeBatch(): Promise<void> {
+    // Finish the batch before retrying, or a later event overtakes a failed one.
+    for (const result of await Promise.allSettled(pending.peekFree(BATCH).map(storeOrWait))) {
       if (result.status === "rejected") throw result.reason;
     }
   }
 
   /** Resolves once it is stored, or waits in the storage for a host's transaction, which may be open for long. */
-  function place(each: Pending): Promise<void> {
+  function storeOrWait(each: Pending): Promise<void> {
     return new Promise((resolve, reject) => {
       each.onWaiting = resolve;
       store(each).then(resolve, reject);
@@ -137,17 +137,17 @@ export function createFallback<C extends Claim>(
     get oldest() {
       return pending.first?.event.createdAt ?? null;
     },
-    // Not async: every event passes here, and that would put one more promise around the one there is.
+    // Not async: that would cost each event one more promise.
     add(event) {
       if (pending.has(event)) return Promise.resolve("duplicate");
       const each = pending.enter(event);
       if (!each) return Promise.resolve("full");
       if (!state.isUsable) {
-        pending.expose(each);
+        pending.allowShedding(each);
         return Promise.resolve("in-memory");
       }
       each.receipt = receipts.open();
-      // Where it fails, the receipt has said so.
+      // The receipt tells of a failure.
       store(each).catch(() => {});
       return each.receipt.outcome;
     },

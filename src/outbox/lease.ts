@@ -12,7 +12,7 @@ export interface TwoClocks {
   monotonic(): number;
 }
 
-/** This machine's, the same in all of its threads: `performance.now()` counts from the start of each. */
+/** This machine's clocks, the same in all threads: `performance.now()` counts from the start of its own thread. */
 export const clockOfAllThreads: TwoClocks = {
   now: () => Date.now(),
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
@@ -23,7 +23,7 @@ export function momentBy(clock: TwoClocks = clockOfAllThreads): Moment {
   return { wall: clock.now(), monotonic: clock.monotonic() };
 }
 
-/** Whether less than `ms` milliseconds have passed since then, as far as either clock can tell. */
+/** Whether less than `ms` milliseconds have passed since that moment by both clocks. */
 export function isWithin(ms: number, since: Moment, clock?: TwoClocks): boolean {
   const { wall, monotonic } = momentBy(clock);
   return wall - since.wall < ms && monotonic - since.monotonic < ms;

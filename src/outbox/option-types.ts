@@ -5,16 +5,16 @@ export const MIB = 1024 * 1024;
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-const positive = { error: "must be a positive integer" };
+const aPositiveInteger = { error: "must be a positive integer" };
 const aLease = { error: "must be a number of milliseconds, at least 1,000" };
 
 /** How many there are at most, or for how long. */
-export const count = z.int(positive).min(1, positive);
+export const positiveInteger = z.int(aPositiveInteger).min(1, aPositiveInteger);
 
 /** What every durable outbox takes beside its own options; `leaseMs` has no default here. */
 export const durableOptions = {
-  maxDeadLetters: count.default(10_000),
-  rememberMs: count.default(30 * DAY_MS),
+  maxDeadLetters: positiveInteger.default(10_000),
+  rememberMs: positiveInteger.default(30 * DAY_MS),
   leaseMs: z.int(aLease).min(1_000, aLease),
-  maxMemoryBytes: count.default(64 * MIB),
+  maxMemoryBytes: positiveInteger.default(64 * MIB),
 };

@@ -1,6 +1,7 @@
 import type { EventKind, OutboxEvent } from "../events.js";
 import type { Endpoint } from "../service/endpoints.js";
 import { OutboxError } from "../shared/errors.js";
+import type { Circuits } from "./circuits.js";
 import type { DeadLetters, Death, DeathReason } from "./dead-letters.js";
 import type { Urgency } from "./urgency.js";
 
@@ -34,9 +35,9 @@ export const UNTRIED: History = Object.freeze({
 export type Verdict =
   /** The service has it: forget the event, remember its id. */
   | { readonly type: "delivered" }
-  /** The service is not to have it: forget the event, remember its id. An outbox is told `delivered` instead. */
+  /** The service must not get it: forget the event, remember its id. An outbox gets `delivered` instead. */
   | { readonly type: "skipped"; readonly reason: "not-referred" }
-  /** Tried in vain: hand it over again in `inMs`, with this history; the visitor's later events wait for it. */
+  /** The attempt failed: hand the event over again in `inMs`, with this history. The visitor's later events wait for it. */
   | { readonly type: "retry"; readonly inMs: number; readonly history: History; readonly because?: string }
   /** No attempt was made: hand it over again as it was. */
   | { readonly type: "release" }
@@ -49,14 +50,14 @@ export interface Lane {
   readonly endpoint: Endpoint;
   /** How many at most. */
   readonly limit: number;
-  /** Whether, of those that were never tried, the last to become their visitor's next go first. Default: the first. */
+  /** Newest first among untried events: by when each became its visitor's next. Default: oldest first. */
   readonly newestFirst?: boolean;
   /**
-   * Only those that were never tried and have been their visitor's next for at most so many milliseconds. One whose urgency
-   * rises counts as if it had become its visitor's next at that moment.
+   * Only untried events that have been their visitor's next for at most so many milliseconds. When an event's urgency rises, the
+   * time begins anew.
    */
   readonly newWithinMs?: number;
-  /** Whether one that rests may be handed over too, where no other is there, however urgent it is. */
+  /** Whether an event that rests may be handed over too, if no other is ready. */
   readonly evenResting?: boolean;
 }
 
@@ -80,11 +81,11 @@ export interface Claim {
   readonly urgency?: Urgency;
   /** What earlier attempts have taught. */
   readonly history: History;
-  /** Whether an attempt at it had begun when its process died: how that one ended is unknown. */
+  /** Whether its process died during an attempt at it: how that attempt ended is unknown. */
   readonly interrupted: boolean;
   /** Since when it has been waiting, in milliseconds since the epoch: when it happened, or was last retried by hand. */
   readonly queuedAt: number;
-  /** Whether it is still this process's. Without it, it always is. */
+  /** False once another process took the event. Omit it if that cannot happen. */
   isHeld?(): boolean;
 }
 
@@ -123,7 +124,7 @@ export interface RemoteDelivery {
 
 /** Whom an outbox tells of what it does on its own. None of these throws. */
 export interface OutboxObserver {
-  /** An event that was waiting gave way to a more urgent one, or to its visitor's newer clicks; or a dead letter to a newer one. */
+  /** A waiting event was dropped for a more urgent one, or for its visitor's newer clicks; or a dead letter for a newer one. */
   dropped(event: OutboxEvent, reason: "full" | "visitor-full" | "dead-letters-full"): void;
   /** The storage fails: events wait in memory, and nothing is handed over. Told once until it has recovered, not for each event. */
   degraded(error: Error): void;
@@ -216,6 +217,11 @@ export interface Outbox {
   look?(): Promise<OutboxCounts>;
   /** Events that were given up. */
   readonly deadLetters: DeadLetters;
+  /**
+   * Where the processes on one storage share what they know of endpoints that swallow payments, also for a process that starts later.
+   * Without it, each process goes by what it has itself seen.
+   */
+  readonly circuits?: Circuits | undefined;
   /**
    * Makes one destination's events another's, for a service that has moved: those that wait, the dead letters, and the ids
    * that are known. What is under way goes where it was going. Resolves to the number of events. Without it, the storage is

@@ -1,16 +1,16 @@
 import type { EventKind, OutboxEvent } from "../events.js";
 import { type InLine, Line } from "../shared/line.js";
-import type { Receipt } from "./receipts.js";
+import type { OpenReceipt } from "./receipts.js";
 import { shedFor, sizeOf } from "./shedding.js";
 
 /** An event in memory. */
 export interface Pending extends InLine<Pending> {
   readonly event: OutboxEvent;
   readonly size: number;
-  sheddable: Sheddable | undefined;
-  /** What its reporter waits for; `undefined` where that was answered at once. */
-  receipt: Receipt | undefined;
-  /** Ends with the call that stores it at this moment. */
+  sheddable: SheddableEvent | undefined;
+  /** The receipt that its reporter waits for; `undefined` where it was answered at once. */
+  receipt: OpenReceipt | undefined;
+  /** The call that stores it at this moment. */
   storing: Promise<void> | undefined;
   /** Whether it waits in the storage for the end of a host's transaction. */
   isWaiting: boolean;
@@ -18,8 +18,8 @@ export interface Pending extends InLine<Pending> {
   onWaiting: (() => void) | undefined;
 }
 
-/** A pending event's place among those of its kind that may be shed: all but those on their way to the storage. */
-interface Sheddable extends InLine<Sheddable> {
+/** A pending event in the list of its kind that may be shed: all but those on their way to the storage. */
+interface SheddableEvent extends InLine<SheddableEvent> {
   readonly pending: Pending;
   readonly size: number;
 }
@@ -27,7 +27,7 @@ interface Sheddable extends InLine<Sheddable> {
 /** The events that are on their way to a storage, or wait for it, in the order in which they came. Bounded in bytes. */
 export class PendingEvents {
   readonly #line = new Line<Pending>();
-  readonly #sheddable: Record<EventKind, Line<Sheddable>> = {
+  readonly #sheddable: Record<EventKind, Line<SheddableEvent>> = {
     click: new Line(),
     registration: new Line(),
     payment: new Line(),
@@ -52,7 +52,7 @@ export class PendingEvents {
   }
 
   has(event: OutboxEvent): boolean {
-    return this.#keys.has(keyOf(event));
+    return this.#keys.has(eventKeyOf(event));
   }
 
   /** `undefined` where there is no space for it, and none can be made. */
@@ -71,26 +71,26 @@ export class PendingEvents {
       after: undefined,
     };
     this.#line.join(pending);
-    this.#keys.add(keyOf(event));
+    this.#keys.add(eventKeyOf(event));
     this.#bytes += size;
     return pending;
   }
 
   leave(pending: Pending): void {
     this.#line.leave(pending);
-    this.protect(pending);
-    this.#keys.delete(keyOf(pending.event));
+    this.forbidShedding(pending);
+    this.#keys.delete(eventKeyOf(pending.event));
     this.#bytes -= pending.size;
   }
 
-  /** From here on it gives way to a more important event. */
-  expose(pending: Pending): void {
+  /** The event may be shed for a more important one from now on. */
+  allowShedding(pending: Pending): void {
     pending.sheddable = { pending, size: pending.size, before: undefined, after: undefined };
     this.#sheddable[pending.event.kind].join(pending.sheddable);
   }
 
-  /** From here on it gives way to no other. */
-  protect(pending: Pending): void {
+  /** The event may not be shed any more. */
+  forbidShedding(pending: Pending): void {
     if (pending.sheddable) this.#sheddable[pending.event.kind].leave(pending.sheddable);
     pending.sheddable = undefined;
   }
@@ -126,6 +126,6 @@ export class PendingEvents {
   }
 }
 
-function keyOf({ id, destination }: OutboxEvent): string {
+function eventKeyOf({ id, destination }: OutboxEvent): string {
   return `${id} ${destination}`;
 }

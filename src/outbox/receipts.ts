@@ -4,18 +4,18 @@ import type { AddOutcome } from "./outbox.js";
 
 const WITHIN_MS = 1_000;
 
-/** What one caller of `add` waits for. */
-export interface Receipt extends InLine<Receipt> {
+/** A receipt that a caller of `add` waits for. */
+export interface OpenReceipt extends InLine<OpenReceipt> {
   readonly outcome: Promise<AddOutcome>;
   readonly dueAt: number;
   readonly resolve: (outcome: AddOutcome) => void;
   isAnswered: boolean;
 }
 
-/** What the callers of `add` wait for. Each is answered within a second: where the storage has not answered, `in-memory`. */
+/** The receipts that callers of `add` wait for. Each is answered within a second: with `in-memory` where the storage has not answered. */
 export class Receipts {
-  /** The first due first. One timer does for all of them. */
-  readonly #awaited = new Line<Receipt>();
+  /** Those due first come first. One timer is enough for all. */
+  readonly #awaited = new Line<OpenReceipt>();
   readonly #clock: Clock;
   #cancel: (() => void) | undefined;
 
@@ -23,13 +23,13 @@ export class Receipts {
     this.#clock = clock;
   }
 
-  open(): Receipt {
-    let resolve: Receipt["resolve"] = () => {};
+  open(): OpenReceipt {
+    let resolve: OpenReceipt["resolve"] = () => {};
     const outcome = new Promise<AddOutcome>((settle) => {
       resolve = settle;
     });
     const dueAt = this.#clock.monotonic() + WITHIN_MS;
-    const receipt: Receipt = {
+    const receipt: OpenReceipt = {
       outcome,
       dueAt,
       resolve,
@@ -43,7 +43,7 @@ export class Receipts {
   }
 
   /** Returns whether it was still due. */
-  answer(receipt: Receipt, outcome: AddOutcome): boolean {
+  answer(receipt: OpenReceipt, outcome: AddOutcome): boolean {
     if (receipt.isAnswered) return false;
     receipt.isAnswered = true;
     this.#awaited.leave(receipt);
@@ -51,7 +51,6 @@ export class Receipts {
     return true;
   }
 
-  /** Waits no more. */
   end(): void {
     this.#cancel?.();
   }

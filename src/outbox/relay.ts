@@ -1,40 +1,40 @@
 import { setImmediate } from "../shared/real-timers.js";
 import type { Capacity, Claim, Deliver, Verdict } from "./outbox.js";
 
-/** A table of events that knows whose turn it is: what the outboxes differ in. */
-export interface Store<C extends Claim> {
-  /** Events whose turn has come, as the lanes allow: the oldest of their visitors, rested, and claimed by no other process. */
+/** Stored events, of which a claim takes those that may be sent. Each outbox has its own. */
+export interface ClaimSource<C extends Claim> {
+  /** Claims ready events as the lanes allow: heads of their visitors' queues that no other process has claimed. */
   claim(capacity: Capacity): readonly C[] | Promise<readonly C[]>;
-  /** Does with a claimed event what the verdict says. Resolves to `false` where that could not be done: no listener is told of it. */
+  /** Acts on the verdict of a claimed event. Resolves to `false` where it had no effect: listeners are not told. */
   settle(claim: C, verdict: Verdict): void | Promise<void> | Promise<boolean>;
-  /** Events that were claimed before, and go now that there is a place again. A claim follows. Absent where all that is claimed goes at once. */
+  /** Prefetched events to send at once; the relay then claims more. Absent where nothing is prefetched. */
   next?(capacity: () => Capacity): readonly C[];
-  /** Nothing goes any more: events that were claimed, and have not gone. */
-  giveBack?(): readonly C[];
+  /** Ends prefetching. Returns the prefetched events that were not sent. */
+  takeUnsent?(): readonly C[];
 }
 
 export interface Relay {
   start(deliver: Deliver): void;
-  /** Something may be deliverable that was not: an event came, or has rested, or there is capacity again. */
+  /** Makes the relay claim: an event came, or has rested, or there is capacity again. */
   wake(): void;
-  /** Whether nothing is under way, and the last look found nothing that may be handed over. */
+  /** Whether nothing is under way, and the last claim found nothing. */
   readonly idle: boolean;
   /** Claims nothing more. Resolves when the last verdict was acted on. */
   stop(): Promise<void>;
-  /** Resolves once it is stopped and the last verdict has come: from there on, `settle` is not called any more. */
+  /** Resolves once it is stopped and has the last verdict: `settle` is not called after that. */
   readonly heard: Promise<void>;
 }
 
 /**
- * Carries events from a store to `deliver` and the verdicts back, as many at once as there is capacity for.
+ * Takes events from a store to `deliver`, and verdicts back, as many at a time as there is capacity for.
  *
  * @param onError hears what `claim`, `settle` or `deliver` failed with. The relay itself goes on at the next `wake`.
- * @param options.settlesWithClaim whether the store does at once what it is asked in one turn of the event loop: then what goes next
- *   is claimed together with the verdict that makes room for it. Default: once the verdict is stored.
- * @param options.soon runs a task soon: what comes until then is claimed together. Default: at the end of this turn.
+ * @param options.settlesWithClaim whether the store runs all requests of one tick together: then the verdict that frees a slot
+ *   and the next claim share a transaction. Default: the claim waits until the verdict is stored.
+ * @param options.soon runs a task soon; events that come until then share a claim. Default: at the end of this tick.
  */
 export function createRelay<C extends Claim>(
-  store: Store<C>,
+  store: ClaimSource<C>,
   onError: (error: unknown) => void,
   {
     settlesWithClaim = false,
@@ -51,7 +51,7 @@ export function createRelay<C extends Claim>(
   const [end, ended] = promiseAndResolve();
   const [lastHeard, heard] = promiseAndResolve();
 
-  // Once a turn of the event loop, after its I/O: the host's response goes first, and what comes together is claimed together.
+  // Once a tick, after its I/O: the host's response goes first, and events that come together share a claim.
   function wake(): void {
     if (scheduled || !deliver || stopping) return;
     scheduled = true;
@@ -94,7 +94,7 @@ export function createRelay<C extends Claim>(
     try {
       verdict = stopping ? { type: "release" } : await to.deliver(claim);
     } catch (error) {
-      // It never rejects; should it do so all the same, how far the event got is unknown.
+      // It should never reject. If it does, the event may have been taken.
       onError(error);
       verdict = { type: "dead", reason: "unconfirmed", attempts: history.attempts + 1 };
     }
@@ -103,7 +103,7 @@ export function createRelay<C extends Claim>(
     if (!stopping) for (const next of store.next?.(to.capacity) ?? []) void carry(next, to);
     if (settlesWithClaim) wake();
     try {
-      // What becomes of the event is the same; only the listeners are told another word.
+      // Stored as delivered; listeners hear `skipped`.
       const settled = store.settle(claim, verdict.type === "skipped" ? { type: "delivered" } : verdict);
       if (stopping) endIfIdle();
       if (settled && (await settled) === false) return;
@@ -135,7 +135,7 @@ export function createRelay<C extends Claim>(
     heard: lastHeard,
     stop() {
       stopping = true;
-      if (deliver) for (const claim of store.giveBack?.() ?? []) void carry(claim, deliver);
+      if (deliver) for (const claim of store.takeUnsent?.() ?? []) void carry(claim, deliver);
       endIfIdle();
       return end;
     },

@@ -1,15 +1,15 @@
 import type { EventKind, OutboxEvent } from "../events.js";
 import type { Death } from "./dead-letters.js";
 
-/** Which kind gives way to which when an outbox is full: the first is shed first. */
+/** In which order kinds are shed when an outbox is full. */
 export const SHEDDING_ORDER: readonly EventKind[] = ["click", "registration", "payment"];
 
-/** The kinds that give way to this one, in the order in which they do. */
+/** The kinds that are shed for this one, in that order. */
 export function kindsBelow(kind: EventKind): readonly EventKind[] {
   return SHEDDING_ORDER.slice(0, SHEDDING_ORDER.indexOf(kind));
 }
 
-/** Of events or dead letters, oldest first, the one that gives way first. */
+/** The event or dead letter to shed first, of a list that has the oldest first. */
 export function firstToGiveWay<T extends { readonly kind: EventKind }>(
   oldestFirst: Iterable<T>,
 ): T | undefined {
@@ -18,26 +18,26 @@ export function firstToGiveWay<T extends { readonly kind: EventKind }>(
   return all.find(({ kind }) => kind === least);
 }
 
-/** What may give way to an event. */
+/** What may be shed for an event. */
 export interface Sheddable<T extends { readonly size: number }> {
-  /** The live events of a kind that may give way. */
+  /** The live events of a kind that may be shed. */
   oldestFirst(kind: EventKind): Iterable<T>;
-  /** The dead letters of a kind. They give way before live events of their kind, and to a live event of their own kind. */
+  /** The dead letters of a kind. They are shed before live events of their kind, and for a live event of their own kind. */
   dead?(kind: EventKind): Iterable<T>;
-  /** Whether it is enough if so many live events go, and so many bytes. */
+  /** Whether it is enough to shed so many live events and bytes. */
   isEnough(events: number, bytes: number): boolean;
   shed(each: T): void;
 }
 
 /**
- * Sheds what has to give way to an event of this kind: clicks first, payments last, of each kind the oldest, and no more than is
- * needed. Sheds nothing, and returns `false`, where all of it would not be enough.
+ * Makes space for an event of this kind: sheds clicks first, payments last, of each kind the oldest, and no more than needed.
+ * Sheds nothing, and returns `false`, where all of them would not be enough.
  */
 export function shedFor<T extends { readonly size: number }>(kind: EventKind, from: Sheddable<T>): boolean {
   while (!from.isEnough(0, 0)) {
     const given = givingWay(kind, from);
     if (!given) return false;
-    // One at a time: a listener that hears of it may come back with an event at once.
+    // One at a time: a listener that hears of it may report another event at once.
     from.shed(given);
   }
   return true;
@@ -67,12 +67,12 @@ function givingWay<T extends { readonly size: number }>(
   return undefined;
 }
 
-/** The share of an outbox's bytes that dead letters take at most: the rest is left for live events. */
+/** The share of an outbox's bytes that dead letters take at most. The rest is for live events. */
 export const SHARE_OF_DEAD_LETTERS = 0.5;
 
 const BYTES_AROUND_TEXTS = 680;
 
-/** About how many bytes of heap an event takes: its texts, the objects around them, and its places in lists. */
+/** About how many bytes of heap an event takes: its texts, the objects around them, and its entries in lists. */
 export function sizeOf({ data }: OutboxEvent): number {
   let size = BYTES_AROUND_TEXTS;
   for (const value of Object.values(data)) size += typeof value === "string" ? bytesOf(value) : 8;
@@ -84,7 +84,7 @@ export function sizeOfLetter(event: OutboxEvent, { code = "", message = "" }: De
   return sizeOf(event) + bytesOf(code) + bytesOf(message);
 }
 
-// V8 keeps a text in one byte a character, or, where a single one is beyond Latin-1, in two.
+// V8 stores a text with one byte a character, or with two if any character is beyond Latin-1.
 function bytesOf(text: string): number {
   return BEYOND_LATIN_1.test(text) ? 2 * text.length : text.length;
 }

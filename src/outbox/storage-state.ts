@@ -2,28 +2,25 @@ import type { Clock } from "../shared/clock.js";
 import { errorFrom } from "../shared/errors.js";
 import type { OutboxObserver } from "./outbox.js";
 
-type Call = "append" | "claim" | "settle";
+type StorageCall = "append" | "claim" | "settle";
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
-// A storage that fails again sooner has not recovered: the next pause is longer still.
+// A storage that fails again sooner has not recovered: the next pause is longer.
 const LASTING_MS = 10_000;
 
 export interface StorageStateOptions {
   readonly clock: Clock;
   readonly observer: Pick<OutboxObserver, "degraded" | "recovered">;
-  /** Looks whether the storage works again. */
+  /** Tries whether the storage works again. */
   readonly attempt: () => void;
 }
 
-/**
- * Whether a storage works, as far as its calls have shown. A problem is told once. It is over when a call like the one that
- * failed has worked.
- */
+/** Whether a storage works, judged by its calls. A problem is told once. It is over when a call of the kind that failed has worked. */
 export class StorageState {
   readonly #options: StorageStateOptions;
   #problem: Error | undefined;
-  #failed: Call | undefined;
+  #failed: StorageCall | undefined;
   #isUsable = true;
   #usableSince = Number.NEGATIVE_INFINITY;
   #pauseMs = FIRST_PAUSE_MS;
@@ -39,13 +36,13 @@ export class StorageState {
     return this.#problem;
   }
 
-  /** Whether calls are made: all is well, or it is time to see whether it is. */
+  /** Whether calls are made: the storage works, or it is time to try it. */
   get isUsable(): boolean {
     return this.#isUsable;
   }
 
   /** A call has failed: no others are made for a while. */
-  fails(call: Call, cause: unknown): void {
+  fails(call: StorageCall, cause: unknown): void {
     if (!this.#isUsable) return;
     const { clock, observer } = this.#options;
     const isKnown = this.#problem !== undefined;
@@ -58,7 +55,7 @@ export class StorageState {
     if (!isKnown) observer.degraded(this.#problem);
   }
 
-  works(call: Call): void {
+  works(call: StorageCall): void {
     if (this.#failed === call) this.#failed = undefined;
     this.#tellWhereOver();
   }
@@ -70,14 +67,13 @@ export class StorageState {
     this.#attemptLater();
   }
 
-  /** The attempt has stored all that waited: from here on, calls are made again. */
+  /** The attempt has stored all that waited: calls are made again. */
   isUsableAgain(): void {
     this.#isUsable = true;
     this.#usableSince = this.#options.clock.monotonic();
     this.#tellWhereOver();
   }
 
-  /** Attempts nothing more. */
   end(): void {
     this.#isEnded = true;
     this.#cancel();

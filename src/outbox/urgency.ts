@@ -11,7 +11,7 @@ export function isMoreUrgent(one: Urgency, other: Urgency): boolean {
 }
 
 /**
- * How urgent each live event is. For a store that looks at all of them; ours have an index instead.
+ * How urgent each live event is. For a store that reads all of them; the outboxes of this package have an index instead.
  *
  * @param rows of one destination, in the order in which they came.
  */

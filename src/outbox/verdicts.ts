@@ -7,7 +7,7 @@ interface Settling<C> {
   resolve(isActedOn: boolean): void;
 }
 
-/** What is to be done with claimed events: done at once where the storage works, and remembered where it does not. */
+/** Stores the verdicts of claimed events: at once where the storage works; after its recovery where it fails. */
 export class Verdicts<C extends Claim> {
   readonly #storage: { settle(claim: C, verdict: Verdict): Promise<unknown> };
   readonly #state: StorageState;
@@ -27,7 +27,7 @@ export class Verdicts<C extends Claim> {
     return this.#waiting.length > 0;
   }
 
-  /** Resolves when the verdict is stored; to `false` where it came to nothing, or was not stored before the end. */
+  /** Resolves when the verdict is stored; to `false` where it had no effect, or was not stored before the end. */
   async settle(claim: C, verdict: Verdict): Promise<boolean> {
     if (!this.#state.isUsable) return this.#remember(claim, verdict);
     this.#underWay++;
@@ -43,7 +43,7 @@ export class Verdicts<C extends Claim> {
     }
   }
 
-  /** Stores the first that waits. Rejects, and has it wait on, where that fails. */
+  /** Stores the first that waits. Where that fails, rejects, and the verdict waits on. */
   async storeFirst(): Promise<void> {
     const { claim, verdict, resolve } = this.#waiting[0] as Settling<C>;
     resolve(await this.#store(claim, verdict));
@@ -58,7 +58,7 @@ export class Verdicts<C extends Claim> {
     });
   }
 
-  /** From here on none waits: those that do come to nothing. */
+  /** Drops all waiting verdicts, and those to come. */
   end(): void {
     this.#isEnded = true;
     for (const { resolve } of this.#waiting.splice(0)) resolve(false);

@@ -34,24 +34,25 @@ export function attributionFrom(given: unknown, onNoId: OnNoId): Attribution | I
   // A row of an ORM may have getters, and a getter may throw.
   return (
     harmless(() => read(typeof given === "string" ? parsed(given) : given, onNoId)) ??
-    wrong("it threw when it was read")
+    invalidAttribution("it threw when it was read")
   );
 }
 
 function read(given: unknown, onNoId: OnNoId): Attribution | InvalidInput {
   if (given === undefined || given === null) return {};
-  if (typeof given !== "object" || Array.isArray(given)) return wrong(`got ${shown(given)}`);
+  if (typeof given !== "object" || Array.isArray(given)) return invalidAttribution(`got ${shown(given)}`);
   const { clickId, sessionId } = given as Record<string, unknown>;
   const ids: Record<string, string> = {};
   for (const [name, id] of Object.entries({ clickId, sessionId })) {
     if (isVisitorId(id)) ids[name] = id;
     else if (isTextOfNothing(id)) onNoId(`the attribution's \`${name}\``, id);
-    else if (id !== undefined && id !== null) return wrong(`its \`${name}\` must be an id, got ${shown(id)}`);
+    else if (id !== undefined && id !== null)
+      return invalidAttribution(`its \`${name}\` must be an id, got ${shown(id)}`);
   }
   const names = Object.keys(given);
   if (names.length > 0 && !("clickId" in given || "sessionId" in given)) {
     const row = `got an object without \`clickId\` and \`sessionId\`, but with ${shown(names.join(", "))}`;
-    return wrong(`${row}; of a row, pass the field that holds it, such as \`user.affiliate\``);
+    return invalidAttribution(`${row}; of a row, pass the field that holds it, such as \`user.affiliate\``);
   }
   return ids;
 }
@@ -65,6 +66,6 @@ function parsed(text: string): unknown {
   }
 }
 
-function wrong(because: string): InvalidInput {
+function invalidAttribution(because: string): InvalidInput {
   return { invalid: `the attribution ${WHAT_IT_IS}: ${because}` };
 }

@@ -9,16 +9,15 @@ import { broughtSession, signedCookie, visitorCookie } from "./cookies.js";
 /** The session cookie that `onClick` sets. It is read before express-session's, because it outlives the new session at login. */
 export const SESSION_COOKIE = "svc_session_id";
 
-/** What reading an attribution needs to know. */
+/** What `RequestAttribution` needs. */
 export interface AttributionContext {
   readonly config: Pick<Config, "cookieName" | "session" | "consent" | "signed">;
   readonly journal: Journal;
 }
 
 /**
- * What a request says of its visitor: consent, click id and session id. It reads only when asked, and only with consent:
- * session middleware may be mounted later, and most requests report nothing. An id that was found once stays, even when
- * the session changes.
+ * What a request says of its visitor: consent, click id and session id. Reads only when asked, because session middleware may be mounted
+ * later and most requests report nothing; and only with consent. An id that was found once stays, even when the session changes.
  */
 export class RequestAttribution {
   readonly #req: Request;
@@ -65,7 +64,7 @@ export class RequestAttribution {
     return definedOf({ clickId, sessionId });
   }
 
-  /** The id in a cookie. With `signed`, what was wrong is remembered, too: a visitor may send hundreds of forged cookies. */
+  /** The id in a cookie. With `signed`, a wrong one is remembered, too: a visitor may send hundreds of forged cookies. */
   cookie(name: string): string | undefined {
     const { config, journal } = this.#context;
     const { signed } = config;
@@ -83,7 +82,7 @@ export class RequestAttribution {
     this.#sessionId = sessionId;
   }
 
-  /** Whether the digest of a login session is all that is known of this visitor. */
+  /** Whether this visitor is known by the digest of a login session alone. */
   isLoginSession({ clickId, sessionId }: Attribution): boolean {
     return clickId === undefined && sessionId !== undefined && sessionId === this.#loginSession;
   }

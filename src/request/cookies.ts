@@ -1,7 +1,7 @@
 import cookieParser from "cookie-parser";
 import type { Request, Response } from "express";
 import { isTextOfNothing, isVisitorId } from "../events.js";
-import type { Signatures } from "./signatures.js";
+import type { Signatures } from "../shared/signatures.js";
 
 const parseCookies = cookieParser();
 

@@ -70,7 +70,7 @@ const NAMES = {
 } as const;
 
 /** The handlers that wrappers have made, whichever tracker's. */
-const wrapped = new WeakMap<object, keyof typeof NAMES>();
+const kindOfWrapper = new WeakMap<object, keyof typeof NAMES>();
 
 /** `onRegistration` and `onPayment`. */
 export function createWrapper<Happened>(
@@ -80,19 +80,19 @@ export function createWrapper<Happened>(
   function wrap(handler: AnyHandler, pick?: AnyPick): RequestHandler {
     checkFunction(kind, "handler", handler);
     if (pick) checkFunction(kind, "`pick`", pick);
-    const kindInside = wrapped.get(handler);
+    const kindInside = kindOfWrapper.get(handler);
     if (kindInside && !pick) throw wrappedTwice(kind, kindInside);
     const wrapper = pick ? reportingPicked(handler, pick) : reportingReturned(handler);
-    wrapped.set(wrapper, kind);
+    kindOfWrapper.set(wrapper, kind);
     return wrapper;
   }
 
   function reportingReturned(handler: AnyHandler): RequestHandler {
     return function affiliateConversion(req, res, next) {
       const { visitor, report } = visitorOf(req);
-      // Does not wait for `finish`, which never comes when the visitor hangs up: the payment happened all the same.
+      // Does not wait for `finish`: it never comes when the visitor hangs up, although the payment happened.
       visitor.addPendingWork(() =>
-        run(handler, req, res, next).then((happened) => {
+        runHandler(handler, req, res, next).then((happened) => {
           if (isNothing(happened)) hintAt(`it returned nothing. ${WHAT_TO_RETURN}`);
           else if (happened === res) hintAt(`it returned the response. ${WHAT_TO_RETURN}`);
           else if (res.statusCode >= 400) hintAt(answered(res));
@@ -118,7 +118,7 @@ export function createWrapper<Happened>(
           context.journal.dropped(kind, "pick", { message: `its \`pick\` threw: ${error}` });
         }
       });
-      run(handler, req, res, next).catch(next);
+      runHandler(handler, req, res, next).catch(next);
     };
   }
 
@@ -170,6 +170,11 @@ function isNothing(happened: unknown): happened is undefined | null {
 }
 
 /** A throw becomes a rejection: Express 4 hands neither a rejected promise nor a late throw to `next`. */
-async function run(handler: AnyHandler, req: Request, res: Response, next: NextFunction): Promise<unknown> {
+async function runHandler(
+  handler: AnyHandler,
+  req: Request,
+  res: Response,
+  next: NextFunction,
+): Promise<unknown> {
   return handler(req, res, next);
 }

@@ -1,4 +1,4 @@
-/** All that one request still has to do, as one promise that never rejects: for hosts that freeze a process after the response. */
+/** The work that one request still has to do, as one promise that never rejects. For hosts that freeze a process after the response. */
 export class PendingWork {
   readonly done: Promise<void>;
   #resolve: () => void = () => {};

@@ -44,18 +44,18 @@ declare global {
   }
 }
 
-/** A request with `affiliate` set for certain, as wrapped handlers get it. */
+/** A request whose `affiliate` is set, as wrapped handlers get it. */
 export type Attributed<Req extends object = Request> = Req & { affiliate: RequestAffiliate };
 
-/** What a tracker gives its middleware and wrappers to work with. */
+/** What a tracker's middleware and wrappers need. */
 export interface RequestContext extends AttributionContext {
   readonly config: AttributionContext["config"] & Pick<Config, "waitUntil">;
   readonly clock: Clock;
   readonly track: Track;
   /** The visitors of requests whose `req.affiliate` now belongs to another tracker. */
   readonly visitors: WeakMap<Request, Visitor>;
-  /** Resolves when the event was delivered or given up, or is safe in a durable outbox. */
-  readonly untilSafe: (id: string) => Promise<void>;
+  /** Resolves once this process may be frozen without losing the event. */
+  readonly safeToFreeze: (id: string) => Promise<void>;
   readonly status: (sessionId: string) => Promise<TrackingStatus>;
 }
 
@@ -63,7 +63,7 @@ export interface RequestContext extends AttributionContext {
 export function affiliateOf(req: Request, context: RequestContext): Visitor {
   const present = req.affiliate;
   if (present instanceof Visitor && present.isOf(context)) return present;
-  // With two trackers on an app, a handler that one of them wraps reports through that one.
+  // If an app has two trackers, a wrapped handler reports through the tracker that wraps it.
   if (present instanceof Visitor) present.setAside();
   const visitor = context.visitors.get(req) ?? new Visitor(req, context);
   req.affiliate = visitor;
@@ -141,14 +141,14 @@ export class Visitor implements RequestAffiliate {
 
   /** Reports for this visitor; `attribution` is what was known of them when the handler began. */
   report(kind: EventKind, input: unknown, attribution = this.snapshot()): Promise<Receipt> {
-    const { config, track, untilSafe } = this.#context;
+    const { config, track, safeToFreeze } = this.#context;
     const { consented } = this.attribution;
     const byLoginSession = this.attribution.isLoginSession(attribution) || undefined;
     const reported = track(kind, input, attribution, { consented, byLoginSession });
     if (config.waitUntil) {
       this.addPendingWork(async () => {
         const receipt = await reported;
-        if (receipt.outcome === "queued") await untilSafe(receipt.id);
+        if (receipt.outcome === "queued") await safeToFreeze(receipt.id);
       });
     }
     return reported;

@@ -1,17 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { z } from "zod";
 import base from "../browser/base.css?raw";
-import elements from "../browser/elements.js?raw";
-import patch from "../browser/patch.js?raw";
-import dom from "./browser/inspector/dom.js?raw";
-import entries from "./browser/inspector/entries.js?raw";
-import keys from "./browser/inspector/keys.js?raw";
-import main from "./browser/inspector/main.js?raw";
+import script from "./browser/inspector/main.js?script";
 import page from "./browser/inspector/page.html?raw";
-import requests from "./browser/inspector/requests.js?raw";
-import service from "./browser/inspector/service.js?raw";
 import style from "./browser/inspector/style.css?raw";
-import visitors from "./browser/inspector/visitors.js?raw";
 import { decisions } from "./decisions.js";
 import { type Faults, faultModes } from "./faults.js";
 import { parseJson, Refused, readBody, refusal, send, sendJson } from "./http.js";
@@ -34,8 +26,6 @@ const SHARE_OF_TIME = 1 / 5;
 
 /** How many bytes a page may leave unread. */
 const MOST_UNREAD = 4 * 1024 * 1024;
-
-const scripts = { dom, elements, entries, keys, main, patch, requests, service, visitors };
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const ms = z.int().positive().max(MAX_TIMER_MS).optional();
@@ -105,7 +95,7 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
       send(res, 200, "text/html; charset=utf-8", page, { "content-security-policy": policy }),
     "GET /base.css": (_req, res) => send(res, 200, "text/css; charset=utf-8", base),
     "GET /style.css": (_req, res) => send(res, 200, "text/css; charset=utf-8", style),
-    ...Object.fromEntries(Object.entries(scripts).map(([name, text]) => [`GET /${name}.js`, script(text)])),
+    "GET /main.js": (_req, res) => send(res, 200, "text/javascript; charset=utf-8", script),
     "GET /events": watch,
     "GET /request": oneRequest,
     "POST /fault": setFault,
@@ -125,10 +115,16 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => void | Promise<void>;
 
-function script(text: string): Handler {
-  return (_req, res) => send(res, 200, "text/javascript; charset=utf-8", text);
-}
-
-// The page's script writes texts only. Even if it did not, the browser would run nothing but its own files.
-const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+// The page's script writes texts only. Even if it did not, the browser would parse no HTML for it, and run nothing but its own file.
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");

@@ -2,11 +2,11 @@ import type { Dispatcher } from "undici";
 import type { InLine } from "../shared/line.js";
 
 const LONGEST_BODY = 64 * 1024;
-// Undici ends the connection then, and calls that a bad response.
+// In this case undici ends the connection, and calls it a bad response.
 const UNASKED_CONTINUE =
   "the service, or a proxy in front of it, sent `100 Continue` unasked: the answer behind it cannot be read";
 
-/** What became of one attempt. An attempt never throws or rejects. */
+/** The result of one attempt. An attempt never throws or rejects. */
 export type Attempt = Answer | NoAnswer;
 
 /** The head of a response arrived. */
@@ -28,7 +28,7 @@ export interface NoAnswer {
   readonly error: Error;
 }
 
-/** Undici's callbacks for one request. Calls `onEnd` exactly once, in any order of undici's calls. */
+/** Undici's callbacks for one request. Calls `onEnd` exactly once, in whichever order undici calls them. */
 export class AttemptHandler implements Dispatcher.DispatchHandler, InLine<AttemptHandler> {
   before: AttemptHandler | undefined;
   after: AttemptHandler | undefined;
@@ -42,7 +42,7 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, InLine<Attemp
   #chunks: Buffer[] = [];
   #length = 0;
 
-  /** @param options.refusal asked just before the request leaves: the reason why it must not, or `undefined`. */
+  /** @param options.refusal called just before the request is sent: the reason why it must not be sent, or `undefined`. */
   constructor(options: { onEnd: (result: Attempt) => void; refusal: () => Error | undefined }) {
     this.#onEnd = options.onEnd;
     this.#refusal = options.refusal;
@@ -91,7 +91,7 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, InLine<Attemp
   }
 
   onResponseError(_controller: unknown, error: Error & { data?: unknown }): void {
-    // Undici's parser error quotes what came instead of HTTP. It may contain anything, even this client's key.
+    // Undici's parser error quotes what came instead of HTTP. That may contain anything, even this client's key.
     delete error.data;
     if (error.message === "bad response") error.message = UNASKED_CONTINUE;
     this.#finish(error);

@@ -1,6 +1,6 @@
 import { Socket } from "node:net";
 import type { Dispatcher } from "undici";
-// Its main file by its name: by `undici` alone, Bun means a module of its own that cannot dispatch.
+// Imports the main file by name: in Bun, `undici` alone means a module of Bun's own that cannot dispatch.
 import { buildConnector, EnvHttpProxyAgent, Pool, ProxyAgent } from "undici/index.js";
 import { OptionsError } from "../shared/errors.js";
 
@@ -14,7 +14,7 @@ export interface DispatcherOptions {
   readonly proxy?: OutgoingProxy | undefined;
 }
 
-/** What undici makes a proxy's pools with. */
+/** The options that undici makes a proxy's pools with. */
 type Given = Pool.Options & { readonly connect: buildConnector.connector };
 
 /** How long a connection may idle. Servers that close theirs after less than 2 s are rare. */
@@ -30,8 +30,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { baseUrl, connections, connectTimeoutMs, proxy } = options;
   const pool = {
     connections,
-    // Servers close idle connections unannounced, and a payment that is written in that moment is in doubt. Where the server
-    // announces the time, undici closes 2 s before, and never later than this.
+    // Servers close idle connections unannounced, and a payment written at that moment is in doubt. Where the server announces
+    // the time, undici closes 2 s earlier, and never later than this.
     keepAliveTimeout: IDLE_MS,
     keepAliveMaxTimeout: IDLE_MS,
     // The attempt's own deadline is the only one: undici's are coarse, and would report the same silence as other errors.
@@ -54,7 +54,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
   if (proxy !== "environment") return new ProxyAgent({ ...tunnels, uri: proxy.href });
   try {
-    // Where NO_PROXY names the host, undici connects by `connect`.
+    // If NO_PROXY names the host, undici uses `connect`.
     return new EnvHttpProxyAgent({ ...tunnels, connect });
   } catch {
     // Undici's own error repeats the address, which may contain a password.
@@ -74,7 +74,7 @@ function unreferenced(connect: buildConnector.connector): buildConnector.connect
   }
 
   return (options, callback) => {
-    // Undici returns the socket that is to be connected; a proxy's tunnel is known once it stands.
+    // Undici returns the socket before it is connected; a proxy's tunnel is only known once it is open.
     const socket: unknown = connect(options, (...result) => {
       release(result[1]);
       callback(...result);

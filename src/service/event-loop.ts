@@ -2,11 +2,11 @@ import type { Clock } from "../shared/clock.js";
 import { setImmediate } from "../shared/real-timers.js";
 
 /** Runs `task` once the timers that are due have fired, and the data in the sockets has been read. */
-export function afterTurn(task: () => void): void {
+export function afterTick(task: () => void): void {
   setImmediate(() => setImmediate(task));
 }
 
-/** Knows whether the event loop goes round, or stands still. */
+/** Knows whether the event loop turns, or stands still. */
 export class EventLoop {
   readonly #clock: Clock;
   #passedAt = Number.NEGATIVE_INFINITY;
@@ -16,7 +16,7 @@ export class EventLoop {
     this.#clock = clock;
   }
 
-  /** From here on, it is known when the loop next goes round. */
+  /** Notes when the loop next turns. */
   watch(): void {
     if (this.#isWaiting) return;
     this.#isWaiting = true;
@@ -26,7 +26,7 @@ export class EventLoop {
     });
   }
 
-  /** Whether it has gone round within so many milliseconds. False as well where it was not watched. */
+  /** Whether a noted turn of the loop is no older than so many milliseconds. */
   hasPassedWithin(ms: number): boolean {
     return this.#clock.monotonic() - this.#passedAt <= ms;
   }

@@ -8,7 +8,7 @@ export function isYes({ status, body }: Answer): boolean {
   );
 }
 
-/** What a refusal says: the status, and the error body of §7 as far as it can be read. `hide` removes secrets from the texts. */
+/** A refusal's status, and its error body (§7) as far as it can be read. `hide` removes secrets from the texts. */
 export function refusalOf(
   { status, body, retryAfter }: Answer,
   { now, hide }: { now: number; hide: (text: string) => string },

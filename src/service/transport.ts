@@ -5,7 +5,7 @@ import { clearInterval, setInterval, timersAreFaked } from "../shared/real-timer
 import { type Attempt, AttemptHandler } from "./attempt.js";
 import type { Call } from "./calls.js";
 import { createDispatcher, type DispatcherOptions } from "./dispatcher.js";
-import { afterTurn, EventLoop } from "./event-loop.js";
+import { afterTick, EventLoop } from "./event-loop.js";
 
 export interface TransportOptions extends DispatcherOptions {
   /** The limit for a whole attempt, in milliseconds: from the call to the last byte of the answer. */
@@ -23,15 +23,15 @@ export interface SendOptions {
 
 export interface Transport {
   send(call: Call, options?: SendOptions): Promise<Attempt>;
-  /** Ends all attempts under way. Each resolves with what is known about it. */
+  /** Ends all attempts under way. Each resolves with what is known of it. */
   abort(): void;
   close(): Promise<void>;
 }
 
-// A timer that is later than this is late because the whole process stood still.
+// A timer that fires later than this is late because the whole process stood still.
 const TOLERANCE_MS = 1_000;
-// Not long for a turn of the event loop; a connection may idle for so much longer than the dispatcher lets it.
-const TURN_MS = 200;
+// A short tick. A connection may idle for so much longer than the dispatcher allows.
+const TICK_MS = 200;
 
 /** Why this process gave up an attempt. The codes are for `outcomeOf`, and never leave the package. */
 class Withdrawn extends Error {
@@ -81,9 +81,9 @@ export function createTransport(options: TransportOptions): Transport {
           },
         });
         underWay.join(attempt);
-        // After a standstill, the timer fires in the same turn of the event loop in which the answer is read, and before it.
+        // After a standstill, the timer fires in the tick in which the answer is read, and before it.
         const cancelDeadline = clock.after(timeoutMs, () =>
-          afterTurn(() => attempt.stop(tooLate(timeoutMs))),
+          afterTick(() => attempt.stop(tooLate(timeoutMs))),
         );
         const isFaked = timersAreFaked();
         const dispatch = () => {
@@ -96,14 +96,14 @@ export function createTransport(options: TransportOptions): Transport {
             attempt.onResponseError(undefined, error as Error);
           }
         };
-        // After a standstill, undici has yet to read which connections the service has closed, and to close those that idled.
-        if (isFaked || loop.hasPassedWithin(TURN_MS)) dispatch();
-        else afterTurn(dispatch);
+        // After a standstill, undici first has to notice which connections the service has closed, and to close idle ones.
+        if (isFaked || loop.hasPassedWithin(TICK_MS)) dispatch();
+        else afterTick(dispatch);
         loop.watch();
       });
     },
     abort() {
-      afterTurn(() => {
+      afterTick(() => {
         for (const attempt of underWay.peek(underWay.length)) attempt.stop(aborted());
       });
     },

@@ -4,8 +4,8 @@ export type InLine<T, Before extends string = "before", After extends string = "
 };
 
 /**
- * A doubly linked list: first in, first out, and members can leave from the middle, in O(1) at any length. Where objects come and
- * go all the time, it is what a `Set` is not: V8 links the tables that a set has outgrown, and what they held piles up.
+ * A doubly linked list: first in, first out, and members can leave from the middle, in O(1) at any length. A `Set` would grow in memory
+ * where objects come and go all the time: V8 links the tables that a set has outgrown, with all that they referred to.
  *
  * An object that is in several lists at a time has links of other names for each: the constructor takes their names.
  */
@@ -37,7 +37,7 @@ export class Line<
     return this.#last;
   }
 
-  /** A member is in one list of its links at a time. */
+  /** A member is in one list with these links at a time. */
   join(member: T): void {
     const last = this.#last;
     this.#link(member, last, undefined);
@@ -57,14 +57,14 @@ export class Line<
     this.#length++;
   }
 
-  /** A member that leaves has joined, and not left since. */
+  /** Only for a member of the list. */
   leave(member: T): void {
     const { [this.#before]: before, [this.#after]: after } = linksOf(member);
     if (before) linksOf(before)[this.#after] = after;
     else this.#first = after;
     if (after) linksOf(after)[this.#before] = before;
     else this.#last = before;
-    // Otherwise a member that has grown old in memory would keep all that came after it until a full garbage collection.
+    // Otherwise a member in V8's old generation would keep all later members in memory until a full garbage collection.
     this.#link(member, undefined, undefined);
     this.#length--;
   }
@@ -90,7 +90,7 @@ export class Line<
   }
 }
 
-/** The same object; that its links have these names is what the class says of its type. */
+/** The same object, typed by the names of its links. */
 function linksOf<T>(member: T): Record<string, T | undefined> {
   return member as Record<string, T | undefined>;
 }

@@ -24,7 +24,7 @@ export function amountFrom(given: unknown): number | string {
   return `must be a decimal amount that is not negative, such as 19.9 or "19.90", got ${got}${hint}`;
 }
 
-/** 59.7 for 59.699999999999996: a decimal so near differs by what binary arithmetic adds. No decimal of 14 digits is changed. */
+/** 59.7 for 59.699999999999996: a decimal so near differs only by the error of binary arithmetic. No decimal of 14 digits is changed. */
 function withoutNoise(amount: number): number {
   const rounded = Number(amount.toPrecision(13));
   return Math.abs(rounded - amount) < amount * 5e-15 ? rounded : amount;

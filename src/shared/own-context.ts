@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
 /**
- * Calls a function in the async context in which the package was loaded: in no request's. Events of many visitors share timers,
- * sockets and transactions; what one of them started must not run under its trace.
+ * Calls a function in the async context in which the package was loaded, which is no request's. Events of many visitors share
+ * timers, sockets and transactions, so none of these may run under one visitor's trace.
  */
 export const inOwnContext: <Args extends unknown[], Result>(
   call: (...args: Args) => Result,

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-// Not imported: webpack would take what is required at run time for a part of the bundle.
+// Not imported: webpack would bundle a module that is required at run time.
 const { createRequire } = process.getBuiltinModule("node:module");
 
 /** `require` as it works in this file or directory. */

@@ -4,7 +4,7 @@ import { nearestWord } from "./nearest.js";
 import { shown } from "./printable.js";
 import { Secret } from "./secret.js";
 
-// A long text may be a key in the wrong place.
+// A long text may be a key in the wrong option.
 const LONGEST_SHOWN = 12;
 const NEVER_SHOWN = ["apiKey", "baseUrl", "proxy", "signed"];
 const LIKE_AN_OPTION = /^[a-z]+(?:[A-Z][a-z]+)*$/;
@@ -39,7 +39,7 @@ export function readOptions<Schema extends z.ZodObject>(
 
 type Hide = (text: string) => string;
 
-/** Takes out of a text what may be a key: secret options, the values of unknown ones, and names that are like no option's. */
+/** Removes from a text what may be a key: secret options, the values of unknown ones, and names unlike any option's. */
 function hidingSecretsOf(options: unknown, unknown: readonly PropertyKey[][]): Hide {
   const valueAt = (path: readonly PropertyKey[]) =>
     path.reduce<unknown>((at, name) => Object(at)[name], options);

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { printable } from "./printable.js";
 
-/** What stands for a text that is not shown. */
+/** Replaces a text that is not shown. */
 export const HIDDEN = "[redacted]";
 
 /** A string that is sent and never shown: not by `inspect`, JSON or a template, nor in a text that the service echoes. */
@@ -52,7 +52,7 @@ export function spellingsOf(value: string): string {
 function inBase64(value: string, offset: number): string[] {
   const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(value)]);
   const sure = bytes.toString("base64").slice(offset && offset + 1, Math.floor((bytes.length * 8) / 6));
-  // So few characters occur in many texts by chance.
+  // Fewer characters occur in many texts by chance.
   if (sure.length < 6) return [];
   const characters = Array.from(sure, (each) => BASE64_SIGNS[each] ?? each);
   return [`[\\w+/-]{0,3}${characters.join("")}[\\w+/-]{0,2}`];
@@ -81,7 +81,7 @@ export function maskEmail(address: string): string {
 
 const AT = String.raw`(?:@|%(?:25)*40|&#0*64;|&#x0*40;|&commat;|\\u0040)`;
 
-// Begins only at the start of a word, so that a long text is read once. What is quoted is as long as RFC 5321 has it.
+// Begins only at the start of a word, so that a long text is read once. A quoted part is as long as RFC 5321 allows.
 const BEFORE_AT = new RegExp(
   String.raw`(?:"(?:[^"\\]|\\.){0,64}"|(?<![^\s@<>"():;])[^\s@<>"():;]+)${AT}`,
   "gi",

@@ -1,15 +1,15 @@
 import type { OutboxEvent } from "../events.js";
 import type { Outbox } from "../outbox/outbox.js";
 
-/** An outbox for tests: it writes down what it is given, and nothing is sent. */
+/** An outbox for tests: it records events, and sends nothing. */
 export interface RecordingOutbox extends Outbox {
-  /** Every event that was stored, oldest first, with all that is known of it. Empty it between tests: `events.length = 0`. */
+  /** Every event that was stored, complete, oldest first. Empty it between tests: `events.length = 0`. */
   readonly events: OutboxEvent[];
 }
 
 /**
- * For the tests of a host: they see whole events, and need neither a service nor SQLite. An event that is in `events` already is
- * a `duplicate`, as in any other outbox. `flush()` has nothing to wait for. A `transaction` is taken for one that commits.
+ * For the tests of a host: they see whole events, and need neither a service nor SQLite. An event that is in `events` already
+ * is a `duplicate`, as in any other outbox. `flush()` does not wait. A `transaction` counts as committed.
  *
  * @example
  * ```js

@@ -14,7 +14,8 @@ if (!hasChromium) {
   console.warn(skipped);
 }
 
-const screenshots = resolve(import.meta.dirname, "../../.screenshots");
+/** Where pictures are kept, which git ignores. */
+export const screenshots = resolve(import.meta.dirname, "../../.screenshots");
 mkdirSync(screenshots, { recursive: true });
 
 export function launch(args: readonly string[] = []): Promise<Browser> {
@@ -47,7 +48,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
   return page;
 }
 
-/** Keeps a picture in `.screenshots`, which git ignores. */
+/** Keeps a picture of the whole page. */
 export async function picture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
 }

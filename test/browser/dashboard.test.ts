@@ -2,12 +2,12 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import express from "express";
+import type { Affiliate } from "express-affiliate";
+import { dashboard } from "express-affiliate/dashboard";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { serve } from "../../example-app/serve.js";
 import { walk } from "../../example-app/walk.js";
-import { dashboard } from "../../src/dashboard/index.js";
-import type { Affiliate } from "../../src/index.js";
 import { answering, type FaultyService, faultyService, hangingUp } from "../helpers/faulty-service.js";
 import { startTracker } from "../helpers/tracker.js";
 import { expectAccessible, fits, hasChromium, launch, openPage, picture } from "./chromium.js";
@@ -130,6 +130,29 @@ describe.skipIf(!hasChromium)("the dashboard", () => {
     await page.keyboard.press("Enter");
     await expect.poll(() => rows.count()).toBe(3);
     await expect.poll(focused).not.toBeUndefined();
+  });
+
+  test("keeps the focus, the selection and the open question while it asks for the state again", async () => {
+    const { url, tracker, service } = await startHost();
+    await aBusyDay(tracker, service);
+    const page = await open(url);
+    const figure = (name: string) => page.locator("#figures div").filter({ hasText: name }).locator("strong");
+    const selected = () => page.evaluate(() => String(getSelection()));
+    const discard = letter(page, "order-1042").getByRole("button", { name: "Discard…" });
+    await discard.focus();
+    await letter(page, "order-1044").locator("code").selectText();
+    await pay(tracker, "order-2001", 118);
+    await expect.poll(() => figure("Dead letters").textContent()).toBe("6");
+    expect(await discard.evaluate((button) => document.activeElement === button)).toBe(true);
+    expect(await selected()).toBe("order-1044");
+
+    await discard.press("Enter");
+    const question = page.getByRole("dialog", { name: "Discard payment order-1042 of 64.50?" });
+    await question.getByRole("button", { name: "Discard" }).focus();
+    await pay(tracker, "order-2002", 118);
+    await expect.poll(() => figure("Dead letters").textContent()).toBe("7");
+    await question.getByText("it cannot be brought back").waitFor();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Discard");
   });
 
   test("retries all but what is unconfirmed, and all of that only after a question that names the sum", async () => {

@@ -1,8 +1,10 @@
 /// <reference lib="dom" />
+
+import type { Sandbox } from "express-affiliate/sandbox";
 import fc from "fast-check";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Sandbox } from "../../src/sandbox/index.js";
+import { pageScriptOf } from "../../inline-plugin.js";
 import {
   call,
   click,
@@ -13,6 +15,8 @@ import {
   startSandbox,
 } from "../sandbox/helpers.js";
 import { expectAccessible, fits, hasChromium, launch, openPage } from "./chromium.js";
+
+type Drawing = typeof import("../../src/browser/page.js");
 
 const phone = { viewport: { width: 390, height: 844 } };
 
@@ -202,10 +206,13 @@ describe.skipIf(!hasChromium)("the inspector", () => {
   });
 
   describe("a live update", () => {
-    test("keeps the focus, the selection and the scroll position", async () => {
+    test("keeps the focus, the selection, the scroll position, what is open and what is typed", async () => {
       const sandbox = await startSandbox();
       await manyVisitors(sandbox, 60);
       const page = await inspect(sandbox);
+      await page.getByText("What this sandbox decided").click();
+      await page.getByLabel("slow by").fill("123");
+      await page.getByLabel("for").selectOption("10 minutes");
       const row = visitor(page, "s-30");
       await row.scrollIntoViewIfNeeded();
       await row.getByRole("link").focus();
@@ -223,29 +230,33 @@ describe.skipIf(!hasChromium)("the inspector", () => {
       expect(selected).toContain("s-30");
       // A scroll position is in whole pixels, an element's is not.
       expect(await top()).toBeCloseTo(before, 0);
+      expect(await page.locator("main details").getAttribute("open")).toBe("");
+      expect(await page.getByLabel("slow by").inputValue()).toBe("123");
+      expect(await page.getByLabel("for").inputValue()).toBe("600000");
     });
 
-    test("makes of the page what drawing it anew would, whatever changes", async () => {
-      const page = await inspect(await startSandbox());
-      type Patch = (parent: Element, ...children: unknown[]) => void;
-      const patch = await page.evaluateHandle<Patch>('import("/patch.js").then((module) => module.patch)');
+    test.each([
+      ["a browser that moves elements as they are", true],
+      ["a browser that can only insert them anew", false],
+    ])("makes of the page what drawing it anew would, whatever changes, in %s", async (_, canMove) => {
+      const page = await openPage(browser);
+      if (!canMove) await page.evaluate(() => Reflect.deleteProperty(Element.prototype, "moveBefore"));
+      expect(await page.evaluate(() => "moveBefore" in Element.prototype)).toBe(canMove);
+      const script = encodeURIComponent(await pageScriptOf("src/browser/page.js"));
+      const drawing = await page.evaluateHandle<Drawing>(`import("data:text/javascript,${script}")`);
       const item = fc.record({
         key: fc.option(fc.integer({ min: 0, max: 9 })),
         tag: fc.constantFrom("p", "b"),
-        text: fc.string(),
+        // Few, so that many an element keeps its text, and with it the selection.
+        text: fc.constantFrom("", "one", "<b>two</b>"),
       });
       const list = fc.uniqueArray(item, { selector: ({ key }) => key ?? Symbol(), maxLength: 12 });
       await fc.assert(
         fc.asyncProperty(fc.array(list, { minLength: 2, maxLength: 4 }), fc.nat(), async (lists, focus) => {
           const isAsDrawn = await page.evaluate(
-            ([lists, focus, patch]) => {
-              const draw = ({ key, tag, text }: (typeof lists)[number][number]) => {
-                const element = document.createElement(tag);
-                if (key !== null) Object.assign(element.dataset, { key });
-                element.tabIndex = 0;
-                element.append(text);
-                return element;
-              };
+            ([lists, focus, { draw, html }]) => {
+              const row = ({ key, tag, text }: (typeof lists)[number][number]) =>
+                html`<${tag} key=${key} tabindex="0">${text}<//>`;
               const [kept, anew] = [document.createElement("div"), document.createElement("div")];
               document.body.append(kept);
               const isSame = lists.map((list) => {
@@ -253,16 +264,29 @@ describe.skipIf(!hasChromium)("the inspector", () => {
                   | HTMLElement
                   | undefined;
                 focused?.focus();
-                patch(kept, list.map(draw));
-                anew.replaceChildren(...list.map(draw));
-                // The focus is lost only with its element.
+                if (focused) getSelection()?.selectAllChildren(focused);
+                const selected = String(getSelection());
+                const before = focused?.textContent;
+                draw(list.map(row), kept);
+                anew.replaceChildren();
+                for (const { tag, text } of list) {
+                  const element = document.createElement(tag);
+                  element.setAttribute("tabindex", "0");
+                  element.append(text);
+                  anew.append(element);
+                }
+                // Focus and selection are lost only with their element, the selection also with its text.
                 const isHeld = !focused?.isConnected || document.activeElement === focused;
-                return isHeld && kept.innerHTML === anew.innerHTML;
+                const isSelected =
+                  !focused?.isConnected ||
+                  focused.textContent !== before ||
+                  String(getSelection()) === selected;
+                return isHeld && isSelected && kept.innerHTML === anew.innerHTML;
               });
               kept.remove();
               return isSame;
             },
-            [lists, focus, patch] as const,
+            [lists, focus, drawing] as const,
           );
           expect(isAsDrawn).toEqual(lists.map(() => true));
         }),

@@ -1,7 +1,7 @@
+import { mysqlMigrations } from "express-affiliate/mysql";
+import { postgresMigrations } from "express-affiliate/postgres";
 import { describe, expect, it } from "vitest";
 import { migrationsCommand } from "../../src/cli/migrations.js";
-import { mysqlMigrations } from "../../src/outbox/mysql/index.js";
-import { postgresMigrations } from "../../src/outbox/postgres/index.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
 
 function run(...args: string[]) {

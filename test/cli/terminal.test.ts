@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { askThrough, type Terminal, wrapped } from "../../src/cli/terminal.js";
+import { askThrough, type Terminal, wrapText } from "../../src/cli/terminal.js";
 
 describe("askThrough", () => {
   it.each([
@@ -39,7 +39,7 @@ describe("wrapped", () => {
         fc.integer({ min: 20, max: 120 }),
         fc.integer({ min: 0, max: 10 }),
         (list, columns, indent) => {
-          const lines = wrapped(list.join(" "), indent, terminal(columns)).split("\n");
+          const lines = wrapText(list.join(" "), indent, terminal(columns)).split("\n");
           expect(lines.flatMap((line) => line.trim().split(" "))).toEqual(list);
           for (const [index, line] of lines.entries()) {
             const width = (index === 0 ? indent : 0) + line.length;
@@ -52,6 +52,6 @@ describe("wrapped", () => {
 
   it("leaves a text alone that goes into a file", () => {
     const long = "word ".repeat(100);
-    expect(wrapped(long, 8, { ...terminal(80), isTerminal: false })).toBe(long);
+    expect(wrapText(long, 8, { ...terminal(80), isTerminal: false })).toBe(long);
   });
 });

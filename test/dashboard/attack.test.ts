@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import express, { type ErrorRequestHandler, type RequestHandler } from "express";
+import type { Affiliate } from "express-affiliate";
+import type { DashboardOptions } from "express-affiliate/dashboard";
 import fc from "fast-check";
 import request from "supertest";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { DashboardOptions } from "../../src/dashboard/index.js";
-import type { Affiliate } from "../../src/index.js";
 import { eachExpress } from "../helpers/express.js";
 import { type Answer, startService } from "../helpers/service.js";
 import { API_KEY, startTracker } from "../helpers/tracker.js";
@@ -189,9 +189,9 @@ describe("what was sent by strangers", () => {
     ["percent-encoded", encodeURIComponent(ADDRESS)],
     ["percent-encoded in lower case", encodeURIComponent(ADDRESS).toLowerCase()],
   ])(
-    "shows neither key nor address in any answer, where the service repeats them %s",
+    "shows neither key, address nor session id in any answer, where the service repeats them %s",
     async (_, spelling) => {
-      const words = `${spelling} is unknown, ${API_KEY}, ${encodeURIComponent(API_KEY)}`;
+      const words = `${spelling} is unknown in a-login-session, ${API_KEY}, ${encodeURIComponent(API_KEY)}`;
       const tracker = startTracker({ baseUrl: (await startService(refusing(words))).url });
       // Before it happens, so that it is among the last failures too.
       const app = appWith(tracker);

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import express from "express";
+import { type Affiliate, OptionsError } from "express-affiliate";
+import { type DashboardOptions, dashboard } from "express-affiliate/dashboard";
 import request from "supertest";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type DashboardOptions, dashboard } from "../../src/dashboard/index.js";
-import { type Affiliate, OptionsError } from "../../src/index.js";
 import { eachExpress } from "../helpers/express.js";
 import { answering, faultyService, hangingUp } from "../helpers/faulty-service.js";
 import { startService } from "../helpers/service.js";
@@ -56,26 +56,15 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
       .get(`${PATH}/`)
       .expect(200)
       .expect("content-type", /^text\/html/);
-    const files = new Set([...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = ""]) => file));
+    const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = ""]) => file);
+    expect(files).toEqual(["icon.svg", "base.css", "style.css", "main.js"]);
     for (const file of files) {
       const { body, text } = await request(app).get(`${PATH}/${file}`).expect(200);
       const content = text ?? String(body);
       expect(content.length).toBeGreaterThan(100);
-      for (const [, module = ""] of content.matchAll(/from "\.\/([^"]+)"/g)) files.add(module);
-      expect(content.replace("http://www.w3.org/2000/svg", "")).not.toMatch(
-        /https?:\/\/|innerHTML|outerHTML|insertAdjacentHTML|document\.write|style=/,
-      );
+      // The names of SVG and MathML look like addresses.
+      expect(content.replaceAll("http://www.w3.org/", "")).not.toMatch(/https?:\/\/|\beval\b|\bFunction\(/);
     }
-    expect([...files].sort()).toEqual(
-      [
-        ..."decisions elements letters main patch process question server state"
-          .split(" ")
-          .map((name) => `${name}.js`),
-        "icon.svg",
-        "base.css",
-        "style.css",
-      ].sort(),
-    );
     await request(app).head(`${PATH}/`).expect(200);
   });
 

@@ -1,8 +1,8 @@
 import type { RequestHandler } from "express";
 import express5 from "express";
+import type { Affiliate } from "express-affiliate";
+import { type DashboardOptions, dashboard } from "express-affiliate/dashboard";
 import request from "supertest";
-import { type DashboardOptions, dashboard } from "../../src/dashboard/index.js";
-import type { Affiliate } from "../../src/index.js";
 
 /** Where the tests mount it. */
 export const PATH = "/admin/affiliate";

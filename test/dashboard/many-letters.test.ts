@@ -1,6 +1,6 @@
+import { diskOutbox } from "express-affiliate/disk";
+import type { Outbox } from "express-affiliate/outbox";
 import { describe, expect, test, vi } from "vitest";
-import type { Outbox } from "../../src/index.js";
-import { diskOutbox } from "../../src/outbox/disk/index.js";
 import { DESTINATION, largeSample, sample } from "../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../src/testing/contract/stage.js";
 import { openDisk } from "../helpers/disk-store.js";

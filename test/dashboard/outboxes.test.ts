@@ -1,8 +1,8 @@
+import { type Affiliate, memoryOutbox } from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
+import type { Outbox } from "express-affiliate/outbox";
+import { recordingOutbox } from "express-affiliate/testing";
 import { describe, expect, it } from "vitest";
-import type { Affiliate, Outbox } from "../../src/index.js";
-import { memoryOutbox } from "../../src/index.js";
-import { diskOutbox } from "../../src/outbox/disk/index.js";
-import { recordingOutbox } from "../../src/testing/index.js";
 import { answering, faultyService } from "../helpers/faulty-service.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
 import { scratchDirectory } from "../helpers/scratch.js";

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
+import type { Affiliate } from "express-affiliate";
 import { describe, expect, it } from "vitest";
 import { recordRecent } from "../../src/dashboard/recent.js";
-import type { Affiliate } from "../../src/index.js";
 import { FakeClock } from "../helpers/fake-clock.js";
 
 const MINUTE_MS = 60_000;

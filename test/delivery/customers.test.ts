@@ -1,9 +1,9 @@
 /** Customers of a host with express-session, where everybody who is logged in has a session id. */
 import express from "express";
+import { createSandbox } from "express-affiliate/sandbox";
 import session from "express-session";
 import request from "supertest";
 import { expect, it, onTestFinished } from "vitest";
-import { createSandbox } from "../../src/sandbox/index.js";
 import { startTracker } from "../helpers/tracker.js";
 
 it("a customer whom no affiliate referred is not reported, and one whom an affiliate referred is", async () => {

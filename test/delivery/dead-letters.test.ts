@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
+import type { DeadLetter } from "express-affiliate";
 import { describe, expect, it } from "vitest";
-import type { DeadLetter } from "../../src/outbox/dead-letters.js";
 import { DESTINATION } from "../../src/testing/contract/samples.js";
 import { answering, closedPort, faultyService, hangingUp } from "../helpers/faulty-service.js";
 import { API_KEY, linesLogger, startTracker } from "../helpers/tracker.js";

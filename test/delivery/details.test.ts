@@ -1,7 +1,7 @@
+import type { OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { withoutVisitor } from "../../src/delivery/details.js";
-import type { OutboxEvent } from "../../src/events.js";
 import { startService } from "../helpers/service.js";
 import { linesLogger, startTracker } from "../helpers/tracker.js";
 

@@ -1,7 +1,7 @@
+import { diskOutbox } from "express-affiliate/disk";
+import type { Outbox } from "express-affiliate/outbox";
+import { recordingOutbox } from "express-affiliate/testing";
 import { expect, it } from "vitest";
-import { diskOutbox } from "../../src/outbox/disk/index.js";
-import type { Outbox } from "../../src/outbox/outbox.js";
-import { recordingOutbox } from "../../src/testing/index.js";
 import { answering, closedPort, faultyService } from "../helpers/faulty-service.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { startTracker } from "../helpers/tracker.js";

@@ -1,9 +1,10 @@
+import type { EventKind, OutboxEvent } from "express-affiliate";
+import type { Claim } from "express-affiliate/outbox";
 import { expect, test } from "vitest";
 import { createDelivery } from "../../src/delivery/delivery.js";
-import type { EventKind, OutboxEvent } from "../../src/events.js";
 import { eventFrom } from "../../src/inputs.js";
 import { createJournal } from "../../src/journal/journal.js";
-import { type Claim, UNTRIED } from "../../src/outbox/outbox.js";
+import { UNTRIED } from "../../src/outbox/outbox.js";
 import type { Attempt } from "../../src/service/attempt.js";
 import { type Call, callsFor } from "../../src/service/calls.js";
 import { endpointOf } from "../../src/service/endpoints.js";

@@ -1,6 +1,6 @@
+import type { EventKind, OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { EventKind, OutboxEvent } from "../../src/events.js";
 import type { Call } from "../../src/service/calls.js";
 import { type Reply, refused, says, startDelivery, yes } from "../helpers/virtual-delivery.js";
 

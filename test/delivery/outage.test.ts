@@ -1,5 +1,5 @@
+import type { OutboxEvent } from "express-affiliate";
 import { describe, expect, it } from "vitest";
-import type { OutboxEvent } from "../../src/events.js";
 import type { Call } from "../../src/service/calls.js";
 import { refused, says, startDelivery, type VirtualService, yes } from "../helpers/virtual-delivery.js";
 

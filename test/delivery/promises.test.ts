@@ -1,5 +1,5 @@
+import { memoryOutbox } from "express-affiliate";
 import { describe } from "vitest";
-import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import { isFull, testPromises } from "../helpers/promises.js";
 import { virtualDisk } from "../helpers/virtual-disk.js";
 

@@ -1,5 +1,5 @@
+import type { EventKind, OutboxEvent } from "express-affiliate";
 import { describe, expect, it } from "vitest";
-import type { EventKind, OutboxEvent } from "../../src/events.js";
 import type { Call } from "../../src/service/calls.js";
 import {
   makeEvent,

@@ -38,42 +38,46 @@ it("says what the least reaches that knows which payments are under way, on both
   ]);
 });
 
-describe("what README.md says of the cost", () => {
-  const [, section = ""] = textOf("README.md").split("\n## What it costs\n");
+describe("what the pages say of the cost", () => {
+  const [, section = ""] = textOf("bench/README.md").split("\n## What it costs\n");
   const text = (section.split("\n## ")[0] ?? "").replaceAll("\n", " ");
   /** `22` is from 22 to 22. */
-  function numbersIn(pattern: RegExp): number[] {
+  function numbersIn(pattern: RegExp, text: string): number[] {
     const [, least, most = least] = pattern.exec(text) ?? [];
     return [least, most].filter((number) => number !== undefined).map(Number);
   }
 
   it.each([
-    ["memory", /(\d+) to (\d+) % of the rate of bare `undici` from memory/],
-    ["disk", /(\d+)(?: to (\d+))? % from disk/],
-    ["disk, clicks", /of clicks, .*?, at (\d+) to (\d+) %/],
-    ["undici, marked", /which payments are under way reaches (\d+) to (\d+) %/],
+    ["memory", /a backlog (?:[^|]+\|){2} (\d+) to (\d+) \|/],
+    ["disk", /a backlog [^|]+\| (\d+)(?: to (\d+))?;/],
+    ["disk, clicks", /clicks (\d+) to (\d+) \|/],
+    ["undici, marked", /which payments are under way (\d+) to (\d+) \|/],
   ])("is the rate at which a backlog was delivered from %s, on both Nodes", (carrier, pattern) => {
     const rates = measured("Delivering", "of undici", { carrier }).map((rate) => Math.round(100 * rate));
-    expect(numbersIn(pattern)).toEqual([Math.min(...rates), Math.max(...rates)]);
+    expect(numbersIn(pattern, text)).toEqual([Math.min(...rates), Math.max(...rates)]);
   });
 
   it.each([
-    ["disk", /(\d+) to (\d+) of 100 events are delivered meanwhile from disk/],
-    ["memory", /meanwhile from disk, (\d+) to (\d+) from memory/],
-    ["undici", /from memory, (\d+) to (\d+) by `undici`/],
+    ["disk", /every request \| (\d+) to (\d+) \|/],
+    ["memory", /every request \|[^|]+\| (\d+) to (\d+) \|/],
+    ["undici", /every request (?:\|[^|]+){2}\| (\d+) to (\d+) \|/],
   ])("is what was delivered meanwhile on a host that can do no more, %s, on both Nodes", (way, pattern) => {
     const row = { way, "the service": "healthy", tracked: "every request" };
     const delivered = measured("The host", "delivered of 100", row).map(Math.round);
-    expect(numbersIn(pattern)).toEqual([Math.min(...delivered), Math.max(...delivered)]);
+    expect(numbersIn(pattern, text)).toEqual([Math.min(...delivered), Math.max(...delivered)]);
   });
 
-  it("is what a report and an event that waits take, on both Nodes", () => {
-    const [least = Number.NaN, most = Number.NaN] = numbersIn(/takes (\d+) to (\d+) µs of the main thread/);
+  it.each([
+    ["README.md", textOf("README.md").replaceAll("\n", " ")],
+    ["bench/README.md", text],
+  ])("is what a report and an event that waits take, on both Nodes: %s", (_page, text) => {
+    const pattern = /takes (\d+) to (\d+) µs of the main thread/;
+    const [least = Number.NaN, most = Number.NaN] = numbersIn(pattern, text);
     for (const micros of measured("Handing over", "µs of main thread", { outbox: "memory" })) {
       expect(micros).toBeGreaterThan(least - 1);
       expect(micros).toBeLessThan(most + 1);
     }
-    const [bytes = Number.NaN] = numbersIn(/takes about (\d+) bytes of heap/);
+    const [bytes = Number.NaN] = numbersIn(/takes about (\d+) bytes of heap/, text);
     for (const each of measured("Handing over", "bytes of heap", { outbox: "memory" })) {
       expect(bytes / each).toBeGreaterThan(0.85);
       expect(bytes / each).toBeLessThan(1.15);

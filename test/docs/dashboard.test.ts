@@ -44,7 +44,9 @@ describe("who may see it", () => {
 
 it("has a row for each part of the page", async () => {
   const text = textOf("docs/dashboard.md");
-  const html = textOf("src/dashboard/browser/page.html");
+  const html = ["state", "letters", "process"]
+    .map((part) => textOf(`src/dashboard/browser/${part}.js`))
+    .join("");
   const titles = [...html.matchAll(/<h[23] id="(?!process|question)[^>]+>([^<]+?) *</g)].map(
     ([, title]) => title,
   );

@@ -8,12 +8,12 @@ import {
   PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-node";
+import { type Affiliate, memoryOutbox } from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
 import { register } from "prom-client";
 import request from "supertest";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
-import { type Affiliate, memoryOutbox } from "../../src/index.js";
-import { diskOutbox } from "../../src/outbox/disk/index.js";
 import { root, textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { referred, startShop } from "../helpers/docs/shop.js";

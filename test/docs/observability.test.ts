@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { Writable } from "node:stream";
+import type { Affiliate } from "express-affiliate";
 import pino from "pino";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
-import type { Affiliate } from "../../src/index.js";
 import { sample } from "../../src/testing/contract/samples.js";
 import { directoryWith, jsonOf } from "../cli/outbox/helpers.js";
 import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
-import { closing, envFor, startShop } from "../helpers/docs/shop.js";
+import { startShop } from "../helpers/docs/shop.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { startService } from "../helpers/service.js";
 
@@ -90,7 +90,7 @@ describe("dead letters", () => {
     const [{ id }] = letters;
     expect(alerts).toEqual([`a payment was not delivered: rejected no such customer: [redacted] (${id})`]);
 
-    await request(app).post(`/admin/dead-letters/${id}/discard`).expect(204);
+    expect(await tracker.deadLetters.discard(id)).toBe(true);
     await request(app).post(`/admin/dead-letters/${id}/retry`).expect(404);
   });
 
@@ -106,7 +106,6 @@ describe("dead letters", () => {
 });
 
 it("writes to pino, each line with its level", async () => {
-  const { sandbox } = await startShop();
   const lines: { level: number; msg: string }[] = [];
   const sink = new Writable({
     write(chunk, _encoding, done) {
@@ -114,21 +113,11 @@ it("writes to pino, each line with its level", async () => {
       done();
     },
   });
-  const names = { process: { env: envFor(sandbox) } };
-  const modules = { pino: { default: (options: object) => pino(options, sink) } };
-  const { tracker } = await page.run("Logs", names, { modules });
-  await closing(tracker).trackPayment({ ...payment, leadValue: -1 }, { sessionId: "s1" });
+  const { tracker } = await startShop({ logger: pino({ level: "info" }, sink) });
+  await tracker.trackPayment({ ...payment, leadValue: -1 }, { sessionId: "s1" });
   expect(lines).toMatchObject([
     { level: 40, msg: expect.stringMatching(/^express-affiliate: a payment was dropped: `leadValue`/) },
   ]);
-});
-
-it("asks the service whom a session is linked to", async () => {
-  const { app, tracker } = await startShop();
-  await page.run("Asking the service", { app, tracker });
-  await tracker.client.click({ affiliateReference: "ALICE", clickId: "c1", sessionId: "s1" });
-  const { body } = await request(app).get("/admin/attribution/s1").expect(200);
-  expect(body).toMatchObject({ hasAffiliate: true, affiliateReference: "ALICE" });
 });
 
 it("has run every block of the page", () => {

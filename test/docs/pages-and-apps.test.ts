@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import express from "express";
+import type { Attribution } from "express-affiliate";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
-import type { Attribution } from "../../src/index.js";
 import { pageToRun } from "../helpers/docs/run.js";
-import { browser, closing, envFor, referred, startShop } from "../helpers/docs/shop.js";
+import { browser, referred, startShop } from "../helpers/docs/shop.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 // What browsers make of it is in test/browser/pages-and-apps.test.ts.
@@ -104,13 +104,12 @@ describe("an API on another domain", () => {
 
 describe("a mobile app", () => {
   async function withApp() {
-    const { sandbox } = await startShop();
-    const { tracker } = await page.run("Mobile apps", { process: { env: envFor(sandbox) } });
-    const app = express().use(json, closing(tracker));
-    await page.run("Mobile apps", { app }, { nth: 1 });
+    const session = (req: express.Request) => req.get("x-visitor-id");
+    const { app, tracker, sandbox } = await startShop({ before: [json], session });
+    await page.run("Mobile apps", { app });
     app.post(
       "/pay",
-      tracker.onPayment((_req: unknown, res: express.Response) => {
+      tracker.onPayment((_req, res) => {
         res.end();
         return { paymentId: "o1", customerEmail: email, leadValue: 19.9 };
       }),

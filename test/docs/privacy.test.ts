@@ -84,7 +84,9 @@ describe("what is sent", () => {
 
   it("is about everybody with an express-session, unless the cookie is named", async () => {
     const { sandbox, tracker } = await startShop();
-    const named = closing((await page.run("What is sent", { process: { env: envFor(sandbox) } })).tracker);
+    const named = closing(
+      (await page.run("Visitors with a login session", { process: { env: envFor(sandbox) } })).tracker,
+    );
     const app = express().use(session({ secret: "s", resave: false, saveUninitialized: true }));
     app.post("/named", named, (req, res) => void res.json(req.affiliate?.snapshot()));
     app.post("/unnamed", tracker, (req, res) => void res.json(req.affiliate?.snapshot()));

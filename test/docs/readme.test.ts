@@ -1,60 +1,76 @@
-import { EventEmitter, once } from "node:events";
-import type express from "express";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import express from "express";
 import { describe, expect, it } from "vitest";
+import { blocksOf, root, textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
-import { referred, startShop } from "../helpers/docs/shop.js";
+import { closing, referred, startShop } from "../helpers/docs/shop.js";
+import { startService } from "../helpers/service.js";
+import { startTracker } from "../helpers/tracker.js";
 
 // The quick start runs as a process of its own, in test/readme.test.ts; here is the rest.
 const page = pageToRun("README.md");
 
 describe("README.md", () => {
-  it("reports beside a handler that cannot be changed", async () => {
-    const { app, tracker, sandbox } = await startShop();
-    const order = { id: "o1", email: "ada@shop.example", total: 19.9 };
-    const completeCheckout: express.RequestHandler = (_req, res) => {
-      res.locals.order = order;
-      res.json(order);
-    };
-    await page.run("Wrappers", { app, tracker, completeCheckout });
-    await referred(app).post("/checkout/complete").expect(200);
-    await sandbox.ledger.waitFor({ kind: "payment", sessionId: "s1", leadValue: 19.9 });
-  });
+  it("begins with eight lines of code that report a payment once, however often the page is reloaded", async () => {
+    const [block] = blocksOf("README.md");
+    expect(block?.heading).toBe("express-affiliate");
+    expect(block?.code.split("\n").filter((line) => line !== "")).toHaveLength(8);
 
-  it("reports months later with the snapshot", async () => {
-    const { app, tracker, sandbox } = await startShop();
-    const user = { id: 7, email: "ada@shop.example" };
-    const users = { update: async (_id: number, row: object) => Object.assign(user, row) };
-    app.post("/", async (req, res) => {
-      const invoice = { id: "i1", total: 19.9 };
-      await page.run("Wrappers", { tracker, req, users, user, invoice }, { nth: 1 });
-      res.end();
+    const { sandbox } = await startShop();
+    const app = express();
+    const { tracker } = await page.run("express-affiliate", {
+      app,
+      ...{ baseUrl: sandbox.url, clientId: sandbox.clientId, apiKey: sandbox.apiKey },
+      checkout: async () => ({ paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 }),
     });
-    await referred(app).post("/").expect(200);
-    await sandbox.ledger.waitFor({ kind: "payment", sessionId: "s1", leadValue: 19.9 });
+    closing(tracker);
+    for (let load = 0; load < 3; load++) await referred(app).post("/checkout").expect(200, { paid: true });
+    await tracker.flush();
+    expect(sandbox.ledger.payments()).toMatchObject([{ sessionId: "s1", leadValue: 19.9 }]);
+    expect(tracker.stats()).toMatchObject({ delivered: 1, duplicates: 2 });
   });
 
-  it("knows the path's parameters", async () => {
-    const { app, tracker, sandbox } = await startShop();
-    const orders = { pay: async (id: string) => ({ id, email: "ada@shop.example", total: 19.9 }) };
-    await page.run("TypeScript and compatibility", { app, tracker, orders });
-    await referred(app).post("/orders/o1/pay").expect(200, { id: "o1" });
-    await sandbox.ledger.waitFor({ kind: "payment", sessionId: "s1", leadValue: 19.9 });
-  });
-
-  it("sends what waits before it shuts down", async () => {
-    const { app, tracker, sandbox } = await startShop();
-    const server = app.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const process = new EventEmitter();
-    await page.run("Shutting down", { server, tracker, process });
-    await tracker.trackPayment(
-      { paymentId: 1, customerEmail: "ada@shop.example", leadValue: 19.9 },
-      { sessionId: "s1" },
+  it("names the paths that are called, and the fields that are sent", async () => {
+    const { url, received } = await startService(({ method }) =>
+      method === "GET" ? { sessionId: "s1", hasAffiliate: false } : { success: true },
     );
-    process.emit("SIGTERM");
-    await sandbox.ledger.waitFor({ kind: "payment" });
-    expect(await tracker.close()).toEqual({ left: 0, durable: false });
-    expect(server.listening).toBe(false);
+    const { client } = startTracker({ baseUrl: url });
+    await client.click({
+      ...{ affiliateReference: "ALICE", clickId: "c1", sessionId: "s1", source: "letter" },
+      ...{ clickedUrl: "https://shop.example/", referrerUrl: "https://blog.example/", userAgent: "Firefox" },
+    });
+    await client.registration({ clickId: "c1", email: "a@b", customerId: "1", customerName: "Ada" });
+    await client.registrationLead({ customerEmail: "a@b", customerName: "Ada", sessionId: "s1" });
+    await client.paymentLead({ customerEmail: "a@b", leadValue: 1, sessionId: "s1" });
+    await client.status("{sessionId}");
+
+    const cells = /^\| `(\w+) (\/api\/\S+)` \| [^|]+ \| (.*) ?\|$/gm;
+    const named = [...textOf("README.md").matchAll(cells)].map(([, method, path, fields = ""]) => ({
+      ...{ method, path },
+      fields: [...fields.matchAll(/`(\w+)`/g)].map(([, field]) => field),
+    }));
+    expect(named).toEqual(
+      received.map(({ method, path, body = {} }) => ({
+        ...{ method, path: decodeURIComponent(path) },
+        fields: Object.keys(body),
+      })),
+    );
+  });
+
+  it("says what to run in a clone", () => {
+    for (const command of ["`npm ci && npm run example`", "`npm ci && npm test`"])
+      expect(textOf("README.md")).toContain(command);
+  });
+
+  it("shows a picture of the sandbox's page that is small, in its proportions", () => {
+    const [, path = "", width, height] =
+      /<img src="(\S+)" width="(\d+)" height="(\d+)" alt="[^"]+">/.exec(textOf("README.md")) ?? [];
+    const png = readFileSync(join(root, path));
+    expect(png.subarray(1, 4).toString()).toBe("PNG");
+    expect(statSync(join(root, path)).size).toBeLessThan(80_000);
+    const shown = Number(width) / Number(height);
+    expect(Math.abs(shown / (png.readUInt32BE(16) / png.readUInt32BE(20)) - 1)).toBeLessThan(0.01);
   });
 
   it("has no other block that is not run", () => {

@@ -1,8 +1,8 @@
 import express from "express";
+import { type Affiliate, affiliate } from "express-affiliate";
+import { postgresOutbox } from "express-affiliate/postgres";
 import request from "supertest";
 import { afterEach, expect, it, vi } from "vitest";
-import { type Affiliate, affiliate } from "../../src/index.js";
-import { postgresOutbox } from "../../src/outbox/postgres/index.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, startShop } from "../helpers/docs/shop.js";
 import { describeWithPostgres } from "../helpers/postgres.js";

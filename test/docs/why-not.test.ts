@@ -1,11 +1,16 @@
 import type express from "express";
 import type { Request, RequestHandler, Response } from "express";
+import {
+  type Affiliate,
+  type AffiliateOptions,
+  type Logger,
+  memoryOutbox,
+  type Notices,
+} from "express-affiliate";
+import { createSandbox } from "express-affiliate/sandbox";
 import session from "express-session";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { doctorCommand } from "../../src/cli/doctor/command.js";
-import type { Affiliate, AffiliateOptions, Logger, Notices } from "../../src/index.js";
-import { memoryOutbox } from "../../src/index.js";
-import { createSandbox } from "../../src/sandbox/index.js";
 import { textOf } from "../helpers/docs/pages.js";
 import { browser, startShop } from "../helpers/docs/shop.js";
 import { startService } from "../helpers/service.js";

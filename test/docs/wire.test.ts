@@ -1,5 +1,5 @@
+import { recordingOutbox } from "express-affiliate/testing";
 import { describe, expect, it } from "vitest";
-import { recordingOutbox } from "../../src/testing/index.js";
 import { textOf } from "../helpers/docs/pages.js";
 import { startTracker } from "../helpers/tracker.js";
 

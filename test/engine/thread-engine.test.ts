@@ -1,9 +1,10 @@
+import type { EventKind } from "express-affiliate";
+import type { Capacity, Verdict } from "express-affiliate/outbox";
 import { expect, it } from "vitest";
 import type { DeliveryPlan } from "../../src/engine/plan.js";
 import { createThreadEngine } from "../../src/engine/thread-engine.js";
-import type { EventKind } from "../../src/events.js";
 import type { DiskClaim } from "../../src/outbox/disk/protocol.js";
-import { type Capacity, UNTRIED, type Verdict } from "../../src/outbox/outbox.js";
+import { UNTRIED } from "../../src/outbox/outbox.js";
 import { endpointOf } from "../../src/service/endpoints.js";
 import { systemClock } from "../../src/shared/clock.js";
 import { startService } from "../helpers/service.js";
@@ -42,7 +43,7 @@ async function answeredOnce(kind: EventKind, number: number) {
         return [
           {
             ...{ event, lane, urgency: kind, history: UNTRIED, interrupted: false, queuedAt: 0 },
-            ...{ seq: nth, owner: "", life: 1, raises: 0 },
+            ...{ seq: nth, owner: "", leaseEpoch: 1, raises: 0 },
           },
         ];
       }).flat();

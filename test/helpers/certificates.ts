@@ -8,7 +8,7 @@ export interface Certificate {
   readonly cert: string;
 }
 
-/** An authority of its own, and what it signs. Made by the `openssl` command, when it is needed. */
+/** A certificate authority and its certificates, made by the `openssl` command when first needed. */
 export function certificates() {
   const directory = mkdtempSync(join(tmpdir(), "certificates-"));
   const file = (name: string) => join(directory, name);

@@ -1,4 +1,4 @@
-import type { Capacity, Claim, Deliver, Outbox, Verdict } from "../../src/outbox/outbox.js";
+import type { Capacity, Claim, Deliver, Outbox, Verdict } from "express-affiliate/outbox";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
 import { DESTINATION } from "../../src/testing/contract/samples.js";
 
@@ -25,7 +25,7 @@ export function deliveringAll(limit?: () => number): Deliver {
   return delivering(async () => ({ type: "delivered" }), limit);
 }
 
-/** Has an outbox deliver whatever comes. Returns the ids, in order, and what it tells of its storage. */
+/** Makes an outbox deliver all events. Returns the ids, in order, and its notices about the storage. */
 export function run(outbox: Outbox): { readonly delivered: string[]; readonly said: string[] } {
   const delivered: string[] = [];
   const said: string[] = [];

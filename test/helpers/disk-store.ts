@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import type { OutboxEvent } from "../../src/events.js";
+import type { OutboxEvent } from "express-affiliate";
+import type { Capacity, Verdict } from "express-affiliate/outbox";
 import { countsOf } from "../../src/outbox/disk/counts.js";
 import { type OpenFile, openFile } from "../../src/outbox/disk/file.js";
 import type { DiskClaim, Dropped, Request } from "../../src/outbox/disk/protocol.js";
 import { findEngine } from "../../src/outbox/disk/sqlite.js";
 import { createStore, type Store } from "../../src/outbox/disk/store.js";
-import type { Capacity, Verdict } from "../../src/outbox/outbox.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
 import { DESTINATION } from "../../src/testing/contract/samples.js";
 

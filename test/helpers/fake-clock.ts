@@ -13,7 +13,7 @@ export class FakeClock implements Clock {
   #order = 0;
   /** A binary heap: the earliest first, and of equals the one that was set first. */
   readonly #timers: Timer[] = [];
-  /** Resolves once nothing is left to do at this moment. Set it where what is left to do is outside of this process. */
+  /** Resolves once nothing is left to do at this moment. Set it if work happens outside this process. */
   settled: () => Promise<void> = settled;
 
   // Whole, as `Date.now()` is.

@@ -14,7 +14,7 @@ export interface RawRequest {
 export type Behaviour = (socket: Socket, request: RawRequest, nth: number) => void;
 
 export interface FaultyServiceOptions {
-  /** Does with a new connection what it likes, before anything is read. */
+  /** Handles a new connection before anything is read from it. */
   readonly onConnection?: (socket: Socket) => void;
   readonly onRequest?: Behaviour;
   readonly tls?: TlsOptions;

@@ -21,8 +21,8 @@ export interface Run {
 export type RunFixture = (args: readonly unknown[], env?: Record<string, string>) => Run;
 
 /**
- * A program of test/fixtures, to run as a process of its own: built before the tests of a file and removed after them.
- * Its arguments arrive as JSON in `process.argv[2]`; what it says is one JSON value a line.
+ * A program of test/fixtures, to run as a process of its own: built before the tests of a file and removed after them. Its
+ * arguments arrive as JSON in `process.argv[2]`; it prints one JSON value a line.
  */
 export function fixture(name: string, plugins: Plugin[] = []): RunFixture {
   let directory = "";

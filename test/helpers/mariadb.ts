@@ -50,7 +50,7 @@ export async function startMariaDb(settings: Record<string, string | number> = {
   const directory = mkdtempSync(join(tmpdir(), "express-affiliate-mariadb-"));
   if (owner.uid !== undefined && owner.gid !== undefined) chownSync(directory, owner.uid, owner.gid);
   const data = join(directory, "data");
-  // A server that starts deletes what it takes for its own temporary tables, those of others in the same place too.
+  // A server that starts deletes all temporary tables in its directory, those of other servers too.
   const places = [`--datadir=${data}`, `--tmpdir=${directory}`];
   const install = ["--no-defaults", ...places, "--auth-root-authentication-method=normal"];
   execFileSync("mariadb-install-db", [...install, "--skip-test-db"], {

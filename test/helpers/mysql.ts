@@ -1,11 +1,11 @@
-import mysql from "mysql2/promise";
-import { afterAll, beforeAll, describe, type SuiteCollector } from "vitest";
 import {
   type MysqlOutbox,
   type MysqlOutboxOptions,
   type MysqlPool,
   mysqlOutbox,
-} from "../../src/outbox/mysql/index.js";
+} from "express-affiliate/mysql";
+import mysql from "mysql2/promise";
+import { afterAll, beforeAll, describe, type SuiteCollector } from "vitest";
 import { NOW } from "../../src/outbox/mysql/literals.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { type MariaDb, programOfMariaDb, startMariaDb } from "./mariadb.js";

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
-import pg from "pg";
-import { afterAll, beforeAll, describe, inject, type SuiteCollector } from "vitest";
 import {
   type PostgresClient,
   type PostgresOutbox,
   type PostgresOutboxOptions,
   type PostgresPool,
   postgresOutbox,
-} from "../../src/outbox/postgres/index.js";
+} from "express-affiliate/postgres";
+import pg from "pg";
+import { afterAll, beforeAll, describe, inject, type SuiteCollector } from "vitest";
 import type { Clock } from "../../src/shared/clock.js";
 import { type Address, addressOf, type Cluster, programsOfPostgres, startCluster } from "./cluster.js";
 import type { FakeClock } from "./fake-clock.js";
@@ -185,7 +185,7 @@ export function virtualPool(pool: pg.Pool, clock: Pick<Clock, "now">): VirtualPo
   };
 }
 
-/** Lets time pass on the clock and on the server alike; before each step, what is under way at the server ends. */
+/** Advances the clock and the server together; before each step, the server finishes its work. */
 export async function passWith(
   pool: VirtualPool,
   clock: FakeClock,

@@ -1,6 +1,6 @@
+import type { OutboxEvent } from "express-affiliate";
+import type { Outbox } from "express-affiliate/outbox";
 import { expect, test } from "vitest";
-import type { OutboxEvent } from "../../src/events.js";
-import type { Outbox } from "../../src/outbox/outbox.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { retryIn } from "../../src/testing/contract/recorder.js";
 import { sample } from "../../src/testing/contract/samples.js";

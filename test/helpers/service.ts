@@ -18,10 +18,10 @@ export interface Service {
   readonly posted: Received[];
 }
 
-/** Answers one request; what it returns is sent as JSON, unless it has answered by itself. */
+/** Answers one request; its result is sent as JSON, unless it has answered by itself. */
 export type Answer = (request: Received, res: ServerResponse) => unknown;
 
-/** A tracking service that writes down what it gets and says what it is told to say. Ends with the test. */
+/** A tracking service that records its requests, and gives the answers of the test. Ends with the test. */
 export async function startService(answer: Answer = () => ({ success: true, leadId: 1 })): Promise<Service> {
   const received: Received[] = [];
   const posted: Received[] = [];

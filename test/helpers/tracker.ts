@@ -1,5 +1,5 @@
+import { type Affiliate, type AffiliateOptions, affiliate, type Logger } from "express-affiliate";
 import { onTestFinished } from "vitest";
-import { type Affiliate, type AffiliateOptions, affiliate, type Logger } from "../../src/index.js";
 
 export interface LinesLogger extends Logger {
   readonly lines: string[];

@@ -1,16 +1,16 @@
+import type { Attribution, EventKind, MemoryOutboxOptions, Notices, OutboxEvent } from "express-affiliate";
+import type { Outbox } from "express-affiliate/outbox";
 import { createDelivery, type DeliveryOptions } from "../../src/delivery/delivery.js";
-import type { Attribution, EventKind, OutboxEvent } from "../../src/events.js";
 import { eventFrom } from "../../src/inputs.js";
-import { createJournal, type Notices } from "../../src/journal/journal.js";
-import { type MemoryOutboxOptions, memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
-import type { Outbox } from "../../src/outbox/outbox.js";
+import { createJournal } from "../../src/journal/journal.js";
+import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import type { Attempt } from "../../src/service/attempt.js";
 import { type Call, callsFor } from "../../src/service/calls.js";
 import type { Transport } from "../../src/service/transport.js";
 import { DESTINATION } from "../../src/testing/contract/samples.js";
 import { FakeClock } from "./fake-clock.js";
 
-/** What the service does with one request. `taken`: it acts on it, whether or not anybody hears of that. */
+/** What the service does with one request. `taken`: it acts on the request, whether or not an answer arrives. */
 export type Reply = { readonly taken: boolean; readonly afterMs: number } & (
   | { readonly status: number; readonly body?: unknown; readonly retryAfter?: string }
   | { readonly silence: "unsent" | "sent" }
@@ -96,6 +96,9 @@ export interface VirtualOptions
   /** Default: a memory outbox with the bounds above. */
   readonly createOutbox?: (clock: FakeClock) => Outbox;
   readonly random?: () => number;
+  /** Those of another process on the same storage. */
+  readonly clock?: FakeClock;
+  readonly service?: VirtualService;
 }
 
 /** Outbox, delivery and service as they are, and time as the test wants it. */
@@ -103,10 +106,10 @@ export function startDelivery({
   reply,
   outbox: bounds = {},
   createOutbox = (clock) => memoryOutbox(bounds, clock),
+  clock = new FakeClock(),
+  service = new VirtualService(clock, reply),
   ...options
 }: VirtualOptions = {}) {
-  const clock = new FakeClock();
-  const service = new VirtualService(clock, reply);
   const lines: string[] = [];
   const keep = (line: string) => lines.push(line);
   const journal = createJournal({ clock, logger: { info: keep, warn: keep, error: keep } });
@@ -126,6 +129,7 @@ export function startDelivery({
     journal,
     onCapacity: () => outbox.wake(),
     clock,
+    circuits: outbox.circuits,
     random: () => 0.5,
     ...options,
   });

@@ -1,7 +1,8 @@
+import type { Outbox, OutboxObserver } from "express-affiliate/outbox";
+import { circuitsThrough } from "../../src/outbox/disk/asked-circuits.js";
 import { deadLettersThrough } from "../../src/outbox/disk/asked-dead-letters.js";
 import { countsOf } from "../../src/outbox/disk/counts.js";
 import type { DiskClaim, Results } from "../../src/outbox/disk/protocol.js";
-import type { Outbox, OutboxObserver } from "../../src/outbox/outbox.js";
 import { createRelay } from "../../src/outbox/relay.js";
 import { DESTINATION } from "../../src/testing/contract/samples.js";
 import { openDisk, settling } from "./disk-store.js";
@@ -9,8 +10,15 @@ import type { FakeClock } from "./fake-clock.js";
 import { scratchDirectory } from "./scratch.js";
 
 /** The disk outbox's file and its relay in virtual time: without the thread, which has a clock of its own. */
-export function virtualDisk(clock: FakeClock): Outbox {
-  const disk = openDisk(scratchDirectory(), { time: clock.now, maxBytes: 1024 ** 3 });
+export function virtualDisk(
+  clock: FakeClock,
+  { directory = scratchDirectory(), owner = "me" }: { directory?: string; owner?: string } = {},
+): Outbox {
+  const disk = openDisk(directory, {
+    owner,
+    time: clock.now,
+    maxBytes: 1024 ** 3,
+  });
   let observer: OutboxObserver | undefined;
   let cancelWake = () => {};
 
@@ -57,6 +65,7 @@ export function virtualDisk(clock: FakeClock): Outbox {
     get idle() {
       return relay.idle;
     },
+    circuits: circuitsThrough(async (request) => run(request as never).result as never),
     counts: () => countsOf(disk.store.run([]).snapshot, DESTINATION),
     deadLetters: {
       list: (query = {}) => letters.list(query, DESTINATION),

@@ -173,9 +173,9 @@ describe("the events that it has not heard the end of", () => {
   it("are counted until they are delivered", () => {
     const { journal } = startJournal();
     for (const each of payments) journal.queued(each);
-    expect(journal.unsettled).toBe(10_000);
+    expect(journal.withoutOutcome).toBe(10_000);
     for (const each of payments) journal.delivered(each, 1);
-    expect(journal.unsettled).toBe(0);
+    expect(journal.withoutOutcome).toBe(0);
   });
 
   it("are of the last 10,000: one that another process has delivered is not counted for ever", () => {
@@ -185,6 +185,6 @@ describe("the events that it has not heard the end of", () => {
       journal.queued(each);
       journal.delivered(each, 1);
     }
-    expect(journal.unsettled).toBe(0);
+    expect(journal.withoutOutcome).toBe(0);
   });
 });

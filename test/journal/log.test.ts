@@ -1,9 +1,8 @@
+import type { DeathReason, EventKind } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { EventKind } from "../../src/events.js";
 import { createJournal } from "../../src/journal/journal.js";
 import { MOST_LINES, MOST_OF_A_KIND } from "../../src/journal/ration.js";
-import type { DeathReason } from "../../src/outbox/dead-letters.js";
 import { FakeClock } from "../helpers/fake-clock.js";
 import { makeEvent } from "../helpers/virtual-delivery.js";
 

@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
+import { memoryOutbox } from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
+import { testOutbox } from "express-affiliate/outbox";
 import { describe, expect, inject, it, onTestFinished } from "vitest";
-import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
-import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
-import { testOutbox } from "../../src/testing/contract/index.js";
 import { type Disk, openDisk } from "../helpers/disk-store.js";
+import { testLastingUrgency } from "../helpers/lasting-urgency.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { outputOf } from "../helpers/user-project.js";
 
@@ -35,6 +36,7 @@ testOutbox(
     maxDeadLetterBytes: 350_000,
     reopen: () => diskOutbox({ directory }),
     handsOver: true,
+    hasCircuits: true,
     cutOff() {
       locking = openDisk(directory);
       locking.db.exec("begin exclusive");
@@ -46,6 +48,10 @@ testOutbox(
   },
   { describe, it },
 );
+
+describe("memoryOutbox", () => testLastingUrgency(() => memoryOutbox({ maxEvents: 100 })));
+describe("diskOutbox", () =>
+  testLastingUrgency(() => diskOutbox({ directory: fresh(), maxBytes: 1024 * 1024 })));
 
 describe("testOutbox", () => {
   const run = (script: string) => {

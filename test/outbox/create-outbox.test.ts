@@ -1,6 +1,7 @@
+import type { Claim, OutboxParts } from "express-affiliate/outbox";
 import { expect, test } from "vitest";
-import { createOutbox, type OutboxParts } from "../../src/outbox/create-outbox.js";
-import { type Claim, UNTRIED } from "../../src/outbox/outbox.js";
+import { createOutbox } from "../../src/outbox/create-outbox.js";
+import { UNTRIED } from "../../src/outbox/outbox.js";
 import { sample } from "../../src/testing/contract/samples.js";
 import { delivering, deliveringAll } from "../helpers/deliver.js";
 import { FakeClock } from "../helpers/fake-clock.js";

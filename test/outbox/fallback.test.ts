@@ -1,7 +1,7 @@
+import type { OutboxEvent } from "express-affiliate";
+import type { Claim, Verdict } from "express-affiliate/outbox";
 import { expect, test } from "vitest";
-import type { OutboxEvent } from "../../src/events.js";
 import { createFallback, type Storage } from "../../src/outbox/fallback.js";
-import type { Claim, Verdict } from "../../src/outbox/outbox.js";
 import { sizeOf } from "../../src/outbox/shedding.js";
 import { sample } from "../../src/testing/contract/samples.js";
 import { capacityOf } from "../helpers/deliver.js";

@@ -1,6 +1,7 @@
+import type { Claim, Verdict } from "express-affiliate/outbox";
 import { describe, expect, it } from "vitest";
-import { type Claim, UNTRIED, type Verdict } from "../../src/outbox/outbox.js";
-import { createRelay, type Store } from "../../src/outbox/relay.js";
+import { UNTRIED } from "../../src/outbox/outbox.js";
+import { type ClaimSource, createRelay } from "../../src/outbox/relay.js";
 import { retryIn } from "../../src/testing/contract/recorder.js";
 import { delivering, deliveringAll } from "../helpers/deliver.js";
 import { makeEvent } from "../helpers/virtual-delivery.js";
@@ -21,7 +22,7 @@ const live = (number: number): Claim => ({
 function plainStore({ asynchronous = false, waiting = [] as Claim[] } = {}) {
   const settled: Verdict[] = [];
   const limits: number[] = [];
-  const store: Store<Claim> = {
+  const store: ClaimSource<Claim> = {
     claim({ limit }) {
       limits.push(limit);
       const claimed = waiting.splice(0, limit);
@@ -125,7 +126,7 @@ describe.each([
       {
         ...store,
         next: (capacity) => before.splice(0, capacity().limit),
-        giveBack: () => before.splice(0),
+        takeUnsent: () => before.splice(0),
       },
       unheard,
     );
@@ -198,7 +199,7 @@ describe.each([
     const { store, settled } = plainStore({ asynchronous, waiting: [live(1), live(2)] });
     const errors: unknown[] = [];
     let trouble = 2;
-    const degraded: Store<Claim> = {
+    const degraded: ClaimSource<Claim> = {
       claim: (capacity) => {
         if (trouble-- > 1) throw new Error("disk");
         return store.claim(capacity);

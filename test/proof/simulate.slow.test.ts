@@ -2,6 +2,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { beforeAll, describe, expect, it } from "vitest";
+import { pageScripts } from "../../inline-plugin.js";
 import type { Options, Sabotage } from "../../proof/simulate/main.js";
 import { virtualModules } from "../../proof/simulate/virtual-modules.js";
 import { rawText } from "../../tsup.config.js";
@@ -21,7 +22,7 @@ beforeAll(async () => {
     format: "esm",
     target: "node20",
     packages: "external",
-    plugins: [rawText, ...virtualModules],
+    plugins: [rawText, pageScripts, ...virtualModules],
   });
   simulator = await import(pathToFileURL(outfile).href);
 });
@@ -97,7 +98,7 @@ describe("the simulator", () => {
     [
       "lets a payment rest before its first attempt",
       "payments go first",
-      undefined,
+      "memory",
       {
         delivery(delivery) {
           const { deliver } = delivery;
@@ -109,6 +110,19 @@ describe("the simulator", () => {
             return { type: "retry", inMs: 3_000, history };
           };
         },
+      },
+    ],
+    [
+      "forgets what a payment waits for",
+      "no stranger delays a payment",
+      "disk",
+      {
+        disk: (disk) =>
+          atEvery(
+            disk,
+            1,
+            "update events set urgency = case kind when 'payment' then 2 when 'registration' then 1 else 0 end",
+          ),
       },
     ],
   ])("finds a tracker that %s, and shrinks the schedule", async (_name, promise, outbox, sabotage) => {

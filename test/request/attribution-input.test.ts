@@ -1,6 +1,6 @@
+import type { AttributionInput } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AttributionInput } from "../../src/index.js";
 import { attributionFrom } from "../../src/request/attribution-input.js";
 import { startService } from "../helpers/service.js";
 import { linesLogger, startTracker } from "../helpers/tracker.js";

@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
+import type { Affiliate, AffiliateOptions, Attribution, RequestSource } from "express-affiliate";
 import session from "express-session";
 import fc from "fast-check";
 import request from "supertest";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Affiliate, AffiliateOptions, Attribution, RequestSource } from "../../src/index.js";
 import { startService } from "../helpers/service.js";
 import { linesLogger, startTracker } from "../helpers/tracker.js";
 

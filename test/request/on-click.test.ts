@@ -1,8 +1,8 @@
 import type { Request, RequestHandler } from "express";
+import { type AffiliateOptions, type OnClickOptions, OptionsError } from "express-affiliate";
 import fc from "fast-check";
 import request from "supertest";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type AffiliateOptions, type OnClickOptions, OptionsError } from "../../src/index.js";
 import { eachExpress } from "../helpers/express.js";
 import { startService } from "../helpers/service.js";
 import { startTracker } from "../helpers/tracker.js";

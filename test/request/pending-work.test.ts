@@ -1,8 +1,7 @@
 import express from "express";
+import { type AffiliateOptions, memoryOutbox } from "express-affiliate";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
-import type { AffiliateOptions } from "../../src/index.js";
-import { memoryOutbox } from "../../src/index.js";
 import { startService } from "../helpers/service.js";
 import { linesLogger, startTracker } from "../helpers/tracker.js";
 

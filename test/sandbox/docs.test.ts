@@ -19,9 +19,10 @@ const asCommonJs = (code: string) =>
     .replaceAll(/^export function (\w+)/gm, "exports.$1 = function $1");
 
 describe("docs/testing.md", () => {
-  const files = filesIn(page("testing.md"));
+  const markdown = page("testing.md");
+  const files = filesIn(markdown);
   const shop = files["shop.js"] ?? "";
-  const packages = ["express", "vitest", "jest"];
+  const packages = ["express", "supertest", "vitest", "jest"];
   const modules = { "package.json": '{ "type": "module" }', ...files };
 
   test("passes with Vitest", async () => {
@@ -34,9 +35,11 @@ describe("docs/testing.md", () => {
   });
 
   test("passes with node:test", async () => {
-    const project = await userProject(modules, packages);
+    const [, imported = "none"] = /^\| node:test \| `(.+)` \|$/m.exec(markdown) ?? [];
+    const ofNode = (files["shop.vitest.js"] ?? "").replace(/^import .* from "vitest";$/m, imported);
+    const project = await userProject({ ...modules, "shop.node.js": ofNode }, packages);
     const { code, stdout } = await outputOf(runNode(project, ["--test", "shop.node.js"]));
-    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/pass 1\b/) });
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/pass 3\b/) });
   });
 
   test("passes with Jest", async () => {

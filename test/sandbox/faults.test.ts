@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { FaultMode, Sandbox } from "express-affiliate/sandbox";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { FaultMode, Sandbox } from "../../src/sandbox/index.js";
 import { type LedgerStore, openLedger } from "../../src/sandbox/ledger/ledger.js";
 import { call, click, payment, startSandbox } from "./helpers.js";
 

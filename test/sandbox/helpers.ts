@@ -1,5 +1,5 @@
+import { createSandbox, type Sandbox, type SandboxOptions } from "express-affiliate/sandbox";
 import { onTestFinished } from "vitest";
-import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.js";
 
 /** A sandbox that ends with the test. */
 export async function startSandbox(options?: SandboxOptions): Promise<Sandbox> {

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { type IncomingMessage, type RequestOptions, request } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
+import { createSandbox, type Sandbox } from "express-affiliate/sandbox";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { endpoints, errorResponse } from "../../src/sandbox/endpoints.js";
-import { createSandbox, type Sandbox } from "../../src/sandbox/index.js";
 import { click, payment, registration, registrationLead } from "./helpers.js";
 
 const json = { "content-type": "application/json" };

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
+import { ArgumentError, NoAnswerError, TrackingApiError } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ArgumentError, NoAnswerError, TrackingApiError } from "../../src/index.js";
 import { startService } from "../helpers/service.js";
 import { API_KEY, startTracker } from "../helpers/tracker.js";
 

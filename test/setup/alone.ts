@@ -1,13 +1,9 @@
-import childProcess, { ChildProcess } from "node:child_process";
-import { syncBuiltinESMExports } from "node:module";
-import { Server } from "node:net";
-
-function refuse(): never {
-  throw new Error("npm run test:fast starts no server and no process: see test/setup/fast.ts");
-}
-
-// Where a test does so all the same, it fails.
-Server.prototype.listen = refuse;
-Object.assign(ChildProcess.prototype, { spawn: refuse });
-Object.assign(childProcess, { spawnSync: refuse, execSync: refuse, execFileSync: refuse });
-syncBuiltinESMExports();
+/** They replace modules, measure the heap or set what is global: each of them gets a process of its own. */
+export const ALONE: readonly string[] = [
+  "test/docs/monitoring.test.ts",
+  "test/engine/messages.test.ts",
+  "test/events.test.ts",
+  "test/outbox/disk/thread.test.ts",
+  "test/outbox/memory/memory-outbox.test.ts",
+  "test/sandbox/sqlite.test.ts",
+];

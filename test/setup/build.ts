@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { build, type Options } from "tsup";
 import type { TestProject } from "vitest/node";
 import configs from "../../tsup.config.js";
+import { isFast } from "./fast.js";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -15,6 +16,7 @@ const root = resolve(import.meta.dirname, "../..");
 
 /** Builds the package once, beside the work tree's `dist`, for the tests that run what a user would run. */
 export default async function buildPackage(project: TestProject): Promise<void> {
+  if (isFast(project)) return;
   const builtPackage = join(root, "node_modules/.cache/express-affiliate");
   await rm(builtPackage, { recursive: true, force: true });
   for (const config of [configs].flat() as Options[]) {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
+import type { TestProject } from "vitest/node";
 
 // Where it is imported, Node parses all of it twice before it runs.
 const ts: typeof import("typescript") = createRequire(import.meta.url)("typescript");
@@ -9,9 +10,8 @@ const ROOT = resolve(import.meta.dirname, "../..");
 
 /** What a test imports that starts a server, a process or a build, or that runs what a page shows. */
 const SLOW_MODULES =
-  /^(node:(child_process|http|http2|https|net|tls)|express|express4|supertest|pg|esbuild|tsup|playwright-core)$/;
-const SLOW_FILES =
-  /^(src\/(sandbox|testing)\/index\.ts|src\/cli\/main\.ts|test\/(helpers\/)?docs\/|example-app\/)/;
+  /^(node:(child_process|http|http2|https|net|tls)|express|express4|supertest|pg|esbuild|tsup|playwright-core|express-affiliate\/(sandbox|testing))$/;
+const SLOW_FILES = /^(src\/cli\/main\.ts|test\/(helpers\/)?docs\/|example-app\/)/;
 
 const isSlow = new Map<string, boolean>();
 
@@ -28,6 +28,11 @@ function startsSomething(file: string): boolean {
   });
   isSlow.set(file, answer);
   return answer;
+}
+
+/** Whether a run is of these tests alone. */
+export function isFast({ vitest }: TestProject): boolean {
+  return vitest.projects.every(({ name }) => name === "fast");
 }
 
 /** The test files that start no server and no process. */

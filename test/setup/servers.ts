@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestProject } from "vitest/node";
 import { type Cluster, startCluster } from "../helpers/cluster.js";
+import { isFast } from "./fast.js";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -12,7 +13,8 @@ declare module "vitest" {
 }
 
 /** Starts a PostgreSQL server as soon as one test file asks for it, for all that do, and ends it after the last. */
-export default async function shareServers(project: TestProject): Promise<() => Promise<void>> {
+export default async function shareServers(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  if (isFast(project)) return undefined;
   let starting: Promise<Cluster> | undefined;
   const desk = createServer(async (_req, res) => {
     starting ??= startCluster({ fsync: "off", max_connections: 300 });

@@ -1,7 +1,7 @@
 import express from "express";
+import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
-import { recordingOutbox } from "../../src/testing/index.js";
 import { startTracker } from "../helpers/tracker.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
 

@@ -4,7 +4,8 @@ export default {
   name: "bullmq",
   title: "BullMQ",
   setUp:
-    "`await queue.add()` with 3 attempts and exponential backoff from 1 s; in the shop's process, a worker of the default concurrency 1, which posts with `fetch` and a limit of 10 s; Redis with an append-only file. At the end `worker.close()`",
+    "`await queue.add()` with 3 attempts and exponential backoff from 1 s; in the shop, a worker of the default concurrency 1, which posts with `fetch` and a limit of 10 s; Redis with an append-only file. At the end `worker.close()`",
+  isDurable: true,
   packages: ["bullmq", "ioredis"],
   loads: ["bullmq"],
   follows: [

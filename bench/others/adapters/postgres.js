@@ -3,7 +3,8 @@ import { follows, start } from "./tracker.js";
 export default {
   name: "postgres",
   title: "ours, Postgres",
-  setUp: "the same with `postgresOutbox({ pool })`, a pool of pg's defaults, PostgreSQL at its defaults",
+  setUp: "the same, with `postgresOutbox({ pool })`; pg and PostgreSQL at their defaults",
+  isDurable: true,
   packages: ["express-affiliate", "pg"],
   loads: ["../../dist/index.js", "../../dist/postgres.js"],
   follows,

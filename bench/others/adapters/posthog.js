@@ -2,7 +2,7 @@ export default {
   name: "posthog",
   title: "PostHog",
   setUp:
-    "`capture()` and the defaults: sent once 20 events wait or after 10 s, 3 retries 3 s apart, at most 10,000 events wait. At the end `shutdown()`",
+    "`capture()`; by default sent once 20 events wait, or after 5 s, and 3 retries. At the end `shutdown()`",
   packages: ["posthog-node"],
   loads: ["posthog-node"],
   follows: ["https://posthog.com/docs/libraries/node"],

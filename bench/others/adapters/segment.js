@@ -1,8 +1,7 @@
 export default {
   name: "segment",
   title: "Segment",
-  setUp:
-    "`track()` and the defaults: batches of 15, or of what 10 s bring, and 10 retries. At the end `closeAndFlush()`",
+  setUp: "`track()`; by default batches of 15, or of 10 s, and 10 retries. At the end `closeAndFlush()`",
   packages: ["@segment/analytics-node"],
   loads: ["@segment/analytics-node"],
   follows: ["https://segment.com/docs/connections/sources/catalog/libraries/server/node/"],

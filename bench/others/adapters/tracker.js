@@ -1,5 +1,5 @@
-/** This package at its defaults: nothing is awaited, and the end is `flush` and `close`, as README.md shows them. */
-export async function start({ service, dist }, outboxOf) {
+/** This package at its defaults: nothing is awaited, and the end is as docs/deployment.md shows it, with `flush` for a memory outbox. */
+export async function start({ service, dist }, outboxOf, { flushes = false } = {}) {
   const { affiliate } = await import(`${dist}/index.js`);
   const logger = { warn() {}, error() {} };
   const outbox = await outboxOf(dist);
@@ -13,10 +13,10 @@ export async function start({ service, dist }, outboxOf) {
       return letters.map(({ event }) => event.customerEmail);
     },
     async close() {
-      await tracker.flush({ timeoutMs: 5_000 });
+      if (flushes) await tracker.flush({ timeoutMs: 5_000 });
       await tracker.close({ timeoutMs: 5_000 });
     },
   };
 }
 
-export const follows = ["README.md#shutting-down", "docs/outboxes.md"];
+export const follows = ["docs/deployment.md#which-shutdown"];

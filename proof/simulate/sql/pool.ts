@@ -1,5 +1,5 @@
-import type { MysqlPool } from "../../../src/outbox/mysql/index.js";
-import type { PostgresClient, PostgresPool } from "../../../src/outbox/postgres/index.js";
+import type { MysqlPool } from "express-affiliate/mysql";
+import type { PostgresClient, PostgresPool } from "express-affiliate/postgres";
 import type { Owner, VirtualClock } from "../clock.js";
 import { ERRORS, failing } from "./errors.js";
 import { Link, type Meeting, wayTo } from "./link.js";

@@ -1,5 +1,5 @@
+import { mysqlMigrations } from "express-affiliate/mysql";
 import mysql from "mysql2/promise";
-import { mysqlMigrations } from "../../../src/outbox/mysql/index.js";
 import { NOW } from "../../../src/outbox/mysql/literals.js";
 import { startMariaDb } from "../../../test/helpers/mariadb.js";
 import { createMonitor, PREFIX, type RealServer, type Session } from "./real-server.js";

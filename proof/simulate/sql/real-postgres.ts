@@ -1,5 +1,5 @@
+import { postgresMigrations } from "express-affiliate/postgres";
 import pg from "pg";
-import { postgresMigrations } from "../../../src/outbox/postgres/index.js";
 import { startCluster } from "../../../test/helpers/cluster.js";
 import { createMonitor, type RealServer, SCHEMA, type Session } from "./real-server.js";
 

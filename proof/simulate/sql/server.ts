@@ -45,7 +45,7 @@ export class SqlServer {
     await this.#real.clear(tables);
   }
 
-  /** After a simulation: what is still under way ends. */
+  /** Ends all that is still under way after a simulation. */
   async end(): Promise<void> {
     for (const { session } of this.#running) await this.#real.cancel(session);
     await Promise.all([...this.#running].map(({ work }) => work));
@@ -57,7 +57,7 @@ export class SqlServer {
     this.#clock.hold(this.#session().then(done));
   }
 
-  /** A connection is closed: what is open on it is undone. Where it waits for a lock still, it does so once that has come. */
+  /** A connection is closed: its open transaction is rolled back, once it has got a lock that it waits for. */
   disconnect(session: Session): void {
     const running = [...this.#running].find((each) => each.session === session && !each.isOver);
     if (running) void running.work.then(() => this.#clock.hold(this.#keep(session)));

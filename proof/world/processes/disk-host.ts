@@ -1,5 +1,5 @@
-import { affiliate } from "../../../src/index.js";
-import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
+import { affiliate } from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
 
 /**
  * A host with a disk outbox, at its default lease. Reports a click, a registration and a payment of each of so many visitors, where

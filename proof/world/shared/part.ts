@@ -2,11 +2,11 @@
 export interface Part {
   /** What it shows, in one line. */
   readonly title: string;
-  /** Starts what it needs, and ends it. `short`: with fewer events and less time, for .ci/run. */
+  /** Starts and ends the programs that it needs. `short`: with fewer events and less time, for .ci/run. */
   prove(options: { readonly short: boolean }): Promise<readonly Figure[]>;
 }
 
-/** What was measured, and what it has to keep to. A figure without a bound is only told. */
+/** A measurement and its bound. A measurement without a bound is only printed. */
 export interface Figure {
   readonly what: string;
   readonly measured: number;

@@ -6,8 +6,8 @@ import { errorFrom, OptionsError } from "../../shared/errors.js";
 import { maskEmails, presentable } from "../../shared/secret.js";
 import { readArguments, refuseArguments } from "../arguments.js";
 import { withEnvFile } from "../env-file.js";
-import { type Finding, lineOf, painted } from "../finding.js";
-import { type Place, placeFrom, urlIn } from "../outbox/arguments.js";
+import { type CheckResult, lineOf, painted } from "../finding.js";
+import { locationFrom, type OutboxLocation, urlIn } from "../outbox/arguments.js";
 import { passwordHider } from "../outbox/passwords.js";
 import type { Terminal } from "../terminal.js";
 import { checkOutbox } from "./outbox.js";
@@ -46,7 +46,7 @@ export async function doctorCommand(args: string[], terminal: Terminal): Promise
   const { stdout } = terminal;
   let flags: Flags;
   let target: Target | undefined;
-  let place: Place | undefined;
+  let location: OutboxLocation | undefined;
   try {
     flags = parseFlags(args);
     if (flags.help) {
@@ -54,15 +54,16 @@ export async function doctorCommand(args: string[], terminal: Terminal): Promise
       return 0;
     }
     const env = withEnvFile(terminal.env, flags["env-file"]);
-    place = outboxFrom(flags, env);
-    if (!place || OF_THE_SERVICE.some((name) => flags[name] !== undefined)) target = targetFrom(flags, env);
+    location = outboxFrom(flags, env);
+    if (!location || OF_THE_SERVICE.some((name) => flags[name] !== undefined))
+      target = targetFrom(flags, env);
   } catch (error) {
     return refuseArguments("doctor", passwordHider(args)(inFlags(errorFrom(error))), terminal);
   }
-  const findings: Finding[] = [];
-  // Over every text: the service may repeat the key or an address anywhere.
+  const findings: CheckResult[] = [];
+  // Covers every text: the service may repeat the key or an address anywhere.
   const hide = (text: string) => maskEmails(presentable(text, target?.apiKey));
-  for await (const { type, text } of examineAll(target, flags, place)) {
+  for await (const { type, text } of examineAll(target, flags, location)) {
     const finding = { type, text: hide(text) };
     findings.push(finding);
     if (!flags.json) stdout(lineOf(finding, terminal));
@@ -108,16 +109,16 @@ function parseFlags(args: string[]) {
 
 type Flags = ReturnType<typeof parseFlags>;
 
-/** What is said of the service: with one of these, it is examined too. */
+/** The options that name the service: with one of these, it is examined too. */
 const OF_THE_SERVICE = ["base-url", "client-id", "api-key-env", "session", "send-test-click"] as const;
 
-function outboxFrom(flags: Flags, env: Terminal["env"]): Place | undefined {
+function outboxFrom(flags: Flags, env: Terminal["env"]): OutboxLocation | undefined {
   const { outbox, "outbox-url-env": variable, schema, prefix } = flags;
   if (outbox !== undefined && variable !== undefined) {
     throw new Error("--outbox and --outbox-url-env do not go together");
   }
   const where = variable === undefined ? outbox : urlIn(env, variable);
-  if (where !== undefined) return placeFrom(where, { schema, prefix });
+  if (where !== undefined) return locationFrom(where, { schema, prefix });
   if (schema !== undefined || prefix !== undefined) {
     throw new Error("--schema and --prefix go with --outbox");
   }
@@ -157,14 +158,14 @@ function inFlags(error: Error): string {
 async function* examineAll(
   target: Target | undefined,
   flags: Flags,
-  place: Place | undefined,
-): AsyncGenerator<Finding> {
+  location: OutboxLocation | undefined,
+): AsyncGenerator<CheckResult> {
   if (target) yield* examine(target, flags);
-  if (place) yield* checkOutbox(place, target && destinationOf(target.clientId, target.baseUrl));
+  if (location) yield* checkOutbox(location, target && destinationOf(target.clientId, target.baseUrl));
 }
 
-/** Each finding as soon as it is made. Where one step fails, those that need it are left out. */
-async function* examine(target: Target, flags: Flags): AsyncGenerator<Finding> {
+/** Yields each finding as soon as it is known. If a step fails, the steps that need it are left out. */
+async function* examine(target: Target, flags: Flags): AsyncGenerator<CheckResult> {
   const { baseUrl, clock } = target;
   for (const step of [checkName, (url: URL) => checkTls(url, clock.now())]) {
     const finding = await step(baseUrl);

@@ -1,17 +1,20 @@
 import { errorFrom } from "../../shared/errors.js";
-import { type Finding, note, well, wrong } from "../finding.js";
+import { type CheckResult, note, well, wrong } from "../finding.js";
 import { findingsOf } from "../outbox/actions.js";
-import type { Place } from "../outbox/arguments.js";
-import { openAt, problemAt } from "../outbox/open.js";
+import type { OutboxLocation } from "../outbox/arguments.js";
+import { openOutboxAt, problemAt } from "../outbox/open.js";
 
 /**
  * Checks whether there is an outbox, of this version, that may be written to, and says what waits in it. Changes nothing.
  *
- * @param destination the program and address that are examined, where they are.
+ * @param destination the program and address that are examined, if they are given.
  */
-export async function* checkOutbox(place: Place, destination: string | undefined): AsyncGenerator<Finding> {
+export async function* checkOutbox(
+  location: OutboxLocation,
+  destination: string | undefined,
+): AsyncGenerator<CheckResult> {
   try {
-    const outbox = openAt(place);
+    const outbox = openOutboxAt(location);
     try {
       const counts = await outbox.look();
       yield well(`the ${outbox.name} outbox is there, and of this version`);
@@ -30,6 +33,6 @@ export async function* checkOutbox(place: Place, destination: string | undefined
       await outbox.close();
     }
   } catch (error) {
-    yield wrong(problemAt(place, errorFrom(error)).message);
+    yield wrong(problemAt(location, errorFrom(error)).message);
   }
 }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { isIP } from "node:net";
 import { connect } from "node:tls";
 import { errorCodeOf, errorFrom } from "../../shared/errors.js";
-import { type Finding, note, well, wrong } from "../finding.js";
+import { type CheckResult, note, well, wrong } from "../finding.js";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const SOON_DAYS = 21;
@@ -31,7 +31,7 @@ const MEANINGS: readonly (readonly [code: RegExp, plain: string])[] = [
 ];
 
 /** Checks whether the service's name resolves to an address. */
-export async function checkName({ hostname }: URL): Promise<Finding> {
+export async function checkName({ hostname }: URL): Promise<CheckResult> {
   const name = hostname.replace(/^\[|\]$/g, "");
   if (isIP(name)) return note(`${name} is an address itself, so there is no name to look up`);
   try {
@@ -50,7 +50,7 @@ export async function checkTls(
   now: number,
   /** Certificates to trust besides those of this machine. */
   ca?: string,
-): Promise<Finding> {
+): Promise<CheckResult> {
   if (protocol !== "https:")
     return note("plain http: the key and customers' addresses travel in the open; fine on this machine");
   const host = hostname.replace(/^\[|\]$/g, "");

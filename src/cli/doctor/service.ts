@@ -6,7 +6,7 @@ import { createTransport } from "../../service/transport.js";
 import type { Clock } from "../../shared/clock.js";
 import { errorCodeOf } from "../../shared/errors.js";
 import { presentable, type Secret } from "../../shared/secret.js";
-import { type Finding, notDone, note, well, wrong } from "../finding.js";
+import { type CheckResult, notDone, note, well, wrong } from "../finding.js";
 
 const TIMEOUT_MS = 10_000;
 const LONGEST_DRIFT_MS = 30_000;
@@ -46,7 +46,7 @@ function reasonOf({ apiKey, clock }: Target, attempt: Attempt): string {
 }
 
 /** Checks whether the status endpoint (§4.5) answers, with the key and without, and whether its clock agrees with this machine's. */
-export async function* checkStatus(target: Target): AsyncGenerator<Finding> {
+export async function* checkStatus(target: Target): AsyncGenerator<CheckResult> {
   const { calls, apiKey, clock } = target;
   const call = calls.status("express-affiliate-doctor");
   const bare = await ask(target, call, undefined);
@@ -57,7 +57,7 @@ export async function* checkStatus(target: Target): AsyncGenerator<Finding> {
   yield compareClocks(bare, answeredAt);
 }
 
-function withoutKey(target: Target, answer: Answer): Finding {
+function withoutKey(target: Target, answer: Answer): CheckResult {
   if (isStatus(answer)) return well("the status endpoint answers, and wants no key");
   if (answer.status !== 401)
     return wrong(
@@ -68,14 +68,14 @@ function withoutKey(target: Target, answer: Answer): Finding {
     : note("the status endpoint wants a key, and none was given (--api-key-env NAME)");
 }
 
-function withKey(target: Target, attempt: Attempt): Finding {
+function withKey(target: Target, attempt: Attempt): CheckResult {
   if (isStatus(attempt)) return well("the status endpoint takes the key");
   return wrong(
     `the status endpoint does not take the key: ${reasonOf(target, attempt)}; is it this program owner's, whole, and not revoked?`,
   );
 }
 
-/** What an unexpected answer says about the address, in plain words. */
+/** Explains what an unexpected answer means for the address. */
 function meaning({ baseUrl }: Target, { status }: Answer): string {
   const base = baseUrl.href.replace(/\/+$/, "");
   if (status === 404)
@@ -93,7 +93,7 @@ function isStatus(attempt: Attempt): boolean {
   );
 }
 
-function compareClocks({ date }: Answer, now: number): Finding {
+function compareClocks({ date }: Answer, now: number): CheckResult {
   const theirs = Date.parse(date ?? "");
   if (Number.isNaN(theirs)) return note("the service does not say what time it has");
   const seconds = Math.round((theirs - now) / 1_000);
@@ -105,7 +105,7 @@ function compareClocks({ date }: Answer, now: number): Finding {
 }
 
 /** Says which affiliate a session is attributed to. */
-export async function checkSession(target: Target, sessionId: string): Promise<Finding> {
+export async function checkSession(target: Target, sessionId: string): Promise<CheckResult> {
   const attempt = await ask(target, target.calls.status(sessionId), target.apiKey);
   if (attempt.type === "answer" && attempt.status === 401 && !target.apiKey)
     return note(`session ${sessionId}: reading its affiliate needs a key (--api-key-env NAME)`);
@@ -120,7 +120,7 @@ export async function checkSession(target: Target, sessionId: string): Promise<F
 }
 
 /** Posts a click that is recognisable as a test, and checks whether the service then knows its session. */
-export async function* sendTestClick(target: Target): AsyncGenerator<Finding> {
+export async function* sendTestClick(target: Target): AsyncGenerator<CheckResult> {
   const id = `doctor-${randomUUID()}`;
   const click = {
     affiliateReference: "express-affiliate-doctor",
@@ -141,8 +141,8 @@ export async function* sendTestClick(target: Target): AsyncGenerator<Finding> {
   yield await checkSession(target, id);
 }
 
-/** Says what the doctor does not know, because it posted nothing. */
-export function noTestClick({ clientId }: Target): Finding {
+/** Says what the doctor could not find out without posting anything. */
+export function noTestClick({ clientId }: Target): CheckResult {
   return notDone(
     `nothing was posted: whether clicks are taken, and client id ${clientId} is known, shows with --send-test-click, ` +
       "which leaves a click in the service's records",

@@ -3,7 +3,7 @@ import type { DeadLetter, DeadLetterFilter } from "../../outbox/dead-letters.js"
 import type { Outbox, OutboxCounts } from "../../outbox/outbox.js";
 import { printable } from "../../shared/printable.js";
 import { maskEmail, maskEmails } from "../../shared/secret.js";
-import { type Finding, lineOf, note, painted, well, wrong } from "../finding.js";
+import { type CheckResult, lineOf, note, painted, well, wrong } from "../finding.js";
 import type { Terminal } from "../terminal.js";
 import { countOf, spanOf, timeOf } from "./words.js";
 
@@ -36,7 +36,7 @@ export interface Report {
 interface Selection {
   readonly ids: readonly string[];
   readonly all: boolean;
-  /** Which of all of them. */
+  /** Limits `all` to some of them. */
   readonly filter: DeadLetterFilter;
 }
 
@@ -65,7 +65,13 @@ export async function status(outbox: OpenOutbox): Promise<Report> {
 }
 
 /** What is in an outbox, in words. */
-export function findingsOf({ queued, oldest, dead, byDestination = {}, trouble }: OutboxCounts): Finding[] {
+export function findingsOf({
+  queued,
+  oldest,
+  dead,
+  byDestination = {},
+  trouble,
+}: OutboxCounts): CheckResult[] {
   const { count, list } = summaryOf(dead);
   return [
     waiting(queued, oldest, ageOf(oldest)),
@@ -79,14 +85,14 @@ function ageOf(oldest: number | null): number | null {
   return oldest === null ? null : Math.max(0, Date.now() - oldest);
 }
 
-function waiting(queued: number, oldest: number | null, oldestMs: number | null): Finding {
+function waiting(queued: number, oldest: number | null, oldestMs: number | null): CheckResult {
   if (oldest === null || oldestMs === null) return well("nothing waits");
   const says = `${countOf(queued, "event")} queued, the oldest for ${spanOf(oldestMs)}, since ${timeOf(oldest)}`;
   return oldestMs < LONG_MS ? well(says) : note(`${says}: read the log of the host's own process`);
 }
 
-/** For which programs events wait: each needs a process of its own that delivers. */
-function destinations(byDestination: Readonly<Record<string, number>>): Finding[] {
+/** For which programs events wait: each of these needs a process that delivers. */
+function destinations(byDestination: Readonly<Record<string, number>>): CheckResult[] {
   const counted = Object.entries(byDestination).filter(([, count]) => count > 0);
   return counted.map(([destination, count]) =>
     (counted.length > 1 ? note : well)(`${countOf(count, "event")} for ${destination}`),
@@ -120,14 +126,14 @@ function describe(letter: DeadLetter, withDestination: boolean, terminal: Termin
   const times = `happened ${timeOf(createdAt)}, given up ${timeOf(diedAt)} after ${countOf(attempts, "attempt")}`;
   return [
     `${id}  ${kind}  ${painted(reason, "yellow", terminal)}`,
-    `    ${letter.unreadable ? UNREADABLE : detailsOf(letter.event)}${withDestination ? `, for ${printable(destination)}` : ""}`,
+    `    ${letter.unreadable ? UNREADABLE : eventAsText(letter.event)}${withDestination ? `, for ${printable(destination)}` : ""}`,
     ...(words === "" ? [] : [`    ${printable(maskEmails(words))}`]),
     `    ${painted(times, "dim", terminal)}`,
   ];
 }
 
 /** What an event is about, in one line: a payment's id and amount, a customer's masked address, a click's affiliate. */
-function detailsOf(data: OutboxEvent["data"]): string {
+function eventAsText(data: OutboxEvent["data"]): string {
   const { paymentId, leadValue, email, customerEmail, affiliateReference } = data as Partial<
     Record<"paymentId" | "leadValue" | "email" | "customerEmail" | "affiliateReference", string | number>
   >;
@@ -172,7 +178,7 @@ export async function mayDiscard(
   );
 }
 
-/** The report where the answer to `mayDiscard` was no. */
+/** The report after `mayDiscard` was answered with no. */
 export const nothingDiscarded: Report = {
   isWell: false,
   json: { discarded: 0, notFound: [] },
@@ -181,7 +187,7 @@ export const nothingDiscarded: Report = {
 
 /** Removes dead letters. */
 export async function discard({ deadLetters }: OpenOutbox, { ids, all, filter }: Selection): Promise<Report> {
-  // Only those that are there now: the person at the terminal has not seen what is given up later.
+  // Only the present ones: the person at the terminal has not seen those that come later.
   const chosen = all ? (await deadLetters.list({ ...filter, limit: NO_LIMIT })).map(({ id }) => id) : ids;
   const { done, notFound: missing } = await each(chosen, deadLetters.discard);
   // With --all, another process may have retried or discarded one in the meantime. That is no error.
@@ -190,7 +196,7 @@ export async function discard({ deadLetters }: OpenOutbox, { ids, all, filter }:
   return { json: { discarded: done, notFound }, ...resultOf(done, says, notFound) };
 }
 
-/** Makes one destination's events another's. */
+/** Hands one destination's events over to another. */
 export async function handOver(outbox: OpenOutbox, from: string, to: string): Promise<Report> {
   const handedOver = await outbox.handOver(from, to);
   const finding =
@@ -214,7 +220,7 @@ function resultOf(
   done: number,
   says: string,
   notFound: readonly string[],
-  more: readonly Finding[] = [],
+  more: readonly CheckResult[] = [],
 ): Pick<Report, "isWell" | "lines"> {
   const findings = [
     ...(done > 0 ? [well(says)] : []),
@@ -225,7 +231,7 @@ function resultOf(
   return { isWell: notFound.length === 0, lines: linesOf(findings) };
 }
 
-export function linesOf(findings: readonly Finding[]): Report["lines"] {
+export function linesOf(findings: readonly CheckResult[]): Report["lines"] {
   return (terminal) => findings.map((finding) => lineOf(finding, terminal));
 }
 

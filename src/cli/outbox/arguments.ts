@@ -57,14 +57,14 @@ const ACTIONS = ["status", "list", "retry", "discard", "hand-over", "hold", "bac
 const KINDS: readonly EventKind[] = ["click", "registration", "payment"];
 
 /** Where the outbox is. */
-export type Place =
+export type OutboxLocation =
   | { readonly directory: string }
   | { readonly url: string; readonly schema: string | undefined }
   | { readonly mysqlUrl: string; readonly prefix: string | undefined };
 
 /** The command's arguments, checked. */
 export interface OutboxArguments {
-  readonly place: Place;
+  readonly location: OutboxLocation;
   readonly action: (typeof ACTIONS)[number];
   readonly ids: readonly string[];
   readonly all: boolean;
@@ -108,13 +108,13 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
   const variable = flags["url-env"];
   const words = variable === undefined ? positionals : [urlIn(env, variable), ...positionals];
   const [where, action, ...ids] = words;
-  if (!where) throw wrong("say where it is: a directory, or a Postgres or MySQL URL");
+  if (!where) throw usageError("say where it is: a directory, or a Postgres or MySQL URL");
   const { all, yes, json, limit = "100" } = flags;
-  if (yes && !(action === "discard" && all)) throw wrong("--yes goes with discard --all");
+  if (yes && !(action === "discard" && all)) throw usageError("--yes goes with discard --all");
   const kind = oneOf(KINDS, "--kind", flags.kind);
   const reason = oneOf(DEATH_REASONS, "--reason", flags.reason);
   if ((kind || reason) && !(action === "list" || all))
-    throw wrong("--kind and --reason go with list and --all");
+    throw usageError("--kind and --reason go with list and --all");
   const { from, to } = destinationsIn(action, flags);
   const filter = { ...(kind && { kind }), ...(reason && { reason }) };
   const [file = ""] = ids;
@@ -122,35 +122,37 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
   switch (action) {
     case "retry":
     case "discard":
-      if (all === ids.length > 0) throw wrong(`${action} takes either ids or --all`);
-      if (flags.limit !== undefined) throw wrong(`${action} takes no --limit`);
+      if (all === ids.length > 0) throw usageError(`${action} takes either ids or --all`);
+      if (flags.limit !== undefined) throw usageError(`${action} takes no --limit`);
       if (!ids.every((id) => /^\w+$/.test(id)))
-        throw wrong("an id is what `list` prints first: 32 hex digits");
+        throw usageError("an id is what `list` prints first: 32 hex digits");
       break;
     case "list":
-      if (!/^[1-9]\d{0,8}$/.test(limit)) throw wrong("--limit must be a positive integer");
-      if (all || ids.length > 0) throw wrong("list takes neither ids nor --all; --limit N lists more");
+      if (!/^[1-9]\d{0,8}$/.test(limit)) throw usageError("--limit must be a positive integer");
+      if (all || ids.length > 0) throw usageError("list takes neither ids nor --all; --limit N lists more");
       break;
     case "backup":
       if (ids.length !== 1 || all || flags.limit !== undefined) {
-        throw wrong("backup takes one file's name, of a file that is not there yet");
+        throw usageError("backup takes one file's name, of a file that is not there yet");
       }
       break;
     case "status":
     case "hold":
     case "hand-over":
       if (all || ids.length > 0 || flags.limit !== undefined) {
-        throw wrong(`${action} takes no ids, no --all and no --limit`);
+        throw usageError(`${action} takes no ids, no --all and no --limit`);
       }
       break;
     default: {
       // The error does not repeat the word: where two were swapped, it is the URL, which may hold a password.
       const nearest = nearestWord(action ?? "", ACTIONS);
       const meant = nearest ? `; did you mean ${nearest}?` : "";
-      throw wrong(`say what to do${variable ? "" : " after where it is"}: ${ACTIONS.join(", ")}${meant}`);
+      throw usageError(
+        `say what to do${variable ? "" : " after where it is"}: ${ACTIONS.join(", ")}${meant}`,
+      );
     }
   }
-  return { ...given, action, place: placeFrom(where, flags) };
+  return { ...given, action, location: locationFrom(where, flags) };
 }
 
 function oneOf<Word extends string>(
@@ -161,7 +163,7 @@ function oneOf<Word extends string>(
   const found = words.find((word) => word === given);
   if (given === undefined || found) return found;
   const nearest = nearestWord(given, words);
-  throw wrong(`${flag} must be ${words.join(", ")}${nearest ? `; did you mean ${nearest}?` : ""}`);
+  throw usageError(`${flag} must be ${words.join(", ")}${nearest ? `; did you mean ${nearest}?` : ""}`);
 }
 
 function destinationsIn(
@@ -169,19 +171,19 @@ function destinationsIn(
   { from, to }: { from?: string | undefined; to?: string | undefined },
 ): { from: string; to: string } {
   if (action !== "hand-over") {
-    if (from !== undefined || to !== undefined) throw wrong("--from and --to go with hand-over");
+    if (from !== undefined || to !== undefined) throw usageError("--from and --to go with hand-over");
     return { from: "", to: "" };
   }
   const read = { from: destinationFrom("--from", from), to: destinationFrom("--to", to) };
-  if (read.from === read.to) throw wrong("--from and --to are the same");
+  if (read.from === read.to) throw usageError("--from and --to are the same");
   return read;
 }
 
-// As a tracker spells it, however the address is written here: with a slash at its end, say.
+// In a tracker's spelling, even if the address is written in another way here, such as with a slash at its end.
 function destinationFrom(flag: string, given = ""): string {
   const [, clientId, baseUrl] = /^([1-9]\d*):(https?:.+)$/.exec(given) ?? [];
   if (clientId === undefined || baseUrl === undefined || !URL.canParse(baseUrl)) {
-    throw wrong(
+    throw usageError(
       `${flag} must be a client id, a colon and the service's address, such as 42:https://tracking.example`,
     );
   }
@@ -191,34 +193,34 @@ function destinationFrom(flag: string, given = ""): string {
 /** The URL in an environment variable. @throws Error where it is none. */
 export function urlIn(env: Terminal["env"], variable: string): string {
   const url = env[variable];
-  if (!url) throw wrong(`the environment variable ${variable} is not set`);
+  if (!url) throw usageError(`the environment variable ${variable} is not set`);
   if (!isPostgres(url) && !isMysql(url)) {
-    throw wrong(`${variable} must hold a URL that begins with postgres:// or mysql://`);
+    throw usageError(`${variable} must hold a URL that begins with postgres:// or mysql://`);
   }
   return url;
 }
 
 /** Where an outbox is. @throws Error, which does not quote the URL: it may hold a password. */
-export function placeFrom(
+export function locationFrom(
   where: string,
   { schema, prefix }: { schema?: string | undefined; prefix?: string | undefined },
-): Place {
-  if (schema !== undefined && !isPostgres(where)) throw wrong("--schema goes with a Postgres URL");
-  if (prefix !== undefined && !isMysql(where)) throw wrong("--prefix goes with a MySQL URL");
+): OutboxLocation {
+  if (schema !== undefined && !isPostgres(where)) throw usageError("--schema goes with a Postgres URL");
+  if (prefix !== undefined && !isMysql(where)) throw usageError("--prefix goes with a MySQL URL");
   if (!isPostgres(where) && !isMysql(where)) {
-    if (where.includes("://")) throw wrong("a URL must begin with postgres:// or mysql://");
+    if (where.includes("://")) throw usageError("a URL must begin with postgres:// or mysql://");
     return { directory: where };
   }
   // Otherwise the end of the password would be read as a host, a port or a database, and an error would show it.
   if (/^[^/]*\/\/[^/?#]*[/?#].*@/s.test(where)) {
-    throw wrong(
+    throw usageError(
       "in the URL's password / must be written %2F, ? %3F, # %23; and @ %40 in what follows the host",
     );
   }
   if (schema !== undefined && !SCHEMA_NAME.pattern.test(schema)) {
-    throw wrong(`--schema ${SCHEMA_NAME.error}`);
+    throw usageError(`--schema ${SCHEMA_NAME.error}`);
   }
-  if (prefix !== undefined && !PREFIX.pattern.test(prefix)) throw wrong(`--prefix ${PREFIX.error}`);
+  if (prefix !== undefined && !PREFIX.pattern.test(prefix)) throw usageError(`--prefix ${PREFIX.error}`);
   return isMysql(where) ? { mysqlUrl: where, prefix } : { url: where, schema };
 }
 
@@ -230,6 +232,6 @@ function isMysql(where: string): boolean {
   return /^(mysql|mariadb):\/\//i.test(where);
 }
 
-function wrong(message: string): Error {
+function usageError(message: string): Error {
   return new Error(message);
 }

@@ -2,7 +2,7 @@ import { note, well } from "../finding.js";
 import { linesOf, type OpenOutbox, type Report } from "./actions.js";
 import { countOf } from "./words.js";
 
-/** Has every payment that waits become an unconfirmed dead letter: after a restore, the service may have it. */
+/** Makes an unconfirmed dead letter of every payment that waits: after a restore, the service may have it. */
 export async function hold(outbox: OpenOutbox): Promise<Report> {
   const { held, otherConnections } = await outbox.hold();
   const findings = [
@@ -20,7 +20,7 @@ export async function hold(outbox: OpenOutbox): Promise<Report> {
   return { isWell: true, json: { held, otherConnections }, lines: linesOf(findings) };
 }
 
-/** Writes a copy of a disk outbox into a file that is not there yet. */
+/** Writes a copy of a disk outbox into a new file. */
 export async function backup(outbox: OpenOutbox, file: string): Promise<Report> {
   if (!outbox.backup) {
     throw new Error(

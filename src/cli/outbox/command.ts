@@ -15,7 +15,7 @@ import {
 } from "./actions.js";
 import { help, type OutboxArguments, readOutboxArguments } from "./arguments.js";
 import { backup, hold } from "./backups.js";
-import { openAt, problemAt } from "./open.js";
+import { openOutboxAt, problemAt } from "./open.js";
 import { passwordHider } from "./passwords.js";
 
 /** `express-affiliate outbox`. Resolves with the exit code. */
@@ -41,7 +41,7 @@ export async function outboxCommand(args: string[], terminal: Terminal): Promise
     for (const line of json ? [printableJson(report.json)] : report.lines(terminal)) stdout(line);
     return report.isWell ? 0 : 1;
   } catch (thrown) {
-    const error = problemAt(given.place, errorFrom(thrown));
+    const error = problemAt(given.location, errorFrom(thrown));
     if (json) stdout(printableJson({ error }));
     else stderr(error.message.split("\n").map(printable).join("\n"));
     return 1;
@@ -53,7 +53,7 @@ function mustAsk({ action, all, yes }: OutboxArguments): boolean {
 }
 
 async function carryOut(given: OutboxArguments, { ask }: Terminal): Promise<Report> {
-  const outbox = openAt(given.place);
+  const outbox = openOutboxAt(given.location);
   try {
     if (mustAsk(given) && !(await mayDiscard(outbox, given.filter, ask))) return nothingDiscarded;
     return await act(outbox, given);

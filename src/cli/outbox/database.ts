@@ -24,7 +24,7 @@ export function loadDriver<Driver>(wanted: {
   );
 }
 
-/** What the command does with an outbox in a database; closed, it ends the pool that was made for it. */
+/** An outbox in a database, as the command uses it. `close` ends the pool that was made for it. */
 export function openedIn(
   { name, look, deadLetters, handOver, hold, cautions, close }: SqlOutbox,
   pool: { end(): Promise<void> },

@@ -9,7 +9,7 @@ import { handOverThrough } from "../../outbox/disk/hand-over.js";
 import { createOwnerLocks } from "../../outbox/disk/owner-locks.js";
 import { problemOf } from "../../outbox/disk/problems.js";
 import type { Request, Results } from "../../outbox/disk/protocol.js";
-import { type Database, findEngine, kindOf } from "../../outbox/disk/sqlite.js";
+import { type Database, failureOf, findEngine } from "../../outbox/disk/sqlite.js";
 import { createStore } from "../../outbox/disk/store.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
@@ -25,8 +25,8 @@ const NO_LIMITS = { maxBytes: 2 ** 42, maxDeadLetters: 2 ** 42, rememberMs: 2 **
  * @throws OutboxError
  */
 export function openDisk(directory: string, options: Partial<FileOptions> = {}): OpenOutbox {
-  const place = resolve(directory);
-  const path = join(place, "outbox.db");
+  const folder = resolve(directory);
+  const path = join(folder, "outbox.db");
   const engine = findEngine(peerPlaces(import.meta.url));
   const { file, store } = inPlainWords(path, () => {
     const file = openExistingFile(path, { ...NO_LIMITS, ...options, engine });
@@ -41,7 +41,7 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
     name: "disk",
     async look() {
       const counts = countsOf(run([]).snapshot);
-      const damaged = readdirSync(place).filter((name) => /^outbox\.db\.damaged-.*Z$/.test(name));
+      const damaged = readdirSync(folder).filter((name) => /^outbox\.db\.damaged-.*Z$/.test(name));
       const trouble = `a file was damaged, and the events in it are not sent: ${damaged.join(", ")}; inspect it, then remove it`;
       return { ...counts, ...(damaged.length > 0 && { trouble }) };
     },
@@ -81,7 +81,7 @@ function inPlainWords<T>(path: string, task: () => T): T {
   try {
     return task();
   } catch (error) {
-    if (kindOf(error) === "damaged") {
+    if (failureOf(error) === "damaged") {
       throw new OutboxError(
         "ERR_AFFILIATE_DISK_DAMAGED",
         `diskOutbox: ${path} is damaged; the host's process renames it at its next use, and starts a new file`,

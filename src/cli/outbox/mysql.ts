@@ -22,7 +22,7 @@ export function openMysql(url: string, prefix: string | undefined): OpenOutbox {
     async checkWrites() {
       const begin = prefix ?? "affiliate_";
       try {
-        // What is not allowed is refused, whether or not there is a row.
+        // A statement that is not allowed is refused even if it applies to no row.
         await pool.query(`delete from \`${begin}events\` where false`);
       } catch (error) {
         throw problemOf(error, begin);
@@ -37,7 +37,7 @@ export function openMysql(url: string, prefix: string | undefined): OpenOutbox {
   });
 }
 
-/** What the URL says. Not read by the driver, which prints what it does not understand: it may be a part of the password. */
+/** The parts of the URL. The driver does not read them, because it prints what it does not understand, which may be a part of the password. */
 function connectionOf(url: string): PoolOptions {
   const { hostname, port, username, password, pathname, searchParams } = new URL(url);
   const database = decodeURIComponent(pathname.slice(1));

@@ -3,7 +3,7 @@ import { Secret } from "../../shared/secret.js";
 
 /** A function that removes the passwords of these URLs from a text, in every spelling. */
 export function passwordHider(urls: readonly string[]): (text: string) => string {
-  const spellings = new Set(urls.flatMap(passwordsIn).flatMap(spellingsOf));
+  const spellings = new Set(urls.flatMap(passwordsIn).flatMap(urlSpellingsOf));
   spellings.delete("");
   // The longest first: otherwise the rest of a longer spelling would be shown.
   const secrets = [...spellings].sort((a, b) => b.length - a.length).map((each) => new Secret(each));
@@ -16,7 +16,7 @@ function passwordsIn(url: string): string[] {
   return patterns.flatMap((pattern) => [...url.matchAll(pattern)].map(([, password = ""]) => password));
 }
 
-function spellingsOf(password: string): string[] {
+function urlSpellingsOf(password: string): string[] {
   // In a query, + is a space.
   const meant = [password, password.replaceAll("+", " ")].map(decoded);
   return [password, ...meant].flatMap((each) => [

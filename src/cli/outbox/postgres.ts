@@ -28,7 +28,7 @@ export function openPostgres(url: string, schema: string | undefined): OpenOutbo
     async checkWrites() {
       const name = schema ?? "affiliate";
       try {
-        // What is not allowed is refused, whether or not there is a row.
+        // A statement that is not allowed is refused even if it applies to no row.
         await pool.query(`delete from ${quoted(name)}.events where false`);
       } catch (error) {
         throw problemOf(error, name);

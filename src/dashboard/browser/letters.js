@@ -1,153 +1,110 @@
 // The dead letters as the reader has chosen them.
-import { $, amount, countOf, foreign, h, time } from "./elements.js";
-import { patch } from "./patch.js";
-import { Forbidden, read } from "./server.js";
+import { html } from "../../browser/page.js";
+import { amount, countOf, foreign, time } from "../../browser/pieces.js";
+import { decide, discard, discardAll, nameOf, retry, retryAll } from "./decisions.js";
+import { choose, showMore } from "./look.js";
+import { sumOf } from "./state.js";
 
-const FEW = 50;
-const MANY = 1_000;
-let limit = FEW;
-
-/** Those that are shown, by their id. */
-export const shown = new Map();
-
-/** Which dead letters the reader has chosen: "" means any. */
-export function filter() {
-  return { kind: $("kind").value, reason: $("reason").value };
+/** `list`: the letters that were read, with the filter that they were read with; undefined: none were read yet. */
+export function DeadLetters({ list, filter, unreadable, problem, done, isStopped }) {
+  const { letters, filter: chosen = filter } = list ?? {};
+  const all = nameOfAll(chosen);
+  const hasDestinations = new Set(letters?.map(({ destination }) => destination)).size > 1;
+  const isEmpty = letters?.length === 0;
+  const filterBy = ({ target }) => choose({ [target.id]: target.value });
+  return html`
+    <section aria-labelledby="letters-title">
+      <div class="head">
+        <h2 id="letters-title" tabindex="-1">Dead letters <span class="quiet">not sent again unless you say so</span></h2>
+        <fieldset disabled=${isStopped}>
+          <legend class="unseen">Which dead letters</legend>
+          <select id="kind" aria-label="Kind" value=${filter.kind} onChange=${filterBy}>
+            <option value="">any kind</option>
+            <option value="payment">payments</option>
+            <option value="registration">registrations</option>
+            <option value="click">clicks</option>
+          </select>
+          <select id="reason" aria-label="Reason" value=${filter.reason} onChange=${filterBy}>
+            <option value="">any reason</option>
+            <option value="unconfirmed">unconfirmed</option>
+            <option value="rejected">rejected</option>
+            <option value="expired">expired</option>
+          </select>
+          <button type="button" id="retry-all" hidden=${isEmpty} onClick=${() => retryAll(chosen)}>
+            Retry ${all}${chosen.reason === "unconfirmed" && "…"}
+          </button>
+          <button type="button" id="discard-all" hidden=${isEmpty} onClick=${() => discardAll(chosen)}>
+            Discard ${all}…
+          </button>
+        </fieldset>
+      </div>
+      <div id="problem" role="alert" class="attention">${problem}</div>
+      <p id="done">${done}</p>
+      <ol id="letters">
+        ${isEmpty && html`<li class="quiet">${isNarrowed(chosen) ? "None is like that." : "None."}</li>`}
+        ${letters?.map((letter) => html`<${Letter} key=${letter.id} ...${{ letter, hasDestinations, isStopped }} />`)}
+      </ol>
+      <p class="more">
+        <span id="letters-count">
+          ${unreadable ? html`<span class="attention">${unreadable}</span>` : list?.more && howMany(list)}
+        </span>
+        ${" "}<button type="button" id="more" hidden=${!list?.canShowMore} onClick=${showMore}>Show more</button>
+      </p>
+    </section>
+  `;
 }
 
-/** @param onChange called when the reader has chosen others. */
-export function startLetters(onChange) {
-  for (const name of ["kind", "reason"]) {
-    $(name).addEventListener("change", () => {
-      limit = FEW;
-      onChange();
-    });
-  }
-  $("summary").addEventListener("click", ({ target }) => {
-    if (target.dataset.reason === undefined) return;
-    $("kind").value = "";
-    $("reason").value = target.dataset.reason;
-    $("reason").dispatchEvent(new Event("change"));
-  });
-  $("more").addEventListener("click", () => {
-    limit = MANY;
-    onChange();
-  });
-}
-
-/** Reads the dead letters and shows them, or why they cannot be read. `dead`: how many there are in all, by reason. */
-export async function readLetters(dead) {
-  try {
-    show(await read("dead-letters", { ...filter(), limit }), dead);
-    return true;
-  } catch (error) {
-    if (error instanceof Forbidden) throw error;
-    patch($("letters-count"), h("span", { class: "attention" }, error.message));
-    return false;
-  }
-}
-
-function show({ letters, more }, dead) {
-  shown.clear();
-  for (const letter of letters) shown.set(letter.id, letter);
-  const hasDestinations = new Set(letters.map(({ destination }) => destination)).size > 1;
-  patch(
-    $("letters"),
-    letters.length > 0
-      ? letters.map((letter) => rowOf(letter, hasDestinations))
-      : h("li", { class: "quiet" }, isNarrowed() ? "None is like that." : "None."),
-  );
-  $("retry-all").textContent = `Retry ${nameOfAll()}${filter().reason === "unconfirmed" ? "…" : ""}`;
-  $("discard-all").textContent = `Discard ${nameOfAll()}…`;
-  for (const id of ["retry-all", "discard-all"]) $(id).hidden = letters.length === 0;
-  $("more").hidden = !more || limit === MANY;
-  patch($("letters-count"), more && `The oldest ${letters.length}${totalOf(dead)}.`);
-}
-
-function isNarrowed() {
-  return Object.values(filter()).some((value) => value !== "");
+function isNarrowed({ kind, reason }) {
+  return kind !== "" || reason !== "";
 }
 
 /** `all`, `all unconfirmed payments`. */
-function nameOfAll() {
-  const { kind, reason } = filter();
-  return isNarrowed() ? `all ${reason} ${kind || "event"}s`.replace("  ", " ") : "all";
+function nameOfAll({ kind, reason }) {
+  return isNarrowed({ kind, reason }) ? `all ${reason} ${kind || "event"}s`.replace("  ", " ") : "all";
 }
 
 /** Their number is known by reason, not by kind. */
-function totalOf(dead) {
-  const { kind, reason } = filter();
-  if (kind !== "") return "; there are more";
-  const counts = reason === "" ? Object.values(dead) : [dead[reason]];
-  return ` of ${counts.reduce((sum, count) => sum + count, 0).toLocaleString([])}`;
+function howMany({ letters, filter: { kind, reason }, counts }) {
+  const total = reason === "" ? sumOf(counts) : counts[reason];
+  return `The oldest ${letters.length}${kind === "" ? ` of ${total.toLocaleString([])}` : "; there are more"}.`;
 }
 
-function rowOf(letter, hasDestinations) {
+function Letter({ letter, hasDestinations, isStopped }) {
   const { id, kind, reason, attempts, status, code, message, createdAt, diedAt, destination } = letter;
-  const answer = [status, code].filter(Boolean).join(" ");
-  return h(
-    "li",
-    { class: "letter", "data-key": id },
-    h(
-      "div",
-      { id: `what-${id}` },
-      h("p", {}, h("strong", {}, kind), " ", nameOf(letter)),
-      h("p", {}, detailsOf(letter)),
-    ),
-    h(
-      "div",
-      {},
-      h(
-        "p",
-        {},
-        h("strong", { class: reason === "unconfirmed" && "attention" }, reason),
-        [answer, message].some(Boolean) && ": ",
-        foreign([answer, message].filter(Boolean).join(", ")),
-      ),
-      h(
-        "p",
-        { class: "quiet" },
-        "happened ",
-        time(createdAt),
-        ", given up ",
-        time(diedAt),
-        ` after ${countOf(attempts, "attempt")}`,
-        hasDestinations && [", for ", foreign(destination)],
-      ),
-    ),
-    h(
-      "fieldset",
-      {},
-      h("legend", { class: "unseen" }, "What to do with it"),
-      isUndecided(letter)
-        ? buttonFor(id, "decide", "Decide…")
-        : [!letter.unreadable && buttonFor(id, "retry", "Retry"), buttonFor(id, "discard", "Discard…")],
-    ),
-  );
-}
-
-/** Whether the service may have it. */
-function isUndecided({ reason }) {
-  return reason === "unconfirmed";
-}
-
-function buttonFor(id, action, label) {
-  const data = { "data-key": action, "data-action": action, "data-id": id };
-  return h("button", { type: "button", "aria-describedby": `what-${id}`, ...data }, label);
-}
-
-/** What the host calls it; a click has only its own id. */
-export function nameOf({ paymentId, customerId, clickId }) {
-  const name = paymentId ?? customerId ?? clickId;
-  return name === undefined ? [] : foreign(name, "code");
+  const answer = [[status, code].filter(Boolean).join(" "), message].filter(Boolean).join(", ");
+  const isUndecided = reason === "unconfirmed";
+  const button = (action, label) => html`
+    <button type="button" key=${label} aria-describedby=${`what-${id}`} onClick=${() => action(letter)}>${label}</button>
+  `;
+  return html`
+    <li class="letter">
+      <div id=${`what-${id}`}>
+        <p><strong>${kind}</strong> ${nameOf(letter)}</p>
+        <p>${detailsOf(letter)}</p>
+      </div>
+      <div>
+        <p><strong class=${isUndecided && "attention"}>${reason}</strong>${answer && ": "}${foreign(answer)}</p>
+        <p class="quiet">
+          happened ${time(createdAt)}, given up ${time(diedAt)} after ${countOf(attempts, "attempt")}
+          ${hasDestinations && html`, for ${foreign(destination)}`}
+        </p>
+      </div>
+      <fieldset disabled=${isStopped}>
+        <legend class="unseen">What to do with it</legend>
+        ${isUndecided && button(decide, "Decide…")}
+        ${!isUndecided && !letter.unreadable && button(retry, "Retry")}
+        ${!isUndecided && button(discard, "Discard…")}
+      </fieldset>
+    </li>
+  `;
 }
 
 function detailsOf({ amount: value, email, affiliate, unreadable }) {
   return [
     unreadable &&
-      h("span", { class: "attention" }, "what is stored of it cannot be read: it can be discarded"),
-    value !== undefined && [h("span", { class: "amount" }, amount(value)), " of "],
+      html`<span class="attention">what is stored of it cannot be read: it can be discarded</span>`,
+    value !== undefined && html`<span class="amount">${amount(value)}</span> of `,
     email !== undefined && foreign(email),
-    affiliate !== undefined && ["through ", foreign(affiliate)],
+    affiliate !== undefined && html`through ${foreign(affiliate)}`,
   ];
 }

@@ -1,58 +1,46 @@
-// The dashboard's page: asks for the state again and again while it is looked at.
-import { startDecisions } from "./decisions.js";
-import { $, time } from "./elements.js";
-import { readLetters, startLetters } from "./letters.js";
-import { patch } from "./patch.js";
-import { Forbidden, read } from "./server.js";
-import { showState } from "./state.js";
+// The dashboard's page.
+import { html, startPage } from "../../browser/page.js";
+import { time } from "../../browser/pieces.js";
+import { DeadLetters } from "./letters.js";
+import { startLooking } from "./look.js";
+import { Process } from "./process.js";
+import { Question } from "./question.js";
+import { Endpoints, Figures, pausedOf, Summary, Waiting } from "./state.js";
 
-const EVERY_MS = 2_000;
-/** Dead letters are read when their number changes, and every so many times: one may have come as another went. */
-const LETTERS_EVERY = 10;
-
-let timer;
-let looks = 0;
-let dead = "";
-
-/** Asks for the state, and for the dead letters where they may have changed. */
-async function look({ letters = false } = {}) {
-  clearTimeout(timer);
-  try {
-    const state = await read("state");
-    showState(state);
-    const now = JSON.stringify(state.outbox.dead);
-    setConnection("live", ["live"]);
-    if (letters || dead !== now || looks % LETTERS_EVERY === 0) {
-      const isRead = await readLetters(state.outbox.dead);
-      dead = isRead ? now : "";
-    }
-    looks += 1;
-  } catch (error) {
-    setConnection("stopped", [error.message, " Nothing new since ", lastTime(), "."]);
-    if (error instanceof Forbidden) return;
-  }
-  clearTimeout(timer);
-  if (!document.hidden) timer = setTimeout(look, EVERY_MS);
+function Dashboard(shown) {
+  const { connection, outbox, processes, chosen, news } = shown;
+  const isStopped = connection === "stopped";
+  const process = processes.find(({ id }) => id === chosen);
+  document.title = `${process && pausedOf(process).length > 0 ? "paused · " : ""}Affiliate delivery`;
+  return html`
+    <header>
+      <h1>Affiliate delivery</h1>
+      <p id="connection" data-connection=${connection} role="status">${connectionIn(shown)}</p>
+    </header>
+    <main>
+      <div id="summary" role="status">${process && html`<${Summary} ...${{ outbox, process }} />`}</div>
+      <dl id="figures">${process && html`<${Figures} ...${{ outbox, process }} />`}</dl>
+      <div class="pair">
+        <${Waiting} outbox=${outbox} />
+        <${Endpoints} endpoints=${process?.endpoints} />
+      </div>
+      <${DeadLetters} ...${shown} isStopped=${isStopped} />
+      <${Process} ...${{ process, processes }} />
+    </main>
+    <${Question} question=${shown.question} />
+    <div id="news" class="unseen" role="log" aria-label="News">${news && html`<p>${news}</p>`}</div>
+  `;
 }
 
-let liveAt;
-
-function lastTime() {
-  return liveAt === undefined ? "the start" : time(liveAt);
+function connectionIn({ connection, liveAt, why }) {
+  if (connection !== "stopped") return connection;
+  return html`${why} Nothing new since ${liveAt === undefined ? "the start" : time(liveAt)}.`;
 }
 
-function setConnection(connection, words) {
-  const isLive = connection === "live";
-  if (isLive) liveAt = new Date().toISOString();
-  document.body.dataset.connection = connection;
-  for (const set of document.querySelectorAll("fieldset")) set.disabled = !isLive;
-  patch($("connection"), words);
-}
-
-startLetters(() => look({ letters: true }));
-startDecisions(() => look({ letters: true }));
-document.addEventListener("visibilitychange", () => {
-  if (document.hidden) clearTimeout(timer);
-  else look();
+startPage(Dashboard, {
+  connection: "connecting",
+  processes: [],
+  filter: { kind: "", reason: "" },
+  question: { title: "Question", answers: [] },
 });
-look();
+startLooking();

@@ -1,25 +1,32 @@
 // A question before something that cannot be taken back.
-import { $, h } from "./elements.js";
-import { patch } from "./patch.js";
+import { $, change, html } from "../../browser/page.js";
 
 /**
  * Asks, and resolves to the value of the answer that was chosen; to "" where the reader thought better of it.
  *
- * @param answers `[value, label]` each; one more, to cancel, comes first and has the focus.
+ * @param question its `answers` are `[value, label]` each; one more, to cancel, comes first and has the focus.
  */
-export function ask({ title, body, answers }) {
+export function ask(question) {
+  change({ question });
   const dialog = $("question");
-  patch($("question-title"), title);
-  patch($("question-body"), body);
-  patch(
-    $("answers"),
-    [["", "Cancel"], ...answers].map(([value, label]) =>
-      h("button", { type: "submit", value, "data-key": `answer ${value}` }, label),
-    ),
-  );
   dialog.returnValue = "";
   dialog.showModal();
   return new Promise((resolve) => {
     dialog.addEventListener("close", () => resolve(dialog.returnValue), { once: true });
   });
+}
+
+export function Question({ question: { title, body, answers } }) {
+  return html`
+    <dialog id="question" aria-labelledby="question-title">
+      <h2 id="question-title">${title}</h2>
+      <div id="question-body">${body}</div>
+      <form method="dialog" id="answers">
+        ${[["", "Cancel"], ...answers].map(
+          ([value, label]) =>
+            html`<button type="submit" value=${value} key=${`answer ${value}`}>${label}</button>`,
+        )}
+      </form>
+    </dialog>
+  `;
 }

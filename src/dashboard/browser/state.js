@@ -1,10 +1,9 @@
 // How delivery is: the numbers of the outbox, and of the process that the reader looks at.
-import { $, countOf, foreign, h, span, time } from "./elements.js";
-import { patch } from "./patch.js";
-import { showProcess, sumOf } from "./process.js";
+import { html } from "../../browser/page.js";
+import { countOf, foreign, span, time } from "../../browser/pieces.js";
+import { choose } from "./look.js";
 
 const KINDS = ["payment", "registration", "click"];
-const FORGET_MS = 5 * 60_000;
 
 const PAUSES = {
   failing: "it fails",
@@ -15,63 +14,31 @@ const PAUSES = {
   unreachable: "it cannot be reached",
 };
 
-/** The processes that have answered: behind a load balancer it may be another one each time. */
-const processes = new Map();
-let chosen;
-
-export function showState({ at, outbox, process }) {
-  const now = Date.parse(at);
-  processes.set(process.id, { ...process, heardAt: now });
-  for (const [id, { heardAt }] of processes) if (now - heardAt > FORGET_MS) processes.delete(id);
-  if (!processes.has(chosen)) chosen = process.id;
-  const shown = processes.get(chosen);
-  showSummary(outbox, shown);
-  showFigures(outbox, shown);
-  showWaiting(outbox);
-  showEndpoints(shown, now);
-  showProcess(shown);
-  showChoice();
+export function pausedOf({ endpoints }) {
+  return endpoints.filter(({ state }) => state === "paused");
 }
 
-function showChoice() {
-  $("processes").hidden = processes.size < 2;
-  patch(
-    $("which"),
-    [...processes.values()].map(({ id, name }) =>
-      h("option", { value: id, "data-key": id, selected: id === chosen }, name),
-    ),
-  );
-  $("which").onchange = ({ target }) => {
-    chosen = target.value;
-  };
-}
-
-function showSummary({ dead, trouble }, { endpoints, state }) {
-  const paused = endpoints.filter((endpoint) => endpoint.state === "paused");
+export function Summary({ outbox: { dead, trouble }, process }) {
+  const paused = pausedOf(process);
+  const isAll = paused.length === process.endpoints.length;
+  const where = isAll ? "the service" : paused.map(({ endpoint }) => endpoint).join(", ");
+  const givenUp = dead.rejected + dead.expired;
+  const link = (reason, text) =>
+    html`<a href="#letters-title" onClick=${() => choose({ kind: "", reason })}>${text}</a>`;
   const says = [
-    trouble && ["The outbox’s storage fails: ", foreign(trouble), ". Events wait in memory."],
-    state === "closed" && "The tracker is closed: this process delivers nothing more.",
-    paused.length > 0 &&
-      `Delivery is paused to ${paused.length === endpoints.length ? "the service" : paused.map(({ endpoint }) => endpoint).join(", ")}. Events wait.`,
-    dead.unconfirmed > 0 && [
-      `${countOf(dead.unconfirmed, "event")} may or may not have arrived: `,
-      h("a", { href: "#letters-title", "data-reason": "unconfirmed" }, "decide what to do"),
-      ".",
-    ],
-    dead.rejected + dead.expired > 0 && [
-      `${countOf(dead.rejected + dead.expired, "event")} given up: `,
-      h("a", { href: "#letters-title", "data-reason": "" }, "see why"),
-      ".",
-    ],
+    trouble && html`The outbox’s storage fails: ${foreign(trouble)}. Events wait in memory.`,
+    process.state === "closed" && "The tracker is closed: this process delivers nothing more.",
+    paused.length > 0 && `Delivery is paused to ${where}. Events wait.`,
+    dead.unconfirmed > 0 &&
+      html`${countOf(dead.unconfirmed, "event")} may or may not have arrived: ${link("unconfirmed", "decide what to do")}.`,
+    givenUp > 0 && html`${countOf(givenUp, "event")} given up: ${link("", "see why")}.`,
   ].filter(Boolean);
-  document.title = `${paused.length > 0 ? "paused · " : ""}Affiliate delivery`;
-  patch(
-    $("summary"),
-    says.length > 0 ? says.map((words) => h("p", { class: "attention" }, words)) : h("p", {}, "All is well."),
-  );
+  return says.length > 0
+    ? says.map((words) => html`<p class="attention">${words}</p>`)
+    : html`<p>All is well.</p>`;
 }
 
-function showFigures({ queued, oldestMs, dead }, { lastHour, inFlight }) {
+export function Figures({ outbox: { queued, oldestMs, dead }, process: { lastHour, inFlight } }) {
   const total = ({ payment, registration, click }) => payment + registration + click;
   const figures = [
     ["Waiting", queued, oldestMs === null ? "nothing waits" : `the oldest for ${span(oldestMs)}`],
@@ -80,16 +47,13 @@ function showFigures({ queued, oldestMs, dead }, { lastHour, inFlight }) {
     ["Failed attempts", total(lastHour.retry), "in the last hour"],
     ["Dead letters", sumOf(dead), reasonsIn(dead)],
   ];
-  patch(
-    $("figures"),
-    figures.map(([name, number, note]) =>
-      h(
-        "div",
-        { "data-key": `figure ${name}` },
-        h("dt", {}, name),
-        h("dd", {}, h("strong", {}, number.toLocaleString([])), h("span", { class: "quiet" }, note)),
-      ),
-    ),
+  return figures.map(
+    ([name, number, note]) => html`
+      <div>
+        <dt>${name}</dt>
+        <dd><strong>${number.toLocaleString([])}</strong><span class="quiet">${note}</span></dd>
+      </div>
+    `,
   );
 }
 
@@ -98,44 +62,56 @@ function reasonsIn(dead) {
   return reasons.map(([reason, count]) => `${count} ${reason}`).join(", ") || "none";
 }
 
-function showWaiting({ waiting, queued, oldestMs }) {
-  const row = (name, events, oldest) =>
-    h(
-      "tr",
-      { "data-key": `waiting ${name}` },
-      h("th", { scope: "row" }, name),
-      h("td", {}, events.toLocaleString([])),
-      h("td", { class: oldest === null && "quiet" }, oldest === null ? "none" : span(oldest)),
-    );
-  patch(
-    $("waiting"),
-    waiting === null
-      ? row("all kinds", queued, oldestMs)
-      : KINDS.map((kind) => row(`${kind}s`, waiting[kind].queued, waiting[kind].oldestMs)),
-  );
+export function Waiting({ outbox }) {
+  const row = (name, { queued, oldestMs }) => html`
+    <tr>
+      <th scope="row">${name}</th>
+      <td>${queued.toLocaleString([])}</td>
+      <td class=${oldestMs === null && "quiet"}>${oldestMs === null ? "none" : span(oldestMs)}</td>
+    </tr>
+  `;
+  const rows = () =>
+    outbox.waiting === null
+      ? row("all kinds", outbox)
+      : KINDS.map((kind) => row(`${kind}s`, outbox.waiting[kind]));
+  return html`
+    <section aria-labelledby="waiting-title">
+      <h2 id="waiting-title">Waiting <span class="quiet">in the outbox, for all processes that share it</span></h2>
+      <table>
+        <thead><tr><th scope="col">Kind</th><th scope="col">Events</th><th scope="col">Oldest</th></tr></thead>
+        <tbody id="waiting">${outbox && rows()}</tbody>
+      </table>
+    </section>
+  `;
 }
 
-function showEndpoints({ endpoints }) {
-  patch(
-    $("endpoints"),
-    endpoints.map(({ endpoint, state, reason, because, since }) =>
-      h(
-        "tr",
-        { "data-key": endpoint },
-        h("th", { scope: "row" }, h("code", {}, breakable(endpoint))),
-        h(
-          "td",
-          {},
-          state === "open" ? "open" : [h("strong", { class: "attention" }, "paused"), `: ${PAUSES[reason]}`],
-          because !== undefined && h("div", { class: "quiet" }, foreign(because)),
-        ),
-        h("td", {}, since === undefined ? "" : time(since)),
-      ),
-    ),
-  );
+export function Endpoints({ endpoints = [] }) {
+  const row = ({ endpoint, state, reason, because, since }) => html`
+    <tr key=${endpoint}>
+      <th scope="row"><code>${breakable(endpoint)}</code></th>
+      <td>
+        ${state === "open" ? "open" : html`<strong class="attention">paused</strong>: ${PAUSES[reason]}`}
+        ${because !== undefined && html`<div class="quiet">${foreign(because)}</div>`}
+      </td>
+      <td>${since !== undefined && time(since)}</td>
+    </tr>
+  `;
+  return html`
+    <section aria-labelledby="endpoints-title">
+      <h2 id="endpoints-title">Endpoints <span class="quiet">as this process finds them</span></h2>
+      <table>
+        <thead><tr><th scope="col">Endpoint</th><th scope="col">State</th><th scope="col">Since</th></tr></thead>
+        <tbody id="endpoints">${endpoints.map(row)}</tbody>
+      </table>
+    </section>
+  `;
 }
 
 /** A path that may be broken after its slashes. */
 function breakable(path) {
-  return path.split(/(?<=\/)/).flatMap((part) => [part, h("wbr", {})]);
+  return path.split(/(?<=\/)/).map((part) => html`${part}<wbr />`);
+}
+
+export function sumOf(counts) {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }

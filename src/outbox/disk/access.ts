@@ -6,7 +6,7 @@ const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
 
-/** What is at a path; `undefined` where nothing is, also for want of a directory on the way: Node 20 would throw for that. */
+/** What is at a path; `undefined` where nothing is, or a directory on the way is missing, for which Node 20 would throw. */
 export function statIfThere(path: string): Stats | undefined {
   try {
     return statSync(path);

@@ -1,7 +1,7 @@
 import type { Clock } from "../../shared/clock.js";
 import type { Snapshot } from "./protocol.js";
 
-/** Calls `wake` when there may be something to claim that there was not at the last look. */
+/** Calls `wake` when the next waiting event may be ready. */
 export function createAlarm(clock: Clock, wake: () => void) {
   let cancel = () => {};
   let isStopped = false;

@@ -2,7 +2,7 @@ import type { Endpoint } from "../../service/endpoints.js";
 import { precedenceOfClaim } from "../claim-steps.js";
 import type { Capacity, Verdict } from "../outbox.js";
 import type { DiskClaim, Request, Results, Snapshot } from "./protocol.js";
-import { isHeld } from "./upkeep.js";
+import { isStillOwned } from "./upkeep.js";
 
 const CLAIMED_AT_ONCE = 256;
 
@@ -27,7 +27,7 @@ export function claimsThrough(
       const claims = await ask({ type: "claim", capacity });
       return claims.map((claim) => ({
         ...claim,
-        isHeld: () => isHeld(claim.life, snapshot().life, leaseMs),
+        isHeld: () => isStillOwned(claim.leaseEpoch, snapshot().leaseEpoch, leaseMs),
       }));
     },
     settle: ({ event: { id, destination, kind }, seq, owner, interrupted }: DiskClaim, verdict: Verdict) =>

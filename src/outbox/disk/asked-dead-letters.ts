@@ -1,7 +1,7 @@
 import type { DeadLetterFilter, DeadLetterQuery } from "../dead-letters.js";
 import type { Letter, Request, Results } from "./protocol.js";
 
-/** So few that other processes have their turn in between. */
+/** So few that other processes can write in between. */
 const RETRIED_AT_ONCE = 200;
 
 /**

@@ -1,37 +1,38 @@
 import type { OutboxEvent } from "../../events.js";
 import { type Endpoint, endpointOf, kindOf } from "../../service/endpoints.js";
+import { objectFromJson } from "../../shared/json.js";
 import { type ClaimStep, claimStepsOf, precedenceOf } from "../claim-steps.js";
 import { type Capacity, type History, type Lane, UNTRIED } from "../outbox.js";
-import type { Direct, Holdings } from "./holdings.js";
+import type { ClaimedOnArrival, ClaimOwners } from "./claim-owners.js";
 import { createLaneClaims, type Row } from "./lane-claims.js";
-import type { Lines } from "./lines.js";
 import type { DiskClaim } from "./protocol.js";
-import { eventOf, parsedOf } from "./rows.js";
+import { eventFromRow } from "./rows.js";
 import type { Database } from "./sqlite.js";
 import type { State } from "./state.js";
 import type { Totals } from "./totals.js";
 import type { Unreadable } from "./unreadable.js";
+import type { VisitorQueues } from "./visitor-queues.js";
 
-/** One claim: of what is in the file, and of what comes in the same transaction. */
+/** One claim, of events in the file and of events appended in the same transaction. */
 export type Claiming = ReturnType<ReturnType<typeof createClaiming>>;
 
 /**
- * What begins a claim: it claims events that are in the file, and says which of those that come in the same transaction may be
- * stored as claimed. Those are marked once and not twice.
+ * Begins a claim: claims events in the file, and says which events of the same transaction may be stored as claimed. These are
+ * written once and not twice.
  */
 export function createClaiming(
   db: Database,
   parts: {
     state: State;
     totals: Totals;
-    holdings: Holdings;
-    lines: Lines;
+    owners: ClaimOwners;
+    queues: VisitorQueues;
     unreadable: Unreadable;
     owner: string;
     hasTried: (destination: number) => boolean;
   },
 ) {
-  const { state, totals, holdings, lines, unreadable, owner } = parts;
+  const { state, totals, owners, queues, unreadable, owner } = parts;
   const fromLane = createLaneClaims(db, parts);
 
   /** @param about `coming`: how many are coming, by endpoint. */
@@ -40,23 +41,23 @@ export function createClaiming(
     about: {
       destination: number;
       coming: ReadonlyMap<Endpoint, number>;
-      pulse: number;
-      life: number;
+      heartbeat: number;
+      leaseEpoch: number;
       now: number;
     },
   ) => {
-    const { destination, coming, pulse, life, now } = about;
-    // Where it rises meanwhile, one that was claimed before may be more urgent than these.
-    const by = { owner, life, raises: state.raises };
+    const { destination, coming, heartbeat, leaseEpoch, now } = about;
+    // If this number grows later, an event claimed before may be more urgent than these.
+    const by = { owner, leaseEpoch, raises: state.raises };
     const steps = claimStepsOf(lanes);
     const claims: { readonly step: ClaimStep; readonly claim: DiskClaim }[] = [];
-    /** Steps of which events may be claimed that come, and how many. */
+    /** How many events each step may claim on arrival. */
     const shares: { readonly step: ClaimStep; left: number }[] = [];
     let free = limit;
     let more = false;
-    /** How many are coming that may make others more urgent. */
+    /** How many events of this transaction may make others more urgent. */
     let lending = [...coming].reduce((sum, [endpoint, each]) => sum + (endpoint === "click" ? 0 : each), 0);
-    /** What is left, in the order of the steps: the first of each endpoint counts. */
+    /** By endpoint, the precedence of the first step that leaves an event. */
     const remaining: Partial<Record<Endpoint, number>> = {};
 
     function add(step: ClaimStep, rows: readonly Row[]): void {
@@ -70,7 +71,7 @@ export function createClaiming(
       }
     }
 
-    /** Returns whether it is known what comes before the next step. */
+    /** Returns whether all events are known that go before the next step. */
     function take(step: ClaimStep): boolean {
       const { urgency, which, place } = step;
       const { endpoint } = place.lane;
@@ -104,38 +105,38 @@ export function createClaiming(
       return true;
     }
 
-    // What is less urgent waits until it is known what is more urgent, and what rests until no other is left.
+    // A step waits until all more urgent events are known. Resting events wait until no others are left.
     const isKnown = steps.every((step) => (step.which === "resting" && more) || take(step));
     more ||= !isKnown;
 
     return {
-      /** Whether there may be something to claim that could not be looked at. */
+      /** Whether there may be events that could not be looked at. */
       get hasMore() {
         return more;
       },
-      /** The lane from which an event may be claimed that is stored now. */
+      /** The lane in which an event that is stored now may be claimed. */
       laneFor(event: OutboxEvent): Lane | undefined {
         if (event.destination !== name) return undefined;
         const endpoint = endpointOf(event);
         return shares.find(({ left, step }) => left > 0 && step.place.lane.endpoint === endpoint)?.step.place
           .lane;
       },
-      /** It was stored, and is claimed. */
-      add(event: OutboxEvent, lane: Lane, direct: Direct): void {
+      /** Claims an event that was just stored. */
+      add(event: OutboxEvent, lane: Lane, direct: ClaimedOnArrival): void {
         const share = shares.find(({ step }) => step.place.lane === lane) as (typeof shares)[number];
         share.left--;
         const { kind: urgency, createdAt: queuedAt } = event;
         if (urgency !== "click") lending--;
-        holdings.addDirect(direct, { owner, pulse });
+        owners.addOnArrival(direct, { owner, heartbeat });
         const { seq } = direct;
         const claim = { event, lane, urgency, history: UNTRIED, interrupted: false, queuedAt, seq, ...by };
         claims.push({ step: share.step, claim });
       },
       /** All that were claimed, the most urgent first. */
       end(): DiskClaim[] {
-        // What was kept free for events that could not be claimed at once is theirs, or another's.
+        // Unused slots remain, so look again.
         if (lending > 0 || shares.some(({ left }) => left > 0)) more = true;
-        lines.waiting = remaining;
+        queues.waiting = remaining;
         const nth = new Map(steps.map((step, at) => [step, at]));
         if (shares.length > 0)
           claims.sort((one, other) => (nth.get(one.step) ?? 0) - (nth.get(other.step) ?? 0));
@@ -147,11 +148,11 @@ export function createClaiming(
 
 function claimOf(
   { id, seq, data, created_at, queued_at: queuedAt, history: json, interrupted }: Row,
-  claim: Pick<DiskClaim, "lane" | "urgency" | "owner" | "life" | "raises"> & { destination: string },
+  claim: Pick<DiskClaim, "lane" | "urgency" | "owner" | "leaseEpoch" | "raises"> & { destination: string },
 ): DiskClaim | undefined {
   const { destination, ...by } = claim;
-  const event = eventOf({ id, kind: kindOf(by.lane.endpoint), data, created_at }, destination);
-  const history = json === null ? UNTRIED : (parsedOf(json) as History | undefined);
+  const event = eventFromRow({ id, kind: kindOf(by.lane.endpoint), data, created_at }, destination);
+  const history = json === null ? UNTRIED : (objectFromJson(json) as History | undefined);
   if (!event || !history) return undefined;
   return { event, history, interrupted: interrupted === 1, queuedAt, seq, ...by };
 }

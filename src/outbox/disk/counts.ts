@@ -1,7 +1,7 @@
 import type { OutboxCounts, QueuedOfKind } from "../outbox.js";
-import type { Counts, Snapshot } from "./protocol.js";
+import type { DestinationCounts, Snapshot } from "./protocol.js";
 
-const NONE: QueuedOfKind = { queued: 0, oldest: null };
+const NONE_QUEUED: QueuedOfKind = { queued: 0, oldest: null };
 
 /** What a snapshot says of one destination, or of all. */
 export function countsOf(
@@ -12,17 +12,17 @@ export function countsOf(
     destination === undefined
       ? Object.values(counts)
       : [counts[destination]].filter((each) => each !== undefined);
-  const sumOf = (of: (each: Counts) => number) => own.reduce((sum, each) => sum + of(each), 0);
-  const queuedOf = (kind: keyof Counts["byKind"]) =>
-    own.map(({ byKind }) => byKind[kind]).reduce(together, NONE);
+  const sumOf = (of: (each: DestinationCounts) => number) => own.reduce((sum, each) => sum + of(each), 0);
+  const queuedOf = (kind: keyof DestinationCounts["byKind"]) =>
+    own.map(({ byKind }) => byKind[kind]).reduce(together, NONE_QUEUED);
   const byKind = {
     click: queuedOf("click"),
     registration: queuedOf("registration"),
     payment: queuedOf("payment"),
   };
-  const { queued, oldest } = Object.values(byKind).reduce(together, NONE);
+  const { queued, oldest } = Object.values(byKind).reduce(together, NONE_QUEUED);
   const waiting = Object.entries(counts).map(
-    ([name, each]) => [name, Object.values(each.byKind).reduce(together, NONE).queued] as const,
+    ([name, each]) => [name, Object.values(each.byKind).reduce(together, NONE_QUEUED).queued] as const,
   );
   return {
     queued,
@@ -38,9 +38,9 @@ export function countsOf(
 }
 
 function together(one: QueuedOfKind, other: QueuedOfKind): QueuedOfKind {
-  return { queued: one.queued + other.queued, oldest: older(one.oldest, other.oldest) };
+  return { queued: one.queued + other.queued, oldest: earlier(one.oldest, other.oldest) };
 }
 
-function older(one: number | null, other: number | null): number | null {
+function earlier(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }

@@ -1,3 +1,4 @@
+import { objectFromJson } from "../../shared/json.js";
 import {
   type DeadLetter,
   type DeadLetterFilter,
@@ -14,7 +15,7 @@ import type { Destinations } from "./destinations.js";
 import type { Group, LetterRow, LetterRows } from "./letter-rows.js";
 import type { LiveEvents } from "./live-events.js";
 import type { Claimed, Letter } from "./protocol.js";
-import { type EventRow, eventOf, parsedOf } from "./rows.js";
+import { type EventRow, eventFromRow } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {
@@ -37,9 +38,9 @@ export function createDeadLetters(
     return letters.groupsOf(destination).filter((each) => isMeant(each, filter));
   }
 
-  /** Queues again what was taken out; `false` where it cannot be, and is a dead letter still. */
+  /** Queues an event again that was taken out. Returns `false` if that is impossible: it stays a dead letter. */
   function requeue(row: LetterRow, history: string | null, now: number): boolean {
-    const event = eventOf(row, destinations.nameOf(row.destination));
+    const event = eventFromRow(row, destinations.nameOf(row.destination));
     const size = row.size - sizeOfWords(row);
     if (event && live.insert(event, row.data, { queuedAt: now, history, size }, now)) return true;
     letters.put(row);
@@ -50,7 +51,7 @@ export function createDeadLetters(
     keep(row: EventRow, { reason, status, code, message, attempts }: Death, now: number): void {
       const words = { code: code ?? null, message: message ?? null };
       const size = row.size + sizeOfWords(words);
-      const { leadValue } = (parsedOf(row.data) ?? {}) as { readonly leadValue?: unknown };
+      const { leadValue } = (objectFromJson(row.data) ?? {}) as { readonly leadValue?: unknown };
       const value = typeof leadValue === "number" ? leadValue : null;
       const death = { ...words, reason, attempts, status: status ?? null, died_at: now };
       letters.keep({ ...row, ...death, size, amount: value });
@@ -65,14 +66,14 @@ export function createDeadLetters(
     retry(letter: Letter, now: number): boolean {
       const queued = letters.take(letter).filter((row) => {
         const mayBeTaken =
-          // A history that cannot be read may say so.
+          // A history that cannot be read is in doubt.
           row.reason === "unconfirmed" ||
-          (row.history && (parsedOf(row.history) as History)?.maybeTaken !== false);
+          (row.history && (objectFromJson(row.history) as History)?.maybeTaken !== false);
         return requeue(row, mayBeTaken ? JSON.stringify({ ...UNTRIED, maybeTaken: true }) : null, now);
       });
       return queued.length > 0;
     },
-    /** Queues it again as it was: it was held for an attempt that, as is known now, was never made. */
+    /** Requeues an `unconfirmed` event that was never sent. */
     retryInterrupted(claimed: Claimed, now: number): void {
       const row = letters.takeInterrupted(claimed);
       if (row) requeue(row, row.history, now);
@@ -89,7 +90,7 @@ export function createDeadLetters(
       found.sort((a, b) => a.created_at - b.created_at || a.seq - b.seq);
       return found.map(({ id, destination: name }) => ({ id, destination: name }));
     },
-    /** Those that are meant, in numbers: no letter is read. */
+    /** Counts and sums of the letters that a filter means; no letter is read. */
     sums: (filter: DeadLetterFilter, destination?: string): DeadLetterSum[] =>
       groupsOf(filter, destination).map((each) => ({
         kind: each.kind,
@@ -115,14 +116,14 @@ export function createDeadLetters(
   };
 }
 
-/** How many bytes of a row are those of what was said of its event. */
+/** The bytes of a death's code and message. */
 function sizeOfWords({ code, message }: Pick<LetterRow, "code" | "message">): number {
   return Buffer.byteLength(code ?? "") + Buffer.byteLength(message ?? "");
 }
 
 function letterOf(row: LetterRow, destination: string): DeadLetter {
   const { id, kind, created_at: createdAt } = row;
-  const event = eventOf(row, destination)?.data;
+  const event = eventFromRow(row, destination)?.data;
   const { reason, attempts, status, code, message, died_at: diedAt } = row;
   return {
     id,

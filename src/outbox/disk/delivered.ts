@@ -10,7 +10,7 @@ export const statementsOf = (kind: EventKind) => ({
   rememberAll: `
     insert into delivered_${kind} (destination, id, at)
     select destination, id, ? from events where seq in (select value from json_each(?))`,
-  // The oldest are the first: a look at one row says whether there is anything to forget.
+  // The oldest are the first: one row tells whether there is anything to forget.
   forget: `
     delete from delivered_${kind}
     where seq in (select seq from delivered_${kind} order by seq limit ?1) and (at < ?2 or ?3)
@@ -29,7 +29,7 @@ const AT_ONCE = 1_000;
 
 export type Delivered = ReturnType<typeof createDelivered>;
 
-/** Which of the known ids are those of events that the service has, and since when: until it is time to forget them. */
+/** The ids of delivered events, and since when each is remembered. Old ids, and too many, are forgotten. */
 export function createDelivered(
   db: Database,
   parts: { totals: Totals; ids: KnownIds; steady: SteadyClock; maxBytes: number; rememberMs: number },
@@ -41,7 +41,7 @@ export function createDelivered(
     payment: prepareAll(db, statementsOf("payment")),
   };
 
-  /** How many of a kind there are more than there is space for. */
+  /** How many ids of a kind there is no space for. */
   function tooManyOf(kind: EventKind): number {
     const rows = totals.destinations.reduce((sum, each) => sum + totals.rows(each, `delivered ${kind}`), 0);
     const bySpace = Math.floor((maxBytes * SHARES[kind]) / BYTES_EACH);
@@ -65,7 +65,7 @@ export function createDelivered(
 
   function count(destination: number, kind: EventKind, number: number): void {
     totals.add(destination, `delivered ${kind}`, number, 0);
-    // At once where they come faster than the file is looked after.
+    // At once, if they come faster than `forgetSome` is called.
     if (tooManyOf(kind) > AT_ONCE) forgetSomeOf(kind);
   }
 
@@ -75,15 +75,15 @@ export function createDelivered(
       count(destination, kind, 1);
     },
     /** Adds events of one destination and kind that are still in their table. */
-    addAll(destination: number, kind: EventKind, places: readonly number[]): void {
-      tables[kind].rememberAll.run(steady.now, JSON.stringify(places));
-      count(destination, kind, places.length);
+    addAll(destination: number, kind: EventKind, seqs: readonly number[]): void {
+      tables[kind].rememberAll.run(steady.now, JSON.stringify(seqs));
+      count(destination, kind, seqs.length);
     },
     /** Forgets some of those that are too old, or too many. */
     forgetSome(): void {
       for (const kind of SHEDDING_ORDER) forgetSomeOf(kind);
     },
-    /** Makes one destination's another's, among those that follow a place. Returns the place to go on from, or `undefined` at the end. */
+    /** Hands ids over from one destination to another, from a sequence number on. Returns the number to go on from; `undefined` at the end. */
     handOver(kind: EventKind, from: number, to: number, after: number): number | undefined {
       const { handOver, last } = tables[kind];
       const until = after + AT_ONCE;

@@ -8,6 +8,7 @@ import { createDurable } from "../durable.js";
 import { durableOptions, MIB } from "../option-types.js";
 import type { Outbox, RemoteDelivery } from "../outbox.js";
 import { createAlarm } from "./alarm.js";
+import { circuitsThrough } from "./asked-circuits.js";
 import { claimsThrough } from "./asked-claims.js";
 import { deadLettersThrough } from "./asked-dead-letters.js";
 import { countsOf } from "./counts.js";
@@ -28,8 +29,8 @@ export interface DiskOutboxOptions {
   /** For how long what was delivered is known, and a duplicate, in milliseconds of use. Default 30 days. A click is for a day at most. */
   readonly rememberMs?: number | undefined;
   /**
-   * After how long without a heartbeat another process takes over what a process has claimed that is not known to have ended, in
-   * milliseconds. Default 20,000. Of different values on one directory, the longest counts.
+   * How long a process may be without a heartbeat until another one takes over what it has claimed, in milliseconds; one that
+   * is known to have ended, at once. Default 20,000. Of different values on one directory, the longest counts.
    */
   readonly leaseMs?: number | undefined;
   /** How much may wait in memory while the disk cannot be used, in bytes by a rough count. Default 64 MiB. */
@@ -50,9 +51,9 @@ const schema = z.strictObject({
 } satisfies SchemaOf<DiskOutboxOptions>);
 
 /**
- * Keeps events on this machine's disk, in one file for all its processes: they survive `kill -9`, a restart, a deploy.
- * What is `queued` has been written through to the disk. The main thread never waits for it, but for some tens of
- * milliseconds here, so that what is wrong at the start is said at the start.
+ * Keeps events on this machine's disk, in one file for all its processes: they survive `kill -9`, a restart, a deploy. What is
+ * `queued` has been written through to the disk. The main thread waits for it only here, some tens of milliseconds, so that a
+ * problem shows at the start.
  *
  * Needs Node 22.13, or the package `@photostructure/sqlite`.
  *
@@ -76,15 +77,21 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   const endUse = useOneCopy(path, engine);
   const link = opened();
   let last = link.first;
-  /** What delivers in the thread, where it does. */
+  /** Delivery in the thread, once it has begun. */
   let remote: RemoteDelivery | undefined;
 
-  const { outbox, wake, tell, besideFails } = createDurable<DiskClaim>(
+  const {
+    outbox,
+    wake,
+    tell,
+    threadReports: besideFails,
+  } = createDurable<DiskClaim>(
     {
       append: (event) => link.ask({ type: "append", event }),
       ...claimsThrough(link.ask, { snapshot: () => last.snapshot, leaseMs: limits.leaseMs }),
       counts: (destination) => countsOf(last.snapshot, destination),
       deadLetters: deadLettersThrough(link.ask, () => wake()),
+      circuits: circuitsThrough(link.ask),
       handOver: (from, to) => handOverThrough(link.ask, from, to).finally(() => wake()),
       deliver(deliver) {
         remote = deliver.remote;
@@ -126,7 +133,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
     // What other processes have stored or left behind is found when the thread looks after its file.
     if (!reply.results) wake();
     for (const { event, reason } of reply.dropped) tell((to) => to.dropped(event, reason));
-    for (const { code, message } of reply.notices) {
+    for (const { code, message } of reply.problems) {
       tell((to) => to.degraded(new OutboxError(code, message)));
       tell((to) => to.recovered());
     }

@@ -1,17 +1,19 @@
 import { type OpenFile, openFile, setAside } from "./file.js";
 import { createOwnerLocks } from "./owner-locks.js";
-import type { Notice, ThreadOptions } from "./protocol.js";
+import type { Problem, ThreadOptions } from "./protocol.js";
 import { salvage } from "./salvage.js";
-import { kindOf, loadEngine } from "./sqlite.js";
-import { createStore, type Outcome, type Store } from "./store.js";
+import { failureOf, loadEngine } from "./sqlite.js";
+import { createStore, type Store, type TransactionOutcome } from "./store.js";
 
-/** What a transaction came to, and what went wrong with the file and was dealt with since the last one. */
-export type Kept = Omit<Outcome, "unreadable" | "logBytes"> & { readonly notices: readonly Notice[] };
+/** The outcome of a transaction, and the problems with the file that were solved since the last one. */
+export type KeptOutcome = Omit<TransactionOutcome, "unreadable" | "logBytes"> & {
+  readonly problems: readonly Problem[];
+};
 
 /** The outbox's file, kept open. */
 export interface FileKeeper {
   /** Throws what SQLite and the file system throw; then the file is opened anew at the next attempt. */
-  attempt(task: (store: Store) => Outcome): Kept;
+  attempt(task: (store: Store) => TransactionOutcome): KeptOutcome;
   /** Whether the last attempt left the file open. */
   readonly isOpen: boolean;
   /** Saves what a file holds that was deleted a moment ago, and closes. */
@@ -23,25 +25,25 @@ export function createFileKeeper(options: Omit<ThreadOptions, "signals">, owner:
   const { path, engine } = options;
   const locks = createOwnerLocks(path, { engine, owner });
   let open: (OpenFile & { readonly store: Store }) | undefined;
-  /** Files that are not at their place any more, and what is to be said of them, until what they hold is saved. */
-  const lost: (Pick<OpenFile, "db" | "close"> & Notice)[] = [];
-  /** What was not told yet. */
-  let notices: Notice[] = [];
+  /** Files that are no longer at the path, with the problem to report, until their content is saved. */
+  const lost: (Pick<OpenFile, "db" | "close"> & Problem)[] = [];
+  /** Problems that were not reported yet. */
+  let problems: Problem[] = [];
   let isLogTold = false;
 
-  function attempt(task: (store: Store) => Outcome): Kept {
+  function attempt(task: (store: Store) => TransactionOutcome): KeptOutcome {
     try {
       const { unreadable, logBytes, ...outcome } = withoutDamage(task);
       if (logBytes !== undefined) tellLog(logBytes);
       for (const id of unreadable) {
-        notices.push({
+        problems.push({
           code: "ERR_AFFILIATE_DISK_DAMAGED",
           message: `diskOutbox: an event in ${path} cannot be read, and is not sent; it is in the table "unreadable": id ${id}`,
         });
       }
-      const untold = notices;
-      notices = [];
-      return { ...outcome, notices: untold };
+      const untold = problems;
+      problems = [];
+      return { ...outcome, problems: untold };
     } catch (error) {
       // A connection whose disk failed may not see that the disk works again.
       letGo();
@@ -49,10 +51,10 @@ export function createFileKeeper(options: Omit<ThreadOptions, "signals">, owner:
     }
   }
 
-  /** Once, until the log is short again. */
+  /** Reports a long log once, until it is short again. */
   function tellLog(bytes: number): void {
     if (bytes > 0 && !isLogTold) {
-      notices.push({
+      problems.push({
         code: "ERR_AFFILIATE_DISK_LOG",
         message: `diskOutbox: ${path}-wal has grown to ${Math.round(bytes / 2 ** 20)} MiB, because another connection reads the file and does not end; find it (fuser ${path}) and end it`,
       });
@@ -60,12 +62,12 @@ export function createFileKeeper(options: Omit<ThreadOptions, "signals">, owner:
     isLogTold = bytes > 0;
   }
 
-  /** Where the file is damaged, sets it aside and begins a new one: it cannot be written, and what comes now must be. */
-  function withoutDamage(task: (store: Store) => Outcome): Outcome {
+  /** Sets a damaged file aside and begins a new one, so that new events can be stored. */
+  function withoutDamage(task: (store: Store) => TransactionOutcome): TransactionOutcome {
     try {
       return task(current().store);
     } catch (error) {
-      if (kindOf(error) !== "damaged") throw error;
+      if (failureOf(error) !== "damaged") throw error;
       const isMine = open?.isCurrent() ?? true;
       letGo();
       // Another process may have been faster.
@@ -75,13 +77,13 @@ export function createFileKeeper(options: Omit<ThreadOptions, "signals">, owner:
   }
 
   function replaceDamaged(): void {
-    const place = setAside(path);
-    const db = loadEngine(options.engine).open(place);
+    const aside = setAside(path);
+    const db = loadEngine(options.engine).open(aside);
     lost.push({
       db,
       close: () => db.close(),
       code: "ERR_AFFILIATE_DISK_DAMAGED",
-      message: `diskOutbox: ${path} was damaged; it is now ${place}, and what could be read of it is in a new one`,
+      message: `diskOutbox: ${path} was damaged; it is now ${aside}, and what could be read of it is in a new one`,
     });
   }
 
@@ -89,7 +91,7 @@ export function createFileKeeper(options: Omit<ThreadOptions, "signals">, owner:
     if (open && !open.isCurrent()) lose(open);
     if (!open) {
       const file = openFile(path, options);
-      locks.hold();
+      locks.acquire();
       open = { ...file, store: createStore(file.db, owner, { ...options, locks }) };
     }
     for (let file = lost[0]; file; file = lost[0]) {
@@ -97,12 +99,12 @@ export function createFileKeeper(options: Omit<ThreadOptions, "signals">, owner:
       lost.shift();
       closeQuietly(file);
       const { code, message } = file;
-      notices.push({ code, message: `${message}: events ${events}, dead letters ${deadLetters}` });
+      problems.push({ code, message: `${message}: events ${events}, dead letters ${deadLetters}` });
     }
     return open;
   }
 
-  /** Keeps a file open that is not at its place any more: what it holds can still be read. */
+  /** Keeps a file open that is no longer at the path: it can still be read. */
   function lose({ db, close: closeFile, removeLog }: OpenFile): void {
     open = undefined;
     lost.push({
@@ -114,7 +116,7 @@ export function createFileKeeper(options: Omit<ThreadOptions, "signals">, owner:
     removeLog();
   }
 
-  /** A file that was deleted a moment ago is gone with this thread. */
+  /** Saves a file that was deleted a moment ago: once this thread ends, it is gone. */
   function saveAtTheEnd(): void {
     try {
       if (open && (lost.length > 0 || !open.isCurrent())) current();

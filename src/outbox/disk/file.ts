@@ -4,14 +4,14 @@ import { OutboxError } from "../../shared/errors.js";
 import { makeDirectory, protectDirectory, protectFiles, statIfThere } from "./access.js";
 import { transactionsOf, whenFree } from "./lock.js";
 import { MIGRATIONS } from "./schema.js";
-import { type Database, kindOf, loadEngine } from "./sqlite.js";
+import { type Database, failureOf, loadEngine } from "./sqlite.js";
 
 const PAGE_BYTES = 4_096;
-// As SQLite itself does. A log that still grows takes twice as long to flush as one that is written anew in its place.
+// SQLite's own default. A growing log takes twice as long to flush as one that is overwritten.
 const WAL_BYTES = 4 * 1024 * 1024;
 // Eight times SQLite's own, and taken only as far as it is used: ids are random, and lie all over their index.
 const CACHE_BYTES = 16 * 1024 * 1024;
-// Before it, several processes that write can damage the file (sqlite.org/wal.html, "the WAL-reset bug").
+// Earlier versions can damage a file that several processes write (sqlite.org/wal.html, "the WAL-reset bug").
 const SHAREABLE_FROM = "3.51.3";
 const WAIT_FOR_ANOTHER_MS = 5_000;
 const BESIDE = ["-wal", "-shm"];
@@ -30,14 +30,13 @@ export interface OpenFile {
   readonly db: Database;
   /** Whether the path still leads to this file: it may have been set aside, or deleted. */
   isCurrent(): boolean;
-  /** Removes its log, where that is still at the path that now leads elsewhere: SQLite would take it for the other file's. */
+  /** Removes its log, if that is now beside another file: SQLite would take it for that file's. */
   removeLog(): void;
   close(): void;
 }
 
 /**
- * Opens the file, and makes it and its directory where they are missing, readable by this user alone: it holds
- * customers' addresses.
+ * Opens the file, and makes it and its directory where they are missing, readable by this user alone: it holds customers' addresses.
  *
  * @throws OutboxError, or what SQLite and the file system throw.
  */
@@ -46,11 +45,11 @@ export function openFile(path: string, options: EngineAndOptions): OpenFile {
   protectDirectory(path);
   create(path);
   protectFiles(path);
-  return openAt(path, options, () => {});
+  return openChecked(path, options, () => {});
 }
 
 /**
- * Opens a file that is there as its processes use it: neither made here, nor brought to another version.
+ * Opens an existing file beside the processes that use it. Neither creates nor migrates it.
  *
  * @throws OutboxError, or what SQLite and the file system throw.
  */
@@ -60,7 +59,7 @@ export function openExistingFile(path: string, options: EngineAndOptions): OpenF
   }
   protectFiles(path);
   // Before anything is written: it may be no outbox at all.
-  return openAt(path, options, (db) => {
+  return openChecked(path, options, (db) => {
     if (versionOf(db, path) === MIGRATIONS.length) return;
     throw missing(
       `${path} is no outbox, or one of an earlier version; the host's process brings it up to date when it starts`,
@@ -72,11 +71,11 @@ function missing(message: string): OutboxError {
   return new OutboxError("ERR_AFFILIATE_DISK_MISSING", `diskOutbox: ${message}`);
 }
 
-function openAt(path: string, options: EngineAndOptions, check: (db: Database) => void): OpenFile {
+function openChecked(path: string, options: EngineAndOptions, check: (db: Database) => void): OpenFile {
   const { version, open } = loadEngine(options.engine);
   const db = open(path);
   try {
-    takeHold(db, path, { ...options, version }, () => {
+    makeFirstAccess(db, path, { ...options, version }, () => {
       check(db);
       configure(db, options.maxBytes);
     });
@@ -89,29 +88,29 @@ function openAt(path: string, options: EngineAndOptions, check: (db: Database) =
     throw error;
   }
   const isUnchanged = watch(path);
-  const beside = BESIDE.map((suffix) => ({ place: path + suffix, isUnchanged: watch(path + suffix) }));
+  const beside = BESIDE.map((suffix) => ({ file: path + suffix, isUnchanged: watch(path + suffix) }));
   return {
     db,
     isCurrent: isUnchanged,
     removeLog() {
-      for (const each of beside) if (each.isUnchanged()) rmSync(each.place, { force: true });
+      for (const each of beside) if (each.isUnchanged()) rmSync(each.file, { force: true });
     },
     close: () => db.close(),
   };
 }
 
-/** Tells whether what is at a place is still what is there now. */
-function watch(place: string): () => boolean {
-  const before = statIfThere(place);
+/** Returns a function that tells whether the same file is still at this path. */
+function watch(path: string): () => boolean {
+  const before = statIfThere(path);
   return () => {
-    const now = statIfThere(place);
+    const now = statIfThere(path);
     return now !== undefined && now.ino === before?.ino && now.dev === before.dev;
   };
 }
 
 /** Makes the file, and never opens one that is there: closing it would take away this process' own locks on it. */
 function create(path: string): void {
-  // A log whose file was deleted: SQLite would take it for the new file's.
+  // The log of a deleted file: SQLite would take it for the new file's.
   for (const suffix of BESIDE) {
     if (!lstatSync(path, { throwIfNoEntry: false })) rmSync(path + suffix, { force: true });
   }
@@ -122,8 +121,8 @@ function create(path: string): void {
   }
 }
 
-/** Does what comes first with the file, alone with it where this SQLite cannot share one. */
-function takeHold(
+/** Makes the first access to the file; locks it for this process alone where this version of SQLite cannot share a file. */
+function makeFirstAccess(
   db: Database,
   path: string,
   options: FileOptions & { readonly version: string },
@@ -135,7 +134,7 @@ function takeHold(
   try {
     whenFree(first, isShareable ? undefined : waitMs);
   } catch (error) {
-    if (isShareable || kindOf(error) !== "busy") throw error;
+    if (isShareable || failureOf(error) !== "busy") throw error;
     throw new OutboxError(
       "ERR_AFFILIATE_DISK_IN_USE",
       `diskOutbox: another process uses ${path}, and SQLite ${version} cannot share a file without the risk of damaging ` +
@@ -183,18 +182,18 @@ function versionOf(db: Database, path: string): number {
 /**
  * Moves a damaged file aside, with its log, so that an operator can save something of it.
  *
- * @returns where it is now.
+ * @returns its new path.
  */
 export function setAside(path: string): string {
-  const place = `${path}.damaged-${new Date().toISOString().replaceAll(":", "")}`;
-  renameSync(path, place);
+  const aside = `${path}.damaged-${new Date().toISOString().replaceAll(":", "")}`;
+  renameSync(path, aside);
   try {
-    renameSync(`${path}-wal`, `${place}-wal`);
+    renameSync(`${path}-wal`, `${aside}-wal`);
   } catch {
     // There was none.
   }
   rmSync(`${path}-shm`, { force: true });
-  return place;
+  return aside;
 }
 
 function compareVersions(a: string, b: string): number {

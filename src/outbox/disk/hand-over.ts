@@ -1,24 +1,24 @@
 import type { EventKind } from "../../events.js";
 import type { DeathReason } from "../dead-letters.js";
 import { SHEDDING_ORDER } from "../shedding.js";
+import type { ClaimOwners } from "./claim-owners.js";
 import type { Delivered } from "./delivered.js";
 import type { Destinations } from "./destinations.js";
-import type { Holdings } from "./holdings.js";
 import type { KnownIds } from "./known-ids.js";
-import type { Lines } from "./lines.js";
 import type { Oldest } from "./oldest.js";
 import type { Request, Results, Step } from "./protocol.js";
 import type { Removals } from "./removals.js";
-import { GROUPS, type Placed, rankOf } from "./rows.js";
+import { GROUPS, type QueuePosition, rankOf } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { State } from "./state.js";
 import type { Totals } from "./totals.js";
+import type { VisitorQueues } from "./visitor-queues.js";
 
 export const STATEMENTS = {
   waiting: `
     select seq, destination, click_id, session_id, id, kind, size from events
     where destination = ? and urgency = ? and kind = ? order by seq limit ?`,
-  // Behind all others: where the new destination has events of the same visitor, one of them may be under way.
+  // Behind all others: an event of the same visitor may be under way to the new destination.
   move: "update events set destination = ?2, seq = ?3, ready_at = null, urgency = ?4 where seq = ?1",
   remove: "delete from events where seq = ?",
   claimed: "select id from events where seq in (select value from json_each(?)) and destination = ?",
@@ -28,7 +28,7 @@ export const STATEMENTS = {
   removeLetter: "delete from dead_letters where seq = ?",
 } as const;
 
-// So few that other processes have their turn in between.
+// So few that other processes can write in between.
 const ROWS_AT_ONCE = 200;
 const IDS_AT_ONCE = 1_000;
 
@@ -41,7 +41,7 @@ interface Moved {
 
 const FIRST_STEP: Step = { after: 0 };
 
-/** Makes one destination's events another's, a few at a time. Resolves to the number of those that wait. */
+/** Hands one destination's events over to another, a few at a time. Resolves to the number of waiting events. */
 export async function handOverThrough(
   ask: <R extends Request>(request: R) => Promise<Results[R["type"]]>,
   from: string,
@@ -57,7 +57,7 @@ export async function handOverThrough(
   return sum;
 }
 
-/** What does one step of it. Wherever it ends, no id is known for one destination while its event is the other's. */
+/** Runs one step of a handover. After each step, each id is known to the same destination as its event. */
 export function createHandOver(
   db: Database,
   parts: {
@@ -65,14 +65,14 @@ export function createHandOver(
     destinations: Destinations;
     totals: Totals;
     ids: KnownIds;
-    holdings: Holdings;
+    owners: ClaimOwners;
     removals: Removals;
-    lines: Lines;
+    queues: VisitorQueues;
     oldest: Oldest;
     delivered: Delivered;
   },
 ) {
-  const { state, destinations, totals, ids, holdings, removals, lines, oldest, delivered } = parts;
+  const { state, destinations, totals, ids, owners, removals, queues, oldest, delivered } = parts;
   const { waiting, move, remove, claimed, letters, moveLetter, removeLetter } = prepareAll(db, STATEMENTS);
 
   /** Returns whether the new destination did not know it. */
@@ -82,10 +82,12 @@ export function createHandOver(
   }
 
   function moveEvents(from: number, to: number): { found: number; moved: number } {
-    const limit = ROWS_AT_ONCE + holdings.places().length;
-    const rows: (Moved & Placed)[] = GROUPS.flatMap(({ rank, kind }) => waiting.all(from, rank, kind, limit));
+    const limit = ROWS_AT_ONCE + owners.seqs().length;
+    const rows: (Moved & QueuePosition)[] = GROUPS.flatMap(({ rank, kind }) =>
+      waiting.all(from, rank, kind, limit),
+    );
     const first = rows
-      .filter(({ seq }) => holdings.ownerOf(seq) === undefined)
+      .filter(({ seq }) => owners.ownerOf(seq) === undefined)
       .sort((a, b) => a.seq - b.seq)
       .slice(0, ROWS_AT_ONCE);
     const isNew = first.map((row) => {
@@ -93,7 +95,7 @@ export function createHandOver(
       const isNewTo = moveId(id, from, to);
       if (isNewTo) move.run(seq, to, state.nextSeq(), rankOf(kind));
       else remove.run(seq);
-      lines.leave(row, 0);
+      queues.leave(row, 0);
       oldest.left(from, kind, seq);
       totals.add(from, kind, -1, -size);
       if (isNewTo) totals.add(to, kind, 1, size);
@@ -116,10 +118,10 @@ export function createHandOver(
     return rows.length;
   }
 
-  /** Returns whether there were any that do not stay. */
+  /** Returns whether any id was moved. */
   function moveIds(from: number, to: number): boolean {
-    // What is under way goes where it was going, and its id stays with it.
-    const underWay: string[] = claimed.all(JSON.stringify(holdings.places()), from).map(({ id }) => id);
+    // An event under way goes where it was going, and its id stays there.
+    const underWay: string[] = claimed.all(JSON.stringify(owners.seqs()), from).map(({ id }) => id);
     const staying = underWay.filter((id) => !ids.isKnown(to, id));
     const moved = ids.handOver(from, to, IDS_AT_ONCE + underWay.length);
     for (const id of staying) ids.forget(to, id);
@@ -133,7 +135,7 @@ export function createHandOver(
     const [source, target] = [destinations.numberOf(from), destinations.numberOf(to)];
     const { found, moved } = moveEvents(source, target);
     const foundLetters = moveLetters(source, target);
-    // Before any id goes, and again at each step: another process may have stored something for it meanwhile.
+    // Events and letters go before ids, at each step anew: another process may have stored more meanwhile.
     if (found + foundLetters > 0) return { moved, next: step };
     if (step.kind === undefined) {
       const any = moveIds(source, target);

@@ -1,9 +1,10 @@
+import { objectFromJson } from "../../shared/json.js";
 import { HELD } from "../dead-letters.js";
 import { type History, UNTRIED } from "../outbox.js";
 import type { DeadLetters } from "./dead-letters.js";
 import type { LiveEvents } from "./live-events.js";
 import type { Removals } from "./removals.js";
-import { parsedOf, rankOf } from "./rows.js";
+import { rankOf } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
 
@@ -11,7 +12,7 @@ export const STATEMENTS = {
   waiting: "select seq from events where destination = ? and urgency = ? and kind = 'payment' order by seq",
 } as const;
 
-/** What makes an unconfirmed dead letter of each payment that waits, claimed or not. Returns their number. */
+/** Makes an unconfirmed dead letter of each payment that waits, claimed or not. Returns their number. */
 export function createHold(
   db: Database,
   parts: { totals: Totals; removals: Removals; live: LiveEvents; dead: DeadLetters },
@@ -20,12 +21,15 @@ export function createHold(
   const { waiting } = prepareAll(db, STATEMENTS);
 
   return (now) => {
-    // What was delivered does not wait.
+    // Delivered payments do not wait.
     removals.run();
     const found = totals.destinations.flatMap((each) => waiting.all(each, rankOf("payment")));
     for (const { seq } of found) {
       const row = live.takeOut(seq, now);
-      const { attempts } = { ...UNTRIED, ...(parsedOf(row.history ?? "{}") as Partial<History> | undefined) };
+      const { attempts } = {
+        ...UNTRIED,
+        ...(objectFromJson(row.history ?? "{}") as Partial<History> | undefined),
+      };
       dead.keep(row, { ...HELD, attempts }, now);
     }
     return found.length;

@@ -35,9 +35,9 @@ const MOST_YOUNG = 16 * MOST_NEW;
 export type KnownIds = ReturnType<typeof createKnownIds>;
 
 /**
- * The ids of all that waits, is dead, or was delivered not long ago. They are random, so that each new one would change a
- * page of its own in a large table; that is what storing an event would cost most for. So they are learned in a table of
- * a few pages, and moved on by the thousand, in order.
+ * The ids of all events that wait, are dead, or were delivered recently. Ids are random: in a large table each new one would
+ * change a page of its own, which would be the largest cost of storing an event. So a new id goes into a table of a few pages;
+ * from there thousands move on together, in order.
  */
 export function createKnownIds(db: Database, totals: Totals) {
   const { learn, isKnown, forgetNew, forgetYoung, forgetOld, ...moving } = prepareAll(db, STATEMENTS);
@@ -52,20 +52,20 @@ export function createKnownIds(db: Database, totals: Totals) {
   }
 
   return {
-    /** Returns whether it was not known. */
+    /** Returns whether it was new. */
     learn(destination: number, id: string): boolean {
-      if (learn.run(destination, keyOf(id)).changes === 0) return false;
+      if (learn.run(destination, idKeyOf(id)).changes === 0) return false;
       totals.add(ALL, "ids_new", 1, 0);
       if (totals.rows(ALL, "ids_new") > MOST_NEW) moveOn("ids_new", "ids_young");
       if (totals.rows(ALL, "ids_young") > MOST_YOUNG) moveOn("ids_young", "ids_old");
       return true;
     },
-    isKnown: (destination: number, id: string): boolean => isKnown.get(destination, keyOf(id)).known === 1,
+    isKnown: (destination: number, id: string): boolean => isKnown.get(destination, idKeyOf(id)).known === 1,
     forget(destination: number, id: string): void {
-      const key = keyOf(id);
+      const key = idKeyOf(id);
       for (const forgetAny of [forgetNew, forgetYoung, forgetOld]) forgetAny.run(destination, key);
     },
-    /** Makes at most `limit` in each table, of one destination, another's. Returns how many there were. */
+    /** Hands over at most `limit` ids of each table. Returns how many there were. */
     handOver(from: number, to: number, limit: number): number {
       const moves = [
         [copyNew, removeNew],
@@ -82,7 +82,7 @@ export function createKnownIds(db: Database, totals: Totals) {
   };
 }
 
-/** Half of its 128 bits: of a million ids, no two share it in all likelihood there is. */
-function keyOf(id: string): bigint {
+/** Half of the id's 128 bits: two of a million ids sharing it is as good as impossible. */
+function idKeyOf(id: string): bigint {
   return BigInt.asIntN(64, BigInt(`0x${id.slice(0, 16)}`));
 }

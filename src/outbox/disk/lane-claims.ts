@@ -1,14 +1,14 @@
 import { kindOf } from "../../service/endpoints.js";
 import type { Lane } from "../outbox.js";
 import type { Urgency } from "../urgency.js";
-import type { Holdings } from "./holdings.js";
-import type { Lines, Waiting } from "./lines.js";
+import type { ClaimOwners } from "./claim-owners.js";
 import { type EventRow, rankOf } from "./rows.js";
 import { BEHIND, CLAIMED } from "./schema.js";
 import { type Database, prepareAll } from "./sqlite.js";
+import type { Upcoming, VisitorQueues } from "./visitor-queues.js";
 
-const LINED_UP_AT_ONCE = 256;
-// Then the transaction has been long enough, should all of them belong to visitors whose events have to wait.
+const ENTERED_AT_ONCE = 256;
+// After so many rounds the transaction is long enough, even if all these events have to wait for others.
 const TIMES = 4;
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
@@ -42,57 +42,62 @@ const bySeq = (one: Row, other: Row) => one.seq - other.seq;
 /** Whose events are claimed, and when. */
 interface About {
   readonly destination: number;
-  readonly pulse: number;
+  readonly heartbeat: number;
   readonly now: number;
 }
 
-/** What claims from one lane events of one urgency. */
+/** Claims events of one lane and one urgency. */
 export function createLaneClaims(
   db: Database,
-  parts: { holdings: Holdings; lines: Lines; owner: string; hasTried: (destination: number) => boolean },
+  parts: {
+    owners: ClaimOwners;
+    queues: VisitorQueues;
+    owner: string;
+    hasTried: (destination: number) => boolean;
+  },
 ) {
-  const { holdings, lines, owner, hasTried } = parts;
+  const { owners, queues, owner, hasTried } = parts;
   const { claimOldest, claimNewest, claimTried, anyUntried, anyRested } = prepareAll(db, STATEMENTS);
 
-  function lined(rows: readonly Row[], claimer: { owner: string; pulse: number }): readonly Row[] {
-    for (const { seq } of rows) holdings.addLined(seq, claimer);
+  function recordClaims(rows: readonly Row[], claimer: { owner: string; heartbeat: number }): readonly Row[] {
+    for (const { seq } of rows) owners.addQueued(seq, claimer);
     return rows;
   }
 
   return {
-    /** Claims at most `limit` that were never tried. `hasMore`: whether not all could be looked at that may have to go first. */
+    /** Claims at most `limit` events that were never tried. `hasMore`: some that may have to go first could not be looked at. */
     claimUntried(
       lane: Lane,
       urgency: Urgency,
       limit: number,
-      { destination, pulse, now }: About,
+      { destination, heartbeat, now }: About,
     ): { readonly rows: readonly Row[]; readonly hasMore: boolean } {
       const { endpoint, newestFirst, newWithinMs } = lane;
       const rows: Row[] = [];
       const missing = () => limit - rows.length;
-      const claimer = { owner, pulse };
+      const claimer = { owner, heartbeat };
       const which = [destination, endpoint, rankOf(urgency)] as const;
       const since = newWithinMs === undefined ? 0 : now - newWithinMs;
-      // Others are lined up: what makes them so urgent is behind them.
+      // Events of another kind are in a queue: a more urgent one waits behind them.
       const isOfKind = kindOf(endpoint) === urgency;
       const areTaken = isOfKind && newestFirst !== true && newWithinMs === undefined;
       const take = () => {
-        if (missing() <= 0 || !lines.mayBeReady(...which)) return;
+        if (missing() <= 0 || !queues.mayBeReady(...which)) return;
         const found: Row[] = (newestFirst ? claimNewest : claimOldest).all(...which, since, missing());
-        rows.push(...lined(found.sort(newestFirst ? (a, b) => b.seq - a.seq : bySeq), claimer));
-        if (missing() > 0 && newWithinMs === undefined) lines.noneIsReady(...which);
+        rows.push(...recordClaims(found.sort(newestFirst ? (a, b) => b.seq - a.seq : bySeq), claimer));
+        if (missing() > 0 && newWithinMs === undefined) queues.noteNoneReady(...which);
       };
-      /** Claims those that are behind no other before they are lined up: no need to mark them. */
-      const takeUpcoming = (event: Waiting) => {
+      /** Claims events on arrival: they need no mark. */
+      const takeUpcoming = (event: Upcoming) => {
         if (!areTaken || event.endpoint !== endpoint || event.destination !== destination) return false;
         rows.push(event);
-        holdings.addDirect(event, claimer);
+        owners.addOnArrival(event, claimer);
         return true;
       };
       const areEnough = () => areTaken && missing() <= 0;
-      const lineUp = () => lines.lineUp(LINED_UP_AT_ONCE, now, takeUpcoming, areEnough);
-      const hasMore = () => (missing() > 0 || !isOfKind) && lines.hasMore(destination, urgency);
-      // The newest are the last to line up.
+      const lineUp = () => queues.enter(ENTERED_AT_ONCE, now, takeUpcoming, areEnough);
+      const hasMore = () => (missing() > 0 || !isOfKind) && queues.hasMore(destination, urgency);
+      // The newest are the last to enter a queue.
       if (isOfKind && newestFirst && hasMore()) lineUp();
       if (isOfKind) take();
       for (let time = 0; time < TIMES && hasMore(); time++) {
@@ -103,22 +108,22 @@ export function createLaneClaims(
       if (!isOfKind) take();
       return { rows, hasMore: false };
     },
-    /** Claims at most `limit` that were tried: which have rested, or rest. */
+    /** Claims at most `limit` events that were tried: only rested ones, or resting ones too. */
     claimTried(
       { endpoint }: Lane,
       urgency: Urgency,
       limit: number,
-      { destination, pulse, now, even }: About & { readonly even: "rested" | "resting" },
+      { destination, heartbeat, now, even }: About & { readonly even: "rested" | "resting" },
     ): readonly Row[] {
       if (!hasTried(destination)) return [];
       const until = even === "resting" ? FOREVER : now;
       const found: Row[] = claimTried.all(destination, endpoint, rankOf(urgency), until, limit);
-      return lined(found.sort(bySeq), { owner, pulse });
+      return recordClaims(found.sort(bySeq), { owner, heartbeat });
     },
     /** Whether one is ready that was never tried. */
     isAnyUntried({ endpoint }: Lane, urgency: Urgency, { destination }: About): boolean {
       const which = [destination, endpoint, rankOf(urgency)] as const;
-      return lines.mayBeReady(...which) && anyUntried.get(...which) !== undefined;
+      return queues.mayBeReady(...which) && anyUntried.get(...which) !== undefined;
     },
     /** Whether one has rested after an attempt. */
     isAnyRested({ endpoint }: Lane, urgency: Urgency, { destination, now }: About): boolean {

@@ -4,13 +4,13 @@ import { SHEDDING_ORDER } from "../shedding.js";
 import type { Delivered } from "./delivered.js";
 import type { Destinations } from "./destinations.js";
 import type { Claimed, Dropped, Letter } from "./protocol.js";
-import { type EventRow, eventOf } from "./rows.js";
+import { type EventRow, eventFromRow } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
 import type { Unreadable } from "./unreadable.js";
 
 export const STATEMENTS = {
-  // A place of null is the next.
+  // A `seq` of null: the next one.
   keep: `
     insert into dead_letters (
       seq, destination, id, kind, data, created_at, size, attempts, history, reason, status, code, message, died_at,
@@ -26,7 +26,7 @@ export const STATEMENTS = {
   evict: "delete from dead_letters where seq = ? returning *",
 } as const;
 
-/** A dead letter as it is in the file. `size` has the words of its death in it. */
+/** A dead letter as it is in the file. `size` includes the code and message of its death. */
 export interface LetterRow
   extends Omit<EventRow, "click_id" | "session_id" | "queued_at" | "interrupted">,
     Pick<Death, "attempts" | "reason"> {
@@ -45,7 +45,7 @@ export interface Group {
   readonly reason: DeathReason;
 }
 
-/** One that may give way. */
+/** A dead letter that may be evicted. */
 export interface Evictable {
   readonly seq: number;
   readonly size: number;
@@ -54,7 +54,7 @@ export interface Evictable {
 
 export type LetterRows = ReturnType<typeof createLetterRows>;
 
-/** The rows of dead letters: bounded in number and in bytes. Where there are too many, clicks give way first, payments last. */
+/** The rows of dead letters: bounded in number and in bytes. Where there are too many, clicks are evicted first, payments last. */
 export function createLetterRows(
   db: Database,
   parts: {
@@ -70,7 +70,7 @@ export function createLetterRows(
   const { destinations, totals, delivered, unreadable, max, maxBytes, drop } = parts;
   const { keep, take, takeInterrupted, next, evict } = prepareAll(db, STATEMENTS);
 
-  /** Those of one destination, or of all, of which there are any. */
+  /** The groups that have letters, of one destination or of all. */
   function groupsOf(destination?: string): Group[] {
     const numbers = destination === undefined ? totals.destinations : [destinations.numberOf(destination)];
     const groups = numbers.flatMap((each) =>
@@ -111,9 +111,9 @@ export function createLetterRows(
   function evictAt({ seq }: Evictable): void {
     const row: LetterRow = evict.get(seq);
     count(row, -1);
-    // Still known for as long as if it had been delivered: reported again, it must not be sent.
+    // Its id stays known as if it had been delivered: reported again, it must not be sent.
     delivered.add(row.destination, row.kind, row.id);
-    const event = eventOf(row, destinations.nameOf(row.destination));
+    const event = eventFromRow(row, destinations.nameOf(row.destination));
     if (event) drop({ event, reason: "dead-letters-full" });
     else unreadable.onFound(row.id);
   }
@@ -122,7 +122,7 @@ export function createLetterRows(
     return bytes(SHEDDING_ORDER) > maxBytes || groupsOf().reduce((sum, each) => sum + rowsOf(each), 0) > max;
   }
 
-  /** Stores a row, at the place that it had if it had one. */
+  /** Stores a row, with its old sequence number if it has one. */
   function put(row: Omit<LetterRow, "seq"> & { readonly seq: number | null }): void {
     const { seq, destination, id, kind, data, created_at, size, attempts, history } = row;
     const { reason, status, code, message, died_at, amount } = row;
@@ -147,7 +147,7 @@ export function createLetterRows(
     put,
     keep(row: LetterRow): void {
       put({ ...row, seq: null });
-      // No more goes than has come: an outbox that has more than its bound, since a restore, say, keeps what it has.
+      // Evicts no more bytes than came: an outbox beyond its bounds, as after a restore, keeps its letters.
       for (let freed = 0; areTooMany() && freed < row.size; ) {
         const [least] = SHEDDING_ORDER.flatMap((kind) => {
           const { value } = oldestFirst(kind).next();
@@ -163,7 +163,7 @@ export function createLetterRows(
       const numbers = destination === undefined ? totals.destinations : [destinations.numberOf(destination)];
       return numbers.flatMap((each) => take.all(id, each)).map(counted);
     },
-    /** Takes one out that was held for an attempt of a process that had ended, so it seemed. */
+    /** Takes out an `unconfirmed` letter of a process that seemed to have ended. */
     takeInterrupted: ({ id, destination }: Claimed): LetterRow | undefined =>
       counted(takeInterrupted.get(id, destinations.numberOf(destination))),
   };

@@ -6,11 +6,11 @@ import type { Done, Order, Reply, Request, Result, Results, ThreadOptions } from
 import { startThread, type Thread } from "./worker.js";
 
 export interface Link {
-  /** How things stood when the file was opened. */
+  /** The reply to the opening of the file. */
   readonly first: Done;
-  /** Rejects with an OutboxError; then nothing of what was asked at the same time has happened, or how far it got is unknown. */
+  /** Rejects with an OutboxError: then no request of the same batch was carried out, or how far they got is unknown. */
   ask<R extends Request>(request: R): Promise<Results[R["type"]]>;
-  /** Has the thread deliver, by a plan that is asked for each time a thread begins. */
+  /** Makes the thread deliver. `plan` is called each time a thread begins. */
   deliver(engine: Pick<RemoteDelivery, "plan" | "lost">): void;
   /** Tells the thread's engine what to do. */
   tell(order: Order): void;
@@ -25,15 +25,15 @@ interface Question {
 }
 
 const BATCH = 200;
-// One that the thread works at, and one that it finds when it is done.
+// The thread works on one, and finds the next when it is done.
 const BATCHES = 2;
 const RESTART_MS = 1_000;
 
 const atExit = createProcessHooks("exit");
 
 /**
- * Starts the outbox's thread, and waits until it has opened its file: what is wrong at the start is said at the start.
- * From then on the main thread never waits: questions go out once a turn of the event loop, those of one turn together.
+ * Starts the outbox's thread, and waits until it has opened its file, so that a problem shows at the start. From then on the
+ * main thread never waits: the requests of one tick go out together.
  *
  * @throws OutboxError
  */
@@ -99,7 +99,7 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
     thread?.rest();
   }
 
-  /** All that was asked fails together, and so does what is asked before the callers have heard of it: else it would overtake. */
+  /** All requests fail together, and so do those that come before the callers have heard of it: else a later event would overtake. */
   function fail(error: Error): void {
     generation++;
     refusing = error;
@@ -115,7 +115,7 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
     thread = undefined;
     engine?.lost();
     clearTimeout(restart);
-    // Also where nothing is asked: it takes over what processes that have ended have left behind.
+    // Even with no request waiting: the thread takes over from processes that have ended.
     restart = setTimeout(() => {
       thread ??= start();
     }, RESTART_MS).unref();

@@ -1,4 +1,4 @@
-import { type Database, kindOf, prepareAll } from "./sqlite.js";
+import { type Database, failureOf, prepareAll } from "./sqlite.js";
 
 // A host that starts waits for it, and not for longer than ten seconds in all.
 const LONGEST_WAIT_MS = 8_000;
@@ -6,8 +6,8 @@ const LONGEST_WAIT_MS = 8_000;
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Returns what runs a body in a transaction of its own; nothing of it has happened where it throws. It waits its turn among
- * the processes that write: SQLite's own way of waiting sleeps longer the longer it has slept, and is overtaken.
+ * Returns a function that runs a body in a transaction; if the body throws, nothing of it has happened. It waits for the lock
+ * itself: SQLite's own wait sleeps ever longer, so other processes overtake it.
  */
 export function transactionsOf(db: Database): <T>(body: () => T) => T {
   const { begin, commit } = prepareAll(db, { begin: "begin immediate", commit: "commit" });
@@ -36,7 +36,7 @@ export function whenFree<T>(attempt: () => T, waitMs = LONGEST_WAIT_MS): T {
     try {
       return attempt();
     } catch (error) {
-      if (kindOf(error) !== "busy" || performance.now() > deadline) throw error;
+      if (failureOf(error) !== "busy" || performance.now() > deadline) throw error;
     }
     Atomics.wait(sleeper, 0, 0, 1 + 3 * Math.random());
   }

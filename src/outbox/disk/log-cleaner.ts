@@ -27,7 +27,7 @@ export function createLogCleaner(db: Database): LogCleaner {
       const isAtRest = isEmpty || version === seen;
       seen = version;
       if (!isAtRest || version === cleaned) return;
-      // Where another process is reading, it is for the next time.
+      // While another process reads, the next call tries again.
       if (checkpoint.get().busy === 0) cleaned = version;
     },
     bytesHeldByReader() {

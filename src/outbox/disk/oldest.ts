@@ -1,10 +1,10 @@
 import type { EventKind } from "../../events.js";
 import { SHEDDING_ORDER } from "../shedding.js";
-import type { Holdings } from "./holdings.js";
-import type { Lines } from "./lines.js";
+import type { ClaimOwners } from "./claim-owners.js";
 import type { Removals } from "./removals.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { Totals } from "./totals.js";
+import type { VisitorQueues } from "./visitor-queues.js";
 
 export const STATEMENTS = {
   oldest: `
@@ -12,7 +12,7 @@ export const STATEMENTS = {
     order by seq limit ?4`,
 } as const;
 
-// As many as may have been delivered since it was last looked for, most often.
+// Seldom have more been delivered since the last look.
 const LOOKED_AT = 8;
 
 interface Known {
@@ -22,22 +22,22 @@ interface Known {
 
 export type Oldest = ReturnType<typeof createOldest>;
 
-/** When the oldest event of a kind happened: looked for only where the one that is remembered has left. */
+/** When the oldest event of a kind happened. Looked up only once the remembered one has left. */
 export function createOldest(
   db: Database,
-  parts: { totals: Totals; holdings: Holdings; removals: Removals; lines: Lines },
+  parts: { totals: Totals; owners: ClaimOwners; removals: Removals; queues: VisitorQueues },
 ) {
-  const { totals, holdings, removals, lines } = parts;
+  const { totals, owners, removals, queues } = parts;
   const { oldest } = prepareAll(db, STATEMENTS);
   const known = new Map<string, Known>();
-  /** The place of the last that was remembered: none is left before it. */
-  const places = new Map<string, number>();
+  /** The sequence number of the last remembered one: no event is left before it. */
+  const lastSeqs = new Map<string, number>();
   const keyOf = (destination: number, kind: EventKind) => `${destination} ${kind}`;
 
   function find(destination: number, kind: EventKind): Known | undefined {
-    // Where none is lined up, what is claimed came before what waits.
-    const claimed = lines.mayBeLined ? undefined : holdings.firstDirect(destination, kind);
-    return claimed ?? look(destination, kind, places.get(keyOf(destination, kind)) ?? 0);
+    // If all queues are empty, claimed events are older than waiting ones.
+    const claimed = queues.mayHaveAny ? undefined : owners.firstOnArrival(destination, kind);
+    return claimed ?? look(destination, kind, lastSeqs.get(keyOf(destination, kind)) ?? 0);
   }
 
   function look(destination: number, kind: EventKind, after: number): Known | undefined {
@@ -59,7 +59,7 @@ export function createOldest(
       if (found) known.set(key, found);
       return found?.created_at ?? null;
     },
-    /** An event comes: to be called before it is counted. */
+    /** To be called for each stored event, before it is counted. */
     came(destination: number, kind: EventKind, seq: number, createdAt: number): void {
       if (totals.rows(destination, kind) === 0)
         known.set(keyOf(destination, kind), { seq, created_at: createdAt });
@@ -68,12 +68,12 @@ export function createOldest(
       const key = keyOf(destination, kind);
       if (known.get(key)?.seq !== seq) return;
       known.delete(key);
-      places.set(key, seq);
+      lastSeqs.set(key, seq);
     },
     /** What is remembered may be wrong. */
     forget(): void {
       known.clear();
-      places.clear();
+      lastSeqs.clear();
     },
   };
 }

@@ -22,18 +22,18 @@ const files = ofProcess[REGISTRY];
  * @throws OutboxError `ERR_AFFILIATE_DISK_COPIES` where the process uses the file with another copy.
  */
 export function useOneCopy(path: string, engine: string): () => void {
-  const place = realPath(path);
-  const use = files.get(place) ?? { engine, outboxes: 0 };
+  const file = realPath(path);
+  const use = files.get(file) ?? { engine, outboxes: 0 };
   if (use.engine !== engine) {
     throw new OutboxError(
       "ERR_AFFILIATE_DISK_COPIES",
-      `diskOutbox: this process already uses ${place} with another copy of SQLite (${use.engine}, and now ${engine}), which would damage the file; install one copy (npm ls express-affiliate @photostructure/sqlite)`,
+      `diskOutbox: this process already uses ${file} with another copy of SQLite (${use.engine}, and now ${engine}), which would damage the file; install one copy (npm ls express-affiliate @photostructure/sqlite)`,
     );
   }
   use.outboxes++;
-  files.set(place, use);
+  files.set(file, use);
   return () => {
-    if (--use.outboxes === 0) files.delete(place);
+    if (--use.outboxes === 0) files.delete(file);
   };
 }
 

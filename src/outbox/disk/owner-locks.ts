@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { statIfThere } from "./access.js";
-import { type Database, kindOf, loadEngine } from "./sqlite.js";
+import { type Database, failureOf, loadEngine } from "./sqlite.js";
 
 const SUFFIX = ".owner-";
 
@@ -9,17 +9,17 @@ export type OwnerLocks = ReturnType<typeof createOwnerLocks>;
 
 /**
  * A lock for each process that uses the file. The operating system drops it when the process ends, however it ends, and other
- * processes see that at once, from other containers too. It lies on a small file of SQLite's beside the outbox's.
+ * processes see that at once, from other containers too. Each lock is on a small SQLite file beside the outbox's.
  *
  * @param owner this process.
  */
 export function createOwnerLocks(path: string, { engine, owner }: { engine: string; owner: string }) {
   let own: { readonly db: Database; readonly ino: number } | undefined;
-  const placeOf = (other: string) => `${path}${SUFFIX}${other}`;
+  const lockPathOf = (other: string) => `${path}${SUFFIX}${other}`;
 
   /** Returns the lock; `undefined` where another process has it. */
-  function lock(place: string): Database | undefined {
-    const db = loadEngine(engine).open(place);
+  function lock(path: string): Database | undefined {
+    const db = loadEngine(engine).open(path);
     try {
       // Nothing is written: no journal beside it.
       db.exec("pragma journal_mode = memory");
@@ -27,34 +27,34 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
       return db;
     } catch (error) {
       db.close();
-      if (kindOf(error) === "busy") return undefined;
+      if (failureOf(error) === "busy") return undefined;
       throw error;
     }
   }
 
-  function hold(): void {
-    const place = placeOf(owner);
-    if (own && statIfThere(place)?.ino === own.ino) return;
+  function acquire(): void {
+    const lockPath = lockPathOf(owner);
+    if (own && statIfThere(lockPath)?.ino === own.ino) return;
     release();
     // Closed before it is locked: closing it later would drop this process's own lock.
-    const file = openSync(place, "w", 0o600);
+    const file = openSync(lockPath, "w", 0o600);
     const { ino } = fstatSync(file);
     closeSync(file);
-    const db = lock(place);
+    const db = lock(lockPath);
     if (db) own = { db, ino };
   }
 
   function release(): void {
     if (!own) return;
-    rmSync(placeOf(owner), { force: true });
+    rmSync(lockPathOf(owner), { force: true });
     own.db.close();
     own = undefined;
   }
 
   function hasEnded(other: string): boolean {
-    const place = placeOf(other);
-    if (other === owner || !statIfThere(place)) return false;
-    const taken = lock(place);
+    const lockPath = lockPathOf(other);
+    if (other === owner || !statIfThere(lockPath)) return false;
+    const taken = lock(lockPath);
     taken?.close();
     return taken !== undefined;
   }
@@ -67,15 +67,15 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
 
   return {
     /** Takes this process's lock, unless it has it. Without one, other processes go by its heartbeats alone. */
-    hold: () => quietly(hold),
+    acquire: () => quietly(acquire),
     release: () => quietly(release),
     /** Whether another process is known to have ended. `false` where its lock is not there. */
     hasEnded: (other: string): boolean => quietly(() => hasEnded(other)) ?? false,
-    /** Removes the locks of ended processes, except of those that have still claimed something. */
-    removeEnded(holders: readonly string[]): void {
+    /** Removes the locks of ended processes that own no claims. */
+    removeEnded(owners: readonly string[]): void {
       quietly(() => {
         for (const other of others()) {
-          if (!holders.includes(other) && hasEnded(other)) rmSync(placeOf(other), { force: true });
+          if (!owners.includes(other) && hasEnded(other)) rmSync(lockPathOf(other), { force: true });
         }
       });
     },

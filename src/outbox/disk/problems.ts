@@ -1,11 +1,11 @@
 import { AffiliateError } from "../../shared/errors.js";
-import { kindOf } from "./sqlite.js";
+import { failureOf } from "./sqlite.js";
 
-/** What is wrong with the file, of what SQLite, the file system or this package threw. */
+/** Describes what SQLite, the file system or this package threw. */
 export function problemOf(error: unknown, path: string): { code: string; message: string } {
   if (error instanceof AffiliateError) return { code: error.code, message: error.message };
   const { message } = error as Error;
-  switch (kindOf(error)) {
+  switch (failureOf(error)) {
     case "full":
       return {
         code: "ERR_AFFILIATE_DISK_FULL",

@@ -1,9 +1,11 @@
+import type { EngineState } from "../../engine/thread-engine.js";
 import type { EventKind, OutboxEvent } from "../../events.js";
 import type { Endpoint } from "../../service/endpoints.js";
+import type { CircuitChange, StoredCircuits } from "../circuits.js";
 import type { DeadLetter, DeadLetterFilter, DeadLetterQuery, DeadLetterSum } from "../dead-letters.js";
 import type { Capacity, Claim, OutboxCounts, Verdict } from "../outbox.js";
 import type { Urgency } from "../urgency.js";
-import type { Life } from "./upkeep.js";
+import type { LeaseEpoch } from "./upkeep.js";
 
 /** What the outbox's thread is started with. */
 export interface ThreadOptions {
@@ -13,7 +15,7 @@ export interface ThreadOptions {
   readonly maxDeadLetters: number;
   readonly rememberMs: number;
   readonly leaseMs: number;
-  /** What a main thread waits for that starts or ends, each in its place: see `SIGNALS`. */
+  /** Counters that the main thread waits for as it starts or ends: see `SIGNALS`. */
   readonly signals: Int32Array;
 }
 
@@ -31,16 +33,16 @@ export interface Claimed extends Pick<OutboxEvent, "id" | "destination" | "kind"
 
 export interface DiskClaim extends Claim, Pick<Claimed, "seq" | "owner"> {
   readonly urgency: Urgency;
-  /** The claimer's life in which it was claimed, by number. */
-  readonly life: number;
-  /** How often, by then, an event had become more urgent that a process had claimed. */
+  /** The number of the owner's lease epoch in which it was claimed. */
+  readonly leaseEpoch: number;
+  /** How often a claimed event had become more urgent by then. */
   readonly raises: number;
 }
 
 /** What goes into one transaction. */
 export interface Batch {
   readonly requests: readonly Request[];
-  /** Those that were sent before one of them failed fail with it: what came later must not overtake what came before. */
+  /** When a batch fails, all batches of its generation fail: a later event must not overtake an earlier one. */
   readonly generation: number;
 }
 
@@ -74,15 +76,17 @@ export type Request =
   | { readonly type: "retry"; readonly letters: readonly Letter[] }
   | { readonly type: "discard"; readonly letter: Letter }
   | { readonly type: "hold" }
+  | { readonly type: "circuits"; readonly destination: string }
+  | ({ readonly type: "replace circuit" } & CircuitChange)
   | { readonly type: "hand over"; readonly from: string; readonly to: string; readonly step: Step };
 
-/** How far a handover has come: at first the ids that are known, then, kind by kind, what was delivered, up to a place. */
+/** How far a handover has come: at first the known ids; then, kind by kind, the delivered ones up to a sequence number. */
 export interface Step {
   readonly kind?: EventKind;
   readonly after: number;
 }
 
-/** What is needed to find a dead letter: without a destination, those with its id in all of them. */
+/** What is needed to find a dead letter; without a destination, those with its id of all destinations. */
 export interface Letter {
   readonly id: string;
   readonly destination?: string | undefined;
@@ -92,7 +96,7 @@ export interface Letter {
 export interface Results {
   readonly append: "queued" | "duplicate" | "full";
   readonly claim: readonly DiskClaim[];
-  /** Whether it came to anything: the event may be another process's by now. */
+  /** Whether it had an effect: the event may be another process's by now. */
   readonly settle: boolean;
   readonly list: readonly DeadLetter[];
   readonly sums: readonly DeadLetterSum[];
@@ -102,58 +106,50 @@ export interface Results {
   readonly discard: boolean;
   /** How many payments waited. */
   readonly hold: number;
+  readonly circuits: StoredCircuits;
+  readonly "replace circuit": boolean;
   readonly "hand over": { readonly moved: number; readonly next: Step | undefined };
 }
 
 export type Result = Results[Request["type"]];
 
-/** How things stand after a transaction. */
+/** The state after a transaction. */
 export interface Snapshot {
-  /** What there is of each destination. */
-  readonly counts: Readonly<Record<string, Counts>>;
-  /** When there may be something to claim that there is not now; `null` where time alone changes nothing. */
+  /** How many rows each destination has. */
+  readonly counts: Readonly<Record<string, DestinationCounts>>;
+  /** When the next event becomes ready; `null` where time alone changes nothing. */
   readonly nextReadyAt: number | null;
-  readonly life: Life;
-  /** How often an event has become more urgent that a process had claimed. */
+  readonly leaseEpoch: LeaseEpoch;
+  /** How often a claimed event has become more urgent. */
   readonly raises: number;
-  /** By endpoint, the precedence of the first event that may have become ready since the last claim, or been left by it. */
+  /** By endpoint, the precedence of the first event that the last claim left, or that may have become ready since. */
   readonly waiting: Precedences;
 }
 
 export type Precedences = Readonly<Partial<Record<Endpoint, number>>>;
 
 /** How many rows a destination has. */
-export type Counts = Required<Pick<OutboxCounts, "dead" | "byKind">>;
+export type DestinationCounts = Required<Pick<OutboxCounts, "dead" | "byKind">>;
 
 export interface Dropped {
   readonly event: OutboxEvent;
   readonly reason: "full" | "visitor-full" | "dead-letters-full";
 }
 
-/** What was asked has been done, and what else has happened since the last reply. */
+/** A batch was carried out. Also says what else has happened since the last reply. */
 export interface Done {
   readonly type: "done";
   /** Missing where nothing was asked: the thread has delivered something, or looked after its file. */
   readonly results?: readonly Result[];
   readonly snapshot: Snapshot;
   readonly dropped: readonly Dropped[];
-  /** What went wrong with the file, and was dealt with. */
-  readonly notices: readonly Notice[];
+  /** Problems with the file that were solved. */
+  readonly problems: readonly Problem[];
   /** Missing where the thread delivers nothing. */
   readonly engine?: EngineState;
 }
 
-/** How delivery beside the file stands. */
-export interface EngineState {
-  /** Whether nothing is under way, and nothing of what waits may be handed over now. */
-  readonly idle: boolean;
-  /** What is wrong with the file, as far as claims and verdicts have shown. */
-  readonly problem?: Notice | undefined;
-  /** For `RemoteDelivery`. */
-  readonly report: object;
-}
-
-export interface Notice {
+export interface Problem {
   readonly code: string;
   readonly message: string;
 }

@@ -1,17 +1,17 @@
 import type { EventKind } from "../../events.js";
+import type { ClaimedOnArrival } from "./claim-owners.js";
 import type { Delivered } from "./delivered.js";
-import type { Direct } from "./holdings.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {
   remove: "delete from events where seq in (select value from json_each(?))",
 } as const;
 
-// A row each, one by one, would change as many pages; so many together change those that they are on.
+// Deleted one by one, each row would change its page anew. Deleted together, each page changes once.
 const ROWS_AT_ONCE = 256;
 const BYTES_AT_ONCE = 128 * 1024;
 
-/** Removals as the file keeps them: places by the number of their destination and their kind. */
+/** Removals as the file keeps them: sequence numbers by the number of the destination and the kind. */
 export interface StoredRemovals {
   readonly bytes: number;
   readonly places: Readonly<Record<string, readonly number[]>>;
@@ -19,7 +19,7 @@ export interface StoredRemovals {
 
 export type Removals = ReturnType<typeof createRemovals>;
 
-/** Events that were delivered and are still in their table: they are removed together, and remembered as delivered by then. */
+/** Delivered events whose rows are still in the table. They are deleted together; their ids are remembered as delivered then. */
 export function createRemovals(
   db: Database,
   { delivered, maxBytes }: { delivered: Delivered; maxBytes: number },
@@ -32,7 +32,12 @@ export function createRemovals(
   let isChanged = false;
 
   return {
-    add({ seq, destination, kind, size }: Pick<Direct, "seq" | "destination" | "kind" | "size">): void {
+    add({
+      seq,
+      destination,
+      kind,
+      size,
+    }: Pick<ClaimedOnArrival, "seq" | "destination" | "kind" | "size">): void {
       const key = `${destination} ${kind}`;
       const group = groups.get(key);
       if (group) group.push(seq);
@@ -48,9 +53,9 @@ export function createRemovals(
     /** Removes them all. */
     run(): void {
       if (all.size === 0) return;
-      for (const [key, places] of groups) {
+      for (const [key, seqs] of groups) {
         const [destination, kind] = key.split(" ") as [string, EventKind];
-        delivered.addAll(Number(destination), kind, places);
+        delivered.addAll(Number(destination), kind, seqs);
       }
       remove.run(JSON.stringify([...all]));
       groups.clear();
@@ -58,11 +63,11 @@ export function createRemovals(
       bytes = 0;
       isChanged = true;
     },
-    /** Whether they are others than the file's. */
+    /** Whether they differ from the file's. */
     get isChanged() {
       return isChanged;
     },
-    /** As the file keeps them from now on. */
+    /** The text that the file keeps from now on. */
     store(): string {
       isChanged = false;
       return JSON.stringify({ bytes, places: Object.fromEntries(groups) } satisfies StoredRemovals);
@@ -72,9 +77,9 @@ export function createRemovals(
       groups.clear();
       all.clear();
       bytes = stored.bytes;
-      for (const [key, places] of Object.entries(stored.places)) {
-        groups.set(key, [...places]);
-        for (const seq of places) all.add(seq);
+      for (const [key, seqs] of Object.entries(stored.places)) {
+        groups.set(key, [...seqs]);
+        for (const seq of seqs) all.add(seq);
       }
       isChanged = false;
     },

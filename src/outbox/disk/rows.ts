@@ -1,17 +1,18 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
+import { objectFromJson } from "../../shared/json.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import type { Urgency } from "../urgency.js";
 
-/** What an event's place is made of. */
-export interface Placed {
+/** What decides an event's position in its visitor's queues. */
+export interface QueuePosition {
   readonly seq: number;
   readonly destination: number;
   readonly click_id: string | null;
   readonly session_id: string | null;
 }
 
-/** A live event as it leaves its table. */
-export interface EventRow extends Placed {
+/** The row of a live event. */
+export interface EventRow extends QueuePosition {
   readonly id: string;
   readonly kind: EventKind;
   readonly data: string;
@@ -22,36 +23,26 @@ export interface EventRow extends Placed {
   readonly interrupted: number;
 }
 
-/** An urgency as the file keeps it: more is more urgent. */
+/** An urgency as the file keeps it: a higher number is more urgent. */
 export const rankOf = (urgency: Urgency): number => SHEDDING_ORDER.indexOf(urgency);
 
-/** All that an event can be: its kind, and how urgent it is, the least urgent first. */
+/** All combinations of an event's urgency and kind, the least urgent first. */
 export const GROUPS: readonly { readonly rank: number; readonly kind: EventKind }[] = SHEDDING_ORDER.flatMap(
   (_, rank) => SHEDDING_ORDER.slice(0, rank + 1).map((kind) => ({ rank, kind })),
 );
 
-/** The event that a row is of; `undefined` where the row cannot be read. */
-export function eventOf(
+/** The event of a row; `undefined` where the row cannot be read. */
+export function eventFromRow(
   { id, kind, data, created_at }: Pick<EventRow, "id" | "kind" | "data" | "created_at">,
   destination: string,
 ): OutboxEvent | undefined {
-  const parsed = parsedOf(data);
+  const parsed = objectFromJson(data);
   return parsed && ({ id, destination, kind, data: parsed, createdAt: created_at } as OutboxEvent);
-}
-
-/** The object that a JSON text is of; `undefined` where it is of none. */
-export function parsedOf(json: string): object | undefined {
-  try {
-    const parsed: unknown = JSON.parse(json);
-    return typeof parsed === "object" && parsed !== null ? parsed : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 const PAGE_BYTES = 4_096;
 
-/** How many bytes a row takes in the file, with its id and its places in line: rather more than less. */
+/** How many bytes a row takes in the file, its index entries included: an upper estimate. */
 export function sizeOnDisk({ id, data }: OutboxEvent, json: string): number {
   const visitor = (data.clickId?.length ?? 0) + (data.sessionId?.length ?? 0);
   const row = 80 + id.length + visitor + Buffer.byteLength(json);

@@ -1,6 +1,6 @@
 import { DEATH_REASONS } from "../dead-letters.js";
 import { SHEDDING_ORDER } from "../shedding.js";
-import type { StoredHoldings } from "./holdings.js";
+import type { StoredClaims } from "./claim-owners.js";
 import type { StoredRemovals } from "./removals.js";
 import { GROUPS } from "./rows.js";
 import type { LostRow } from "./saving.js";
@@ -15,8 +15,8 @@ export interface Saved {
 }
 
 const AT_ONCE = 200;
-// Where the file does not say what was under way, or delivered and not removed yet: those are the first that are not lined up,
-// and as many at most where some twenty processes deliver. Each of them is in doubt then.
+// For a file that does not say which events were under way, or delivered and not deleted yet: they are the first that have not
+// entered a queue. Twenty processes have no more of them. Each of them is in doubt then.
 const MOST_UNDER_WAY = 1_024;
 
 /**
@@ -34,7 +34,7 @@ export function salvage(lost: Database, into: Store): Saved {
     SHEDDING_ORDER.flatMap((kind) => DEATH_REASONS.map((reason) => [each, kind, reason])),
   );
   const underWay = underWayIn(lost);
-  // First what is not delivered yet: its id must not be taken for that of something that is there already.
+  // Waiting events first: a delivered id must not make one of them look known.
   for (const rows of lotsOf(lost, "events", {
     index: "events_urgencies",
     where: "destination = ? and urgency = ? and kind = ?",
@@ -61,21 +61,21 @@ export function salvage(lost: Database, into: Store): Saved {
   return saved;
 }
 
-/** What tells events that wait from those that were delivered and are still in their table, and says who has claimed them. */
+/** Separates waiting events from delivered ones whose rows are still there, and finds the owners of claimed ones. */
 function underWayIn(lost: Database) {
   const state = attempt(() => lost.prepare("select now, holdings, removals from state").get());
-  const holdings = attempt(() => Object.entries(JSON.parse(state.holdings) as StoredHoldings));
+  const owners = attempt(() => Object.entries(JSON.parse(state.holdings) as StoredClaims));
   const removals = attempt(() => Object.values((JSON.parse(state.removals) as StoredRemovals).places).flat());
-  const holders = new Map(
-    holdings?.flatMap(([owner, [pulse, lined, direct]]) =>
-      [...lined, ...direct].map((seq) => [seq, { owner, pulse }] as const),
+  const ownersOf = new Map(
+    owners?.flatMap(([owner, [heartbeat, queued, onArrival]]) =>
+      [...queued, ...onArrival].map((seq) => [seq, { owner, heartbeat }] as const),
     ),
   );
   const delivered = new Set(removals);
   let doubtful = 0;
 
-  function withHolder(row: LostRow): LostRow {
-    if (holdings && removals) return { ...row, ...holders.get(row.seq) };
+  function withOwner(row: LostRow): LostRow {
+    if (owners && removals) return { ...row, ...ownersOf.get(row.seq) };
     const isDoubtful = row.ready_at === CLAIMED || (row.ready_at === null && doubtful++ < MOST_UNDER_WAY);
     return isDoubtful ? { ...row, interrupted: 1 } : row;
   }
@@ -83,7 +83,7 @@ function underWayIn(lost: Database) {
   return {
     apart(rows: readonly LostRow[]): { waiting: readonly LostRow[]; delivered: readonly LostRow[] } {
       return {
-        waiting: rows.filter(({ seq }) => !delivered.has(seq)).map(withHolder),
+        waiting: rows.filter(({ seq }) => !delivered.has(seq)).map(withOwner),
         delivered: rows.filter(({ seq }) => delivered.has(seq)).map((row) => ({ ...row, at: state.now })),
       };
     },
@@ -103,14 +103,14 @@ function destinationsOf(lost: Database): ReadonlyMap<number, string> | undefined
 interface Hints {
   readonly index: string;
   readonly where: string;
-  /** What the index is asked for: it may be intact where the table is not. */
+  /** The keys to look up in the index, which may be intact where the table is not. */
   readonly groups: readonly (readonly (string | number)[])[];
 }
 
 /** All rows that can be read, some at a time: each lot is saved by one fsync. */
-function* lotsOf(...source: Parameters<typeof rowsOf>): Generator<readonly LostRow[]> {
+function* lotsOf(...source: Parameters<typeof readableRowsOf>): Generator<readonly LostRow[]> {
   let lot: LostRow[] = [];
-  for (const row of rowsOf(...source)) {
+  for (const row of readableRowsOf(...source)) {
     lot.push(row);
     if (lot.length < AT_ONCE) continue;
     yield lot;
@@ -120,7 +120,7 @@ function* lotsOf(...source: Parameters<typeof rowsOf>): Generator<readonly LostR
 }
 
 /** All rows that can be read: in order up to the first that cannot, and then one by one those behind it. */
-function* rowsOf(lost: Database, table: string, hints?: Hints): Generator<LostRow> {
+function* readableRowsOf(lost: Database, table: string, hints?: Hints): Generator<LostRow> {
   let last = -1;
   for (const rows of walk(lost, `select * from ${table} where seq > ? order by seq limit ?`, [], last)) {
     last = rows.at(-1)?.seq ?? last;
@@ -137,14 +137,14 @@ function* rowsOf(lost: Database, table: string, hints?: Hints): Generator<LostRo
       select seq from ${table} indexed by ${hints?.index} where ${hints?.where} and seq > ? order by seq limit ?`;
     for (const rows of walk(lost, byIndex, group, last)) for (const { seq } of rows) behind.add(seq);
   }
-  const atPlace = attempt(() => lost.prepare(`select * from ${table} where seq = ?`));
+  const bySeq = attempt(() => lost.prepare(`select * from ${table} where seq = ?`));
   for (const seq of [...behind].sort((a, b) => a - b)) {
-    const row = attempt(() => atPlace?.get(seq));
+    const row = attempt(() => bySeq?.get(seq));
     if (row) yield row;
   }
 }
 
-/** The rows of a statement that goes on from a place, up to the first that cannot be read. */
+/** The rows of a statement, from a sequence number on, up to the first that cannot be read. */
 function* walk(
   lost: Database,
   sql: string,
@@ -152,15 +152,15 @@ function* walk(
   from: number,
 ): Generator<readonly LostRow[]> {
   const statement = attempt(() => lost.prepare(sql));
-  let place = from;
+  let seq = from;
   for (let limit = AT_ONCE; statement; ) {
-    const rows: readonly LostRow[] | undefined = attempt(() => statement.all(...values, place, limit));
+    const rows: readonly LostRow[] | undefined = attempt(() => statement.all(...values, seq, limit));
     if (rows) yield rows;
     else if (limit === 1) return;
-    // One that cannot be read hides those before it.
+    // One unreadable row hides the others of its batch: go on one by one.
     if (!rows) limit = 1;
     else if (rows.length < limit) return;
-    else place = (rows.at(-1) as LostRow).seq;
+    else seq = (rows.at(-1) as LostRow).seq;
   }
 }
 

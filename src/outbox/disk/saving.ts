@@ -1,13 +1,14 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
 import { endpointOf } from "../../service/endpoints.js";
+import { objectFromJson } from "../../shared/json.js";
 import { SHEDDING_ORDER } from "../shedding.js";
+import type { ClaimOwners } from "./claim-owners.js";
 import type { Delivered } from "./delivered.js";
 import type { Destinations } from "./destinations.js";
-import type { Holdings } from "./holdings.js";
 import type { KnownIds } from "./known-ids.js";
-import { parsedOf, rankOf } from "./rows.js";
+import { rankOf } from "./rows.js";
 import { CLAIMED } from "./schema.js";
-import { type Database, kindOf, prepareAll, type Value } from "./sqlite.js";
+import { type Database, failureOf, prepareAll, type Value } from "./sqlite.js";
 import type { State } from "./state.js";
 import type { Totals } from "./totals.js";
 
@@ -30,15 +31,12 @@ export const STATEMENTS = {
   letter: `insert into dead_letters (destination, ${LETTER.join(", ")}) values (?, ${marks(LETTER)})`,
 } as const;
 
-/**
- * A row of a file that is lost, before anything of it was looked at. Of an event that was claimed, with the process that had
- * claimed it, and its sign of life.
- */
+/** A row of a lost file, not checked yet. A claimed event's row also has the owner and its heartbeat. */
 export type LostRow = Readonly<Record<string, Value>> & { readonly seq: number };
 
 export type LostTable = "events" | "dead_letters" | `delivered_${EventKind}`;
 
-/** Takes rows of a file that is lost, as they were. */
+/** Stores rows of a lost file as they were. */
 export function createSaving(
   db: Database,
   parts: {
@@ -46,26 +44,27 @@ export function createSaving(
     destinations: Destinations;
     totals: Totals;
     ids: KnownIds;
-    holdings: Holdings;
+    owners: ClaimOwners;
     delivered: Delivered;
   },
 ) {
-  const { state, destinations, totals, ids, holdings, delivered } = parts;
+  const { state, destinations, totals, ids, owners, delivered } = parts;
   const { event: keepEvent, letter: keepLetter } = prepareAll(db, STATEMENTS);
 
   function save(table: LostTable, row: LostRow, destination: number): boolean {
     const id = String(row.id);
     if (table === "events" || table === "dead_letters") {
-      const event = eventOf(row);
+      const event = eventIfSound(row);
       if (!event || !ids.learn(destination, id)) return false;
       if (table === "events") {
         const values = EVENT.map((each) => row[each] ?? null);
         const seq = state.nextSeq();
-        // Who had claimed it has it still: that process may be sending it.
-        const { owner, pulse } = row;
+        // It stays claimed: its owner may be sending it.
+        const { owner, heartbeat } = row;
         const readyAt = owner === undefined ? null : CLAIMED;
         keepEvent.run(seq, destination, endpointOf(event), rankOf(event.kind), readyAt, ...values);
-        if (owner !== undefined) holdings.addLined(seq, { owner: String(owner), pulse: Number(pulse) });
+        if (owner !== undefined)
+          owners.addQueued(seq, { owner: String(owner), heartbeat: Number(heartbeat) });
         totals.add(destination, event.kind, 1, Number(row.size));
       } else {
         keepLetter.run(destination, ...LETTER.map((each) => row[each] ?? null));
@@ -73,7 +72,7 @@ export function createSaving(
       }
       return true;
     }
-    if (!isId(id) || !ids.learn(destination, id)) return false;
+    if (!isEventId(id) || !ids.learn(destination, id)) return false;
     delivered.add(destination, table.slice("delivered_".length) as EventKind, id);
     return true;
   }
@@ -82,7 +81,7 @@ export function createSaving(
     try {
       return save(table, row, destination);
     } catch (error) {
-      if (kindOf(error) !== "other") throw error;
+      if (failureOf(error) !== "other") throw error;
       // A value that its column does not take.
       ids.forget(destination, String(row.id));
       return false;
@@ -97,12 +96,12 @@ export function createSaving(
     }).length;
 }
 
-const isId = (id: string) => /^[0-9a-f]{32}$/.test(id);
+const isEventId = (id: string) => /^[0-9a-f]{32}$/.test(id);
 
 /** `undefined` where the row is no event: a damaged file may hold anything. */
-function eventOf({ id, kind, data, created_at, size }: LostRow): OutboxEvent | undefined {
-  if (!isId(String(id)) || !SHEDDING_ORDER.includes(kind as EventKind) || typeof size !== "number")
+function eventIfSound({ id, kind, data, created_at, size }: LostRow): OutboxEvent | undefined {
+  if (!isEventId(String(id)) || !SHEDDING_ORDER.includes(kind as EventKind) || typeof size !== "number")
     return undefined;
-  const parsed = parsedOf(String(data));
+  const parsed = objectFromJson(String(data));
   return parsed && ({ id, kind, data: parsed, createdAt: created_at } as unknown as OutboxEvent);
 }

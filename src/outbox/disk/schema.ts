@@ -1,6 +1,6 @@
-/** `ready_at` of an event that is lined up, and waits behind another: later than any time. The schema says it, too. */
+/** `ready_at` of an event that waits behind another in a queue: later than any time. The schema has these numbers, too. */
 export const BEHIND = Number.MAX_SAFE_INTEGER - 1;
-/** `ready_at` of one that is lined up, and claimed. */
+/** `ready_at` of an event that was claimed out of a queue. */
 export const CLAIMED = Number.MAX_SAFE_INTEGER;
 
 /** What makes version n of the file from version n - 1. Never changed once published, only continued. */
@@ -15,7 +15,7 @@ export const MIGRATIONS: readonly string[] = [
     id text not null,
     kind text not null,
     endpoint text not null,
-    -- 2: a payment's; 1: a registration's; 0: a click's. That of the most urgent event behind it, once both are lined up.
+    -- 2: a payment's; 1: a registration's; 0: a click's. That of the most urgent event behind it, once both are in a queue.
     urgency integer not null,
     click_id text,
     session_id text,
@@ -26,9 +26,12 @@ export const MIGRATIONS: readonly string[] = [
     history text,                   -- JSON; null: never tried, and nothing known of it
     tried integer not null default 0,
     interrupted integer not null default 0,
-    -- Null: not lined up, or claimed or delivered before it was. Of an event at the head of its line that was never tried: since
-    -- when it is there, or has its urgency; of one that was: when it may be tried again. 9007199254740990: it waits behind an earlier event of its
-    -- visitor. 9007199254740991: it is claimed.
+    -- The event's state:
+    --   null                   it has entered no queue yet, or was claimed on arrival
+    --   9007199254740990       it waits in a queue, behind an earlier event of its visitor
+    --   9007199254740991       it was claimed out of a queue
+    --   less, and tried is 0   the head of its queue: since when it is, or has its urgency
+    --   less, and tried is 1   the head of its queue: when it may be tried again
     ready_at integer
   ) strict;
   create index events_untried on events (destination, endpoint, urgency, ready_at) where ready_at < 9007199254740990 and tried = 0;
@@ -36,7 +39,7 @@ export const MIGRATIONS: readonly string[] = [
   create index events_resting on events (destination, ready_at) where tried = 1;
   create index events_urgencies on events (destination, urgency, kind);
   create index events_clicks on events (destination, coalesce(session_id, click_id)) where kind = 'click';
-  -- The lines: who goes before whom, of the events that are lined up.
+  -- The visitors' queues.
   create index events_by_click on events (destination, click_id) where ready_at is not null and click_id is not null;
   create index events_by_session on events (destination, session_id) where ready_at is not null and session_id is not null;
   create index events_behind on events (ready_at) where ready_at = 9007199254740990;
@@ -84,18 +87,23 @@ export const MIGRATIONS: readonly string[] = [
   create table ids_young (destination integer, id integer, primary key (destination, id)) strict, without rowid;
   create table ids_old (destination integer, id integer, primary key (destination, id)) strict, without rowid;
 
+  -- Endpoints that leave payments without an answer, as all processes know them together. JSON.
+  create table circuits (
+    destination integer not null, endpoint text not null, circuit text not null, primary key (destination, endpoint)
+  ) strict, without rowid;
+
   -- What each transaction needs to know, and would have to look for otherwise: one row, read again where another process wrote.
   create table state (
-    last_seq integer not null,      -- the place of the last event that came, also where that has left
-    lined_up_to integer not null,   -- events behind this place are not lined up yet
-    raises integer not null,        -- how often an event has become more urgent that a process had claimed
+    last_seq integer not null,      -- the highest sequence number ever used
+    lined_up_to integer not null,   -- events after this one have entered no queue yet
+    raises integer not null,        -- how often a claimed event has become more urgent
     now integer not null,           -- the time of the last change: a clock that says less was set back
     in_use_ms integer not null,     -- how long processes have used the file
     -- JSON: of each destination the number of rows and their bytes, by kind, by kind and reason of death, and delivered.
     totals text not null,
-    -- JSON: of each process its sign of life, and the places of what it has claimed: of what was lined up, and of what was not.
+    -- JSON: by process, its heartbeat and the sequence numbers that it has claimed: out of a queue, and on arrival.
     holdings text not null,
-    -- JSON: the places of what was delivered and is still to be removed, and its bytes.
+    -- JSON: the sequence numbers of delivered events whose rows are still to be deleted, and their bytes.
     removals text not null
   ) strict;
   insert into state values (0, 0, 0, 0, 0, '{}', '{}', '{"bytes":0,"places":{}}');

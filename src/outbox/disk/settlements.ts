@@ -7,7 +7,7 @@ import type { KnownIds } from "./known-ids.js";
 import type { LiveEvents } from "./live-events.js";
 import type { Claimed, Request } from "./protocol.js";
 
-/** What acts on a verdict. Returns whether it came to anything: the event may be another process's by now. */
+/** Acts on verdicts. Returns whether a verdict had an effect: the event may be another process's by now. */
 export function createSettlements(parts: {
   destinations: Destinations;
   ids: KnownIds;
@@ -43,11 +43,11 @@ export function createSettlements(parts: {
 
   function settleLost(claimed: Claimed, { type }: Verdict, now: number): boolean {
     const { id, kind, interrupted } = claimed;
-    // What was in doubt before it was claimed still is.
+    // An attempt that was in doubt before the claim still is.
     if (type === "release" && !interrupted) dead.retryInterrupted(claimed, now);
     if (type !== "delivered") return false;
-    // True whichever process says so: also where another has taken the event over meanwhile and given it up as
-    // unconfirmed, and where the file was begun anew and knows nothing of it.
+    // The event is delivered, whichever process says so: another may have taken it over and given it up as unconfirmed, or the
+    // file may be new and not know it.
     const destination = destinations.numberOf(claimed.destination);
     if (dead.discard(claimed)) return true;
     if (!ids.learn(destination, id)) return false;
@@ -57,7 +57,7 @@ export function createSettlements(parts: {
 
   return ({ claimed, verdict }: Request & { readonly type: "settle" }, now: number): boolean => {
     if (settleAt(claimed, verdict, now)) return true;
-    // Saved from a file that is gone, it has another place here.
+    // Saved from a lost file, it has another sequence number here.
     const seq = claims.placeOf(claimed);
     if (seq !== undefined) return settleAt({ ...claimed, seq }, verdict, now);
     return settleLost(claimed, verdict, now);

@@ -45,20 +45,20 @@ export function findEngine(from: readonly (string | undefined)[], hasBuiltIn = i
   );
 }
 
-/** What an engine's module gives. */
-export interface Engine {
+/** A loaded version of SQLite. */
+export interface SqliteModule {
   readonly version: string;
   open(path: string): Database;
 }
 
 /** @param engine what `findEngine` found. */
-export function loadEngine(engine: string): Engine {
+export function loadEngine(engine: string): SqliteModule {
   const { emitWarning } = process;
   // This thread is the outbox's own; that SQLite is experimental in Node 22 is no news to the host.
   process.emitWarning = () => {};
   const module = requireFrom(join(process.cwd(), "any.js"))(engine);
   process.emitWarning = emitWarning;
-  // Its name loses the `Sync` in a Node to come.
+  // A later version of Node drops the `Sync` from its name.
   const Database = module.Database ?? module.DatabaseSync;
   const open = (path: string): Database => new Database(path);
   // Asked of another database: the file that is to be opened may be locked at this moment.
@@ -69,22 +69,22 @@ export function loadEngine(engine: string): Engine {
 }
 
 // SQLite's primary result codes (sqlite.org/rescode.html), and its words for them: `all` of the package gives no code.
-const KINDS = [
+const FAILURES = [
   { kind: "busy", codes: [5, 6, 15], words: /^database (table )?is locked|^locking protocol/ },
   { kind: "damaged", codes: [11, 26], words: /^database disk image is malformed|^file is not a database/ },
   { kind: "full", codes: [13], words: /^database or disk is full/ },
 ] as const;
 
-/** What SQLite can read, and this package cannot. */
+/** A row that SQLite can read, and this package cannot. */
 export class UnreadableError extends Error {}
 
-/** What went wrong, of what SQLite or the file system threw. */
-export function kindOf(error: unknown): (typeof KINDS)[number]["kind"] | "other" {
+/** Which kind of failure SQLite or the file system has thrown. */
+export function failureOf(error: unknown): (typeof FAILURES)[number]["kind"] | "other" {
   const { errcode, code, message } = Object(error) as { errcode?: number; code?: string; message?: string };
   if (error instanceof UnreadableError) return "damaged";
   if (code === "ENOSPC" || code === "EDQUOT") return "full";
   if (code !== "ERR_SQLITE_ERROR") return "other";
-  const found = KINDS.find(({ codes, words }) =>
+  const found = FAILURES.find(({ codes, words }) =>
     errcode === undefined ? words.test(message ?? "") : (codes as readonly number[]).includes(errcode & 0xff),
   );
   return found?.kind ?? "other";

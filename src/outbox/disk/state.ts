@@ -1,11 +1,11 @@
-import type { Holdings } from "./holdings.js";
+import type { ClaimOwners } from "./claim-owners.js";
 import type { Removals } from "./removals.js";
 import { type Database, prepareAll, UnreadableError } from "./sqlite.js";
 import type { SteadyClock } from "./steady-clock.js";
 import type { Totals } from "./totals.js";
 
 export const STATEMENTS = {
-  // Says another number once another connection has written to the file: what is remembered of it is right until then.
+  // Changes when another connection has written to the file: what is remembered of the file is valid until then.
   version: "pragma data_version",
   read: "select last_seq, lined_up_to, raises, now, in_use_ms, totals, holdings, removals from state",
   write: `
@@ -23,16 +23,16 @@ export function createState(
   db: Database,
   {
     totals,
-    holdings,
+    owners,
     removals,
     steady,
-  }: { totals: Totals; holdings: Holdings; removals: Removals; steady: SteadyClock },
+  }: { totals: Totals; owners: ClaimOwners; removals: Removals; steady: SteadyClock },
 ) {
-  const parts = [totals, holdings, removals];
+  const parts = [totals, owners, removals];
   const { version, read, write } = prepareAll(db, STATEMENTS);
   let seen: number | undefined;
   let lastSeq = 0;
-  let linedUpTo = 0;
+  let enteredUpTo = 0;
   let raises = 0;
   let changedAt = 0;
   let isChanged = false;
@@ -44,13 +44,13 @@ export function createState(
       if (current === seen) return false;
       const row = read.get();
       lastSeq = row.last_seq;
-      linedUpTo = row.lined_up_to;
+      enteredUpTo = row.lined_up_to;
       raises = row.raises;
       changedAt = row.now;
       steady.restore(row.in_use_ms, row.now);
       try {
         totals.restore(row.totals);
-        holdings.restore(row.holdings);
+        owners.restore(row.holdings);
         removals.restore(row.removals);
       } catch (cause) {
         throw new UnreadableError("the file's state cannot be read", { cause });
@@ -62,7 +62,7 @@ export function createState(
     /** At the end of a transaction. */
     save(now: number): void {
       if (!isChanged && parts.every((part) => !part.isChanged)) return;
-      write.run(lastSeq, linedUpTo, raises, now, steady.now, ...parts.map((part) => part.store()));
+      write.run(lastSeq, enteredUpTo, raises, now, steady.now, ...parts.map((part) => part.store()));
       changedAt = now;
       isChanged = false;
     },
@@ -70,36 +70,34 @@ export function createState(
     forget(): void {
       seen = undefined;
     },
-    /** Something else was changed, at this time. */
+    /** Something else was changed: `save` stores the time of the change. */
     touch(): void {
       isChanged = true;
     },
-    /** A place behind the last, and behind all that there ever were: what a process still holds is never taken for another event. */
+    /** The next sequence number; never reused, so that an old claim cannot mean another event. */
     nextSeq(): number {
       isChanged = true;
       return ++lastSeq;
     },
-    get linedUpTo() {
-      return linedUpTo;
+    get enteredUpTo() {
+      return enteredUpTo;
     },
-    set linedUpTo(seq: number) {
+    set enteredUpTo(seq: number) {
       isChanged = true;
-      linedUpTo = seq;
+      enteredUpTo = seq;
     },
-    /** No event is left that waits to line up. */
-    allAreLinedUp(): void {
+    noteAllEntered(): void {
       isChanged = true;
-      linedUpTo = lastSeq;
+      enteredUpTo = lastSeq;
     },
-    /** Whether no event waits to line up. */
-    get isLinedUp() {
-      return linedUpTo === lastSeq;
+    get haveAllEntered() {
+      return enteredUpTo === lastSeq;
     },
-    /** How often an event has become more urgent that a process had claimed. */
+    /** How often a claimed event has become more urgent. */
     get raises() {
       return raises;
     },
-    raised(): void {
+    noteRaise(): void {
       isChanged = true;
       raises++;
     },

@@ -4,22 +4,22 @@ import type { DeathReason } from "../dead-letters.js";
 import { clockOfAllThreads, type TwoClocks } from "../lease.js";
 import type { Capacity } from "../outbox.js";
 import { SHARE_OF_DEAD_LETTERS, SHEDDING_ORDER } from "../shedding.js";
+import { createCircuits } from "./circuits.js";
+import { createClaimOwners } from "./claim-owners.js";
 import { createClaims } from "./claims.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createDelivered } from "./delivered.js";
 import { createDestinations } from "./destinations.js";
 import { createHandOver } from "./hand-over.js";
 import { createHold } from "./hold.js";
-import { createHoldings } from "./holdings.js";
 import { createKnownIds } from "./known-ids.js";
 import { createLetterRows } from "./letter-rows.js";
-import { createLines } from "./lines.js";
 import { createLiveEvents } from "./live-events.js";
 import { transactionsOf } from "./lock.js";
 import { createLogCleaner } from "./log-cleaner.js";
 import { createOldest } from "./oldest.js";
 import type { OwnerLocks } from "./owner-locks.js";
-import type { Counts, Dropped, Request, Result, Snapshot, ThreadOptions } from "./protocol.js";
+import type { DestinationCounts, Dropped, Request, Result, Snapshot, ThreadOptions } from "./protocol.js";
 import { createRemovals } from "./removals.js";
 import { createSaving, type LostRow, type LostTable } from "./saving.js";
 import { createSettlements } from "./settlements.js";
@@ -29,8 +29,9 @@ import { createSteadyClock } from "./steady-clock.js";
 import { createTotals } from "./totals.js";
 import { createUnreadable } from "./unreadable.js";
 import { createUpkeep } from "./upkeep.js";
+import { createVisitorQueues } from "./visitor-queues.js";
 
-// Of `maxBytes`, dead letters among the events. The rest is for what surrounds them, and for the space that SQLite needs to delete something.
+// Shares of `maxBytes`; the first includes dead letters. The rest is overhead, and the space that SQLite needs to delete something.
 const SHARE_OF_EVENTS = 0.7;
 const SHARE_OF_DELIVERED = 0.2;
 const SHARE_OF_REMOVALS = 0.02;
@@ -40,13 +41,13 @@ const PAGES_GIVEN_BACK = 1_000;
 
 type Append = Request & { readonly type: "append" };
 
-export interface Outcome {
+export interface TransactionOutcome {
   readonly results: readonly Result[];
   readonly snapshot: Snapshot;
   readonly dropped: readonly Dropped[];
-  /** The ids of events that were set aside. */
+  /** The ids of events that were set aside because their rows cannot be read. */
   readonly unreadable: readonly string[];
-  /** How many bytes SQLite's log has where a reader keeps it long, else 0; absent where the look was not at the log. */
+  /** The bytes of SQLite's log if a reader keeps it long, else 0; absent if the log was not looked at. */
   readonly logBytes?: number;
 }
 
@@ -74,14 +75,14 @@ export function createStore(
     ...{ totals, ids, steady },
     ...{ maxBytes: maxBytes * SHARE_OF_DELIVERED, rememberMs },
   });
-  const holdings = createHoldings(db, leaseMs);
+  const owners = createClaimOwners(db, leaseMs);
   const removals = createRemovals(db, { delivered, maxBytes: maxBytes * SHARE_OF_REMOVALS });
-  const state = createState(db, { totals, holdings, removals, steady });
-  const lines = createLines(db, { state, holdings });
-  const oldest = createOldest(db, { totals, holdings, removals, lines });
+  const state = createState(db, { totals, owners, removals, steady });
+  const queues = createVisitorQueues(db, { state, owners });
+  const oldest = createOldest(db, { totals, owners, removals, queues });
   const onFound = (id: string) => unreadableIds.push(id);
-  const unreadable = createUnreadable(db, { totals, holdings, lines, oldest, onFound });
-  const common = { state, destinations, totals, ids, holdings, removals, lines, oldest, unreadable, drop };
+  const unreadable = createUnreadable(db, { totals, owners, queues, oldest, onFound });
+  const common = { state, destinations, totals, ids, owners, removals, queues, oldest, unreadable, drop };
   const letters = createLetterRows(db, {
     ...common,
     delivered,
@@ -94,20 +95,21 @@ export function createStore(
   const settle = createSettlements({ ...common, live, claims, delivered, dead });
   const save = createSaving(db, { ...common, delivered });
   const handOver = createHandOver(db, { ...common, delivered });
+  const circuits = createCircuits(db, destinations);
   const hold = createHold(db, { ...common, live, dead });
-  const upkeep = createUpkeep(db, { holdings, owner, leaseMs, locks });
+  const upkeep = createUpkeep(db, { owners, owner, leaseMs, locks });
   const freePages = db.prepare("pragma freelist_count");
   const log = createLogCleaner(db);
   const inTransaction = transactionsOf(db);
 
-  /** Answers each in turn. A claim that comes last comes first for the events before it: what goes at once is stored as claimed. */
-  function answerAll(requests: readonly Request[], now: number): Result[] {
+  /** Runs the requests in their order. A trailing claim may take events appended in this batch, which saves a write. */
+  function runAll(requests: readonly Request[], now: number): Result[] {
     const last = requests.at(-1);
-    if (last?.type !== "claim") return requests.map((request) => answer(request, now));
+    if (last?.type !== "claim") return requests.map((request) => runOne(request, now));
     const isAppend = (request: Request): request is Append => request.type === "append";
     const others =
       requests.findLastIndex((request, nth) => nth < requests.length - 1 && !isAppend(request)) + 1;
-    const results = requests.slice(0, others).map((request) => answer(request, now));
+    const results = requests.slice(0, others).map((request) => runOne(request, now));
     const appends = requests.slice(others, -1).filter(isAppend);
     return [...results, ...claimWith(appends, last.capacity, now)];
   }
@@ -118,8 +120,8 @@ export function createStore(
       const endpoint = endpointOf(event);
       if (event.destination === capacity.destination) coming.set(endpoint, (coming.get(endpoint) ?? 0) + 1);
     }
-    const pulse = upkeep.showLife();
-    const claiming = claims.begin(capacity, { pulse, life: upkeep.life.number }, coming, now);
+    const heartbeat = upkeep.renewLease();
+    const claiming = claims.begin(capacity, { heartbeat, leaseEpoch: upkeep.leaseEpoch.number }, coming, now);
     const stored = appends.map(({ event }) => {
       const lane = claiming.laneFor(event);
       if (!lane) return live.append(event, now);
@@ -128,7 +130,7 @@ export function createStore(
     return [...stored, claiming.end()];
   }
 
-  function answer(request: Request, now: number): Result {
+  function runOne(request: Request, now: number): Result {
     switch (request.type) {
       case "append":
         return live.append(request.event, now);
@@ -148,6 +150,10 @@ export function createStore(
         return request.letters.filter((letter) => dead.retry(letter, now)).length;
       case "discard":
         return dead.discard(request.letter);
+      case "circuits":
+        return circuits.read(request.destination, now);
+      case "replace circuit":
+        return circuits.replace(request);
       case "hold": {
         const held = hold(now);
         forget();
@@ -161,7 +167,7 @@ export function createStore(
     }
   }
 
-  function transact(body: (now: number) => Result[]): Outcome {
+  function transact(body: (now: number) => Result[]): TransactionOutcome {
     dropped = [];
     unreadableIds = [];
     try {
@@ -171,7 +177,7 @@ export function createStore(
         steady.follow(now);
         upkeep.followClock(now, state.changedAt);
         const results = body(now);
-        if (removals.areDue || holdings.isEmpty) removals.run();
+        if (removals.areDue || owners.isEmpty) removals.run();
         state.save(now);
         return { results, snapshot: snapshot(now), dropped, unreadable: unreadableIds };
       });
@@ -183,7 +189,7 @@ export function createStore(
   }
 
   function forget(): void {
-    lines.forget();
+    queues.forget();
     oldest.forget();
     claims.forget();
   }
@@ -193,13 +199,13 @@ export function createStore(
     return {
       counts: Object.fromEntries(counts),
       nextReadyAt: claims.nextReadyAt(now),
-      life: upkeep.life,
+      leaseEpoch: upkeep.leaseEpoch,
       raises: state.raises,
-      waiting: lines.waiting,
+      waiting: queues.waiting,
     };
   }
 
-  function countsOf(destination: number): Counts {
+  function countsOf(destination: number): DestinationCounts {
     const queued = (kind: EventKind) => ({
       queued: totals.rows(destination, kind),
       oldest: oldest.of(destination, kind),
@@ -213,7 +219,7 @@ export function createStore(
   }
 
   return {
-    /** Takes rows of a file that is lost. Returns how many were not known yet. */
+    /** Stores rows of a lost file. Returns how many were not known yet. */
     save(table: LostTable, rows: readonly LostRow[], names: ReadonlyMap<number, string>): number {
       let saved = 0;
       transact(() => {
@@ -223,16 +229,16 @@ export function createStore(
       });
       return saved;
     },
-    run: (requests: readonly Request[]): Outcome => transact((now) => answerAll(requests, now)),
-    /** What is to be done about twice a second. */
-    lookForKilled: (): Outcome =>
+    run: (requests: readonly Request[]): TransactionOutcome => transact((now) => runAll(requests, now)),
+    /** Takes over from killed processes. To be called about twice a second. */
+    lookForKilled: (): TransactionOutcome =>
       transact((now) => {
         upkeep.beat();
         if (upkeep.takeOverFromKilled(now)) forget();
         return [];
       }),
-    /** What has to be done now and then, whether or not anything is asked. */
-    lookAfter(): Outcome {
+    /** Renews the lease, takes over, deletes, forgets. To be called several times a lease. */
+    lookAfter(): TransactionOutcome {
       try {
         const outcome = transact((now) => {
           upkeep.beat();

@@ -11,20 +11,20 @@ export type Counted =
   | "ids_young"
   | "ids_old";
 
-/** The number under which is counted what belongs to no single destination. */
+/** The destination number for counts of all destinations together. */
 export const ALL = 0;
 
 type Total = [rows: number, bytes: number];
 
 /** Totals as the file keeps them. */
-type Stored = Readonly<Record<string, Readonly<Record<string, Total>>>>;
+type StoredTotals = Readonly<Record<string, Readonly<Record<string, Total>>>>;
 
 export type Totals = ReturnType<typeof createTotals>;
 
 /** Rows and bytes of each destination, so that no statement has to count. */
 export function createTotals() {
   const totals = new Map<number, Map<Counted, Total>>();
-  /** Of live events and dead letters: what the file's bound is about. */
+  /** Bytes of live events and dead letters, which `maxBytes` bounds. */
   let allBytes = 0;
   let live = 0;
   let isChanged = false;
@@ -42,7 +42,7 @@ export function createTotals() {
     total[0] += rows;
     total[1] += bytes;
     allBytes += bytes;
-    if (isKind(name)) live += rows;
+    if (isLiveKind(name)) live += rows;
     isChanged = true;
   }
 
@@ -58,15 +58,15 @@ export function createTotals() {
       for (const own of totals.values()) for (const name of names) sum += own.get(name)?.[1] ?? 0;
       return sum;
     },
-    /** The numbers of the destinations of which there is something, or was. */
+    /** The numbers of all destinations that have or had rows. */
     get destinations(): readonly number[] {
       return [...totals.keys()].filter((number) => number !== ALL);
     },
-    /** Whether they are others than the file's. */
+    /** Whether they differ from the file's. */
     get isChanged() {
       return isChanged;
     },
-    /** As the file keeps them from now on. */
+    /** The text that the file keeps from now on. */
     store(): string {
       isChanged = false;
       const some = (own: Map<Counted, Total>) =>
@@ -77,7 +77,7 @@ export function createTotals() {
       totals.clear();
       allBytes = 0;
       live = 0;
-      for (const [number, own] of Object.entries(JSON.parse(json) as Stored)) {
+      for (const [number, own] of Object.entries(JSON.parse(json) as StoredTotals)) {
         for (const [name, [rows, bytes]] of Object.entries(own))
           add(Number(number), name as Counted, rows, bytes);
       }
@@ -86,4 +86,4 @@ export function createTotals() {
   };
 }
 
-const isKind = (name: Counted) => (SHEDDING_ORDER as readonly Counted[]).includes(name);
+const isLiveKind = (name: Counted) => (SHEDDING_ORDER as readonly Counted[]).includes(name);

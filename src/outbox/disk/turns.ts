@@ -1,40 +1,40 @@
 import { OutboxError } from "../../shared/errors.js";
 import { setImmediate } from "../../shared/real-timers.js";
-import type { FileKeeper, Kept } from "./file-keeper.js";
+import type { FileKeeper, KeptOutcome } from "./file-keeper.js";
 import { problemOf } from "./problems.js";
 import type { Batch, Done, Failed, Request, Result, Results } from "./protocol.js";
 
-/** What was asked in the thread itself. */
+/** A request of the thread itself. */
 interface Question {
   readonly request: Request;
   resolve(result: Result): void;
   reject(error: Error): void;
 }
 
-/** Gathers what is asked of the file in one turn of the thread's event loop: it goes into one transaction, and is on the disk by one fsync. */
+/** Runs all requests of one tick of the thread's event loop in one transaction, with one fsync. */
 export interface Turns {
-  /** Takes a batch of the host's. There is a reply to each, in order; but for those that were sent before one of them failed. */
+  /** Takes a batch of the host's. Each gets a reply, in order. After a failure, batches already sent get no reply. */
   take(batch: Batch): void;
-  /** Asks for the thread itself. Rejects with an OutboxError. */
+  /** Takes a request of the thread itself. Rejects with an OutboxError. */
   ask<R extends Request>(request: R): Promise<Results[R["type"]]>;
-  /** Stores what has come so far here and now, and nothing after it. Claims nothing any more. */
+  /** Stores at once all that has come so far, and takes nothing more. Claims nothing. */
   end(): void;
 }
 
 export function createTurns(parts: {
   readonly path: string;
   readonly keeper: Pick<FileKeeper, "attempt">;
-  /** Hears of each transaction; with `results`, of a batch. */
-  readonly onDone: (kept: Omit<Kept, "results"> & Pick<Done, "results">) => void;
+  /** Called after each transaction; `results` are those of a batch. */
+  readonly onDone: (kept: Omit<KeptOutcome, "results"> & Pick<Done, "results">) => void;
   readonly onFailed: (failed: Failed) => void;
-  /** Runs a task soon: what is asked in the thread itself until then goes into the same transaction. */
+  /** Runs a task soon. What the thread asks until then joins the same transaction. */
   readonly soon: (task: () => void) => void;
 }): Turns {
   const { path, keeper, onDone, onFailed, soon } = parts;
   let batches: Batch[] = [];
   let questions: Question[] = [];
-  /** What was sent before one of it failed, and is not looked at any more. */
-  let refused = -1;
+  /** The generation of the last batch that failed. The other batches of that generation are ignored. */
+  let failedGeneration = -1;
   let isScheduled = false;
   let hasEnded = false;
 
@@ -49,13 +49,13 @@ export function createTurns(parts: {
     });
   }
 
-  /** One batch at a time: what is to be sent does not wait for many that come. */
+  /** One batch at a time: a claim does not wait for many batches. */
   function turn(): void {
     const batch = batches.shift();
     const asked = questions;
     questions = [];
     if (!batch && asked.length === 0) return;
-    // What ends gives way to what comes, and both may be what goes next.
+    // Settle, then append, then claim.
     const isClaim = ({ request }: Question) => request.type === "claim";
     const first = asked.filter((each) => !isClaim(each));
     const last = hasEnded ? [] : asked.filter(isClaim);
@@ -67,7 +67,10 @@ export function createTurns(parts: {
     try {
       const { results, ...kept } = keeper.attempt((store) => store.run(requests));
       const end = results.length - last.length;
-      onDone({ ...kept, ...(batch && { results: results.slice(first.length, end) }) });
+      // The host does not hear of a read alone.
+      const isRead = !batch && asked.every(({ request }) => request.type === "circuits");
+      if (!isRead || kept.dropped.length + kept.problems.length > 0)
+        onDone({ ...kept, ...(batch && { results: results.slice(first.length, end) }) });
       for (const [nth, { resolve }] of first.entries()) resolve(results[nth] as Result);
       for (const [nth, { resolve }] of last.entries()) resolve(results[end + nth] as Result);
     } catch (error) {
@@ -79,14 +82,14 @@ export function createTurns(parts: {
     const problem = problemOf(error, path);
     for (const { reject } of asked) reject(new OutboxError(problem.code, problem.message));
     if (!batch) return;
-    refused = batch.generation;
-    batches = batches.filter(({ generation }) => generation !== refused);
-    onFailed({ type: "failed", generation: refused, ...problem });
+    failedGeneration = batch.generation;
+    batches = batches.filter(({ generation }) => generation !== failedGeneration);
+    onFailed({ type: "failed", generation: failedGeneration, ...problem });
   }
 
   return {
     take(batch) {
-      if (hasEnded || batch.generation === refused) return;
+      if (hasEnded || batch.generation === failedGeneration) return;
       batches.push(batch);
       schedule();
     },

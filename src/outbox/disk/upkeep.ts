@@ -1,5 +1,5 @@
 import { isWithin, type Moment, momentBy } from "../lease.js";
-import type { Holdings } from "./holdings.js";
+import type { ClaimOwners } from "./claim-owners.js";
 import type { OwnerLocks } from "./owner-locks.js";
 import { BEHIND } from "./schema.js";
 import { type Database, prepareAll } from "./sqlite.js";
@@ -13,73 +13,77 @@ export const STATEMENTS = {
 } as const;
 
 const TOLERANCE_MS = 1_000;
-// Others may take an event over after a lease, or three quarters of one after the last sign of life that they have seen.
+// Another process may take an event over three quarters of a lease after the last heartbeat that it has seen.
 const SAFE_SHARE = 0.6;
 
-/** A time during which this process showed so often that it lives that no other can have taken its claims over. */
-export interface Life {
+/** A period of unbroken heartbeats: no other process can have taken over what this one claimed in it. */
+export interface LeaseEpoch {
   readonly number: number;
-  /** When it last showed that it lives. */
-  readonly shownAt: Moment;
+  /** When the lease was last renewed. */
+  readonly renewedAt: Moment;
 }
 
-/** Whether what was claimed in that life is this process's still. */
-export function isHeld(claimedIn: number, { number, shownAt }: Life, leaseMs: number): boolean {
+/** Whether an event that was claimed in that epoch is still this process's. */
+export function isStillOwned(
+  claimedIn: number,
+  { number, renewedAt: shownAt }: LeaseEpoch,
+  leaseMs: number,
+): boolean {
   return claimedIn === number && isWithin(leaseMs * SAFE_SHARE, shownAt);
 }
 
-/** How many looks without a heartbeat in between end the lease of another process. */
+/** After how many looks in a row without a new heartbeat the lease of another process ends. */
 export const LOOKS = 4;
-/** The same, where the process has lost its lock. */
+/** The same for a process that has lost its lock. */
 export const LOOKS_WITHOUT_LOCK = 2;
 
-let lives = 0;
+let epochs = 0;
 
-/** What keeps a file in order while processes and clocks come and go. */
+/** Renews this process's lease, takes over from processes that have ended, and follows a clock that was set. */
 export function createUpkeep(
   db: Database,
   parts: {
-    holdings: Holdings;
+    owners: ClaimOwners;
     owner: string;
     leaseMs: number;
     locks: Pick<OwnerLocks, "hasEnded" | "removeEnded"> | undefined;
   },
 ) {
-  const { holdings, owner, leaseMs, locks } = parts;
+  const { owners, owner, leaseMs, locks } = parts;
   const { takeOver, shift } = prepareAll(db, STATEMENTS);
-  const silent = createSilence();
-  const unlocked = createSilence();
-  let pulse = 1;
-  let life: Life = { shownAt: momentBy(), number: ++lives };
+  const silent = createMissedHeartbeats();
+  const unlocked = createMissedHeartbeats();
+  let heartbeat = 1;
+  let leaseEpoch: LeaseEpoch = { renewedAt: momentBy(), number: ++epochs };
 
-  function showLife(): number {
-    const isTheSame = isWithin(leaseMs * SAFE_SHARE, life.shownAt);
-    life = { shownAt: momentBy(), number: isTheSame ? life.number : ++lives };
-    return ++pulse;
+  function renewLease(): number {
+    const isTheSame = isWithin(leaseMs * SAFE_SHARE, leaseEpoch.renewedAt);
+    leaseEpoch = { renewedAt: momentBy(), number: isTheSame ? leaseEpoch.number : ++epochs };
+    return ++heartbeat;
   }
 
   function others() {
-    return holdings.holders.filter((each) => each.owner !== owner);
+    return owners.all.filter((each) => each.owner !== owner);
   }
 
   function takeOverFrom(other: string, now: number): void {
-    const places = holdings.places(other);
-    takeOver.run(now, JSON.stringify(places));
-    for (const seq of places) holdings.remove(seq);
+    const seqs = owners.seqs(other);
+    takeOver.run(now, JSON.stringify(seqs));
+    for (const seq of seqs) owners.remove(seq);
   }
 
   return {
-    get life() {
-      return life;
+    get leaseEpoch() {
+      return leaseEpoch;
     },
-    /** A sign of life for a claim to carry. Other processes go by the last that they see, on whatever claim it is. */
-    showLife,
-    /** Shows that this process lives, on all that it has claimed. */
+    /** Returns a heartbeat to store with a claim. Other processes go by the last heartbeat of a process, on whichever claim it is. */
+    renewLease,
+    /** Renews the lease on all that this process has claimed. */
     beat(): void {
-      holdings.show(owner, showLife());
+      owners.beat(owner, renewLease());
     },
     /**
-     * Takes over from processes without a heartbeat at several looks in a row. No clock decides it: a clock may be set, and
+     * Takes over from processes without a new heartbeat at several looks in a row. No clock decides it: a clock may be set, and
      * after a pause of the whole machine every process would look dead. Of two leases, the longer counts.
      */
     takeOverFromSilent(now: number): void {
@@ -92,8 +96,8 @@ export function createUpkeep(
       locks?.removeEnded(others().map((other) => other.owner));
     },
     /**
-     * Takes over from processes whose lock the operating system has dropped. It also drops the lock of a process that copies the
-     * lock's file and lives on: so no heartbeat may have come for some looks either. Returns whether it took anything.
+     * Takes over from processes whose lock the operating system has dropped. It also drops the lock of a running process that
+     * copies the lock's file: so the heartbeat must be missing for some looks, too. Returns whether anything was taken over.
      */
     takeOverFromKilled(now: number): boolean {
       const ended = others().filter((other) => locks?.hasEnded(other.owner));
@@ -102,12 +106,12 @@ export function createUpkeep(
       for (const other of gone) takeOverFrom(other.owner, now);
       return gone.length > 0;
     },
-    /** A disk that refused this process a write may have refused the others theirs: that does not mean that they have ended. */
+    /** Begins to count anew. A disk that refused this process a write may have refused the others their heartbeats. */
     forgetWhatWasSeen(): void {
       silent.forgetAllBut([]);
       unlocked.forgetAllBut([]);
     },
-    /** Where the clock was set back since the last change, moves what waits for a time that is now far off. */
+    /** Where the clock was set back since the last change, brings forward the retries that would wait too long. */
     followClock(now: number, changedAt: number): void {
       if (now < changedAt - TOLERANCE_MS) shift.run(changedAt - now, now);
     },
@@ -116,19 +120,19 @@ export function createUpkeep(
 
 interface Process {
   readonly owner: string;
-  readonly pulse: number;
+  readonly heartbeat: number;
 }
 
-/** Counts the looks at other processes without a heartbeat in between. */
-function createSilence() {
-  const seen = new Map<string, { readonly pulse: number; readonly looks: number }>();
+/** Counts, for each other process, the looks in a row that found no new heartbeat. */
+function createMissedHeartbeats() {
+  const seen = new Map<string, { readonly heartbeat: number; readonly looks: number }>();
 
   return {
     /** How many looks in a row, this one included, have found the same heartbeat as the one before. */
-    looksAt({ owner, pulse }: Process): number {
+    looksAt({ owner, heartbeat }: Process): number {
       const before = seen.get(owner);
-      const looks = before?.pulse === pulse ? before.looks + 1 : 0;
-      seen.set(owner, { pulse, looks });
+      const looks = before?.heartbeat === heartbeat ? before.looks + 1 : 0;
+      seen.set(owner, { heartbeat, looks });
       return looks;
     },
     forgetAllBut(present: readonly Process[]): void {

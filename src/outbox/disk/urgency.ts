@@ -1,11 +1,11 @@
 import type { Endpoint } from "../../service/endpoints.js";
-import type { Holdings } from "./holdings.js";
-import type { Placed } from "./rows.js";
+import type { ClaimOwners } from "./claim-owners.js";
+import type { QueuePosition } from "./rows.js";
 import { BEHIND } from "./schema.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { State } from "./state.js";
 
-// In a line each event is at least as urgent as those behind it. So where the last one before is urgent enough, all are.
+// In a queue each event is at least as urgent as those behind it. So if the one just before is urgent enough, all are.
 const lastBefore = (id: "click_id" | "session_id") => `(
         select seq from events as earlier where ready_at is not null
         and destination = ?2 and earlier.${id} = ahead.${id} and earlier.seq < ahead.seq order by seq desc limit 1
@@ -27,27 +27,27 @@ export const STATEMENTS = {
     update events set urgency = ?1 where seq in (select value from json_each(?2)) and urgency < ?1 returning seq`,
 } as const;
 
-/** An event with its place and its urgency, as the file keeps it. */
-export interface Ranked extends Placed {
+/** An event's position in its queues, and its urgency as the file keeps it. */
+export interface Ranked extends QueuePosition {
   readonly endpoint: Endpoint;
   readonly urgency: number;
 }
 
 /**
- * What makes all events as urgent that one waits for, over as many steps as there are, also those that are claimed. Looks at
- * no more events than it raises, and at two more. To be called once those that are lined up before it are in the file.
+ * Raises all events that one waits for to its urgency, directly or through others, claimed ones too. Looks at two more events
+ * than it raises. To be called once all events before it are in their queues in the file.
  *
- * @returns those that are lined up.
+ * @returns the raised events that are in a queue.
  */
-export function createRaise(db: Database, { state, holdings }: { state: State; holdings: Holdings }) {
+export function createRaise(db: Database, { state, owners }: { state: State; owners: ClaimOwners }) {
   const { raise, raiseClaimed } = prepareAll(db, STATEMENTS);
 
   return (event: Omit<Ranked, "endpoint">, now: number): readonly Ranked[] => {
     const { seq, destination, click_id, session_id, urgency } = event;
     const raised: Ranked[] = raise.all(seq, destination, click_id, session_id, urgency, now);
-    const directs = holdings.directsAhead([event, ...raised]);
+    const directs = owners.onArrivalAhead([event, ...raised]);
     const claimed = directs.length > 0 ? raiseClaimed.all(urgency, JSON.stringify(directs)).length : 0;
-    if (claimed > 0 || raised.some((each) => holdings.ownerOf(each.seq) !== undefined)) state.raised();
+    if (claimed > 0 || raised.some((each) => owners.ownerOf(each.seq) !== undefined)) state.noteRaise();
     return raised;
   };
 }

@@ -1,4 +1,4 @@
-import source from "inline:../../engine/disk-thread.ts";
+import source from "inline:./thread.ts";
 import { MessageChannel, receiveMessageOnPort, SHARE_ENV, Worker } from "node:worker_threads";
 import { type Batch, type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
 
@@ -8,14 +8,14 @@ const LONGEST_END_MS = 5_000;
 /** The outbox's thread, as the host's thread sees it. */
 export interface Thread {
   send(batch: Batch): void;
-  /** Sends it what it does not answer. */
+  /** Sends it a message that it does not answer. */
   post(message: Message): void;
   /** From here on it keeps no process alive, until it is sent something. */
   rest(): void;
   waitForReply(): Reply;
-  /** Has it end as soon as it can. The process does not wait for it, and does not tear it out of SQLite's native code either. */
+  /** Makes it end as soon as it can. The process neither waits for it nor stops it inside SQLite's native code. */
   abandon(): void;
-  /** Ends it here and now, once it has done what it was sent. */
+  /** Waits until it has done what it was sent, and has ended. */
   end(): void;
   stop(): Promise<void>;
 }
@@ -23,8 +23,8 @@ export interface Thread {
 /**
  * Starts the outbox's thread. It keeps no process alive until it is sent something.
  *
- * @param hear what it says, in its order.
- * @param lose it has ended, and nothing here has ended it.
+ * @param hear called with its replies, in their order.
+ * @param lose called when it has ended by itself.
  */
 export function startThread(
   options: Omit<ThreadOptions, "signals">,
@@ -50,7 +50,7 @@ export function startThread(
   worker.once("exit", (code) => end(new Error(`exit code ${code}`)));
 
   function end(error: Error): void {
-    // What it said last.
+    // Its last replies.
     for (let last = receiveMessageOnPort(port); last; last = receiveMessageOnPort(port)) hear(last.message);
     if (!expected) lose(error);
     expected = true;

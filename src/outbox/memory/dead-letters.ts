@@ -10,8 +10,8 @@ import {
 import type { Claim, Verdict } from "../outbox.js";
 import { SHEDDING_ORDER, sizeOfLetter } from "../shedding.js";
 
-/** A dead letter together with what a retry of it needs to know. */
-export interface Kept extends InLine<Kept> {
+/** A dead letter, with what a retry needs. */
+export interface KeptLetter extends InLine<KeptLetter> {
   readonly letter: DeadLetter;
   readonly event: OutboxEvent;
   readonly maybeTaken: boolean;
@@ -19,16 +19,13 @@ export interface Kept extends InLine<Kept> {
   readonly size: number;
 }
 
-/**
- * The dead letters of a process: bounded in number and in bytes, oldest first. Where there are too many, clicks give way first
- * and payments last.
- */
+/** The dead letters of a process: bounded in number and in bytes, oldest first. Where there are too many, clicks are evicted first, payments last. */
 export class DeadLetterBox {
   readonly #max: number;
   readonly #maxBytes: number;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, KeptLetter>();
   readonly #counts: Record<DeathReason, number> = { rejected: 0, unconfirmed: 0, expired: 0 };
-  readonly #kinds: Record<EventKind, Line<Kept>> = {
+  readonly #kinds: Record<EventKind, Line<KeptLetter>> = {
     click: new Line(),
     registration: new Line(),
     payment: new Line(),
@@ -49,7 +46,7 @@ export class DeadLetterBox {
   }
 
   /** Those of a kind. */
-  oldestFirst(kind: EventKind): Iterable<Kept> {
+  oldestFirst(kind: EventKind): Iterable<KeptLetter> {
     return this.#kinds[kind];
   }
 
@@ -64,7 +61,7 @@ export class DeadLetterBox {
   }
 
   /** Keeps one again that was taken. */
-  putBack(kept: Kept): void {
+  putBack(kept: KeptLetter): void {
     const { id, kind, reason } = kept.letter;
     this.#kept.set(id, kept);
     this.#kinds[kind].join(kept);
@@ -72,14 +69,14 @@ export class DeadLetterBox {
     this.#bytes += kept.size;
   }
 
-  /** Where there are too many, the one that gives way. */
-  get tooMany(): Kept | undefined {
+  /** The one to evict, where there are too many. */
+  get tooMany(): KeptLetter | undefined {
     if (this.#kept.size <= this.#max && this.#bytes <= this.#maxBytes) return undefined;
     const kind = SHEDDING_ORDER.find((each) => this.#kinds[each].length > 0);
     return kind && this.#kinds[kind].first;
   }
 
-  take(id: string): Kept | undefined {
+  take(id: string): KeptLetter | undefined {
     const kept = this.#kept.get(id);
     if (!kept) return undefined;
     this.#kept.delete(id);

@@ -3,12 +3,12 @@ import { endpointOf } from "../../service/endpoints.js";
 import type { History, Lane } from "../outbox.js";
 import { sizeOf } from "../shedding.js";
 import type { Urgency } from "../urgency.js";
-import type { Waiting } from "./heads.js";
+import type { HeadLine } from "./heads.js";
 import { isNext } from "./visitor-order.js";
 
 const NO_LANE: Lane = { endpoint: "click", limit: 0 };
 
-/** A live event in memory, with its places in the lines of a queue. Thousands wait: what can be told from the rest has no field. */
+/** A live event in memory, with its neighbours in several lists. Many thousands wait, so what can be computed has no field. */
 export class Entry {
   readonly event: OutboxEvent;
   readonly queuedAt: number;
@@ -18,9 +18,9 @@ export class Entry {
   lane = NO_LANE;
   since: number;
   cancelRest: (() => void) | undefined = undefined;
-  turn: Waiting<Entry> | undefined = undefined;
-  turnBefore: Entry | undefined = undefined;
-  turnAfter: Entry | undefined = undefined;
+  headLine: HeadLine<Entry> | undefined = undefined;
+  headBefore: Entry | undefined = undefined;
+  headAfter: Entry | undefined = undefined;
   before: Entry | undefined = undefined;
   after: Entry | undefined = undefined;
   equalBefore: Entry | undefined = undefined;
@@ -49,6 +49,6 @@ export class Entry {
   }
 
   get underWay(): boolean {
-    return this.turn === undefined && isNext(this);
+    return this.headLine === undefined && isNext(this);
   }
 }

@@ -2,27 +2,27 @@ import { type InLine, Line } from "../../shared/line.js";
 import type { ClaimStep } from "../claim-steps.js";
 import type { Lane } from "../outbox.js";
 
-/** A line of events that are their visitors' next. */
-export type Waiting<Entry extends Head<Entry>> = Line<Entry, "turnBefore", "turnAfter">;
+/** A list of heads. */
+export type HeadLine<Entry extends Linked<Entry>> = Line<Entry, "headBefore", "headAfter">;
 
-/** An event's place in one of these lines. */
-interface Head<Entry> extends InLine<Entry, "turnBefore", "turnAfter"> {
-  /** Since when it has been its visitor's next and as urgent as it is, in milliseconds since the epoch. */
+/** An event's neighbours in such a list. */
+interface Linked<Entry> extends InLine<Entry, "headBefore", "headAfter"> {
+  /** Since when it has been the head with this urgency, in milliseconds since the epoch. */
   readonly since: number;
 }
 
-/** Equally urgent events of one endpoint that are their visitors' next. */
-export class Heads<Entry extends Head<Entry>> {
-  /** Never tried, and next of their visitors since they came, as urgent as they are. In order of that time. */
-  readonly first: Waiting<Entry> = new Line("turnBefore", "turnAfter");
-  /** Never tried, and next of their visitors, or as urgent as they are, since later. In order of that time. */
-  readonly later: Waiting<Entry> = new Line("turnBefore", "turnAfter");
+/** The heads of visitors' queues that have one endpoint and one urgency. */
+export class Heads<Entry extends Linked<Entry>> {
+  /** Never tried; heads with this urgency since they came. In order of that time. */
+  readonly first: HeadLine<Entry> = new Line("headBefore", "headAfter");
+  /** Never tried; became heads, or got this urgency, later. In order of that time. */
+  readonly later: HeadLine<Entry> = new Line("headBefore", "headAfter");
   /** Tried, and rested. */
-  readonly due: Waiting<Entry> = new Line("turnBefore", "turnAfter");
-  /** Tried, the one that was tried longest ago at the front. */
-  readonly resting: Waiting<Entry> = new Line("turnBefore", "turnAfter");
+  readonly due: HeadLine<Entry> = new Line("headBefore", "headAfter");
+  /** Tried and resting; the one that was tried longest ago is the first. */
+  readonly resting: HeadLine<Entry> = new Line("headBefore", "headAfter");
 
-  /** Which of them a lane hands over next. */
+  /** The next one for a lane. */
   next(which: ClaimStep["which"], { newestFirst, newWithinMs }: Lane, now: number): Entry | undefined {
     const { first, later, due, resting } = this;
     if (which === "rested") return due.first;

@@ -1,12 +1,12 @@
 import type { EventKind } from "../../events.js";
 import { Ring } from "../../shared/ring.js";
 
-/** The ids of the events that an outbox holds, and of the last of each kind that it is done with. */
+/** The ids of the events in an outbox, and of the last of each kind that have left it. */
 export class KnownIds {
   readonly #known = new Set<string>();
   readonly #done: Record<EventKind, Ring<string>>;
 
-  /** @param sizes of how many of each kind that the outbox is done with. */
+  /** @param sizes how many ids of each kind to remember once their events have left. */
   constructor({ click, registration, payment }: Readonly<Record<EventKind, number>>) {
     this.#done = { click: new Ring(click), registration: new Ring(registration), payment: new Ring(payment) };
   }
@@ -19,13 +19,13 @@ export class KnownIds {
     this.#known.add(id);
   }
 
-  /** The outbox is done with it: it stays known until as many others of its kind as there is space for are done with, too. */
+  /** The event has left: its id stays known until so many others of its kind have left that there is no more space. */
   retire(id: string, kind: EventKind): void {
     const oldest = this.#done[kind].replaceOldest(id);
     if (oldest !== undefined) this.#known.delete(oldest);
   }
 
-  /** As if it had never come. */
+  /** Forgets the id, as if the event had never come. */
   forget(id: string): void {
     this.#known.delete(id);
   }

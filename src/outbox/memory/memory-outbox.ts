@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { isRetried } from "../dead-letters.js";
 import { alreadyStarted } from "../durable.js";
-import { count, MIB } from "../option-types.js";
+import { MIB, positiveInteger } from "../option-types.js";
 import {
   type AddOutcome,
   type Capacity,
@@ -18,7 +18,7 @@ import {
 import { createRelay } from "../relay.js";
 import { SHARE_OF_DEAD_LETTERS, shedFor } from "../shedding.js";
 import { ClicksByVisitor } from "./clicks-by-visitor.js";
-import { DeadLetterBox, type Kept } from "./dead-letters.js";
+import { DeadLetterBox, type KeptLetter } from "./dead-letters.js";
 import { Entry } from "./entry.js";
 import { KnownIds } from "./known-ids.js";
 import { Queue } from "./queue.js";
@@ -34,9 +34,9 @@ export interface MemoryOutboxOptions {
 }
 
 const schema = z.strictObject({
-  maxEvents: count.default(100_000),
-  maxBytes: count.default(64 * MIB),
-  maxDeadLetters: count.default(1_000),
+  maxEvents: positiveInteger.default(100_000),
+  maxBytes: positiveInteger.default(64 * MIB),
+  maxDeadLetters: positiveInteger.default(1_000),
 } satisfies SchemaOf<MemoryOutboxOptions>);
 
 // A click that is reported again comes soon after the first report, and a flood of them must not take memory for long.
@@ -56,7 +56,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   const queue = new Queue(() => relay.wake());
   const relay = createRelay({ claim, settle }, (error) => observer?.degraded(error as Error));
   const clicks = new ClicksByVisitor();
-  /** Also of what was delivered, discarded or has grown out of the dead letters: reported again, it is still a duplicate. */
+  /** Also of events that were delivered, discarded or evicted: reported again, each is still a duplicate. */
   const ids = new KnownIds({
     click: Math.min(maxEvents, CLICKS_REMEMBERED),
     registration: maxEvents,
@@ -69,7 +69,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
 
   function claim(capacity: Capacity): Entry[] {
     const claimed = queue.claim(capacity, clock.now());
-    // Where its rest is cut short, it ends here: not while the event is under way, and not after.
+    // A claim may cut a rest short: its timer must not fire while the event is under way, or after.
     for (const entry of claimed) endRest(entry);
     return claimed;
   }
@@ -81,13 +81,13 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
 
   function enter(event: OutboxEvent, history: History, queuedAt: number): boolean {
     const entry = new Entry(event, history, queuedAt);
-    const crowded = event.kind === "click" ? clicks.crowdedOut(event) : undefined;
+    const crowded = event.kind === "click" ? clicks.clickToShed(event) : undefined;
     if (crowded) {
-      // One click of a visitor's for another: no other event has to give way to it.
+      // The new click replaces an old one of its visitor: no other event is shed for it.
       if (!fits(entry.size - crowded.size)) return false;
       shed(crowded, "visitor-full");
     }
-    // Before space is made, so that none of its own visitor's events that it waits for gives way to it.
+    // Before space is made, so that no event is shed that this one waits for.
     join(entry);
     if (makeSpace(entry)) return true;
     remove(entry);
@@ -106,7 +106,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   }
 
   function makeSpace({ urgency }: Entry): boolean {
-    return shedFor<Entry | Kept>(urgency, {
+    return shedFor<Entry | KeptLetter>(urgency, {
       oldestFirst: (lower) => queue.idle(lower),
       dead: (own) => (fits(0) ? [] : dead.oldestFirst(own)),
       isEnough: (events, freed) => queue.length - events <= maxEvents && fits(-freed),
@@ -114,8 +114,8 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     });
   }
 
-  /** A dead letter gives way. */
-  function evict({ letter: { id, kind }, event }: Kept): void {
+  /** Removes a dead letter for lack of space. */
+  function evict({ letter: { id, kind }, event }: KeptLetter): void {
     dead.take(id);
     ids.retire(id, kind);
     observer?.dropped(event, "dead-letters-full");
@@ -124,7 +124,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   function shed(entry: Entry, reason: "full" | "visitor-full"): void {
     remove(entry);
     ids.forget(entry.event.id);
-    // Last, for a listener may well come back with an event at once.
+    // Last, because a listener may report another event at once.
     observer?.dropped(entry.event, reason);
   }
 
@@ -175,7 +175,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   return {
     name: "memory",
     durable: false,
-    // Not async: every event passes here, and there is nothing to await.
+    // Not async: there is nothing to await.
     add(event, { transaction } = {}) {
       if (transaction !== undefined) return Promise.reject(noTransaction("memoryOutbox"));
       return Promise.resolve(add(event));

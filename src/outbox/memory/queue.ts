@@ -8,11 +8,11 @@ import type { Entry } from "./entry.js";
 import { Heads } from "./heads.js";
 import { VisitorOrder } from "./visitor-order.js";
 
-/** Events in memory, and whose turn it is. Each step costs the same however many wait. */
+/** The live events in memory, and the heads of visitors' queues. Each operation costs the same however many wait. */
 export class Queue {
   /** In the order in which they came. */
   readonly #alive = byUrgency(() => new Line<Entry>());
-  /** In the order in which they became as urgent as they are. */
+  /** In the order in which they got their urgency. */
   readonly #equals = byUrgency(
     () => new Line<Entry, "equalBefore", "equalAfter">("equalBefore", "equalAfter"),
   );
@@ -24,11 +24,11 @@ export class Queue {
       >,
   );
   readonly #order = new VisitorOrder<Entry>();
-  readonly #onTurn: () => void;
+  readonly #onClaimable: () => void;
 
-  /** @param onTurn hears that there may be something to claim. */
-  constructor(onTurn: () => void) {
-    this.#onTurn = onTurn;
+  /** @param onClaimable called when an event may have become ready. */
+  constructor(onClaimable: () => void) {
+    this.#onClaimable = onClaimable;
   }
 
   get length(): number {
@@ -54,27 +54,26 @@ export class Queue {
     return { click: of(click), registration: of(registration), payment: of(payment) };
   }
 
-  /** Takes its place behind its visitor's earlier events, which are as urgent as it is from here on. */
+  /** Adds an event behind its visitor's earlier ones, which become as urgent as it is. */
   join(entry: Entry, now: number): void {
     const isFirst = this.#order.enter(entry, entry.event.data);
     if (!isFirst) this.#lend(entry, now);
     this.#alive[entry.event.kind].join(entry);
     this.#equals[entry.urgency].join(entry);
-    if (isFirst) this.#place(entry, "first");
+    if (isFirst) this.#enterHeadLine(entry, "first");
   }
 
-  /** Takes it out, wherever it is. */
   leave(entry: Entry, now: number): void {
     this.#alive[entry.event.kind].leave(entry);
     this.#equals[entry.urgency].leave(entry);
-    this.#displace(entry);
+    this.#leaveHeadLine(entry);
     for (const next of this.#order.leave(entry, entry.event.data)) {
       next.since = now;
-      this.#place(next, "later");
+      this.#enterHeadLine(next, "later");
     }
   }
 
-  /** Those whose turn it is, as the lanes allow. They are under way from here on. */
+  /** Claims ready events, as the lanes allow. They are under way from now on. */
   claim({ limit, lanes }: Capacity, now: number): Entry[] {
     const claimed: Entry[] = [];
     for (const { place, urgency, which } of claimStepsOf(lanes)) {
@@ -89,24 +88,24 @@ export class Queue {
     return claimed;
   }
 
-  /** It is under way no more, and was not tried. */
+  /** The event was claimed and not tried. */
   release(entry: Entry): void {
-    if (entry.history.triedAt > 0) this.#place(entry, "due");
-    else this.#place(entry, entry.since === entry.queuedAt ? "first" : "later", !entry.lane.newestFirst);
+    if (entry.history.triedAt > 0) this.#enterHeadLine(entry, "due");
+    else
+      this.#enterHeadLine(entry, entry.since === entry.queuedAt ? "first" : "later", !entry.lane.newestFirst);
   }
 
-  /** It was tried, and holds back its visitor's later events until its turn comes again. */
+  /** The event was tried and rests; its visitor's later events wait. */
   rest(entry: Entry): void {
-    this.#place(entry, "resting");
+    this.#enterHeadLine(entry, "resting");
   }
 
-  /** It has rested. */
   requeue(entry: Entry): void {
-    this.#displace(entry);
-    this.#place(entry, "due");
+    this.#leaveHeadLine(entry);
+    this.#enterHeadLine(entry, "due");
   }
 
-  /** Equally urgent ones that are not under way, those that became so first at the front; few are, however many wait. */
+  /** Events of one urgency that are not under way, in the order in which they got it. */
   *idle(urgency: Urgency): Generator<Entry> {
     for (const entry of this.#equals[urgency]) if (!entry.underWay) yield entry;
   }
@@ -115,47 +114,47 @@ export class Queue {
     for (const line of Object.values(this.#alive)) yield* line;
   }
 
-  /** What it waits for, directly or through others, becomes as urgent as it is. Each event rises twice at most. */
+  /** Raises all events that this one waits for, directly or through others. Each event rises twice at most. */
   #lend(lender: Entry, now: number): void {
     const { urgency } = lender;
     const lenders = [lender];
     for (const { clickBefore, sessionBefore } of lenders) {
       for (const before of [clickBefore, sessionBefore]) {
         if (!before || !isMoreUrgent(urgency, before.urgency)) continue;
-        this.#rise(before, urgency, now);
+        this.#raise(before, urgency, now);
         lenders.push(before);
       }
     }
   }
 
-  #rise(entry: Entry, urgency: Urgency, now: number): void {
+  #raise(entry: Entry, urgency: Urgency, now: number): void {
     const { due, resting } = this.#heads[entry.urgency][entry.endpoint];
-    const { turn } = entry;
-    this.#displace(entry);
+    const { headLine: turn } = entry;
+    this.#leaveHeadLine(entry);
     this.#equals[entry.urgency].leave(entry);
     entry.urgency = urgency;
     entry.since = now;
     this.#equals[urgency].join(entry);
-    if (turn) this.#place(entry, turn === resting ? "resting" : turn === due ? "due" : "later");
+    if (turn) this.#enterHeadLine(entry, turn === resting ? "resting" : turn === due ? "due" : "later");
   }
 
   #take(entry: Entry, lane: Lane): Entry {
-    this.#displace(entry);
+    this.#leaveHeadLine(entry);
     entry.lane = lane;
     return entry;
   }
 
-  #place(entry: Entry, name: "first" | "later" | "due" | "resting", atFront = false): void {
+  #enterHeadLine(entry: Entry, name: "first" | "later" | "due" | "resting", atFront = false): void {
     const line = this.#heads[entry.urgency][entry.endpoint][name];
-    entry.turn = line;
+    entry.headLine = line;
     if (atFront) line.rejoin(entry);
     else line.join(entry);
-    if (name !== "resting") this.#onTurn();
+    if (name !== "resting") this.#onClaimable();
   }
 
-  #displace(entry: Entry): void {
-    entry.turn?.leave(entry);
-    entry.turn = undefined;
+  #leaveHeadLine(entry: Entry): void {
+    entry.headLine?.leave(entry);
+    entry.headLine = undefined;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Attribution } from "../../events.js";
 
-/** An event's neighbours among those with its click id, and among those with its session id: what `VisitorOrder` writes into it. */
-export interface Place {
+/** An event's neighbours with the same click id, and with the same session id. `VisitorOrder` sets them. */
+export interface QueueLinks {
   clickBefore: this | undefined;
   clickAfter: this | undefined;
   sessionBefore: this | undefined;
@@ -12,21 +12,21 @@ type Before = "clickBefore" | "sessionBefore";
 type After = "clickAfter" | "sessionAfter";
 
 /**
- * Who may go before whom: an event waits for every earlier one that shares its click id or its session id.
- * Two lines for each visitor; coming and going cost the same however long they are.
+ * The visitors' queues: an event waits for every earlier one that shares its click id or its session id. Each visitor has two
+ * lists; entering and leaving cost the same however long they are.
  */
-export class VisitorOrder<Entry extends Place> {
+export class VisitorOrder<Entry extends QueueLinks> {
   readonly #lastOfClick = new Map<string, Entry>();
   readonly #lastOfSession = new Map<string, Entry>();
 
-  /** Takes its place behind the visitor's earlier events. Returns whether there are none. */
+  /** Adds an event behind the visitor's earlier ones. Returns whether there are none. */
   enter(entry: Entry, { clickId, sessionId }: Attribution): boolean {
     if (clickId !== undefined) join(this.#lastOfClick, clickId, entry, "clickBefore", "clickAfter");
     if (sessionId !== undefined) join(this.#lastOfSession, sessionId, entry, "sessionBefore", "sessionAfter");
     return isNext(entry);
   }
 
-  /** Steps out, wherever it stands. Returns those whose turn it is now. */
+  /** Removes an event. Returns the new heads. */
   leave(entry: Entry, { clickId, sessionId }: Attribution): Entry[] {
     const next: Entry[] = [];
     const behind = clickId && leave(this.#lastOfClick, clickId, entry, "clickBefore", "clickAfter");
@@ -37,12 +37,11 @@ export class VisitorOrder<Entry extends Place> {
   }
 }
 
-/** Whether it waits for no other. */
-export function isNext({ clickBefore, sessionBefore }: Place): boolean {
+export function isNext({ clickBefore, sessionBefore }: QueueLinks): boolean {
   return clickBefore === undefined && sessionBefore === undefined;
 }
 
-function join<Entry extends Place>(
+function join<Entry extends QueueLinks>(
   last: Map<string, Entry>,
   id: string,
   entry: Entry,
@@ -55,8 +54,8 @@ function join<Entry extends Place>(
   last.set(id, entry);
 }
 
-/** Returns the event that is now the first in this line and was not before. */
-function leave<Entry extends Place>(
+/** Returns the event that has become the first of its list. */
+function leave<Entry extends QueueLinks>(
   last: Map<string, Entry>,
   id: string,
   entry: Entry,

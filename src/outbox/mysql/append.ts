@@ -1,9 +1,9 @@
 import type { OutboxEvent } from "../../events.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
-import type { Attempted } from "../sql/append.js";
+import type { AttemptOutcome } from "../sql/append.js";
 import type { Destinations } from "../sql/destinations.js";
 import { type Database, DUPLICATE, errnoOf, LOCK_WAIT_TIMEOUT } from "./database.js";
-import { ascii, binary, integer, list } from "./literals.js";
+import { ascii, binary, integer, listOf } from "./literals.js";
 import { insertsOf } from "./rows.js";
 
 // ER_LOCK_NOWAIT of MySQL; MariaDB says LOCK_WAIT_TIMEOUT.
@@ -14,14 +14,14 @@ export function createAttempt(database: Database, prefix: string, destinations: 
   const keyOf = ({ id, destination }: OutboxEvent) =>
     `(${binary(id)}, ${destinations.numberOf(destination)})`;
 
-  return async function attempt(events: readonly OutboxEvent[]): Promise<Attempted[]> {
+  return async function attempt(events: readonly OutboxEvent[]): Promise<AttemptOutcome[]> {
     const fresh = new Map(events.map((event) => [keyOf(event), event]));
     try {
       await storeAll(fresh);
     } catch (error) {
       if (errnoOf(error) !== LOCK_WAIT_TIMEOUT) throw error;
       const busy = await busyOf(events);
-      return events.map((event) => (busy.has(event) ? "busy" : "spared"));
+      return events.map((event) => (busy.has(event) ? "busy" : "rolled back"));
     }
     const crowded = await crowdedOf([...fresh.values()].filter(({ kind }) => kind === "click"));
     return events.map((event) => {
@@ -34,7 +34,7 @@ export function createAttempt(database: Database, prefix: string, destinations: 
   async function storeAll(fresh: Map<string, OutboxEvent>): Promise<void> {
     while (fresh.size > 0) {
       try {
-        // All of them, or none: so it is known which were stored.
+        // All of them or none, so that it is known which were stored.
         await database.writeUnlessLocked(insertsOf(prefix, [...fresh.values()], destinations.numberOf));
         return;
       } catch (error) {
@@ -42,13 +42,13 @@ export function createAttempt(database: Database, prefix: string, destinations: 
       }
       const known = await database.rows<{ id: string; destination: string }>(
         `select lower(hex(id)) as id, cast(destination as char) as destination from \`${prefix}events\`
-         where (id, destination) in (${list([...fresh.keys()])})`,
+         where (id, destination) in (${listOf([...fresh.keys()])})`,
       );
       for (const { id, destination } of known) fresh.delete(`(${binary(id)}, ${destination})`);
     }
   }
 
-  /** Those whose rows another transaction has locked. None, where it has locked a gap between rows, or has just ended. */
+  /** The events whose rows another transaction has locked. None, if it has locked a gap between rows, or has just ended. */
   async function busyOf(events: readonly OutboxEvent[]): Promise<Set<OutboxEvent>> {
     const busy = new Set<OutboxEvent>();
     for (const event of events) {
@@ -66,14 +66,14 @@ export function createAttempt(database: Database, prefix: string, destinations: 
     return busy;
   }
 
-  /** Those whose visitor has more clicks than may wait. */
+  /** The clicks whose visitor has more than may wait. */
   async function crowdedOf(clicks: readonly OutboxEvent[]): Promise<Set<OutboxEvent>> {
     const crowded = new Set<OutboxEvent>();
     const bySession = clicks.filter(({ data }) => data.sessionId !== undefined);
     const byClick = clicks.filter(({ data }) => data.sessionId === undefined && data.clickId !== undefined);
     const select = (column: string, values: readonly string[], only: string) => `
       select cast(destination as char) as destination, ${column} as visitor from \`${prefix}events\`
-      where ${column} in (${list(values)}) and destination in (${list(numbers)}) and state = 'queued'
+      where ${column} in (${listOf(values)}) and destination in (${listOf(numbers)}) and state = 'queued'
         and kind = 'click' ${only}
       group by destination, ${column} having count(*) > ${CLICKS_OF_A_VISITOR}`;
     const numbers = [...new Set(clicks.map(({ destination }) => destinations.numberOf(destination)))];
@@ -106,7 +106,7 @@ export function createStoredBy(database: Database, prefix: string, { numberOf }:
   return async function storedBy(events: readonly OutboxEvent[]): Promise<ReadonlySet<OutboxEvent>> {
     const rows = await database.rows<{ id: string; destination: string; created_at: number }>(
       `select lower(hex(id)) as id, cast(destination as char) as destination, created_at from \`${prefix}events\`
-       where (id, destination, created_at) in (${list(events.map(keyOf))})`,
+       where (id, destination, created_at) in (${listOf(events.map(keyOf))})`,
     );
     const stored = new Set(
       rows.map(

@@ -2,9 +2,9 @@ import { ENDPOINTS, type Endpoint, kindOf } from "../../service/endpoints.js";
 import { claimStepsOf } from "../claim-steps.js";
 import type { Capacity, Lane } from "../outbox.js";
 import type { Urgency } from "../urgency.js";
-import { beforeOf, begunBesides } from "./line.js";
-import { integer, list, NOW } from "./literals.js";
-import { NOT_LINED_UP, urgencyIn, urgencyNumber, urgencyOf } from "./urgency.js";
+import { integer, listOf, NOW } from "./literals.js";
+import { NOT_ENTERED, urgencyIn, urgencyNumber, urgencyOf } from "./urgency.js";
+import { beforeOf, begunBesides } from "./visitor-queue.js";
 
 /** One part of a search: events of one lane and one urgency that were never tried, have rested, or rest. */
 export interface Part {
@@ -17,7 +17,7 @@ export interface Part {
 
 /** An event that may be claimed if it is the head of its visitor's queue. */
 export interface Candidate {
-  /** The number of its part; a number beyond all parts where the event was not lined up yet. */
+  /** The number of its part; a number beyond all parts where the event has not entered its visitor's queue yet. */
   readonly part: number;
   readonly seq: number;
   readonly urgency: number;
@@ -25,14 +25,14 @@ export interface Candidate {
   readonly due_at: number;
   /** For how long it has been due, in milliseconds. */
   readonly due_for: number;
-  /** The event that it waits for. */
+  /** The sequence number of the event that it waits for. */
   readonly before: number | null;
 }
 
-/** How many events of an endpoint are lined up at once. */
-export const LINED_UP_AT_ONCE = 250;
-// No click has to be lined up: it makes no other event more urgent.
-const LINING_UP = ENDPOINTS.filter((endpoint) => kindOf(endpoint) !== "click");
+/** How many events of an endpoint enter their queues at once. */
+export const ENTERED_AT_ONCE = 250;
+// No click has to enter a queue: it makes no other event more urgent.
+const ENTERING = ENDPOINTS.filter((endpoint) => kindOf(endpoint) !== "click");
 
 /** The parts of a claim's search, in the order of the claim. */
 export function partsOf({ lanes, limit }: Capacity, most: number): Part[] {
@@ -45,24 +45,29 @@ export function partsOf({ lanes, limit }: Capacity, most: number): Part[] {
 }
 
 /**
- * The statement that looks for candidates, and for events that are not lined up yet, whether or not their lane is open. It reads
- * and locks nothing: an index has each part in its order, and no more rows are looked at than are asked for.
+ * The statement that looks for candidates, and for events that have not entered a queue yet, in closed lanes too. It locks
+ * nothing. An index has each part in its order, so no more rows are read than are asked for.
  *
- * @param held the seqs of what this process has.
- * @param leaseEnd until when leases are over.
+ * @param claimedHere the sequence numbers that this process has claimed.
+ * @param leaseEnd leases that end before it are over.
  */
 export function candidatesOf(
   prefix: string,
   parts: readonly Part[],
-  { destination, held, leaseEnd }: { destination: string; held: readonly number[]; leaseEnd: string },
+  {
+    destination,
+    claimedHere,
+    leaseEnd,
+  }: { destination: string; claimedHere: readonly number[]; leaseEnd: string },
 ): string {
   const events = `\`${prefix}events\``;
-  const notHeld = held.length === 0 ? "" : `and seq not in (${list(held.map(String))})`;
+  const notClaimedHere =
+    claimedHere.length === 0 ? "" : `and seq not in (${listOf(claimedHere.map(String))})`;
 
   const isFree = `(claimed_by is null or due_at <= ${leaseEnd})`;
   const select = (nth: number, where: string, order: string, look: number) => `(
     select ${nth} as part, seq from ${events} force index (\`${prefix}events_due\`)
-    where state = 'queued' and destination = ${destination} and ${where} ${notHeld} order by ${order} limit ${look})`;
+    where state = 'queued' and destination = ${destination} and ${where} ${notClaimedHere} order by ${order} limit ${look})`;
 
   const selects = parts.map(({ urgency, lane, which, look }, nth) => {
     const since = lane.newWithinMs === undefined ? "0" : `${NOW} - ${integer(lane.newWithinMs)}`;
@@ -75,12 +80,12 @@ export function candidatesOf(
     const where = `urgency = ${urgencyNumber(urgency)} and endpoint = '${lane.endpoint}' and ${conditions[which]}`;
     return select(nth, where, which === "newest" ? "due_at desc, seq desc" : "due_at, seq", look);
   });
-  const lineUp = LINING_UP.map((endpoint, nth) => {
-    const where = `urgency = ${NOT_LINED_UP} and endpoint = '${endpoint}' and tried = 0 and due_at <= ${NOW}`;
-    return select(parts.length + nth, where, "due_at, seq", LINED_UP_AT_ONCE);
+  const entering = ENTERING.map((endpoint, nth) => {
+    const where = `urgency = ${NOT_ENTERED} and endpoint = '${endpoint}' and tried = 0 and due_at <= ${NOW}`;
+    return select(parts.length + nth, where, "due_at, seq", ENTERED_AT_ONCE);
   });
 
-  // An earlier event may be committed after a later one was tried.
+  // A later event may have been tried before an earlier one was committed.
   const triedBesides = begunBesides(
     prefix,
     "event",
@@ -89,7 +94,7 @@ export function candidatesOf(
   return `
     select straight_join found.part, event.seq, ${urgencyIn("event.")} as urgency, event.endpoint,
       event.due_at, ${NOW} - event.due_at as due_for, coalesce(${beforeOf(prefix, "event")}, ${triedBesides}) as \`before\`
-    from (${[...selects, ...lineUp].join(" union all ")}) as found join ${events} as event on event.seq = found.seq
+    from (${[...selects, ...entering].join(" union all ")}) as found join ${events} as event on event.seq = found.seq
     order by event.due_at, event.seq`;
 }
 
@@ -99,7 +104,7 @@ export interface Chosen extends Candidate {
   readonly isResting: boolean;
 }
 
-/** Which of these to claim and which to park. `rest`: the parts in which every event that was read waits for another. */
+/** Which of these to claim and which to park. `rest`: the parts of which every event that was read waits for another. */
 export function choose(
   parts: readonly Part[],
   found: readonly Candidate[],
@@ -107,12 +112,14 @@ export function choose(
 ) {
   const chosen: Chosen[] = [];
   const behind: Candidate[] = [];
-  // Two lanes of one endpoint may both have it.
+  // Two lanes of one endpoint may both have the event.
   const seen = new Set<number>();
   for (const [nth, part] of parts.entries()) {
     const { lane, which, look } = part;
     const isOwn = (each: Candidate) => Number(each.part) === nth;
-    const candidates = found.filter((each) => isOwn(each) || (isNotLinedUp(each, parts) && isIn(each, part)));
+    const candidates = found.filter(
+      (each) => isOwn(each) || (hasNotEntered(each, parts) && isIn(each, part)),
+    );
     if (which === "newest") candidates.reverse();
     for (const each of candidates) {
       const seq = Number(each.seq);
@@ -136,12 +143,12 @@ export function choose(
   return { chosen, behind, rest: [] };
 }
 
-/** Whether the search found it because it is not lined up yet. */
-export function isNotLinedUp({ part }: Candidate, parts: readonly Part[]): boolean {
+/** Whether the search found it because it has not entered a queue yet. */
+export function hasNotEntered({ part }: Candidate, parts: readonly Part[]): boolean {
   return Number(part) >= parts.length;
 }
 
-/** Whether an event that is not lined up yet is one that a part asks for. */
+/** Whether a part asks for an event that has not entered a queue yet. */
 function isIn({ urgency, endpoint, due_for }: Candidate, { urgency: asked, lane, which }: Part): boolean {
   const isNew = Number(due_for) <= (lane.newWithinMs ?? Number.POSITIVE_INFINITY);
   return (
@@ -155,7 +162,7 @@ function isIn({ urgency, endpoint, due_for }: Candidate, { urgency: asked, lane,
 /** The same in a random order. */
 export function shuffled<T>(all: readonly T[]): T[] {
   return all
-    .map((each) => ({ each, place: Math.random() }))
-    .sort((one, other) => one.place - other.place)
+    .map((each) => ({ each, position: Math.random() }))
+    .sort((one, other) => one.position - other.position)
     .map(({ each }) => each);
 }

@@ -3,23 +3,25 @@ import type { Clock } from "../../shared/clock.js";
 import { isWithin, type Moment, momentBy } from "../lease.js";
 import { type Capacity, type Claim, type Lane, UNTRIED } from "../outbox.js";
 import type { Destinations } from "../sql/destinations.js";
-import { type Chosen, choose, isNotLinedUp, partsOf, shuffled } from "./candidates.js";
+import { type EventRow, eventOf } from "../sql/event-rows.js";
+import { type Chosen, choose, hasNotEntered, partsOf, shuffled } from "./candidates.js";
 import type { Database } from "./database.js";
-import { begunBesides, type createLine } from "./line.js";
-import { binary, due, integer, list, NOW } from "./literals.js";
-import { EVENT_COLUMNS, type EventRow, eventOf, RELEASED } from "./rows.js";
+import { binary, due, integer, listOf, NOW } from "./literals.js";
+import { EVENT_COLUMNS, RELEASED } from "./rows.js";
 import type { Search } from "./search.js";
 import type { ServerTime } from "./server-time.js";
 import { urgencyIn, urgencyOf } from "./urgency.js";
+import { begunBesides, type createVisitorQueue } from "./visitor-queue.js";
 
 export interface MysqlClaim extends Claim {
   readonly seq: number;
-  /** When the request began that last claimed or renewed it; `undefined` once another process has it. */
-  heldSince: Moment | undefined;
+  /** When the request began that last claimed it or renewed its lease; `undefined` once another process has it. */
+  leasedSince: Moment | undefined;
   isHeld(): boolean;
 }
 
 interface ClaimRow extends EventRow {
+  readonly seq: number;
   readonly urgency: number;
   readonly history: string | null;
   readonly interrupted: number;
@@ -31,33 +33,33 @@ export type Claims = ReturnType<typeof createClaims>;
 
 const CLAIMED_AT_ONCE = 1_000;
 // A share of the lease. The rest allows for clocks that do not run alike.
-const SURELY_HELD = 0.9;
+const SAFE_SHARE = 0.9;
 // After so many lost races in a row, the next wake claims.
 const RACES = 5;
 const SCATTER = 4;
-// An event that was tried goes first. Without an order, each would give way to the other for ever.
+// An event that was tried goes first. Without an order, each would release itself for the other for ever.
 const CONTESTS =
   "(other.tried > event.tried or (other.tried = event.tried and other.claimed_by is not null))";
 
 /**
- * The claims of this process: taken, and kept alive while their deliveries are under way. No statement waits for another, or
- * leaves a lock behind: one reads candidates, one takes those that have not changed, one reads what was taken. Two processes may
- * take two events of one visitor at the same moment. So each then looks for another event of that visitor that was begun, and
- * gives its own back if there is one.
+ * The claims of this process; it renews their leases while attempts are under way. No statement waits for another or leaves a
+ * lock behind: one reads candidates, one claims those that have not changed, one reads what was claimed. Two processes may
+ * claim two events of one visitor at the same moment. So each then looks for another claimed or tried event of that visitor,
+ * and releases its own if there is one.
  */
 export function createClaims(
   database: Database,
   options: {
     prefix: string;
     destinations: Destinations;
-    line: ReturnType<typeof createLine>;
+    queue: ReturnType<typeof createVisitorQueue>;
     search: Search;
     time: ServerTime;
     leaseMs: number;
     clock: Clock;
   },
 ) {
-  const { prefix, destinations, line, search, time, leaseMs, clock } = options;
+  const { prefix, destinations, queue, search, time, leaseMs, clock } = options;
   const events = `\`${prefix}events\``;
   // Else the server may scan a small table, and would wait for the rows of the host's open transactions.
   const eventsBySeq = `${events} force index (primary)`;
@@ -87,7 +89,7 @@ export function createClaims(
     for (let races = 0; parts.length > 0 && left > 0 && races < RACES; ) {
       const found = await search(parts, {
         destination,
-        held: [...underWay.keys(), ...claims.map(({ seq }) => seq)],
+        claimedHere: [...underWay.keys(), ...claims.map(({ seq }) => seq)],
       });
       // After a lost race not the oldest events, which the other processes want too.
       const candidates = races === 0 ? found : shuffled(found);
@@ -102,9 +104,9 @@ export function createClaims(
         leftOf.set(each.lane, (leftOf.get(each.lane) as number) - 1);
       }
       claims.push(...taken);
-      await line.park(behind);
+      await queue.park(behind);
       const done = new Set([...chosen, ...behind].map(({ seq }) => Number(seq)));
-      await line.lineUp(found.filter((each) => isNotLinedUp(each, parts) && !done.has(Number(each.seq))));
+      await queue.enter(found.filter((each) => hasNotEntered(each, parts) && !done.has(Number(each.seq))));
       if (taken.length === chosen.length) {
         parts = rest;
         continue;
@@ -120,8 +122,8 @@ export function createClaims(
   async function take(chosen: readonly Chosen[]): Promise<MysqlClaim[]> {
     if (chosen.length === 0) return [];
     const since = momentBy(clock);
-    const seqs = list(chosen.map(({ seq }) => String(seq)));
-    const resting = list(chosen.filter(({ isResting }) => isResting).map(({ seq }) => String(seq)));
+    const seqs = listOf(chosen.map(({ seq }) => String(seq)));
+    const resting = listOf(chosen.filter(({ isResting }) => isResting).map(({ seq }) => String(seq)));
     // If this worker has claimed it already, the answer to that claim was lost, and nothing was sent.
     await database.write(
       `update ${eventsBySeq} set
@@ -136,7 +138,7 @@ export function createClaims(
          ${begunBesides(prefix, "event", CONTESTS)} as contested
        from ${events} as event where seq in (${seqs}) and state = 'queued' and claimed_by = ${self}`,
     );
-    await giveBack(rows.filter(({ contested }) => contested !== null));
+    await releaseContested(rows.filter(({ contested }) => contested !== null));
     const bySeq = new Map(rows.map((row) => [Number(row.seq), row]));
     const claims: MysqlClaim[] = [];
     for (const { seq, lane } of chosen) {
@@ -148,16 +150,16 @@ export function createClaims(
     return claims;
   }
 
-  /** Another event of the visitor was begun at the same moment. */
-  async function giveBack(rows: readonly ClaimRow[]): Promise<void> {
+  /** Releases events whose visitor has another event that was claimed at the same moment. */
+  async function releaseContested(rows: readonly ClaimRow[]): Promise<void> {
     if (rows.length === 0) return;
     const seqs = rows.map(({ seq }) => Number(seq));
     await database.write(
       `update ${eventsBySeq} set claimed_by = null, ${due(RELEASED)}
-       where seq in (${list(seqs.map(String))}) and state = 'queued' and claimed_by = ${self}`,
+       where seq in (${listOf(seqs.map(String))}) and state = 'queued' and claimed_by = ${self}`,
     );
-    await line.park(rows);
-    await line.advance(rows.map((row) => eventOf(row, destination)));
+    await queue.park(rows);
+    await queue.advance(rows.map((row) => eventOf(row, destination)));
   }
 
   function claimOf(row: ClaimRow, lane: Lane, since: Moment): MysqlClaim {
@@ -169,14 +171,14 @@ export function createClaims(
       history: row.history === null ? UNTRIED : JSON.parse(row.history),
       interrupted: Number(row.interrupted) === 1,
       queuedAt: Number(row.queued_at),
-      heldSince: since,
+      leasedSince: since,
       isHeld: () =>
-        claimed.heldSince !== undefined && isWithin(SURELY_HELD * leaseMs, claimed.heldSince, clock),
+        claimed.leasedSince !== undefined && isWithin(SAFE_SHARE * leaseMs, claimed.leasedSince, clock),
     };
     return claimed;
   }
 
-  /** A claim whose answer was lost was not acted on: no attempt has begun, whatever its row says. */
+  /** Releases claims whose answer was lost: no attempt has begun, whatever their rows say. */
   async function releaseLost(): Promise<void> {
     const rows = await database.rows<{ seq: number }>(
       `select seq from ${events}
@@ -185,12 +187,12 @@ export function createClaims(
     const lost = rows.filter(({ seq }) => !underWay.has(Number(seq)));
     await database.write(
       `update ${eventsBySeq} set claimed_by = null, ${due(RELEASED)}
-       where seq in (${list(lost.map(({ seq }) => String(seq)))}) and state = 'queued' and claimed_by = ${self}`,
+       where seq in (${listOf(lost.map(({ seq }) => String(seq)))}) and state = 'queued' and claimed_by = ${self}`,
     );
     mayHaveLostOne = false;
   }
 
-  /** Waits for no lock: what is locked is on its way out, or the next renewal finds it. */
+  /** Waits for no lock: a locked row is about to be removed, or the next renewal finds it. */
   async function renewUnlocked(own: string): Promise<Set<number>> {
     return database.transact(async ({ rows, write }) => {
       const unlocked = await rows<{ seq: number }>(
@@ -198,7 +200,7 @@ export function createClaims(
       );
       const seqs = unlocked.map(({ seq }) => Number(seq));
       await write(
-        `update ${eventsBySeq} set ${due(`${NOW} + ${integer(leaseMs)}`)} where seq in (${list(seqs.map(String))})`,
+        `update ${eventsBySeq} set ${due(`${NOW} + ${integer(leaseMs)}`)} where seq in (${listOf(seqs.map(String))})`,
       );
       return new Set(seqs);
     });
@@ -208,18 +210,18 @@ export function createClaims(
     claim,
     self,
     underWay,
-    /** Puts off the end of the leases of what is under way, and finds out what another process has taken over. */
+    /** Renews the leases of events under way, and notes which of them another process has taken over. */
     async renew(): Promise<void> {
       if (underWay.size === 0) return;
       const since = momentBy(clock);
       const claims = [...underWay.values()];
-      const own = `seq in (${list(claims.map(({ seq }) => String(seq)))}) and state = 'queued' and claimed_by = ${self}`;
+      const own = `seq in (${listOf(claims.map(({ seq }) => String(seq)))}) and state = 'queued' and claimed_by = ${self}`;
       const renewed = await renewUnlocked(own);
       const rows = await database.rows<{ seq: number }>(`select seq from ${events} where ${own}`);
       const mine = new Set(rows.map(({ seq }) => Number(seq)));
       for (const each of claims) {
-        if (!mine.has(each.seq)) each.heldSince = undefined;
-        else if (renewed.has(each.seq)) each.heldSince = since;
+        if (!mine.has(each.seq)) each.leasedSince = undefined;
+        else if (renewed.has(each.seq)) each.leasedSince = since;
       }
     },
   };

@@ -4,21 +4,21 @@ import { repeatWhereLost } from "../sql/lost-connection.js";
 import { migrate } from "./migrations.js";
 import { problem, problemOf } from "./problems.js";
 
-/** What the outbox asks of a pool: `Pool` of `mysql2/promise` has it. */
+/** The part of a pool that the outbox needs: `Pool` of `mysql2/promise` has it. */
 export interface MysqlPool {
   /** Lends one of its connections. */
   getConnection(): Promise<MysqlConnection>;
 }
 
-/** What the outbox asks of a connection that a pool has lent: `PoolConnection` of `mysql2/promise` has it. */
+/** The part of a lent connection that the outbox needs: `PoolConnection` of `mysql2/promise` has it. */
 export interface MysqlConnection {
   // biome-ignore-start lint/suspicious/noExplicitAny: mysql2's own types, seen from where they are not installed.
   /** Runs one statement. Resolves to its rows, or to an object that says how many were affected, with their columns. */
   query(options: { sql: string; rowsAsArray?: boolean; typeCast?: any }): Promise<[any, any]>;
   // biome-ignore-end lint/suspicious/noExplicitAny: see above.
-  /** Gives it back. */
+  /** Returns it to the pool. */
   release(): void;
-  /** Has it closed. */
+  /** Closes it. */
   destroy(): void;
 }
 
@@ -40,13 +40,13 @@ export interface Database {
   writeUnlessLocked(texts: readonly string[]): Promise<void>;
   /** Runs statements in one transaction, on one connection: all of them, or none. It is not repeated where the connection is lost. */
   transact<T>(work: (connection: Pick<Database, "rows" | "write">) => Promise<T>): Promise<T>;
-  /** Resolves once the tables are as they should be. Tries anew each time until they are. */
+  /** Resolves once the tables are right. Tries anew at each call until they are. */
   ready(): Promise<void>;
   /** Whether an error says that the connection was lost: how far the request got is unknown then. */
   isLost(error: unknown): boolean;
 }
 
-/** ER_LOCK_DEADLOCK: also what a node of a Galera cluster says whose transaction another node's came before. */
+/** ER_LOCK_DEADLOCK. A node of a Galera cluster says so too, if another node's transaction came first. */
 export const DEADLOCK = 1213;
 /** ER_LOCK_WAIT_TIMEOUT. */
 export const LOCK_WAIT_TIMEOUT = 1205;
@@ -56,12 +56,12 @@ export const DUPLICATE = 1062;
 // ER_SERVER_SHUTDOWN; ER_CONNECTION_KILLED of MariaDB; ER_SESSION_WAS_KILLED and ER_CLIENT_INTERACTION_TIMEOUT of MySQL.
 const CONNECTION_ENDED = new Set([1053, 1927, 3169, 4031]);
 
-// Of what the outbox sends, with ample space: see `insertsOf`.
+// Ample for what the outbox sends: see `insertsOf`.
 const LEAST_PACKET = 1_048_576;
 const ATTEMPTS = 6;
 const PAUSE_MS = 5;
 
-/** What a host may have told a session of its pool. */
+/** Settings that a host may have made in a session of its pool. */
 interface Session {
   /** Whether a statement is a transaction of its own. */
   readonly commits: boolean;
@@ -78,14 +78,14 @@ type Work<T> = (connection: MysqlConnection, session: Session) => Promise<T>;
 
 export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate: boolean }): Database {
   const sessions = new WeakMap<object, Session>();
-  /** Errors of connections that there were: where none can be made, the server is away. */
+  /** Errors of existing connections. If none can be made, the server is away. */
   const lost = new WeakSet<object>();
   const isLost = (error: unknown) => lost.has(Object(error));
   let readiness: Promise<void> | undefined;
 
   async function lend(): Promise<Lent> {
     const connection = await pool.getConnection();
-    // The wrapper is new with each loan, and what it wraps is not.
+    // Each loan has a new wrapper around the same connection.
     const key = Object((connection as { connection?: unknown }).connection ?? connection);
     try {
       const session = sessions.get(key) ?? (await sessionOf(connection));
@@ -103,7 +103,7 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
     if (said === undefined || CONNECTION_ENDED.has(said)) lost.add(Object(error));
   }
 
-  /** Runs work on a connection that is given back after it; one that failed in a way that leaves it in doubt is closed. */
+  /** Runs work on a lent connection, and returns it; after an error that leaves its state in doubt, closes it. */
   async function on<T>(work: Work<T>, inTransaction = false): Promise<T> {
     let isLate = false;
     let destroy = () => {};
@@ -145,7 +145,7 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
     }
   }
 
-  /** Runs work once the tables are there. Tables that have gone are made again, where that is allowed. */
+  /** Runs work once the tables are there. Tables that have vanished are made again, where that is allowed. */
   async function prepared<T>(work: Work<T>, inTransaction = false): Promise<T> {
     await database.ready();
     try {
@@ -207,7 +207,7 @@ async function sessionOf(connection: MysqlConnection): Promise<Session> {
   return { commits: Number(row.autocommit) === 1, patience: Number(row.patience) };
 }
 
-// A host may have told its pool to give rows as arrays, or values as other types.
+// The host's pool may be set to return rows as arrays, or values as other types.
 const PLAIN = { rowsAsArray: false, nestTables: false, typeCast: true };
 
 // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
@@ -225,7 +225,7 @@ interface Wrapped extends Error {
   readonly parent?: unknown;
 }
 
-/** The server's number of an error, however many errors of a library are around it; `undefined` where the server said nothing. */
+/** The server's error number, however deep in errors of a library; `undefined` where the server said nothing. */
 export function errnoOf(error: unknown): number | undefined {
   let each = error;
   for (let depth = 0; each instanceof Error && depth < 5; depth++) {

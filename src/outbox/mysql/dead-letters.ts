@@ -1,4 +1,5 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
+import { objectFromJson } from "../../shared/json.js";
 import {
   type DeadLetterFilter,
   type DeadLetterSum,
@@ -7,16 +8,17 @@ import {
   sumOf,
 } from "../dead-letters.js";
 import { type History, UNTRIED } from "../outbox.js";
-import { parsedOf } from "../sql/ascii-json.js";
 import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
+import { deadEventOf, eventOf, type LetterRow, letterOf } from "../sql/event-rows.js";
 import type { Evicted } from "../sql/eviction.js";
 import type { Database } from "./database.js";
-import { ascii, binary, due, integer, list, NOW } from "./literals.js";
-import { deadEventOf, eventOf, insertsOf, KNOWN, LETTER_COLUMNS, type LetterRow, letterOf } from "./rows.js";
-import { NOT_LINED_UP } from "./urgency.js";
+import { ascii, binary, due, integer, listOf, NOW } from "./literals.js";
+import { insertsOf, KNOWN, LETTER_COLUMNS } from "./rows.js";
+import { NOT_ENTERED } from "./urgency.js";
 
 type NamedRow = LetterRow & {
+  readonly seq: number;
   readonly destination: string;
   readonly destination_name: string | null;
   readonly history: string | null;
@@ -65,7 +67,7 @@ export function createDeadLetters(
     );
     let revived = 0;
     for (let nth = 0; nth < found.length; nth += REVIVED_AT_ONCE) {
-      const some = list(found.slice(nth, nth + REVIVED_AT_ONCE).map(({ seq }) => String(seq)));
+      const some = listOf(found.slice(nth, nth + REVIVED_AT_ONCE).map(({ seq }) => String(seq)));
       revived += await revive(
         await database.rows<NamedRow>(select(`seq in (${some})`, "created_at, seq", ALL)),
       );
@@ -79,19 +81,21 @@ export function createDeadLetters(
       database.transact(async (connection) => {
         const locked = await connection.rows<{ seq: number }>(
           `select seq from ${events}
-           where seq in (${list(rows.map(({ seq }) => String(seq)))}) and state = 'dead' for update`,
+           where seq in (${listOf(rows.map(({ seq }) => String(seq)))}) and state = 'dead' for update`,
         );
         const left = new Set(locked.map(({ seq }) => Number(seq)));
-        const risen = rows.filter(({ seq, data }) => left.has(Number(seq)) && parsedOf(data) !== undefined);
+        const risen = rows.filter(
+          ({ seq, data }) => left.has(Number(seq)) && objectFromJson(data) !== undefined,
+        );
         if (risen.length === 0) return [];
         await connection.write(
-          `delete from ${events} where seq in (${list(risen.map(({ seq }) => String(seq)))})`,
+          `delete from ${events} where seq in (${listOf(risen.map(({ seq }) => String(seq)))})`,
         );
         const fresh = risen.map((row) => eventOf(row, nameOf(row)));
         for (const text of insertsOf(prefix, fresh, destinations.numberOf)) await connection.write(text);
         const doubtful = risen.filter(isDoubtful);
-        const which = `(id, destination) in (${list(risen.map(keyOf))})`;
-        const doubt = `(id, destination) in (${list(doubtful.map(keyOf))})`;
+        const which = `(id, destination) in (${listOf(risen.map(keyOf))})`;
+        const doubt = `(id, destination) in (${listOf(doubtful.map(keyOf))})`;
         const history = ascii(JSON.stringify({ ...UNTRIED, maybeTaken: true }));
         await connection.write(
           `update ${events} set queued_at = ${NOW}, ${due(NOW)}
@@ -108,7 +112,7 @@ export function createDeadLetters(
     return revived.length;
   }
 
-  /** Takes one away; its id stays known for as long as if it had been delivered. */
+  /** Removes one; its id stays known for as long as if it had been delivered. */
   async function remove(row: NamedRow): Promise<boolean> {
     const removed = await database.transact(({ write }) =>
       write(`update ${events} set ${KNOWN} where seq = ${integer(row.seq)} and state = 'dead'`),
@@ -165,7 +169,7 @@ export function createDeadLetters(
       for (const row of await one(id, destination)) {
         if (row.reason !== "unconfirmed" || JSON.parse(row.death).code !== "ERR_INTERRUPTED") continue;
         const revived = await database.write(
-          `update ${events} set state = 'queued', urgency = if(history is null and kind <> 'click', ${NOT_LINED_UP}, urgency),
+          `update ${events} set state = 'queued', urgency = if(history is null and kind <> 'click', ${NOT_ENTERED}, urgency),
              ${due(NOW)}, tried = (history is not null), reason = null, death = null
            where seq = ${integer(row.seq)} and state = 'dead' and reason = 'unconfirmed'`,
         );
@@ -186,7 +190,7 @@ export function createDeadLetters(
   };
 }
 
-/** Whether the service may have taken it. */
+/** Whether the service may have taken the event. */
 function isDoubtful({ reason, history }: { reason: DeathReason; history: string | null }): boolean {
   return reason === "unconfirmed" || (history !== null && (JSON.parse(history) as History).maybeTaken);
 }

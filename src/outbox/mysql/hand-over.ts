@@ -1,14 +1,14 @@
 import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
-import { due, list, NOW } from "./literals.js";
-import { NOT_LINED_UP } from "./urgency.js";
+import { due, listOf, NOW } from "./literals.js";
+import { NOT_ENTERED } from "./urgency.js";
 
 const AT_ONCE = 500;
 
 /**
- * Makes one destination's events another's, in small batches. An event keeps its place among its visitor's. Where it fails, the
- * rest is as it was, and it may be called again.
+ * Hands one destination's events over to another, in small batches. An event keeps its position in its visitor's queue. After a
+ * failure, the rest is as it was; call it again.
  */
 export function createHandOver(
   database: Database,
@@ -25,12 +25,12 @@ export function createHandOver(
          order by seq limit ${AT_ONCE}`,
       );
       if (rows.length === 0) return moved;
-      const these = `seq in (${list(rows.map(({ seq }) => String(seq)))})`;
+      const these = `seq in (${listOf(rows.map(({ seq }) => String(seq)))})`;
       const stillFree = `${these} and destination = ${from} and state = '${state}' and claimed_by is null`;
-      // The event that it waited for may stay behind.
+      // The event that one of these waited for may stay behind.
       await database.write(
         `update ignore ${events} set destination = ${to}, ${due(`coalesce(due_at, ${NOW})`)},
-           urgency = if(state = 'queued' and tried = 0 and kind <> 'click', ${NOT_LINED_UP}, urgency)
+           urgency = if(state = 'queued' and tried = 0 and kind <> 'click', ${NOT_ENTERED}, urgency)
          where ${stillFree}`,
       );
       // The other destination knows their ids.

@@ -1,7 +1,7 @@
 import { HELD, hostRuns } from "../dead-letters.js";
 import type { Database } from "./database.js";
-import type { createLine } from "./line.js";
 import { ascii, NOW } from "./literals.js";
+import type { createVisitorQueue } from "./visitor-queue.js";
 
 const HELD_AT_ONCE = 500;
 
@@ -12,7 +12,7 @@ const HELD_AT_ONCE = 500;
  */
 export function createHold(
   database: Database,
-  { prefix, line }: { prefix: string; line: ReturnType<typeof createLine> },
+  { prefix, queue }: { prefix: string; queue: ReturnType<typeof createVisitorQueue> },
 ): () => Promise<number> {
   const events = `\`${prefix}events\``;
 
@@ -43,7 +43,7 @@ export function createHold(
       held += some;
     } while (some === HELD_AT_ONCE);
     const names = await database.rows<{ name: string }>(`select name from \`${prefix}destinations\``);
-    for (const { name } of names) await line.heal(name);
+    for (const { name } of names) await queue.heal(name);
     return held;
   };
 }

@@ -1,7 +1,6 @@
 /**
- * Values as SQL spells them, for statements that have no parameters: so the same text runs on any driver and in any library's
- * transaction, and means the same whatever the server's `sql_mode` says of quotes and backslashes. They are numbers, hexadecimal
- * digits and words of this package alone.
+ * Values as SQL literals, for statements without parameters: the same text runs on any driver and in any library's transaction, whatever
+ * the server's `sql_mode` says of quotes and backslashes. The literals are only numbers, hexadecimal digits and words of this package.
  */
 
 /** An integer; `null`: none. */
@@ -28,12 +27,12 @@ export function unicode(value: string): string {
 }
 
 /** What `in (…)` takes: never empty. */
-export function list(values: readonly string[]): string {
+export function listOf(values: readonly string[]): string {
   return values.length === 0 ? "null" : values.join(", ");
 }
 
-/** The server's time in milliseconds since the epoch: in UTC, so that no time zone bends it. */
+/** The server's time in milliseconds since the epoch; in UTC, so that no time zone matters. */
 export const NOW = "(timestampdiff(microsecond, timestamp'1970-01-01 00:00:00', utc_timestamp(3)) div 1000)";
 
-/** What sets when an event is due, or its lease ends. */
+/** Sets when an event is due, or its lease ends. */
 export const due = (at: string) => `due_at = ${at}, written_at = ${NOW}`;

@@ -7,10 +7,10 @@ import tables from "./version-1/tables.sql?raw";
 // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
 export type Run = (text: string) => Promise<any[]>;
 
-/** What brings the tables to version 1, 2, …, where they begin with `affiliate_`. What was published is never changed again. */
+/** The SQL for version 1, 2, … of the tables, with the prefix `affiliate_`. Never changed once published. */
 const VERSIONS = [tables];
 
-/** A prefix that SQL only has to put in backticks, and that is short enough for the names of indexes. */
+/** A prefix that needs only backticks in SQL, and is short enough for the names of indexes. */
 export const PREFIX = {
   pattern: /^[A-Za-z][A-Za-z0-9_]{0,39}$/,
   error: "must be a letter, then letters, digits and _, at most 40",
@@ -25,7 +25,7 @@ const LOCK_S = 20;
  * before it makes a table: a text that was run in part can be run again.
  *
  * @param prefix default `affiliate_`.
- * @throws OptionsError where it is none that `mysqlOutbox` would take.
+ * @throws OptionsError where `mysqlOutbox` would refuse the prefix.
  */
 export function mysqlMigrations(prefix = "affiliate_"): readonly string[] {
   if (!PREFIX.pattern.test(prefix)) throw new OptionsError("mysqlMigrations", [`\`prefix\` ${PREFIX.error}`]);

@@ -4,13 +4,13 @@ import { again } from "../sql/again.js";
 import { createSqlOutbox, type SqlDialect, type SqlOutbox, type SqlShell } from "../sql/sql-outbox.js";
 import { createAttempt, createStoredBy } from "./append.js";
 import { cautionsOf } from "./cautions.js";
+import { createCircuits } from "./circuits.js";
 import { createClaims, type MysqlClaim } from "./claims.js";
 import { count } from "./count.js";
 import { openDatabase } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createHandOver } from "./hand-over.js";
 import { createHold } from "./hold.js";
-import { createLine } from "./line.js";
 import { unicode } from "./literals.js";
 import { type MysqlOutboxOptions, mysqlOptions } from "./options.js";
 import { createPoll, type Poll } from "./poll.js";
@@ -21,8 +21,9 @@ import { createShedding } from "./shedding.js";
 import { enqueue } from "./transaction.js";
 import { forgetOld } from "./upkeep.js";
 import { createLending } from "./urgency.js";
+import { createVisitorQueue } from "./visitor-queue.js";
 
-/** How often the server's clock is looked at, in milliseconds. */
+/** How often the server's clock is read, in milliseconds. */
 const CLOCK_MS = 1_000;
 
 /** An outbox in a MySQL or MariaDB database. */
@@ -54,14 +55,14 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
 
   function dialectOf({ destinations, counts, onDeath, wake }: SqlShell): SqlDialect<MysqlClaim> {
     const lending = createLending(database, prefix, destinations);
-    const line = createLine(database, { prefix, destinations, lending });
+    const queue = createVisitorQueue(database, { prefix, destinations, lending });
     const time = createServerTime(database, { prefix, destinations, leaseMs, clock, onSetRight: wake });
-    const search = createSearch(database, { prefix, destinations, line, time });
-    const claims = createClaims(database, { prefix, destinations, line, search, time, leaseMs, clock });
+    const search = createSearch(database, { prefix, destinations, queue, time });
+    const claims = createClaims(database, { prefix, destinations, queue, search, time, leaseMs, clock });
     const shedding = createShedding(database, {
       prefix,
       destinations,
-      line,
+      queue,
       lending,
       search,
       leaseMs,
@@ -83,7 +84,7 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
         const outcome = await enqueue(transaction, event, { prefix, numberOf, prepare: database.ready });
         // No notification tells of the commit: polling finds the event.
         poll?.quicken();
-        // Whether there are too many is not asked in the transaction.
+        // The transaction does not ask whether there are too many.
         return outcome === "queued" && event.kind === "click" ? "crowded" : outcome;
       },
       async claim(capacity) {
@@ -91,28 +92,29 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
         if (claimed.length > 0) poll?.quicken();
         return claimed;
       },
-      settle: createSettle(database, { prefix, destinations, line, claims, counts, onDeath }),
+      settle: createSettle(database, { prefix, destinations, queue, claims, counts, onDeath }),
       renew: claims.renew,
       shedFor: shedding.oldestFor,
       shedClicks: shedding.clicks,
       deadLetters,
       evictOldest,
       reviveInterrupted,
-      hold: createHold(database, { prefix, line }),
+      circuits: createCircuits(database, { prefix, destinations }),
+      hold: createHold(database, { prefix, queue }),
       handOver: createHandOver(database, { prefix, destinations, counts }),
       cautions: () => cautionsOf(database),
       upkeep: () => forgetOld(database, { prefix, rememberMs, now: time.ofHost }),
       watch(look, destination) {
         const looking = createPoll(clock, pollMs, look);
         poll = looking;
-        // Once a dead process's claims are taken over, the events behind those that it had delivered go on too.
+        // A process may die before it unparks the events behind one that it has delivered.
         const stopHealing = again(
           clock,
           () => leaseMs,
-          () => line.heal(destination),
+          () => queue.heal(destination),
         );
         const lookAtClock = () => time.look(destination);
-        // Where it fails, the next look finds out.
+        // After a failure, the next poll shows it.
         void lookAtClock().catch(() => {});
         const stopLooking = again(clock, () => CLOCK_MS, lookAtClock);
         return () => {

@@ -11,8 +11,8 @@ export interface MysqlOutboxOptions extends SqlOutboxOptions {
   /** What the tables' names begin with: a letter, then letters, digits and `_`, at most 40. Default `affiliate_`. */
   readonly prefix?: string | undefined;
   /**
-   * How often the table is looked into while nothing happens, in milliseconds. After a report in a transaction, and while there
-   * is work, it is looked into sooner. Default 1,000.
+   * How often the table is polled while nothing happens, in milliseconds. After a report in a transaction, and while there is
+   * work, it is polled sooner. Default 1,000.
    */
   readonly pollMs?: number | undefined;
 }

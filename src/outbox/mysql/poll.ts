@@ -2,7 +2,7 @@ import type { Clock } from "../../shared/clock.js";
 
 const QUICK_MS = 20;
 
-/** Looks again and again: soon after there was something to find, and then less and less often. */
+/** Polls: soon after there was something to find, then less and less often. */
 export interface Poll {
   /** There are new events to find, or will be soon. */
   quicken(): void;

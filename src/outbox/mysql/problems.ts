@@ -1,6 +1,6 @@
 import { OutboxError } from "../../shared/errors.js";
 
-/** What the server says, as an error that says what to do where users can do something about it. */
+/** Makes an error of what the server says, with advice where users can do something about it. */
 export function problemOf(error: unknown, prefix: string): unknown {
   const { errno, message } = Object(error) as { errno?: unknown; message?: string };
   switch (errno) {

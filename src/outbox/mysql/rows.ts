@@ -1,46 +1,13 @@
 import type { OutboxEvent } from "../../events.js";
 import { endpointOf } from "../../service/endpoints.js";
-import { type DeadLetter, type DeathReason, eventOrUnreadable } from "../dead-letters.js";
-import { asciiJson, parsedOf } from "../sql/ascii-json.js";
+import { asciiJson } from "../sql/ascii-json.js";
 import { ascii, binary, integer, NOW } from "./literals.js";
-import { NOT_LINED_UP, urgencyNumber } from "./urgency.js";
+import { NOT_ENTERED, urgencyNumber } from "./urgency.js";
 
 /** An event's columns. */
 export const EVENT_COLUMNS = "seq, lower(hex(id)) as id, kind, data, created_at";
 
-export interface EventRow {
-  readonly seq: number;
-  readonly id: string;
-  readonly kind: OutboxEvent["kind"];
-  readonly data: string;
-  readonly created_at: number;
-}
-
-export const LETTER_COLUMNS = `${EVENT_COLUMNS}, reason, death, due_at`;
-
-export interface LetterRow extends EventRow {
-  readonly reason: DeathReason;
-  readonly death: string;
-  readonly due_at: number;
-}
-
-export function eventOf({ id, kind, data, created_at }: EventRow, destination: string): OutboxEvent {
-  return { id, destination, kind, data: JSON.parse(data), createdAt: Number(created_at) } as OutboxEvent;
-}
-
-export function letterOf(row: LetterRow, destination: string): DeadLetter {
-  const { id, kind, created_at, due_at } = row;
-  const times = { createdAt: Number(created_at), diedAt: Number(due_at) };
-  const death = { reason: row.reason, attempts: 0, ...parsedOf(row.death) };
-  return { id, destination, kind, ...eventOrUnreadable(parsedOf(row.data)), ...death, ...times };
-}
-
-/** The event of a dead letter; without data where its row cannot be read. */
-export function deadEventOf(row: EventRow, destination: string): OutboxEvent {
-  const { id, kind, data, created_at } = row;
-  const { event } = eventOrUnreadable(parsedOf(data));
-  return { id, destination, kind, data: event, createdAt: Number(created_at) } as OutboxEvent;
-}
+export const LETTER_COLUMNS = `${EVENT_COLUMNS}, reason, death, due_at as died_at`;
 
 /** When an event that is released untried is due again. One that has become more urgent counts as newly come. */
 export const RELEASED = `if(tried = 1 or urgency > kind + 0, ${NOW}, least(queued_at, ${NOW}))`;
@@ -95,7 +62,7 @@ function rowOf(event: OutboxEvent, numberOf: (destination: string) => string): s
     binary(id),
     `'${kind}'`,
     `'${endpointOf(event)}'`,
-    kind === "click" ? urgencyNumber(kind) : NOT_LINED_UP,
+    kind === "click" ? urgencyNumber(kind) : NOT_ENTERED,
     ascii(data.clickId),
     ascii(data.sessionId),
     ascii(asciiJson(data)),

@@ -1,47 +1,47 @@
 import type { Destinations } from "../sql/destinations.js";
-import { type Candidate, candidatesOf, isNotLinedUp, LINED_UP_AT_ONCE, type Part } from "./candidates.js";
+import { type Candidate, candidatesOf, ENTERED_AT_ONCE, hasNotEntered, type Part } from "./candidates.js";
 import type { Database } from "./database.js";
-import type { createLine } from "./line.js";
 import type { ServerTime } from "./server-time.js";
+import type { createVisitorQueue } from "./visitor-queue.js";
 
 export type Search = ReturnType<typeof createSearch>;
 
-// Of a backlog that was reported while no process claimed: the rest is for the next search.
+// So many rounds for a backlog; the rest is for the next search.
 const ROUNDS = 4;
 
 /**
- * Looks for candidates. What came since the last search is lined up before: else the click that a new payment waits for would
- * not go with the payments.
+ * Looks for candidates. First, events that came since the last search enter their queues: else the click that a new payment
+ * waits for would not go with the payments.
  */
 export function createSearch(
   database: Database,
   options: {
     prefix: string;
     destinations: Destinations;
-    line: ReturnType<typeof createLine>;
+    queue: ReturnType<typeof createVisitorQueue>;
     time: ServerTime;
   },
 ) {
-  const { prefix, destinations, line, time } = options;
+  const { prefix, destinations, queue, time } = options;
 
-  /** @param held the seqs of what this process has. */
+  /** @param claimedHere the sequence numbers that this process has claimed. */
   return async function search(
     parts: readonly Part[],
-    { destination, held }: { destination: string; held: readonly number[] },
+    { destination, claimedHere }: { destination: string; claimedHere: readonly number[] },
   ): Promise<Candidate[]> {
     const text = candidatesOf(prefix, parts, {
       destination: destinations.numberOf(destination),
-      held,
+      claimedHere,
       leaseEnd: time.leaseEnd,
     });
     for (let round = 1; ; round++) {
       const found = await database.rows<Candidate>(text);
-      const fresh = found.filter((each) => isNotLinedUp(each, parts));
-      const mayBeMore = fresh.length >= LINED_UP_AT_ONCE;
-      // What comes while others are lined up is for the next claim: else a busy host's claims would never begin.
+      const fresh = found.filter((each) => hasNotEntered(each, parts));
+      const mayBeMore = fresh.length >= ENTERED_AT_ONCE;
+      // Events that come meanwhile are for the next claim: else a busy host's claims would never begin.
       const hasRaised = round === 1 && fresh.some(({ before }) => before !== null);
       if (!(mayBeMore || hasRaised) || round === ROUNDS) return found;
-      await line.lineUp(fresh);
+      await queue.enter(fresh);
     }
   };
 }

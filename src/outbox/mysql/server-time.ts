@@ -5,26 +5,26 @@ import type { Destinations } from "../sql/destinations.js";
 import { ServerClock } from "../sql/server-clock.js";
 import { URGENCIES } from "../urgency.js";
 import type { Database } from "./database.js";
-import { due, integer, list, NOW } from "./literals.js";
-import { canBe, NOT_LINED_UP, urgencyNumber } from "./urgency.js";
+import { due, integer, listOf, NOW } from "./literals.js";
+import { canBe, NOT_ENTERED, urgencyNumber } from "./urgency.js";
 
 export type ServerTime = ReturnType<typeof createServerTime>;
 
 const SET_RIGHT_AT_ONCE = 500;
-// By as much, processes may see different times of one server.
+// Processes may see the time of one server differ by so much.
 const SLACK_MS = 1_000;
-// Long enough for each living process to renew its leases by the new time, also one with longer leases than ours.
+// Long enough for each running process to renew its leases by the new time, even if its leases are longer than ours.
 const LEAST_PATIENCE_MS = 60_000;
 
-/** The parts of the index that hold what is queued of a destination, each as a condition. */
+/** The parts of the index with a destination's queued events, each as a condition. */
 const PARTS = ENDPOINTS.flatMap((endpoint) =>
-  [...URGENCIES.filter((urgency) => canBe(urgency, endpoint)).map(urgencyNumber), NOT_LINED_UP].flatMap(
+  [...URGENCIES.filter((urgency) => canBe(urgency, endpoint)).map(urgencyNumber), NOT_ENTERED].flatMap(
     (urgency) =>
       [0, 1].map((tried) => `urgency = ${urgency} and endpoint = '${endpoint}' and tried = ${tried}`),
   ),
 );
 
-/** What this process knows of the server's clock. Corrects the table's times where that clock was set back. */
+/** Follows the server's clock, and corrects the table's times where that clock was set back. */
 export function createServerTime(
   database: Database,
   options: {
@@ -57,14 +57,14 @@ export function createServerTime(
       if (rows.length === 0) return;
       await database.write(
         `update ${events} force index (primary) set ${due(`${NOW} + (due_at - written_at)`)}
-         where seq in (${list(rows.map(({ seq }) => String(seq)))}) and state = 'queued' and ${isAhead}`,
+         where seq in (${listOf(rows.map(({ seq }) => String(seq)))}) and state = 'queued' and ${isAhead}`,
       );
       onSetRight();
     } while (rows.length === SET_RIGHT_AT_ONCE);
   }
 
   return {
-    /** The time of this host, as if its clock had not been set ahead since the start. */
+    /** The time of this host, not counting any setting ahead of its clock since the start. */
     get ofHost(): number {
       return Math.min(clock.now(), began.wall + clock.monotonic() - began.monotonic);
     },
@@ -73,7 +73,7 @@ export function createServerTime(
       const { latest } = serverClock;
       return latest === null ? NOW : `least(${NOW}, ${integer(latest)})`;
     },
-    /** Looks what the server's clock shows. */
+    /** Reads the server's clock. */
     async look(destination: string): Promise<void> {
       const askedAt = clock.monotonic();
       const [row] = await database.rows<{ now: number }>(`select ${NOW} as now`);

@@ -7,9 +7,9 @@ import type { Destinations } from "../sql/destinations.js";
 import type { OnDeath } from "../sql/eviction.js";
 import type { Claims, MysqlClaim } from "./claims.js";
 import type { Database } from "./database.js";
-import type { createLine } from "./line.js";
-import { ascii, binary, due, integer, list, NOW } from "./literals.js";
+import { ascii, binary, due, integer, listOf, NOW } from "./literals.js";
 import { KNOWN, RELEASED } from "./rows.js";
+import type { createVisitorQueue } from "./visitor-queue.js";
 
 type Of<Type extends Verdict["type"]> = readonly [MysqlClaim, Verdict & { readonly type: Type }];
 
@@ -18,20 +18,20 @@ const SETTLED_AT_ONCE = 200;
 /**
  * Acts on verdicts. A delivery counts from any process; any other verdict from the claim's owner alone.
  *
- * @param options.onDeath hears of each new dead letter.
+ * @param options.onDeath called for each new dead letter.
  */
 export function createSettle(
   database: Database,
   options: {
     prefix: string;
     destinations: Destinations;
-    line: ReturnType<typeof createLine>;
+    queue: ReturnType<typeof createVisitorQueue>;
     claims: Claims;
     counts: Counts;
     onDeath: OnDeath;
   },
 ): (claim: MysqlClaim, verdict: Verdict) => Promise<void> {
-  const { prefix, destinations, line, claims, counts, onDeath } = options;
+  const { prefix, destinations, queue, claims, counts, onDeath } = options;
   const events = `\`${prefix}events\``;
   // Else the server may scan a small table, and would wait for the rows of the host's open transactions.
   const eventsBySeq = `${events} force index (primary)`;
@@ -43,9 +43,9 @@ export function createSettle(
     const delivered = await database.write(
       `update ${events} force index (\`${prefix}events_id\`) set ${KNOWN}
        where destination = ${destinations.numberOf(destination)} and state <> 'known'
-         and id in (${list(settled.map(([{ event }]) => binary(event.id)))})`,
+         and id in (${listOf(settled.map(([{ event }]) => binary(event.id)))})`,
     );
-    // Where another process has delivered one of them too, the next count says how many are left.
+    // If another process has delivered one of them too, the next count corrects the number.
     if (delivered < settled.length) return;
     for (const [{ event }] of settled) counts.add(destination, event.kind, -1);
   }
@@ -55,8 +55,8 @@ export function createSettle(
     const dead = new Set(await own(settled));
     await database.write(
       `update ${eventsBySeq} set state = 'dead', due_at = ${NOW}, tried = 0, interrupted = 0,
-         reason = ${bySeq(settled, ({ reason }) => `'${reason}'`)},
-         death = ${bySeq(settled, ({ type: _, ...death }) => ascii(asciiJson(death)))},
+         reason = ${compareSeqs(settled, ({ reason }) => `'${reason}'`)},
+         death = ${compareSeqs(settled, ({ type: _, ...death }) => ascii(asciiJson(death)))},
          claimed_by = null
        where ${isOwn(settled)}`,
     );
@@ -71,8 +71,8 @@ export function createSettle(
     if (settled.length === 0) return;
     await database.write(
       `update ${eventsBySeq} set claimed_by = null, interrupted = 0, tried = 1,
-         history = ${bySeq(settled, ({ history }) => ascii(asciiJson(history)))},
-         ${due(`${NOW} + ${bySeq(settled, ({ inMs }) => integer(inMs))}`)}
+         history = ${compareSeqs(settled, ({ history }) => ascii(asciiJson(history)))},
+         ${due(`${NOW} + ${compareSeqs(settled, ({ inMs }) => integer(inMs))}`)}
        where ${isOwn(settled)}`,
     );
   }
@@ -86,7 +86,7 @@ export function createSettle(
   }
 
   const isOwn = (settled: readonly (readonly [MysqlClaim, Verdict])[]) =>
-    `seq in (${list(settled.map(([{ seq }]) => String(seq)))}) and state = 'queued' and claimed_by = ${claims.self}`;
+    `seq in (${listOf(settled.map(([{ seq }]) => String(seq)))}) and state = 'queued' and claimed_by = ${claims.self}`;
 
   async function own(settled: readonly (readonly [MysqlClaim, Verdict])[]): Promise<number[]> {
     const rows = await database.rows<{ seq: number }>(`select seq from ${events} where ${isOwn(settled)}`);
@@ -102,7 +102,7 @@ export function createSettle(
         await giveUp(of("dead"));
         await rest(of("retry"));
         await release(of("release"));
-        await line.advance(
+        await queue.advance(
           settled.filter(([, { type }]) => type !== "retry").map(([{ event }]): OutboxEvent => event),
         );
       });
@@ -115,7 +115,7 @@ export function createSettle(
   return (claim, verdict) => settle([claim, verdict]);
 }
 
-function bySeq<Type extends Verdict["type"]>(
+function compareSeqs<Type extends Verdict["type"]>(
   settled: readonly Of<Type>[],
   value: (verdict: Verdict & { readonly type: Type }) => string,
 ): string {

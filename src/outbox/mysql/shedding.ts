@@ -3,18 +3,20 @@ import type { OutboxEvent } from "../../events.js";
 import { ENDPOINTS } from "../../service/endpoints.js";
 import type { Clock } from "../../shared/clock.js";
 import type { Destinations } from "../sql/destinations.js";
+import { type EventRow, eventOf } from "../sql/event-rows.js";
 import type { Urgency } from "../urgency.js";
 import type { Database } from "./database.js";
-import type { createLine } from "./line.js";
-import { ascii, binary, due, integer, list, NOW } from "./literals.js";
-import { EVENT_COLUMNS, type EventRow, eventOf } from "./rows.js";
+import { ascii, binary, due, integer, listOf, NOW } from "./literals.js";
+import { EVENT_COLUMNS } from "./rows.js";
 import type { Search } from "./search.js";
 import { canBe, type createLending, urgencyNumber } from "./urgency.js";
+import type { createVisitorQueue } from "./visitor-queue.js";
 
-// Several, because other processes may claim some meanwhile.
+// Several, because other processes may claim some meanwhile. If they claim all of these, it looks again.
 const LOOK = 5;
-// A full outbox lines each event up before storing it, so only events of before, or of other processes, are left to line up.
-const LINED_UP_FOR_MS = 100;
+// A full outbox makes each event enter its queue before storing it, so only older events, and those of other processes, are
+// left to enter.
+const ENTERED_FOR_MS = 100;
 
 /** Removes events that no process has claimed, and forgets their ids. */
 export function createShedding(
@@ -22,22 +24,22 @@ export function createShedding(
   options: {
     prefix: string;
     destinations: Destinations;
-    line: ReturnType<typeof createLine>;
+    queue: ReturnType<typeof createVisitorQueue>;
     lending: ReturnType<typeof createLending>;
     search: Search;
     leaseMs: number;
     clock: Clock;
   },
 ) {
-  const { prefix, destinations, line, lending, search, leaseMs, clock } = options;
-  let linedUpUntil = Number.NEGATIVE_INFINITY;
+  const { prefix, destinations, queue, lending, search, leaseMs, clock } = options;
+  let enteredUntil = Number.NEGATIVE_INFINITY;
   const events = `\`${prefix}events\``;
 
-  /** Claims them first: a process that dies before it has read them leaves them to the others. */
+  /** Claims them first: if this process dies before it has read them, the others take them over. */
   async function remove(seqs: readonly number[], destination: string): Promise<OutboxEvent[]> {
     if (seqs.length === 0) return [];
     const self = binary(randomBytes(16).toString("hex"));
-    const these = `seq in (${list(seqs.map(String))}) and state = 'queued'`;
+    const these = `seq in (${listOf(seqs.map(String))}) and state = 'queued'`;
     await database.write(
       `update ${events} set claimed_by = ${self}, ${due(`${NOW} + ${integer(leaseMs)}`)}
        where ${these} and claimed_by is null`,
@@ -47,11 +49,11 @@ export function createShedding(
     );
     await database.write(`delete from ${events} where ${these} and claimed_by = ${self}`);
     const removed = rows.map((row) => eventOf(row, destination));
-    await line.advance(removed);
+    await queue.advance(removed);
     return removed;
   }
 
-  /** The first few of each part of the index, the oldest reports first; those that have rested by when they are due. */
+  /** The first few events of each part of the index, the oldest reports first; those that have rested in the order in which they are due. */
   async function oldestOf(destination: string, urgency: Urgency): Promise<number[]> {
     const number = destinations.numberOf(destination);
     const parts = ENDPOINTS.filter((endpoint) => canBe(urgency, endpoint)).flatMap((endpoint) =>
@@ -74,16 +76,19 @@ export function createShedding(
     /** Removes the oldest event of an urgency for which the new event does not wait; `undefined` where there is none. */
     async oldestFor(coming: OutboxEvent, urgency: Urgency): Promise<OutboxEvent | undefined> {
       const { destination } = coming;
-      if (clock.monotonic() >= linedUpUntil) {
-        await line.lineUp(await search([], { destination, held: [] }));
-        linedUpUntil = clock.monotonic() + LINED_UP_FOR_MS;
+      if (clock.monotonic() >= enteredUntil) {
+        await queue.enter(await search([], { destination, claimedHere: [] }));
+        enteredUntil = clock.monotonic() + ENTERED_FOR_MS;
       }
       await lending.lendBefore(coming);
-      for (const seq of await oldestOf(destination, urgency)) {
-        const [event] = await remove([seq], destination);
-        if (event) return event;
+      for (;;) {
+        const seqs = await oldestOf(destination, urgency);
+        if (seqs.length === 0) return undefined;
+        for (const seq of seqs) {
+          const [event] = await remove([seq], destination);
+          if (event) return event;
+        }
       }
-      return undefined;
     },
     /** Removes the oldest clicks of an event's visitor, until at most so many are left. */
     async clicks({ destination, data }: OutboxEvent, most: number): Promise<OutboxEvent[]> {

@@ -18,8 +18,8 @@ const NO_SUCH_TABLE = 1146;
 const YOUNGER_TABLE = 1412;
 
 /**
- * Stores an event in the host's own transaction. Where a statement fails, the server undoes that statement alone, and the
- * transaction goes on. In a deadlock it undoes the whole transaction.
+ * Stores an event in the host's own transaction. If a statement fails, the server undoes that statement alone, and the
+ * transaction goes on. After a deadlock it undoes the whole transaction.
  *
  * @throws OutboxError
  */
@@ -39,7 +39,7 @@ export async function enqueue(
   const known = `select 1 as known from \`${prefix}events\`
     where id = ${binary(event.id)} and destination = ${numberOf(event.destination)}`;
   try {
-    // An insert that fails would lock the row that is there until the transaction ends.
+    // A failed insert would lock the existing row until the transaction ends.
     if (await isKnown(transaction, known, prepare)) return "duplicate";
     await transaction.query(insertOf(prefix, event, numberOf));
     return "queued";
@@ -60,18 +60,15 @@ async function isKnown(
   } catch (error) {
     const number = numberFrom(error);
     if (number !== NO_SUCH_TABLE && number !== YOUNGER_TABLE) throw error;
-    // The first report of all may come before the tables.
+    // The very first report may come before the tables are made.
     if (number === NO_SUCH_TABLE) await prepare();
     return false;
   }
 }
 
-/**
- * Closes the connection of a transaction that the server has undone. Else the host's next statements would be committed without its
- * earlier ones.
- */
+/** Closes the connection of a transaction that the server has undone. Else the host's next statements would be committed without its earlier ones. */
 async function undone(transaction: MysqlTransaction, cause: unknown): Promise<OutboxError> {
-  // Else the connection's error would end a process that does not listen for it.
+  // Without a listener, the connection's error would end the process.
   transaction.on?.("error", () => {});
   await transaction.query("kill connection_id()").catch(() => {});
   return refusal(
@@ -84,13 +81,13 @@ function isTransaction(value: unknown): value is MysqlTransaction {
   return typeof Object(value).query === "function";
 }
 
-/** The rows of a result, in any of the shapes that libraries give it. */
+/** The rows of a result in any library's shape. */
 function rowsOf(result: unknown): readonly unknown[] {
   const rows = Array.isArray(result) ? result : (Object(result).rows ?? []);
   return Array.isArray(rows[0]) ? rows[0] : rows;
 }
 
-/** The server's number of an error; where a library keeps it in the text alone, from there. */
+/** The server's error number; from the text, where a library has it only there. */
 function numberFrom(error: unknown): number | undefined {
   const told = messageOf(error).match(/\b(1062|1146|1213|1412)\b|(Duplicate entry)|(Deadlock found)/);
   if (errnoOf(error) !== undefined || !told) return errnoOf(error);

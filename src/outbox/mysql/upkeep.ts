@@ -1,7 +1,7 @@
 import { ENDPOINTS, kindOf } from "../../service/endpoints.js";
 import { rememberedMs } from "../sql/remembered.js";
 import type { Database } from "./database.js";
-import { integer, list, NOW } from "./literals.js";
+import { integer, listOf, NOW } from "./literals.js";
 
 // Few, so that no other statement waits, and a replica keeps up.
 const FORGOTTEN_AT_ONCE = 1_000;
@@ -40,7 +40,7 @@ export async function forgetOld(
       );
       if (rows.length === 0) return;
       await database.write(
-        `delete from ${events} where seq in (${list(rows.map(({ seq }) => String(seq)))}) and ${isOld}`,
+        `delete from ${events} where seq in (${listOf(rows.map(({ seq }) => String(seq)))}) and ${isOld}`,
       );
     } while (rows.length === FORGOTTEN_AT_ONCE);
   }

@@ -3,10 +3,10 @@ import { type Endpoint, kindOf } from "../../service/endpoints.js";
 import type { Destinations } from "../sql/destinations.js";
 import { URGENCIES, type Urgency } from "../urgency.js";
 import type { Database } from "./database.js";
-import { ascii, list, NOW } from "./literals.js";
+import { ascii, listOf, NOW } from "./literals.js";
 
 /** The urgency of a conversion until a claim has found the events that it waits for. */
-export const NOT_LINED_UP = 0;
+export const NOT_ENTERED = 0;
 
 const RAISED_AT_ONCE = 500;
 
@@ -50,7 +50,7 @@ export function createLending(database: Database, prefix: string, destinations: 
       await database.write(
         `update ${events} force index (primary)
          set written_at = if(${isNext}, ${NOW}, written_at), due_at = if(${isNext}, ${NOW}, due_at), urgency = ${urgency}
-         where seq in (${list(some.map(String))}) and state = 'queued' and ${urgencyIn()} < ${urgency}`,
+         where seq in (${listOf(some.map(String))}) and state = 'queued' and ${urgencyIn()} < ${urgency}`,
       );
     }
     return seqs;
@@ -62,7 +62,7 @@ export function createLending(database: Database, prefix: string, destinations: 
       straight_join ${events} as earlier force index (\`${prefix}events_${column}\`)
         on earlier.${column}_id = later.${column}_id and earlier.destination = later.destination
           and earlier.state = 'queued' and earlier.seq < later.seq
-      where later.seq in (${list(some.map(String))}) and ${urgencyIn("earlier.")} < ${urgency}`;
+      where later.seq in (${listOf(some.map(String))}) and ${urgencyIn("earlier.")} < ${urgency}`;
     for (let before = seqs; before.length > 0; ) {
       const raised: number[] = [];
       for (const some of inParts(before)) {

@@ -1,6 +1,6 @@
 import type { OutboxEvent } from "../../events.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
-import type { Attempted } from "../sql/append.js";
+import type { AttemptOutcome } from "../sql/append.js";
 import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
 import { columnsOf } from "./rows.js";
@@ -23,8 +23,8 @@ export function createAttempt(
     $1, $2, $3, $4, $5, $6, $7, $8, ${CLICKS_OF_A_VISITOR}, 'try'
   ) as outcome`;
 
-  return async function attempt(events: readonly OutboxEvent[]): Promise<Attempted[]> {
-    const rows = await database.queryOnce<{ outcome: Attempted }>(
+  return async function attempt(events: readonly OutboxEvent[]): Promise<AttemptOutcome[]> {
+    const rows = await database.queryOnce<{ outcome: AttemptOutcome }>(
       text,
       columnsOf(events, destinations.numberOf),
     );

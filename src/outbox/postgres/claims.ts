@@ -6,11 +6,12 @@ import { asciiJson } from "../sql/ascii-json.js";
 import { inBatches } from "../sql/batch.js";
 import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
+import { type EventRow, eventOf } from "../sql/event-rows.js";
 import type { OnDeath } from "../sql/eviction.js";
 import { repeatWhereLost } from "../sql/lost-connection.js";
 import { URGENCIES, type Urgency } from "../urgency.js";
 import { type Database, isLost } from "./database.js";
-import { EVENT_COLUMNS, type EventRow, eventOf, inMs } from "./rows.js";
+import { EVENT_COLUMNS, inMs } from "./rows.js";
 import { stepsOf } from "./steps.js";
 import { createSweep } from "./sweep.js";
 
@@ -18,8 +19,8 @@ export interface PostgresClaim extends Claim {
   readonly seq: string;
   readonly urgency: Urgency;
   readonly dueAt: number;
-  /** When the request began that last claimed or renewed it; `undefined` once another process has it. */
-  heldSince: Moment | undefined;
+  /** When the request began that last claimed it or renewed its lease; `undefined` once another process has it. */
+  leasedSince: Moment | undefined;
   isHeld(): boolean;
 }
 
@@ -37,13 +38,13 @@ interface ClaimRow extends EventRow {
 const CLAIMED_AT_ONCE = 1_000;
 const SETTLED_AT_ONCE = 200;
 // A share of the lease. The rest allows for clocks that do not run alike.
-const SURELY_HELD = 0.9;
+const SAFE_SHARE = 0.9;
 
 /**
- * The claims of this process: taken, kept alive while their deliveries are under way, and settled.
+ * The claims of this process; it renews their leases while attempts are under way, and settles them.
  *
  * @param options.schema a quoted identifier.
- * @param options.onDeath hears of each new dead letter.
+ * @param options.onDeath called for each new dead letter.
  */
 export function createClaims(
   database: Database,
@@ -89,7 +90,7 @@ export function createClaims(
         [...underWay.keys()],
         lanes.map((lane) => Math.min(lane.limit, CLAIMED_AT_ONCE)),
         JSON.stringify(stepsOf(lanes, sweep.since)),
-        sweep.linedUpTo,
+        sweep.enteredUpTo,
         sweep.at,
       ]);
       const claims = rows.map((row) => claimOf(row, lanes[row.lane_number - 1] as Lane, since));
@@ -111,14 +112,14 @@ export function createClaims(
       history: row.history === null ? UNTRIED : JSON.parse(row.history),
       interrupted: row.interrupted,
       queuedAt: Number(row.queued_at),
-      heldSince: since,
+      leasedSince: since,
       isHeld: () =>
-        claimed.heldSince !== undefined && isWithin(SURELY_HELD * leaseMs, claimed.heldSince, clock),
+        claimed.leasedSince !== undefined && isWithin(SAFE_SHARE * leaseMs, claimed.leasedSince, clock),
     };
     return claimed;
   }
 
-  /** A claim whose answer was lost was not acted on: no attempt has begun, whatever its row says. */
+  /** Releases claims whose answer was lost: no attempt has begun, whatever their rows say. */
   async function releaseLost(): Promise<void> {
     await database.query(`select ${schema}.release_lost($1, $2, $3)`, [
       destinations.numberOf(destination),
@@ -174,8 +175,8 @@ export function createClaims(
     { max: SETTLED_AT_ONCE },
   );
 
-  // Waits for no lock: a settlement has its rows in another order, and the two would wait for each other. What is locked is on
-  // its way out, or the next renewal finds it.
+  // Waits for no lock: a settlement has its rows in another order, and the two would wait for each other. A locked row is about
+  // to be removed, or the next renewal finds it.
   const renewText = `
     with mine as materialized (
       select seq from ${schema}.events where seq = any ($2) and claimed_by = $3
@@ -190,11 +191,11 @@ export function createClaims(
 
   return {
     claim,
-    /** An event is stored, or about to be, that is due since then. */
+    /** An event that is due since then was stored, or is about to be. */
     include: sweep.include,
     /** Resolves to `false` where a dead letter was not made, because another process has the event. */
     settle: (claimed: PostgresClaim, verdict: Verdict): Promise<boolean> => settle([claimed, verdict]),
-    /** Puts off the end of the leases of what is under way, and finds out what another process has taken over. */
+    /** Renews the leases of events under way, and notes which of them another process has taken over. */
     async renew(): Promise<void> {
       if (underWay.size === 0) return;
       const since = momentBy(clock);
@@ -207,8 +208,8 @@ export function createClaims(
       const found = new Map(rows.map(({ seq, is_renewed }) => [seq, is_renewed]));
       for (const each of claims) {
         const isRenewed = found.get(each.seq);
-        if (isRenewed) each.heldSince = since;
-        else if (isRenewed === undefined) each.heldSince = undefined;
+        if (isRenewed) each.leasedSince = since;
+        else if (isRenewed === undefined) each.leasedSince = undefined;
       }
     },
   };

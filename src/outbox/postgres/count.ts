@@ -3,7 +3,7 @@ import type { Database } from "./database.js";
 import { inMs } from "./rows.js";
 
 /**
- * Has the server count.
+ * Makes the server count.
  *
  * @param schema a quoted identifier.
  */

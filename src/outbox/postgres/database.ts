@@ -3,7 +3,7 @@ import { repeatWhereLost } from "../sql/lost-connection.js";
 import { migrate } from "./migrations.js";
 import { problem, problemOf } from "./problems.js";
 
-/** What the outbox asks of a pool: `Pool` of the package `pg` has it. */
+/** The part of a pool that the outbox needs: `Pool` of the package `pg` has it. */
 export interface PostgresPool {
   // biome-ignore-start lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
   /** Runs one statement on any of its connections. */
@@ -19,7 +19,7 @@ export interface PostgresPool {
   // biome-ignore-end lint/suspicious/noExplicitAny: see above.
 }
 
-/** What the outbox asks of a connection that a pool has lent: `PoolClient` of the package `pg` has it. */
+/** The part of a lent connection that the outbox needs: `PoolClient` of the package `pg` has it. */
 export interface PostgresClient {
   // biome-ignore-start lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
   /** Runs one statement, or several without values. */
@@ -28,7 +28,7 @@ export interface PostgresClient {
   on(event: string, listener: (...more: any[]) => void): unknown;
   /** Undoes `on`. */
   removeListener(event: string, listener: (...more: any[]) => void): unknown;
-  /** Gives it back, or has it closed. */
+  /** Returns it to the pool, or closes it. */
   release(destroy?: Error | boolean): void;
   // biome-ignore-end lint/suspicious/noExplicitAny: see above.
 }
@@ -39,14 +39,14 @@ export interface Database {
    * good as once. Rejects when it takes too long: the server may not answer at all.
    */
   query<Row>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** The same, and not again where the connection was lost. */
+  /** The same, but not again where the connection was lost. */
   queryOnce<Row>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** Resolves once the tables are as they should be. Tries anew each time until they are. */
+  /** Resolves once the tables are right. Tries anew at each call until they are. */
   ready(): Promise<void>;
 }
 
 const STATEMENT_MS = 20_000;
-// serialization_failure, deadlock_detected: the same once more is all it takes.
+// serialization_failure, deadlock_detected: the same request is made once more.
 const ONCE_MORE = new Set(["40001", "40P01"]);
 
 // admin_shutdown, crash_shutdown and idle_session_timeout; connection_exception and what belongs to it.
@@ -90,7 +90,7 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
         return await run(text, values);
       } catch (error) {
         const told = problemOf(error, options.schema);
-        // Tables that have gone are made again, where that is allowed.
+        // Tables that have vanished are made again, where that is allowed.
         if ((told as { code?: string }).code === "ERR_AFFILIATE_POSTGRES_TABLES") readiness = undefined;
         throw told;
       }
@@ -114,7 +114,7 @@ export function isLost(error: unknown): boolean {
   return CONNECTION_ENDED.test(code) || CONNECTION_GONE.test(message);
 }
 
-// A statement of the outbox's functions has to see what was committed before it, which it does in no other.
+// The outbox's functions need it: each statement has to see what was committed before it began.
 async function checkIsolation(client: PostgresClient): Promise<void> {
   const { rows } = await client.query("select current_setting('default_transaction_isolation') as level");
   const level = String(rows[0]?.level);

@@ -9,16 +9,10 @@ import {
 import { UNTRIED } from "../outbox.js";
 import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
+import { deadEventOf, type EventRow, type LetterRow, letterOf } from "../sql/event-rows.js";
 import type { Evicted } from "../sql/eviction.js";
 import type { Database } from "./database.js";
-import {
-  deadEventOf,
-  EVENT_COLUMNS,
-  type EventRow,
-  LETTER_COLUMNS,
-  type LetterRow,
-  letterOf,
-} from "./rows.js";
+import { EVENT_COLUMNS, LETTER_COLUMNS } from "./rows.js";
 
 interface Named {
   readonly destination: string;

@@ -12,8 +12,8 @@ const EVENTS_AT_ONCE = 50;
 const IDS_AT_ONCE = 1_000;
 
 /**
- * Makes one destination's events another's, in small batches, the oldest first. Where it fails, the rest is as it was, and it
- * may be called again.
+ * Hands one destination's events over to another, in small batches, the oldest first. After a failure, the rest is as it was;
+ * call it again.
  *
  * @param options.schema a quoted identifier.
  */

@@ -3,7 +3,7 @@ import { ignore, type PostgresClient, type PostgresPool } from "./database.js";
 
 const AGAIN_MS = 5_000;
 const HEARD_WITHIN_MS = 2_500;
-// A process that stood still for that long has not yet read the notifications that arrived.
+// After so long a standstill, a process has not yet read the notifications that arrived.
 const TRIES = 2;
 
 /**
@@ -12,7 +12,7 @@ const TRIES = 2;
  * notifications from arriving, the process is warned once, and the connection given back.
  *
  * @param options.channel a name that needs no more than quotes.
- * @param options.onHint something was committed, perhaps.
+ * @param options.onHint called when something may have been committed.
  * @returns a function that gives the connection back.
  */
 export function listen(
@@ -47,7 +47,7 @@ export function listen(
     onHint();
   }
 
-  /** Has another connection notify this one. */
+  /** Makes another connection notify this one. */
   async function call(nth: number): Promise<void> {
     const called = client;
     await pool.query({ text: "select pg_notify($1, '')", values: [channel] });

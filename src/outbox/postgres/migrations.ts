@@ -9,16 +9,16 @@ import queueAgain from "./version-1/queue-again.sql?raw";
 import settle from "./version-1/settle.sql?raw";
 import tables from "./version-1/tables.sql?raw";
 
-/** What a migration runs on: one connection. */
+/** The connection that a migration runs on. */
 export interface MigrationClient {
   // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
   query(text: string): Promise<{ rows: any[] }>;
 }
 
-/** What brings the tables to version 1, 2, …, in the schema `affiliate`. What was published is never changed again. */
+/** The SQL for version 1, 2, … of the tables, in the schema `affiliate`. Never changed once published. */
 const VERSIONS = [[tables, lineUp, append, claim, settle, bounds, queueAgain, hold].join("\n")];
 
-/** A name that SQL needs no more than quotes for, and short enough for the channel's. */
+/** A name that needs only quotes in SQL, and is short enough for the channel's name. */
 export const SCHEMA_NAME = {
   pattern: /^(?!pg_)[A-Za-z][A-Za-z0-9_]{0,39}$/,
   error: "must be a letter, then letters, digits and _, at most 40, and not begin with pg_",
@@ -34,7 +34,7 @@ export function quoted(schema: string): string {
  * (`migrate: false`): one transaction for each version of the tables, the first first.
  *
  * @param schema default `affiliate`.
- * @throws OptionsError where it is no name that `postgresOutbox` would take.
+ * @throws OptionsError where `postgresOutbox` would refuse the name.
  */
 export function postgresMigrations(schema = "affiliate"): readonly string[] {
   if (!SCHEMA_NAME.pattern.test(schema)) {
@@ -93,7 +93,7 @@ export async function migrate(
   }
 }
 
-// Through the catalogue, where asking for what is missing or out of reach is no error.
+// Asks the catalogue, where a missing or forbidden table is no error.
 async function versionOf(client: MigrationClient, schema: string): Promise<number> {
   const found = await client.query(`
     select from pg_catalog.pg_class as c join pg_catalog.pg_namespace as n on n.oid = c.relnamespace

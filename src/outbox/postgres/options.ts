@@ -11,12 +11,11 @@ export interface PostgresOutboxOptions extends SqlOutboxOptions {
   /** The schema that the tables are in: a letter, then letters, digits and `_`, at most 40. Default `affiliate`. */
   readonly schema?: string | undefined;
   /**
-   * Whether one connection of the pool is kept to hear at once of what is committed (`LISTEN`). Where it is `false`, as
-   * behind PgBouncer in transaction mode, it is found when it is next looked for. Default `true`, but for a pool that has
-   * one connection only.
+   * Whether one connection of the pool is kept to hear at once of what is committed (`LISTEN`). If it is `false`, as it must be
+   * behind PgBouncer in transaction mode, polling finds the events. Default `true`; `false` for a pool of one connection.
    */
   readonly listen?: boolean | undefined;
-  /** How often the table is looked into for what no notification told of, in milliseconds. Default 1,000. */
+  /** How often the table is polled for events without a notification, in milliseconds. Default 1,000. */
   readonly pollMs?: number | undefined;
 }
 

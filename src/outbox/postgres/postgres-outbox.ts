@@ -3,6 +3,7 @@ import { readOptions } from "../../shared/read-options.js";
 import { again } from "../sql/again.js";
 import { createSqlOutbox, type SqlDialect, type SqlOutbox, type SqlShell } from "../sql/sql-outbox.js";
 import { createAttempt, createStoredBy } from "./append.js";
+import { createCircuits } from "./circuits.js";
 import { createClaims, type PostgresClaim } from "./claims.js";
 import { count } from "./count.js";
 import { ignore, isLost, openDatabase } from "./database.js";
@@ -75,6 +76,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       deadLetters,
       evictOldest,
       reviveInterrupted,
+      circuits: createCircuits(database, { schema, destinations }),
       hold: createHold(database, schema),
       handOver: createHandOver(database, { schema, destinations, counts }),
       cautions: async () => [],

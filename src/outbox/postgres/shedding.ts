@@ -1,8 +1,9 @@
 import type { OutboxEvent } from "../../events.js";
 import type { Destinations } from "../sql/destinations.js";
+import { type EventRow, eventOf } from "../sql/event-rows.js";
 import { URGENCIES, type Urgency } from "../urgency.js";
 import type { Database } from "./database.js";
-import { EVENT_COLUMNS, type EventRow, eventOf } from "./rows.js";
+import { EVENT_COLUMNS } from "./rows.js";
 
 /**
  * Removes events that no process has claimed, and forgets their ids.

@@ -12,14 +12,14 @@ export interface Step {
   /** `oldest` and `newest` of those that were never tried; `rested` and `resting` of those that were. */
   readonly scan: "oldest" | "newest" | "rested" | "resting";
   readonly new_within_ms: number | undefined;
-  /** From where it is scanned, in milliseconds since the epoch; absent: from the first. */
+  /** The due time from which it scans, in milliseconds since the epoch; absent: from the first. */
   readonly since: number | undefined;
 }
 
 /**
  * The scans of a claim, the first first.
  *
- * @param sinceOf from where events of this endpoint and urgency are to be scanned.
+ * @param sinceOf the due time from which events of this endpoint and urgency are to be scanned.
  */
 export function stepsOf(
   lanes: readonly Lane[],

@@ -27,7 +27,7 @@ for (const endpoint of ENDPOINTS) {
 }
 
 /**
- * Scans the whole queue now and then. Ends the leases that are over, and finds the part of the index that holds only dead rows, so
+ * Scans all events now and then. Ends the leases that are over, and finds the part of the index that has only dead rows, so
  * that no claim scans it.
  *
  * @param options.schema a quoted identifier.
@@ -56,7 +56,7 @@ export function createSweep(
       const rows = await database.query<SweepRow>(sweepText, [destination, serverClock.latest, ...ALL]);
       since = new Map(rows.map((row) => [row.scan, Number(row.since)]));
       sweptAt = Number(rows[0]?.swept_at);
-      // The last is the longest: each was found after the one before it.
+      // The last one is the latest: each was found after the one before it.
       const restMs = Number(rows.at(-1)?.took_ms) / SHARE_OF_TIME;
       nextAt = clock.monotonic() + Math.min(Math.max(leastMs, restMs), AT_LEAST_EVERY_MS);
       if (serverClock.tell(sweptAt, askedAt)) await setRight(destination);
@@ -87,11 +87,11 @@ export function createSweep(
     /** From where events of this endpoint and urgency are to be scanned, by the server's clock; `undefined`: from the first. */
     since: (endpoint: Endpoint, urgency: number, tried: boolean) =>
       sinceOf(`${endpoint} ${urgency} ${tried}`),
-    /** The same, of the events that have to line up. */
-    get linedUpTo(): number | undefined {
+    /** The same for the events that have to enter their queues. */
+    get enteredUpTo(): number | undefined {
       return sinceOf("lines up");
     },
-    /** An event that is due since then may be there. Without a time: since any moment. */
+    /** Notes that there may be an event that is due since then; without a time: since any moment. */
     include(dueAt = Number.NEGATIVE_INFINITY): void {
       earliest = Math.min(earliest, dueAt);
     },

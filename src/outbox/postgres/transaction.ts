@@ -12,8 +12,8 @@ export interface PostgresTransaction {
 }
 
 /**
- * Stores an event in the host's own transaction, in two statements that cannot fail: a failed statement would doom the transaction.
- * The first asks whether the function is there and may be called. The second calls the function, which undoes what fails in it.
+ * Stores an event in the host's own transaction, in two statements that cannot fail: after a failed statement, the transaction could not
+ * commit. The first asks whether the function is there and may be called. The second calls the function, which undoes its own failures.
  *
  * @param options.destination its number.
  * @param options.channel which channel to notify at the commit; `null`: none.
@@ -35,7 +35,7 @@ export async function enqueue(
     throw refusal("`transaction` must have a method query(text, values), as the clients of pg have");
   }
   if (!(await isThere(transaction, options.schema))) {
-    // The first report of all may come before the tables.
+    // The very first report may come before the tables are made.
     await options.prepare();
     if (!(await isThere(transaction, options.schema))) {
       throw refusal(
@@ -47,7 +47,7 @@ export async function enqueue(
   const { clickId = null, sessionId = null } = data;
   const [row] = await rowsOf<{ outcome: string }>(
     transaction,
-    // Texts, each with its type in the statement: libraries differ in what they make of anything else.
+    // Texts, each with its type in the statement: libraries convert other values in different ways.
     `select ${options.quotedSchema}.enqueue(
        $1::text::bigint, $2::text::uuid, $3::text, $4::text, $5::text, $6::text, $7::text::double precision, $8::text,
        ${CLICKS_OF_A_VISITOR}, $9::text

@@ -1,10 +1,10 @@
 import type { Clock } from "../../shared/clock.js";
 
 /**
- * Does something again and again, never twice at a time, until the function that it returns is called.
+ * Repeats a task, never twice at a time. Returns a function that ends it.
  *
  * @param ms the pause before the next time, given how long the last one took: both in milliseconds.
- * @param task where it rejects, it is tried again the next time.
+ * @param task if it rejects, it is still repeated.
  */
 export function again(clock: Clock, ms: (took: number) => number, task: () => unknown): () => void {
   let isStopped = false;
@@ -15,7 +15,7 @@ export function again(clock: Clock, ms: (took: number) => number, task: () => un
     try {
       await task();
     } catch {
-      // Whatever is wrong with the server is told by claiming and storing.
+      // Appends and claims report what is wrong with the server.
     }
     if (!isStopped) cancel = clock.after(ms(clock.now() - began), round);
   }

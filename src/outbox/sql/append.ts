@@ -6,26 +6,26 @@ import type { Destinations } from "./destinations.js";
 import { repeatWhereLost } from "./lost-connection.js";
 
 /** `crowded`: queued, and its visitor has more clicks than may wait. */
-export type Stored = "queued" | "crowded" | "duplicate";
+export type AppendOutcome = "queued" | "crowded" | "duplicate";
 
 /**
- * `busy`: not stored, because a host's open transaction has reported it, or its visitor. `spared`: rolled back, because another event in
- * the batch was locked; where none is `busy`, it is not known which.
+ * `busy`: not stored, because a host's open transaction has reported the event, or its visitor. `rolled back`: not stored,
+ * because another event in the batch was locked; where none is `busy`, it is not known which.
  */
-export type Attempted = Stored | "busy" | "spared";
+export type AttemptOutcome = AppendOutcome | "busy" | "rolled back";
 
-interface Pending {
+interface AppendRequest {
   readonly event: OutboxEvent;
-  /** Called when it has to wait for the end of a host's transaction. */
+  /** Called when the event has to wait for the end of a host's transaction. */
   readonly waits: (() => void) | undefined;
-  resolve(outcome: Stored): void;
+  resolve(outcome: AppendOutcome): void;
   reject(error: unknown): void;
 }
 
 // In PostgreSQL each takes up to three of the server's locks, of which it has 64 for each connection that it allows.
 const AT_ONCE = 64;
 const LOOK_MS = 50;
-// Of the five seconds that a tracker's close() takes by default.
+// A part of the five seconds that a tracker's close() takes by default.
 const LOOKS_ON_CLOSING_MS = 3_000;
 
 /**
@@ -34,58 +34,61 @@ const LOOKS_ON_CLOSING_MS = 3_000;
  *
  * @param options.name `postgres`: for errors.
  * @param options.attempt stores all of these in one transaction, or none of them, and says of each what became of it.
- * @param options.storedBy of events that are known, those that this report has stored, and no earlier one.
+ * @param options.storedBy of known events, those that this report has stored, and no earlier one.
  * @param options.isLost whether an error says that the connection was lost: how far the request got is unknown then.
  */
 export function createAppend(options: {
   name: string;
   destinations: Destinations;
   clock: Clock;
-  attempt: (events: readonly OutboxEvent[]) => Promise<readonly Attempted[]>;
+  attempt: (events: readonly OutboxEvent[]) => Promise<readonly AttemptOutcome[]>;
   storedBy: (events: readonly OutboxEvent[]) => Promise<ReadonlySet<OutboxEvent>>;
   isLost: (error: unknown) => boolean;
 }) {
   const { name, destinations, clock, attempt, storedBy, isLost } = options;
-  const held: Pending[] = [];
+  const blocked: AppendRequest[] = [];
   let cancelLook: (() => void) | undefined;
   let isClosed = false;
   let cancelEnd = () => {};
 
-  // One call at a time, so that nothing overtakes what is held while it is looked at again.
-  // Where a call fails, all events that wait for a call fail: else one could overtake another that is stored later.
-  const inTurn = inBatches<Pending | "held", void>(storeInTurn, { max: AT_ONCE, failTogether: true });
+  // One call at a time, so that no event overtakes a blocked one while that is tried again. Where a call fails, all events that
+  // wait for a call fail: else one could overtake another that is stored later.
+  const inTurn = inBatches<AppendRequest | "blocked", void>(storeInTurn, {
+    max: AT_ONCE,
+    failTogether: true,
+  });
 
-  async function storeInTurn(asked: readonly (Pending | "held")[]): Promise<[]> {
-    const fresh = asked.filter((each) => each !== "held");
-    let waited: Pending[] = [];
+  async function storeInTurn(asked: readonly (AppendRequest | "blocked")[]): Promise<[]> {
+    const fresh = asked.filter((each) => each !== "blocked");
+    let waited: AppendRequest[] = [];
     try {
-      // Before the look at what is held, in which the server may wait for a lock.
+      // Before the blocked ones are tried, which may make the server wait for a lock.
       await store(fresh);
-      if (asked.includes("held")) waited = held.splice(0);
+      if (asked.includes("blocked")) waited = blocked.splice(0);
       for (let nth = 0; nth < waited.length; nth += AT_ONCE) await store(waited.slice(nth, nth + AT_ONCE));
     } catch (error) {
-      for (const { reject } of [...fresh, ...waited, ...held.splice(0)]) reject(error);
+      for (const { reject } of [...fresh, ...waited, ...blocked.splice(0)]) reject(error);
       throw error;
     }
-    if (isClosed) releaseHeld();
-    else if (held.length > 0) cancelLook ??= clock.after(LOOK_MS, lookAgain);
+    if (isClosed) rejectBlocked();
+    else if (blocked.length > 0) cancelLook ??= clock.after(LOOK_MS, lookAgain);
     return [];
   }
 
   function lookAgain(): void {
     cancelLook = undefined;
     // The callers that wait for them get the error.
-    inTurn("held").catch(() => {});
+    inTurn("blocked").catch(() => {});
   }
 
-  async function store(pending: readonly Pending[]): Promise<void> {
+  async function store(pending: readonly AppendRequest[]): Promise<void> {
     for (const { event } of pending) {
       if (!destinations.isStored(event.destination)) await destinations.store(event.destination);
     }
-    for (let rest = holdBack(pending, []); rest.length > 0; ) {
+    for (let rest = blockBusy(pending, []); rest.length > 0; ) {
       const outcomes = await attemptUntilAnswered(rest.map(({ event }) => event));
       if (outcomes.every(isStored)) {
-        for (const [nth, { resolve }] of rest.entries()) resolve(outcomes[nth] as Stored);
+        for (const [nth, { resolve }] of rest.entries()) resolve(outcomes[nth] as AppendOutcome);
         return;
       }
       const busy = rest.length === 1 ? rest : rest.filter((_, nth) => outcomes[nth] === "busy");
@@ -94,12 +97,12 @@ export function createAppend(options: {
         for (const each of rest) await store([each]);
         return;
       }
-      rest = holdBack(rest, busy);
+      rest = blockBusy(rest, busy);
     }
   }
 
-  /** Where the answer to an attempt was lost, the next attempt finds its events stored: these are no duplicates. */
-  function attemptUntilAnswered(events: readonly OutboxEvent[]): Promise<readonly Attempted[]> {
+  /** After an attempt whose answer was lost, the next one finds its events stored: these are no duplicates. */
+  function attemptUntilAnswered(events: readonly OutboxEvent[]): Promise<readonly AttemptOutcome[]> {
     return repeatWhereLost(async (isRepeated) => {
       const outcomes = await attempt(events);
       const known = events.filter((_, nth) => outcomes[nth] === "duplicate");
@@ -109,39 +112,39 @@ export function createAppend(options: {
     }, isLost);
   }
 
-  /** Holds the events that have to wait, and later ones of their visitors. Returns the others. */
-  function holdBack(pending: readonly Pending[], busy: readonly Pending[]): Pending[] {
-    const keys = new Set(held.flatMap(({ event }) => keysOf(event)));
+  /** Blocks the events that have to wait, and later ones of their visitors. Returns the others. */
+  function blockBusy(pending: readonly AppendRequest[], busy: readonly AppendRequest[]): AppendRequest[] {
+    const keys = new Set(blocked.flatMap(({ event }) => keysOf(event)));
     return pending.filter((each) => {
       const own = keysOf(each.event);
       const isFree = !busy.includes(each) && !own.some((key) => keys.has(key));
       if (!isFree) {
         for (const key of own) keys.add(key);
-        held.push(each);
+        blocked.push(each);
         each.waits?.();
       }
       return isFree;
     });
   }
 
-  function releaseHeld(): void {
+  function rejectBlocked(): void {
     const error = new OutboxError(
       "ERR_AFFILIATE_OUTBOX_CLOSED",
       `${name}Outbox: closed while the host's own transaction about the same visitor was open`,
     );
-    for (const { reject } of held.splice(0)) reject(error);
+    for (const { reject } of blocked.splice(0)) reject(error);
   }
 
   return {
-    append: (event: OutboxEvent, waits?: () => void): Promise<Stored> =>
+    append: (event: OutboxEvent, waits?: () => void): Promise<AppendOutcome> =>
       new Promise((resolve, reject) => {
         inTurn({ event, waits, resolve, reject }).catch(reject);
       }),
-    /** No event comes any more. What is held is looked at for a while yet. */
+    /** No event comes any more. Blocked ones are tried for a while yet. */
     stop(): void {
       cancelEnd = clock.after(LOOKS_ON_CLOSING_MS, () => {
         isClosed = true;
-        releaseHeld();
+        rejectBlocked();
       });
     },
     close(): void {
@@ -151,8 +154,8 @@ export function createAppend(options: {
   };
 }
 
-function isStored(outcome: Attempted): outcome is Stored {
-  return outcome !== "busy" && outcome !== "spared";
+function isStored(outcome: AttemptOutcome): outcome is AppendOutcome {
+  return outcome !== "busy" && outcome !== "rolled back";
 }
 
 function keysOf({ id, destination, data: { clickId, sessionId } }: OutboxEvent): string[] {

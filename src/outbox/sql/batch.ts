@@ -1,23 +1,23 @@
 import { setImmediate } from "../../shared/real-timers.js";
 
-interface Waiting<Item, Result> {
+interface BatchItem<Item, Result> {
   readonly item: Item;
   resolve(result: Result): void;
   reject(error: unknown): void;
 }
 
 /**
- * Makes one call of many: what is asked for while a call is under way, or in one turn of the event loop, goes in the next.
+ * Makes one call of many: items that come while a call is under way, or in one tick, go in the next.
  *
- * @param call resolves to the results in the order of the items; what it rejects with, all of them reject with.
+ * @param call resolves to the results in the order of the items. If it rejects, all of its items do.
  * @param options.max how many items go in one call.
- * @param options.failTogether whether with a call that fails all others fail that were asked for by then.
+ * @param options.failTogether whether a call that fails makes all waiting items fail.
  */
 export function inBatches<Item, Result>(
   call: (items: readonly Item[]) => Promise<readonly Result[]>,
   { max, failTogether = false }: { max: number; failTogether?: boolean },
 ): (item: Item) => Promise<Result> {
-  const waiting: Waiting<Item, Result>[] = [];
+  const waiting: BatchItem<Item, Result>[] = [];
   let isBusy = false;
 
   async function work(): Promise<void> {

@@ -5,11 +5,10 @@ import { inBatches } from "./batch.js";
 import type { Counts } from "./counts.js";
 
 /**
- * The bound of each destination's events, as far as this process can see: it counts the events of other processes only now and
- * then.
+ * The bound of each destination's events. Events of other processes are counted only now and then.
  *
- * @param options.shed removes the oldest event of an urgency that no process has, and that this event will not wait for;
- *   `undefined` where there is none.
+ * @param options.shed removes the oldest event of an urgency that no process has claimed, and that this event will not wait
+ *   for; `undefined` where there is none.
  * @param options.onShed is called for each event that was shed.
  * @returns a function that makes room for one more event; `false` where it cannot.
  */

@@ -29,11 +29,10 @@ const DOUBTS_AT_MOST = 5;
 export type Counts = ReturnType<typeof createCounts>;
 
 /**
- * How many there are of each destination: counted by the server now and then, for other processes add and remove too, and
- * from there on by what this process does. A counter in the database would be one row that every transaction of every host
- * waits for.
+ * How many events each destination has: counted by the server now and then, because other processes add and remove too; in between,
+ * corrected by what this process does. A counter in the database would be one row that every transaction of every host waits for.
  *
- * @param count has the server count.
+ * @param count makes the server count.
  */
 export function createCounts(count: () => Promise<readonly CountRow[]>, destinations: Destinations) {
   const tallies = new Map<string, Tally>();
@@ -67,7 +66,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
         meant.reduce((all, { numbers }) => all + numbers[name], 0);
       const byKind = (kind: EventKind): QueuedOfKind => ({
         queued: sum(kind),
-        oldest: firstOf(meant.map(({ oldest }) => oldest[kind])),
+        oldest: earliestOf(meant.map(({ oldest }) => oldest[kind])),
       });
       const kinds = {
         click: byKind("click"),
@@ -77,7 +76,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
       return {
         queued: KINDS.reduce((all, kind) => all + kinds[kind].queued, 0),
         dead: { rejected: sum("rejected"), unconfirmed: sum("unconfirmed"), expired: sum("expired") },
-        oldest: firstOf(KINDS.map((kind) => kinds[kind].oldest)),
+        oldest: earliestOf(KINDS.map((kind) => kinds[kind].oldest)),
         byKind: kinds,
         byDestination: Object.fromEntries(
           [...tallies]
@@ -100,7 +99,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
       tally.numbers[reason] = Math.max(0, tally.numbers[reason] + number);
       tally.deadBytes = Math.max(0, tally.deadBytes + number * bytes);
     },
-    /** Runs work that changes the numbers. A count that runs meanwhile may or may not include it. */
+    /** Runs work that changes the numbers. A count at the same time may or may not include the change. */
     async during<T>(change: () => Promise<T>): Promise<T> {
       underWay++;
       try {
@@ -118,7 +117,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
         tally.coming--;
       };
     },
-    /** Has the server count. Counts again where something changed meanwhile, but not for ever. */
+    /** Makes the server count. A count during which something changed is dropped, but not again and again. */
     async take(): Promise<void> {
       const before = changes;
       const quiet = underWay === 0;
@@ -129,7 +128,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
       for (const { destination, destination_name, name, number, created_at, bytes } of rows) {
         const tally = tallyOf(destinations.nameOf(destination, destination_name));
         tally.numbers[name] = Number(number);
-        if (isKind(name)) tally.oldest[name] = Number(created_at);
+        if (isEventKind(name)) tally.oldest[name] = Number(created_at);
         else tally.deadBytes += Number(bytes);
       }
     },
@@ -149,11 +148,11 @@ function queuedOf({ numbers }: Tally): number {
   return numbers.click + numbers.registration + numbers.payment;
 }
 
-function isKind(name: EventKind | DeathReason): name is EventKind {
+function isEventKind(name: EventKind | DeathReason): name is EventKind {
   return (KINDS as readonly string[]).includes(name);
 }
 
-function firstOf(times: readonly (number | null)[]): number | null {
+function earliestOf(times: readonly (number | null)[]): number | null {
   const known = times.filter((each) => each !== null);
   return known.length === 0 ? null : Math.min(...known);
 }

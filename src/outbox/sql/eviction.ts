@@ -4,18 +4,18 @@ import { SHEDDING_ORDER } from "../shedding.js";
 import { asciiJson } from "./ascii-json.js";
 import type { Counts } from "./counts.js";
 
-/** A dead letter that gave way. */
+/** A dead letter that was evicted. */
 export interface Evicted {
   readonly event: OutboxEvent;
   /** In bytes. */
   readonly size: number;
 }
 
-/** Hears of each new dead letter. */
+/** Called for each new dead letter. */
 export type OnDeath = (event: OutboxEvent, death: Death) => unknown;
 
 /** How many bytes a dead letter takes, as `size` of its row says. */
-function sizeOf({ data }: OutboxEvent, death: Death): number {
+function deathSizeOf({ data }: OutboxEvent, death: Death): number {
   return asciiJson(data).length + asciiJson(death).length;
 }
 
@@ -23,9 +23,8 @@ function sizeOf({ data }: OutboxEvent, death: Death): number {
  * The bounds of each destination's dead letters. The least important go first, and of these the oldest.
  *
  * @param options.remove removes the oldest dead letters of a kind, at most so many. Their ids stay known.
- * @param options.onEvicted hears of each that gave way.
- * @returns a function that counts a new dead letter, and evicts the excess; those that come meanwhile count the next time.
- *   Never rejects.
+ * @param options.onEvicted called for each evicted event.
+ * @returns a function that counts a new dead letter, and evicts the excess; those that come meanwhile count the next time. Never rejects.
  */
 export function createEviction(options: {
   max: number;
@@ -59,7 +58,7 @@ export function createEviction(options: {
 
   return async function onDeath(event, death) {
     const { destination } = event;
-    const size = sizeOf(event, death);
+    const size = deathSizeOf(event, death);
     counts.addDead(destination, death.reason, 1, size);
     letters++;
     bytes += size;
@@ -71,7 +70,7 @@ export function createEviction(options: {
       letters = 0;
       bytes = 0;
     } catch {
-      // Whatever is wrong with the server is told by claiming and storing.
+      // Appends and claims report what is wrong with the server.
     } finally {
       isEvicting = false;
     }

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { count, durableOptions, MIB } from "../option-types.js";
+import { durableOptions, MIB, positiveInteger } from "../option-types.js";
 
-/** What the outboxes in SQL databases take alike. */
+/** The options that all outboxes in SQL databases have. */
 export interface SqlOutboxOptions {
   /** Whether the tables are made, and brought up to date, when they are first used. Default `true`. */
   readonly migrate?: boolean | undefined;
@@ -28,7 +28,7 @@ export const sqlOptions = {
   ...durableOptions,
   leaseMs: durableOptions.leaseMs.default(60_000),
   migrate: flag.default(true),
-  pollMs: count.default(1_000),
-  maxEvents: count.default(1_000_000),
-  maxDeadLetterBytes: count.default(64 * MIB),
+  pollMs: positiveInteger.default(1_000),
+  maxEvents: positiveInteger.default(1_000_000),
+  maxDeadLetterBytes: positiveInteger.default(64 * MIB),
 };

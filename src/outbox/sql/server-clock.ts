@@ -4,9 +4,9 @@ import type { Clock } from "../../shared/clock.js";
 const SLACK_MS = 1_000;
 
 /**
- * What a process knows of its server's clock, which may be set ahead or back at any moment. All times are in milliseconds.
+ * Follows the server's clock, which may be set ahead or back at any moment. All times are in milliseconds.
  *
- * @param patienceMs how long the clock has to stay where it was set before it is believed: until then each process that lives has
+ * @param patienceMs how long a clock that was set has to stay so before it is believed: by then each running process has
  *   renewed its leases by it.
  */
 export class ServerClock {
@@ -21,17 +21,17 @@ export class ServerClock {
     this.#patienceMs = patienceMs;
   }
 
-  /** The latest time that it can show now, unless it was set lately; `null` where it was never asked. */
+  /** The latest time that the clock can show now, unless it was set lately; `null` before the server was asked. */
   get latest(): number | null {
     if (!this.#believed) return null;
     return this.#believed.now + this.#clock.monotonic() - this.#believed.askedAt + SLACK_MS;
   }
 
   /**
-   * Takes in what it shows.
+   * Takes a time that the server has shown.
    *
    * @param askedAt by the monotonic clock, before the server was asked.
-   * @returns whether it has been set back since it was last asked; the first time, `true`: it is not known.
+   * @returns whether the clock has been set back since it was last asked; the first time, when that is unknown, `true`.
    */
   tell(now: number, askedAt: number): boolean {
     const toldAt = this.#clock.monotonic();

@@ -1,11 +1,12 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
 import type { Clock } from "../../shared/clock.js";
+import type { Circuits } from "../circuits.js";
 import type { StoredDeadLetters } from "../dead-letters.js";
 import { createDurable } from "../durable.js";
 import type { Capacity, Claim, Outbox, OutboxCounts, Verdict } from "../outbox.js";
 import type { Urgency } from "../urgency.js";
 import { again } from "./again.js";
-import { type Attempted, createAppend, type Stored } from "./append.js";
+import { type AppendOutcome, type AttemptOutcome, createAppend } from "./append.js";
 import { createBound } from "./bound.js";
 import { type CountRow, type Counts, createCounts } from "./counts.js";
 import { createDestinations, type Destinations } from "./destinations.js";
@@ -15,7 +16,7 @@ import { createVisitorClicks } from "./visitor-clicks.js";
 
 /** An outbox in a database of the host's own. */
 export interface SqlOutbox extends Outbox {
-  /** Has the server count, also before the outbox is started. `counts()` says the same from then on. */
+  /** Makes the server count, also before the outbox is started. `counts()` says the same from then on. */
   look(): Promise<OutboxCounts>;
   handOver(from: string, to: string): Promise<number>;
   /** @internal Makes an unconfirmed dead letter of each payment that waits. Resolves to their number. */
@@ -29,24 +30,21 @@ export interface SqlClaim extends Claim {
   isHeld(): boolean;
 }
 
-/** What a database of one kind does, in its own words. */
+/** The statements of one kind of database. */
 export interface SqlDialect<C extends SqlClaim> {
   /** Stores all of these in one transaction, or none of them, and says of each what became of it. */
-  attempt(events: readonly OutboxEvent[]): Promise<readonly Attempted[]>;
+  attempt(events: readonly OutboxEvent[]): Promise<readonly AttemptOutcome[]>;
   /** Which of these known events their own report has stored, and no earlier one. */
   storedBy(events: readonly OutboxEvent[]): Promise<ReadonlySet<OutboxEvent>>;
   /** Whether an error says that the connection was lost: how far the request got is unknown then. */
   isLost(error: unknown): boolean;
   /** Stores an event in the host's own transaction. */
-  enqueue(transaction: unknown, event: OutboxEvent): Promise<Stored>;
+  enqueue(transaction: unknown, event: OutboxEvent): Promise<AppendOutcome>;
   claim(capacity: Capacity): Promise<readonly C[]>;
   settle(claim: C, verdict: Verdict): Promise<unknown>;
-  /** Puts off the end of the leases of what is under way. */
+  /** Renews the leases of events under way. */
   renew(): Promise<void>;
-  /**
-   * Removes the oldest event of an urgency that no process has, and that this one will not wait for once it is stored;
-   * `undefined` where there is none.
-   */
+  /** Removes the oldest event of an urgency that no process has claimed, and that this one will not wait for; `undefined` where there is none. */
   shedFor(coming: OutboxEvent, urgency: Urgency): Promise<OutboxEvent | undefined>;
   /** Removes the oldest clicks of an event's visitor that no process has, until at most so many are left. */
   shedClicks(event: OutboxEvent, most: number): Promise<readonly OutboxEvent[]>;
@@ -55,12 +53,13 @@ export interface SqlDialect<C extends SqlClaim> {
   evictOldest(destination: string, kind: EventKind, limit: number): Promise<readonly Evicted[]>;
   /** Requeues an `unconfirmed` event that was never sent. */
   reviveInterrupted(event: OutboxEvent): Promise<void>;
+  readonly circuits: Circuits;
   handOver(from: string, to: string): Promise<number>;
   /** Makes an unconfirmed dead letter of each payment that waits, of all destinations. */
   hold(): Promise<number>;
   /** The settings by which the server may lose commits, in words. */
   cautions(): Promise<readonly string[]>;
-  /** What is to be done once a minute. */
+  /** To be called once a minute. */
   upkeep(): Promise<void>;
   /** Begins to look for events of a destination. Returns a function that ends that. */
   watch(wake: () => void, destination: string): () => unknown;
@@ -72,7 +71,7 @@ export interface SqlDialect<C extends SqlClaim> {
 export interface SqlShell {
   readonly destinations: Destinations;
   readonly counts: Counts;
-  /** There is a new dead letter, which is not counted yet. */
+  /** Called for a new dead letter, which is not counted yet. */
   readonly onDeath: OnDeath;
   /** There may be new events to claim. */
   wake(): void;
@@ -81,7 +80,7 @@ export interface SqlShell {
 export interface SqlOptions {
   /** `postgres`: for log lines; its factory is taken to be `<name>Outbox`. */
   readonly name: string;
-  /** A retry that is due sooner has a timer of its own, in milliseconds. */
+  /** In milliseconds; a retry that is due sooner gets a timer of its own. */
   readonly pollMs: number;
   readonly leaseMs: number;
   readonly maxEvents: number;
@@ -91,14 +90,14 @@ export interface SqlOptions {
   readonly clock: Clock;
   /** Stores a destination's name, unless it is stored. */
   readonly nameDestination: (number: string, name: string) => Promise<unknown>;
-  /** Has the server count. */
+  /** Makes the server count. */
   readonly count: () => Promise<readonly CountRow[]>;
 }
 
 const COUNTED_AT_MOST_EVERY_MS = 1_000;
 const COUNTED_AT_LEAST_EVERY_MS = 60_000;
 
-/** What the outboxes in SQL databases share: bounds, counts, upkeep, and the way of an event into the database. */
+/** The part that outboxes in SQL databases share: bounds, counts, upkeep, and storing. */
 export function createSqlOutbox<C extends SqlClaim>(
   options: SqlOptions,
   dialectOf: (shell: SqlShell) => SqlDialect<C>,
@@ -144,6 +143,7 @@ export function createSqlOutbox<C extends SqlClaim>(
       counts: counts.current,
       look: counts.take,
       deadLetters: dialect.deadLetters,
+      circuits: dialect.circuits,
       handOver: dialect.handOver,
       start,
       stop: append.stop,
@@ -165,7 +165,7 @@ export function createSqlOutbox<C extends SqlClaim>(
       })
       .finally(arrived);
     if (outcome !== "crowded") return outcome;
-    // Where it fails, the visitor's next click tries again.
+    // After a failure, the visitor's next click tries again.
     await shedClicks({ event, isCommitted: true }).catch(ignore);
     return "queued";
   }
@@ -177,21 +177,21 @@ export function createSqlOutbox<C extends SqlClaim>(
     const hasSpace = makeSpace(event);
     if (hasSpace !== true && !(await hasSpace)) return "full";
     const { destination } = event;
-    // Not in the transaction, for which others would wait. Not awaited, because the transaction may have the pool's last connection.
+    // Not in the transaction, because others would wait for it. Not awaited, because the transaction may have the pool's last connection.
     if (!destinations.isStored(destination)) void destinations.store(destination).catch(ignore);
     const outcome = await dialect.enqueue(transaction, event);
     if (outcome !== "crowded") return outcome;
-    // Neither in the transaction, whose locks would hold up the visitor's deliveries, nor awaited.
+    // Not in the transaction, whose locks would delay the visitor's deliveries. Not awaited, for the same reason as above.
     void shedClicks({ event, isCommitted: false }).catch(ignore);
     return "queued";
   }
 
   async function settle(claim: C, verdict: Verdict): Promise<unknown> {
     const isActedOn = await dialect.settle(claim, verdict);
-    // Another process may have taken it over, and held a payment that no process has sent.
+    // Another process may have taken the event over, and made a dead letter of a payment that was never sent.
     const isUnsent = verdict.type === "release" && !claim.interrupted;
     if (isUnsent && !claim.isHeld()) await dialect.reviveInterrupted(claim.event);
-    // Sooner than the next look would find it.
+    // The next poll would come too late.
     if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
     return isActedOn;
   }

@@ -12,8 +12,7 @@ export interface NewClick {
 }
 
 /**
- * The bound of each visitor's clicks. Storing a click says at no cost whether there are too many; only then one more request
- * is made.
+ * The bound of each visitor's clicks. Storing a click also tells whether there are too many; only then one more request is made.
  *
  * @param options.shed removes the oldest clicks of an event's visitor that no process has, until at most so many are left.
  * @param options.onShed is called for each click that was shed.
@@ -27,7 +26,7 @@ export function createVisitorClicks(options: {
   const { counts, shed, onShed } = options;
 
   async function shedFor({ event, isCommitted }: NewClick): Promise<void> {
-    // One that is not committed yet is not among those that the server sees.
+    // The server does not see a click that is not committed yet.
     const most = CLICKS_OF_A_VISITOR - Number(!isCommitted);
     const clicks = await counts.during(() => shed(event, most));
     counts.add(event.destination, "click", -clicks.length);
@@ -36,11 +35,11 @@ export function createVisitorClicks(options: {
 
   return inBatches<NewClick, void>(
     async (clicks) => {
-      // The last of each visitor: the others are among those that it looks at.
+      // One click of each visitor is enough: the request looks at all clicks of the visitor.
       const byVisitor = new Map(
         clicks.map((click) => [`${click.event.destination} ${visitorOf(click.event)}`, click]),
       );
-      // One after the other: a flood of clicks takes one connection, however many come.
+      // One after the other: a flood of clicks takes no more than one connection.
       for (const click of byVisitor.values()) await shedFor(click);
       return [];
     },

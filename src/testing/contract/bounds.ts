@@ -119,7 +119,7 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
   });
 }
 
-/** Adds events of a kind, some at a time, until one is refused. Resolves to how many were taken. */
+/** Adds events of a kind, some at a time, until one is refused. Resolves to how many were stored. */
 export async function fill(outbox: Outbox, kind: EventKind, atMost = MORE_THAN_SMALL): Promise<number> {
   let taken = 0;
   while (taken < atMost) {

@@ -3,7 +3,7 @@ import { sample, stranger } from "./samples.js";
 import { Stage } from "./stage.js";
 import type { OutboxUnderTest, TestRunner } from "./under-test.js";
 
-/** What becomes of events while the store cannot be reached. */
+/** The tests of a store that cannot be reached. */
 export function testCutOff(
   it: TestRunner["it"],
   { create, cutOff, restore }: OutboxUnderTest & Required<Pick<OutboxUnderTest, "cutOff" | "restore">>,

@@ -31,7 +31,7 @@ export function testDeadLetterBytes(
     }
     await until(() => outbox.counts().dead.rejected <= 4, "more bytes of dead letters were kept");
 
-    // One that is removed is told of a moment later.
+    // The notice of a removed one comes a moment later.
     let left: string[];
     do left = (await outbox.deadLetters.list()).map(({ id }) => id);
     while (left.length + delivery.dropped.length !== events.length);

@@ -20,7 +20,7 @@ export function testDestinations(
     own.start();
     other.start();
     const [mine, theirs] = [sample("payment"), elsewhere(sample("payment"))];
-    // Whichever of the two stores it.
+    // Either of the two may have stored it.
     await own.add(theirs);
     await other.add(mine);
 
@@ -64,7 +64,7 @@ export function testDestinations(
   });
 }
 
-/** What other destinations have in a storage, and how it becomes another's. */
+/** The tests of several destinations in a storage, and of the handover. */
 export function testHandOver(
   it: TestRunner["it"],
   { create, reopen }: Required<Pick<OutboxUnderTest, "create" | "reopen">>,
@@ -97,7 +97,7 @@ export function testHandOver(
       await before.add(elsewhere(first), elsewhere(second));
     }
     await using stage = await Stage.open(reopen);
-    // In both: the one that waits for the new destination stays, and there is no second.
+    // An event of both destinations: the one of the new destination stays, and no second one comes.
     const both = sample("registration");
     await stage.add(both, elsewhere(both));
     stage.start();

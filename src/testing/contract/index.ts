@@ -1,4 +1,5 @@
 import { testBounds } from "./bounds.js";
+import { testCircuits } from "./circuits.js";
 import { testCutOff } from "./cut-off.js";
 import { testDeadLetterBytes } from "./dead-letter-bytes.js";
 import { testDeadLetters, testEviction } from "./dead-letters.js";
@@ -15,7 +16,7 @@ import { testUrgency } from "./urgency.js";
 export type { OutboxUnderTest, TestRunner };
 
 /**
- * Puts an outbox to the test: every promise of the `Outbox` interface, as tests of the runner at hand.
+ * Tests every promise of the `Outbox` interface, with the given test runner.
  *
  * @example
  * ```ts
@@ -25,7 +26,7 @@ export type { OutboxUnderTest, TestRunner };
  *
  * testOutbox("redisOutbox", { create: () => redisOutbox({ prefix: randomUUID() }) }, { describe, it });
  * ```
- * @param name what the tests are filed under.
+ * @param name the name of the group of tests.
  * @param runner default: the globals `describe` and `it`, which jest has, and vitest where it is told to.
  */
 export function testOutbox(
@@ -53,6 +54,7 @@ export function testOutbox(
     if (cutOff && restore) describe("cut off", () => testCutOff(it, { ...outbox, cutOff, restore }));
     if (reopen) describe("durable", () => testSurvival(it, { ...outbox, reopen }));
     if (reopen) describe("its own", () => testDestinations(it, { ...outbox, reopen }));
+    if (reopen && outbox.hasCircuits) describe("circuits", () => testCircuits(it, { ...outbox, reopen }));
     if (reopen && outbox.handsOver) describe("handed over", () => testHandOver(it, { ...outbox, reopen }));
   });
 }

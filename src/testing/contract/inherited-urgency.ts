@@ -143,7 +143,7 @@ export function testInheritedUrgency(it: TestRunner["it"], { create }: OutboxUnd
     const [click, registration, payment] = paying().map(aged) as unknown as Paying;
     stage.delivery.lanes = NEWCOMERS;
     stage.start();
-    // What is handed over after it shows that it is held back, and not late.
+    // A later event that is handed over shows that this one is kept back, and not just late.
     const other = sample("click");
     await stage.add(click, other);
     assert.equal(await stage.delivery.deliverNext(), other.id);
@@ -213,7 +213,7 @@ function lane(rules: Partial<Lane> & Pick<Lane, "endpoint">): Lane {
   return { limit: Number.POSITIVE_INFINITY, ...rules };
 }
 
-/** Delivers so many, one at a time. Resolves to their ids. */
+/** Delivers so many events, one at a time. Resolves to their ids. */
 async function takeOneByOne(stage: Stage, number: number): Promise<string[]> {
   stage.delivery.capacity = 1;
   if (stage.delivery.started) stage.outbox.wake();
@@ -228,15 +228,15 @@ function sharesAnId({ data: one }: OutboxEvent, { data: other }: OutboxEvent): b
   return shares("clickId") || shares("sessionId");
 }
 
-/** Whether an earlier one is before it. */
+/** Whether an event waits for an earlier one. */
 function waits(event: OutboxEvent, live: readonly OutboxEvent[]): boolean {
   return live.slice(0, live.indexOf(event)).some((earlier) => sharesAnId(earlier, event));
 }
 
-/** How urgent each is; more is more urgent. */
+/** How urgent each is; a higher number is more urgent. */
 function urgenciesOf(live: readonly OutboxEvent[]): Map<OutboxEvent, number> {
   const urgencies = new Map<OutboxEvent, number>();
-  // From the last to the first: what waits behind an event comes later.
+  // From the last to the first, because events wait for earlier ones.
   for (const [at, event] of [...live.entries()].reverse()) {
     const behind = live.slice(at + 1).filter((later) => sharesAnId(event, later));
     const own = -URGENCIES.indexOf(event.kind);

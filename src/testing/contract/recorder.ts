@@ -34,14 +34,14 @@ export function retryIn(inMs: number, history: Partial<History> = {}): Verdict {
 export class RecordingDelivery {
   /** How many more may be handed over. */
   capacity = Number.POSITIVE_INFINITY;
-  /** Which may be, the most urgent first. */
+  /** Which of them may be, the most urgent first. */
   lanes: readonly Lane[] = ENDPOINTS.map((endpoint) => ({ endpoint, limit: Number.POSITIVE_INFINITY }));
   started = false;
   /** Whether the storage may fail. */
   expectsFailures = false;
   /** Every id that was ever handed over, in order. */
   readonly ids: string[] = [];
-  /** What was told of verdicts that were acted on. */
+  /** The calls of `settled`. */
   readonly told: { readonly id: string; readonly attempts: number; readonly verdict: Verdict }[] = [];
   readonly dropped: { readonly event: OutboxEvent; readonly reason: string }[] = [];
   readonly #arrived: Handed[] = [];
@@ -74,7 +74,7 @@ export class RecordingDelivery {
   async next(): Promise<Handed> {
     const arrived = this.#arrived.shift();
     return (
-      arrived ?? within(new Promise((resolve) => this.#awaited.push(resolve)), "no event was handed over")
+      arrived ?? inTime(new Promise((resolve) => this.#awaited.push(resolve)), "no event was handed over")
     );
   }
 
@@ -85,12 +85,12 @@ export class RecordingDelivery {
     return id;
   }
 
-  /** From here on each event goes to the listener as it is handed over. */
+  /** Calls the listener with each event that is handed over from now on. */
   each(listener: (handed: Handed) => void): void {
     this.#listener = listener;
   }
 
-  /** Gives back what it has, and takes nothing more. */
+  /** Releases its events, and takes no more. */
   close(): void {
     this.capacity = Number.NEGATIVE_INFINITY;
     for (const { settle } of this.#unsettled) settle({ type: "release" });
@@ -117,7 +117,7 @@ export class RecordingDelivery {
   }
 }
 
-/** Resolves once the condition holds, which is looked at again and again: for what an outbox does not tell. */
+/** Resolves once the condition is true. Polls, for changes that an outbox does not announce. */
 export async function until(condition: () => boolean, otherwise: string): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   while (!condition()) {
@@ -126,7 +126,7 @@ export async function until(condition: () => boolean, otherwise: string): Promis
   }
 }
 
-async function within<T>(promise: Promise<T>, otherwise: string): Promise<T> {
+async function inTime<T>(promise: Promise<T>, otherwise: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`${otherwise} for ${PATIENCE_MS} ms`)), PATIENCE_MS);

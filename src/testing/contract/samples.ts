@@ -11,10 +11,10 @@ const DETAILS: { readonly [Kind in EventKind]: Omit<EventData[Kind], keyof Attri
   payment: { paymentId: "2024-17", customerEmail: "ann@shop.example", leadValue: 19.9 },
 } as never;
 
-/** Where the samples were reported for. */
+/** The destination of the samples. */
 export const DESTINATION = "42:https://tracking.example";
 
-/** A new event, like no other, of a visitor known by these ids. Default: a stranger. */
+/** A new event of a visitor with these ids. Default: a new visitor. */
 export function sample(kind: EventKind, visitor: Attribution = stranger()): OutboxEvent {
   return {
     id: randomBytes(16).toString("hex"),
@@ -31,7 +31,7 @@ export function largeSample(kind: EventKind, length: number): OutboxEvent {
   return { ...event, data: { ...event.data, customerName: "x".repeat(length) } } as OutboxEvent;
 }
 
-/** A visitor who was never here before. */
+/** The ids of a new visitor. */
 export function stranger(): Required<Attribution> {
   return { clickId: randomBytes(8).toString("hex"), sessionId: randomBytes(8).toString("hex") };
 }

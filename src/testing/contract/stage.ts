@@ -33,7 +33,7 @@ export class Stage implements AsyncDisposable {
     this.delivery.start(this.outbox);
   }
 
-  /** Starts, and takes nothing until `release`. */
+  /** Starts, and takes no event until `release`. */
   hold(): void {
     this.delivery.capacity = 0;
     this.start();
@@ -64,7 +64,7 @@ export class Stage implements AsyncDisposable {
     }
   }
 
-  /** Resolves once the counts say that so many are queued: they may be those of moments ago. */
+  /** Resolves once the counts say that so many are queued. Counts may be moments old. */
   holds(queued: number): Promise<void> {
     return until(() => this.outbox.counts().queued === queued, `not ${queued} events were queued`);
   }

@@ -5,7 +5,7 @@ import { sample, stranger } from "./samples.js";
 import { REJECTED, Stage } from "./stage.js";
 import type { OutboxUnderTest, TestRunner } from "./under-test.js";
 
-/** What the next process finds, and what two of them do at the same time. */
+/** The tests of a next process, and of two processes at the same time. */
 export function testSurvival(
   it: TestRunner["it"],
   { create, reopen }: Required<Pick<OutboxUnderTest, "create" | "reopen">>,

@@ -143,7 +143,7 @@ export function testUrgency(it: TestRunner["it"], { create }: OutboxUnderTest): 
     stage.outbox.wake();
     assert.equal(await stage.delivery.deliverNext(), newcomer.id);
 
-    // What is handed over after it shows that the others were held back, and not late.
+    // A later event that is handed over shows that the others are kept back, and not just late.
     const payment = sample("payment");
     stage.delivery.lanes = [...stage.delivery.lanes, lane("lead/payment")];
     await stage.add(payment);
@@ -163,7 +163,7 @@ export function testUrgency(it: TestRunner["it"], { create }: OutboxUnderTest): 
     const taken = [await stage.delivery.next(), await stage.delivery.next()];
     assert.deepEqual(new Set(taken.map(({ id }) => id)), new Set(idsOf(payments)));
 
-    // What is handed over after them shows that there was no third.
+    // The event that is handed over after them shows that there was no third.
     const last = sample("payment");
     await stage.add(last);
     assert.equal(await stage.delivery.deliverNext(), last.id);

@@ -1,8 +1,8 @@
+import { diskOutbox } from "express-affiliate/disk";
+import { createSandbox } from "express-affiliate/sandbox";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { doctorCommand } from "../../../src/cli/doctor/command.js";
-import { diskOutbox } from "../../../src/outbox/disk/index.js";
-import { createSandbox } from "../../../src/sandbox/index.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";

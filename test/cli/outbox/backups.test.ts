@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { diskOutbox } from "express-affiliate/disk";
 import { beforeEach, describe, expect, test } from "vitest";
-import { diskOutbox } from "../../../src/outbox/disk/index.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { scratchDirectory } from "../../helpers/scratch.js";

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { diskOutbox } from "express-affiliate/disk";
 import { describe, expect, it, onTestFinished, test } from "vitest";
 import { openDisk as openForCommand } from "../../../src/cli/outbox/disk.js";
-import { diskOutbox } from "../../../src/outbox/disk/index.js";
 import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { openDisk } from "../../helpers/disk-store.js";

@@ -1,8 +1,8 @@
+import type { OutboxEvent } from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
 import { expect } from "vitest";
 import { outboxCommand } from "../../../src/cli/outbox/command.js";
 import type { Terminal } from "../../../src/cli/terminal.js";
-import type { OutboxEvent } from "../../../src/events.js";
-import { diskOutbox } from "../../../src/outbox/disk/index.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 

@@ -1,8 +1,8 @@
 import { execFile, execFileSync } from "node:child_process";
 import { promisify } from "node:util";
+import { mysqlMigrations } from "express-affiliate/mysql";
 import fc from "fast-check";
 import { beforeEach, expect, it, test, vi } from "vitest";
-import { mysqlMigrations } from "../../../src/outbox/mysql/index.js";
 import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { postgresMigrations } from "express-affiliate/postgres";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it, test } from "vitest";
-import { postgresMigrations } from "../../../src/outbox/postgres/index.js";
 import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";

@@ -1,5 +1,5 @@
+import type { Outbox } from "express-affiliate/outbox";
 import { expect, test } from "vitest";
-import type { Outbox } from "../../../src/outbox/outbox.js";
 import { startService } from "../../helpers/service.js";
 import { startTracker } from "../../helpers/tracker.js";
 import { jsonOf } from "./helpers.js";

@@ -36,14 +36,15 @@ app.get("/", tracker.onClick(), (_req, res) => {
   res.send("Welcome");
 });
 
-// #region server
 const resolvers = {
   Mutation: {
+    // #region resolver
     signUp: async (_parent, input, { affiliate }) => {
       const user = await users.create(input);
       await affiliate.trackRegistration({ email: user.email, customerId: user.id });
       return user;
     },
+    // #endregion
     checkout: async (_parent, input, { affiliate }) => {
       const order = await orders.complete(input);
       await affiliate.trackPayment({
@@ -56,6 +57,7 @@ const resolvers = {
   },
 };
 
+// #region server
 const apollo = new ApolloServer({ typeDefs, resolvers });
 await apollo.start();
 const context = async ({ req }) => ({ affiliate: req.affiliate });

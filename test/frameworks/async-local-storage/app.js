@@ -1,9 +1,9 @@
-// #region storage
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
 import express from "express";
 import { tracker } from "./tracker.js";
 
+// #region storage
 const visitor = new AsyncLocalStorage();
 
 const app = express();

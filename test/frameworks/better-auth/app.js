@@ -30,7 +30,7 @@ const auth = betterAuth({
   },
 });
 
-/** There are no headers where your own code creates a user. */
+/** Your own code may create a user without headers. */
 const attributionIn = (context) => (context?.headers ? tracker.attributionOf(context.headers) : {});
 
 app.all(/^\/api\/auth\//, toNodeHandler(auth)); // before `express.json()`
@@ -42,7 +42,6 @@ app.get("/", tracker.onClick(), (_req, res) => {
   res.send("Welcome");
 });
 
-// #region payment
 app.post(
   "/checkout",
   tracker.onPayment(async (req, res) => {
@@ -53,7 +52,6 @@ app.post(
     return payment;
   }),
 );
-// #endregion
 
 /** As a job does that charges the customer each month. */
 export async function renew(email, paymentId) {

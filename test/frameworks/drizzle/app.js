@@ -9,7 +9,7 @@ const db = drizzle(pool);
 
 // #region adapter
 const inDrizzle = (tx) => ({
-  query(text, values) {
+  query(text, values = []) {
     const parts = text.split(/\$\d/).map((part) => sql.raw(part));
     return tx.execute(
       sql.join(parts.flatMap((part, nth) => (nth ? [sql`${values[nth - 1]}`, part] : [part]))),

@@ -5,7 +5,9 @@ import { paymentOf } from "./payment.js";
 const knex = createKnex({ client: "pg", connection: process.env.DATABASE_URL });
 
 // #region adapter
-const inKnex = (trx) => ({ query: (text, values) => trx.raw(text.replaceAll(/\$\d/g, "?"), values) });
+const inKnex = (trx) => ({
+  query: (text, values = []) => trx.raw(text.replaceAll(/\$\d/g, "?"), values),
+});
 // #endregion
 
 export async function checkout({ attribution, ...order }) {

@@ -4,8 +4,11 @@ import { paymentOf } from "./payment.js";
 
 const db = new Kysely({ dialect: new PostgresDialect({ pool }) });
 
-// #region transaction
-const inKysely = (trx) => ({ query: (text, values) => trx.executeQuery(CompiledQuery.raw(text, values)) });
+// #region adapter
+const inKysely = (trx) => ({
+  query: (text, values = []) => trx.executeQuery(CompiledQuery.raw(text, values)),
+});
+// #endregion
 
 export async function checkout({ attribution, ...order }) {
   await db.transaction().execute(async (trx) => {
@@ -13,4 +16,3 @@ export async function checkout({ attribution, ...order }) {
     await tracker.trackPayment(paymentOf(order), attribution, { transaction: inKysely(trx) });
   });
 }
-// #endregion

@@ -12,7 +12,14 @@ const orders = mysqlTable("orders", {
 const db = drizzle({ client: pool });
 
 // #region adapter
-const inDrizzle = (tx) => ({ query: (text) => tx.execute(sql.raw(text)) });
+const inDrizzle = (tx) => ({
+  query(text, values = []) {
+    const parts = text.split(/\$\d/).map((part) => sql.raw(part));
+    return tx.execute(
+      sql.join(parts.flatMap((part, nth) => (nth ? [sql`${values[nth - 1]}`, part] : [part]))),
+    );
+  },
+});
 // #endregion
 
 export async function checkout(order) {

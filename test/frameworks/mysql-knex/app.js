@@ -5,7 +5,9 @@ import { paymentOf } from "./payment.js";
 const knex = createKnex({ client: "mysql2", connection: process.env.DATABASE_URL });
 
 // #region adapter
-const inKnex = (trx) => ({ query: (text) => trx.raw(text) });
+const inKnex = (trx) => ({
+  query: (text, values = []) => trx.raw(text.replaceAll(/\$\d/g, "?"), values),
+});
 // #endregion
 
 export async function checkout({ attribution, ...order }) {

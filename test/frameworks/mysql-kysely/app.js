@@ -6,7 +6,9 @@ import { paymentOf } from "./payment.js";
 const db = new Kysely({ dialect: new MysqlDialect({ pool: createPool(process.env.DATABASE_URL) }) });
 
 // #region adapter
-const inKysely = (trx) => ({ query: (text) => trx.executeQuery(CompiledQuery.raw(text)) });
+const inKysely = (trx) => ({
+  query: (text, values = []) => trx.executeQuery(CompiledQuery.raw(text, values)),
+});
 // #endregion
 
 export async function checkout({ attribution, ...order }) {

@@ -6,7 +6,7 @@ import { paymentOf } from "./payment.js";
 const prisma = new PrismaClient({ adapter: new PrismaMariaDb(process.env.DATABASE_URL) });
 
 // #region adapter
-const inPrisma = (tx) => ({ query: (text) => tx.$queryRawUnsafe(text) });
+const inPrisma = (tx) => ({ query: (text, values = []) => tx.$queryRawUnsafe(text, ...values) });
 // #endregion
 
 export async function checkout({ attribution, ...order }) {

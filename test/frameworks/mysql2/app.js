@@ -1,7 +1,6 @@
 import { pool, tracker } from "./outbox.js";
 
 export async function checkout(order) {
-  // #region transaction
   const connection = await pool.getConnection();
   try {
     await connection.beginTransaction();
@@ -22,5 +21,4 @@ export async function checkout(order) {
   } finally {
     connection.release();
   }
-  // #endregion
 }

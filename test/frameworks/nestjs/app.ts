@@ -8,17 +8,15 @@ import {
   Injectable,
   type MiddlewareConsumer,
   Module,
-  type NestInterceptor,
   type NestModule,
   type OnApplicationShutdown,
   Post,
+  Req,
   RequestMethod,
   Res,
-  UseInterceptors,
 } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import type { Request, Response } from "express";
-import { tap } from "rxjs";
 import { tracker } from "./tracker.js";
 
 @Injectable()
@@ -33,30 +31,23 @@ class Shop {
   }
 }
 
-// #region interceptor
-/** Reports what happened, once the route's method has returned. */
-function reports<Result>(report: (req: Request, result: Result) => unknown): NestInterceptor {
-  return {
-    intercept: (context, next) =>
-      next.handle().pipe(tap((result) => void report(context.switchToHttp().getRequest(), result))),
-  };
-}
-
-const reportsRegistration = reports<{ id: string; email: string; name: string }>((req, user) =>
-  req.affiliate?.trackRegistration({ email: user.email, customerId: user.id, customerName: user.name }),
-);
-
 @Controller()
 class UsersController {
   constructor(private readonly shop: Shop) {}
 
+  // #region request
   @Post("signup")
-  @UseInterceptors(reportsRegistration)
-  signUp(@Body() body: { email: string; name: string }) {
-    return this.shop.signUp(body);
+  async signUp(@Req() req: Request, @Body() body: { email: string; name: string }) {
+    const user = this.shop.signUp(body);
+    await req.affiliate?.trackRegistration({
+      email: user.email,
+      customerId: user.id,
+      customerName: user.name,
+    });
+    return user;
   }
+  // #endregion
 }
-// #endregion
 
 @Controller()
 class LandingPage {
@@ -66,21 +57,23 @@ class LandingPage {
   }
 }
 
-// #region middleware
 @Controller()
 class OrdersController {
   constructor(private readonly shop: Shop) {}
 
+  // #region checkout
   @Post("checkout")
   checkout(@Body() body: { id: string; email: string }, @Res({ passthrough: true }) res: Response) {
     const order = this.shop.complete(body);
     res.locals.payment = { paymentId: order.id, customerEmail: order.email, leadValue: order.total };
     return order;
   }
+  // #endregion
 }
 
 @Module({ controllers: [LandingPage, UsersController, OrdersController], providers: [Shop] })
 class AppModule implements NestModule, OnApplicationShutdown {
+  // #region configure
   configure(consumer: MiddlewareConsumer) {
     const onPayment = tracker.onPayment(
       (_req, _res, next) => next(),
@@ -96,8 +89,8 @@ class AppModule implements NestModule, OnApplicationShutdown {
   async onApplicationShutdown() {
     await tracker.close();
   }
+  // #endregion
 }
-// #endregion
 
 // #region mount
 const app = await NestFactory.create(AppModule, { logger: ["error", "warn"] });

@@ -1,7 +1,7 @@
 // #region tracker
 import { affiliate } from "express-affiliate";
 
-/** Made at the first use, for `next build` loads this too; and once, for Next loads this apart from the server's copy. */
+/** Made at the first use: `next build` loads this file too. In `globalThis`: Next loads a copy of this file. */
 export function getTracker() {
   globalThis.affiliateTracker ??= affiliate({
     baseUrl: process.env.TRACKING_URL,

@@ -1,3 +1,1 @@
-// #region config
 export default { serverExternalPackages: ["express-affiliate"] };
-// #endregion

@@ -18,7 +18,6 @@ app.use(passport.session());
 passport.serializeUser((user, done) => done(null, user.id));
 passport.deserializeUser((id, done) => done(null, users.get(id) ?? false));
 
-// #region strategy
 passport.use(
   new Strategy({ usernameField: "email" }, (email, password, done) => {
     const known = [...users.values()].find((user) => user.email === email);
@@ -29,6 +28,7 @@ passport.use(
   }),
 );
 
+// #region login
 app.post(
   "/login",
   passport.authenticate("local"),

@@ -15,7 +15,6 @@ await pool.query(`create table users (id uuid primary key, email text, click_id 
 await pool.query(`create table json_users (id uuid primary key, email text, affiliate jsonb)`);
 await pool.query(`create table text_users (id uuid primary key, email text, affiliate text)`);
 
-// #region columns
 app.post(
   "/signup",
   tracker.onRegistration(async (req, res) => {
@@ -29,13 +28,13 @@ app.post(
   }),
 );
 
+// #region columns
 async function renew(user, invoice) {
   const payment = { paymentId: invoice.id, customerEmail: user.email, leadValue: invoice.total };
   return tracker.trackPayment(payment, { clickId: user.click_id, sessionId: user.session_id });
 }
 // #endregion
 
-// #region json
 async function signUp(table, email, affiliate) {
   const values = [randomUUID(), email, JSON.stringify(affiliate)];
   await pool.query(`insert into ${table} (id, email, affiliate) values ($1, $2, $3)`, values);
@@ -46,7 +45,6 @@ async function renewFromJson(user, invoice) {
   const payment = { paymentId: invoice.id, customerEmail: user.email, leadValue: invoice.total };
   return tracker.trackPayment(payment, user.affiliate);
 }
-// #endregion
 
 for (const table of ["json_users", "text_users"]) {
   app.post(

@@ -47,7 +47,6 @@ async function reportInvoice(invoice) {
 }
 // #endregion
 
-// #region currencies
 /** Stripe counts in hundredths, but for these currencies. */
 const decimals = new Map([
   ...["bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga"].map((currency) => [currency, 0]),
@@ -55,6 +54,7 @@ const decimals = new Map([
   ...["bhd", "jod", "kwd", "omr", "tnd"].map((currency) => [currency, 3]),
 ]);
 
+// #region currencies
 function inEuros(amount, currency) {
   const major = amount / 10 ** (decimals.get(currency) ?? 2);
   return Math.round((major / perEuro[currency]) * 100) / 100;

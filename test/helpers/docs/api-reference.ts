@@ -1,12 +1,6 @@
 import type { Express, Request, RequestHandler } from "express";
-import type {
-  Affiliate,
-  AffiliateOptions,
-  Attributed,
-  Attribution,
-  affiliate,
-  Outbox,
-} from "../../../src/index.js";
+import type { Affiliate, AffiliateOptions, Attributed, Attribution, affiliate } from "express-affiliate";
+import type { Outbox } from "express-affiliate/outbox";
 
 interface Row {
   readonly id: string;

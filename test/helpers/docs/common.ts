@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import type { Express } from "express";
-import type { Affiliate } from "../../../src/index.js";
+import type { Affiliate } from "express-affiliate";
 
 /** What every page may take for given. */
 export interface Names {

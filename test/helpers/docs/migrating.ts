@@ -1,18 +1,17 @@
 import type express from "express";
+import type { Attribution, affiliate, Payment } from "express-affiliate";
+import type { postgresOutbox } from "express-affiliate/postgres";
 import type { Pool } from "pg";
-import type { Attribution, affiliate } from "../../../src/index.js";
-import type { postgresOutbox } from "../../../src/outbox/postgres/index.js";
 
 export interface Order {
   readonly id: string;
   readonly email: string;
   readonly total: number;
-  readonly createdAt?: Date;
   readonly affiliate?: Attribution;
 }
 
 export interface Names {
-  readonly orders: { complete(order: object): Promise<Order> };
+  readonly checkout: (req: express.Request, res: express.Response) => Promise<Payment>;
   readonly affiliate: typeof affiliate;
   readonly postgresOutbox: typeof postgresOutbox;
   readonly pool: Pool;

@@ -1,4 +1,4 @@
-import type { Attribution } from "../../../src/index.js";
+import type { Attribution } from "express-affiliate";
 
 interface User {
   readonly id: number;

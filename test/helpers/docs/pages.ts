@@ -57,10 +57,17 @@ export const isCode = ({ info }: Block): boolean => /^(js|ts|javascript|typescri
 /** Whether its info string asks for it not to be checked. */
 export const isUnchecked = ({ info }: Block): boolean => /\bunchecked\b/.test(info);
 
-/** The file that the block is a part of, and which part: `from=test/frameworks/passport/app.js#mount` in its info string. */
-export function recipeOf({ info }: Block): { file: string; region: string | undefined } | undefined {
-  const [, file, region] = /\bfrom=([^#\s]+)(?:#(\S+))?/.exec(info) ?? [];
-  return file === undefined ? undefined : { file, region };
+/**
+ * The files that the block is a part of, and which part: `from=test/frameworks/passport/app.js#mount` in its info string. Several
+ * have a comma between them.
+ */
+export function recipesOf({ info }: Block): { file: string; region: string | undefined }[] {
+  const [, all = ""] = /\bfrom=(\S+)/.exec(info) ?? [];
+  return all
+    .split(",")
+    .filter(Boolean)
+    .map((part) => part.split("#"))
+    .map(([file = "", region]) => ({ file, region }));
 }
 
 /** A file's text, or the lines between `// #region name` and `// #endregion` in it. */

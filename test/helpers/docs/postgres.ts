@@ -1,6 +1,6 @@
-import type { Pool, PoolClient } from "pg";
-import type { Attribution, affiliate, Payment } from "../../../src/index.js";
-import type { postgresOutbox } from "../../../src/outbox/postgres/index.js";
+import type { affiliate } from "express-affiliate";
+import type { postgresOutbox } from "express-affiliate/postgres";
+import type { Pool } from "pg";
 
 export interface Names {
   readonly baseUrl: string;
@@ -9,7 +9,4 @@ export interface Names {
   readonly affiliate: typeof affiliate;
   readonly postgresOutbox: typeof postgresOutbox;
   readonly pool: Pool;
-  readonly client: PoolClient;
-  readonly order: { readonly attribution: Attribution };
-  readonly payment: Payment;
 }

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import tsconfig from "../../../tsconfig.json" with { type: "json" };
 import { declaredIn, importedIn } from "./names.js";
-import { type Block, blocksOf, isCode, isUnchecked, recipeOf, root } from "./pages.js";
+import { type Block, blocksOf, isCode, isUnchecked, recipesOf, root } from "./pages.js";
 
 /** The package by its name is its source. */
 function fileOrPackage(name: string): string {
@@ -49,7 +49,9 @@ export async function runBlock(block: Block, names: object = {}, how: HowToRun =
 
 /** A page whose blocks a file of tests runs. */
 export function pageToRun(page: string) {
-  const blocks = blocksOf(page).filter((block) => isCode(block) && !isUnchecked(block) && !recipeOf(block));
+  const blocks = blocksOf(page)
+    .filter((block) => isCode(block) && !isUnchecked(block))
+    .filter((block) => recipesOf(block).length === 0);
   const ran = new Set<Block>();
 
   function take(heading: string, nth = 0): Block {

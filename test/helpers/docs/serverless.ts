@@ -1,6 +1,6 @@
+import type { affiliate } from "express-affiliate";
+import type { postgresOutbox } from "express-affiliate/postgres";
 import type { Pool } from "pg";
-import type { affiliate } from "../../../src/index.js";
-import type { postgresOutbox } from "../../../src/outbox/postgres/index.js";
 
 export interface Names {
   readonly affiliate: typeof affiliate;

@@ -1,8 +1,8 @@
 import express, { type RequestHandler } from "express";
+import type { Affiliate, AffiliateOptions } from "express-affiliate";
+import { createSandbox } from "express-affiliate/sandbox";
 import request from "supertest";
 import { onTestFinished } from "vitest";
-import type { Affiliate, AffiliateOptions } from "../../../src/index.js";
-import { createSandbox } from "../../../src/sandbox/index.js";
 import { startTracker } from "../tracker.js";
 
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0";

@@ -1,5 +1,5 @@
+import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
-import type { OutboxEvent } from "../../../src/events.js";
 import { handOverThrough } from "../../../src/outbox/disk/hand-over.js";
 import type { Request } from "../../../src/outbox/disk/protocol.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";

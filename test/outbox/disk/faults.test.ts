@@ -11,11 +11,11 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import type { Claim, Outbox } from "express-affiliate/outbox";
 import { expect, onTestFinished, test } from "vitest";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { openExistingFile, openFile } from "../../../src/outbox/disk/file.js";
 import { findEngine } from "../../../src/outbox/disk/sqlite.js";
-import type { Claim, Outbox } from "../../../src/outbox/outbox.js";
 import { until } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { delivering } from "../../helpers/deliver.js";

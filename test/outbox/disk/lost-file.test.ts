@@ -10,12 +10,12 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import type { DeadLetter, OutboxEvent } from "express-affiliate";
+import type { Claim, Verdict } from "express-affiliate/outbox";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { OutboxEvent } from "../../../src/events.js";
-import type { DeadLetter } from "../../../src/outbox/dead-letters.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { salvage } from "../../../src/outbox/disk/salvage.js";
-import { type Claim, UNTRIED, type Verdict } from "../../../src/outbox/outbox.js";
+import { UNTRIED } from "../../../src/outbox/outbox.js";
 import { until } from "../../../src/testing/contract/recorder.js";
 import { DESTINATION, sample, stranger } from "../../../src/testing/contract/samples.js";
 import { delivering } from "../../helpers/deliver.js";

@@ -138,10 +138,10 @@ test("has a lock that other processes can tell the end of, and leaves none behin
     ReturnType<typeof createOwnerLocks>,
   ];
   expect(other.hasEnded("one")).toBe(false);
-  one.hold();
-  one.hold();
+  one.acquire();
+  one.acquire();
   expect(other.hasEnded("one")).toBe(false);
-  other.hold();
+  other.acquire();
   other.removeEnded([]);
   expect(locksOf(join(path, ".."))).toHaveLength(2);
   one.release();
@@ -156,9 +156,9 @@ test("takes its lock anew where its file was removed", () => {
     ReturnType<typeof createOwnerLocks>,
     ReturnType<typeof createOwnerLocks>,
   ];
-  one.hold();
+  one.acquire();
   for (const name of locksOf(directory)) rmSync(join(directory, name));
-  one.hold();
+  one.acquire();
   expect(locksOf(directory)).toHaveLength(1);
   expect(other.hasEnded("one")).toBe(false);
   one.release();

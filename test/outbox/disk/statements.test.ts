@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import type { OutboxEvent } from "express-affiliate";
 import { expect, onTestFinished, test } from "vitest";
-import type { OutboxEvent } from "../../../src/events.js";
 import { openFile } from "../../../src/outbox/disk/file.js";
 import type { DiskClaim, Request } from "../../../src/outbox/disk/protocol.js";
 import type { Database, Statement, Value } from "../../../src/outbox/disk/sqlite.js";

@@ -1,15 +1,15 @@
 import { readFileSync, rmSync, statSync } from "node:fs";
+import type { OutboxEvent } from "express-affiliate";
+import type { Verdict } from "express-affiliate/outbox";
 import { afterEach, expect, test, vi } from "vitest";
-import type { OutboxEvent } from "../../../src/events.js";
+import { STATEMENTS as OWNERS } from "../../../src/outbox/disk/claim-owners.js";
 import { STATEMENTS as CLAIMS } from "../../../src/outbox/disk/claims.js";
 import { STATEMENTS as LETTERS } from "../../../src/outbox/disk/dead-letters.js";
 import { statementsOf } from "../../../src/outbox/disk/delivered.js";
 import { STATEMENTS as DESTINATIONS } from "../../../src/outbox/disk/destinations.js";
 import { STATEMENTS as HAND_OVER } from "../../../src/outbox/disk/hand-over.js";
-import { STATEMENTS as HOLDINGS } from "../../../src/outbox/disk/holdings.js";
 import { STATEMENTS as IDS } from "../../../src/outbox/disk/known-ids.js";
 import { STATEMENTS as LANE_CLAIMS } from "../../../src/outbox/disk/lane-claims.js";
-import { STATEMENTS as LINES } from "../../../src/outbox/disk/lines.js";
 import { STATEMENTS as EVENTS } from "../../../src/outbox/disk/live-events.js";
 import { STATEMENTS as OLDEST } from "../../../src/outbox/disk/oldest.js";
 import type { DiskClaim } from "../../../src/outbox/disk/protocol.js";
@@ -18,7 +18,7 @@ import { STATEMENTS as SAVING } from "../../../src/outbox/disk/saving.js";
 import { STATEMENTS as UNREADABLE } from "../../../src/outbox/disk/unreadable.js";
 import { LOOKS, STATEMENTS as UPKEEP } from "../../../src/outbox/disk/upkeep.js";
 import { STATEMENTS as URGENCY } from "../../../src/outbox/disk/urgency.js";
-import type { Verdict } from "../../../src/outbox/outbox.js";
+import { STATEMENTS as QUEUES } from "../../../src/outbox/disk/visitor-queues.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { type Disk, openDisk, settling } from "../../helpers/disk-store.js";
@@ -83,13 +83,13 @@ test("does nothing to an event that would look at all the others", () => {
     ...EVENTS,
     ...CLAIMS,
     ...LANE_CLAIMS,
-    ...LINES,
+    ...QUEUES,
     ...OLDEST,
     ...IDS,
     ...LETTERS,
     ...DESTINATIONS,
     ...HAND_OVER,
-    ...HOLDINGS,
+    ...OWNERS,
     ...REMOVALS,
     ...URGENCY,
   };

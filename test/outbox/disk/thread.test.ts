@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
+import type { OutboxEvent } from "express-affiliate";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { OutboxEvent } from "../../../src/events.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { openLink } from "../../../src/outbox/disk/link.js";
 import { until } from "../../../src/testing/contract/recorder.js";

@@ -1,10 +1,11 @@
 import { dirname } from "node:path";
+import type { Verdict } from "express-affiliate/outbox";
 import { expect, onTestFinished, test } from "vitest";
 import type { DiskClaim } from "../../../src/outbox/disk/protocol.js";
 import { salvage } from "../../../src/outbox/disk/salvage.js";
-import { kindOf } from "../../../src/outbox/disk/sqlite.js";
+import { failureOf } from "../../../src/outbox/disk/sqlite.js";
 import { LOOKS } from "../../../src/outbox/disk/upkeep.js";
-import { CLICKS_OF_A_VISITOR, type Verdict } from "../../../src/outbox/outbox.js";
+import { CLICKS_OF_A_VISITOR } from "../../../src/outbox/outbox.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { DESTINATION, sample, stranger } from "../../../src/testing/contract/samples.js";
 import { type Disk, openDisk } from "../../helpers/disk-store.js";
@@ -235,5 +236,5 @@ test("takes a file for damaged that does not say what is under way", () => {
   const other = open(dirname(disk.path), { owner: "other" });
   const error = caught(() => other.claim(8));
   expect(error).toMatchObject({ message: expect.stringContaining("state") });
-  expect(kindOf(error)).toBe("damaged");
+  expect(failureOf(error)).toBe("damaged");
 });

@@ -1,11 +1,10 @@
+import type { OutboxEvent } from "express-affiliate";
+import type { Endpoint, Lane, Urgency, Verdict } from "express-affiliate/outbox";
 import { expect, onTestFinished, test } from "vitest";
-import type { OutboxEvent } from "../../../src/events.js";
 import type { DiskClaim } from "../../../src/outbox/disk/protocol.js";
 import { salvage } from "../../../src/outbox/disk/salvage.js";
 import { LOOKS } from "../../../src/outbox/disk/upkeep.js";
-import type { Lane, Verdict } from "../../../src/outbox/outbox.js";
-import type { Urgency } from "../../../src/outbox/urgency.js";
-import { ENDPOINTS, type Endpoint } from "../../../src/service/endpoints.js";
+import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { DESTINATION, paying, sample } from "../../../src/testing/contract/samples.js";
 import { type Disk, openDisk } from "../../helpers/disk-store.js";

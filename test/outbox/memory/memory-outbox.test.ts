@@ -1,8 +1,9 @@
+import type { EventKind, OutboxEvent } from "express-affiliate";
+import type { Claim, OutboxObserver, Verdict } from "express-affiliate/outbox";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { EventKind, OutboxEvent } from "../../../src/events.js";
 import { memoryOutbox } from "../../../src/outbox/memory/memory-outbox.js";
-import { type Claim, type OutboxObserver, UNTRIED, type Verdict } from "../../../src/outbox/outbox.js";
+import { UNTRIED } from "../../../src/outbox/outbox.js";
 import { sizeOf } from "../../../src/outbox/shedding.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";

@@ -1,5 +1,5 @@
+import type { Attribution, EventKind } from "express-affiliate";
 import { expect, it } from "vitest";
-import type { Attribution, EventKind } from "../../../src/events.js";
 import { Entry } from "../../../src/outbox/memory/entry.js";
 import { Queue } from "../../../src/outbox/memory/queue.js";
 import { UNTRIED } from "../../../src/outbox/outbox.js";

@@ -1,9 +1,9 @@
+import type { Attribution } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Attribution } from "../../../src/events.js";
-import { type Place, VisitorOrder } from "../../../src/outbox/memory/visitor-order.js";
+import { type QueueLinks, VisitorOrder } from "../../../src/outbox/memory/visitor-order.js";
 
-class Entry implements Place {
+class Entry implements QueueLinks {
   clickBefore: this | undefined;
   clickAfter: this | undefined;
   sessionBefore: this | undefined;

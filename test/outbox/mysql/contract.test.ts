@@ -1,5 +1,6 @@
+import { testOutbox } from "express-affiliate/outbox";
 import { describe, it } from "vitest";
-import { testOutbox } from "../../../src/testing/contract/index.js";
+import { testLastingUrgency } from "../../helpers/lasting-urgency.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 
 describeWithMariaDb("the contract", (database) => {
@@ -12,9 +13,11 @@ describeWithMariaDb("the contract", (database) => {
       maxDeadLetterBytes: 50_000,
       reopen: () => database.reopen(),
       handsOver: true,
+      hasCircuits: true,
       cutOff: () => database.server.halt("immediate"),
       restore: () => database.server.resume(),
     },
     { describe, it },
   );
+  testLastingUrgency(() => database.create({ maxEvents: 100 }));
 });

@@ -1,5 +1,5 @@
+import type { MysqlPool } from "express-affiliate/mysql";
 import { expect, test } from "vitest";
-import type { MysqlPool } from "../../../src/outbox/mysql/index.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";

@@ -1,5 +1,6 @@
+import { type MysqlPool, mysqlMigrations, mysqlOutbox } from "express-affiliate/mysql";
+import type mysql from "mysql2/promise";
 import { expect, test } from "vitest";
-import { mysqlMigrations, mysqlOutbox } from "../../../src/outbox/mysql/index.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
@@ -150,6 +151,7 @@ describeWithMariaDb("operations", (database) => {
     await sql(`grant select on shop.${prefix}migrations to least`);
     await sql(`grant select, insert on shop.${prefix}destinations to least`);
     await sql(`grant select, insert, update, delete on shop.${prefix}events to least`);
+    await sql(`grant select, insert, update, delete on shop.${prefix}circuits to least`);
     const pool = database.pool({ user: "least", password: "least" });
     await expect(pool.query("create table own (id integer)")).rejects.toThrow(/denied/);
     const small = { pool, maxEvents: 2, maxDeadLetters: 1, migrate: false } as const;
@@ -179,6 +181,35 @@ describeWithMariaDb("operations", (database) => {
     await connection.commit();
     connection.release();
     for (let nth = 0; nth < 2; nth++) await delivery.deliverNext();
+  });
+
+  test("a full outbox has room for a payment where another process claims the oldest clicks meanwhile", async () => {
+    const pool = database.pool();
+    let toClaim = 0;
+    const meddled: MysqlPool = {
+      async getConnection() {
+        const connection = await pool.getConnection();
+        const query = async (options: mysql.QueryOptions) => {
+          const result = await connection.query(options as never);
+          const seqs = JSON.stringify(result[0]).match(/(?<="seq":"?)\d+/g) ?? [];
+          const claim = "update $prefixevents set claimed_by = unhex(repeat('ab', 16)) where seq in (?)";
+          while (toClaim > 0 && seqs.length > 0) {
+            await sql(claim, [seqs.shift()]);
+            toClaim--;
+          }
+          return result;
+        };
+        const { connection: inner } = connection;
+        return Object.assign(Object.create(connection), { connection: inner, query }) as never;
+      },
+    };
+    await using stage = await Stage.open(() => create({ pool: meddled, maxEvents: 8 }));
+    stage.hold();
+    for (let nth = 0; nth < 8; nth++) await stage.add(sample("click"));
+    toClaim = 5;
+
+    expect(await stage.outbox.add(sample("payment"))).toBe("queued");
+    expect(toClaim).toBe(0);
   });
 
   test("says which rights are missing", async () => {

@@ -1,5 +1,5 @@
-import { mysqlOutbox } from "../../../src/outbox/mysql/mysql-outbox.js";
-import type { Outbox } from "../../../src/outbox/outbox.js";
+import { mysqlOutbox } from "express-affiliate/mysql";
+import type { Outbox } from "express-affiliate/outbox";
 import type { FakeClock } from "../../helpers/fake-clock.js";
 import { describeWithMariaDb, virtualPool } from "../../helpers/mysql.js";
 import { testPromises } from "../../helpers/promises.js";

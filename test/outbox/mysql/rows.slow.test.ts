@@ -1,8 +1,8 @@
+import type { MysqlPool } from "express-affiliate/mysql";
+import type { Lane } from "express-affiliate/outbox";
 import { beforeAll, expect, test } from "vitest";
-import { LINED_UP_AT_ONCE } from "../../../src/outbox/mysql/candidates.js";
-import type { MysqlPool } from "../../../src/outbox/mysql/index.js";
-import { NOT_LINED_UP, urgencyNumber } from "../../../src/outbox/mysql/urgency.js";
-import type { Lane } from "../../../src/outbox/outbox.js";
+import { ENTERED_AT_ONCE } from "../../../src/outbox/mysql/candidates.js";
+import { NOT_ENTERED, urgencyNumber } from "../../../src/outbox/mysql/urgency.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { paying, sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
@@ -91,7 +91,7 @@ describeWithMariaDb("rows that are read", (database) => {
       insert into $prefixevents
         (destination, id, kind, endpoint, urgency, click_id, data, created_at, queued_at, due_at)
       select destination, unhex(md5(nth)), if(nth % 2, 'payment', 'click'), if(nth % 2, 'lead/payment', 'click'),
-        if(nth % 2, ${NOT_LINED_UP}, ${urgencyNumber("click")}), concat('c', nth div 2), '{}', 1, nth, nth
+        if(nth % 2, ${NOT_ENTERED}, ${urgencyNumber("click")}), concat('c', nth div 2), '{}', 1, nth, nth
       from $prefixevents, (select seq as nth from seq_2_to_${WAITING / 10}) as numbers`);
     stage.delivery.capacity = 8;
     stage.start();
@@ -100,6 +100,6 @@ describeWithMariaDb("rows that are read", (database) => {
 
     expect(statements.length).toBeGreaterThan(5);
     const most = Math.max(...statements.map(({ rows }) => rows));
-    expect(most).toBeLessThan(20 * LINED_UP_AT_ONCE);
+    expect(most).toBeLessThan(20 * ENTERED_AT_ONCE);
   });
 });

@@ -1,19 +1,12 @@
-import { sql as drizzleSql } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/mysql2";
-import knex from "knex";
-import { CompiledQuery, Kysely, MysqlDialect } from "kysely";
-import mysqlCore from "mysql2";
+import { type MysqlTransaction, mysqlOutbox } from "express-affiliate/mysql";
 import type mysql from "mysql2/promise";
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
-import { type MysqlTransaction, mysqlOutbox } from "../../../src/outbox/mysql/index.js";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 import { startService } from "../../helpers/service.js";
 import { linesLogger, startTracker } from "../../helpers/tracker.js";
-
-class Undone extends Error {}
 
 type Shape = (error: Error) => Error;
 
@@ -313,60 +306,4 @@ describeWithMariaDb("in the host's own transaction", (database) => {
 
     expect(await stage.delivery.deliverNext()).toBe(event.id);
   });
-
-  /** As docs/mysql.md shows it: something done with the library's transaction, which is then committed or undone. */
-  type InTransaction = (body: (transaction: MysqlTransaction) => Promise<void>) => Promise<unknown>;
-
-  const libraries: Record<string, () => { run: InTransaction; end?: () => Promise<unknown> }> = {
-    Drizzle() {
-      const db = drizzle(database.pool());
-      return {
-        run: (body) => db.transaction((tx) => body({ query: (text) => tx.execute(drizzleSql.raw(text)) })),
-      };
-    },
-    Kysely() {
-      const pool = mysqlCore.createPool(database.server.connection);
-      const db = new Kysely<unknown>({ dialect: new MysqlDialect({ pool }) });
-      return {
-        run: (body) =>
-          db
-            .transaction()
-            .execute((trx) => body({ query: (text) => trx.executeQuery(CompiledQuery.raw(text)) })),
-        end: () => db.destroy(),
-      };
-    },
-    Knex() {
-      const db = knex({ client: "mysql2", connection: database.server.connection as never });
-      return {
-        run: (body) => db.transaction((trx) => body({ query: (text) => trx.raw(text).then() })),
-        end: () => db.destroy(),
-      };
-    },
-  };
-
-  test.each(Object.entries(libraries))(
-    "with %s a payment is reported if and only if its order commits",
-    async (_name, open) => {
-      const outbox = await create();
-      const { run, end: close } = open();
-      const event = sample("payment");
-      async function reported(undone: boolean) {
-        const outcomes: string[] = [];
-        await run(async (transaction) => {
-          outcomes.push(await outbox.add(event, { transaction }));
-          if (undone) throw new Undone();
-        }).catch((error) => {
-          if (!(error instanceof Undone)) throw error;
-        });
-        return { outcomes, queued: (await outbox.look()).queued };
-      }
-
-      expect(await reported(true)).toEqual({ outcomes: ["queued"], queued: 0 });
-      expect(await reported(false)).toEqual({ outcomes: ["queued"], queued: 1 });
-      expect(await reported(false)).toEqual({ outcomes: ["duplicate"], queued: 1 });
-
-      await outbox.close();
-      await close?.();
-    },
-  );
 });

@@ -1,5 +1,6 @@
+import { testOutbox } from "express-affiliate/outbox";
 import { describe, it } from "vitest";
-import { testOutbox } from "../../../src/testing/contract/index.js";
+import { testLastingUrgency } from "../../helpers/lasting-urgency.js";
 import { describeWithPostgresServer } from "../../helpers/postgres.js";
 
 describeWithPostgresServer("the contract", (database) => {
@@ -12,9 +13,11 @@ describeWithPostgresServer("the contract", (database) => {
       maxDeadLetterBytes: 50_000,
       reopen: () => database.reopen(),
       handsOver: true,
+      hasCircuits: true,
       cutOff: () => database.cluster.halt("immediate"),
       restore: () => database.cluster.resume(),
     },
     { describe, it },
   );
+  testLastingUrgency(() => database.create({ maxEvents: 100 }));
 });

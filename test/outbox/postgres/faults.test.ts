@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import type { PostgresPool } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import type { PostgresPool } from "../../../src/outbox/postgres/index.js";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { run } from "../../helpers/deliver.js";

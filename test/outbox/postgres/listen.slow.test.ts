@@ -1,7 +1,7 @@
 import { once } from "node:events";
+import type { PostgresClient, PostgresPool } from "express-affiliate/postgres";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import type { PostgresClient, PostgresPool } from "../../../src/outbox/postgres/index.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { programOfBouncer, startBouncer } from "../../helpers/bouncer.js";

@@ -1,5 +1,5 @@
+import { postgresMigrations, postgresOutbox } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import { postgresMigrations, postgresOutbox } from "../../../src/outbox/postgres/index.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
@@ -89,7 +89,8 @@ describeWithPostgres("operations", (database) => {
       grant select on $schema.migrations to shop;
       grant select, insert on $schema.destinations to shop;
       grant select, update on $schema.clock to shop;
-      grant select, insert, update, delete on $schema.events, $schema.known_ids, $schema.dead_letters to shop;`);
+      grant select, insert, update, delete on $schema.events, $schema.known_ids, $schema.dead_letters, $schema.circuits
+        to shop;`);
     const pool = database.pool({ user: "shop" });
     await expect(pool.query("create table public.own ()")).rejects.toThrow(/permission denied/);
     const small = { pool, maxEvents: 2, maxDeadLetters: 1, migrate: false } as const;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
+import type { Lane } from "express-affiliate/outbox";
 import { beforeAll, expect, test } from "vitest";
-import type { Lane } from "../../../src/outbox/outbox.js";
 import { stepsOf } from "../../../src/outbox/postgres/steps.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { sample } from "../../../src/testing/contract/samples.js";

@@ -1,5 +1,5 @@
-import type { Outbox } from "../../../src/outbox/outbox.js";
-import { postgresOutbox } from "../../../src/outbox/postgres/postgres-outbox.js";
+import type { Outbox } from "express-affiliate/outbox";
+import { postgresOutbox } from "express-affiliate/postgres";
 import type { FakeClock } from "../../helpers/fake-clock.js";
 import { describeWithPostgresServer, virtualPool } from "../../helpers/postgres.js";
 import { testPromises } from "../../helpers/promises.js";

@@ -1,5 +1,5 @@
+import type { PostgresOutbox } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import type { PostgresOutbox } from "../../../src/outbox/postgres/index.js";
 import { RecordingDelivery } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";

@@ -1,5 +1,5 @@
+import type { PostgresPool } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import type { PostgresPool } from "../../../src/outbox/postgres/index.js";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { run } from "../../helpers/deliver.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";

@@ -1,17 +1,10 @@
-import { sql as drizzleSql } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/node-postgres";
-import knex from "knex";
-import { CompiledQuery, Kysely, PostgresDialect } from "kysely";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import type { PostgresOutbox, PostgresTransaction } from "../../../src/outbox/postgres/index.js";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { startService } from "../../helpers/service.js";
 import { linesLogger, startTracker } from "../../helpers/tracker.js";
-
-class Undone extends Error {}
 
 describeWithPostgres("in the host's own transaction", (database) => {
   const { create, reopen, sql } = database;
@@ -204,80 +197,5 @@ describeWithPostgres("in the host's own transaction", (database) => {
       code: "ERR_AFFILIATE_TRANSACTION",
     });
     await outbox.close();
-  });
-
-  /** As docs/postgres.md shows it: something done with the library's transaction, which is then committed or undone. */
-  type InTransaction = (body: (transaction: PostgresTransaction) => Promise<void>) => Promise<unknown>;
-
-  const libraries: Record<string, () => { run: InTransaction; end?: () => Promise<unknown> }> = {
-    Drizzle() {
-      const db = drizzle(database.pool());
-      return {
-        run: (body) =>
-          db.transaction((tx) =>
-            body({
-              query: (text, values = []) =>
-                tx.execute(
-                  drizzleSql.join(
-                    text
-                      .split(/\$\d/)
-                      .flatMap((part, nth) =>
-                        nth === 0
-                          ? [drizzleSql.raw(part)]
-                          : [drizzleSql`${values[nth - 1]}`, drizzleSql.raw(part)],
-                      ),
-                  ),
-                ),
-            }),
-          ),
-      };
-    },
-    Kysely() {
-      const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: database.pool() }) });
-      return {
-        run: (body) =>
-          db
-            .transaction()
-            .execute((trx) =>
-              body({ query: (text, values = []) => trx.executeQuery(CompiledQuery.raw(text, values)) }),
-            ),
-      };
-    },
-    Knex() {
-      const db = knex({ client: "pg", connection: database.cluster.connectionString });
-      return {
-        run: (body) =>
-          db.transaction((trx) =>
-            body({ query: (text, values = []) => trx.raw(text.replaceAll(/\$\d/g, "?"), values).then() }),
-          ),
-        end: () => db.destroy(),
-      };
-    },
-  };
-
-  describe.each(Object.entries(libraries))("with %s", (_name, open) => {
-    async function reported(outbox: PostgresOutbox, run: InTransaction, undone: boolean) {
-      const event = sample("payment");
-      const outcome: string[] = [];
-      await run(async (transaction) => {
-        outcome.push(await outbox.add(event, { transaction }));
-        if (undone) throw new Undone();
-      }).catch((error) => {
-        if (!(error instanceof Undone)) throw error;
-      });
-      const { queued } = await outbox.look();
-      return { outcome: outcome[0], queued };
-    }
-
-    test("a payment is reported if and only if its order commits", async () => {
-      const outbox = await create();
-      const { run, end: close } = open();
-
-      expect(await reported(outbox, run, true)).toEqual({ outcome: "queued", queued: 0 });
-      expect(await reported(outbox, run, false)).toEqual({ outcome: "queued", queued: 1 });
-
-      await outbox.close();
-      await close?.();
-    });
   });
 });

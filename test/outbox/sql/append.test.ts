@@ -1,11 +1,11 @@
+import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
-import type { OutboxEvent } from "../../../src/events.js";
-import { type Attempted, createAppend } from "../../../src/outbox/sql/append.js";
+import { type AttemptOutcome, createAppend } from "../../../src/outbox/sql/append.js";
 import { createDestinations } from "../../../src/outbox/sql/destinations.js";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 
-type Attempt = (events: readonly OutboxEvent[]) => readonly Attempted[];
+type Attempt = (events: readonly OutboxEvent[]) => readonly AttemptOutcome[];
 
 /** A server that another transaction holds up, as a test says. */
 function setUp(attempt: Attempt) {
@@ -28,12 +28,12 @@ function setUp(attempt: Attempt) {
 }
 
 const all =
-  (outcome: Attempted): Attempt =>
+  (outcome: AttemptOutcome): Attempt =>
   (events) =>
     events.map(() => outcome);
 
 test("what the server has not stored is not taken for stored, where no event is found to be the one that has to wait", async () => {
-  const { append, clock, server, stored } = setUp(all("spared"));
+  const { append, clock, server, stored } = setUp(all("rolled back"));
   const event = sample("payment");
   const waits: string[] = [];
   const outcomes: string[] = [];
@@ -54,7 +54,7 @@ test("the one that has to wait is found by storing each alone, and holds up no e
   const [held, next, other] = [sample("click", visitor), sample("payment", visitor), sample("payment")];
   const isHeldUp = (events: readonly OutboxEvent[]) => events.includes(held);
   const { append, clock, server, stored } = setUp((events) =>
-    all(isHeldUp(events) ? "spared" : "queued")(events),
+    all(isHeldUp(events) ? "rolled back" : "queued")(events),
   );
   const outcomes = Promise.all([held, next, other].map((event) => append(event)));
 
@@ -72,7 +72,9 @@ test("a look at what is held holds up no event that comes with it", async () => 
   const calls: (readonly OutboxEvent[])[] = [];
   const { append, clock } = setUp((events) => {
     calls.push(events);
-    return events.map((event) => (event === held ? "busy" : events.includes(held) ? "spared" : "queued"));
+    return events.map((event) =>
+      event === held ? "busy" : events.includes(held) ? "rolled back" : "queued",
+    );
   });
   void append(held);
   await clock.pass(0);

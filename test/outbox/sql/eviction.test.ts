@@ -1,7 +1,7 @@
+import type { EventKind } from "express-affiliate";
+import type { Death } from "express-affiliate/outbox";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { EventKind } from "../../../src/events.js";
-import type { Death } from "../../../src/outbox/dead-letters.js";
 import { SHEDDING_ORDER } from "../../../src/outbox/shedding.js";
 import { asciiJson } from "../../../src/outbox/sql/ascii-json.js";
 import { createCounts } from "../../../src/outbox/sql/counts.js";

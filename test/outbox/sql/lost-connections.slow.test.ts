@@ -1,8 +1,8 @@
+import type { OutboxEvent } from "express-affiliate";
+import type { MysqlPool } from "express-affiliate/mysql";
+import type { Outbox, Verdict } from "express-affiliate/outbox";
+import type { PostgresPool } from "express-affiliate/postgres";
 import { afterEach, expect, test } from "vitest";
-import type { OutboxEvent } from "../../../src/events.js";
-import type { MysqlPool } from "../../../src/outbox/mysql/index.js";
-import type { Outbox, Verdict } from "../../../src/outbox/outbox.js";
-import type { PostgresPool } from "../../../src/outbox/postgres/index.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { REJECTED } from "../../../src/testing/contract/stage.js";

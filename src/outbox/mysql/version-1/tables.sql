@@ -38,3 +38,11 @@ create table if not exists `affiliate_events` (
   key `affiliate_events_session` (`session_id`, `destination`, `state`, `seq`)
 ) engine = InnoDB row_format = dynamic default charset = ascii collate = ascii_bin
   comment = 'What waits to be reported, what was given up, and the ids of what was delivered, so that it is not reported again. An event is one row from its report until it is forgotten.';
+
+create table if not exists `affiliate_circuits` (
+  `destination` bigint not null,
+  `endpoint` varchar(32) not null,
+  `circuit` varchar(1024) not null,
+  primary key (`destination`, `endpoint`)
+) engine = InnoDB row_format = dynamic default charset = ascii collate = ascii_bin
+  comment = 'Endpoints that leave payments without an answer, as all processes know them together. JSON, in a text: a process writes it only where it still reads as it has read it.';

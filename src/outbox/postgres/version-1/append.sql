@@ -21,7 +21,7 @@ $function$;
 create function affiliate.append(
   p_destinations bigint[], p_ids uuid[], p_kinds text[], p_endpoints text[], p_click_ids text[], p_session_ids text[],
   p_created_at double precision[], p_data text[], p_clicks_of_a_visitor integer, p_locks text
-) returns setof text -- queued, crowded (queued, and its visitor has too many clicks), duplicate, busy or spared: of each, in order
+) returns setof text -- queued, crowded (queued, and its visitor has too many clicks), duplicate, busy or rolled back: of each, in order
 language plpgsql
 -- The plan does not follow the statistics: the batch is small, and an index finds a visitor's clicks.
 set search_path = pg_catalog, pg_temp set enable_nestloop = off set enable_seqscan = off set enable_bitmapscan = off set jit = off
@@ -44,7 +44,7 @@ begin
       return query
       select case when exists (
         select from affiliate.lock_keys(array[destination], array[id], array[click_id], array[session_id]) as key where key = any (v_busy)
-      ) then 'busy' else 'spared' end
+      ) then 'busy' else 'rolled back' end
       from unnest(p_destinations, p_ids, p_click_ids, p_session_ids) with ordinality
         as event (destination, id, click_id, session_id, nth)
       order by nth;

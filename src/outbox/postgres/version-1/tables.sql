@@ -105,6 +105,15 @@ create table affiliate.dead_letters (
 );
 comment on table affiliate.dead_letters is 'What was given up, until it is retried or discarded.';
 
+create table affiliate.circuits (
+  destination bigint not null,
+  endpoint    text not null,
+  circuit     text not null,
+  primary key (destination, endpoint)
+);
+comment on table affiliate.circuits is
+  'Endpoints that leave payments without an answer, as all processes know them together. JSON, in a text: a process writes it only where it still reads as it has read it.';
+
 create table affiliate.clock (at timestamptz);
 comment on table affiliate.clock is
   'The time by which delivered ids are forgotten: the server''s, but never back, and ahead by small steps. One row; null before the first look at it.';

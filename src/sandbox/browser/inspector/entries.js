@@ -1,5 +1,6 @@
 // One click, registration or payment, and why it was linked to no click.
-import { amount, foreign, h, span, time } from "./dom.js";
+import { html } from "../../../browser/page.js";
+import { amount, foreign, span, time } from "../../../browser/pieces.js";
 
 const links = {
   clickId: "the click id",
@@ -18,76 +19,68 @@ const reasons = {
 const fields = { clickId: "click id", sessionId: "session id" };
 
 export function clickEntry(click) {
-  return h(
-    "div",
-    { class: "entry", "data-key": `click-${click.id}` },
-    h("p", {}, foreign(click.affiliateReference, "strong"), " ", time(click.at), " ", requestLink(click)),
-    h(
-      "p",
-      { class: "quiet" },
-      Object.entries(fields).map(([field, name]) => click[field] && [`${name} `, code(click[field]), " "]),
-      click.source && ["from ", foreign(click.source)],
-    ),
-    click.clickedUrl && h("p", { class: "quiet" }, foreign(click.clickedUrl)),
-  );
+  const { id, at, affiliateReference, source, clickedUrl } = click;
+  return html`
+    <div class="entry" key=${id}>
+      <p>${foreign(affiliateReference, "strong")} ${time(at)} ${requestLink(click)}</p>
+      <p class="quiet">
+        ${Object.entries(fields).map(([field, name]) => click[field] && html`${name} ${code(click[field])} `)}
+        ${source && html`from ${foreign(source)}`}
+      </p>
+      ${clickedUrl && html`<p class="quiet">${foreign(clickedUrl)}</p>`}
+    </div>
+  `;
 }
 
 export function leadEntry(lead, visitor) {
-  const isPayment = lead.kind === "payment";
-  const headline = isPayment ? amount(lead.leadValue) : lead.customerName || lead.customerEmail;
-  return h(
-    "div",
-    { class: "entry", "data-key": `lead-${lead.id}` },
-    h("p", {}, foreign(headline, "strong"), " ", time(lead.at), " ", requestLink(lead)),
-    h(
-      "p",
-      { class: "quiet" },
-      ![headline, visitor].includes(lead.customerEmail) && [foreign(lead.customerEmail), " "],
-      lead.customerId && ["customer ", foreign(lead.customerId)],
-    ),
-    lead.why
-      ? why(lead)
-      : h(
-          "p",
-          { class: "quiet" },
-          foreign(lead.affiliateReference),
-          `, through ${links[lead.linkedThrough]} of click ${lead.linkedClick}`,
-        ),
-  );
+  const { id, kind, at, customerEmail, customerName, customerId, why } = lead;
+  const headline = kind === "payment" ? amount(lead.leadValue) : customerName || customerEmail;
+  return html`
+    <div class="entry" key=${id}>
+      <p>${foreign(headline, "strong")} ${time(at)} ${requestLink(lead)}</p>
+      <p class="quiet">
+        ${![headline, visitor].includes(customerEmail) && html`${foreign(customerEmail)} `}
+        ${customerId && html`customer ${foreign(customerId)}`}
+      </p>
+      ${why ? notLinked(lead) : linked(lead)}
+    </div>
+  `;
 }
 
-function why(lead) {
-  const { carried, nearest, registration } = lead.why;
-  return h(
-    "p",
-    {},
-    h("strong", { class: "attention" }, `Not linked: ${reasons[lead.notLinked]}. `),
-    carried ? [`It carried the ${fields[carried.field]} `, code(carried.value), ". "] : "It carried no id. ",
-    nearest ? nearestClick(nearest, carried) : "No click came before it. ",
-    lead.kind === "payment" && [foreign(lead.customerEmail), ` ${registered(registration)}`],
-  );
+function linked({ affiliateReference, linkedThrough, linkedClick }) {
+  const through = `through ${links[linkedThrough]} of click ${linkedClick}`;
+  return html`<p class="quiet">${foreign(affiliateReference)}, ${through}</p>`;
+}
+
+function notLinked({ kind, customerEmail, notLinked: reason, why }) {
+  const { carried, nearest, registration } = why;
+  return html`
+    <p>
+      <strong class="attention">Not linked: ${reasons[reason]}. </strong>
+      ${carried ? html`It carried the ${fields[carried.field]} ${code(carried.value)}. ` : "It carried no id. "}
+      ${nearest ? nearestClick(nearest, carried) : "No click came before it. "}
+      ${kind === "payment" && html`${foreign(customerEmail)} ${registered(registration)}`}
+    </p>
+  `;
 }
 
 function nearestClick(click, carried) {
-  const { relation, afterMs } = click;
-  const name = [`click ${click.id} (`, foreign(click.affiliateReference), ")"];
+  const { id, relation, afterMs, affiliateReference, clickId } = click;
+  const name = html`click ${id} (${foreign(affiliateReference)})`;
   const when = `${span(Math.abs(afterMs))} ${afterMs > 0 ? "after" : "before"} it`;
   const customers = click.customers.map((customer, index) => [index > 0 && ", ", foreign(customer)]);
-  const whose = customers.length > 0 && ["; ", customers, " registered through it"];
+  const whose = customers.length > 0 && html`; ${customers} registered through it`;
   if (relation === "same-click-id" || relation === "same-session")
-    return ["The same id has ", name, ", which came ", when, whose, ". "];
-  if (relation === "number")
-    return [
-      "That is the number that the service gave ",
-      name,
-      click.clickId && ["; its click id is ", code(click.clickId)],
-      ". ",
-    ];
+    return html`The same id has ${name}, which came ${when}${whose}. `;
+  if (relation === "number") {
+    const its = clickId && html`; its click id is ${code(clickId)}`;
+    return html`That is the number that the service gave ${name}${its}. `;
+  }
   if (relation === "other-id")
-    return [`That is the ${carried.field === "clickId" ? "session id" : "click id"} of `, name, ". "];
+    return html`That is the ${carried.field === "clickId" ? "session id" : "click id"} of ${name}. `;
   const field = carried?.field ?? "sessionId";
-  const id = click[field] && [`, with the ${fields[field]} `, code(click[field])];
-  return ["The nearest is ", name, `, ${when}`, id, whose, ". "];
+  const its = click[field] && html`, with the ${fields[field]} ${code(click[field])}`;
+  return html`The nearest is ${name}, ${when}${its}${whose}. `;
 }
 
 function registered(registration) {
@@ -100,5 +93,5 @@ function registered(registration) {
 const code = (text) => foreign(text, "code");
 
 function requestLink({ request }) {
-  return request && h("a", { href: `#request-${request}` }, `request ${request}`);
+  return request && html`<a href=${`#request-${request}`}>request ${request}</a>`;
 }

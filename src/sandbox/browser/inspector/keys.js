@@ -1,5 +1,5 @@
 // Shortcuts of one key each, which a reader may turn off.
-import { $ } from "./dom.js";
+import { $, change, html, shown } from "../../../browser/page.js";
 
 const actions = {
   "/": () => $("search").focus(),
@@ -7,18 +7,14 @@ const actions = {
   j: () => step(1),
   k: () => step(-1),
   r: () => $("containing").focus(),
-  "?": () => $("keys").showModal(),
+  "?": showKeys,
 };
 
 export function startShortcuts() {
-  $("shortcuts").checked = localStorage.getItem("shortcuts") !== "off";
-  $("shortcuts").addEventListener("change", () =>
-    localStorage.setItem("shortcuts", $("shortcuts").checked ? "on" : "off"),
-  );
-  $("help").addEventListener("click", () => $("keys").showModal());
+  change({ hasShortcuts: localStorage.getItem("shortcuts") !== "off" });
   addEventListener("keydown", (event) => {
     const isTyping = event.target.closest?.("input, select, textarea, dialog");
-    if (isTyping || event.ctrlKey || event.metaKey || event.altKey || !$("shortcuts").checked) return;
+    if (isTyping || event.ctrlKey || event.metaKey || event.altKey || !shown.hasShortcuts) return;
     const action = actions[event.key];
     if (!action) return;
     event.preventDefault();
@@ -26,9 +22,34 @@ export function startShortcuts() {
   });
 }
 
+export function showKeys() {
+  $("keys").showModal();
+}
+
+function turn({ target }) {
+  localStorage.setItem("shortcuts", target.checked ? "on" : "off");
+  change({ hasShortcuts: target.checked });
+}
+
 /** To the next visitor, or the one before. */
 function step(by) {
   const visitors = [...document.querySelectorAll(".visitor")];
   const at = visitors.indexOf(document.activeElement.closest(".visitor"));
   visitors[at < 0 ? 0 : Math.min(Math.max(at + by, 0), visitors.length - 1)]?.focus();
+}
+
+export function Keys({ hasShortcuts }) {
+  return html`
+    <dialog id="keys" aria-labelledby="keys-title">
+      <form method="dialog"><h2 id="keys-title">Shortcuts</h2><button type="submit">Close</button></form>
+      <dl>
+        <div><dt><kbd>/</kbd></dt><dd>find visitors</dd></div>
+        <div><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>the next visitor, the one before</dd></div>
+        <div><dt><kbd>r</kbd></dt><dd>find requests</dd></div>
+        <div><dt><kbd>f</kbd></dt><dd>faults</dd></div>
+        <div><dt><kbd>?</kbd></dt><dd>this list</dd></div>
+      </dl>
+      <label><input id="shortcuts" type="checkbox" checked=${hasShortcuts} onChange=${turn} /> Shortcuts are on</label>
+    </dialog>
+  `;
 }

@@ -1,37 +1,65 @@
 // The list of requests, and one of them in full.
-import { $, foreign, h, more, time } from "./dom.js";
-import { patch } from "./patch.js";
+import { $, change, html } from "../../../browser/page.js";
+import { foreign, time } from "../../../browser/pieces.js";
+import { filterBy, more, post } from "./feed.js";
 
-export function showRequests({ requests }, isFiltered) {
-  const none = h(
-    "li",
-    { class: "quiet", "data-key": "empty" },
-    isFiltered ? "None is like that." : "None yet.",
-  );
-  patch($("requests"), requests.total > 0 ? requests.shown.map(requestRow) : none);
-  patch($("requests-count"), String(requests.total));
-  patch($("requests-more"), more("requests", requests));
+export function Requests({ state, asked, filters, isStopped }) {
+  const requests = state?.requests;
+  return html`
+    <section aria-labelledby="requests-title">
+      <div class="head">
+        <h2 id="requests-title">Requests <span id="requests-count" class="quiet">${requests?.total}</span></h2>
+        <fieldset disabled=${isStopped}>
+          <legend class="unseen">Which requests</legend>
+          <input
+            id="containing"
+            type="search"
+            aria-label="Requests containing"
+            placeholder="containing"
+            aria-keyshortcuts="r"
+            autocomplete="off"
+            spellcheck=${false}
+            value=${filters.containing}
+            onInput=${filterBy}
+          />
+          <select id="answered" aria-label="Answered" value=${filters.answered} onInput=${filterBy}>
+            <option value="">any answer</option>
+            <option value="2">success</option>
+            <option value="4">4xx</option>
+            <option value="5">5xx</option>
+            <option value="none">no answer</option>
+          </select>
+          <button id="clear" type="button" onClick=${clear}>Clear everything</button>
+        </fieldset>
+      </div>
+      <ol id="requests">
+        ${requests?.total === 0 && html`<li class="quiet">${asked.containing || asked.answered ? "None is like that." : "None yet."}</li>`}
+        ${requests?.shown.map(requestRow)}
+      </ol>
+      <p id="requests-more" class="more">${requests && more("requests", requests)}</p>
+    </section>
+  `;
+}
+
+function clear() {
+  if (confirm("Forget all clicks, registrations, payments and requests?")) post("clear", {});
 }
 
 function requestRow({ id, at, method, path, status, ms, fault, replayed }) {
-  return h(
-    "li",
-    { "data-key": `request-${id}` },
-    h(
-      "a",
-      { href: `#request-${id}` },
-      time(at),
-      h("code", {}, method, " ", foreign(path)),
-      h(
-        "span",
-        {},
-        fault !== "ok" && fault !== String(status) && `${fault}, `,
-        replayed && "replayed, ",
-        h("strong", { class: status >= 200 && status < 300 ? "" : "attention" }, status ?? "no answer"),
-        ` ${ms} ms`,
-      ),
-    ),
-  );
+  return html`
+    <li key=${id}>
+      <a href=${`#request-${id}`}>
+        ${time(at)}
+        <code>${method} ${foreign(path)}</code>
+        <span>
+          ${fault !== "ok" && fault !== String(status) && `${fault}, `}
+          ${replayed && "replayed, "}
+          <strong class=${status >= 200 && status < 300 ? "" : "attention"}>${status ?? "no answer"}</strong>
+          ${` ${ms} ms`}
+        </span>
+      </a>
+    </li>
+  `;
 }
 
 /** Opens the request that the address names, as `#request-7` does. */
@@ -41,32 +69,40 @@ export async function openNamed() {
   const answer = await fetch(`request?id=${id}`).catch(() => undefined);
   const body = await answer?.json();
   if (location.hash !== `#request-${id}`) return;
-  $("request-title").textContent = `Request ${id}`;
-  patch($("request-body"), answer?.ok ? requestParts(body) : h("p", {}, problem(body)));
+  const what = answer?.ok ? { request: body } : { problem: body?.message ?? "The sandbox does not answer." };
+  change({ opened: { title: `Request ${id}`, ...what } });
   if (!$("request").open) $("request").showModal();
 }
 
-function problem(body) {
-  return body?.message ?? "The sandbox does not answer.";
+/** The request that was opened last. */
+export function OpenedRequest({ opened: { title, request, problem } }) {
+  return html`
+    <dialog id="request" aria-labelledby="request-title" onClose=${forgetName}>
+      <form method="dialog"><h2 id="request-title">${title}</h2><button type="submit">Close</button></form>
+      <div id="request-body">
+        ${request && html`<${WholeRequest} ...${request} />`}
+        ${problem && html`<p>${problem}</p>`}
+      </div>
+    </dialog>
+  `;
 }
 
-function requestParts({ at, method, path, headers, body, status, response, ms, fault, replayed }) {
+function forgetName() {
+  if (location.hash.startsWith("#request-")) history.pushState(null, "", " ");
+}
+
+function WholeRequest({ at, method, path, headers, body, status, response, ms, fault, replayed }) {
   const lines = Object.entries(headers).map((pair) => pair.join(": "));
   const texts = { Headers: lines.join("\n"), Body: pretty(body), Answer: pretty(response) };
-  return [
-    h("p", {}, h("code", {}, method, " ", foreign(path))),
-    h(
-      "p",
-      { class: "quiet" },
-      time(at),
-      `, answered ${status ?? "not at all"} in ${ms} ms`,
-      fault !== "ok" && `, fault: ${fault}`,
-      replayed && ", an earlier answer to its Idempotency-Key",
-    ),
-    Object.entries(texts)
-      .filter(([, text]) => text)
-      .map(([title, text]) => [h("h3", {}, title), h("pre", { tabindex: "0" }, text)]),
-  ];
+  return html`
+    <p><code>${method} ${foreign(path)}</code></p>
+    <p class="quiet">
+      ${time(at)}, answered ${status ?? "not at all"} in ${ms} ms
+      ${fault !== "ok" && `, fault: ${fault}`}
+      ${replayed && ", an earlier answer to its Idempotency-Key"}
+    </p>
+    ${Object.entries(texts).map(([title, text]) => text && html`<h3>${title}</h3><pre tabindex="0">${text}</pre>`)}
+  `;
 }
 
 function pretty(text) {

@@ -1,6 +1,7 @@
 // What the app needs to know of the service, and the buttons that make it fail.
-import { $, countOf, foreign, h, post, span, time } from "./dom.js";
-import { patch } from "./patch.js";
+import { $, Component, change, html } from "../../../browser/page.js";
+import { countOf, foreign, span, time } from "../../../browser/pieces.js";
+import { post } from "./feed.js";
 
 /** What each fault does, and what becomes of the reports that meet it. */
 const faults = {
@@ -48,94 +49,105 @@ export function costsOf({ mode, requests, reports, recorded }) {
   return `${what}; ${recorded === total ? "all" : `${recorded} of ${total}`} recorded since`;
 }
 
-export function showAbout({ url, clientId, apiKey, file }) {
-  const pairs = [
-    ["Base URL", h("code", {}, url)],
-    ["Client id", h("code", {}, clientId)],
-    [
-      "API key",
-      h("code", {}, apiKey),
-      " ",
-      h("button", { type: "button", id: "copy", "aria-label": "Copy the API key" }, "Copy"),
-    ],
-    ["Ledger", file ? foreign(file, "code") : "in memory"],
-    ["API description", h("a", { href: `${url}/openapi.json` }, "OpenAPI")],
-  ];
-  patch($("address"), h("code", {}, url), `, client ${clientId}`);
-  patch(
-    $("about"),
-    pairs.map(([term, ...values]) => h("div", {}, h("dt", {}, term), h("dd", {}, values))),
-  );
-  $("copy").onclick = async () => {
+export function About({ about, isKeyCopied }) {
+  if (!about) return html`<dl id="about"></dl>`;
+  const { url, clientId, apiKey, file } = about;
+  const copy = async () => {
     await navigator.clipboard.writeText(apiKey);
-    $("copy").textContent = "Copied";
+    change({ isKeyCopied: true });
   };
+  return html`
+    <dl id="about">
+      <div><dt>Base URL</dt><dd><code>${url}</code></dd></div>
+      <div><dt>Client id</dt><dd><code>${clientId}</code></dd></div>
+      <div>
+        <dt>API key</dt>
+        <dd>
+          <code>${apiKey}</code>${" "}
+          <button type="button" aria-label="Copy the API key" onClick=${copy}>${isKeyCopied ? "Copied" : "Copy"}</button>
+        </dd>
+      </div>
+      <div><dt>Ledger</dt><dd>${file ? foreign(file, "code") : "in memory"}</dd></div>
+      <div><dt>API description</dt><dd><a href=${`${url}/openapi.json`}>OpenAPI</a></dd></div>
+    </dl>
+  `;
 }
 
-export function offerModes() {
-  for (const mode of modes) {
-    const button = h("button", { type: "button", value: mode, title: faults[mode][0] }, mode);
-    button.addEventListener("click", () => setFault(mode));
-    $("modes").append(button);
-  }
+/** The fault in force, what it has cost so far, and the buttons that set one. */
+export function FaultBar({ state, isStopped, problem }) {
+  const mode = state?.fault.mode;
+  const button = (each) => html`
+    <button
+      type="button"
+      value=${each}
+      title=${faults[each][0]}
+      aria-pressed=${each === mode}
+      onClick=${() => setFault(each)}
+    >${each}</button>
+  `;
+  return html`
+    <section class="bar" aria-label="Faults">
+      <p>
+        <span id="fault" role="status">${isStopped ? "The sandbox has stopped." : state && faultInForce(state.fault)}</span>
+        ${" "}<${TimeLeft} until=${state?.fault.until} />
+      </p>
+      <fieldset disabled=${isStopped}>
+        <legend class="unseen">How the service behaves</legend>
+        <span id="modes">${modes.map(button)}</span>
+        <label>for${" "}
+          <select id="duration">
+            <option value="10000">10 seconds</option>
+            <option value="30000" selected>30 seconds</option>
+            <option value="120000">2 minutes</option>
+            <option value="600000">10 minutes</option>
+            <option value="">until told otherwise</option>
+          </select>
+        </label>
+        <label>slow by <input id="delay" type="number" min="1" max="600000" defaultValue="2000" inputmode="numeric" /> ms</label>
+      </fieldset>
+      <div id="costs" class="quiet">${state && costsSoFar(state)}</div>
+      <div id="problem" role="alert" class="attention">${problem}</div>
+    </section>
+  `;
 }
 
-async function setFault(mode) {
-  const numberIn = (id) => ($(id).value === "" ? undefined : Number($(id).value));
-  await attempt(() =>
-    mode === "ok"
-      ? post("fault", { mode })
-      : post("fault", { mode, forMs: numberIn("duration"), delayMs: numberIn("delay") }),
-  );
+function faultInForce({ mode, since, until }) {
+  if (mode === "ok") return faults.ok[0];
+  const end = until ? html`, until ${time(until)}` : ", until told otherwise";
+  return html`<strong class="attention">${mode}</strong> since ${time(since)}${end}`;
 }
 
-/** Does something that the sandbox may refuse, and shows why. */
-export async function attempt(action) {
-  try {
-    $("problem").textContent = "";
-    await action();
-  } catch (error) {
-    $("problem").textContent = error.message;
-  }
-}
-
-let until = null;
-
-/** Shows the fault in force, and what it has cost so far; without one, what the last one cost. */
-export function showFault({ fault, faults: periods }) {
-  const { mode, since } = fault;
-  const [last] = periods;
-  until = fault.until;
-  document.title = mode === "ok" ? "Affiliate sandbox" : `${mode} · Affiliate sandbox`;
-  patch(
-    $("fault"),
-    mode === "ok"
-      ? faults.ok[0]
-      : [
-          h("strong", { class: "attention" }, mode),
-          " since ",
-          time(since),
-          until ? [", until ", time(until)] : ", until told otherwise",
-        ],
-  );
-  patch($("costs"), mode === "ok" ? [] : `${faults[mode][0]} So far: ${last ? costsOf(last) : "nothing"}.`);
-  for (const button of $("modes").children)
-    button.setAttribute("aria-pressed", String(button.value === mode));
-  countDown();
+function costsSoFar({ fault: { mode }, faults: [last] }) {
+  return mode !== "ok" && `${faults[mode][0]} So far: ${last ? costsOf(last) : "nothing"}.`;
 }
 
 /** How long the fault still lasts. Not read out, or every second would be. */
-export function countDown() {
-  const left = until === null ? "" : `${span(Math.max(0, Date.parse(until) - Date.now()))} left`;
-  if ($("left").textContent !== left) $("left").textContent = left;
+class TimeLeft extends Component {
+  componentDidMount() {
+    setInterval(() => this.setState({}), 1000);
+  }
+
+  render({ until }) {
+    const left = until && `${span(Math.max(0, Date.parse(until) - Date.now()))} left`;
+    return html`<span id="left" aria-hidden="true">${left}</span>`;
+  }
 }
 
-export function showDecisions(decisions) {
-  patch(
-    $("decisions"),
-    decisions.map(({ section, open, decision }) => [
-      h("dt", {}, `${section}: ${open}`),
-      h("dd", {}, decision),
-    ]),
-  );
+function setFault(mode) {
+  const numberIn = (id) => ($(id).value === "" ? undefined : Number($(id).value));
+  const how = mode === "ok" ? {} : { forMs: numberIn("duration"), delayMs: numberIn("delay") };
+  return post("fault", { mode, ...how });
+}
+
+export function Decisions({ decisions = [] }) {
+  const pair = ({ section, open, decision }) => html`<dt>${section}: ${open}</dt><dd>${decision}</dd>`;
+  return html`
+    <section aria-labelledby="decisions-title">
+      <div class="head"><h2 id="decisions-title">Where the specification is silent</h2></div>
+      <details>
+        <summary>What this sandbox decided; the real service may do otherwise</summary>
+        <dl id="decisions">${decisions.map(pair)}</dl>
+      </details>
+    </section>
+  `;
 }

@@ -1,6 +1,5 @@
 "use server";
 
-// #region action
 import { headers } from "next/headers";
 import { getTracker } from "../get-tracker.js";
 
@@ -11,4 +10,3 @@ export async function complete(id, email) {
   await tracker.trackPayment(payment, tracker.attributionOf(await headers()));
   return order;
 }
-// #endregion

@@ -1,0 +1,81 @@
+// Asks the server for the state and the dead letters, again and again while the page is looked at.
+import { change, shown } from "../../browser/page.js";
+import { Forbidden, read } from "./server.js";
+
+const EVERY_MS = 2_000;
+/** Dead letters are read when their number changes, and every so many times: one may have come as another went. */
+const LETTERS_EVERY = 10;
+const FORGET_MS = 5 * 60_000;
+const FEW = 50;
+const MANY = 1_000;
+
+let timer;
+let looks = 0;
+let dead = "";
+let limit = FEW;
+
+/** Asks for the state, and for the dead letters where they may have changed. */
+export async function look({ letters = false } = {}) {
+  clearTimeout(timer);
+  try {
+    const state = await read("state");
+    showState(state);
+    const now = JSON.stringify(state.outbox.dead);
+    if (letters || dead !== now || looks % LETTERS_EVERY === 0) {
+      const isRead = await readLetters(state.outbox.dead);
+      dead = isRead ? now : "";
+    }
+    looks += 1;
+  } catch (error) {
+    change({ connection: "stopped", why: error.message });
+    if (error instanceof Forbidden) return;
+  }
+  clearTimeout(timer);
+  if (!document.hidden) timer = setTimeout(look, EVERY_MS);
+}
+
+export function startLooking() {
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) clearTimeout(timer);
+    else look();
+  });
+  look();
+}
+
+/** The processes that have answered: behind a load balancer it may be another one each time. */
+const processes = new Map();
+
+function showState({ at, outbox, process }) {
+  const now = Date.parse(at);
+  processes.set(process.id, { ...process, heardAt: now });
+  for (const [id, { heardAt }] of processes) if (now - heardAt > FORGET_MS) processes.delete(id);
+  const chosen = processes.has(shown.chosen) ? shown.chosen : process.id;
+  const liveAt = new Date().toISOString();
+  change({ connection: "live", liveAt, outbox, processes: [...processes.values()], chosen });
+}
+
+/** Reads the dead letters, or why they cannot be read. `counts`: how many there are in all, by reason. */
+async function readLetters(counts) {
+  const { filter } = shown;
+  try {
+    const { letters, more } = await read("dead-letters", { ...filter, limit });
+    change({ list: { letters, filter, counts, more, canShowMore: more && limit === FEW }, unreadable: "" });
+    return true;
+  } catch (error) {
+    if (error instanceof Forbidden) throw error;
+    change({ unreadable: error.message });
+    return false;
+  }
+}
+
+/** Shows the dead letters that are like that. */
+export function choose(filter) {
+  limit = FEW;
+  change({ filter: { ...shown.filter, ...filter } });
+  return look({ letters: true });
+}
+
+export function showMore() {
+  limit = MANY;
+  return look({ letters: true });
+}

@@ -1,0 +1,34 @@
+import { type Circuit, type CircuitChange, type StoredCircuits, textOf } from "../circuits.js";
+import type { Destinations } from "./destinations.js";
+import { type Database, prepareAll } from "./sqlite.js";
+
+export const STATEMENTS = {
+  circuits: "select endpoint, circuit from circuits where destination = ?",
+  add: "insert into circuits (destination, endpoint, circuit) values (?, ?, ?) on conflict do nothing",
+  change: "update circuits set circuit = ? where destination = ? and endpoint = ? and circuit = ?",
+  remove: "delete from circuits where destination = ? and endpoint = ? and circuit = ?",
+} as const;
+
+/** What the processes on the file know together of endpoints that leave payments without an answer. */
+export function createCircuits(db: Database, { numberOf }: Pick<Destinations, "numberOf">) {
+  const { circuits, add, change, remove } = prepareAll(db, STATEMENTS);
+
+  return {
+    read(destination: string, now: number): StoredCircuits {
+      const rows = circuits.all(numberOf(destination));
+      return {
+        now,
+        circuits: Object.fromEntries(
+          rows.map(({ endpoint, circuit }) => [endpoint, JSON.parse(circuit) as Circuit]),
+        ),
+      };
+    },
+    /** Whether the known one was still there. */
+    replace({ destination, endpoint, known, next }: CircuitChange): boolean {
+      const number = numberOf(destination);
+      if (!next) return known !== undefined && remove.run(number, endpoint, textOf(known)).changes > 0;
+      if (!known) return add.run(number, endpoint, textOf(next)).changes > 0;
+      return change.run(textOf(next), number, endpoint, textOf(known)).changes > 0;
+    },
+  };
+}

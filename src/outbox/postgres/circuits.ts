@@ -1,0 +1,35 @@
+import { type Circuits, circuitsFrom, textOf } from "../circuits.js";
+import type { Destinations } from "../sql/destinations.js";
+import type { Database } from "./database.js";
+
+/** @param schema a quoted identifier. */
+export function createCircuits(
+  database: Database,
+  { schema, destinations: { numberOf } }: { schema: string; destinations: Destinations },
+): Circuits {
+  const table = `${schema}.circuits`;
+  const change = (text: string, values: unknown[]) =>
+    database.query(`${text} returning 1`, values).then(({ length }) => length > 0);
+
+  return {
+    async read(destination) {
+      const rows = await database.query<{ now: string; endpoint: string | null; circuit: string | null }>(
+        `select (extract(epoch from now()) * 1000)::bigint::text as now, endpoint, circuit
+         from (select) as always left join ${table} on destination = $1`,
+        [numberOf(destination)],
+      );
+      return circuitsFrom(rows);
+    },
+    replace({ destination, endpoint, known, next }) {
+      const key = [numberOf(destination), endpoint];
+      if (!known)
+        return change(
+          `insert into ${table} (destination, endpoint, circuit) values ($1, $2, $3) on conflict do nothing`,
+          [...key, next && textOf(next)],
+        );
+      const where = "where destination = $1 and endpoint = $2 and circuit = $3";
+      if (!next) return change(`delete from ${table} ${where}`, [...key, textOf(known)]);
+      return change(`update ${table} set circuit = $4 ${where}`, [...key, textOf(known), textOf(next)]);
+    },
+  };
+}

@@ -1,0 +1,189 @@
+import type { MysqlPool } from "express-affiliate/mysql";
+import { expect, test } from "vitest";
+import { UNTRIED } from "../../../src/outbox/outbox.js";
+import { type Paying, paying, sample, stranger } from "../../../src/testing/contract/samples.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
+import { describeWithMariaDb } from "../../helpers/mysql.js";
+
+describeWithMariaDb("the line of a visitor", (database) => {
+  const { create, reopen, sql } = database;
+
+  test("is kept by processes that claim at the same moment, whatever they see of each other", async () => {
+    const visitors = Array.from({ length: 4 }, stranger);
+    const underWay = new Map<string, string>();
+    const gone: string[] = [];
+    const overlaps: string[] = [];
+    const stages: Stage[] = [];
+    for (let nth = 0; nth < 4; nth++) {
+      const stage = await Stage.open(() => (nth === 0 ? create() : reopen()));
+      stage.delivery.capacity = 8;
+      stage.delivery.each(({ live: { event }, settle }) => {
+        const { sessionId = "" } = event.data;
+        if (underWay.has(sessionId)) overlaps.push(event.id);
+        underWay.set(sessionId, event.id);
+        setImmediate(() => {
+          underWay.delete(sessionId);
+          gone.push(event.id);
+          settle({ type: "delivered" });
+        });
+      });
+      stage.start();
+      stages.push(stage);
+    }
+    const events = Array.from({ length: 120 }, (_, nth) => sample("payment", visitors[nth % 4]));
+
+    // Each in a transaction of its own, so that commits and claims meet in every order.
+    const pool = database.pool({ connectionLimit: 8 });
+    await Promise.all(
+      events.map(async (event, nth) => {
+        const connection = await pool.getConnection();
+        await connection.beginTransaction();
+        await stages[nth % 4]?.outbox.add(event, { transaction: connection });
+        await connection.commit();
+        connection.release();
+      }),
+    );
+
+    await expect.poll(() => gone.length, { timeout: 30_000 }).toBe(events.length);
+    expect(overlaps).toEqual([]);
+    expect(new Set(gone).size).toBe(events.length);
+    for (const stage of stages) await stage[Symbol.asyncDispose]();
+  }, 60_000);
+
+  test("goes on where an event is committed after a later one of its visitor was tried: that one first", async () => {
+    await using stage = await Stage.open(() => create());
+    const visitor = stranger();
+    const [earlier, tried] = [sample("payment", visitor), sample("registration", visitor)];
+    const connection = await database.pool().getConnection();
+    await connection.beginTransaction();
+    await stage.outbox.add(earlier, { transaction: connection });
+    stage.start();
+    await stage.add(tried);
+    const history = { ...UNTRIED, attempts: 1, failures: 1, triedAt: 7 };
+    (await stage.delivery.next()).settle({ type: "retry", inMs: 300, history });
+    await connection.commit();
+    connection.release();
+
+    expect(await stage.delivery.deliverNext()).toBe(tried.id);
+    expect(await stage.delivery.deliverNext()).toBe(earlier.id);
+  });
+
+  test("parks a visitor's backlog once, however long it is", async () => {
+    await using stage = await Stage.open(() => create());
+    const events = Array.from({ length: 100 }, () => sample("payment", { clickId: "one" }));
+    await Promise.all(events.map((event) => stage.outbox.add(event)));
+    stage.delivery.capacity = 1;
+    stage.start();
+    const first = await stage.delivery.next();
+    const other = sample("click");
+    stage.delivery.capacity = 1;
+    await stage.add(other);
+    expect(await stage.delivery.deliverNext()).toBe(other.id);
+
+    expect(
+      await sql("select count(*) as n from $prefixevents where state = 'queued' and due_at is null"),
+    ).toEqual([{ n: 99 }]);
+    first.settle({ type: "delivered" });
+    for (const { id } of events.slice(1)) expect(await stage.delivery.deliverNext()).toBe(id);
+  });
+
+  test("lets a click go with the payments, however much was reported while no process claimed", async () => {
+    await using stage = await Stage.open(() => create());
+    const [click, , payment] = paying();
+    const others = Array.from({ length: 600 }, () => sample("payment"));
+    await Promise.all([sample("click"), sample("click"), click].map((event) => stage.add(event)));
+    await Promise.all(others.map((event) => stage.add(event)));
+    await stage.add(payment);
+    stage.delivery.lanes = [{ endpoint: "click", limit: 1 }];
+    stage.start();
+
+    expect(await stage.delivery.deliverNext()).toBe(click.id);
+  });
+
+  test("lets a click go with the payments that was handed over with one", async () => {
+    await using stage = await Stage.open(() => create());
+    const [click, , payment] = paying().map((event) => ({
+      ...event,
+      destination: "elsewhere",
+    })) as unknown as Paying;
+    await stage.add(sample("click"), click, payment);
+    await stage.outbox.handOver?.("elsewhere", sample("click").destination);
+    stage.delivery.capacity = 1;
+    stage.start();
+
+    expect(await stage.delivery.deliverNext()).toBe(click.id);
+    expect(await stage.delivery.deliverNext()).toBe(payment.id);
+  });
+
+  test("goes on where a process died between the removal of an event and the turn of the next", async () => {
+    const visitor = stranger();
+    const [first, second] = [sample("click", visitor), sample("payment", visitor)];
+    const stage = await Stage.open(() => create());
+    stage.delivery.capacity = 1;
+    stage.start();
+    await stage.add(first, second);
+    await stage.delivery.next();
+    stage.delivery.capacity = 1;
+    await stage.add(sample("click"));
+    await stage.delivery.deliverNext();
+    await stage[Symbol.asyncDispose]();
+    await sql("update $prefixevents set due_at = null where kind = 'payment'");
+    await sql("delete from $prefixevents where kind = 'click'");
+
+    const { createVisitorQueue: createLine } = await import("../../../src/outbox/mysql/visitor-queue.js");
+    const { createLending } = await import("../../../src/outbox/mysql/urgency.js");
+    const { openDatabase } = await import("../../../src/outbox/mysql/database.js");
+    const { createDestinations } = await import("../../../src/outbox/sql/destinations.js");
+    const { prefix } = database;
+    const opened = openDatabase(database.pool(), { prefix, migrate: false });
+    const destinations = createDestinations(async () => {});
+    const lending = createLending(opened, prefix, destinations);
+    await createLine(opened, { prefix, destinations, lending }).heal(second.destination);
+
+    await using next = await Stage.open(() => reopen());
+    next.start();
+    expect(await next.delivery.deliverNext()).toBe(second.id);
+  });
+
+  /** A pool whose connection is lost once, after the server has run a statement with this text in it. */
+  function lossy(text: string): MysqlPool & { readonly hasLost: boolean } {
+    const pool = database.pool();
+    const lossyPool = {
+      hasLost: false,
+      async getConnection() {
+        const connection = await pool.getConnection();
+        return {
+          async query(options: { sql: string }) {
+            const result = (await connection.query(options.sql)) as never as [unknown, unknown];
+            if (lossyPool.hasLost || !options.sql.includes(text)) return result;
+            lossyPool.hasLost = true;
+            throw new Error("Connection lost: The server closed the connection.");
+          },
+          release: () => connection.release(),
+          destroy: () => connection.destroy(),
+        };
+      },
+    };
+    return lossyPool;
+  }
+
+  test.each([
+    ["in an answer that was lost", "interrupted ="],
+    ["in a request whose next statement failed", "set due_at = null"],
+  ])("claims again, as new, what it claimed %s", async (_, text) => {
+    const pool = lossy(text);
+    await using stage = await Stage.open(() => create({ pool }));
+    stage.delivery.expectsFailures = true;
+    const visitor = stranger();
+    const events = [sample("payment", visitor), sample("payment", visitor)] as const;
+    await stage.add(...events);
+    stage.start();
+
+    for (const event of events) {
+      const { live, settle } = await stage.delivery.next();
+      expect(live).toMatchObject({ event, interrupted: false });
+      settle({ type: "delivered" });
+    }
+    expect(pool.hasLost).toBe(true);
+  });
+});

@@ -1,0 +1,165 @@
+import { createHmac } from "node:crypto";
+import express from "express";
+import type { AffiliateOptions } from "express-affiliate";
+import fc from "fast-check";
+import request from "supertest";
+import { describe, expect, it } from "vitest";
+import type { Journal } from "../../src/journal/journal.js";
+import { RequestAttribution } from "../../src/request/attribution.js";
+import { Secret } from "../../src/shared/secret.js";
+import { createSignatures } from "../../src/shared/signatures.js";
+import { browser } from "../helpers/docs/shop.js";
+import { startService } from "../helpers/service.js";
+import { startTracker } from "../helpers/tracker.js";
+
+const THIRTY_DAYS_MS = 30 * 24 * 60 * 60 * 1_000;
+
+function signed(secret: string, name: string, value: string): string {
+  return createSignatures([new Secret(secret)]).sign(name, value, THIRTY_DAYS_MS);
+}
+
+describe("signatures", () => {
+  const AGE_MS = 60_000;
+  let now = Date.UTC(2026, 0, 1);
+  const signaturesOf = (...secrets: string[]) =>
+    createSignatures(
+      secrets.map((each) => new Secret(each)),
+      () => now,
+    );
+  const signatures = signaturesOf("new", "old");
+
+  it("are known again, of every secret, and for the cookie's name alone", () => {
+    const signed = signatures.sign("svc_click_id", "c1", AGE_MS);
+    expect(signed).toMatch(/^c1\.[0-9a-z]+-[0-9a-z]+\.[\w-]{43}$/);
+    expect(signatures.verified("svc_click_id", signed)).toBe("c1");
+    expect(signatures.verified("svc_session_id", signed)).toBeUndefined();
+    const old = signaturesOf("old").sign("svc_click_id", "c1", AGE_MS);
+    expect(signatures.verified("svc_click_id", old)).toBe("c1");
+    expect(signaturesOf("old").verified("svc_click_id", signed)).toBeUndefined();
+  });
+
+  it("hold for the cookie's age, whatever the browser does, and no other age can be written into them", () => {
+    const signed = signatures.sign("c", "id", AGE_MS);
+    now += AGE_MS - 1;
+    expect(signatures.verified("c", signed)).toBe("id");
+    now += 1;
+    expect(signatures.verified("c", signed)).toBeUndefined();
+    const longer = signed.replace(/-[0-9a-z]+/, "-zzzzzzzz");
+    expect(longer).not.toBe(signed);
+    expect(signatures.verified("c", longer)).toBeUndefined();
+  });
+
+  it("are none that the same secret has made for another purpose", () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1 }), fc.constantFrom("c=", "", "c:"), (value, before) => {
+        const text = `${value}.${now.toString(36)}-${AGE_MS.toString(36)}`;
+        const foreign = createHmac("sha256", "new").update(`${before}${text}`).digest("base64url");
+        expect(signatures.verified("c", `${text}.${foreign}`)).toBeUndefined();
+      }),
+    );
+  });
+
+  it("are not known once anything in them is changed", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ minLength: 1 }),
+        fc.nat(),
+        fc.string({ minLength: 1, maxLength: 1 }),
+        (id, at, other) => {
+          const signed = signatures.sign("c", id, AGE_MS);
+          // All but the last of the signature's characters, of which two bits say nothing.
+          const place = at % (signed.length - 1);
+          const forged = signed.slice(0, place) + other + signed.slice(place + 1);
+          fc.pre(forged !== signed);
+          expect(signatures.verified("c", forged)).toBeUndefined();
+        },
+      ),
+    );
+  });
+
+  it("answer for any text, and never throw", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        expect(signatures.verified("c", text)).toBeUndefined();
+      }),
+    );
+  });
+});
+
+describe("cookies", () => {
+  async function shop(options: Partial<AffiliateOptions> = {}) {
+    const { url, posted } = await startService();
+    const tracker = startTracker({ baseUrl: url, ...options });
+    const app = express().use(tracker);
+    app.get("/", tracker.onClick(), (req, res) => void res.json(req.affiliate?.snapshot()));
+    const snapshotOf = async (cookie: string) => (await request(app).get("/").set("Cookie", cookie)).body;
+    return { app, tracker, posted, snapshotOf };
+  }
+
+  const pairsOf = (response: request.Response) =>
+    (response.get("Set-Cookie") ?? []).map((cookie) => cookie.split(";")[0] ?? "");
+
+  it("are signed by `onClick`, and give the bare ids", async () => {
+    const { app, tracker, posted } = await shop({ signed: "a secret" });
+    const visitor = browser(app);
+    const first = await visitor.get("/?ref=ALICE");
+    const { clickId, sessionId } = first.body;
+    expect(pairsOf(first)).toEqual([
+      expect.stringMatching(new RegExp(`^svc_click_id=${clickId}\\.[0-9a-z-]+\\.[\\w-]{43}$`)),
+      expect.stringMatching(new RegExp(`^svc_session_id=${sessionId}\\.[0-9a-z-]+\\.[\\w-]{43}$`)),
+    ]);
+    const again = await visitor.get("/?ref=ALICE");
+    expect([pairsOf(again), again.body]).toEqual([[], { clickId, sessionId }]);
+    await tracker.flush();
+    expect(posted.map(({ body }) => body)).toMatchObject([{ clickId, sessionId }]);
+  });
+
+  it("count for nothing where they are not signed", async () => {
+    const { snapshotOf } = await shop({ signed: ["a secret"] });
+    expect(await snapshotOf("svc_click_id=c1; svc_session_id=s1")).toEqual({});
+    const elsewhere = signed("another secret", "svc_click_id", "c1");
+    expect(await snapshotOf(`svc_click_id=${elsewhere}`)).toEqual({});
+  });
+
+  it("of an old secret still count, and new ones have the new secret", async () => {
+    const { app, snapshotOf } = await shop({ signed: ["new", "old"] });
+    expect(await snapshotOf(`svc_click_id=${signed("old", "svc_click_id", "c1")}`)).toEqual({
+      clickId: "c1",
+    });
+    const [click = ""] = pairsOf(await browser(app).get("/?ref=ALICE"));
+    expect(
+      createSignatures([new Secret("new")]).verified("svc_click_id", click.split("=")[1] ?? ""),
+    ).toBeDefined();
+  });
+
+  it("of one name: the first counts; where they are signed, the first that is", async () => {
+    const plain = await shop();
+    expect(await plain.snapshotOf("svc_click_id=tossed; svc_click_id=c1")).toEqual({ clickId: "tossed" });
+    const { snapshotOf } = await shop({ signed: "a secret" });
+    const genuine = signed("a secret", "svc_click_id", "c1");
+    expect(await snapshotOf(`svc_click_id=tossed; svc_click_id=${genuine}`)).toEqual({ clickId: "c1" });
+  });
+
+  it("are verified once a request, also where all are forged", () => {
+    let verifications = 0;
+    const signatures = createSignatures([new Secret("a secret")]);
+    const config = {
+      cookieName: "svc_click_id",
+      session: undefined,
+      consent: () => true,
+      signed: {
+        ...signatures,
+        verified(name: string, text: string) {
+          verifications++;
+          return signatures.verified(name, text);
+        },
+      },
+    };
+    const forged = signed("another secret", "svc_click_id", "c1");
+    const cookie = Array(100).fill(`svc_click_id=${forged}`).join("; ");
+    const req = { headers: { cookie } } as express.Request;
+    const attribution = new RequestAttribution(req, { config, journal: {} as Journal });
+    for (let time = 0; time < 10; time++) expect(attribution.snapshot()).toEqual({});
+    expect(verifications).toBe(100);
+  });
+});
