@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { groupByVisitor } from "../../src/sandbox/inspector/visitors.js";
 import { openLedger } from "../../src/sandbox/ledger/ledger.js";
 import { createService } from "../../src/sandbox/service.js";
@@ -31,6 +31,18 @@ test("a click, a registration through its id and a payment from its session are 
     service.paymentLead({ ...payment(), leadType: "PAYMENT" });
   });
   expect(visitors).toEqual(["ALICE > bo@shop.test > 49.9"]);
+});
+
+test("the visitor who was there last comes first, also within one millisecond", () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 0, 1) });
+  onTestFinished(() => void vi.useRealTimers());
+  const ledger = openLedger();
+  const service = createService(ledger, 1001);
+  for (const sessionId of ["s-1", "s-2", "s-3", "s-2", "s-4", "s-1"])
+    service.click(click({ sessionId, clickId: undefined }));
+  const visitors = groupByVisitor(ledger.tables.clicks.latest(100), []);
+  ledger.close();
+  expect(visitors.map(({ name }) => name)).toEqual(["s-1", "s-4", "s-2", "s-3"]);
 });
 
 test("two sessions of one customer are one visitor's", () => {

@@ -22,14 +22,17 @@ export function groupByVisitor(clicks: readonly Click[], leads: readonly Lead[])
   const sets = disjointSets();
   for (const entry of entries) sets.join(marksOf(entry));
 
+  // In the order of their last entries: many may come within one millisecond.
   const groups = new Map<string, (Click | Lead)[]>();
   for (const entry of entries) {
     const root = sets.rootOf(marksOf(entry)[0]);
-    const group = groups.get(root);
-    if (group) group.push(entry);
-    else groups.set(root, [entry]);
+    const group = groups.get(root) ?? [];
+    group.push(entry);
+    groups.delete(root);
+    groups.set(root, group);
   }
-  return [...groups.values()].map(visitorOf).sort((a, b) => (a.lastAt < b.lastAt ? 1 : -1));
+  const visitors = [...groups.values()].reverse().map(visitorOf);
+  return visitors.sort((a, b) => (a.lastAt === b.lastAt ? 0 : a.lastAt < b.lastAt ? 1 : -1));
 }
 
 export function stateOf({ registrations, payments }: Visitor): VisitorState {
