@@ -4,8 +4,10 @@ import { Entry } from "../../../src/outbox/memory/entry.js";
 import { Queue } from "../../../src/outbox/memory/queue.js";
 import { UNTRIED } from "../../../src/outbox/outbox.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
+import { isFull } from "../../helpers/promises.js";
 import { makeEvent } from "../../helpers/virtual-delivery.js";
 
+const MANY = isFull ? 1_000_000 : 20_000;
 const NOW = Date.UTC(2025, 0, 1);
 const CAPACITY = {
   destination: "",
@@ -51,5 +53,5 @@ it("looks at the same few events to raise, claim and shed, however many wait", (
     expect(queue.claim(CAPACITY, NOW)[0]).toBe(payment);
     return looks;
   };
-  expect(looksWith(10_000)).toBe(looksWith(100));
-});
+  expect(looksWith(MANY / 2)).toBe(looksWith(100));
+}, 60_000);

@@ -6,7 +6,9 @@ import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithPostgresServer } from "../../helpers/postgres.js";
+import { isFull } from "../../helpers/promises.js";
 
+const WAITING = isFull ? 1_000_000 : 100_000;
 const LIMIT = 8;
 
 const newId = () => randomBytes(16).toString("hex");
@@ -15,7 +17,7 @@ describeWithPostgresServer("plans", (database) => {
   const { create, sql } = database;
   let schema = "";
 
-  // 100,000 events of two destinations, of which a quarter rest and a quarter have rested; of each of them half are clicks,
+  // Events of two destinations, of which a quarter rest and a quarter have rested; of each of them half are clicks,
   // and of those a third each is as urgent as a payment, a registration and a click.
   beforeAll(async () => {
     await (await create()).close();
@@ -25,9 +27,9 @@ describeWithPostgresServer("plans", (database) => {
         (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, urgency, tried, due_at)
       select nth % 2, gen_random_uuid(), case nth / 2 % 2 when 0 then 'click' else 'payment' end,
         case nth / 2 % 2 when 0 then 'click' else 'lead/payment' end, 'c' || nth, 's' || nth, '{}', now(), now(),
-        case nth / 2 % 2 when 0 then nth / 4 % 3 else 0 end, nth > 50000, now() + case when nth > 75000 then 1 else -1 end * nth * interval '1 millisecond'
-      from generate_series(1, 100000) as nth`);
-  });
+        case nth / 2 % 2 when 0 then nth / 4 % 3 else 0 end, nth > ${WAITING / 2}, now() + case when nth > ${0.75 * WAITING} then 1 else -1 end * nth * interval '1 millisecond'
+      from generate_series(1, ${WAITING}) as nth`);
+  }, 300_000);
 
   /** Runs a statement on these events, and undoes it. Returns its rows, and how the statements of its functions found theirs. */
   async function explain(before: string, text: string, values: unknown[]) {
