@@ -51,8 +51,17 @@ export interface SqliteModule {
   open(path: string): Database;
 }
 
+// Once each: a look for killed processes opens a file of each, twice a second.
+const loaded = new Map<string, SqliteModule>();
+
 /** @param engine what `findEngine` found. */
 export function loadEngine(engine: string): SqliteModule {
+  const module = loaded.get(engine) ?? load(engine);
+  loaded.set(engine, module);
+  return module;
+}
+
+function load(engine: string): SqliteModule {
   const { emitWarning } = process;
   // This thread is the outbox's own; that SQLite is experimental in Node 22 is no news to the host.
   process.emitWarning = () => {};
