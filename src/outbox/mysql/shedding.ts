@@ -57,12 +57,17 @@ export function createShedding(
   async function oldestOf(destination: string, urgency: Urgency): Promise<number[]> {
     const number = destinations.numberOf(destination);
     const parts = ENDPOINTS.filter((endpoint) => canBe(urgency, endpoint)).flatMap((endpoint) =>
-      ["tried = 0 and due_at is not null", "tried = 0 and due_at is null", "tried = 1"].map(
-        (which) => `(
+      [
+        ["tried = 0 and due_at is not null", "due_at, seq"],
+        // By the last column of the index alone: told of both, the server may sort all of them.
+        ["tried = 0 and due_at is null", "seq"],
+        ["tried = 1", "due_at, seq"],
+      ].map(
+        ([which, order]) => `(
           select seq from ${events} force index (\`${prefix}events_due\`)
           where state = 'queued' and destination = ${number} and urgency = ${urgencyNumber(urgency)} and endpoint = '${endpoint}'
             and ${which} and claimed_by is null
-          order by due_at, seq limit ${LOOK}
+          order by ${order} limit ${LOOK}
         )`,
       ),
     );

@@ -83,6 +83,16 @@ describeWithMariaDb("rows that are read", (database) => {
     expect(statements.filter(({ rows }) => rows > MOST)).toEqual([]);
   });
 
+  test("are few where a full outbox sheds for a payment", async () => {
+    const { pool, statements } = counting();
+    await using stage = await Stage.open(() => reopen({ pool, maxEvents: WAITING }));
+    stage.hold();
+    await stage.add(sample("payment"));
+
+    await expect.poll(() => stage.delivery.dropped.length).toBeGreaterThan(0);
+    expect(statements.filter(({ rows }) => rows > MOST)).toEqual([]);
+  });
+
   test("are few where the server's statistics are older than a backlog that no process has looked at", async () => {
     const { pool, statements } = counting();
     await using stage = await Stage.open(() => create({ pool }));

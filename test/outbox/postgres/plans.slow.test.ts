@@ -65,7 +65,7 @@ describeWithPostgresServer("plans", (database) => {
   const lanes: Record<string, Omit<Lane, "limit">[]> = {
     "the oldest": ENDPOINTS.map((endpoint) => ({ endpoint })),
     "the newest": [{ endpoint: "click", newestFirst: true }],
-    newcomers: [{ endpoint: "lead/payment", newestFirst: true, newWithinMs: 15_000 }],
+    newcomers: [{ endpoint: "lead/payment", newestFirst: true, newWithinMs: 90_000 }],
     "those that rest": [
       { endpoint: "lead/payment", newestFirst: true, newWithinMs: 1 },
       { endpoint: "registration" },
@@ -122,6 +122,23 @@ describeWithPostgresServer("plans", (database) => {
       for (const found of [stored, shed]) expectIndexes(found, Math.max(LIMIT, number + 1));
     },
   );
+
+  test("sheds the oldest click by indexes, and raises what the new payment waits for, however many wait", async () => {
+    const [waiting] = await sql(
+      "select click_id, session_id from $schema.events where destination = 1 and urgency = 2 order by seq offset 100 limit 1",
+    );
+    const ids = [waiting?.click_id, waiting?.session_id];
+
+    const found = await explain(
+      "select",
+      "select * from $schema.shed(1, 2::smallint, 1, 0::smallint, $1, $2)",
+      ids,
+    );
+
+    expect(found.rows).toMatchObject([{ urgency: 2 }]);
+    expect(found.plan).toMatch(/update \S+events as event\s+set urgency = lent.urgency/);
+    expectIndexes(found, LIMIT);
+  });
 
   test("parks a visitor's backlog once, however long it is", async () => {
     await using stage = await Stage.open(() => create());
