@@ -1,5 +1,5 @@
 import { type Circuit, type CircuitChange, type StoredCircuits, textOf } from "../circuits.js";
-import type { Destinations } from "./destinations.js";
+import type { Cache } from "./cache.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {
@@ -10,7 +10,7 @@ export const STATEMENTS = {
 } as const;
 
 /** What the processes on the file know together of endpoints that leave payments without an answer. */
-export function createCircuits(db: Database, { numberOf }: Pick<Destinations, "numberOf">) {
+export function createCircuits(db: Database, { numberOf }: Pick<Cache, "numberOf">) {
   const { circuits, add, change, remove } = prepareAll(db, STATEMENTS);
 
   return {

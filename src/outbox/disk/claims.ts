@@ -1,113 +1,152 @@
-import type { Endpoint } from "../../service/endpoints.js";
-import type { Capacity, History } from "../outbox.js";
-import type { ClaimOwners } from "./claim-owners.js";
-import { type Claiming, createClaiming } from "./claiming.js";
-import type { Destinations } from "./destinations.js";
-import type { Claimed } from "./protocol.js";
-import { rankOf } from "./rows.js";
-import { BEHIND } from "./schema.js";
+import { kindOf } from "../../service/endpoints.js";
+import { objectFromJson } from "../../shared/json.js";
+import { type ClaimStep, claimStepsOf, precedenceOf } from "../claim-steps.js";
+import { type Capacity, type History, UNTRIED } from "../outbox.js";
+import type { Cache } from "./cache.js";
+import { createLaneClaims, type Row } from "./lane-claims.js";
+import type { LiveEvents } from "./live-events.js";
+import type { Claimed, DiskClaim, Precedences } from "./protocol.js";
+import type { Queues } from "./queues.js";
+import { eventFromRow, type QueuedRow, rankOf } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
-import type { State } from "./state.js";
-import type { Totals } from "./totals.js";
-import type { Unreadable } from "./unreadable.js";
-import type { VisitorQueues } from "./visitor-queues.js";
+import type { Upkeep } from "./upkeep.js";
 
 export const STATEMENTS = {
-  // An event that is more urgent than its kind may have become so after the claim.
-  release: `
-    update events set ready_at = case when tried or urgency > ?4 then ?3 else queued_at end where seq = ?1 and id = ?2
-    returning destination, endpoint, urgency`,
+  // An event that was claimed on arrival, and may have become more urgent since.
+  enter: `
+    update events set state = 'ready', ready_at = case when urgency > ?4 then ?3 else queued_at end
+    where seq = ?1 and id = ?2 and state = 'new'`,
+  place: "select destination, endpoint, urgency from events where seq = ? and id = ?",
   // Another process has taken the event over, and this one never sent it.
   clear: "update events set interrupted = 0 where seq = ? and id = ?",
   rest: `
-    update events set interrupted = 0, tried = 1, history = ?3, ready_at = ?4 where seq = ?1 and id = ?2`,
-  placeOf: `
+    update events set interrupted = 0, state = 'tried', history = ?3, ready_at = ?4 where seq = ?1 and id = ?2`,
+  seqOf: `
     select seq from events where seq in (select value from json_each(?)) and id = ? and destination = ?`,
   nextReady: `
     select ready_at from events
-    where destination = ? and ready_at < ${BEHIND} and tried = 1 and ready_at > ? order by ready_at limit 1`,
-  anyTried: "select 1 from events where destination = ? and tried = 1 limit 1",
+    where destination = ?1 and state = 'tried' and ready_at > ?2 and seq not in (select value from json_each(?3))
+    order by ready_at limit 1`,
 } as const;
 
 export type Claims = ReturnType<typeof createClaims>;
 
-/** Claims and releases events. The head of a visitor's queue has a time from which it is ready. */
+/** Claims the heads of the visitors' queues, and ends claims. */
 export function createClaims(
   db: Database,
-  parts: {
-    state: State;
-    destinations: Destinations;
-    totals: Totals;
-    owners: ClaimOwners;
-    queues: VisitorQueues;
-    unreadable: Unreadable;
-    owner: string;
-  },
+  { cache, queues, live, upkeep }: { cache: Cache; queues: Queues; live: LiveEvents; upkeep: Upkeep },
 ) {
-  const { state, destinations, owners, queues } = parts;
-  const { release, clear, rest, placeOf: seqOf, nextReady, anyTried } = prepareAll(db, STATEMENTS);
-  const begin = createClaiming(db, { ...parts, hasTried });
+  const { enter, place, clear, rest, seqOf, nextReady } = prepareAll(db, STATEMENTS);
+  const laneClaims = createLaneClaims(db, cache, queues);
   /** The destination of the last claim: this process waits for its events. */
   let own: string | undefined;
-  let last: Claiming | undefined;
-  /** Whether an event of that destination was tried; `undefined`: ask the file. */
-  let tried: boolean | undefined;
-
-  function hasTried(destination: number): boolean {
-    tried ??= anyTried.get(destination) !== undefined;
-    return tried;
-  }
+  /** Whether there may be events that the last claim could not look at. */
+  let hasMore = false;
 
   return {
-    /** Claims events in the file, and events appended in the same transaction. `coming`: see `createClaiming`. */
-    begin(
-      capacity: Capacity,
-      life: { heartbeat: number; leaseEpoch: number },
-      coming: ReadonlyMap<Endpoint, number>,
-      now: number,
-    ): Claiming {
-      if (own !== capacity.destination) tried = undefined;
-      own = capacity.destination;
-      last = begin(capacity, { ...life, destination: destinations.numberOf(own), coming, now });
-      return last;
-    },
-    /** Releases a claimed event. Returns whether it was still claimed. */
-    release({ seq, id, kind, owner: by, interrupted }: Claimed, now: number): boolean {
-      state.touch();
-      const row = owners.ownerOf(seq) === by ? release.get(seq, id, now, rankOf(kind)) : undefined;
-      if (row) {
-        owners.remove(seq);
-        queues.noteReleased(row);
+    /** Claims events, the most urgent first. */
+    claim({ destination: name, limit, lanes }: Capacity, now: number): DiskClaim[] {
+      const { known } = cache;
+      const destination = cache.numberOf(name);
+      const claimer = upkeep.renewLease();
+      // If this number grows later, an event claimed before may be more urgent than these.
+      const by = { owner: claimer.owner, leaseEpoch: upkeep.leaseEpoch.number, raises: known.raises };
+      const lane = laneClaims.begin(claimer, destination, now);
+      const claims: DiskClaim[] = [];
+      const waiting: { -readonly [Name in keyof Precedences]: Precedences[Name] } = {};
+      const free = () => limit - claims.length;
+
+      function add({ urgency, place }: ClaimStep, rows: readonly Row[]): void {
+        place.left -= rows.length;
+        for (const row of rows) {
+          const claim = claimOf(row, { destination: name, lane: place.lane, urgency, ...by });
+          if (claim) claims.push(claim);
+          else live.setAside(row.seq, now);
+        }
+      }
+
+      /** Returns whether all events are known that go before the next step. */
+      function take(step: ClaimStep): boolean {
+        const { urgency, which, place } = step;
+        const { endpoint } = place.lane;
+        const most = () => Math.min(place.left, free());
+        const noteLeft = () => {
+          if (which !== "resting" && lane.isAnyLeft(place.lane, urgency, which))
+            waiting[endpoint] ??= precedenceOf(urgency, which);
+        };
+        if (which !== "untried") {
+          if (most() > 0) add(step, lane.claimTried(place.lane, urgency, most(), which));
+          else noteLeft();
+          return true;
+        }
+        if (known.totals.rows(destination, kindOf(endpoint)) === 0) return true;
+        const isOfKind = kindOf(endpoint) === urgency;
+        if (free() > 0 && (most() > 0 || !isOfKind)) {
+          const { rows, hasMore } = lane.claimUntried(place.lane, urgency, most());
+          add(step, rows);
+          if (hasMore) return false;
+        }
+        if (most() <= 0 && isOfKind) waiting[endpoint] ??= precedenceOf(urgency, which);
+        else if (most() <= 0) noteLeft();
         return true;
       }
-      return !interrupted && owners.ownerOf(seq) === undefined && clear.run(seq, id).changes > 0;
+
+      own = name;
+      // A step waits until all more urgent events are known.
+      hasMore = !claimStepsOf(lanes).every(take);
+      queues.waiting = waiting;
+      return claims;
+    },
+    /** Releases a claimed event. Returns whether it was still claimed. */
+    release({ seq, id, kind, owner, interrupted }: Claimed, now: number): boolean {
+      const { claims } = cache.known;
+      const row: Omit<QueuedRow, "seq"> | undefined =
+        claims.ownerOf(seq) === owner ? place.get(seq, id) : undefined;
+      if (row) {
+        if (claims.onArrival(seq)) enter.run(seq, id, now, rankOf(kind));
+        claims.remove(seq);
+        queues.noteReady(row);
+        return true;
+      }
+      return !interrupted && claims.ownerOf(seq) === undefined && clear.run(seq, id).changes > 0;
     },
     /** Ends the claim after an attempt; the event is ready again at `readyAt`. Returns whether it was still claimed. */
-    rest({ seq, id, owner: by }: Claimed, history: History, readyAt: number): boolean {
-      if (owners.ownerOf(seq) !== by) return false;
+    rest({ seq, id, destination, owner }: Claimed, history: History, readyAt: number): boolean {
+      const { known } = cache;
+      if (known.claims.ownerOf(seq) !== owner) return false;
       if (rest.run(seq, id, JSON.stringify(history), Math.ceil(readyAt)).changes === 0) return false;
-      owners.remove(seq);
-      queues.noteNotEmpty();
-      tried = true;
+      known.claims.remove(seq);
+      known.anyQueued = true;
+      known.anyTried.set(cache.numberOf(destination), true);
       return true;
     },
     /** The sequence number of an event that this process has claimed. */
-    placeOf: ({ id, destination, owner: by }: Claimed): number | undefined =>
-      seqOf.get(JSON.stringify(owners.seqs(by)), id, destinations.numberOf(destination))?.seq,
+    seqOf: ({ id, destination, owner }: Claimed): number | undefined =>
+      seqOf.get(JSON.stringify(cache.known.claims.seqs(owner)), id, cache.numberOf(destination))?.seq,
     /** From when on a claim may find more than the last one did. */
     nextReadyAt(now: number): number | null {
       if (own === undefined) return null;
-      if (last?.hasMore) return now;
-      const destination = destinations.numberOf(own);
-      if (!hasTried(destination)) return null;
-      const found = nextReady.get(destination, now);
+      if (hasMore) return now;
+      const { anyTried, claims } = cache.known;
+      const destination = cache.numberOf(own);
+      if (!laneClaims.hasTried(destination)) return null;
+      const found = nextReady.get(destination, now, JSON.stringify(claims.seqs()));
       // Perhaps none is left.
-      if (!found) tried = undefined;
+      if (!found) anyTried.delete(destination);
       return found?.ready_at ?? null;
     },
-    /** What is remembered may be wrong. */
-    forget(): void {
-      tried = undefined;
-    },
   };
+}
+
+function claimOf(
+  row: Row,
+  claim: Pick<DiskClaim, "lane" | "urgency" | "owner" | "leaseEpoch" | "raises"> & { destination: string },
+): DiskClaim | undefined {
+  const { id, seq, data, created_at, queued_at: queuedAt, history: json, interrupted } = row;
+  const { destination, ...by } = claim;
+  const event =
+    row.event ?? eventFromRow({ id, kind: kindOf(by.lane.endpoint), data, created_at }, destination);
+  const history = json === null ? UNTRIED : (objectFromJson(json) as History | undefined);
+  if (!event || !history) return undefined;
+  return { event, history, interrupted: interrupted === 1, queuedAt, seq, ...by };
 }

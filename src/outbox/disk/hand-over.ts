@@ -1,25 +1,20 @@
-import type { EventKind } from "../../events.js";
 import type { DeathReason } from "../dead-letters.js";
 import { SHEDDING_ORDER } from "../shedding.js";
-import type { ClaimOwners } from "./claim-owners.js";
-import type { Delivered } from "./delivered.js";
-import type { Destinations } from "./destinations.js";
+import type { Cache } from "./cache.js";
 import type { KnownIds } from "./known-ids.js";
-import type { Oldest } from "./oldest.js";
+import type { LiveEvents } from "./live-events.js";
 import type { Request, Results, Step } from "./protocol.js";
-import type { Removals } from "./removals.js";
-import { GROUPS, type QueuePosition, rankOf } from "./rows.js";
+import type { Queues } from "./queues.js";
+import { type EventRow, GROUPS, rankOf } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
-import type { State } from "./state.js";
-import type { Totals } from "./totals.js";
-import type { VisitorQueues } from "./visitor-queues.js";
+import type { Counted } from "./totals.js";
 
 export const STATEMENTS = {
   waiting: `
     select seq, destination, click_id, session_id, id, kind, size from events
     where destination = ? and urgency = ? and kind = ? order by seq limit ?`,
   // Behind all others: an event of the same visitor may be under way to the new destination.
-  move: "update events set destination = ?2, seq = ?3, ready_at = null, urgency = ?4 where seq = ?1",
+  move: "update events set destination = ?2, seq = ?3, state = 'new', ready_at = null, urgency = ?4 where seq = ?1",
   remove: "delete from events where seq = ?",
   claimed: "select id from events where seq in (select value from json_each(?)) and destination = ?",
   letters: `
@@ -32,14 +27,9 @@ export const STATEMENTS = {
 const ROWS_AT_ONCE = 200;
 const IDS_AT_ONCE = 1_000;
 
-interface Moved {
-  readonly seq: number;
-  readonly id: string;
-  readonly kind: EventKind;
-  readonly size: number;
-}
+type Moved = Pick<EventRow, "seq" | "id" | "size">;
 
-const FIRST_STEP: Step = { after: 0 };
+const FIRST_STEP: Step = { after: undefined };
 
 /** Hands one destination's events over to another, a few at a time. Resolves to the number of waiting events. */
 export async function handOverThrough(
@@ -60,60 +50,45 @@ export async function handOverThrough(
 /** Runs one step of a handover. After each step, each id is known to the same destination as its event. */
 export function createHandOver(
   db: Database,
-  parts: {
-    state: State;
-    destinations: Destinations;
-    totals: Totals;
-    ids: KnownIds;
-    owners: ClaimOwners;
-    removals: Removals;
-    queues: VisitorQueues;
-    oldest: Oldest;
-    delivered: Delivered;
-  },
+  { cache, ids, queues, live }: { cache: Cache; ids: KnownIds; queues: Queues; live: LiveEvents },
 ) {
-  const { state, destinations, totals, ids, owners, removals, queues, oldest, delivered } = parts;
   const { waiting, move, remove, claimed, letters, moveLetter, removeLetter } = prepareAll(db, STATEMENTS);
 
-  /** Returns whether the new destination did not know it. */
-  function moveId(id: string, from: number, to: number): boolean {
+  /** Moves an id with what it is the id of. Returns whether the new destination did not know it. */
+  function moveOne({ id, size }: Moved, counted: Counted, from: number, to: number): boolean {
+    const { totals } = cache.known;
     ids.forget(from, id);
-    return ids.learn(to, id);
+    const isNew = ids.learn(to, id);
+    totals.add(from, counted, -1, -size);
+    if (isNew) totals.add(to, counted, 1, size);
+    return isNew;
   }
 
   function moveEvents(from: number, to: number): { found: number; moved: number } {
-    const limit = ROWS_AT_ONCE + owners.seqs().length;
-    const rows: (Moved & QueuePosition)[] = GROUPS.flatMap(({ rank, kind }) =>
-      waiting.all(from, rank, kind, limit),
-    );
+    const { known } = cache;
+    const limit = ROWS_AT_ONCE + known.claims.seqs().length;
+    const rows: EventRow[] = GROUPS.flatMap(({ rank, kind }) => waiting.all(from, rank, kind, limit));
     const first = rows
-      .filter(({ seq }) => owners.ownerOf(seq) === undefined)
+      .filter(({ seq }) => known.claims.ownerOf(seq) === undefined)
       .sort((a, b) => a.seq - b.seq)
       .slice(0, ROWS_AT_ONCE);
-    const isNew = first.map((row) => {
-      const { seq, id, kind, size } = row;
-      const isNewTo = moveId(id, from, to);
-      if (isNewTo) move.run(seq, to, state.nextSeq(), rankOf(kind));
-      else remove.run(seq);
+    let moved = 0;
+    for (const row of first) {
+      if (moveOne(row, row.kind, from, to)) {
+        move.run(row.seq, to, known.nextSeq(), rankOf(row.kind));
+        moved++;
+      } else remove.run(row.seq);
       queues.leave(row, 0);
-      oldest.left(from, kind, seq);
-      totals.add(from, kind, -1, -size);
-      if (isNewTo) totals.add(to, kind, 1, size);
-      return isNewTo;
-    });
-    return { found: first.length, moved: isNew.filter(Boolean).length };
+    }
+    return { found: first.length, moved };
   }
 
   function moveLetters(from: number, to: number): number {
-    const rows: (Moved & { reason: DeathReason })[] = SHEDDING_ORDER.flatMap((kind) =>
-      letters.all(from, kind, ROWS_AT_ONCE),
-    );
-    for (const { seq, id, kind, reason, size } of rows) {
-      const isNewTo = moveId(id, from, to);
-      if (isNewTo) moveLetter.run(seq, to);
-      else removeLetter.run(seq);
-      totals.add(from, `${kind} ${reason}`, -1, -size);
-      if (isNewTo) totals.add(to, `${kind} ${reason}`, 1, size);
+    const rows: (Pick<EventRow, "seq" | "id" | "kind" | "size"> & { reason: DeathReason })[] =
+      SHEDDING_ORDER.flatMap((kind) => letters.all(from, kind, ROWS_AT_ONCE));
+    for (const row of rows) {
+      if (moveOne(row, `${row.kind} ${row.reason}`, from, to)) moveLetter.run(row.seq, to);
+      else removeLetter.run(row.seq);
     }
     return rows.length;
   }
@@ -121,7 +96,8 @@ export function createHandOver(
   /** Returns whether any id was moved. */
   function moveIds(from: number, to: number): boolean {
     // An event under way goes where it was going, and its id stays there.
-    const underWay: string[] = claimed.all(JSON.stringify(owners.seqs()), from).map(({ id }) => id);
+    const seqs = JSON.stringify(cache.known.claims.seqs());
+    const underWay: string[] = claimed.all(seqs, from).map(({ id }) => id);
     const staying = underWay.filter((id) => !ids.isKnown(to, id));
     const moved = ids.handOver(from, to, IDS_AT_ONCE + underWay.length);
     for (const id of staying) ids.forget(to, id);
@@ -131,19 +107,14 @@ export function createHandOver(
 
   return ({ from, to, step }: Request & { readonly type: "hand over" }): Results["hand over"] => {
     if (from === to) return { moved: 0, next: undefined };
-    removals.run();
-    const [source, target] = [destinations.numberOf(from), destinations.numberOf(to)];
+    live.removeDelivered();
+    const [source, target] = [cache.numberOf(from), cache.numberOf(to)];
     const { found, moved } = moveEvents(source, target);
     const foundLetters = moveLetters(source, target);
     // Events and letters go before ids, at each step anew: another process may have stored more meanwhile.
     if (found + foundLetters > 0) return { moved, next: step };
-    if (step.kind === undefined) {
-      const any = moveIds(source, target);
-      return { moved, next: any ? step : { kind: "click", after: 0 } };
-    }
-    const after = delivered.handOver(step.kind, source, target, step.after);
-    const nextKind = SHEDDING_ORDER[SHEDDING_ORDER.indexOf(step.kind) + 1];
-    if (after !== undefined) return { moved, next: { kind: step.kind, after } };
-    return { moved, next: nextKind && { kind: nextKind, after: 0 } };
+    if (step.after === undefined) return { moved, next: moveIds(source, target) ? step : { after: 0 } };
+    const after = ids.handDeliveredOver(source, target, step.after);
+    return { moved, next: after === undefined ? undefined : { after } };
   };
 }

@@ -1,49 +1,72 @@
+import type { EventKind } from "../../events.js";
+import { SHEDDING_ORDER } from "../shedding.js";
+import type { Cache } from "./cache.js";
 import { type Database, prepareAll } from "./sqlite.js";
-import { ALL, type Totals } from "./totals.js";
+import { ALL } from "./totals.js";
 
+const TABLES = ["ids_new", "ids_young", "ids_old"] as const;
 const IS_KNOWN = (table: string) => `exists (select 1 from ${table} where destination = ?1 and id = ?2)`;
-
-const forgetting = (table: string) => `delete from ${table} where destination = ? and id = ?`;
-
 const SOME = (table: string) => `(select id from ${table} where destination = ?1 order by id limit ?2)`;
 
 export const STATEMENTS = {
   learn: `insert or ignore into ids_new select ?1, ?2 where not ${IS_KNOWN("ids_young")} and not ${IS_KNOWN("ids_old")}`,
-  isKnown: `select ${IS_KNOWN("ids_new")} or ${IS_KNOWN("ids_young")} or ${IS_KNOWN("ids_old")} as known`,
-  forgetNew: forgetting("ids_new"),
-  forgetYoung: forgetting("ids_young"),
-  forgetOld: forgetting("ids_old"),
-  copyNew: copying("ids_new"),
-  copyYoung: copying("ids_young"),
-  copyOld: copying("ids_old"),
-  removeNew: removing("ids_new"),
-  removeYoung: removing("ids_young"),
-  removeOld: removing("ids_old"),
+  isKnown: `select ${TABLES.map(IS_KNOWN).join(" or ")} as known`,
+  remember: "insert into delivered (destination, kind, id, at) values (?, ?, ?, ?)",
+  rememberAll: `
+    insert into delivered (destination, kind, id, at)
+    select destination, kind, id, ? from events where seq in (select value from json_each(?))`,
+  // The oldest are the first: one row tells whether there is anything to forget.
+  forgetSome: `
+    delete from delivered
+    where seq in (select seq from delivered where kind = ?1 order by seq limit ?2) and (at < ?3 or ?4)
+    returning destination, id`,
+  handOver: `
+    update delivered set destination = ?2 where destination = ?1 and seq > ?3 and seq <= ?4 returning kind`,
+  last: "select max(seq) as seq from delivered",
 } as const;
 
-function copying(table: string): string {
-  return `insert or ignore into ${table} select ?3, id from ${table} where destination = ?1 and id in ${SOME(table)}`;
-}
+const tableStatements = (table: (typeof TABLES)[number]) => ({
+  forget: `delete from ${table} where destination = ? and id = ?`,
+  copy: `insert or ignore into ${table} select ?3, id from ${table} where destination = ?1 and id in ${SOME(table)}`,
+  remove: `delete from ${table} where destination = ?1 and id in ${SOME(table)}`,
+});
 
-function removing(table: string): string {
-  return `delete from ${table} where destination = ?1 and id in ${SOME(table)}`;
-}
+/** For a look at their plans. */
+export const TABLE_STATEMENTS = Object.fromEntries(
+  TABLES.flatMap((table) =>
+    Object.entries(tableStatements(table)).map(([name, sql]) => [`${name} ${table}`, sql]),
+  ),
+);
 
 const MOST_NEW = 4_096;
 const MOST_YOUNG = 16 * MOST_NEW;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const BYTES_EACH = 120;
+// A click that is reported again comes soon after the first report, and a flood of them must not take space for long.
+const MOST_CLICKS = 10_000;
+const SHARES = { click: 0.1, registration: 0.3, payment: 0.6 } as const;
+// So few that no other request waits for it.
+const AT_ONCE = 1_000;
 
 export type KnownIds = ReturnType<typeof createKnownIds>;
 
 /**
  * The ids of all events that wait, are dead, or were delivered recently. Ids are random: in a large table each new one would
  * change a page of its own, which would be the largest cost of storing an event. So a new id goes into a table of a few pages;
- * from there thousands move on together, in order.
+ * from there thousands move on together, in order. Those of delivered events are forgotten when they are too old, or too many.
+ *
+ * @param options.maxBytes for delivered ids.
  */
-export function createKnownIds(db: Database, totals: Totals) {
-  const { learn, isKnown, forgetNew, forgetYoung, forgetOld, ...moving } = prepareAll(db, STATEMENTS);
-  const { copyNew, copyYoung, copyOld, removeNew, removeYoung, removeOld } = moving;
+export function createKnownIds(
+  db: Database,
+  cache: Cache,
+  { maxBytes, rememberMs }: { maxBytes: number; rememberMs: number },
+) {
+  const { learn, isKnown, remember, rememberAll, forgetSome, handOver, last } = prepareAll(db, STATEMENTS);
+  const tables = TABLES.map((table) => prepareAll(db, tableStatements(table)));
 
   function moveOn(from: "ids_new" | "ids_young", to: "ids_young" | "ids_old"): void {
+    const { totals } = cache.known;
     db.exec(
       `insert or ignore into ${to} select destination, id from ${from} order by destination, id; delete from ${from}`,
     );
@@ -51,33 +74,80 @@ export function createKnownIds(db: Database, totals: Totals) {
     totals.add(ALL, from, -totals.rows(ALL, from), 0);
   }
 
+  function forget(destination: number, id: string): void {
+    const key = idKeyOf(id);
+    for (const table of tables) table.forget.run(destination, key);
+  }
+
+  /** How many delivered ids of a kind there is no space for. */
+  function tooManyOf(kind: EventKind): number {
+    const { totals } = cache.known;
+    const rows = totals.destinations.reduce((sum, each) => sum + totals.rows(each, `delivered ${kind}`), 0);
+    const bySpace = Math.floor((maxBytes * SHARES[kind]) / BYTES_EACH);
+    return rows - (kind === "click" ? Math.min(bySpace, MOST_CLICKS) : bySpace);
+  }
+
+  function forgetSomeOf(kind: EventKind): void {
+    const tooMany = tooManyOf(kind);
+    const forMs = kind === "click" ? Math.min(rememberMs, DAY_MS) : rememberMs;
+    const limit = tooMany > 0 ? Math.min(AT_ONCE, tooMany) : AT_ONCE;
+    const gone: { destination: number; id: string }[] = forgetSome.all(
+      ...[kind, limit, cache.inUseMs - forMs, +(tooMany > 0)],
+    );
+    for (const { destination, id } of gone) {
+      forget(destination, id);
+      cache.known.totals.add(destination, `delivered ${kind}`, -1, 0);
+    }
+  }
+
+  /** Counts an id that is, or will be, among those of delivered events. */
+  function countDelivered(destination: number, kind: EventKind): void {
+    cache.known.totals.add(destination, `delivered ${kind}`, 1, 0);
+    // At once, if they come faster than `forgetOld` is called.
+    if (tooManyOf(kind) > AT_ONCE) forgetSomeOf(kind);
+  }
+
   return {
     /** Returns whether it was new. */
     learn(destination: number, id: string): boolean {
       if (learn.run(destination, idKeyOf(id)).changes === 0) return false;
+      const { totals } = cache.known;
       totals.add(ALL, "ids_new", 1, 0);
       if (totals.rows(ALL, "ids_new") > MOST_NEW) moveOn("ids_new", "ids_young");
       if (totals.rows(ALL, "ids_young") > MOST_YOUNG) moveOn("ids_young", "ids_old");
       return true;
     },
     isKnown: (destination: number, id: string): boolean => isKnown.get(destination, idKeyOf(id)).known === 1,
-    forget(destination: number, id: string): void {
-      const key = idKeyOf(id);
-      for (const forgetAny of [forgetNew, forgetYoung, forgetOld]) forgetAny.run(destination, key);
+    forget,
+    countDelivered,
+    /** The event is delivered: its id is kept for a while. */
+    keepDelivered(destination: number, kind: EventKind, id: string): void {
+      remember.run(destination, kind, id, cache.inUseMs);
+      countDelivered(destination, kind);
+    },
+    /** The same for events that were counted and are still in their table. */
+    keepAllDelivered: (seqs: string): void => void rememberAll.run(cache.inUseMs, seqs),
+    /** Forgets some of those that are too old, or too many. */
+    forgetOld(): void {
+      for (const kind of SHEDDING_ORDER) forgetSomeOf(kind);
     },
     /** Hands over at most `limit` ids of each table. Returns how many there were. */
     handOver(from: number, to: number, limit: number): number {
-      const moves = [
-        [copyNew, removeNew],
-        [copyYoung, removeYoung],
-        [copyOld, removeOld],
-      ] as const;
       let moved = 0;
-      for (const [copy, remove] of moves) {
+      for (const { copy, remove } of tables) {
         copy.run(from, limit, to);
         moved += Number(remove.run(from, limit).changes);
       }
       return moved;
+    },
+    /** Hands over delivered ids after a sequence number. Returns the number to go on from; `undefined` at the end. */
+    handDeliveredOver(from: number, to: number, after: number): number | undefined {
+      const until = after + AT_ONCE;
+      for (const { kind } of handOver.all(from, to, after, until) as { kind: EventKind }[]) {
+        cache.known.totals.add(from, `delivered ${kind}`, -1, 0);
+        cache.known.totals.add(to, `delivered ${kind}`, 1, 0);
+      }
+      return until < (last.get().seq ?? 0) ? until : undefined;
     },
   };
 }

@@ -1,135 +1,117 @@
 import { kindOf } from "../../service/endpoints.js";
 import type { Lane } from "../outbox.js";
 import type { Urgency } from "../urgency.js";
-import type { ClaimOwners } from "./claim-owners.js";
-import { type EventRow, rankOf } from "./rows.js";
-import { BEHIND, CLAIMED } from "./schema.js";
+import type { Cache } from "./cache.js";
+import type { Claimer } from "./claimed-events.js";
+import type { Queues } from "./queues.js";
+import { type NewRow, rankOf } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
-import type { Upcoming, VisitorQueues } from "./visitor-queues.js";
 
 const ENTERED_AT_ONCE = 256;
 // After so many rounds the transaction is long enough, even if all these events have to wait for others.
 const TIMES = 4;
 const FOREVER = Number.MAX_SAFE_INTEGER;
 
-const claiming = (which: string) => `
-    update events set ready_at = ${CLAIMED}
-    where seq in (
-      select seq from events
-      where destination = ?1 and endpoint = ?2 and urgency = ?3 and ready_at < ${BEHIND} and ${which} limit ?5
-    )
-    returning seq, id, data, created_at, queued_at, history, interrupted`;
+const NOT_CLAIMED = "seq not in (select value from json_each(?5))";
+const ofLane = "destination = ?1 and endpoint = ?2 and urgency = ?3";
+
+const heads = (which: string) => `
+  select seq, id, data, created_at, queued_at, history, interrupted from events
+  where ${ofLane} and ${NOT_CLAIMED} and ${which} limit ?6`;
 
 export const STATEMENTS = {
-  claimOldest: claiming("tried = 0 and ready_at >= ?4 order by ready_at, seq"),
-  claimNewest: claiming("tried = 0 and ready_at >= ?4 order by ready_at desc, seq desc"),
-  claimTried: claiming("tried = 1 and ready_at <= ?4 order by ready_at, seq"),
-  anyUntried: `
-    select 1 from events
-    where destination = ? and endpoint = ? and urgency = ? and ready_at < ${BEHIND} and tried = 0 limit 1`,
-  anyRested: `
-    select 1 from events
-    where destination = ? and endpoint = ? and urgency = ? and ready_at <= ? and tried = 1 and ready_at < ${BEHIND} limit 1`,
+  oldest: heads("state = 'ready' and ready_at >= ?4 order by ready_at, seq"),
+  newest: heads("state = 'ready' and ready_at >= ?4 order by ready_at desc, seq desc"),
+  tried: heads("state = 'tried' and ready_at <= ?4 order by ready_at, seq"),
+  anyReady: `select 1 from events where ${ofLane} and ready_at >= ?4 and state = 'ready' and ${NOT_CLAIMED} limit 1`,
+  anyRested: `select 1 from events where ${ofLane} and ready_at <= ?4 and state = 'tried' and ${NOT_CLAIMED} limit 1`,
+  anyTried: "select 1 from events where destination = ? and state = 'tried' limit 1",
 } as const;
 
 export type Row = Pick<
-  EventRow,
-  "seq" | "id" | "data" | "created_at" | "queued_at" | "history" | "interrupted"
+  NewRow,
+  "seq" | "id" | "data" | "created_at" | "queued_at" | "history" | "interrupted" | "event"
 >;
 
-const bySeq = (one: Row, other: Row) => one.seq - other.seq;
-
-/** Whose events are claimed, and when. */
-interface About {
-  readonly destination: number;
-  readonly heartbeat: number;
-  readonly now: number;
-}
-
 /** Claims events of one lane and one urgency. */
-export function createLaneClaims(
-  db: Database,
-  parts: {
-    owners: ClaimOwners;
-    queues: VisitorQueues;
-    owner: string;
-    hasTried: (destination: number) => boolean;
-  },
-) {
-  const { owners, queues, owner, hasTried } = parts;
-  const { claimOldest, claimNewest, claimTried, anyUntried, anyRested } = prepareAll(db, STATEMENTS);
+export function createLaneClaims(db: Database, cache: Cache, queues: Queues) {
+  const { oldest, newest, tried, anyReady, anyRested, anyTried } = prepareAll(db, STATEMENTS);
 
-  function recordClaims(rows: readonly Row[], claimer: { owner: string; heartbeat: number }): readonly Row[] {
-    for (const { seq } of rows) owners.addQueued(seq, claimer);
-    return rows;
+  function hasTried(destination: number): boolean {
+    const { anyTried: found, totals } = cache.known;
+    const has = found.get(destination) ?? (!totals.isEmpty && anyTried.get(destination) !== undefined);
+    found.set(destination, has);
+    return has;
+  }
+
+  const claimed = () => JSON.stringify(cache.known.claims.seqs());
+
+  /** The claims of one process at one moment. */
+  function begin(claimer: Claimer, destination: number, now: number) {
+    const { claims } = cache.known;
+    const keyOf = ({ endpoint }: Lane, urgency: Urgency) => [destination, endpoint, rankOf(urgency)] as const;
+
+    function claim(rows: readonly Row[]): readonly Row[] {
+      for (const { seq } of rows) claims.add(seq, claimer);
+      return rows;
+    }
+
+    return {
+      /** Claims at most `limit` events that were never tried. `hasMore`: some that may have to go first could not be looked at. */
+      claimUntried(lane: Lane, urgency: Urgency, limit: number): { rows: readonly Row[]; hasMore: boolean } {
+        const { endpoint, newestFirst = false, newWithinMs } = lane;
+        const rows: Row[] = [];
+        const missing = () => limit - rows.length;
+        const key = keyOf(lane, urgency);
+        const since = newWithinMs === undefined ? 0 : now - newWithinMs;
+        // Events of another kind are in a queue: a more urgent one waits behind them.
+        const isOfKind = kindOf(endpoint) === urgency;
+        const areTaken = isOfKind && !newestFirst && newWithinMs === undefined;
+        const take = () => {
+          if (missing() <= 0 || !queues.mayBeReady(...key)) return;
+          const found: Row[] = (newestFirst ? newest : oldest).all(...key, since, claimed(), missing());
+          rows.push(...claim(found.sort((a, b) => (newestFirst ? b.seq - a.seq : a.seq - b.seq))));
+          if (missing() > 0 && newWithinMs === undefined) queues.noteNoneReady(...key);
+        };
+        const takeNew = (event: NewRow) => {
+          if (!areTaken || event.endpoint !== endpoint || event.destination !== destination) return false;
+          rows.push(event);
+          claims.add(event.seq, claimer, event);
+          return true;
+        };
+        const enter = () => queues.enter(ENTERED_AT_ONCE, now, takeNew, () => areTaken && missing() <= 0);
+        const hasMore = () => (missing() > 0 || !isOfKind) && queues.hasMore(destination, urgency);
+        // The newest are the last to enter a queue.
+        if (isOfKind && newestFirst && hasMore()) enter();
+        if (isOfKind) take();
+        for (let time = 0; time < TIMES && hasMore(); time++) {
+          enter();
+          if (isOfKind && !areTaken) take();
+        }
+        if (hasMore()) return { rows, hasMore: true };
+        if (!isOfKind) take();
+        return { rows, hasMore: false };
+      },
+      /** Claims at most `limit` events that were tried: only rested ones, or resting ones too. */
+      claimTried(lane: Lane, urgency: Urgency, limit: number, which: "rested" | "resting"): readonly Row[] {
+        if (!hasTried(destination)) return [];
+        const until = which === "resting" ? FOREVER : now;
+        const found: Row[] = tried.all(...keyOf(lane, urgency), until, claimed(), limit);
+        return claim(found.sort((a, b) => a.seq - b.seq));
+      },
+      /** Whether one is left that is ready and was never tried, or that has rested after an attempt. */
+      isAnyLeft(lane: Lane, urgency: Urgency, which: "untried" | "rested"): boolean {
+        const key = keyOf(lane, urgency);
+        if (which === "rested")
+          return hasTried(destination) && anyRested.get(...key, now, claimed()) !== undefined;
+        return queues.mayBeReady(...key) && anyReady.get(...key, 0, claimed()) !== undefined;
+      },
+    };
   }
 
   return {
-    /** Claims at most `limit` events that were never tried. `hasMore`: some that may have to go first could not be looked at. */
-    claimUntried(
-      lane: Lane,
-      urgency: Urgency,
-      limit: number,
-      { destination, heartbeat, now }: About,
-    ): { readonly rows: readonly Row[]; readonly hasMore: boolean } {
-      const { endpoint, newestFirst, newWithinMs } = lane;
-      const rows: Row[] = [];
-      const missing = () => limit - rows.length;
-      const claimer = { owner, heartbeat };
-      const which = [destination, endpoint, rankOf(urgency)] as const;
-      const since = newWithinMs === undefined ? 0 : now - newWithinMs;
-      // Events of another kind are in a queue: a more urgent one waits behind them.
-      const isOfKind = kindOf(endpoint) === urgency;
-      const areTaken = isOfKind && newestFirst !== true && newWithinMs === undefined;
-      const take = () => {
-        if (missing() <= 0 || !queues.mayBeReady(...which)) return;
-        const found: Row[] = (newestFirst ? claimNewest : claimOldest).all(...which, since, missing());
-        rows.push(...recordClaims(found.sort(newestFirst ? (a, b) => b.seq - a.seq : bySeq), claimer));
-        if (missing() > 0 && newWithinMs === undefined) queues.noteNoneReady(...which);
-      };
-      /** Claims events on arrival: they need no mark. */
-      const takeUpcoming = (event: Upcoming) => {
-        if (!areTaken || event.endpoint !== endpoint || event.destination !== destination) return false;
-        rows.push(event);
-        owners.addOnArrival(event, claimer);
-        return true;
-      };
-      const areEnough = () => areTaken && missing() <= 0;
-      const lineUp = () => queues.enter(ENTERED_AT_ONCE, now, takeUpcoming, areEnough);
-      const hasMore = () => (missing() > 0 || !isOfKind) && queues.hasMore(destination, urgency);
-      // The newest are the last to enter a queue.
-      if (isOfKind && newestFirst && hasMore()) lineUp();
-      if (isOfKind) take();
-      for (let time = 0; time < TIMES && hasMore(); time++) {
-        lineUp();
-        if (isOfKind && !areTaken) take();
-      }
-      if (hasMore()) return { rows, hasMore: true };
-      if (!isOfKind) take();
-      return { rows, hasMore: false };
-    },
-    /** Claims at most `limit` events that were tried: only rested ones, or resting ones too. */
-    claimTried(
-      { endpoint }: Lane,
-      urgency: Urgency,
-      limit: number,
-      { destination, heartbeat, now, even }: About & { readonly even: "rested" | "resting" },
-    ): readonly Row[] {
-      if (!hasTried(destination)) return [];
-      const until = even === "resting" ? FOREVER : now;
-      const found: Row[] = claimTried.all(destination, endpoint, rankOf(urgency), until, limit);
-      return recordClaims(found.sort(bySeq), { owner, heartbeat });
-    },
-    /** Whether one is ready that was never tried. */
-    isAnyUntried({ endpoint }: Lane, urgency: Urgency, { destination }: About): boolean {
-      const which = [destination, endpoint, rankOf(urgency)] as const;
-      return queues.mayBeReady(...which) && anyUntried.get(...which) !== undefined;
-    },
-    /** Whether one has rested after an attempt. */
-    isAnyRested({ endpoint }: Lane, urgency: Urgency, { destination, now }: About): boolean {
-      return (
-        hasTried(destination) && anyRested.get(destination, endpoint, rankOf(urgency), now) !== undefined
-      );
-    },
+    begin,
+    /** Whether an event of a destination may have been tried. */
+    hasTried,
   };
 }

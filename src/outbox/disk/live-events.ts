@@ -3,19 +3,21 @@ import { endpointOf } from "../../service/endpoints.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import { kindsBelow, shedFor } from "../shedding.js";
 import type { Urgency } from "../urgency.js";
-import type { ClaimedOnArrival, ClaimOwners } from "./claim-owners.js";
-import type { Destinations } from "./destinations.js";
+import type { Cache } from "./cache.js";
 import type { KnownIds } from "./known-ids.js";
-import type { Evictable, LetterRows } from "./letter-rows.js";
-import type { Oldest } from "./oldest.js";
+import type { Evictable, Letters } from "./letters.js";
 import type { Claimed, Dropped } from "./protocol.js";
-import type { Removals } from "./removals.js";
-import { type EventRow, eventFromRow, GROUPS, type QueuePosition, rankOf, sizeOnDisk } from "./rows.js";
+import { kindKeyOf, type Queues } from "./queues.js";
+import {
+  type EventRow,
+  eventFromRow,
+  GROUPS,
+  type NewRow,
+  type QueuePosition,
+  rankOf,
+  sizeOnDisk,
+} from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
-import type { State } from "./state.js";
-import type { Totals } from "./totals.js";
-import type { Unreadable } from "./unreadable.js";
-import type { VisitorQueues } from "./visitor-queues.js";
 
 export const STATEMENTS = {
   // It enters its visitor's queue when there is capacity for it.
@@ -24,9 +26,11 @@ export const STATEMENTS = {
       seq, destination, id, kind, endpoint, urgency, click_id, session_id, data, created_at, queued_at, size, history
     ) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   // By both: in a new file, another event may have this sequence number.
-  remove: "delete from events where seq = ? and id = ? returning size, click_id, session_id",
-  removeOwn: "delete from events where seq = ? and id = ? returning *",
-  shed: "delete from events where seq = ? returning *",
+  remove: "delete from events where seq = ? and id = ? returning *",
+  take: "delete from events where seq = ? returning *",
+  removeAll: "delete from events where seq in (select value from json_each(?))",
+  keepUnreadable: `
+    insert into unreadable (destination, id, kind, data, created_at, history, found_at) values (?, ?, ?, ?, ?, ?, ?)`,
   sheddable: `
     select seq, size from events
     where destination = ? and urgency = ? and kind = ? and seq > ? and seq not in (select value from json_each(?)) order by seq limit 1`,
@@ -40,6 +44,10 @@ export const STATEMENTS = {
     where destination = ? and kind = 'click' and coalesce(session_id, click_id) = ? order by seq`,
 } as const;
 
+// Deleted one by one, each row would change its page anew. Deleted together, each page changes once.
+const ROWS_AT_ONCE = 256;
+const BYTES_AT_ONCE = 128 * 1024;
+const SHARE_OF_DELIVERED = 0.02;
 // More than come, so that all have entered their queues long before the file is full.
 const ENTERED_WITH_EACH = 16;
 const LAST = Number.MAX_SAFE_INTEGER;
@@ -56,49 +64,65 @@ export type LiveEvents = ReturnType<typeof createLiveEvents>;
 export function createLiveEvents(
   db: Database,
   parts: {
-    state: State;
-    destinations: Destinations;
-    totals: Totals;
+    cache: Cache;
     ids: KnownIds;
-    owners: ClaimOwners;
-    removals: Removals;
-    queues: VisitorQueues;
-    oldest: Oldest;
-    unreadable: Unreadable;
-    letters: LetterRows;
+    queues: Queues;
+    letters: Letters;
+    maxFileBytes: number;
     maxBytes: number;
     drop: (dropped: Dropped) => void;
+    onUnreadable: (id: string) => void;
   },
 ) {
-  const { state, destinations, totals, ids, owners, removals, queues, oldest } = parts;
-  const { unreadable, letters, maxBytes, drop } = parts;
-  const { append, remove, removeOwn, shed, sheddable, clicks, oldestClicks } = prepareAll(db, STATEMENTS);
+  const { cache, ids, queues, letters, maxBytes, drop, onUnreadable } = parts;
+  const { append, remove, take, removeAll, keepUnreadable, ...shedding } = prepareAll(db, STATEMENTS);
+  const bytesAtOnce = Math.min(BYTES_AT_ONCE, parts.maxFileBytes * SHARE_OF_DELIVERED);
 
   /** Returns `undefined`, and sheds nothing, where the file is too full for the event. */
   function insert(
     event: OutboxEvent,
-    json: string,
+    data: string,
     { queuedAt, size, history }: { queuedAt: number; history: string | null; size: number },
     now: number,
-  ): ClaimedOnArrival | undefined {
+  ): NewRow | undefined {
     const { id, kind, createdAt } = event;
-    const destination = destinations.numberOf(event.destination);
+    const { known } = cache;
+    const destination = cache.numberOf(event.destination);
     if (!makeSpace(event, destination, size, now)) return undefined;
+    const [seq, endpoint, urgency] = [known.nextSeq(), endpointOf(event), rankOf(kind)];
     const { click_id, session_id } = idsOf(event);
-    const seq = state.nextSeq();
-    oldest.came(destination, kind, seq, createdAt);
-    totals.add(destination, kind, 1, size);
-    const endpoint = endpointOf(event);
     append.run(
-      ...[seq, destination, id, kind, endpoint, rankOf(kind), click_id, session_id, json],
+      ...[seq, destination, id, kind, endpoint, urgency, click_id, session_id, data],
       ...[createdAt, queuedAt, size, history],
     );
-    queues.noteAppended(destination, kind, seq);
-    return { seq, destination, id, kind, click_id, session_id, created_at: createdAt, size };
+    if (known.totals.rows(destination, kind) === 0)
+      known.oldest.set(kindKeyOf(destination, kind), { seq, created_at: createdAt });
+    known.totals.add(destination, kind, 1, size);
+    // Written out: spreading objects costs more than storing the row.
+    const row: NewRow = {
+      event,
+      seq,
+      destination,
+      id,
+      kind,
+      endpoint,
+      urgency,
+      click_id,
+      session_id,
+      data,
+      created_at: createdAt,
+      queued_at: queuedAt,
+      size,
+      history,
+      interrupted: 0,
+    };
+    queues.append(row);
+    return row;
   }
 
   function makeSpace(event: OutboxEvent, destination: number, size: number, now: number): boolean {
     const { kind } = event;
+    const { totals } = cache.known;
     const fits = (freed: number) => totals.bytes() - freed + size <= maxBytes;
     // An event in a queue has its full urgency. By the time that the file is full, all are in a queue.
     if (totals.bytes() > maxBytes / 2) queues.enter(ENTERED_WITH_EACH, now);
@@ -113,7 +137,7 @@ export function createLiveEvents(
     const below = kindsBelow(kind);
     if (!fits(totals.bytes(...below) + letters.bytes([...below, kind]))) return false;
     if (!fits(0)) {
-      removals.run();
+      removeDelivered();
       queues.enter(Number.POSITIVE_INFINITY, now);
       if (kind !== "click")
         queues.raise({ ...idsOf(event), destination, seq: LAST, urgency: rankOf(kind) }, now);
@@ -128,110 +152,125 @@ export function createLiveEvents(
 
   /** The visitor's click to shed for this one. */
   function clickToShed({ data }: OutboxEvent, destination: number): SheddableRow | undefined {
+    const { totals, claims } = cache.known;
     if (totals.rows(destination, "click") < CLICKS_OF_A_VISITOR) return undefined;
-    removals.run();
+    removeDelivered();
     const visitor = data.sessionId ?? data.clickId ?? "";
-    if (clicks.get(destination, visitor).number < CLICKS_OF_A_VISITOR) return undefined;
-    const own: SheddableRow[] = oldestClicks.all(destination, visitor);
-    return own.find(({ seq }) => owners.ownerOf(seq) === undefined);
+    if (shedding.clicks.get(destination, visitor).number < CLICKS_OF_A_VISITOR) return undefined;
+    const own: SheddableRow[] = shedding.oldestClicks.all(destination, visitor);
+    return own.find(({ seq }) => claims.ownerOf(seq) === undefined);
   }
 
   /** The events of this urgency that may be shed, of all destinations. */
   function* oldestFirst(urgency: Urgency): Generator<SheddableRow> {
+    const { totals, claims } = cache.known;
     const own = totals.destinations.flatMap((destination) =>
       GROUPS.filter(({ rank, kind }) => rank === rankOf(urgency) && totals.rows(destination, kind) > 0).map(
-        (group) => ({ ...group, destination }),
+        ({ kind }) => [destination, rankOf(urgency), kind] as const,
       ),
     );
-    const claimed = JSON.stringify(owners.seqs());
+    const claimed = JSON.stringify(claims.seqs());
     for (let after = 0; ; ) {
-      let first: SheddableRow | undefined;
-      for (const { destination, rank, kind } of own) {
-        const found: SheddableRow | undefined = sheddable.get(destination, rank, kind, after, claimed);
-        if (found && (!first || found.seq < first.seq)) first = found;
-      }
+      const found: SheddableRow[] = own.flatMap(
+        (group) => shedding.sheddable.get(...group, after, claimed) ?? [],
+      );
+      const first = found.sort((a, b) => a.seq - b.seq)[0];
       if (!first) return;
       yield first;
       after = first.seq;
     }
   }
 
-  function takeOut(seq: number, now: number): EventRow {
-    const row: EventRow = shed.get(seq);
-    owners.remove(seq);
-    queues.forgetUpcoming();
-    left(row, now);
-    return row;
-  }
-
   function discard({ seq }: SheddableRow, reason: Dropped["reason"], now: number): void {
     const row = takeOut(seq, now);
     ids.forget(row.destination, row.id);
-    const event = eventFromRow(row, destinations.nameOf(row.destination));
+    const event = eventFromRow(row, cache.nameOf(row.destination));
     if (event) drop({ event, reason });
-    else unreadable.onFound(row.id);
+    else onUnreadable(row.id);
   }
 
-  /** Counts a deleted row out: the visitor's next event becomes the head of the queue. */
-  function left(row: QueuePosition & Pick<EventRow, "kind" | "size">, now: number): void {
+  function takeOut(seq: number, now: number): EventRow {
+    const row: EventRow = take.get(seq);
+    // It may be one of them.
+    cache.known.upcoming = [];
+    countOut(row, now);
+    return row;
+  }
+
+  /** The event is no longer live: its visitor's next event becomes the head of the queue. */
+  function countOut(row: QueuePosition & Pick<EventRow, "kind" | "size">, now: number): void {
     const { seq, destination, kind, size } = row;
-    oldest.left(destination, kind, seq);
+    const { claims, totals, oldest, noneUpTo } = cache.known;
+    claims.remove(seq);
     totals.add(destination, kind, -1, -size);
+    const key = kindKeyOf(destination, kind);
+    if (oldest.get(key)?.seq === seq) {
+      oldest.delete(key);
+      noneUpTo.set(key, seq);
+    }
     queues.leave(row, now);
+  }
+
+  function removeDelivered(): void {
+    const { known } = cache;
+    if (known.delivered.size === 0) return;
+    const seqs = JSON.stringify([...known.delivered]);
+    ids.keepAllDelivered(seqs);
+    removeAll.run(seqs);
+    known.delivered.clear();
+    known.deliveredBytes = 0;
   }
 
   return {
     insert,
     /** Deletes the event, claimed or not. */
     takeOut,
-    /** @param claim called if the event may be claimed on arrival: all earlier ones have entered a queue, and it waits for none. */
-    append(
-      event: OutboxEvent,
-      now: number,
-      claim?: (direct: ClaimedOnArrival) => void,
-    ): "queued" | "duplicate" | "full" {
-      const destination = destinations.numberOf(event.destination);
+    removeDelivered,
+    /** Deletes delivered events whose rows are still there, if there are many, or nothing is under way. */
+    removeDeliveredIfDue(): void {
+      const { claims, delivered, deliveredBytes } = cache.known;
+      if (delivered.size >= ROWS_AT_ONCE || deliveredBytes >= bytesAtOnce || claims.seqs().length === 0)
+        removeDelivered();
+    },
+    append(event: OutboxEvent, now: number): "queued" | "duplicate" | "full" {
+      const destination = cache.numberOf(event.destination);
       if (!ids.learn(destination, event.id)) return "duplicate";
       const json = JSON.stringify(event.data);
       const size = sizeOnDisk(event, json);
-      const isNext = state.haveAllEntered;
-      const stored = insert(event, json, { queuedAt: event.createdAt, history: null, size }, now);
-      if (!stored) {
-        ids.forget(destination, event.id);
-        return "full";
-      }
-      if (claim && isNext && !queues.isBehind(stored)) {
-        state.enteredUpTo = stored.seq;
-        claim(stored);
-      }
-      return "queued";
+      if (insert(event, json, { queuedAt: event.createdAt, history: null, size }, now)) return "queued";
+      ids.forget(destination, event.id);
+      return "full";
     },
-    /** Counts a delivered event out if it was claimed on arrival; its row is deleted later. Returns whether it was. */
-    removeLater(seq: number, id: string, now: number): boolean {
-      const direct = owners.onArrivalAt(seq);
-      if (direct?.id !== id) return false;
-      owners.remove(seq);
-      removals.add(direct);
-      left(direct, now);
+    /** The event is delivered, even if another process has claimed it meanwhile. Returns whether it was live. */
+    deliver({ seq, id }: Claimed, now: number): boolean {
+      const { known } = cache;
+      const arrival = known.claims.onArrival(seq);
+      if (arrival?.id === id) {
+        // In no queue, so its row can be deleted later.
+        known.delivered.add(seq);
+        known.deliveredBytes += arrival.size;
+        ids.countDelivered(arrival.destination, arrival.kind);
+        countOut(arrival, now);
+        return true;
+      }
+      const row: EventRow | undefined = remove.get(seq, id);
+      if (!row) return false;
+      countOut(row, now);
+      ids.keepDelivered(row.destination, row.kind, id);
       return true;
     },
-    /** Deletes it, even if another process has claimed it meanwhile. Returns the number of its destination. */
-    remove({ seq, id, kind, destination: name }: Claimed, now: number): number | undefined {
-      const row: Pick<EventRow, "size" | "click_id" | "session_id"> | undefined = remove.get(seq, id);
-      if (!row) return undefined;
-      owners.remove(seq);
-      const destination = destinations.numberOf(name);
-      left({ seq, destination, kind, ...row }, now);
-      return destination;
-    },
     /** Deletes it, unless another process has claimed it meanwhile. */
-    removeOwn({ seq, id, owner: by }: Claimed, now: number): EventRow | undefined {
-      if (owners.ownerOf(seq) !== by) return undefined;
-      const row: EventRow | undefined = removeOwn.get(seq, id);
-      if (!row) return undefined;
-      owners.remove(seq);
-      left(row, now);
+    removeOwn({ seq, id, owner }: Claimed, now: number): EventRow | undefined {
+      if (cache.known.claims.ownerOf(seq) !== owner) return undefined;
+      const row: EventRow | undefined = remove.get(seq, id);
+      if (row) countOut(row, now);
       return row;
+    },
+    /** Sets an event aside for a person to look at: its row cannot be read. */
+    setAside(seq: number, now: number): void {
+      const { destination, id, kind, data, created_at, history } = takeOut(seq, now);
+      keepUnreadable.run(destination, id, kind, data, created_at, history, now);
+      onUnreadable(id);
     },
   };
 }

@@ -1,10 +1,8 @@
 import type { EventKind } from "../../events.js";
 import { SHEDDING_ORDER } from "../shedding.js";
-import type { ClaimOwners } from "./claim-owners.js";
-import type { Removals } from "./removals.js";
+import type { Cache } from "./cache.js";
+import { kindKeyOf } from "./queues.js";
 import { type Database, prepareAll } from "./sqlite.js";
-import type { Totals } from "./totals.js";
-import type { VisitorQueues } from "./visitor-queues.js";
 
 export const STATEMENTS = {
   oldest: `
@@ -15,65 +13,24 @@ export const STATEMENTS = {
 // Seldom have more been delivered since the last look.
 const LOOKED_AT = 8;
 
-interface Known {
-  readonly seq: number;
-  readonly created_at: number;
-}
-
-export type Oldest = ReturnType<typeof createOldest>;
-
-/** When the oldest event of a kind happened. Looked up only once the remembered one has left. */
-export function createOldest(
-  db: Database,
-  parts: { totals: Totals; owners: ClaimOwners; removals: Removals; queues: VisitorQueues },
-) {
-  const { totals, owners, removals, queues } = parts;
+/** Tells when the oldest event of a destination and kind happened; `null` where there is none. */
+export function createOldest(db: Database, cache: Cache) {
   const { oldest } = prepareAll(db, STATEMENTS);
-  const known = new Map<string, Known>();
-  /** The sequence number of the last remembered one: no event is left before it. */
-  const lastSeqs = new Map<string, number>();
-  const keyOf = (destination: number, kind: EventKind) => `${destination} ${kind}`;
 
-  function find(destination: number, kind: EventKind): Known | undefined {
+  return (destination: number, kind: EventKind): number | null => {
+    const { known } = cache;
+    if (known.totals.rows(destination, kind) === 0) return null;
+    const key = kindKeyOf(destination, kind);
     // If all queues are empty, claimed events are older than waiting ones.
-    const claimed = queues.mayHaveAny ? undefined : owners.firstOnArrival(destination, kind);
-    return claimed ?? look(destination, kind, lastSeqs.get(keyOf(destination, kind)) ?? 0);
-  }
-
-  function look(destination: number, kind: EventKind, after: number): Known | undefined {
-    const some: Known[] = oldest.all(destination, kind, after, LOOKED_AT);
-    const found = some.find(({ seq }) => !removals.has(seq));
-    const last = some.at(-1);
-    return found || !last ? found : look(destination, kind, last.seq);
-  }
-
-  return {
-    /** `null` where there is none. */
-    of(destination: number, kind: EventKind): number | null {
-      const key = keyOf(destination, kind);
-      if (totals.rows(destination, kind) === 0) {
-        known.delete(key);
-        return null;
-      }
-      const found = known.get(key) ?? find(destination, kind);
-      if (found) known.set(key, found);
-      return found?.created_at ?? null;
-    },
-    /** To be called for each stored event, before it is counted. */
-    came(destination: number, kind: EventKind, seq: number, createdAt: number): void {
-      if (totals.rows(destination, kind) === 0)
-        known.set(keyOf(destination, kind), { seq, created_at: createdAt });
-    },
-    left(destination: number, kind: EventKind, seq: number): void {
-      const key = keyOf(destination, kind);
-      if (known.get(key)?.seq !== seq) return;
-      known.delete(key);
-      lastSeqs.set(key, seq);
-    },
-    /** What is remembered may be wrong. */
-    forget(): void {
-      known.clear();
-      lastSeqs.clear();
-    },
+    const claimed = known.anyQueued === false && known.claims.firstOnArrival(destination, kind);
+    let found = known.oldest.get(key) || claimed || undefined;
+    for (let after = known.noneUpTo.get(key) ?? 0; !found; ) {
+      const some: { seq: number; created_at: number }[] = oldest.all(destination, kind, after, LOOKED_AT);
+      found = some.find(({ seq }) => !known.delivered.has(seq));
+      after = some.at(-1)?.seq ?? Number.POSITIVE_INFINITY;
+      if (some.length === 0) return null;
+    }
+    known.oldest.set(key, found);
+    return found.created_at;
   };
 }

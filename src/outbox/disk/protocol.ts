@@ -1,5 +1,5 @@
 import type { EngineState } from "../../engine/thread-engine.js";
-import type { EventKind, OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../events.js";
 import type { Endpoint } from "../../service/endpoints.js";
 import type { CircuitChange, StoredCircuits } from "../circuits.js";
 import type { DeadLetter, DeadLetterFilter, DeadLetterQuery, DeadLetterSum } from "../dead-letters.js";
@@ -80,10 +80,9 @@ export type Request =
   | ({ readonly type: "replace circuit" } & CircuitChange)
   | { readonly type: "hand over"; readonly from: string; readonly to: string; readonly step: Step };
 
-/** How far a handover has come: at first the known ids; then, kind by kind, the delivered ones up to a sequence number. */
+/** How far a handover has come: at first the known ids; then the delivered ones up to a sequence number. */
 export interface Step {
-  readonly kind?: EventKind;
-  readonly after: number;
+  readonly after: number | undefined;
 }
 
 /** What is needed to find a dead letter; without a destination, those with its id of all destinations. */

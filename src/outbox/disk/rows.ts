@@ -1,4 +1,5 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
+import type { Endpoint } from "../../service/endpoints.js";
 import { objectFromJson } from "../../shared/json.js";
 import { SHEDDING_ORDER } from "../shedding.js";
 import type { Urgency } from "../urgency.js";
@@ -21,6 +22,18 @@ export interface EventRow extends QueuePosition {
   readonly size: number;
   readonly history: string | null;
   readonly interrupted: number;
+}
+
+/** A live event with what decides when it is claimed. */
+export interface QueuedRow extends QueuePosition {
+  readonly endpoint: Endpoint;
+  readonly urgency: number;
+}
+
+/** An event that has not entered its visitor's queue yet. */
+export interface NewRow extends EventRow, QueuedRow {
+  /** Where it was stored in this transaction or shortly before: what `data` says. */
+  readonly event?: OutboxEvent;
 }
 
 /** An urgency as the file keeps it: a higher number is more urgent. */

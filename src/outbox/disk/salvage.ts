@@ -1,10 +1,9 @@
 import { DEATH_REASONS } from "../dead-letters.js";
 import { SHEDDING_ORDER } from "../shedding.js";
-import type { StoredClaims } from "./claim-owners.js";
-import type { StoredRemovals } from "./removals.js";
+import type { StoredClaims } from "./claimed-events.js";
 import { GROUPS } from "./rows.js";
 import type { LostRow } from "./saving.js";
-import { CLAIMED, MIGRATIONS } from "./schema.js";
+import { MIGRATIONS } from "./schema.js";
 import type { Database } from "./sqlite.js";
 import type { Store } from "./store.js";
 
@@ -15,8 +14,8 @@ export interface Saved {
 }
 
 const AT_ONCE = 200;
-// For a file that does not say which events were under way, or delivered and not deleted yet: they are the first that have not
-// entered a queue. Twenty processes have no more of them. Each of them is in doubt then.
+// For a file that does not say which events were under way, or delivered and not deleted yet: each head of a queue is in doubt
+// then, and so are the first that have entered none. Twenty processes have claimed no more of these.
 const MOST_UNDER_WAY = 1_024;
 
 /**
@@ -42,10 +41,7 @@ export function salvage(lost: Database, into: Store): Saved {
   })) {
     const { waiting, delivered } = underWay.apart(rows);
     saved.events += into.save("events", waiting, names);
-    for (const kind of SHEDDING_ORDER) {
-      const ofKind = delivered.filter((row) => row.kind === kind);
-      if (ofKind.length > 0) into.save(`delivered_${kind}`, ofKind, names);
-    }
+    if (delivered.length > 0) into.save("delivered", delivered, names);
   }
   const meant = {
     index: "dead_letters_meant",
@@ -55,38 +51,34 @@ export function salvage(lost: Database, into: Store): Saved {
   for (const rows of lotsOf(lost, "dead_letters", meant)) {
     saved.deadLetters += into.save("dead_letters", rows, names);
   }
-  for (const kind of SHEDDING_ORDER) {
-    for (const rows of lotsOf(lost, `delivered_${kind}`)) into.save(`delivered_${kind}`, rows, names);
-  }
+  for (const rows of lotsOf(lost, "delivered")) into.save("delivered", rows, names);
   return saved;
 }
 
 /** Separates waiting events from delivered ones whose rows are still there, and finds the owners of claimed ones. */
 function underWayIn(lost: Database) {
-  const state = attempt(() => lost.prepare("select now, holdings, removals from state").get());
-  const owners = attempt(() => Object.entries(JSON.parse(state.holdings) as StoredClaims));
-  const removals = attempt(() => Object.values((JSON.parse(state.removals) as StoredRemovals).places).flat());
-  const ownersOf = new Map(
-    owners?.flatMap(([owner, [heartbeat, queued, onArrival]]) =>
-      [...queued, ...onArrival].map((seq) => [seq, { owner, heartbeat }] as const),
+  const state = attempt(() => lost.prepare("select claims, delivered from state").get());
+  const claims = attempt(() => Object.entries(JSON.parse(state.claims) as StoredClaims));
+  const gone = attempt(() => JSON.parse(state.delivered) as readonly [number, ...number[]]);
+  const claimers = new Map(
+    claims?.flatMap(([owner, [heartbeat, leaseMs, seqs]]) =>
+      seqs.map((seq) => [seq, { owner, heartbeat, leaseMs }] as const),
     ),
   );
-  const delivered = new Set(removals);
+  const delivered = new Set(gone?.slice(1));
   let doubtful = 0;
 
-  function withOwner(row: LostRow): LostRow {
-    if (owners && removals) return { ...row, ...ownersOf.get(row.seq) };
-    const isDoubtful = row.ready_at === CLAIMED || (row.ready_at === null && doubtful++ < MOST_UNDER_WAY);
+  function withClaimer(row: LostRow): LostRow {
+    if (claims && gone) return { ...row, claimer: claimers.get(row.seq) };
+    const isDoubtful = row.state === "new" ? doubtful++ < MOST_UNDER_WAY : row.state !== "behind";
     return isDoubtful ? { ...row, interrupted: 1 } : row;
   }
 
   return {
-    apart(rows: readonly LostRow[]): { waiting: readonly LostRow[]; delivered: readonly LostRow[] } {
-      return {
-        waiting: rows.filter(({ seq }) => !delivered.has(seq)).map(withOwner),
-        delivered: rows.filter(({ seq }) => delivered.has(seq)).map((row) => ({ ...row, at: state.now })),
-      };
-    },
+    apart: (rows: readonly LostRow[]) => ({
+      waiting: rows.filter(({ seq }) => !delivered.has(seq)).map(withClaimer),
+      delivered: rows.filter(({ seq }) => delivered.has(seq)),
+    }),
   };
 }
 

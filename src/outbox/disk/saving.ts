@@ -1,20 +1,16 @@
-import type { EventKind, OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../events.js";
 import { endpointOf } from "../../service/endpoints.js";
 import { objectFromJson } from "../../shared/json.js";
 import { SHEDDING_ORDER } from "../shedding.js";
-import type { ClaimOwners } from "./claim-owners.js";
-import type { Delivered } from "./delivered.js";
-import type { Destinations } from "./destinations.js";
+import type { Cache } from "./cache.js";
+import type { Claimer } from "./claimed-events.js";
 import type { KnownIds } from "./known-ids.js";
-import { rankOf } from "./rows.js";
-import { CLAIMED } from "./schema.js";
+import { type EventRow, rankOf } from "./rows.js";
 import { type Database, failureOf, prepareAll, type Value } from "./sqlite.js";
-import type { State } from "./state.js";
-import type { Totals } from "./totals.js";
 
 const EVENT = [
   ...["id", "kind", "click_id", "session_id", "data", "created_at", "queued_at", "size", "history"],
-  ...["tried", "interrupted"],
+  "interrupted",
 ] as const;
 
 const LETTER = [
@@ -26,54 +22,41 @@ const marks = (columns: readonly string[]) => columns.map(() => "?").join(", ");
 
 export const STATEMENTS = {
   event: `
-    insert into events (seq, destination, endpoint, urgency, ready_at, ${EVENT.join(", ")})
-    values (?, ?, ?, ?, ?, ${marks(EVENT)})`,
+    insert into events (seq, destination, endpoint, urgency, ${EVENT.join(", ")})
+    values (?, ?, ?, ?, ${marks(EVENT)})`,
   letter: `insert into dead_letters (destination, ${LETTER.join(", ")}) values (?, ${marks(LETTER)})`,
 } as const;
 
-/** A row of a lost file, not checked yet. A claimed event's row also has the owner and its heartbeat. */
-export type LostRow = Readonly<Record<string, Value>> & { readonly seq: number };
+/** A row of a lost file, not checked yet, and the process that has claimed it. */
+export interface LostRow extends Readonly<Record<string, Value | Claimer | undefined>> {
+  readonly seq: number;
+  readonly claimer?: Claimer | undefined;
+}
 
-export type LostTable = "events" | "dead_letters" | `delivered_${EventKind}`;
+export type LostTable = "events" | "dead_letters" | "delivered";
 
 /** Stores rows of a lost file as they were. */
-export function createSaving(
-  db: Database,
-  parts: {
-    state: State;
-    destinations: Destinations;
-    totals: Totals;
-    ids: KnownIds;
-    owners: ClaimOwners;
-    delivered: Delivered;
-  },
-) {
-  const { state, destinations, totals, ids, owners, delivered } = parts;
+export function createSaving(db: Database, cache: Cache, ids: KnownIds) {
   const { event: keepEvent, letter: keepLetter } = prepareAll(db, STATEMENTS);
 
   function save(table: LostTable, row: LostRow, destination: number): boolean {
-    const id = String(row.id);
-    if (table === "events" || table === "dead_letters") {
-      const event = eventIfSound(row);
-      if (!event || !ids.learn(destination, id)) return false;
-      if (table === "events") {
-        const values = EVENT.map((each) => row[each] ?? null);
-        const seq = state.nextSeq();
-        // It stays claimed: its owner may be sending it.
-        const { owner, heartbeat } = row;
-        const readyAt = owner === undefined ? null : CLAIMED;
-        keepEvent.run(seq, destination, endpointOf(event), rankOf(event.kind), readyAt, ...values);
-        if (owner !== undefined)
-          owners.addQueued(seq, { owner: String(owner), heartbeat: Number(heartbeat) });
-        totals.add(destination, event.kind, 1, Number(row.size));
-      } else {
-        keepLetter.run(destination, ...LETTER.map((each) => row[each] ?? null));
-        totals.add(destination, `${event.kind} ${row.reason as "rejected"}`, 1, Number(row.size));
-      }
-      return true;
+    const { known } = cache;
+    const { id, kind, size } = row as LostRow & Pick<EventRow, "id" | "kind" | "size">;
+    const event = table === "delivered" ? undefined : eventIfSound(row);
+    if (!isEventId(id) || !SHEDDING_ORDER.includes(kind)) return false;
+    if ((table !== "delivered" && !event) || !ids.learn(destination, id)) return false;
+    const values = (columns: readonly string[]) => columns.map((each) => (row[each] ?? null) as Value);
+    if (!event) ids.keepDelivered(destination, kind, id);
+    else if (table === "dead_letters") {
+      keepLetter.run(destination, ...values(LETTER));
+      known.totals.add(destination, `${kind} ${row.reason as "rejected"}`, 1, size);
+    } else {
+      const seq = known.nextSeq();
+      keepEvent.run(seq, destination, endpointOf(event), rankOf(kind), ...values(EVENT));
+      // It stays claimed: its owner may be sending it.
+      if (row.claimer) known.claims.add(seq, row.claimer);
+      known.totals.add(destination, kind, 1, size);
     }
-    if (!isEventId(id) || !ids.learn(destination, id)) return false;
-    delivered.add(destination, table.slice("delivered_".length) as EventKind, id);
     return true;
   }
 
@@ -92,16 +75,15 @@ export function createSaving(
   return (table: LostTable, rows: readonly LostRow[], names: ReadonlyMap<number, string>): number =>
     rows.filter((row) => {
       const name = names.get(row.destination as number);
-      return name !== undefined && saveIfSound(table, row, destinations.numberOf(name));
+      return name !== undefined && saveIfSound(table, row, cache.numberOf(name));
     }).length;
 }
 
-const isEventId = (id: string) => /^[0-9a-f]{32}$/.test(id);
+const isEventId = (id: unknown) => typeof id === "string" && /^[0-9a-f]{32}$/.test(id);
 
 /** `undefined` where the row is no event: a damaged file may hold anything. */
 function eventIfSound({ id, kind, data, created_at, size }: LostRow): OutboxEvent | undefined {
-  if (!isEventId(String(id)) || !SHEDDING_ORDER.includes(kind as EventKind) || typeof size !== "number")
-    return undefined;
+  if (typeof size !== "number") return undefined;
   const parsed = objectFromJson(String(data));
   return parsed && ({ id, kind, data: parsed, createdAt: created_at } as unknown as OutboxEvent);
 }

@@ -1,8 +1,3 @@
-/** `ready_at` of an event that waits behind another in a queue: later than any time. The schema has these numbers, too. */
-export const BEHIND = Number.MAX_SAFE_INTEGER - 1;
-/** `ready_at` of an event that was claimed out of a queue. */
-export const CLAIMED = Number.MAX_SAFE_INTEGER;
-
 /** What makes version n of the file from version n - 1. Never changed once published, only continued. */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -24,25 +19,24 @@ export const MIGRATIONS: readonly string[] = [
     queued_at integer not null,
     size integer not null,
     history text,                   -- JSON; null: never tried, and nothing known of it
-    tried integer not null default 0,
     interrupted integer not null default 0,
-    -- The event's state:
-    --   null                   it has entered no queue yet, or was claimed on arrival
-    --   9007199254740990       it waits in a queue, behind an earlier event of its visitor
-    --   9007199254740991       it was claimed out of a queue
-    --   less, and tried is 0   the head of its queue: since when it is, or has its urgency
-    --   less, and tried is 1   the head of its queue: when it may be tried again
+    -- Where it is in its visitor's queue. A claim changes nothing here: state.claims says what is claimed.
+    --   new      in no queue yet; one that was claimed meanwhile never enters one
+    --   behind   waits for an earlier event of its visitor
+    --   ready    the head of its queue, never tried; ready_at: since when it is, or has its urgency
+    --   tried    the head of its queue, after an attempt; ready_at: when it may be tried again
+    state text not null default 'new',
     ready_at integer
   ) strict;
-  create index events_untried on events (destination, endpoint, urgency, ready_at) where ready_at < 9007199254740990 and tried = 0;
-  create index events_tried on events (destination, endpoint, urgency, ready_at) where ready_at < 9007199254740990 and tried = 1;
-  create index events_resting on events (destination, ready_at) where tried = 1;
+  create index events_ready on events (destination, endpoint, urgency, ready_at) where state = 'ready';
+  create index events_tried on events (destination, endpoint, urgency, ready_at) where state = 'tried';
+  create index events_resting on events (destination, ready_at) where state = 'tried';
   create index events_urgencies on events (destination, urgency, kind);
   create index events_clicks on events (destination, coalesce(session_id, click_id)) where kind = 'click';
   -- The visitors' queues.
-  create index events_by_click on events (destination, click_id) where ready_at is not null and click_id is not null;
-  create index events_by_session on events (destination, session_id) where ready_at is not null and session_id is not null;
-  create index events_behind on events (ready_at) where ready_at = 9007199254740990;
+  create index events_by_click on events (destination, click_id) where state <> 'new' and click_id is not null;
+  create index events_by_session on events (destination, session_id) where state <> 'new' and session_id is not null;
+  create index events_behind on events (state) where state = 'behind';
 
   create table dead_letters (
     seq integer primary key,
@@ -76,10 +70,11 @@ export const MIGRATIONS: readonly string[] = [
     found_at integer not null
   ) strict;
 
-  -- What the service has, a table for each kind: no click makes the file forget a payment. The column "at" counts as state.in_use_ms does.
-  create table delivered_click (seq integer primary key, destination integer not null, id text not null, at integer not null) strict;
-  create table delivered_registration (seq integer primary key, destination integer not null, id text not null, at integer not null) strict;
-  create table delivered_payment (seq integer primary key, destination integer not null, id text not null, at integer not null) strict;
+  -- What the service has. The column "at" counts as state.in_use_ms does.
+  create table delivered (
+    seq integer primary key, destination integer not null, kind text not null, id text not null, at integer not null
+  ) strict;
+  create index delivered_kinds on delivered (kind);
 
   -- The ids of all of them, in three sizes of table. Without rowid: a statement tells the last one, and 64 bits are more
   -- than a number of JavaScript holds.
@@ -95,17 +90,17 @@ export const MIGRATIONS: readonly string[] = [
   -- What each transaction needs to know, and would have to look for otherwise: one row, read again where another process wrote.
   create table state (
     last_seq integer not null,      -- the highest sequence number ever used
-    lined_up_to integer not null,   -- events after this one have entered no queue yet
+    entered_up_to integer not null, -- events after this one have entered no queue yet
     raises integer not null,        -- how often a claimed event has become more urgent
     now integer not null,           -- the time of the last change: a clock that says less was set back
     in_use_ms integer not null,     -- how long processes have used the file
     -- JSON: of each destination the number of rows and their bytes, by kind, by kind and reason of death, and delivered.
     totals text not null,
-    -- JSON: by process, its heartbeat and the sequence numbers that it has claimed: out of a queue, and on arrival.
-    holdings text not null,
-    -- JSON: the sequence numbers of delivered events whose rows are still to be deleted, and their bytes.
-    removals text not null
+    -- JSON: by process, its heartbeat, its lease, and the sequence numbers that it has claimed.
+    claims text not null,
+    -- JSON: delivered events whose rows are still to be deleted: their bytes, and their sequence numbers.
+    delivered text not null
   ) strict;
-  insert into state values (0, 0, 0, 0, 0, '{}', '{}', '{"bytes":0,"places":{}}');
+  insert into state values (0, 0, 0, 0, 0, '{}', '{}', '[0]');
   `,
 ];

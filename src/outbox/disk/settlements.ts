@@ -1,35 +1,35 @@
-import type { Verdict } from "../outbox.js";
+import { objectFromJson } from "../../shared/json.js";
+import { HELD } from "../dead-letters.js";
+import { type History, UNTRIED, type Verdict } from "../outbox.js";
+import type { Cache } from "./cache.js";
 import type { Claims } from "./claims.js";
-import type { DeadLetters } from "./dead-letters.js";
-import type { Delivered } from "./delivered.js";
-import type { Destinations } from "./destinations.js";
 import type { KnownIds } from "./known-ids.js";
+import { type LetterRow, type Letters, sizeOfWords } from "./letters.js";
 import type { LiveEvents } from "./live-events.js";
-import type { Claimed, Request } from "./protocol.js";
+import type { Claimed, Letter, Request } from "./protocol.js";
+import { eventFromRow, rankOf } from "./rows.js";
+import { type Database, prepareAll } from "./sqlite.js";
 
-/** Acts on verdicts. Returns whether a verdict had an effect: the event may be another process's by now. */
-export function createSettlements(parts: {
-  destinations: Destinations;
-  ids: KnownIds;
-  live: LiveEvents;
-  claims: Claims;
-  delivered: Delivered;
-  dead: DeadLetters;
-}) {
-  const { destinations, ids, live, claims, delivered, dead } = parts;
+export const STATEMENTS = {
+  waiting: "select seq from events where destination = ? and urgency = ? and kind = 'payment' order by seq",
+} as const;
+
+/** What becomes of an event: by the service's verdict, or by an operator's. */
+export function createSettlements(
+  db: Database,
+  parts: { cache: Cache; ids: KnownIds; letters: Letters; live: LiveEvents; claims: Claims },
+) {
+  const { cache, ids, letters, live, claims } = parts;
+  const { waiting } = prepareAll(db, STATEMENTS);
 
   /** Returns whether the event is there, and this process's. */
   function settleAt(claimed: Claimed, verdict: Verdict, now: number): boolean {
     switch (verdict.type) {
-      case "delivered": {
-        if (live.removeLater(claimed.seq, claimed.id, now)) return true;
-        const destination = live.remove(claimed, now);
-        if (destination !== undefined) delivered.add(destination, claimed.kind, claimed.id);
-        return destination !== undefined;
-      }
+      case "delivered":
+        return live.deliver(claimed, now);
       case "dead": {
         const row = live.removeOwn(claimed, now);
-        if (row) dead.keep(row, verdict, now);
+        if (row) letters.keep(row, verdict, now);
         return row !== undefined;
       }
       case "retry":
@@ -43,23 +43,60 @@ export function createSettlements(parts: {
 
   function settleLost(claimed: Claimed, { type }: Verdict, now: number): boolean {
     const { id, kind, interrupted } = claimed;
-    // An attempt that was in doubt before the claim still is.
-    if (type === "release" && !interrupted) dead.retryInterrupted(claimed, now);
+    // It was held, and never sent. An attempt that was in doubt before the claim still is.
+    if (type === "release" && !interrupted)
+      for (const row of letters.takeInterrupted(claimed)) requeue(row, row.history, now);
     if (type !== "delivered") return false;
     // The event is delivered, whichever process says so: another may have taken it over and given it up as unconfirmed, or the
     // file may be new and not know it.
-    const destination = destinations.numberOf(claimed.destination);
-    if (dead.discard(claimed)) return true;
+    const destination = cache.numberOf(claimed.destination);
+    if (letters.discard(claimed)) return true;
     if (!ids.learn(destination, id)) return false;
-    delivered.add(destination, kind, id);
+    ids.keepDelivered(destination, kind, id);
     return true;
   }
 
-  return ({ claimed, verdict }: Request & { readonly type: "settle" }, now: number): boolean => {
-    if (settleAt(claimed, verdict, now)) return true;
-    // Saved from a lost file, it has another sequence number here.
-    const seq = claims.placeOf(claimed);
-    if (seq !== undefined) return settleAt({ ...claimed, seq }, verdict, now);
-    return settleLost(claimed, verdict, now);
+  /** Queues a letter again that was taken out. Returns `false` if that is impossible: it stays a dead letter. */
+  function requeue(row: LetterRow, history: string | null, now: number): boolean {
+    const event = eventFromRow(row, cache.nameOf(row.destination));
+    const size = row.size - sizeOfWords(row);
+    if (event && live.insert(event, row.data, { queuedAt: now, history, size }, now)) return true;
+    letters.put(row);
+    return false;
+  }
+
+  return {
+    /** Acts on a verdict. Returns whether it had an effect: the event may be another process's by now. */
+    settle({ claimed, verdict }: Request & { readonly type: "settle" }, now: number): boolean {
+      if (settleAt(claimed, verdict, now)) return true;
+      // Saved from a lost file, it has another sequence number here.
+      const seq = claims.seqOf(claimed);
+      if (seq !== undefined) return settleAt({ ...claimed, seq }, verdict, now);
+      return settleLost(claimed, verdict, now);
+    },
+    /** Queues a dead letter again, as the last of its visitor's; `false` where there is none, or the file is full. */
+    retry(letter: Letter, now: number): boolean {
+      const queued = letters.take(letter).filter((row) => {
+        const mayBeTaken =
+          // A history that cannot be read is in doubt.
+          row.reason === "unconfirmed" ||
+          (row.history && (objectFromJson(row.history) as History)?.maybeTaken !== false);
+        return requeue(row, mayBeTaken ? JSON.stringify({ ...UNTRIED, maybeTaken: true }) : null, now);
+      });
+      return queued.length > 0;
+    },
+    /** Makes an unconfirmed dead letter of each payment that waits, claimed or not. Returns their number. */
+    hold(now: number): number {
+      // Delivered payments do not wait.
+      live.removeDelivered();
+      const { destinations } = cache.known.totals;
+      const found = destinations.flatMap((each) => waiting.all(each, rankOf("payment")));
+      for (const { seq } of found) {
+        const row = live.takeOut(seq, now);
+        const history = objectFromJson(row.history) as Partial<History> | undefined;
+        letters.keep(row, { ...HELD, attempts: history?.attempts ?? UNTRIED.attempts }, now);
+      }
+      return found.length;
+    },
   };
 }

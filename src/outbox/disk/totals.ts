@@ -16,41 +16,28 @@ export const ALL = 0;
 
 type Total = [rows: number, bytes: number];
 
-/** Totals as the file keeps them. */
-type StoredTotals = Readonly<Record<string, Readonly<Record<string, Total>>>>;
-
 export type Totals = ReturnType<typeof createTotals>;
 
-/** Rows and bytes of each destination, so that no statement has to count. */
-export function createTotals() {
-  const totals = new Map<number, Map<Counted, Total>>();
+/** Rows and bytes of each destination, so that no statement has to count. `json` is what the file says. */
+export function createTotals(json: string) {
+  const stored = JSON.parse(json) as Readonly<Record<string, Readonly<Record<string, Total>>>>;
+  const totals = new Map<number, Map<string, Total>>();
+  for (const [number, own] of Object.entries(stored))
+    totals.set(Number(number), new Map(Object.entries(own)));
   /** Bytes of live events and dead letters, which `maxBytes` bounds. */
   let allBytes = 0;
-  let live = 0;
-  let isChanged = false;
+  for (const own of totals.values()) for (const [, bytes] of own.values()) allBytes += bytes;
 
-  function totalOf(destination: number, name: Counted): Total {
-    const own = totals.get(destination) ?? new Map<Counted, Total>();
-    totals.set(destination, own);
-    const total = own.get(name) ?? [0, 0];
-    own.set(name, total);
-    return total;
-  }
-
-  function add(destination: number, name: Counted, rows: number, bytes: number): void {
-    const total = totalOf(destination, name);
-    total[0] += rows;
-    total[1] += bytes;
-    allBytes += bytes;
-    if (isLiveKind(name)) live += rows;
-    isChanged = true;
-  }
+  const rows = (destination: number, name: Counted): number => totals.get(destination)?.get(name)?.[0] ?? 0;
 
   return {
-    add,
-    rows: (destination: number, name: Counted): number => totals.get(destination)?.get(name)?.[0] ?? 0,
-    /** How many events are live, of all destinations. */
-    live: (): number => live,
+    rows,
+    add(destination: number, name: Counted, rows: number, bytes: number): void {
+      const own = totals.get(destination) ?? new Map<string, Total>();
+      const total = own.get(name) ?? [0, 0];
+      totals.set(destination, own.set(name, [total[0] + rows, total[1] + bytes]));
+      allBytes += bytes;
+    },
     /** Bytes of all destinations; without names, of everything. */
     bytes(...names: readonly Counted[]): number {
       if (names.length === 0) return allBytes;
@@ -62,28 +49,15 @@ export function createTotals() {
     get destinations(): readonly number[] {
       return [...totals.keys()].filter((number) => number !== ALL);
     },
-    /** Whether they differ from the file's. */
-    get isChanged() {
-      return isChanged;
+    /** Whether no event is live. */
+    get isEmpty(): boolean {
+      return this.destinations.every((each) => SHEDDING_ORDER.every((kind) => rows(each, kind) === 0));
     },
-    /** The text that the file keeps from now on. */
-    store(): string {
-      isChanged = false;
-      const some = (own: Map<Counted, Total>) =>
-        Object.fromEntries([...own].filter(([, [rows]]) => rows !== 0));
+    /** What the file is to say. */
+    get json(): string {
+      const some = (own: Map<string, Total>) =>
+        Object.fromEntries([...own].filter(([, [number]]) => number !== 0));
       return JSON.stringify(Object.fromEntries([...totals].map(([number, own]) => [number, some(own)])));
-    },
-    restore(json: string): void {
-      totals.clear();
-      allBytes = 0;
-      live = 0;
-      for (const [number, own] of Object.entries(JSON.parse(json) as StoredTotals)) {
-        for (const [name, [rows, bytes]] of Object.entries(own))
-          add(Number(number), name as Counted, rows, bytes);
-      }
-      isChanged = false;
     },
   };
 }
-
-const isLiveKind = (name: Counted) => (SHEDDING_ORDER as readonly Counted[]).includes(name);

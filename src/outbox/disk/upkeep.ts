@@ -1,18 +1,18 @@
 import { isWithin, type Moment, momentBy } from "../lease.js";
-import type { ClaimOwners } from "./claim-owners.js";
+import { type Cache, CLOCK_TOLERANCE_MS } from "./cache.js";
+import type { Claimer } from "./claimed-events.js";
 import type { OwnerLocks } from "./owner-locks.js";
-import { BEHIND } from "./schema.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {
   takeOver: `
-    update events set interrupted = 1, ready_at = ? where seq in (select value from json_each(?))`,
+    update events set interrupted = 1, state = case state when 'new' then 'ready' else state end, ready_at = ?
+    where seq in (select value from json_each(?))`,
   shift: `
     update events set ready_at = ready_at - ?1
-    where destination in (select number from destinations) and ready_at < ${BEHIND} and tried = 1 and ready_at > ?2`,
+    where destination in (select number from destinations) and state = 'tried' and ready_at > ?2`,
 } as const;
 
-const TOLERANCE_MS = 1_000;
 // Another process may take an event over three quarters of a lease after the last heartbeat that it has seen.
 const SAFE_SHARE = 0.6;
 
@@ -39,48 +39,52 @@ export const LOOKS_WITHOUT_LOCK = 2;
 
 let epochs = 0;
 
+export type Upkeep = ReturnType<typeof createUpkeep>;
+
 /** Renews this process's lease, takes over from processes that have ended, and follows a clock that was set. */
 export function createUpkeep(
   db: Database,
-  parts: {
-    owners: ClaimOwners;
-    owner: string;
-    leaseMs: number;
-    locks: Pick<OwnerLocks, "hasEnded" | "removeEnded"> | undefined;
+  cache: Cache,
+  process: {
+    readonly owner: string;
+    readonly leaseMs: number;
+    readonly locks: Pick<OwnerLocks, "hasEnded" | "removeEnded"> | undefined;
   },
 ) {
-  const { owners, owner, leaseMs, locks } = parts;
+  const { owner, leaseMs, locks } = process;
   const { takeOver, shift } = prepareAll(db, STATEMENTS);
   const silent = createMissedHeartbeats();
   const unlocked = createMissedHeartbeats();
   let heartbeat = 1;
   let leaseEpoch: LeaseEpoch = { renewedAt: momentBy(), number: ++epochs };
 
-  function renewLease(): number {
+  function renewLease(): Claimer {
     const isTheSame = isWithin(leaseMs * SAFE_SHARE, leaseEpoch.renewedAt);
     leaseEpoch = { renewedAt: momentBy(), number: isTheSame ? leaseEpoch.number : ++epochs };
-    return ++heartbeat;
+    return { owner, leaseMs, heartbeat: ++heartbeat };
   }
 
-  function others() {
-    return owners.all.filter((each) => each.owner !== owner);
+  function others(): readonly Claimer[] {
+    return cache.known.claims.claimers.filter((each) => each.owner !== owner);
   }
 
   function takeOverFrom(other: string, now: number): void {
-    const seqs = owners.seqs(other);
+    const { claims } = cache.known;
+    const seqs = claims.seqs(other);
     takeOver.run(now, JSON.stringify(seqs));
-    for (const seq of seqs) owners.remove(seq);
+    for (const seq of seqs) claims.remove(seq);
+    cache.renew(now);
   }
 
   return {
     get leaseEpoch() {
       return leaseEpoch;
     },
-    /** Returns a heartbeat to store with a claim. Other processes go by the last heartbeat of a process, on whichever claim it is. */
+    /** Returns this process with a heartbeat to store with a claim. Other processes go by its last one. */
     renewLease,
     /** Renews the lease on all that this process has claimed. */
     beat(): void {
-      owners.beat(owner, renewLease());
+      cache.known.claims.renew(renewLease());
     },
     /**
      * Takes over from processes without a new heartbeat at several looks in a row. No clock decides it: a clock may be set, and
@@ -89,22 +93,21 @@ export function createUpkeep(
     takeOverFromSilent(now: number): void {
       const present = others();
       silent.forgetAllBut(present);
-      for (const other of present) {
-        const looks = LOOKS * Math.max(1, other.leaseMs / leaseMs);
-        if (silent.looksAt(other) >= looks) takeOverFrom(other.owner, now);
-      }
+      const gone = present.filter(
+        (other) => silent.looksAt(other) >= LOOKS * Math.max(1, other.leaseMs / leaseMs),
+      );
+      for (const other of gone) takeOverFrom(other.owner, now);
       locks?.removeEnded(others().map((other) => other.owner));
     },
     /**
      * Takes over from processes whose lock the operating system has dropped. It also drops the lock of a running process that
-     * copies the lock's file: so the heartbeat must be missing for some looks, too. Returns whether anything was taken over.
+     * copies the lock's file: so the heartbeat must be missing for some looks, too.
      */
-    takeOverFromKilled(now: number): boolean {
+    takeOverFromKilled(now: number): void {
       const ended = others().filter((other) => locks?.hasEnded(other.owner));
       unlocked.forgetAllBut(ended);
       const gone = ended.filter((other) => unlocked.looksAt(other) >= LOOKS_WITHOUT_LOCK);
       for (const other of gone) takeOverFrom(other.owner, now);
-      return gone.length > 0;
     },
     /** Begins to count anew. A disk that refused this process a write may have refused the others their heartbeats. */
     forgetWhatWasSeen(): void {
@@ -112,16 +115,14 @@ export function createUpkeep(
       unlocked.forgetAllBut([]);
     },
     /** Where the clock was set back since the last change, brings forward the retries that would wait too long. */
-    followClock(now: number, changedAt: number): void {
-      if (now < changedAt - TOLERANCE_MS) shift.run(changedAt - now, now);
+    followClock(now: number): void {
+      const { changedAt } = cache.known;
+      if (now < changedAt - CLOCK_TOLERANCE_MS) shift.run(changedAt - now, now);
     },
   };
 }
 
-interface Process {
-  readonly owner: string;
-  readonly heartbeat: number;
-}
+type Process = Pick<Claimer, "owner" | "heartbeat">;
 
 /** Counts, for each other process, the looks in a row that found no new heartbeat. */
 function createMissedHeartbeats() {

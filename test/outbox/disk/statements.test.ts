@@ -81,14 +81,14 @@ test("executes at most twelve statements for a payment, from its report to its d
   expect(second.executed).toEqual([
     "begin immediate",
     "pragma data_version",
-    "insert into delivered_payment",
+    "insert into delivered",
     "delete from events",
     "update state set",
     "commit",
   ]);
 });
 
-test("executes seven statements more where another process writes before each of its transactions", () => {
+test("executes six statements more where another process writes before each of its transactions", () => {
   const directory = scratchDirectory();
   const [one, other] = [openCounted(directory, "one"), openCounted(directory, "other")];
   const write = ({ run }: typeof one) =>
@@ -99,7 +99,7 @@ test("executes seven statements more where another process writes before each of
   write(other);
   const second = one.run(delivered(first.claims[0] as DiskClaim), claim());
 
-  expect(first.executed.length + second.executed.length).toBe(12 + 7);
+  expect(first.executed.length + second.executed.length).toBe(12 + 6);
 });
 
 test("executes eight statements for a turn of a backlog, however many payments it settles and claims, and removes them by the hundred", () => {

@@ -2,23 +2,19 @@ import { readFileSync, rmSync, statSync } from "node:fs";
 import type { OutboxEvent } from "express-affiliate";
 import type { Verdict } from "express-affiliate/outbox";
 import { afterEach, expect, test, vi } from "vitest";
-import { STATEMENTS as OWNERS } from "../../../src/outbox/disk/claim-owners.js";
+import { STATEMENTS as CACHE } from "../../../src/outbox/disk/cache.js";
 import { STATEMENTS as CLAIMS } from "../../../src/outbox/disk/claims.js";
-import { STATEMENTS as LETTERS } from "../../../src/outbox/disk/dead-letters.js";
-import { statementsOf } from "../../../src/outbox/disk/delivered.js";
-import { STATEMENTS as DESTINATIONS } from "../../../src/outbox/disk/destinations.js";
 import { STATEMENTS as HAND_OVER } from "../../../src/outbox/disk/hand-over.js";
-import { STATEMENTS as IDS } from "../../../src/outbox/disk/known-ids.js";
+import { TABLE_STATEMENTS as ID_TABLES, STATEMENTS as IDS } from "../../../src/outbox/disk/known-ids.js";
 import { STATEMENTS as LANE_CLAIMS } from "../../../src/outbox/disk/lane-claims.js";
+import { STATEMENTS as LETTERS } from "../../../src/outbox/disk/letters.js";
 import { STATEMENTS as EVENTS } from "../../../src/outbox/disk/live-events.js";
 import { STATEMENTS as OLDEST } from "../../../src/outbox/disk/oldest.js";
 import type { DiskClaim } from "../../../src/outbox/disk/protocol.js";
-import { STATEMENTS as REMOVALS } from "../../../src/outbox/disk/removals.js";
+import { STATEMENTS as QUEUES } from "../../../src/outbox/disk/queues.js";
 import { STATEMENTS as SAVING } from "../../../src/outbox/disk/saving.js";
-import { STATEMENTS as UNREADABLE } from "../../../src/outbox/disk/unreadable.js";
+import { STATEMENTS as SETTLEMENTS } from "../../../src/outbox/disk/settlements.js";
 import { LOOKS, STATEMENTS as UPKEEP } from "../../../src/outbox/disk/upkeep.js";
-import { STATEMENTS as URGENCY } from "../../../src/outbox/disk/urgency.js";
-import { STATEMENTS as QUEUES } from "../../../src/outbox/disk/visitor-queues.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { type Disk, openDisk, settling } from "../../helpers/disk-store.js";
@@ -57,46 +53,37 @@ function watch({ store }: Disk): void {
 test("claims by an index of those that are at the head of their line, however many wait, rest, or follow", () => {
   const disk = openDisk(scratchDirectory());
 
-  const { claimOldest, claimNewest, claimTried } = LANE_CLAIMS;
+  const untried = "events_ready (destination=? AND endpoint=? AND urgency=? AND ready_at>?)";
+  const { oldest, newest, tried } = LANE_CLAIMS;
   for (const [sql, index] of [
-    [
-      claimOldest,
-      "events_untried (destination=? AND endpoint=? AND urgency=? AND ready_at>? AND ready_at<?)",
-    ],
-    [
-      claimNewest,
-      "events_untried (destination=? AND endpoint=? AND urgency=? AND ready_at>? AND ready_at<?)",
-    ],
-    [claimTried, "events_tried (destination=? AND endpoint=? AND urgency=? AND ready_at<?)"],
+    [oldest, untried],
+    [newest, untried],
+    [tried, "events_tried (destination=? AND endpoint=? AND urgency=? AND ready_at<?)"],
   ] as const) {
     const plan = planOf(disk, sql);
-    expect(plan).toContain(`SEARCH events USING COVERING INDEX ${index}`);
-    expect(plan).not.toMatch(/SCAN|TEMP B-TREE/);
+    expect(plan).toContain(`SEARCH events USING INDEX ${index}`);
+    expect(plan.replaceAll("SCAN json_each", "")).not.toMatch(/SCAN|TEMP B-TREE/);
   }
   disk.close();
 });
 
 test("does nothing to an event that would look at all the others", () => {
   const disk = openDisk(scratchDirectory());
-  const { takeOver, shift } = UPKEEP;
-  const everyEvent = {
+  const all: Record<string, string> = {
     ...EVENTS,
     ...CLAIMS,
     ...LANE_CLAIMS,
     ...QUEUES,
     ...OLDEST,
     ...IDS,
+    ...ID_TABLES,
     ...LETTERS,
-    ...DESTINATIONS,
+    ...CACHE,
     ...HAND_OVER,
-    ...OWNERS,
-    ...REMOVALS,
-    ...URGENCY,
+    ...SETTLEMENTS,
+    ...UPKEEP,
+    ...SAVING,
   };
-  const { event, letter } = SAVING;
-  const { remove: setAside, keep: keepUnreadable } = UNREADABLE;
-  const rare = { takeOver, shift, event, letter, setAside, keepUnreadable };
-  const all = { ...everyEvent, ...statementsOf("payment"), ...rare };
 
   for (const [name, sql] of Object.entries(all)) {
     const plan = planOf(disk, sql);
@@ -104,7 +91,7 @@ test("does nothing to an event that would look at all the others", () => {
       .split("\n")
       .filter((step) => step.includes("SCAN") && !/CONSTANT ROW|state|head|json_each|subquery/.test(step));
     // `state` and `head` are one row, and the others some 100. The first of what is scanned is what is looked for, or all of it.
-    const isBounded = name === "forget" || name === "anyLined";
+    const isBounded = name === "forgetSome" || name === "anyQueued";
     expect({ name, scans: isBounded ? [] : scans }).toEqual({ name, scans: [] });
     expect({ name, plan }).not.toMatchObject({ plan: expect.stringContaining("TEMP B-TREE") });
   }

@@ -142,7 +142,7 @@ test("finds anew what is more urgent among the events that were handed over to a
   disk.settle(claims[0] as DiskClaim, RELEASE);
   expect(urgencyOf(disk, click)).toBe(2);
 
-  disk.store.run([{ type: "hand over", from, to: DESTINATION, step: { after: 0 } }]);
+  disk.store.run([{ type: "hand over", from, to: DESTINATION, step: { after: undefined } }]);
 
   expect(urgencyOf(disk, click)).toBe(0);
   expect(claim(disk, 1)).toMatchObject([{ event: { id: click.id }, urgency: "payment" }]);

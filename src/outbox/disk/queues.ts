@@ -1,0 +1,250 @@
+import type { EventKind } from "../../events.js";
+import type { Endpoint } from "../../service/endpoints.js";
+import { objectFromJson } from "../../shared/json.js";
+import { precedenceOf } from "../claim-steps.js";
+import type { History } from "../outbox.js";
+import { SHEDDING_ORDER } from "../shedding.js";
+import type { Urgency } from "../urgency.js";
+import type { Cache } from "./cache.js";
+import type { Precedences } from "./protocol.js";
+import { type NewRow, type QueuedRow, type QueuePosition, rankOf } from "./rows.js";
+import { type Database, prepareAll } from "./sqlite.js";
+
+/** Whether no queue has an earlier event with one of this event's ids. */
+const isFirst = (seq: string, destination: string, clickId: string, sessionId: string) => `
+  not exists (
+    select 1 from events as earlier where earlier.state <> 'new'
+    and earlier.destination = ${destination} and earlier.click_id = ${clickId} and earlier.seq < ${seq}
+  ) and not exists (
+    select 1 from events as earlier where earlier.state <> 'new'
+    and earlier.destination = ${destination} and earlier.session_id = ${sessionId} and earlier.seq < ${seq}
+  )`;
+
+const headOf = (id: "click_id" | "session_id", value: string) => `
+  (select seq from events where state <> 'new' and destination = ?1 and ${id} = ${value} order by seq limit 1)`;
+
+// In a queue each event is at least as urgent as those behind it. So if the one just before is urgent enough, all are.
+const lastBefore = (id: "click_id" | "session_id") => `(
+        select seq from events as earlier where state <> 'new'
+        and destination = ?2 and earlier.${id} = ahead.${id} and earlier.seq < ahead.seq order by seq desc limit 1
+      )`;
+
+const some = "select value from json_each(?2)";
+
+export const STATEMENTS = {
+  next: `
+    select seq, destination, id, kind, endpoint, urgency, click_id, session_id, data, created_at, queued_at, size, history, interrupted
+    from events where seq > ? and state = 'new' order by seq limit ?`,
+  // An event that has not entered its visitor's queue is as urgent as its kind.
+  last: `
+    select seq from events where destination = ? and urgency = ? and kind = ? and seq > ? order by seq desc limit 1`,
+  first: `select ${isFirst("?1", "?2", "?3", "?4")} as first`,
+  enter: `update events set state = ?1, ready_at = queued_at where seq in (${some})`,
+  heads: `
+    select seq, destination, endpoint, urgency, click_id, session_id, history from events
+    where seq in (${headOf("click_id", "?2")}, ${headOf("session_id", "?3")}) and state = 'behind'
+    and ${isFirst("events.seq", "events.destination", "events.click_id", "events.session_id")}`,
+  promote: "update events set state = ?, ready_at = ? where seq = ?",
+  anyBehind: `select 1 from events where state = 'behind' limit 1`,
+  anyQueued: `
+    select
+      exists (select 1 from events indexed by events_by_click where state <> 'new' and click_id is not null)
+      or exists (select 1 from events indexed by events_by_session where state <> 'new' and session_id is not null)
+      as any`,
+  raise: `
+    with recursive ahead (seq, click_id, session_id) as (
+      values (?1, ?3, ?4)
+      union
+      select events.seq, events.click_id, events.session_id from ahead join events
+      on events.seq in (${lastBefore("click_id")}, ${lastBefore("session_id")}) and events.urgency < ?5
+    )
+    update events
+    set urgency = ?5, ready_at = case when state = 'ready' then ?6 else ready_at end
+    where seq in (select seq from ahead where seq <> ?1)
+    returning seq, destination, endpoint, urgency, click_id, session_id`,
+  raiseArrivals: `update events set urgency = ?1 where seq in (${some}) and urgency < ?1`,
+} as const;
+
+// Rows read ahead are soon useless where other processes write.
+const READ_AT_ONCE = 64;
+// So many that were stored by this process are known without a read.
+const MOST_UPCOMING = 256;
+
+export type Queues = ReturnType<typeof createQueues>;
+
+/**
+ * The visitors' queues: an event waits for every earlier one of its destination that shares its click id or its session id. The
+ * queues are in the file, so any process may claim any event. A process that is killed, stands still, or is refused by the
+ * service delays only what it has claimed. An event enters its visitor's queue only when there is capacity for it. Until then
+ * it lies in the order of arrival, which costs the same however many wait. An event that is claimed on arrival enters no queue.
+ */
+export function createQueues(db: Database, cache: Cache) {
+  const { next, last, first, enter, heads, promote, anyBehind, anyQueued, ...raising } = prepareAll(
+    db,
+    STATEMENTS,
+  );
+  let waiting: Precedences = {};
+
+  function takeNext(): NewRow | undefined {
+    const { known } = cache;
+    while (!known.haveAllEntered) {
+      if (known.upcoming.length === 0) known.upcoming = next.all(known.enteredUpTo, READ_AT_ONCE);
+      const event = known.upcoming.shift();
+      // If there is none, the last ones were shed.
+      known.enteredUpTo = event?.seq ?? known.lastSeq;
+      // Saved from a lost file, it is claimed already.
+      if (event && known.claims.ownerOf(event.seq) === undefined) return event;
+    }
+    return undefined;
+  }
+
+  function isBehind({ seq, destination, click_id, session_id }: QueuePosition): boolean {
+    const { known } = cache;
+    if (known.claims.aheadOf({ destination, click_id, session_id }).length > 0) return true;
+    known.anyQueued ??= anyQueued.get().any === 1;
+    return known.anyQueued && first.get(seq, destination, click_id, session_id).first === 0;
+  }
+
+  /** The head of a queue has become ready, or more urgent. */
+  function noteReady({
+    destination,
+    endpoint,
+    urgency,
+  }: Omit<QueuedRow, keyof QueuePosition> & { destination: number }): void {
+    cache.known.anyQueued = true;
+    cache.known.withoutReady.delete(laneKeyOf(destination, endpoint, urgency));
+    const precedence = precedenceOf(SHEDDING_ORDER[urgency] as Urgency, "untried");
+    if (precedence > (waiting[endpoint] ?? 0)) waiting = { ...waiting, [endpoint]: precedence };
+  }
+
+  /**
+   * Raises all events that one waits for to its urgency, directly or through others, claimed ones too. Looks at two more events
+   * than it raises. To be called once all events before it are in their queues.
+   */
+  function raise(event: Omit<QueuedRow, "endpoint">, now: number): void {
+    const { known } = cache;
+    const { claims } = known;
+    const { seq, destination, click_id, session_id, urgency } = event;
+    const raised: QueuedRow[] = raising.raise.all(seq, destination, click_id, session_id, urgency, now);
+    const arrivals = claims.aheadOf(event, ...raised).map((each) => each.seq);
+    const more =
+      arrivals.length > 0 && raising.raiseArrivals.run(urgency, JSON.stringify(arrivals)).changes > 0;
+    if (more || raised.some((each) => claims.ownerOf(each.seq) !== undefined)) known.raises++;
+    for (const each of raised) noteReady(each);
+  }
+
+  function enterAs(state: "behind" | "ready" | "tried", events: readonly NewRow[]): void {
+    if (events.length > 0) enter.run(state, JSON.stringify(events.map(({ seq }) => seq)));
+  }
+
+  return {
+    isBehind,
+    raise,
+    noteReady,
+    /** An event was stored. */
+    append(event: NewRow): void {
+      const { known } = cache;
+      const { upcoming, enteredUpTo } = known;
+      const isNext = (upcoming.at(-1)?.seq ?? enteredUpTo) === event.seq - 1;
+      if (isNext && upcoming.length < MOST_UPCOMING) upcoming.push(event);
+      known.lastNew.set(kindKeyOf(event.destination, event.kind), event.seq);
+    },
+    /**
+     * The next events enter their visitors' queues, until there are enough, or `most` were looked at. The events before them in
+     * a queue become as urgent as they are.
+     *
+     * @param take claims an event that waits for no other, and returns `true`, or returns `false`. A claimed event enters no queue.
+     */
+    enter(
+      most: number,
+      now: number,
+      take: (event: NewRow) => boolean = () => false,
+      areEnough: () => boolean = () => false,
+    ): void {
+      const visitors = new Set<string>();
+      const behind: NewRow[] = [];
+      const heads: NewRow[] = [];
+      for (let looked = 0; looked < most && !areEnough(); looked++) {
+        const event = takeNext();
+        if (!event) break;
+        const own = visitorsOf(event);
+        if (own.some((each) => visitors.has(each)) || isBehind(event)) behind.push(event);
+        else if (take(event)) continue;
+        else heads.push(event);
+        for (const each of own) visitors.add(each);
+      }
+      enterAs("behind", behind);
+      enterAs(
+        "ready",
+        heads.filter(({ history }) => !wasTried(history)),
+      );
+      enterAs(
+        "tried",
+        heads.filter(({ history }) => wasTried(history)),
+      );
+      const { known } = cache;
+      if (behind.length > 0) known.anyBehind = true;
+      if (behind.length + heads.length > 0) known.anyQueued = true;
+      for (const event of heads) {
+        noteReady(event);
+        if (wasTried(event.history)) known.anyTried.set(event.destination, true);
+      }
+      for (const event of behind) if (event.kind !== "click") raise(event, now);
+    },
+    /** An event has left its visitor's queues; the new heads are ready. */
+    leave({ destination, click_id, session_id }: Omit<QueuePosition, "seq">, now: number): void {
+      const { known } = cache;
+      if (known.anyQueued) known.anyQueued = undefined;
+      known.anyBehind ??= !known.totals.isEmpty && anyBehind.get() !== undefined;
+      if (!known.anyBehind) return;
+      for (const head of heads.all(destination, click_id, session_id) as (QueuedRow &
+        Pick<NewRow, "history">)[]) {
+        if (known.claims.aheadOf(head).length > 0) continue;
+        promote.run(wasTried(head.history) ? "tried" : "ready", now, head.seq);
+        noteReady(head);
+        known.anyTried.delete(destination);
+        known.anyBehind = undefined;
+      }
+    },
+    /** Whether some events of this destination and kind have not entered a queue yet. */
+    hasMore(destination: number, kind: EventKind): boolean {
+      const { enteredUpTo, haveAllEntered, lastNew } = cache.known;
+      if (haveAllEntered) return false;
+      const key = kindKeyOf(destination, kind);
+      const seq = lastNew.get(key) ?? last.get(destination, rankOf(kind), kind, enteredUpTo)?.seq ?? 0;
+      lastNew.set(key, seq);
+      return seq > enteredUpTo;
+    },
+    /** Whether an event may be ready that was never tried. */
+    mayBeReady: (destination: number, endpoint: Endpoint, urgency: number): boolean =>
+      !cache.known.withoutReady.has(laneKeyOf(destination, endpoint, urgency)),
+    /** All that were ready and never tried have been claimed. */
+    noteNoneReady: (destination: number, endpoint: Endpoint, urgency: number): void =>
+      void cache.known.withoutReady.add(laneKeyOf(destination, endpoint, urgency)),
+    /** See `Snapshot`. */
+    get waiting() {
+      return waiting;
+    },
+    /** What a claim has left. */
+    set waiting(left: Precedences) {
+      waiting = left;
+    },
+  };
+}
+
+const laneKeyOf = (destination: number, endpoint: Endpoint, urgency: number) =>
+  `${destination} ${endpoint} ${urgency}`;
+
+export const kindKeyOf = (destination: number, kind: EventKind) => `${destination} ${kind}`;
+
+/** Whether an attempt was made: in another file, or for another destination. */
+function wasTried(history: string | null): boolean {
+  return history !== null && ((objectFromJson(history) as History | undefined)?.triedAt ?? 0) > 0;
+}
+
+function visitorsOf({ destination, click_id, session_id }: QueuePosition): string[] {
+  const visitors: string[] = [];
+  if (click_id !== null) visitors.push(`${destination} click ${click_id}`);
+  if (session_id !== null) visitors.push(`${destination} session ${session_id}`);
+  return visitors;
+}
