@@ -81,7 +81,7 @@ describe("the simulator", () => {
       "disk",
       {
         disk: (disk) =>
-          atEvery(disk, 5, "update events set ready_at = queued_at where ready_at = 9007199254740990"),
+          atEvery(disk, 5, "update events set state = 'ready', ready_at = queued_at where state = 'behind'"),
       },
     ],
     [

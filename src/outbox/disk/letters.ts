@@ -19,15 +19,15 @@ import type { Claimed, Dropped, Letter } from "./protocol.js";
 import { type EventRow, eventFromRow } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
+const COLUMNS = [
+  ...(["seq", "destination", "id", "kind", "data", "created_at", "size", "attempts", "history"] as const),
+  ...(["reason", "status", "code", "message", "died_at", "amount"] as const),
+];
 const ofGroup = "destination = ? and kind = ? and reason = ?";
 
 export const STATEMENTS = {
   // A `seq` of null: the next one.
-  keep: `
-    insert into dead_letters (
-      seq, destination, id, kind, data, created_at, size, attempts, history, reason, status, code, message, died_at,
-      amount
-    ) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  put: `insert into dead_letters (${COLUMNS}) values (${COLUMNS.map(() => "?")})`,
   take: "delete from dead_letters where id = ?1 and destination = ?2 returning *",
   takeInterrupted: `
     delete from dead_letters
@@ -140,12 +140,7 @@ export function createLetters(
 
   /** Stores a row, with its old sequence number if it has one. */
   function put(row: Omit<LetterRow, "seq"> & { readonly seq: number | null }): void {
-    const { seq, destination, id, kind, data, created_at, size, attempts, history } = row;
-    const { reason, status, code, message, died_at, amount } = row;
-    statements.keep.run(
-      ...[seq, destination, id, kind, data, created_at, size, attempts, history],
-      ...[reason, status, code, message, died_at, amount],
-    );
+    statements.put.run(...COLUMNS.map((each) => row[each]));
     count(row, 1);
   }
 

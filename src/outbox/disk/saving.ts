@@ -5,27 +5,10 @@ import { SHEDDING_ORDER } from "../shedding.js";
 import type { Cache } from "./cache.js";
 import type { Claimer } from "./claimed-events.js";
 import type { KnownIds } from "./known-ids.js";
-import { type EventRow, rankOf } from "./rows.js";
-import { type Database, failureOf, prepareAll, type Value } from "./sqlite.js";
-
-const EVENT = [
-  ...["id", "kind", "click_id", "session_id", "data", "created_at", "queued_at", "size", "history"],
-  "interrupted",
-] as const;
-
-const LETTER = [
-  ...["id", "kind", "data", "created_at", "size", "attempts", "history"],
-  ...["reason", "status", "code", "message", "died_at", "amount"],
-] as const;
-
-const marks = (columns: readonly string[]) => columns.map(() => "?").join(", ");
-
-export const STATEMENTS = {
-  event: `
-    insert into events (seq, destination, endpoint, urgency, ${EVENT.join(", ")})
-    values (?, ?, ?, ?, ${marks(EVENT)})`,
-  letter: `insert into dead_letters (destination, ${LETTER.join(", ")}) values (?, ${marks(LETTER)})`,
-} as const;
+import type { LetterRow, Letters } from "./letters.js";
+import type { LiveEvents } from "./live-events.js";
+import { type EventRow, type NewRow, rankOf } from "./rows.js";
+import { failureOf, type Value } from "./sqlite.js";
 
 /** A row of a lost file, not checked yet, and the process that has claimed it. */
 export interface LostRow extends Readonly<Record<string, Value | Claimer | undefined>> {
@@ -36,26 +19,23 @@ export interface LostRow extends Readonly<Record<string, Value | Claimer | undef
 export type LostTable = "events" | "dead_letters" | "delivered";
 
 /** Stores rows of a lost file as they were. */
-export function createSaving(db: Database, cache: Cache, ids: KnownIds) {
-  const { event: keepEvent, letter: keepLetter } = prepareAll(db, STATEMENTS);
+export function createSaving(parts: { cache: Cache; ids: KnownIds; letters: Letters; live: LiveEvents }) {
+  const { cache, ids, letters, live } = parts;
 
   function save(table: LostTable, row: LostRow, destination: number): boolean {
     const { known } = cache;
-    const { id, kind, size } = row as LostRow & Pick<EventRow, "id" | "kind" | "size">;
+    const { id, kind } = row as LostRow & Pick<EventRow, "id" | "kind">;
     const event = table === "delivered" ? undefined : eventIfSound(row);
     if (!isEventId(id) || !SHEDDING_ORDER.includes(kind)) return false;
     if ((table !== "delivered" && !event) || !ids.learn(destination, id)) return false;
-    const values = (columns: readonly string[]) => columns.map((each) => (row[each] ?? null) as Value);
     if (!event) ids.keepDelivered(destination, kind, id);
-    else if (table === "dead_letters") {
-      keepLetter.run(destination, ...values(LETTER));
-      known.totals.add(destination, `${kind} ${row.reason as "rejected"}`, 1, size);
-    } else {
-      const seq = known.nextSeq();
-      keepEvent.run(seq, destination, endpointOf(event), rankOf(kind), ...values(EVENT));
+    else if (table === "dead_letters")
+      letters.put({ ...(row as unknown as LetterRow), destination, seq: null });
+    else {
+      const saved = { ...(row as unknown as NewRow), seq: known.nextSeq(), destination };
+      live.put({ ...saved, endpoint: endpointOf(event), urgency: rankOf(kind) });
       // It stays claimed: its owner may be sending it.
-      if (row.claimer) known.claims.add(seq, row.claimer);
-      known.totals.add(destination, kind, 1, size);
+      if (row.claimer) known.claims.add(saved.seq, row.claimer);
     }
     return true;
   }

@@ -1,6 +1,7 @@
 import { objectFromJson } from "../../shared/json.js";
 import { HELD } from "../dead-letters.js";
 import { type History, UNTRIED, type Verdict } from "../outbox.js";
+import type { Appends } from "./appends.js";
 import type { Cache } from "./cache.js";
 import type { Claims } from "./claims.js";
 import type { KnownIds } from "./known-ids.js";
@@ -17,9 +18,16 @@ export const STATEMENTS = {
 /** What becomes of an event: by the service's verdict, or by an operator's. */
 export function createSettlements(
   db: Database,
-  parts: { cache: Cache; ids: KnownIds; letters: Letters; live: LiveEvents; claims: Claims },
+  parts: {
+    cache: Cache;
+    ids: KnownIds;
+    letters: Letters;
+    live: LiveEvents;
+    appends: Appends;
+    claims: Claims;
+  },
 ) {
-  const { cache, ids, letters, live, claims } = parts;
+  const { cache, ids, letters, live, appends, claims } = parts;
   const { waiting } = prepareAll(db, STATEMENTS);
 
   /** Returns whether the event is there, and this process's. */
@@ -60,7 +68,7 @@ export function createSettlements(
   function requeue(row: LetterRow, history: string | null, now: number): boolean {
     const event = eventFromRow(row, cache.nameOf(row.destination));
     const size = row.size - sizeOfWords(row);
-    if (event && live.insert(event, row.data, { queuedAt: now, history, size }, now)) return true;
+    if (event && appends.insert(event, row.data, { queuedAt: now, history, size }, now)) return true;
     letters.put(row);
     return false;
   }

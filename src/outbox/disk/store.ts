@@ -2,6 +2,7 @@ import type { EventKind } from "../../events.js";
 import { DEATH_REASONS } from "../dead-letters.js";
 import { clockOfAllThreads, type TwoClocks } from "../lease.js";
 import { SHARE_OF_DEAD_LETTERS, SHEDDING_ORDER } from "../shedding.js";
+import { createAppends } from "./appends.js";
 import { createCache } from "./cache.js";
 import { createCircuits } from "./circuits.js";
 import { createClaims } from "./claims.js";
@@ -56,22 +57,19 @@ export function createStore(
   const ids = createKnownIds(db, cache, { maxBytes: maxBytes * SHARE_OF_DELIVERED, rememberMs });
   const queues = createQueues(db, cache);
   const upkeep = createUpkeep(db, cache, { owner, leaseMs, locks });
-  const told = {
-    drop: (each: Dropped) => void dropped.push(each),
-    onUnreadable: (id: string) => void unreadable.push(id),
-  };
+  const drop = (each: Dropped) => void dropped.push(each);
+  const onUnreadable = (id: string) => void unreadable.push(id);
   const letters = createLetters(db, {
-    ...{ cache, ids, ...told, max: maxDeadLetters },
+    ...{ cache, ids, drop, onUnreadable, max: maxDeadLetters },
     maxBytes: maxBytes * SHARE_OF_EVENTS * SHARE_OF_DEAD_LETTERS,
   });
-  const live = createLiveEvents(db, {
-    ...{ cache, ids, queues, letters, ...told, maxFileBytes: maxBytes },
-    maxBytes: maxBytes * SHARE_OF_EVENTS,
-  });
-  const claims = createClaims(db, { cache, queues, live, upkeep });
-  const settlements = createSettlements(db, { cache, ids, letters, live, claims });
-  const handOver = createHandOver(db, { cache, ids, queues, live });
-  const saveRows = createSaving(db, cache, ids);
+  const live = createLiveEvents(db, { cache, ids, queues, onUnreadable, maxFileBytes: maxBytes });
+  const events = { cache, ids, queues, letters, live, drop, onUnreadable };
+  const appends = createAppends(db, { ...events, maxBytes: maxBytes * SHARE_OF_EVENTS });
+  const claims = createClaims(db, { ...events, upkeep });
+  const settlements = createSettlements(db, { ...events, appends, claims });
+  const handOver = createHandOver(db, events);
+  const saveRows = createSaving(events);
   const circuits = createCircuits(db, cache);
   const oldest = createOldest(db, cache);
   const log = createLogCleaner(db);
@@ -81,7 +79,7 @@ export function createStore(
   function runOne(request: Request, now: number): Result {
     switch (request.type) {
       case "append":
-        return live.append(request.event, now);
+        return appends.append(request.event, now);
       case "claim":
         return claims.claim(request.capacity, now);
       case "settle":

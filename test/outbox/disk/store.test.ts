@@ -2,6 +2,7 @@ import { readFileSync, rmSync, statSync } from "node:fs";
 import type { OutboxEvent } from "express-affiliate";
 import type { Verdict } from "express-affiliate/outbox";
 import { afterEach, expect, test, vi } from "vitest";
+import { STATEMENTS as APPENDS } from "../../../src/outbox/disk/appends.js";
 import { STATEMENTS as CACHE } from "../../../src/outbox/disk/cache.js";
 import { STATEMENTS as CLAIMS } from "../../../src/outbox/disk/claims.js";
 import { STATEMENTS as HAND_OVER } from "../../../src/outbox/disk/hand-over.js";
@@ -12,7 +13,6 @@ import { STATEMENTS as EVENTS } from "../../../src/outbox/disk/live-events.js";
 import { STATEMENTS as OLDEST } from "../../../src/outbox/disk/oldest.js";
 import type { DiskClaim } from "../../../src/outbox/disk/protocol.js";
 import { STATEMENTS as QUEUES } from "../../../src/outbox/disk/queues.js";
-import { STATEMENTS as SAVING } from "../../../src/outbox/disk/saving.js";
 import { STATEMENTS as SETTLEMENTS } from "../../../src/outbox/disk/settlements.js";
 import { LOOKS, STATEMENTS as UPKEEP } from "../../../src/outbox/disk/upkeep.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
@@ -82,7 +82,7 @@ test("does nothing to an event that would look at all the others", () => {
     ...HAND_OVER,
     ...SETTLEMENTS,
     ...UPKEEP,
-    ...SAVING,
+    ...APPENDS,
   };
 
   for (const [name, sql] of Object.entries(all)) {
@@ -231,8 +231,11 @@ test("does not let an event rest longer because the clock was set back", () => {
   disk.settle(disk.claim(1)[0] as never, retryIn(60_000));
 
   setTime(now - 24 * HOUR_MS);
-  const { nextReadyAt } = disk.store.run([]).snapshot;
-  expect((nextReadyAt as number) - Date.now()).toBeLessThan(62_000);
+  // It is brought forward once, however often the file is looked at.
+  for (const { snapshot } of [disk.store.run([]), disk.store.run([])]) {
+    expect((snapshot.nextReadyAt as number) - Date.now()).toBeGreaterThan(50_000);
+    expect((snapshot.nextReadyAt as number) - Date.now()).toBeLessThan(62_000);
+  }
   const fresh = sample("payment");
   disk.append(fresh);
   expect(disk.claim(1)[0]?.event.id).toBe(fresh.id);
