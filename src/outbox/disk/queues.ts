@@ -87,15 +87,12 @@ export function createQueues(db: Database, cache: Cache) {
 
   function takeNext(): NewRow | undefined {
     const { known } = cache;
-    while (!known.haveAllEntered) {
-      if (known.upcoming.length === 0) known.upcoming = next.all(known.enteredUpTo, READ_AT_ONCE);
-      const event = known.upcoming.shift();
-      // If there is none, the last ones were shed.
-      known.enteredUpTo = event?.seq ?? known.lastSeq;
-      // Saved from a lost file, it is claimed already.
-      if (event && known.claims.ownerOf(event.seq) === undefined) return event;
-    }
-    return undefined;
+    if (known.haveAllEntered) return undefined;
+    if (known.upcoming.length === 0) known.upcoming = next.all(known.enteredUpTo, READ_AT_ONCE);
+    const event = known.upcoming.shift();
+    // If there is none, the last ones were shed, or were saved from a lost file and are another process's.
+    known.enteredUpTo = event?.seq ?? known.lastSeq;
+    return event;
   }
 
   function isBehind({ seq, destination, click_id, session_id }: QueuePosition): boolean {
@@ -137,8 +134,19 @@ export function createQueues(db: Database, cache: Cache) {
     if (events.length > 0) enter.run(state, JSON.stringify(events.map(({ seq }) => seq)));
   }
 
+  /** These events enter their queues as the heads. */
+  function enterAsHeads(events: readonly NewRow[]): void {
+    const { anyTried } = cache.known;
+    const tried = events.filter(({ history }) => wasTried(history));
+    enterAs("tried", tried);
+    enterAs("ready", tried.length === 0 ? events : events.filter((event) => !tried.includes(event)));
+    for (const { destination } of tried) anyTried.set(destination, true);
+    for (const event of events) noteReady(event);
+  }
+
   return {
     isBehind,
+    enterAsHeads,
     raise,
     noteReady,
     /** An event was stored. */
@@ -174,21 +182,9 @@ export function createQueues(db: Database, cache: Cache) {
         for (const each of own) visitors.add(each);
       }
       enterAs("behind", behind);
-      enterAs(
-        "ready",
-        heads.filter(({ history }) => !wasTried(history)),
-      );
-      enterAs(
-        "tried",
-        heads.filter(({ history }) => wasTried(history)),
-      );
+      enterAsHeads(heads);
       const { known } = cache;
-      if (behind.length > 0) known.anyBehind = true;
-      if (behind.length + heads.length > 0) known.anyQueued = true;
-      for (const event of heads) {
-        noteReady(event);
-        if (wasTried(event.history)) known.anyTried.set(event.destination, true);
-      }
+      if (behind.length > 0) known.anyQueued = known.anyBehind = true;
       for (const event of behind) if (event.kind !== "click") raise(event, now);
     },
     /** An event has left its visitor's queues; the new heads are ready. */

@@ -7,6 +7,7 @@ import type { Claimer } from "./claimed-events.js";
 import type { KnownIds } from "./known-ids.js";
 import type { LetterRow, Letters } from "./letters.js";
 import type { LiveEvents } from "./live-events.js";
+import type { Queues } from "./queues.js";
 import { type EventRow, type NewRow, rankOf } from "./rows.js";
 import { failureOf, type Value } from "./sqlite.js";
 
@@ -19,8 +20,14 @@ export interface LostRow extends Readonly<Record<string, Value | Claimer | undef
 export type LostTable = "events" | "dead_letters" | "delivered";
 
 /** Stores rows of a lost file as they were. */
-export function createSaving(parts: { cache: Cache; ids: KnownIds; letters: Letters; live: LiveEvents }) {
-  const { cache, ids, letters, live } = parts;
+export function createSaving(parts: {
+  cache: Cache;
+  ids: KnownIds;
+  queues: Queues;
+  letters: Letters;
+  live: LiveEvents;
+}) {
+  const { cache, ids, queues, letters, live } = parts;
 
   function save(table: LostTable, row: LostRow, destination: number): boolean {
     const { known } = cache;
@@ -32,10 +39,15 @@ export function createSaving(parts: { cache: Cache; ids: KnownIds; letters: Lett
     else if (table === "dead_letters")
       letters.put({ ...(row as unknown as LetterRow), destination, seq: null });
     else {
-      const saved = { ...(row as unknown as NewRow), seq: known.nextSeq(), destination };
-      live.put({ ...saved, endpoint: endpointOf(event), urgency: rankOf(kind) });
+      const { claimer, ...columns } = row as unknown as NewRow & Pick<LostRow, "claimer">;
+      const place = { seq: known.nextSeq(), destination, endpoint: endpointOf(event), urgency: rankOf(kind) };
+      const saved: NewRow = { ...columns, ...place };
+      live.put(saved);
       // It stays claimed: its owner may be sending it.
-      if (row.claimer) known.claims.add(saved.seq, row.claimer);
+      if (claimer) {
+        queues.enterAsHeads([saved]);
+        known.claims.add(saved.seq, claimer);
+      }
     }
     return true;
   }

@@ -201,6 +201,22 @@ test("saves of a lost file what was delivered as delivered, and what was claimed
   expect(anew.claim(8)).toMatchObject([{ event: { id: waiting.id }, interrupted: true }]);
 });
 
+test("claims nothing again that was claimed in a lost file, and is delivered before others enter a queue", () => {
+  const disk = open();
+  const events = [sample("payment"), sample("payment"), sample("payment")] as const;
+  disk.append(...events);
+  const claims = disk.claim(2) as [DiskClaim, DiskClaim];
+  const anew = open();
+  salvage(disk.db, anew.store);
+
+  // The other one is under way still, so the row may stay for a while.
+  anew.settle(claims[0], DELIVERED);
+
+  expect(idsOf(anew.claim(8))).toEqual([events[2].id]);
+  anew.settle(claims[1], { type: "release" });
+  expect(idsOf(anew.claim(8))).toEqual([events[1].id]);
+});
+
 test("waits for nothing to line up where all that came last is another process's, saved of a lost file", () => {
   const { disk } = withOneDelivered();
   const directory = scratchDirectory();
