@@ -156,7 +156,7 @@ export function createClaims(
           deaths,
         ];
         return repeatWhereLost(async (isRepeated) => {
-          const rows = await database.queryOnce<{ seq: string }>(settleText, values);
+          const rows = await sweep.during(() => database.queryOnce<{ seq: string }>(settleText, values));
           const died = isRepeated
             ? await database.query<{ nth: number }>(diedText, [values[0], ids, deaths])
             : [];
@@ -193,6 +193,8 @@ export function createClaims(
     claim,
     /** An event that is due since then was stored, or is about to be. */
     include: sweep.include,
+    /** A host's transaction was committed, of which an event is due since then. */
+    hear: sweep.hear,
     /** Resolves to `false` where a dead letter was not made, because another process has the event. */
     settle: (claimed: PostgresClaim, verdict: Verdict): Promise<boolean> => settle([claimed, verdict]),
     /** Renews the leases of events under way, and notes which of them another process has taken over. */

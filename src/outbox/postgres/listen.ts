@@ -12,12 +12,12 @@ const TRIES = 2;
  * notifications from arriving, the process is warned once, and the connection given back.
  *
  * @param options.channel a name that needs no more than quotes.
- * @param options.onHint called when something may have been committed.
+ * @param options.onHint called when something may have been committed, with the time in milliseconds since which it is due.
  * @returns a function that gives the connection back.
  */
 export function listen(
   pool: PostgresPool,
-  options: { channel: string; onHint: () => void; clock: Clock },
+  options: { channel: string; onHint: (dueAt?: number) => void; clock: Clock },
 ): () => Promise<void> {
   const { channel, onHint, clock } = options;
   let client: PostgresClient | undefined;
@@ -42,9 +42,9 @@ export function listen(
     }
   }
 
-  function hear(): void {
+  function hear({ payload }: { payload?: string } = {}): void {
     hasHeard = true;
-    onHint();
+    onHint(payload ? Number(payload) : undefined);
   }
 
   /** Makes another connection notify this one. */

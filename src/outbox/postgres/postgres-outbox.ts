@@ -83,7 +83,11 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       upkeep: () => forgetOld(database, schema, rememberMs),
       watch(look) {
         const stops: (() => unknown)[] = [again(clock, () => pollMs, look)];
-        if (listens) stops.push(listen(pool, { channel, onHint: look, clock }));
+        const onHint = (dueAt?: number) => {
+          if (dueAt !== undefined) claims.hear(dueAt);
+          look();
+        };
+        if (listens) stops.push(listen(pool, { channel, onHint, clock }));
         return () => Promise.all(stops.map((stop) => stop()));
       },
       close: () => pool.removeListener("error", ignore),

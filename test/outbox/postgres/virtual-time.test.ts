@@ -1,9 +1,9 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
-import { describeWithPostgres, passWith, virtualPool } from "../../helpers/postgres.js";
+import { describeWithPostgres, passWith, virtualPool, withSlowSweeps } from "../../helpers/postgres.js";
 
 const HOUR_MS = 3_600_000;
 const POLL_MS = 10_000;
@@ -50,5 +50,49 @@ describeWithPostgres("in virtual time", (database) => {
 
     expect(stage.delivery.ids).toEqual([live.event.id]);
     expect((await stage.delivery.next()).live.interrupted).toBe(true);
+  });
+
+  describe("while all dead rows are scanned once a minute, for they are many", () => {
+    /** Has a host's transaction report a payment, and others be delivered before it is committed. */
+    async function reportLate(listen: boolean) {
+      const clock = new FakeClock();
+      const server = database.pool();
+      const pool = withSlowSweeps(virtualPool(server, clock));
+      const stage = await Stage.open(() => database.create({ pool, listen, pollMs: POLL_MS }, clock));
+      stage.delivery.each(({ settle }) => settle({ type: "delivered" }));
+      stage.start();
+      const deliverOne = async () => {
+        await stage.add({ ...sample("click"), createdAt: clock.now() });
+        await stage.empty();
+      };
+      await deliverOne();
+      const late = { ...sample("payment"), createdAt: clock.now() };
+      const host = await server.connect();
+      await host.query("begin");
+      await stage.outbox.add(late, { transaction: host });
+      for (let second = 0; second < 3; second++) {
+        await passWith(pool, clock, 1_000);
+        await deliverOne();
+      }
+      await host.query("commit");
+      host.release();
+      return { clock, pool, stage, late };
+    }
+
+    test("an event that was committed late is delivered within a minute", async () => {
+      const { clock, pool, stage, late } = await reportLate(false);
+      await using _ = stage;
+
+      await passWith(pool, clock, 60_000 + POLL_MS, POLL_MS);
+
+      expect(stage.delivery.ids).toContain(late.id);
+    });
+
+    test("a notification says since when an event is due: it is delivered at once", async () => {
+      const { stage, late } = await reportLate(true);
+      await using _ = stage;
+
+      await expect.poll(() => stage.delivery.ids).toContain(late.id);
+    });
   });
 });

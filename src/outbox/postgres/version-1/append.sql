@@ -80,14 +80,15 @@ begin
     when nth <> all (v_queued) then 'duplicate'
     when kind = 'click' and session_id is not null and exists (
       select from affiliate.events as click
-      where click.session_id = event.session_id and click.destination = event.destination and click.kind = 'click'
-      order by seq offset p_clicks_of_a_visitor
+      where click.session_id = event.session_id and click.destination between event.destination and event.destination
+        and click.kind = 'click'
+      order by click.destination, seq offset p_clicks_of_a_visitor
     ) then 'crowded'
     when kind = 'click' and session_id is null and exists (
       select from affiliate.events as click
-      where click.click_id = event.click_id and click.destination = event.destination and click.session_id is null
-        and click.kind = 'click'
-      order by seq offset p_clicks_of_a_visitor
+      where click.click_id = event.click_id and click.destination between event.destination and event.destination
+        and click.session_id is null and click.kind = 'click'
+      order by click.destination, seq offset p_clicks_of_a_visitor
     ) then 'crowded'
     else 'queued'
   end
@@ -125,7 +126,8 @@ begin
       v_outcome := 'duplicate';
   end;
   if v_outcome in ('queued', 'crowded') and p_channel is not null then
-    perform pg_notify(p_channel, '');
+    -- Since when it is due: a claim that does not begin so early would step over it.
+    perform pg_notify(p_channel, least(p_created_at, extract(epoch from now())::double precision * 1000)::text);
   end if;
   return v_outcome;
 exception when query_canceled or others then

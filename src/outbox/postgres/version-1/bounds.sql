@@ -22,8 +22,8 @@ begin
   perform affiliate.raise(p_destination, v_before, array_fill(p_coming_urgency, array[cardinality(v_before)]));
   v_oldest := array(
     select seq from affiliate.events
-    where destination = p_destination and urgency = p_urgency and claimed_by is null
-    order by seq limit p_number for update skip locked
+    where destination = p_destination and urgency between p_urgency and p_urgency and claimed_by is null
+    order by urgency, seq limit p_number for update skip locked
   );
   with removed as (
     delete from affiliate.events where seq = any (v_oldest) returning *
@@ -54,12 +54,14 @@ begin
   if p_session_id is null then
     v_clicks := array(
       select seq from affiliate.events
-      where click_id = p_click_id and destination = p_destination and session_id is null and kind = 'click' order by seq
+      where click_id = p_click_id and destination between p_destination and p_destination and session_id is null and kind = 'click'
+      order by destination, seq
     );
   else
     v_clicks := array(
       select seq from affiliate.events
-      where session_id = p_session_id and destination = p_destination and kind = 'click' order by seq
+      where session_id = p_session_id and destination between p_destination and p_destination and kind = 'click'
+      order by destination, seq
     );
   end if;
   v_oldest := array(

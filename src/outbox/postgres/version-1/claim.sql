@@ -88,6 +88,7 @@ begin
         ) as is_behind
         from unnest(v_found) with ordinality as each (candidate, nth)
         join affiliate.events on seq = candidate and seq = any (v_found)
+        offset 0 -- so that what is right before is looked up once
       ) as found;
 
       -- If this worker has claimed it already, the answer to that claim was lost, and nothing was sent.
@@ -109,7 +110,8 @@ begin
       v_limits[v_step.lane] := v_limits[v_step.lane] - v_claimed;
 
       v_parked := case when v_behind = '{}' then 0 else affiliate.line_up(p_destination, v_behind) end;
-      exit when v_claimed = 0 and v_parked = 0;
+      -- The scan has come to its end. Had it found events to park, the ones before them may be of this step now.
+      exit when v_parked = 0 and (v_claimed = 0 or cardinality(v_found) < v_look);
       v_look := case when v_claimed = 0 then least(v_look * 2, 1000) else v_left_of_lane end;
     end loop;
     exit when v_left = 0;
@@ -117,44 +119,57 @@ begin
 end
 $function$;
 
--- Ends the leases that are over, and finds out from where a claim need not scan: the dead rows before that time stay there for
--- as long as another session's snapshot is open, and each claim would step over them. p_now_at_most is what the server's clock
--- shows at the latest, had it not been set lately; the times are in milliseconds since the epoch.
+-- Finds out from where a claim need not scan: the dead rows before that time stay there for as long as another session's snapshot
+-- is open, and each claim would step over them. A full sweep scans from the first row, and ends the leases that are over. A short
+-- one begins where the last sweep ended: a row that was committed late, or that another process has given back, waits for a full
+-- one. p_now_at_most is what the server's clock shows at the latest, had it not been set lately; the times are in milliseconds
+-- since the epoch.
 create function affiliate.sweep(
   p_destination bigint, p_now_at_most double precision,
-  p_endpoints text[], p_urgencies smallint[] -- the endpoints, each with each urgency that its events can have
+  p_endpoints text[], p_urgencies smallint[], -- the endpoints, each with each urgency that its events can have
+  p_from json, -- of a short sweep: the time from which each scan begins, by its name
+  p_swept_at double precision -- when the last sweep was made
 ) returns table (scan text, since double precision, swept_at double precision, took_ms double precision)
 language plpgsql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare
-  -- Transactions that began earlier may still be open.
-  v_settled timestamptz := now() - interval '3 seconds';
+  -- Transactions that began earlier may still be open. A longer time has each claim step over more dead rows.
+  v_settled timestamptz := now() - interval '500 milliseconds';
+  -- After a clock was set back, new rows come before those that were scanned.
+  v_from json := case when to_timestamp(p_swept_at / 1000) <= now() then p_from end;
 begin
   perform affiliate.commit_durably();
-  -- A claim stays its process's as long as no other takes the event.
-  update affiliate.events set claimed_until = null, written_at = now()
-  where seq = any (array(
-    select seq from affiliate.events
-    where destination = p_destination and claimed_until <= least(now(), to_timestamp(p_now_at_most / 1000))
-    order by claimed_until limit 1000 for update skip locked
-  ));
+  if p_from is null then
+    -- A claim stays its process's as long as no other takes the event.
+    update affiliate.events set claimed_until = null, written_at = now()
+    where seq = any (array(
+      select seq from affiliate.events
+      where destination = p_destination and claimed_until <= least(now(), to_timestamp(p_now_at_most / 1000))
+      order by claimed_until limit 1000 for update skip locked
+    ));
+  end if;
 
   return query
   select name, floor(extract(epoch from least(v_settled, oldest)) * 1000)::double precision,
     floor(extract(epoch from now()) * 1000)::double precision,
     (extract(epoch from clock_timestamp() - statement_timestamp()) * 1000)::double precision
   from (
-    select each.endpoint || ' ' || each.urgency || ' ' || was_tried, (
+    select name, (
       select due_at from affiliate.events as event
       where destination = p_destination and event.urgency = each.urgency and event.endpoint = each.endpoint
-        and event.tried = was_tried and claimed_until is null and due_at is not null
+        and event.tried = was_tried and claimed_until is null
+        and due_at >= coalesce(to_timestamp((v_from ->> name)::double precision / 1000), '-infinity')
       order by due_at, seq limit 1
     )
-    from unnest(p_endpoints, p_urgencies) as each (endpoint, urgency), unnest(array[false, true]) as was_tried
+    from unnest(p_endpoints, p_urgencies) as each (endpoint, urgency), unnest(array[false, true]) as was_tried,
+      concat_ws(' ', each.endpoint, each.urgency, was_tried::text) as name
     union all
     select 'lines up', (
-      select written_at from affiliate.events where destination = p_destination and lines_up order by written_at, seq limit 1
+      select written_at from affiliate.events
+      where destination = p_destination and lines_up
+        and written_at >= coalesce(to_timestamp((v_from ->> 'lines up')::double precision / 1000), '-infinity')
+      order by written_at, seq limit 1
     )
   ) as found (name, oldest);
 end

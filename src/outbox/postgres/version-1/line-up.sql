@@ -10,20 +10,24 @@ as $function$
 $function$;
 
 -- The event that is right before this one by its click id, and the one by its session id. Without p_seq: the last ones.
+-- Destination and seq stand together, here and in all that follows, so that the primary key cannot serve the statement: while
+-- another session's snapshot is open, a scan of it steps over all that was delivered since.
 create function affiliate.right_before(p_destination bigint, p_seq bigint, p_click_id text, p_session_id text)
 returns setof bigint
 language sql stable
 as $function$
   (
     select seq from affiliate.events
-    where click_id = p_click_id and destination = p_destination and seq < coalesce(p_seq, 9223372036854775807)
-    order by seq desc limit 1
+    where click_id = p_click_id and destination >= p_destination
+      and (destination, seq) < (p_destination, coalesce(p_seq, 9223372036854775807))
+    order by destination desc, seq desc limit 1
   )
   union
   (
     select seq from affiliate.events
-    where session_id = p_session_id and destination = p_destination and seq < coalesce(p_seq, 9223372036854775807)
-    order by seq desc limit 1
+    where session_id = p_session_id and destination >= p_destination
+      and (destination, seq) < (p_destination, coalesce(p_seq, 9223372036854775807))
+    order by destination desc, seq desc limit 1
   )
 $function$;
 

@@ -49,8 +49,8 @@ declare
   v_seqs bigint[] := array(
     select seq from unnest(array[0, 1, 2]) as each (urgency), lateral (
       select seq from affiliate.events
-      where destination = p_from and urgency = each.urgency and claimed_by is null
-      order by seq limit p_number for update skip locked
+      where destination = p_from and urgency between each.urgency and each.urgency and claimed_by is null
+      order by events.urgency, seq limit p_number for update skip locked
     ) as oldest
     order by seq limit p_number
   );

@@ -23,10 +23,16 @@ set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmap
 as $function$
 declare
   v_next bigint[] := array(
-    select (select seq from affiliate.events where click_id = visitor and destination = p_destination order by seq limit 1)
+    select (
+      select seq from affiliate.events
+      where click_id = visitor and destination between p_destination and p_destination order by destination, seq limit 1
+    )
     from unnest(p_click_ids) as visitor
     union
-    select (select seq from affiliate.events where session_id = visitor and destination = p_destination order by seq limit 1)
+    select (
+      select seq from affiliate.events
+      where session_id = visitor and destination between p_destination and p_destination order by destination, seq limit 1
+    )
     from unnest(p_session_ids) as visitor
   );
 begin
