@@ -193,6 +193,8 @@ export function createClaims(
     claim,
     /** An event that is due since then was stored, or is about to be. */
     include: sweep.include,
+    /** Does work that may make events due, and notes since when. */
+    during: sweep.during,
     /** A host's transaction was committed, of which an event is due since then. */
     hear: sweep.hear,
     /** Resolves to `false` where a dead letter was not made, because another process has the event. */

@@ -48,6 +48,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
 
   function dialectOf({ destinations, counts, onDeath, wake }: SqlShell): SqlDialect<PostgresClaim> {
     const claims = createClaims(database, { schema, destinations, leaseMs, pollMs, counts, onDeath, clock });
+    const attempt = createAttempt(database, { schema, destinations, onStored: claims.include });
     const shedding = createShedding(database, schema, destinations);
     const { deadLetters, evictOldest, reviveInterrupted } = createDeadLetters(database, {
       schema,
@@ -57,7 +58,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
     });
 
     return {
-      attempt: createAttempt(database, { schema, destinations, onStored: claims.include }),
+      attempt: (events) => claims.during(() => attempt(events)),
       storedBy: createStoredBy(database, schema, destinations),
       isLost,
       enqueue: (transaction, event) =>
