@@ -1,11 +1,11 @@
 import type { Request } from "express";
 import { z } from "zod";
 import { networkDefaults } from "./engine/network-defaults.js";
-import type { DeliveryPlan } from "./engine/plan.js";
 import type { Logger } from "./journal/journal.js";
 import type { AffiliateOptions, DeliverySettings } from "./options.js";
 import { memoryOutbox } from "./outbox/memory/memory-outbox.js";
 import type { Outbox } from "./outbox/outbox.js";
+import type { DeliveryPlan } from "./outbox/remote.js";
 import type { OutgoingProxy } from "./service/dispatcher.js";
 import { readOptions, type SchemaOf } from "./shared/read-options.js";
 import { Secret } from "./shared/secret.js";

@@ -1,8 +1,8 @@
 import type { Request } from "express";
-import type { AmbiguousPolicy } from "./delivery/delivery.js";
 import type { EventKind } from "./events.js";
 import type { Logger } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
+import type { AmbiguousPolicy } from "./outbox/remote.js";
 
 /** What `affiliate()` takes. A required option that is `undefined`, as from a missing environment variable, throws at start-up. */
 export interface AffiliateOptions {

@@ -2,6 +2,7 @@ import { type EventKind, type OutboxEvent, visitorOf } from "../events.js";
 import type { EndpointState, Journal } from "../journal/journal.js";
 import type { Circuits } from "../outbox/circuits.js";
 import type { Claim, Deliver, Verdict } from "../outbox/outbox.js";
+import type { AmbiguousPolicy, ConfirmReferral, JournalCall } from "../outbox/remote.js";
 import type { Attempt } from "../service/attempt.js";
 import { type Calls, callFor } from "../service/calls.js";
 import { ENDPOINTS, type Endpoint, kindOf } from "../service/endpoints.js";
@@ -12,10 +13,9 @@ import { type Details, detailsOf } from "./details.js";
 import type { Finding, StatusAnswer } from "./finding.js";
 import { Health, type Ticket } from "./health.js";
 import { isOfGateway, type Outcome, outcomeOf, pauseReasonOf } from "./outcome.js";
-import { type ConfirmReferral, ReferralCheck } from "./referral.js";
+import { ReferralCheck } from "./referral.js";
 import { SharedCircuits } from "./shared-circuits.js";
 import {
-  type AmbiguousPolicy,
   type Circumstances,
   interruption,
   isAskedAlone,
@@ -24,22 +24,8 @@ import {
   verdictOn,
 } from "./verdict.js";
 
-export type { AmbiguousPolicy };
-
 /** The part of the journal that delivery calls. */
-export type DeliveryJournal = Pick<
-  Journal,
-  | "attempt"
-  | "delivered"
-  | "skipped"
-  | "retry"
-  | "dead"
-  | "paused"
-  | "resumed"
-  | "refused"
-  | "unconfirmed"
-  | "log"
->;
+export type DeliveryJournal = Pick<Journal, JournalCall[0]>;
 
 export interface DeliveryOptions {
   /** Whose events are delivered: see `destinationOf`. */

@@ -1,11 +1,9 @@
 import type { OutboxEvent } from "../events.js";
+import type { ConfirmReferral } from "../outbox/remote.js";
 import type { Attempt } from "../service/attempt.js";
 import type { Calls } from "../service/calls.js";
 import type { Transport } from "../service/transport.js";
 import { clamp } from "./saved-trials.js";
-
-/** Whose referral the status endpoint confirms before an event is sent. */
-export type ConfirmReferral = "login-session" | "always" | "never";
 
 /** What the status endpoint says of an event's visitor. */
 export type Referral =

@@ -1,12 +1,10 @@
 import type { EventKind } from "../events.js";
 import type { DeathReason } from "../outbox/dead-letters.js";
 import type { Claim, History, Verdict } from "../outbox/outbox.js";
+import type { AmbiguousPolicy } from "../outbox/remote.js";
 import { backoffMs } from "./backoff.js";
 import type { Details } from "./details.js";
 import type { Outcome } from "./outcome.js";
-
-/** What to do with an event that the service may have taken: send it again, or hold it as a dead letter. */
-export type AmbiguousPolicy = "retry" | "hold";
 
 /** What a verdict depends on beside the outcome. */
 export interface Circumstances {

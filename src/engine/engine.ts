@@ -1,15 +1,15 @@
 import { createDelivery, type Delivery, type DeliveryOptions } from "../delivery/delivery.js";
+import type { DeliveryPlan } from "../outbox/remote.js";
 import { callsFor } from "../service/calls.js";
 import { destinationOf } from "../service/destination.js";
 import { createTransport, type Transport } from "../service/transport.js";
 import { presentable, Secret } from "../shared/secret.js";
 import { VERSION } from "../shared/version.js";
-import type { DeliveryPlan } from "./plan.js";
 
 /** Takes events to the service: delivery, and the transport that it sends by. */
 export interface Engine {
-  readonly delivery: Delivery;
   readonly transport: Transport;
+  createDelivery(): Delivery;
 }
 
 /**
@@ -37,16 +37,19 @@ export function createEngine(
       ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }),
     },
   });
-  const delivery = createDelivery({
-    ...parts,
-    destination: destinationOf(clientId, baseUrl),
+  return {
     transport,
-    calls: callsFor(clientId),
-    concurrency,
-    maxAgeMs: plan.maxAgeMs,
-    ambiguous: plan.ambiguous,
-    confirmReferral: plan.confirmReferral,
-    hide: (text) => presentable(text, secret),
-  });
-  return { delivery, transport };
+    createDelivery: () =>
+      createDelivery({
+        ...parts,
+        destination: destinationOf(clientId, baseUrl),
+        transport,
+        calls: callsFor(clientId),
+        concurrency,
+        maxAgeMs: plan.maxAgeMs,
+        ambiguous: plan.ambiguous,
+        confirmReferral: plan.confirmReferral,
+        hide: (text) => presentable(text, secret),
+      }),
+  };
 }

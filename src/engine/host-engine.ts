@@ -1,11 +1,12 @@
-import type { DeliveryOptions } from "../delivery/delivery.js";
-import type { EndpointState } from "../journal/notices.js";
+import type { Delivery, DeliveryOptions } from "../delivery/delivery.js";
 import type { Deliver } from "../outbox/outbox.js";
+import type { DeliveryPlan } from "../outbox/remote.js";
+import { destinationOf } from "../service/destination.js";
+import type { EndpointState } from "../service/endpoint-state.js";
 import type { Endpoint } from "../service/endpoints.js";
 import type { Transport } from "../service/transport.js";
 import { detached } from "../shared/own-context.js";
 import { createEngine } from "./engine.js";
-import type { DeliveryPlan } from "./plan.js";
 import { createRemoteEngine } from "./remote-engine.js";
 
 /** A tracker's engine, wherever it runs: in the host's thread, or in that of an outbox that takes it there. */
@@ -35,31 +36,40 @@ export function createHostEngine(
     readonly delivers: boolean;
   },
 ): HostEngine {
-  const { delivery, transport } = createEngine(plan(), parts);
+  const { clientId, baseUrl } = plan();
+  const engine = createEngine(plan(), parts);
+  const { transport } = engine;
   const remote = createRemoteEngine({ plan, journal: parts.journal });
-  if (!parts.delivers) delivery.stop();
-  const { destination, capacity, deliver, settled } = delivery;
-  const running = () => (remote.hasStarted ? remote : delivery);
+  /** Delivery in this thread. Made when an outbox first asks for its capacity: one that delivers in its own thread never does. */
+  let own: Delivery | undefined;
+  let hasStopped = !parts.delivers;
+
+  function delivery(): Delivery {
+    own ??= engine.createDelivery();
+    if (hasStopped) own.stop();
+    return own;
+  }
 
   return {
     deliver: {
-      destination,
-      capacity,
+      destination: destinationOf(clientId, new URL(baseUrl)),
+      capacity: () => delivery().capacity(),
       // An outbox may call them in some visitor's async context.
-      deliver: detached(deliver),
-      settled: detached(settled),
+      deliver: detached((claim) => delivery().deliver(claim)),
+      settled: detached((...args) => delivery().settled(...args)),
       remote: parts.delivers ? remote.delivery : undefined,
     },
     transport,
     get inFlight() {
-      return running().inFlight;
+      return (own ?? remote).inFlight;
     },
     get endpoints() {
-      return running().endpoints;
+      return (own ?? remote).endpoints;
     },
     tellAttempts: remote.tellAttempts,
     stop() {
-      delivery.stop();
+      hasStopped = true;
+      own?.stop();
       remote.stop();
     },
     abort() {

@@ -1,18 +1,7 @@
 import dns from "node:dns";
 import net from "node:net";
 import tls from "node:tls";
-
-/** What Node keeps for each thread: set by flags such as `--tls-min-v1.3`, or by the host's code. */
-export interface NetworkDefaults {
-  readonly minVersion: tls.SecureVersion;
-  readonly maxVersion: tls.SecureVersion;
-  readonly ciphers: string;
-  readonly resultOrder: ReturnType<typeof dns.getDefaultResultOrder>;
-  readonly autoSelectFamily: boolean;
-  readonly autoSelectFamilyTimeoutMs: number;
-  /** The authorities that are trusted, where a flag has added the system's. */
-  readonly authorities?: readonly string[] | undefined;
-}
+import type { NetworkDefaults } from "../outbox/remote.js";
 
 /** What Node has from 24.5 and 22.19 on. */
 const { getCACertificates, setDefaultCACertificates } = tls as {

@@ -1,32 +1,6 @@
 import type { DeliveryJournal } from "../delivery/delivery.js";
 import { noticeOf } from "../journal/event-notice.js";
-import type { EndpointState } from "../journal/notices.js";
-import type { Endpoint } from "../service/endpoints.js";
-
-const CALLS = [
-  "attempt",
-  "delivered",
-  "skipped",
-  "retry",
-  "dead",
-  "paused",
-  "resumed",
-  "refused",
-  "unconfirmed",
-  "log",
-] as const satisfies readonly (keyof DeliveryJournal)[];
-
-/** One call of a journal method: its name and its arguments. */
-export type JournalCall = readonly [name: (typeof CALLS)[number], args: readonly unknown[]];
-
-/** The report of an engine in another thread. */
-export interface EngineReport {
-  /** The calls of its journal since the last report. */
-  readonly entries: readonly JournalCall[];
-  /** Attempts under way. */
-  readonly inFlight: number;
-  readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
-}
+import { JOURNAL_CALLS, type JournalCall } from "../outbox/remote.js";
 
 /** Records calls of the journal, which is in another thread. */
 export function createRecord(onEntry: () => void) {
@@ -41,7 +15,7 @@ export function createRecord(onEntry: () => void) {
     return [name, entry] as const;
   }
 
-  const journal = Object.fromEntries(CALLS.map(keep)) as unknown as DeliveryJournal;
+  const journal = Object.fromEntries(JOURNAL_CALLS.map(keep)) as unknown as DeliveryJournal;
   // These two calls are the most frequent, and posting a whole event costs twice as much as posting its notice.
   const briefly = (event: Parameters<DeliveryJournal["delivered"]>[0]) =>
     "data" in event ? noticeOf(event) : event;

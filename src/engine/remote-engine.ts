@@ -1,10 +1,9 @@
 import type { DeliveryJournal } from "../delivery/delivery.js";
-import type { EndpointState, PauseScope } from "../journal/notices.js";
-import type { RemoteDelivery } from "../outbox/outbox.js";
+import type { DeliveryPlan, JournalCall, RemoteDelivery } from "../outbox/remote.js";
+import type { EndpointState, PauseScope } from "../service/endpoint-state.js";
 import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
 import { monotonic, nextTick } from "../shared/real-timers.js";
-import type { DeliveryPlan } from "./plan.js";
-import { type EngineReport, type JournalCall, replay } from "./record.js";
+import { replay } from "./record.js";
 
 const ALL_OPEN = Object.fromEntries(ENDPOINTS.map((name) => [name, { state: "open" }])) as Record<
   Endpoint,
@@ -14,8 +13,6 @@ const ALL_OPEN = Object.fromEntries(ENDPOINTS.map((name) => [name, { state: "ope
 /** An engine in an outbox's thread, as the host's thread sees it. */
 export interface RemoteEngine {
   readonly delivery: RemoteDelivery;
-  /** Whether an outbox has started it. */
-  readonly hasStarted: boolean;
   /** Attempts under way, as of its last report. */
   readonly inFlight: number;
   readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
@@ -59,19 +56,15 @@ export function createRemoteEngine({
         engine = there;
       },
       hear(report) {
-        const { entries, ...state } = report as EngineReport;
-        ({ inFlight, endpoints } = state);
+        ({ inFlight, endpoints } = report);
         heardAt = monotonic();
-        tell(entries);
+        tell(report.entries);
       },
       lost() {
         inFlight = 0;
         endpoints = ALL_OPEN;
         tell([...paused].map((scope) => ["resumed", [scope]]));
       },
-    },
-    get hasStarted() {
-      return engine !== undefined;
     },
     get inFlight() {
       return inFlight;

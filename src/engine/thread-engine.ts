@@ -3,15 +3,15 @@ import type { Storage } from "../outbox/fallback.js";
 import { createFallback } from "../outbox/fallback.js";
 import type { Claim, Verdict } from "../outbox/outbox.js";
 import { createRelay } from "../outbox/relay.js";
+import type { DeliveryPlan, DeliveryReport } from "../outbox/remote.js";
 import { type Endpoint, kindOf } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom, OutboxError } from "../shared/errors.js";
 import { createBatchWindow } from "./batch-window.js";
 import { createEngine } from "./engine.js";
 import { setNetworkDefaults } from "./network-defaults.js";
-import type { DeliveryPlan } from "./plan.js";
 import { createPrefetch } from "./prefetch.js";
-import { createRecord, type EngineReport } from "./record.js";
+import { createRecord } from "./record.js";
 
 const GATHER_MS = 1;
 // If the next events are prefetched, none waits for the transaction.
@@ -24,7 +24,7 @@ export interface EngineState {
   /** The problem with the store that claims and verdicts have met. */
   readonly problem?: { readonly code: string; readonly message: string } | undefined;
   /** For `RemoteDelivery`. */
-  readonly report: object;
+  readonly report: DeliveryReport;
 }
 
 /** An engine beside its store, in an outbox's thread. */
@@ -66,12 +66,13 @@ export function createThreadEngine<Claimed extends Claim>(
   if (plan.network) setNetworkDefaults(plan.network);
   const record = createRecord(onNews);
   if (plan.tellsAttempts) record.tellAttempts();
-  const { delivery, transport } = createEngine(plan, {
+  const { transport, createDelivery } = createEngine(plan, {
     journal: record.journal,
     onCapacity: () => relay.wake(),
     clock,
     circuits,
   });
+  const delivery = createDelivery();
   const fallback = createFallback<Claimed>(
     {
       append: () => Promise.reject(new Error("events are appended by the host")),
@@ -148,7 +149,7 @@ export function createThreadEngine<Claimed extends Claim>(
     },
     state() {
       const { inFlight, endpoints } = delivery;
-      const report: EngineReport = { entries: record.take(), inFlight, endpoints };
+      const report: DeliveryReport = { entries: record.take(), inFlight, endpoints };
       return { idle: relay.idle, problem: problemFrom(fallback.problem), report };
     },
     tellAttempts: record.tellAttempts,

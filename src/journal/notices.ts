@@ -1,6 +1,9 @@
 import type { EventKind } from "../events.js";
 import type { Death, DeathReason } from "../outbox/dead-letters.js";
+import type { EndpointState, PauseReason, PauseScope } from "../service/endpoint-state.js";
 import type { Endpoint } from "../service/endpoints.js";
+
+export type { EndpointState, PauseReason, PauseScope };
 
 /** Why something that the host reported is not sent. */
 export type SkipReason =
@@ -22,29 +25,6 @@ export type DropReason =
   | "outbox"
   | "closed"
   | "pick";
-
-/** What is paused: the whole service, or one of its endpoints. */
-export type PauseScope = "origin" | Endpoint;
-
-/** Why nothing but trials is sent. */
-export type PauseReason =
-  | "failing"
-  | "silent"
-  | "throttled"
-  | "unauthorized"
-  | "misconfigured"
-  | "unreachable";
-
-/** The state of an endpoint. While it is paused, only trials are sent. */
-export type EndpointState =
-  | { readonly state: "open" }
-  | {
-      readonly state: "paused";
-      /** What is wrong, in one word. */
-      readonly reason: PauseReason;
-      /** For how long it has been so, in milliseconds. */
-      readonly pausedMs: number;
-    };
 
 /** What every notice about an event says: never the API key, and no address in full. */
 export interface EventNotice {

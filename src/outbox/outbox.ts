@@ -3,6 +3,7 @@ import type { Endpoint } from "../service/endpoints.js";
 import { OutboxError } from "../shared/errors.js";
 import type { Circuits } from "./circuits.js";
 import type { DeadLetters, Death, DeathReason } from "./dead-letters.js";
+import type { RemoteDelivery } from "./remote.js";
 import type { Urgency } from "./urgency.js";
 
 /** What the attempts at an event have taught. Plain JSON: an outbox stores it as it gets it, and hands it over again. */
@@ -101,25 +102,6 @@ export interface Deliver {
   settled(event: OutboxEvent, attempts: number, verdict: Verdict): void;
   /** @internal For an outbox that delivers in a thread of its own. Absent where this process delivers nothing. */
   readonly remote?: RemoteDelivery | undefined;
-}
-
-/**
- * How to deliver in the thread of an outbox, and not in the host's.
- *
- * @internal
- */
-export interface RemoteDelivery {
-  /** What delivery goes by, as plain data. It holds the API key: it is for `postMessage` alone, and shown nowhere. */
-  plan(): object;
-  /**
-   * To be called once the outbox delivers by the plan. `tellAttempts`: each attempt is told as it begins. `stop`: nothing more is
-   * begun. `abort`: what is under way ends at once.
-   */
-  started(engine: { tellAttempts(): void; stop(): void; abort(): void }): void;
-  /** What delivery says of itself there, in the order in which it says it. */
-  hear(report: object): void;
-  /** The thread has ended. What it was delivering is in doubt; another thread begins anew. */
-  lost(): void;
 }
 
 /** Whom an outbox tells of what it does on its own. None of these throws. */

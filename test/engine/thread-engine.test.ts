@@ -1,10 +1,10 @@
 import type { EventKind } from "express-affiliate";
 import type { Capacity, Verdict } from "express-affiliate/outbox";
 import { expect, it } from "vitest";
-import type { DeliveryPlan } from "../../src/engine/plan.js";
 import { createThreadEngine } from "../../src/engine/thread-engine.js";
 import type { DiskClaim } from "../../src/outbox/disk/protocol.js";
 import { UNTRIED } from "../../src/outbox/outbox.js";
+import type { DeliveryPlan } from "../../src/outbox/remote.js";
 import { endpointOf } from "../../src/service/endpoints.js";
 import { systemClock } from "../../src/shared/clock.js";
 import { startService } from "../helpers/service.js";

@@ -1,7 +1,7 @@
 import { OutboxError } from "../../shared/errors.js";
 import { createProcessHooks } from "../../shared/process-hooks.js";
 import { clearTimeout, setImmediate, setTimeout } from "../../shared/real-timers.js";
-import type { RemoteDelivery } from "../outbox.js";
+import type { RemoteDelivery } from "../remote.js";
 import type { Done, Order, Reply, Request, Result, Results, ThreadOptions } from "./protocol.js";
 import { startThread, type Thread } from "./worker.js";
 

@@ -4,6 +4,7 @@ import type { Endpoint } from "../../service/endpoints.js";
 import type { CircuitChange, StoredCircuits } from "../circuits.js";
 import type { DeadLetter, DeadLetterFilter, DeadLetterQuery, DeadLetterSum } from "../dead-letters.js";
 import type { Capacity, Claim, OutboxCounts, Verdict } from "../outbox.js";
+import type { DeliveryPlan } from "../remote.js";
 import type { Urgency } from "../urgency.js";
 import type { LeaseEpoch } from "./upkeep.js";
 
@@ -56,7 +57,7 @@ export interface Batch {
  * - `close`: end once all verdicts are stored.
  * - `end`: store what was sent, and end at once; what is under way is in doubt.
  */
-export type Message = Batch | { readonly deliver: object } | "open" | Order | "close" | "end";
+export type Message = Batch | { readonly deliver: DeliveryPlan } | "open" | Order | "close" | "end";
 
 /** What the thread's engine is told. */
 export type Order = "tell attempts" | "stop" | "abort";

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { type MessagePort, workerData } from "node:worker_threads";
-import type { DeliveryPlan } from "../../engine/plan.js";
 import { createStatusReporter } from "../../engine/status-reporter.js";
 import type { ThreadEngine } from "../../engine/thread-engine.js";
 import { systemClock } from "../../shared/clock.js";
 import { clearInterval, setImmediate, setInterval } from "../../shared/real-timers.js";
+import type { DeliveryPlan } from "../remote.js";
 import { createAlarm } from "./alarm.js";
 import { circuitsThrough } from "./asked-circuits.js";
 import { claimsThrough } from "./asked-claims.js";
@@ -57,7 +57,7 @@ port.on("message", (message: Message) => {
   else if (message === "tell attempts") engine?.tellAttempts();
   else if (message === "stop") engine?.stop();
   else if (message === "abort") engine?.abort();
-  else if ("deliver" in message) void deliver(message.deliver as DeliveryPlan);
+  else if ("deliver" in message) void deliver(message.deliver);
   else {
     engine?.wake();
     turns.take(message);
