@@ -75,6 +75,20 @@ export function createPrefetch<C extends Claim>(
     return true;
   }
 
+  /** Releases those that are to be sent at once if prefetched ones, which are more urgent, need all slots. Returns the others. */
+  function withoutOutranked(first: readonly C[], { lanes, limit }: Capacity): readonly C[] {
+    const rivals = lanes.flatMap(({ endpoint, limit: left }) =>
+      prefetched.filter(({ lane }) => lane.endpoint === endpoint).slice(0, left),
+    );
+    const next = new Set([...first, ...rivals].sort(byPrecedence).slice(0, limit));
+    for (const claim of first) {
+      if (next.has(claim)) continue;
+      maybeMore.add(claim.lane.endpoint);
+      void store.settle(claim, { type: "release" });
+    }
+    return first.filter((claim) => next.has(claim));
+  }
+
   /** Releases prefetched events whose lane closed or changed its order. */
   function releaseUnfit(lanes: readonly Lane[]): void {
     release((claim) => {
@@ -95,7 +109,8 @@ export function createPrefetch<C extends Claim>(
       taken.push(claim);
       prefetched.splice(prefetched.indexOf(claim), 1);
       // The store may have one of that endpoint that goes before the others.
-      if (left > 1 && maybeMore.has(endpoint) && countOf(endpoint) === 0) break;
+      const mayHaveMore = maybeMore.has(endpoint) || prefetched.some((other) => outranks(endpoint, other));
+      if (left > 1 && countOf(endpoint) === 0 && mayHaveMore) break;
     }
     return taken;
   }
@@ -148,7 +163,9 @@ export function createPrefetch<C extends Claim>(
         const ahead = { ...capacity, limit: limit - first.length, lanes: lanes.filter(mayPrefetch) };
         first = [...first, ...(await ask(ahead))];
       }
-      return isWell() && !isStopped ? [...first, ...take(lanes, limit - first.length)] : first;
+      if (!isWell() || isStopped) return first;
+      first = withoutOutranked(first, capacity);
+      return [...first, ...take(lanes, limit - first.length)];
     },
     next(capacity) {
       if (prefetched.length === 0) return [];
@@ -168,9 +185,12 @@ export function createPrefetch<C extends Claim>(
   };
 }
 
+function byPrecedence(one: Claim, other: Claim): number {
+  return precedenceOfClaim(other) - precedenceOfClaim(one);
+}
+
 function inOrder(one: Claim, other: Claim): number {
   return (
-    precedenceOfClaim(other) - precedenceOfClaim(one) ||
-    ENDPOINTS.indexOf(one.lane.endpoint) - ENDPOINTS.indexOf(other.lane.endpoint)
+    byPrecedence(one, other) || ENDPOINTS.indexOf(one.lane.endpoint) - ENDPOINTS.indexOf(other.lane.endpoint)
   );
 }

@@ -137,6 +137,48 @@ const aStep = fc.oneof(
   },
 );
 
+type Step = typeof aStep extends fc.Arbitrary<infer T> ? T : never;
+
+const claimOf = (...endpoints: Endpoint[]) => ({
+  what: "claim" as const,
+  limit: 1,
+  lanes: endpoints.map((endpoint) => ({ endpoint, limit: 1 })),
+});
+const appendOf = (kind: EventKind, clickId: number | null) => ({
+  ...{ what: "append" as const, kind, clickId, sessionId: null, number: 1 as const },
+});
+/** A payment that was tried, and a registration that a payment waits for: one slot for both. */
+const RESTED_BESIDE_RAISED: [number, Step][] = [
+  [0, appendOf("registration", 5)],
+  [0, appendOf("payment", 5)],
+  [0, appendOf("payment", null)],
+  [0, claimOf("lead/payment")],
+  [0, { what: "settle", verdict: "retry" }],
+  [0, claimOf("lead/payment", "registration")],
+];
+/** A click that is prefetched, one that is in the store, and a registration that was tried: one slot for each of the clicks. */
+const CLICK_LEFT_IN_THE_STORE: [number, Step][] = [
+  [0, appendOf("registration", null)],
+  [0, claimOf("lead/registration")],
+  [0, appendOf("registration", null)],
+  [0, appendOf("click", null)],
+  [0, claimOf("lead/registration", "click")],
+  [0, appendOf("click", null)],
+  [0, { what: "settle", verdict: "retry" }],
+  [0, appendOf("registration", null)],
+  [0, claimOf("lead/registration")],
+  [
+    0,
+    {
+      ...{ what: "next", limit: 2 },
+      lanes: [
+        { endpoint: "click", limit: 2 },
+        { endpoint: "lead/registration", limit: 1 },
+      ],
+    },
+  ],
+];
+
 const VERDICTS = {
   delivered: { type: "delivered" },
   dead: { type: "dead", reason: "rejected", attempts: 1 },
@@ -236,7 +278,7 @@ test.each([1, 2])(
         }
         for (const { disk } of all) disk.close();
       }),
-      { numRuns: 60 },
+      { numRuns: 60, examples: [[RESTED_BESIDE_RAISED], [CLICK_LEFT_IN_THE_STORE]] },
     );
   },
   120_000,
