@@ -1,5 +1,5 @@
 /**
- * `npm run proof world -- nginx --short`
+ * `npm run proof world -- nginx --short`, `npm run proof world -- snapshot --outbox postgres`
  *
  * The world around the service, with the real programs: proxies, database servers, processes that are killed. Runs the parts
  * that are named, or all: each is a file in proof/world/. Prints what each part measured beside its bound, and exits with 1
@@ -9,10 +9,11 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { root } from "../test/helpers/docs/pages.js";
+import { kindFrom } from "./outboxes/server.js";
 import { type Figure, holds, type Part } from "./world/shared/part.js";
 
 const { values, positionals } = parseArgs({
-  options: { short: { type: "boolean", default: false } },
+  options: { short: { type: "boolean", default: false }, outbox: { type: "string" } },
   allowPositionals: true,
 });
 const known = readdirSync(join(root, "proof/world"), { withFileTypes: true })
@@ -24,12 +25,13 @@ if (unknown.length > 0) {
   process.exit(1);
 }
 
+const outbox = values.outbox === undefined ? undefined : kindFrom(values.outbox);
 const missed: string[] = [];
 for (const name of positionals.length > 0 ? positionals : known) {
   const part: Part = (await import(new URL(`world/${name}.js`, import.meta.url).href)).default;
   const title = `\n${name}: ${part.title}`;
   try {
-    const figures = await part.prove({ short: values.short });
+    const figures = await part.prove({ short: values.short, outbox });
     // In one piece: two proofs may run side by side.
     console.log([title, ...table(figures)].join("\n"));
     if (!figures.every(holds)) missed.push(name);

@@ -26,11 +26,14 @@ interface Period {
 
 export default {
   title: `another session holds a snapshot, as a dump does, while ${EVENTS_A_SECOND} events a second are reported (${EVENTS_A_SECOND_IN_SHORT} in short)`,
-  async prove({ short }) {
+  async prove({ short, outbox }) {
     const load = short
       ? { minutes: 1, rate: EVENTS_A_SECOND_IN_SHORT }
       : { minutes: 5, rate: EVENTS_A_SECOND };
-    return [...(await prove("postgres", load)), ...(await prove("mysql", load))];
+    const figures: Figure[] = [];
+    for (const kind of outbox ? [outbox] : (["postgres", "mysql"] as const))
+      figures.push(...(await prove(kind, load)));
+    return figures;
   },
 } satisfies Part;
 

@@ -3,7 +3,7 @@
 import type { Sandbox } from "express-affiliate/sandbox";
 import fc from "fast-check";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { pageScriptOf } from "../../inline-plugin.js";
 import {
   call,
@@ -294,9 +294,11 @@ describe.skipIf(!hasChromium)("the inspector", () => {
       );
     });
 
-    test("keeps the focus in a visitor who moves to the top", async () => {
+    test("keeps the focus in a visitor who moves to the top, of many who came within one millisecond", async () => {
       const sandbox = await startSandbox();
+      vi.useFakeTimers({ toFake: ["Date"] });
       await manyVisitors(sandbox, 10);
+      vi.useRealTimers();
       const page = await inspect(sandbox);
       await visitor(page, "s-3").getByRole("link").focus();
       await call(sandbox, "registration", registration({ clickId: "c-3", email: "bo@shop.test" }));

@@ -1,9 +1,14 @@
+import type { Kind } from "../../outboxes/server.js";
+
 /** One part of `npm run proof world`: the default export of proof/world/NAME.ts. */
 export interface Part {
   /** What it shows, in one line. */
   readonly title: string;
-  /** Starts and ends the programs that it needs. `short`: with fewer events and less time, for .ci/run. */
-  prove(options: { readonly short: boolean }): Promise<readonly Figure[]>;
+  /**
+   * Starts and ends the programs that it needs. `short`: with fewer events and less time, for .ci/run. `outbox`: where the same is
+   * shown with each server, on this one alone.
+   */
+  prove(options: { readonly short: boolean; readonly outbox?: Kind | undefined }): Promise<readonly Figure[]>;
 }
 
 /** A measurement and its bound. A measurement without a bound is only printed. */

@@ -15,7 +15,7 @@ interface SweepRow {
 // latest alone.
 const SHARE_OF_TIME = 1 / 20;
 const AT_MOST_EVERY_MS = 1_000;
-const SHORT_EVERY_MS = 500;
+const SHORT_EVERY_MS = 250;
 const AT_LEAST_EVERY_MS = 60_000;
 const LONG_TRANSACTION_MS = 10_000;
 const SET_RIGHT_AT_ONCE = 1_000;

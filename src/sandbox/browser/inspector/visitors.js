@@ -62,7 +62,7 @@ function streamOf({ visitors, faults }, isNarrowed) {
   return [
     ...visitors.shown.map((visitor) => ({ at: visitor.lastAt, row: visitorRow(visitor) })),
     ...marks.map((fault) => ({ at: fault.since, row: faultMark(fault) })),
-  ].sort((one, other) => (one.at < other.at ? 1 : -1));
+  ].sort((one, other) => (one.at === other.at ? 0 : one.at < other.at ? 1 : -1));
 }
 
 function noVisitor(isNarrowed) {
