@@ -74,10 +74,13 @@ const hostileValue = fc.oneof(
   ),
   fc.string({ unit: headerByte.map((c) => String.fromCharCode(c)), maxLength: 40 }),
 );
+// Node answers 431 to longer ones itself.
+const LONGEST = 15_000;
 const hostileHeader = fc.oneof(
   fc
     .array(fc.tuple(cookieName, hostileValue), { maxLength: 4 })
-    .map((pairs) => pairs.map((pair) => pair.join("=")).join("; ")),
+    .map((pairs) => pairs.map((pair) => pair.join("=")).join("; "))
+    .filter((header) => header.length < LONGEST),
   fc.string({ unit: headerByte.map((c) => String.fromCharCode(c)), maxLength: 60 }),
 );
 
