@@ -70,14 +70,14 @@ export async function openNamed() {
   const body = await answer?.json();
   if (location.hash !== `#request-${id}`) return;
   const what = answer?.ok ? { request: body } : { problem: body?.message ?? "The sandbox does not answer." };
-  change({ opened: { title: `Request ${id}`, ...what } });
+  change({ opened: { id, title: `Request ${id}`, ...what } });
   if (!$("request").open) $("request").showModal();
 }
 
 /** The request that was opened last. */
-export function OpenedRequest({ opened: { title, request, problem } }) {
+export function OpenedRequest({ opened: { id, title, request, problem } }) {
   return html`
-    <dialog id="request" aria-labelledby="request-title" onClose=${forgetName}>
+    <dialog id="request" aria-labelledby="request-title" onClose=${() => forgetName(id)}>
       <form method="dialog"><h2 id="request-title">${title}</h2><button type="submit">Close</button></form>
       <div id="request-body">
         ${request && html`<${WholeRequest} ...${request} />`}
@@ -87,8 +87,9 @@ export function OpenedRequest({ opened: { title, request, problem } }) {
   `;
 }
 
-function forgetName() {
-  if (location.hash.startsWith("#request-")) history.pushState(null, "", " ");
+/** The event comes after the dialog has closed: the address may name another request by then. */
+function forgetName(id) {
+  if (location.hash === `#request-${id}`) history.pushState(null, "", " ");
 }
 
 function WholeRequest({ at, method, path, headers, body, status, response, ms, fault, replayed }) {
