@@ -9,6 +9,7 @@ import { ENDPOINTS, type Endpoint, kindOf } from "../service/endpoints.js";
 import type { Transport } from "../service/transport.js";
 import type { Clock } from "../shared/clock.js";
 import { createAnnouncer } from "./announcer.js";
+import { watchAttempt } from "./attempt-watch.js";
 import { type Details, detailsOf } from "./details.js";
 import type { Finding, StatusAnswer } from "./finding.js";
 import { Health, type Ticket } from "./health.js";
@@ -121,41 +122,26 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   async function send(claim: Claim, ticket: Ticket): Promise<Verdict> {
     const { endpoint } = claim.lane;
     const mayLeave = () => claim.isHeld?.() ?? true;
-    const watch = circuits && isCostly(endpoint) ? watchSlow(circuits, ticket, endpoint) : undefined;
+    const {
+      beganAt,
+      health: { patienceMs },
+    } = ticket;
+    const watch =
+      circuits && isCostly(endpoint)
+        ? watchAttempt(circuits, clock, { endpoint, beganAt, patienceMs })
+        : undefined;
     const attempt = await transport.send(callFor(claim.event, calls), { mayLeave });
     const outcome = outcomeOf(attempt, { maybeTaken: mayBeTaken(claim), now: clock.now() });
     const othersPassed = hasPassedSince(claim);
     const finding = findingOf(claim, outcome, attempt, othersPassed);
     const isOwn = health.end(ticket, finding, clock.monotonic());
-    watch?.end(finding);
+    watch?.end(finding, health.pauseOf(endpoint) !== undefined);
     if (finding.type === "pass") passedAt[endpoint] = clock.now();
     announcer.tell(() => details(attempt, claim.event));
     if (outcome.type === "refused" && !othersPassed && !health.pauseOf(endpoint)) {
       journal.refused(endpoint, pauseReasonOf(attempt), details(attempt, claim.event).message);
     }
     return verdictOn(claim, outcome, circumstancesOf(claim, attempt, isOwn, othersPassed), options);
-  }
-
-  /** Tells the other processes of an attempt that waits long for its answer, and what became of it. */
-  function watchSlow(
-    shared: SharedCircuits,
-    { beganAt, health: { patienceMs } }: Ticket,
-    endpoint: Endpoint,
-  ) {
-    let isCounted = false;
-    const cancel = clock.after(patienceMs, () => {
-      isCounted = true;
-      shared.slow(endpoint, beganAt);
-    });
-    return {
-      end(finding: Finding): void {
-        cancel();
-        if (finding.type === "pass") shared.passed(endpoint, beganAt);
-        else if (finding.type === "failure" && finding.isAmbiguous)
-          shared.failed(endpoint, { beganAt, isCounted, isOutage: health.pauseOf(endpoint) !== undefined });
-        else shared.costNothing(endpoint);
-      },
-    };
   }
 
   /** Asks whether the event may be sent. Resolves to `undefined` if it may, else to its verdict. */

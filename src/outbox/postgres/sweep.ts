@@ -31,7 +31,7 @@ for (const endpoint of ENDPOINTS) {
 
 /**
  * Finds the part of the index that has only dead rows, so that no claim scans it. A full sweep scans all events, and ends the
- * leases that are over; it is made once a second, or less often where it takes long, at least once a minute. A short sweep, twice
+ * leases that are over; it is made once a second, or less often where it takes long, at least once a minute. A short sweep, four times
  * a second, scans the events that have come since the last one.
  *
  * @param options.schema a quoted identifier.

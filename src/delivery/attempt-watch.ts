@@ -1,0 +1,34 @@
+import type { Endpoint } from "../service/endpoints.js";
+import type { Clock } from "../shared/clock.js";
+import type { Finding } from "./finding.js";
+import type { SharedCircuits } from "./shared-circuits.js";
+
+/**
+ * Tells the other processes of an attempt that waits long for its answer, and what became of it.
+ *
+ * @param attempt.beganAt when it began, by the monotonic clock.
+ * @param attempt.patienceMs after how long it is slow.
+ */
+export function watchAttempt(
+  circuits: SharedCircuits,
+  clock: Pick<Clock, "after">,
+  attempt: { readonly endpoint: Endpoint; readonly beganAt: number; readonly patienceMs: number },
+) {
+  const { endpoint, beganAt, patienceMs } = attempt;
+  let isCounted = false;
+  const cancel = clock.after(patienceMs, () => {
+    isCounted = true;
+    circuits.slow(endpoint, beganAt);
+  });
+
+  return {
+    /** @param isOutage whether this process sees an outage by itself. */
+    end(finding: Finding, isOutage: boolean): void {
+      cancel();
+      if (finding.type === "pass") circuits.passed(endpoint, beganAt);
+      else if (finding.type === "failure" && finding.isAmbiguous)
+        circuits.failed(endpoint, { beganAt, isCounted, isOutage });
+      else circuits.costNothing(endpoint);
+    },
+  };
+}
