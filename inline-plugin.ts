@@ -6,31 +6,18 @@ const PREFIX = "inline:";
 const SCRIPT = "?script";
 
 /**
- * Of undici, what the transport uses, loaded when it is used, and one of its two parsers: the whole of it would take twice the memory and the time of a
- * thread's start. HTTP/2 is not spoken.
+ * A thread's script has no `node_modules` beside it: the host's thread says which file is undici (src/outbox/disk/undici.ts). It is
+ * loaded as the thread starts, before the host's first event: loading takes longer than an event may wait for its receipt.
  */
-const partsOfUndici: Plugin = {
-  name: "parts-of-undici",
+const installedUndici: Plugin = {
+  name: "installed-undici",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^undici\/index\.js$/ }, ({ path }) => ({ path, namespace: "parts-of-undici" }));
-    onLoad({ filter: /./, namespace: "parts-of-undici" }, () => ({
+    onResolve({ filter: /^undici\/index\.js$/ }, ({ path }) => ({ path, namespace: "installed-undici" }));
+    onLoad({ filter: /./, namespace: "installed-undici" }, () => ({
       contents: `
-        // As undici's index does: a proxy is asked for a tunnel by it.
-        const tunnelling = (agent) => {
-          require("undici/lib/dispatcher/dispatcher.js").prototype.connect = require("undici/lib/api/api-connect.js");
-          return agent;
-        };
-        module.exports = {
-          get buildConnector() { return require("undici/lib/core/connect.js"); },
-          get Pool() { return require("undici/lib/dispatcher/pool.js"); },
-          get ProxyAgent() { return tunnelling(require("undici/lib/dispatcher/proxy-agent.js")); },
-          get EnvHttpProxyAgent() { return tunnelling(require("undici/lib/dispatcher/env-http-proxy-agent.js")); },
-        };
+        const { undici } = require("node:worker_threads").workerData;
+        module.exports = undici === undefined ? {} : require("node:module").createRequire(undici)(undici);
       `,
-      resolveDir: process.cwd(),
-    }));
-    onLoad({ filter: /undici\/lib\/(llhttp\/llhttp_simd-wasm|dispatcher\/client-h2)\.js$/ }, () => ({
-      contents: "module.exports = undefined;",
     }));
   },
 };
@@ -50,7 +37,7 @@ function buildScript(path: string, plugins: Plugin[] = []) {
   return build({
     ...minified,
     entryPoints: [path],
-    plugins: [...plugins, partsOfUndici],
+    plugins: [...plugins, installedUndici],
     format: "cjs",
     platform: "node",
     target: "node20",

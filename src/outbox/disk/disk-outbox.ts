@@ -18,6 +18,7 @@ import { type Link, openLink } from "./link.js";
 import { useOneCopy } from "./one-copy.js";
 import type { DiskClaim, Done } from "./protocol.js";
 import { findEngine } from "./sqlite.js";
+import { findUndici } from "./undici.js";
 
 /** What `diskOutbox()` takes. */
 export interface DiskOutboxOptions {
@@ -73,7 +74,9 @@ export function diskOutbox(options: DiskOutboxOptions, clock?: Clock): Outbox;
 export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemClock): Outbox {
   const { directory, maxMemoryBytes, ...limits } = readOptions("diskOutbox", schema, options);
   const path = join(resolve(directory), "outbox.db");
-  const engine = findEngine(peerPlaces(import.meta.url));
+  const places = peerPlaces(import.meta.url);
+  const engine = findEngine(places);
+  const undici = findUndici(places);
 
   const endUse = useOneCopy(path, engine);
   const link = opened();
@@ -95,7 +98,8 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
       circuits: circuitsThrough(link.ask),
       handOver: (from, to) => handOverThrough(link.ask, from, to).finally(() => wake()),
       deliver(deliver) {
-        remote = deliver.remote;
+        // Without an undici of its own, the thread cannot send: the host does, with the one in its bundle.
+        remote = undici === undefined ? undefined : deliver.remote;
         if (!remote) return false;
         link.deliver(remote);
         remote.started({
@@ -122,7 +126,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
 
   function opened(): Link {
     try {
-      return openLink({ path, engine, ...limits }, hear);
+      return openLink({ path, engine, undici, ...limits }, hear);
     } catch (error) {
       endUse();
       throw error;

@@ -12,6 +12,8 @@ import type { LeaseEpoch } from "./upkeep.js";
 export interface ThreadOptions {
   readonly path: string;
   readonly engine: string;
+  /** The file that the thread's script loads as undici, to deliver with. */
+  readonly undici?: string | undefined;
   readonly maxBytes: number;
   readonly maxDeadLetters: number;
   readonly rememberMs: number;

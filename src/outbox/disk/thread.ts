@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type MessagePort, workerData } from "node:worker_threads";
 import { createStatusReporter } from "../../engine/status-reporter.js";
-import type { ThreadEngine } from "../../engine/thread-engine.js";
+import { createThreadEngine, type ThreadEngine } from "../../engine/thread-engine.js";
 import { systemClock } from "../../shared/clock.js";
 import { clearInterval, setImmediate, setInterval } from "../../shared/real-timers.js";
 import type { DeliveryPlan } from "../remote.js";
@@ -57,7 +57,7 @@ port.on("message", (message: Message) => {
   else if (message === "tell attempts") engine?.tellAttempts();
   else if (message === "stop") engine?.stop();
   else if (message === "abort") engine?.abort();
-  else if ("deliver" in message) void deliver(message.deliver);
+  else if ("deliver" in message) deliver(message.deliver);
   else {
     engine?.wake();
     turns.take(message);
@@ -78,10 +78,7 @@ function open(): void {
   }
 }
 
-async function deliver(plan: DeliveryPlan): Promise<void> {
-  // The module is in the same script, so delivery begins before the next message. It is loaded late because the host waits for
-  // the file first.
-  const { createThreadEngine } = await import("../../engine/thread-engine.js");
+function deliver(plan: DeliveryPlan): void {
   const storage = {
     ...claimsThrough(turns.ask, { snapshot: () => snapshot as Snapshot, leaseMs }),
     circuits: circuitsThrough(turns.ask),

@@ -1,5 +1,6 @@
 import source from "inline:./thread.ts";
 import { MessageChannel, receiveMessageOnPort, SHARE_ENV, Worker } from "node:worker_threads";
+import { peerPlaces, resolvePeer } from "../../shared/peer.js";
 import { type Batch, type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
 
 const LONGEST_START_MS = 10_000;
@@ -37,7 +38,7 @@ export function startThread(
     eval: true,
     name: "express-affiliate",
     // Without the flags of the host's command line, `--require` among them. Node also loads what NODE_OPTIONS names.
-    execArgv: [],
+    execArgv: plugAndPlay(),
     // What of the environment concerns TLS and proxies may be set after this.
     env: SHARE_ENV,
     workerData: { ...options, signals, port: port2 },
@@ -97,4 +98,10 @@ export function startThread(
       return ended;
     },
   };
+}
+
+/** Yarn's Plug'n'Play packs modules into archives. What reads them is often a flag of the host's command line. */
+function plugAndPlay(): string[] {
+  const hook = process.versions.pnp && resolvePeer("pnpapi", peerPlaces(import.meta.url));
+  return hook ? ["--require", hook] : [];
 }
