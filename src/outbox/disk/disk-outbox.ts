@@ -54,7 +54,7 @@ const schema = z.strictObject({
 
 /**
  * Keeps events on this machine's disk, in one file for all its processes: they survive `kill -9`, a restart, a deploy. What is
- * `queued` has been written through to the disk. The main thread waits for it only here, some tens of milliseconds, so that a
+ * `queued` has been written through to the disk. The main thread waits for it only here, about 0.2 s, so that a
  * problem shows at the start.
  *
  * Needs Node 22.13, or the package `@photostructure/sqlite`.
