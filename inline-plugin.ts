@@ -38,7 +38,8 @@ function buildScript(path: string, plugins: Plugin[] = []) {
     ...minified,
     entryPoints: [path],
     plugins: [...plugins, installedUndici],
-    format: "cjs",
+    // In a function: a script's own variables would be the thread's globals, `setImmediate` among them.
+    format: "iife",
     platform: "node",
     target: "node20",
   });

@@ -16,6 +16,8 @@ export interface Service {
   readonly received: Received[];
   /** What was posted: everything but status requests. */
   readonly posted: Received[];
+  /** How many connections there have been. */
+  readonly connections: number;
 }
 
 /** Answers one request; its result is sent as JSON, unless it has answered by itself. */
@@ -43,6 +45,8 @@ export async function startService(answer: Answer = () => ({ success: true, lead
       res.end(JSON.stringify(said));
     }
   });
+  let connections = 0;
+  server.on("connection", () => connections++);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => {
@@ -53,5 +57,8 @@ export async function startService(answer: Answer = () => ({ success: true, lead
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     received,
     posted,
+    get connections() {
+      return connections;
+    },
   };
 }
