@@ -1,6 +1,6 @@
 import type { Cell } from "./table.js";
 
-/** What was aimed at, and what came of it. Whoever misses an aim is told so, and not failed: machines differ. */
+/** The aims and what was measured. A missed aim is shown, and fails nothing: machines differ. */
 export function createAims() {
   const rows: Record<string, Cell>[] = [];
 

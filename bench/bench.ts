@@ -13,6 +13,7 @@ import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { writeSummary } from "./readme.js";
 import { type Bench, createReport } from "./report.js";
+import { benchAnswers } from "./sections/answers.js";
 import { benchBacklog } from "./sections/backlog.js";
 import { benchDashboard } from "./sections/dashboard.js";
 import { benchHandOver } from "./sections/hand-over.js";
@@ -24,6 +25,7 @@ import { tableOf } from "./table.js";
 import { compareWithOthers } from "./with-others.js";
 
 const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
+  answers: benchAnswers,
   backlog: benchBacklog,
   "main-thread": benchMainThread,
   host: benchHost,

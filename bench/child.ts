@@ -32,7 +32,10 @@ export async function start<Report>(module: string, argument: object = {}): Prom
 }
 
 /** What a module of this folder says, for one that has only one thing to say. */
-export async function resultOf<Report>(module: string, argument: object = {}): Promise<Report> {
+export async function resultOf<Report, Argument extends object = object>(
+  module: string,
+  argument: Argument,
+): Promise<Report> {
   const { ready, end } = await start<Report>(module, argument);
   await end();
   return ready;

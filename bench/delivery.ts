@@ -5,10 +5,11 @@ import { diskOutbox } from "express-affiliate/disk";
 import { Pool } from "undici";
 import { createMarked } from "./marked.js";
 import { HEADERS, PATH, payment, visitor } from "./payments.js";
+import { type Parts, profileThread } from "./profile.js";
 import { scratch } from "./scratch.js";
-import { FOR_EIGHT_TO_AN_ENDPOINT, SOCKETS } from "./sockets.js";
 import { argument, say } from "./task.js";
 import { mainThreadMicros } from "./thread-clock.js";
+import { transactionsIn } from "./transactions.js";
 
 /**
  * Who delivers: this package from one of its outboxes, or a host without it. `disk, storing` is handed the events just before. They
@@ -28,18 +29,36 @@ export interface DeliveryReport {
   /** Processor time for each event, in microseconds: of all threads of this process, and of its main thread. */
   readonly cpuMicros: number;
   readonly mainThreadMicros: number;
+  /** Of the disk outbox: transactions that wrote, for each event. */
+  readonly transactions: number;
+  /** Of the disk outbox, where it was asked for: microseconds of its thread for each event, by part. */
+  readonly parts?: Parts;
 }
 
-const { carrier, service, events } = argument as { carrier: Carrier; service: string; events: number };
-const delivery = { concurrency: FOR_EIGHT_TO_AN_ENDPOINT };
+/** What to deliver. */
+export interface DeliveryArgument {
+  readonly carrier: Carrier;
+  readonly service: string;
+  readonly events: number;
+  /** How many are delivered before anything is measured. */
+  readonly warmUp: number;
+  /** How many requests are under way at a time, and the `delivery.concurrency` for that. */
+  readonly sockets: number;
+  readonly concurrency: number;
+  readonly isProfiled?: boolean;
+}
+
+const { carrier, service, events, warmUp, sockets, concurrency, isProfiled } = argument as DeliveryArgument;
+const delivery = { concurrency };
 const isFromFile = carrier === "disk" || carrier === "disk, clicks" || carrier === "undici, marked";
-const WARM_UP = carrier === "fetch" ? 1_000 : 20_000;
 
 interface Work {
   /** What the events wait in, where they wait. */
   prepare(events: number): Promise<void>;
   /** Resolves when the service has all but so many. */
   deliver(allBut?: number): Promise<void>;
+  /** Where the events wait on the disk. */
+  readonly directory?: string;
 }
 
 /** A file in which the events wait when the process starts that delivers them. */
@@ -47,7 +66,7 @@ async function filledDirectory(): Promise<string> {
   const directory = scratch();
   const outbox = diskOutbox({ directory });
   const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, delivery: false });
-  const all = Array.from({ length: WARM_UP + events }, (_, nth) => nth);
+  const all = Array.from({ length: warmUp + events }, (_, nth) => nth);
   const report = (nth: number) =>
     carrier === "disk, clicks"
       ? tracker.trackClick({ affiliateReference: "anna" }, visitor(nth))
@@ -58,9 +77,11 @@ async function filledDirectory(): Promise<string> {
 }
 
 async function fromFile(): Promise<Work> {
-  const outbox = diskOutbox({ directory: await filledDirectory() });
+  const directory = await filledDirectory();
+  const outbox = diskOutbox({ directory });
   const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, delivery });
   return {
+    directory,
     async prepare() {},
     async deliver(allBut = 0) {
       while (tracker.stats().queued > allBut) await sleep(5);
@@ -71,7 +92,7 @@ async function fromFile(): Promise<Work> {
 function withTracker(): Work {
   const outbox =
     carrier === "memory"
-      ? memoryOutbox({ maxEvents: WARM_UP + events })
+      ? memoryOutbox({ maxEvents: warmUp + events })
       : diskOutbox({ directory: scratch() });
   const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, delivery });
   const tracked: Promise<Receipt>[] = [];
@@ -91,9 +112,9 @@ function withTracker(): Work {
 }
 
 async function markedOnly(): Promise<Work> {
-  const pool = new Pool(service, { connections: SOCKETS });
-  const marked = createMarked(join(scratch(), "marked.db"), SOCKETS, (body) => post(pool, body));
-  marked.store(Array.from({ length: WARM_UP + events }, (_, nth) => bodyOf(nth)));
+  const pool = new Pool(service, { connections: sockets });
+  const marked = createMarked(join(scratch(), "marked.db"), sockets, (body) => post(pool, body));
+  marked.store(Array.from({ length: warmUp + events }, (_, nth) => bodyOf(nth)));
   marked.start();
   return {
     async prepare() {},
@@ -118,7 +139,7 @@ function withoutTracker(send: (body: string) => Promise<unknown>): Work {
       for (let nth = 0; nth < number; nth++) waiting.push(nth);
     },
     async deliver() {
-      await Promise.all(Array.from({ length: SOCKETS }, sender));
+      await Promise.all(Array.from({ length: sockets }, sender));
     },
   };
 }
@@ -138,23 +159,36 @@ async function workOf(): Promise<Work> {
     );
   }
   if (carrier === "undici") {
-    const pool = new Pool(service, { connections: SOCKETS });
+    const pool = new Pool(service, { connections: sockets });
     return withoutTracker((body) => post(pool, body));
   }
   return withTracker();
 }
 
 const work = await workOf();
-await work.prepare(WARM_UP);
+const { directory } = work;
+const transactions = () => (directory === undefined ? 0 : transactionsIn(directory));
+await work.prepare(warmUp);
 await work.deliver(isFromFile ? events : 0);
 await work.prepare(events);
+const profile = isProfiled ? await profileThread() : undefined;
+const transactionsBefore = transactions();
 const began = performance.now();
 const before = process.cpuUsage();
 const mainThreadBefore = mainThreadMicros();
 await work.deliver();
 const { user, system } = process.cpuUsage(before);
+const took = performance.now() - began;
+const mainThreadTook = mainThreadMicros() - mainThreadBefore;
+const parts = await profile?.end();
 say<DeliveryReport>({
-  eventsPerSecond: (events / (performance.now() - began)) * 1_000,
+  eventsPerSecond: (events / took) * 1_000,
   cpuMicros: (user + system) / events,
-  mainThreadMicros: (mainThreadMicros() - mainThreadBefore) / events,
+  mainThreadMicros: mainThreadTook / events,
+  transactions: (transactions() - transactionsBefore) / events,
+  ...(parts && { parts: perEvent(parts) }),
 });
+
+function perEvent(parts: Parts): Parts {
+  return Object.fromEntries(Object.entries(parts).map(([part, sum]) => [part, sum / events])) as Parts;
+}

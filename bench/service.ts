@@ -17,12 +17,14 @@ export interface ServiceReport {
 /** How long it takes to answer where it is slow, in milliseconds. */
 const SLOW_MS = 500;
 let state: State = "healthy";
+/** How long a healthy one takes to answer, in milliseconds. */
+let answersInMs = 0;
 let received = 0;
 let sockets = 0;
 let mostSockets = 0;
 
 const answers: Record<State, (res: ServerResponse) => void> = {
-  healthy: answer,
+  healthy: (res) => (answersInMs === 0 ? answer(res) : setTimeout(answer, answersInMs, res)),
   slow: (res) => setTimeout(answer, SLOW_MS, res),
   refusing: () => {},
   silent: () => {},
@@ -46,9 +48,14 @@ server.on("connection", (socket) => {
 await once(server, "listening");
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-/** @param asked.state how it is from now on. */
-function report(asked: { state?: State } = {}): ServiceReport {
-  state = asked.state ?? state;
+/** How it is from now on. */
+export interface Conduct {
+  readonly state?: State;
+  readonly answersInMs?: number;
+}
+
+function report(asked: Conduct = {}): ServiceReport {
+  ({ state = state, answersInMs = answersInMs } = asked);
   if (state === "refusing") {
     server.close();
     server.closeAllConnections();

@@ -16,8 +16,8 @@ const WAYS: Readonly<Record<Way, readonly State[]>> = {
   unkept: ["healthy"],
   none: ["healthy"],
 };
-/** In microseconds. */
-const MOST = { disk: 10, memory: 30 };
+/** In microseconds, above an outbox that keeps nothing. */
+const MOST = { disk: 15, memory: 30 };
 const CONNECTIONS = 16;
 const PAIRS = 4;
 // What a slow service answers after half a second is a part of its request's cost; one that says nothing is not waited for.
@@ -67,8 +67,8 @@ export async function benchMainThread({ report, quick }: Bench): Promise<void> {
     for (const state of measured) {
       report.aims.atMost(
         MOST[way],
-        aboveOf(way, state),
-        `${way}, ${state}: µs of main thread for tracking a request`,
+        aboveOf(way, state) - aboveOf("unkept", "healthy"),
+        `${way}, ${state}: µs of main thread for tracking a request, above an outbox that keeps nothing`,
       );
     }
   }

@@ -10,13 +10,16 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
  * itself: SQLite's own wait sleeps ever longer, so other processes overtake it.
  */
 export function transactionsOf(db: Database): <T>(body: () => T) => T {
-  const { begin, commit } = prepareAll(db, { begin: "begin immediate", commit: "commit" });
+  const statements = prepareAll(db, { begin: "begin immediate", commit: "commit" });
+  const begin = () => statements.begin.run();
+  // A function of its own: by its name, a profile shows what the flush takes.
+  const commit = () => statements.commit.run();
 
   return (body) => {
-    whenFree(() => begin.run());
+    whenFree(begin);
     try {
       const result = body();
-      commit.run();
+      commit();
       return result;
     } catch (error) {
       try {
