@@ -11,6 +11,7 @@ import { parseArgs } from "node:util";
 import type { Deliver, Outbox } from "express-affiliate/outbox";
 import { candidatesOf, partsOf } from "../src/outbox/mysql/candidates.js";
 import { NOW } from "../src/outbox/mysql/literals.js";
+import { periodIn } from "../src/outbox/mysql/sweep.js";
 import { stepsOf } from "../src/outbox/postgres/steps.js";
 import { ENDPOINTS } from "../src/service/endpoints.js";
 import { DESTINATION, sample, stranger } from "../src/testing/contract/samples.js";
@@ -165,5 +166,6 @@ async function claimOf(kind: Kind, sql: Opened["sql"]): Promise<string[]> {
   }
   const [row] = await sql("select cast(number as char) as number from affiliate_destinations");
   const parts = partsOf({ destination: DESTINATION, limit: CLAIMED_AT_ONCE, lanes }, CLAIMED_AT_ONCE);
-  return [candidatesOf("affiliate_", parts, { destination: row.number, claimedHere: [], leaseEnd: NOW })];
+  const options = { destination: row.number, claimedHere: [], leaseEnd: NOW };
+  return [candidatesOf("affiliate_", parts, { ...options, periodsOf: () => `period <= ${periodIn(NOW)}` })];
 }

@@ -5,12 +5,16 @@ import type { Destinations } from "../sql/destinations.js";
 import { type Database, DUPLICATE, errnoOf, LOCK_WAIT_TIMEOUT } from "./database.js";
 import { ascii, binary, integer, listOf } from "./literals.js";
 import { insertsOf } from "./rows.js";
+import type { Sweep } from "./sweep.js";
 
 // ER_LOCK_NOWAIT of MySQL; MariaDB says LOCK_WAIT_TIMEOUT.
 const LOCKED = new Set([3572, LOCK_WAIT_TIMEOUT]);
 
 /** Stores events in one statement, unless a host's open transaction has just reported one of them. */
-export function createAttempt(database: Database, prefix: string, destinations: Destinations) {
+export function createAttempt(
+  database: Database,
+  { prefix, destinations, sweep }: { prefix: string; destinations: Destinations; sweep: Sweep },
+) {
   const keyOf = ({ id, destination }: OutboxEvent) =>
     `(${binary(id)}, ${destinations.numberOf(destination)})`;
 
@@ -18,6 +22,7 @@ export function createAttempt(database: Database, prefix: string, destinations: 
     const fresh = new Map(events.map((event) => [keyOf(event), event]));
     try {
       await storeAll(fresh);
+      for (const { createdAt } of fresh.values()) sweep.include(createdAt);
     } catch (error) {
       if (errnoOf(error) !== LOCK_WAIT_TIMEOUT) throw error;
       const busy = await busyOf(events);

@@ -3,6 +3,7 @@ import { claimStepsOf } from "../claim-steps.js";
 import type { Capacity, Lane } from "../outbox.js";
 import type { Urgency } from "../urgency.js";
 import { integer, listOf, NOW } from "./literals.js";
+import { type IndexPart, periodIn } from "./sweep.js";
 import { NOT_ENTERED, urgencyIn, urgencyNumber, urgencyOf } from "./urgency.js";
 import { beforeOf, begunBesides } from "./visitor-queue.js";
 
@@ -31,6 +32,7 @@ export interface Candidate {
 
 /** How many events of an endpoint enter their queues at once. */
 export const ENTERED_AT_ONCE = 250;
+const OLDEST_FIRST = "period, due_at, seq";
 // No click has to enter a queue: it makes no other event more urgent.
 const ENTERING = ENDPOINTS.filter((endpoint) => kindOf(endpoint) !== "click");
 
@@ -50,6 +52,7 @@ export function partsOf({ lanes, limit }: Capacity, most: number): Part[] {
  *
  * @param claimedHere the sequence numbers that this process has claimed.
  * @param leaseEnd leases that end before it are over.
+ * @param periodsOf a condition: the periods in which a part has events that are due.
  */
 export function candidatesOf(
   prefix: string,
@@ -58,7 +61,13 @@ export function candidatesOf(
     destination,
     claimedHere,
     leaseEnd,
-  }: { destination: string; claimedHere: readonly number[]; leaseEnd: string },
+    periodsOf,
+  }: {
+    destination: string;
+    claimedHere: readonly number[];
+    leaseEnd: string;
+    periodsOf: (part: IndexPart) => string;
+  },
 ): string {
   const events = `\`${prefix}events\``;
   const notClaimedHere =
@@ -69,20 +78,28 @@ export function candidatesOf(
     select ${nth} as part, seq from ${events} force index (\`${prefix}events_due\`)
     where state = 'queued' and destination = ${destination} and ${where} ${notClaimedHere} order by ${order} limit ${look})`;
 
+  // Told of a range of `due_at`, the server would scan a range, and not end it where the period ends.
+  const isDue = (part: IndexPart) => `tried = ${part.tried} and ${periodsOf(part)} and due_at + 0 <= ${NOW}`;
+
   const selects = parts.map(({ urgency, lane, which, look }, nth) => {
-    const since = lane.newWithinMs === undefined ? "0" : `${NOW} - ${integer(lane.newWithinMs)}`;
+    const { endpoint } = lane;
+    const at = { urgency: urgencyNumber(urgency), endpoint };
+    const since = `(${NOW} - ${integer(lane.newWithinMs ?? 0)})`;
+    const isNew =
+      lane.newWithinMs === undefined ? "true" : `period >= ${periodIn(since)} and due_at + 0 >= ${since}`;
     const conditions = {
-      newest: `tried = 0 and due_at between ${since} and ${NOW} and ${isFree}`,
-      oldest: `tried = 0 and due_at between ${since} and ${NOW} and ${isFree}`,
-      rested: `tried = 1 and due_at <= ${NOW} and ${isFree}`,
-      resting: `tried = 1 and due_at > ${NOW} and claimed_by is null`,
+      newest: `${isDue({ ...at, tried: 0 })} and ${isNew} and ${isFree}`,
+      oldest: `${isDue({ ...at, tried: 0 })} and ${isNew} and ${isFree}`,
+      rested: `${isDue({ ...at, tried: 1 })} and ${isFree}`,
+      resting: `tried = 1 and period >= ${periodIn(NOW)} and due_at > ${NOW} and claimed_by is null`,
     };
-    const where = `urgency = ${urgencyNumber(urgency)} and endpoint = '${lane.endpoint}' and ${conditions[which]}`;
-    return select(nth, where, which === "newest" ? "due_at desc, seq desc" : "due_at, seq", look);
+    const where = `urgency = ${at.urgency} and endpoint = '${endpoint}' and ${conditions[which]}`;
+    return select(nth, where, which === "newest" ? "period desc, due_at desc, seq desc" : OLDEST_FIRST, look);
   });
   const entering = ENTERING.map((endpoint, nth) => {
-    const where = `urgency = ${NOT_ENTERED} and endpoint = '${endpoint}' and tried = 0 and due_at <= ${NOW}`;
-    return select(parts.length + nth, where, "due_at, seq", ENTERED_AT_ONCE);
+    const due = isDue({ urgency: NOT_ENTERED, endpoint, tried: 0 });
+    const where = `urgency = ${NOT_ENTERED} and endpoint = '${endpoint}' and ${due}`;
+    return select(parts.length + nth, where, OLDEST_FIRST, ENTERED_AT_ONCE);
   });
 
   // A later event may have been tried before an earlier one was committed.

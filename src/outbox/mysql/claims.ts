@@ -10,6 +10,7 @@ import { binary, due, integer, listOf, NOW } from "./literals.js";
 import { EVENT_COLUMNS, RELEASED } from "./rows.js";
 import type { Search } from "./search.js";
 import type { ServerTime } from "./server-time.js";
+import type { Sweep } from "./sweep.js";
 import { urgencyIn, urgencyOf } from "./urgency.js";
 import { begunBesides, type createVisitorQueue } from "./visitor-queue.js";
 
@@ -54,12 +55,13 @@ export function createClaims(
     destinations: Destinations;
     queue: ReturnType<typeof createVisitorQueue>;
     search: Search;
+    sweep: Sweep;
     time: ServerTime;
     leaseMs: number;
     clock: Clock;
   },
 ) {
-  const { prefix, destinations, queue, search, time, leaseMs, clock } = options;
+  const { prefix, destinations, queue, search, sweep, time, leaseMs, clock } = options;
   const events = `\`${prefix}events\``;
   // Else the server may scan a small table, and would wait for the rows of the host's open transactions.
   const eventsBySeq = `${events} force index (primary)`;
@@ -158,6 +160,7 @@ export function createClaims(
       `update ${eventsBySeq} set claimed_by = null, ${due(RELEASED)}
        where seq in (${listOf(seqs.map(String))}) and state = 'queued' and claimed_by = ${self}`,
     );
+    for (const { queued_at } of rows) sweep.include(Number(queued_at));
     await queue.park(rows);
     await queue.advance(rows.map((row) => eventOf(row, destination)));
   }
@@ -189,6 +192,7 @@ export function createClaims(
       `update ${eventsBySeq} set claimed_by = null, ${due(RELEASED)}
        where seq in (${listOf(lost.map(({ seq }) => String(seq)))}) and state = 'queued' and claimed_by = ${self}`,
     );
+    sweep.includeAll();
     mayHaveLostOne = false;
   }
 

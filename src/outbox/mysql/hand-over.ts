@@ -2,6 +2,7 @@ import type { Counts } from "../sql/counts.js";
 import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
 import { due, listOf, NOW } from "./literals.js";
+import type { Sweep } from "./sweep.js";
 import { NOT_ENTERED } from "./urgency.js";
 
 const AT_ONCE = 500;
@@ -12,9 +13,9 @@ const AT_ONCE = 500;
  */
 export function createHandOver(
   database: Database,
-  options: { prefix: string; destinations: Destinations; counts: Counts },
+  options: { prefix: string; destinations: Destinations; sweep: Sweep; counts: Counts },
 ): (from: string, to: string) => Promise<number> {
-  const { prefix, destinations, counts } = options;
+  const { prefix, destinations, sweep, counts } = options;
   const events = `\`${prefix}events\``;
 
   async function move(state: "known" | "dead" | "queued", from: string, to: string): Promise<number> {
@@ -52,6 +53,7 @@ export function createHandOver(
       await move("dead", ...numbers);
       return move("queued", ...numbers);
     });
+    sweep.includeAll();
     await counts.take();
     return handedOver;
   };

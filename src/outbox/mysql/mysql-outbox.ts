@@ -18,6 +18,7 @@ import { createSearch } from "./search.js";
 import { createServerTime } from "./server-time.js";
 import { createSettle } from "./settle.js";
 import { createShedding } from "./shedding.js";
+import { createSweep } from "./sweep.js";
 import { enqueue } from "./transaction.js";
 import { forgetOld } from "./upkeep.js";
 import { createLending } from "./urgency.js";
@@ -54,11 +55,25 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
   let poll: Poll | undefined;
 
   function dialectOf({ destinations, counts, onDeath, wake }: SqlShell): SqlDialect<MysqlClaim> {
-    const lending = createLending(database, prefix, destinations);
+    const sweep = createSweep(database, { prefix, destinations, clock });
+    const lending = createLending(database, { prefix, destinations, onRested: sweep.include });
     const queue = createVisitorQueue(database, { prefix, destinations, lending });
-    const time = createServerTime(database, { prefix, destinations, leaseMs, clock, onSetRight: wake });
-    const search = createSearch(database, { prefix, destinations, queue, time });
-    const claims = createClaims(database, { prefix, destinations, queue, search, time, leaseMs, clock });
+    const onSetRight = () => {
+      sweep.includeAll();
+      wake();
+    };
+    const time = createServerTime(database, { prefix, destinations, leaseMs, clock, onSetRight });
+    const search = createSearch(database, { prefix, destinations, queue, time, sweep });
+    const claims = createClaims(database, {
+      prefix,
+      destinations,
+      queue,
+      search,
+      sweep,
+      time,
+      leaseMs,
+      clock,
+    });
     const shedding = createShedding(database, {
       prefix,
       destinations,
@@ -76,7 +91,7 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
     });
 
     return {
-      attempt: createAttempt(database, prefix, destinations),
+      attempt: createAttempt(database, { prefix, destinations, sweep }),
       storedBy: createStoredBy(database, prefix, destinations),
       isLost: database.isLost,
       async enqueue(transaction, event) {
@@ -92,7 +107,7 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
         if (claimed.length > 0) poll?.quicken();
         return claimed;
       },
-      settle: createSettle(database, { prefix, destinations, queue, claims, counts, onDeath }),
+      settle: createSettle(database, { prefix, destinations, queue, claims, sweep, counts, onDeath }),
       renew: claims.renew,
       shedFor: shedding.oldestFor,
       shedClicks: shedding.clicks,
@@ -101,7 +116,7 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
       reviveInterrupted,
       circuits: createCircuits(database, { prefix, destinations }),
       hold: createHold(database, { prefix, queue }),
-      handOver: createHandOver(database, { prefix, destinations, counts }),
+      handOver: createHandOver(database, { prefix, destinations, sweep, counts }),
       cautions: () => cautionsOf(database),
       upkeep: () => forgetOld(database, { prefix, rememberMs, now: time.ofHost }),
       watch(look, destination) {

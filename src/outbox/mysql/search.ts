@@ -2,6 +2,7 @@ import type { Destinations } from "../sql/destinations.js";
 import { type Candidate, candidatesOf, ENTERED_AT_ONCE, hasNotEntered, type Part } from "./candidates.js";
 import type { Database } from "./database.js";
 import type { ServerTime } from "./server-time.js";
+import type { Sweep } from "./sweep.js";
 import type { createVisitorQueue } from "./visitor-queue.js";
 
 export type Search = ReturnType<typeof createSearch>;
@@ -20,23 +21,28 @@ export function createSearch(
     destinations: Destinations;
     queue: ReturnType<typeof createVisitorQueue>;
     time: ServerTime;
+    sweep: Sweep;
   },
 ) {
-  const { prefix, destinations, queue, time } = options;
+  const { prefix, destinations, queue, time, sweep } = options;
 
   /** @param claimedHere the sequence numbers that this process has claimed. */
   return async function search(
     parts: readonly Part[],
     { destination, claimedHere }: { destination: string; claimedHere: readonly number[] },
   ): Promise<Candidate[]> {
+    const periodsOf = await sweep.of(destination);
     const text = candidatesOf(prefix, parts, {
       destination: destinations.numberOf(destination),
       claimedHere,
       leaseEnd: time.leaseEnd,
+      periodsOf,
     });
     for (let round = 1; ; round++) {
       const found = await database.rows<Candidate>(text);
       const fresh = found.filter((each) => hasNotEntered(each, parts));
+      // Once it has entered, it is in another part, and due since the same time.
+      for (const { due_at } of fresh) sweep.include(Number(due_at));
       const mayBeMore = fresh.length >= ENTERED_AT_ONCE;
       // Events that come meanwhile are for the next claim: else a busy host's claims would never begin.
       const hasRaised = round === 1 && fresh.some(({ before }) => before !== null);

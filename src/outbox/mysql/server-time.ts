@@ -6,6 +6,7 @@ import { ServerClock } from "../sql/server-clock.js";
 import { URGENCIES } from "../urgency.js";
 import type { Database } from "./database.js";
 import { due, integer, listOf, NOW } from "./literals.js";
+import { periodIn } from "./sweep.js";
 import { canBe, NOT_ENTERED, urgencyNumber } from "./urgency.js";
 
 export type ServerTime = ReturnType<typeof createServerTime>;
@@ -46,8 +47,8 @@ export function createServerTime(
     const parts = PARTS.map(
       (part) => `(
         select seq from ${events} force index (\`${prefix}events_due\`)
-        where state = 'queued' and destination = ${destinations.numberOf(destination)} and ${part} and ${isAhead}
-        order by due_at desc limit ${SET_RIGHT_AT_ONCE})`,
+        where state = 'queued' and destination = ${destinations.numberOf(destination)} and ${part} and period >= ${periodIn(NOW)} and ${isAhead}
+        order by period desc, due_at desc limit ${SET_RIGHT_AT_ONCE})`,
     );
     let rows: { seq: number }[];
     do {

@@ -9,6 +9,7 @@ import type { Claims, MysqlClaim } from "./claims.js";
 import type { Database } from "./database.js";
 import { ascii, binary, due, integer, listOf, NOW } from "./literals.js";
 import { KNOWN, RELEASED } from "./rows.js";
+import type { Sweep } from "./sweep.js";
 import type { createVisitorQueue } from "./visitor-queue.js";
 
 type Of<Type extends Verdict["type"]> = readonly [MysqlClaim, Verdict & { readonly type: Type }];
@@ -27,11 +28,12 @@ export function createSettle(
     destinations: Destinations;
     queue: ReturnType<typeof createVisitorQueue>;
     claims: Claims;
+    sweep: Sweep;
     counts: Counts;
     onDeath: OnDeath;
   },
 ): (claim: MysqlClaim, verdict: Verdict) => Promise<void> {
-  const { prefix, destinations, queue, claims, counts, onDeath } = options;
+  const { prefix, destinations, queue, claims, sweep, counts, onDeath } = options;
   const events = `\`${prefix}events\``;
   // Else the server may scan a small table, and would wait for the rows of the host's open transactions.
   const eventsBySeq = `${events} force index (primary)`;
@@ -83,6 +85,7 @@ export function createSettle(
       `update ${eventsBySeq} set claimed_by = null, ${due(RELEASED)}
        where ${isOwn(settled)}`,
     );
+    for (const [{ queuedAt }] of settled) sweep.include(queuedAt);
   }
 
   const isOwn = (settled: readonly (readonly [MysqlClaim, Verdict])[]) =>

@@ -58,10 +58,10 @@ export function createShedding(
     const number = destinations.numberOf(destination);
     const parts = ENDPOINTS.filter((endpoint) => canBe(urgency, endpoint)).flatMap((endpoint) =>
       [
-        ["tried = 0 and due_at is not null", "due_at, seq"],
+        ["tried = 0 and period is not null", "period, due_at, seq"],
         // By the last column of the index alone: told of both, the server may sort all of them.
-        ["tried = 0 and due_at is null", "seq"],
-        ["tried = 1", "due_at, seq"],
+        ["tried = 0 and period is null and due_at is null", "seq"],
+        ["tried = 1", "period, due_at, seq"],
       ].map(
         ([which, order]) => `(
           select seq from ${events} force index (\`${prefix}events_due\`)

@@ -2,6 +2,7 @@ import { ENDPOINTS, kindOf } from "../../service/endpoints.js";
 import { rememberedMs } from "../sql/remembered.js";
 import type { Database } from "./database.js";
 import { integer, listOf, NOW } from "./literals.js";
+import { periodIn } from "./sweep.js";
 
 // Few, so that no other statement waits, and a replica keeps up.
 const FORGOTTEN_AT_ONCE = 1_000;
@@ -25,7 +26,8 @@ export async function forgetOld(
       // By the host's clock too: the server's may have been set back when it was delivered.
       const isOld = `state = 'known' and due_at < ${since} and queued_at < ${since}`;
       await forget(
-        `${isOld} and destination = ${number} and urgency = 0 and endpoint = '${endpoint}' and tried = 0`,
+        `${isOld} and destination = ${number} and urgency = 0 and endpoint = '${endpoint}' and tried = 0
+           and period <= ${periodIn(since)}`,
         isOld,
       );
     }
@@ -36,7 +38,7 @@ export async function forgetOld(
     do {
       rows = await database.rows(
         `select seq from ${events} force index (\`${prefix}events_due\`)
-         where ${which} order by due_at limit ${FORGOTTEN_AT_ONCE}`,
+         where ${which} order by period, due_at limit ${FORGOTTEN_AT_ONCE}`,
       );
       if (rows.length === 0) return;
       await database.write(

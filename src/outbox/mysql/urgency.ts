@@ -10,6 +10,9 @@ export const NOT_ENTERED = 0;
 
 const RAISED_AT_ONCE = 500;
 
+/** Since when an event is due that was tried: that stays so when it is raised. */
+const restedSince = (row = "") => `if(${row}tried = 1 and ${row}claimed_by is null, ${row}due_at, null)`;
+
 /** An urgency as its column has it: the number that MySQL gives the kind's name in `kind`. */
 export function urgencyNumber(urgency: Urgency): number {
   return URGENCIES.length - URGENCIES.indexOf(urgency);
@@ -37,14 +40,20 @@ export interface Urgent {
 /**
  * Makes each event as urgent as the most urgent event that waits for it, also through other events. An event that is raised counts as newly
  * come. Claims do it, not appends: a host's open transaction would lock the row of a click, and no claim could take that click.
+ *
+ * @param options.onRested called for each raised event that was tried, with when it is due: that stays so.
  */
-export function createLending(database: Database, prefix: string, destinations: Destinations) {
+export function createLending(
+  database: Database,
+  options: { prefix: string; destinations: Destinations; onRested: (dueAt: number) => void },
+) {
+  const { prefix, destinations, onRested } = options;
   const events = `\`${prefix}events\``;
   const isNext = "tried = 0 and claimed_by is null and due_at is not null";
 
   /** Raises the less urgent ones, and resolves to these. */
   async function raise(found: string, urgency: number): Promise<number[]> {
-    const rows = await database.rows<{ seq: number }>(found);
+    const rows = await database.rows<{ seq: number; rested: number | null }>(found);
     const seqs = rows.map(({ seq }) => Number(seq));
     for (const some of inParts(seqs)) {
       await database.write(
@@ -53,12 +62,13 @@ export function createLending(database: Database, prefix: string, destinations: 
          where seq in (${listOf(some.map(String))}) and state = 'queued' and ${urgencyIn()} < ${urgency}`,
       );
     }
+    for (const { rested } of rows) if (rested !== null) onRested(Number(rested));
     return seqs;
   }
 
   async function raiseBefore(seqs: readonly number[], urgency: number): Promise<void> {
     const by = (column: "click" | "session", some: readonly number[]) => `
-      select earlier.seq from ${events} as later force index (primary)
+      select earlier.seq, ${restedSince("earlier.")} as rested from ${events} as later force index (primary)
       straight_join ${events} as earlier force index (\`${prefix}events_${column}\`)
         on earlier.${column}_id = later.${column}_id and earlier.destination = later.destination
           and earlier.state = 'queued' and earlier.seq < later.seq
@@ -87,7 +97,7 @@ export function createLending(database: Database, prefix: string, destinations: 
     async lendBefore({ kind, destination, data }: OutboxEvent): Promise<void> {
       const urgency = urgencyNumber(kind);
       const by = (column: "click_id" | "session_id", id: string | undefined) => `
-        select seq from ${events} where destination = ${destinations.numberOf(destination)} and state = 'queued'
+        select seq, ${restedSince()} as rested from ${events} where destination = ${destinations.numberOf(destination)} and state = 'queued'
           and ${column} = ${ascii(id)} and ${urgencyIn()} < ${urgency}`;
       const own = `${by("click_id", data.clickId)} union ${by("session_id", data.sessionId)}`;
       await raiseBefore(await raise(own, urgency), urgency);

@@ -137,7 +137,7 @@ describeWithMariaDb("the line of a visitor", (database) => {
     const { prefix } = database;
     const opened = openDatabase(database.pool(), { prefix, migrate: false });
     const destinations = createDestinations(async () => {});
-    const lending = createLending(opened, prefix, destinations);
+    const lending = createLending(opened, { prefix, destinations, onRested: () => {} });
     await createLine(opened, { prefix, destinations, lending }).heal(second.destination);
 
     await using next = await Stage.open(() => reopen());

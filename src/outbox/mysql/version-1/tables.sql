@@ -27,13 +27,14 @@ create table if not exists `affiliate_events` (
   `interrupted` tinyint not null default 0,
   `claimed_by` binary(16) comment 'The process that has it. Still there when its lease ends: that process has died.',
   `due_at` bigint comment 'While a process has it: when the lease ends. Else, where it was never tried: since when it is the next of its visitor; where it was: the end of its rest. Null while it waits behind an earlier event of its visitor. Of the dead and the known: since when they are.',
+  `period` bigint generated always as (`due_at` div 8192) stored comment 'The period of 8,192 ms that due_at is in. A search asks for single periods.',
   `written_at` bigint comment 'When due_at was written. In the future: the clock of the server has been set back since.',
   `reason` enum('rejected', 'unconfirmed', 'expired'),
   `death` text comment 'JSON.',
   `size` int generated always as (length(`data`) + length(`death`)) stored comment 'Of the dead, in bytes.',
   primary key (`seq`),
   unique key `affiliate_events_id` (`id`, `destination`),
-  key `affiliate_events_due` (`state`, `destination`, `urgency`, `endpoint`, `tried`, `due_at`, `seq`),
+  key `affiliate_events_due` (`state`, `destination`, `urgency`, `endpoint`, `tried`, `period`, `due_at`, `seq`),
   key `affiliate_events_click` (`click_id`, `destination`, `state`, `seq`),
   key `affiliate_events_session` (`session_id`, `destination`, `state`, `seq`)
 ) engine = InnoDB row_format = dynamic default charset = ascii collate = ascii_bin
