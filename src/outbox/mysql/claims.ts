@@ -106,9 +106,11 @@ export function createClaims(
         leftOf.set(each.lane, (leftOf.get(each.lane) as number) - 1);
       }
       claims.push(...taken);
-      await queue.park(behind);
-      const done = new Set([...chosen, ...behind].map(({ seq }) => Number(seq)));
-      await queue.enter(found.filter((each) => hasNotEntered(each, parts) && !done.has(Number(each.seq))));
+      // Those that came during the search enter their queues with the next one, many together, where they wait for others.
+      await queue.park(behind.filter((each) => !hasNotEntered(each, parts)));
+      const taking = new Set(chosen.map(({ seq }) => Number(seq)));
+      const heads = found.filter((each) => hasNotEntered(each, parts) && each.before === null);
+      await queue.enter(heads.filter(({ seq }) => !taking.has(Number(seq))));
       if (taken.length === chosen.length) {
         parts = rest;
         continue;

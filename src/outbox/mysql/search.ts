@@ -26,28 +26,35 @@ export function createSearch(
 ) {
   const { prefix, destinations, queue, time, sweep } = options;
 
+  /** Once they have entered, they are in another part of the index, and due since the same time. */
+  function note(fresh: readonly Candidate[]): void {
+    for (const { due_at } of fresh) sweep.include(Number(due_at));
+  }
+
   /** @param claimedHere the sequence numbers that this process has claimed. */
   return async function search(
     parts: readonly Part[],
     { destination, claimedHere }: { destination: string; claimedHere: readonly number[] },
   ): Promise<Candidate[]> {
     const periodsOf = await sweep.of(destination);
-    const text = candidatesOf(prefix, parts, {
-      destination: destinations.numberOf(destination),
-      claimedHere,
-      leaseEnd: time.leaseEnd,
-      periodsOf,
-    });
-    for (let round = 1; ; round++) {
-      const found = await database.rows<Candidate>(text);
-      const fresh = found.filter((each) => hasNotEntered(each, parts));
-      // Once it has entered, it is in another part, and due since the same time.
-      for (const { due_at } of fresh) sweep.include(Number(due_at));
+    const textOf = (some: readonly Part[]) =>
+      candidatesOf(prefix, some, {
+        destination: destinations.numberOf(destination),
+        claimedHere,
+        leaseEnd: time.leaseEnd,
+        periodsOf,
+      });
+    for (let round = 1; round < ROUNDS; round++) {
+      const fresh = await database.rows<Candidate>(textOf([]));
+      note(fresh);
       const mayBeMore = fresh.length >= ENTERED_AT_ONCE;
       // Events that come meanwhile are for the next claim: else a busy host's claims would never begin.
       const hasRaised = round === 1 && fresh.some(({ before }) => before !== null);
-      if (!(mayBeMore || hasRaised) || round === ROUNDS) return found;
-      await queue.enter(fresh);
+      if (mayBeMore || hasRaised) await queue.enter(fresh);
+      if (!mayBeMore) break;
     }
+    const found = await database.rows<Candidate>(textOf(parts));
+    note(found.filter((each) => hasNotEntered(each, parts)));
+    return found;
   };
 }
