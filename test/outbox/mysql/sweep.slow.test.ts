@@ -68,6 +68,42 @@ describeWithMariaDb("an event that is older than the last sweep", (database) => 
     expect(polling.delivery.ids).toEqual([event.id]);
   });
 
+  test("goes at once where its own process gives it back", async () => {
+    const { clock, reporting, other, old } = await twoProcesses();
+    await using stage = reporting;
+    await using _ = other;
+    stage.start();
+    const event = old();
+    await stage.add(event);
+    const { settle } = await stage.delivery.next();
+    await clock.pass(POLL_MS);
+    // Its claim sweeps.
+    await stage.add(sample("payment"));
+    await stage.delivery.next();
+    settle({ type: "release" });
+
+    expect(await stage.delivery.deliverNext()).toBe(event.id);
+  });
+
+  test("goes at once where it has rested, and a payment comes to wait for it", async () => {
+    const { clock, reporting, other, old } = await twoProcesses();
+    await using stage = reporting;
+    await using _ = other;
+    const { lanes } = stage.delivery;
+    stage.start();
+    const payment = old();
+    const click = sample("click", payment.data);
+    await stage.add(click);
+    const { settle, live } = await stage.delivery.next();
+    stage.delivery.lanes = lanes.filter(({ endpoint }) => endpoint !== "click");
+    settle({ type: "retry", inMs: POLL_MS, history: { ...live.history, attempts: 1, triedAt: clock.now() } });
+    await clock.pass(REST_MS);
+    stage.delivery.lanes = lanes;
+    await stage.add({ ...payment, createdAt: clock.now() });
+
+    expect(await stage.delivery.deliverNext()).toBe(click.id);
+  });
+
   test("goes once it has rested, though it was tried before many others", async () => {
     const { clock, reporting, other, old } = await twoProcesses();
     await using stage = reporting;
