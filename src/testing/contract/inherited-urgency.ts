@@ -107,6 +107,8 @@ export function testInheritedUrgency(it: TestRunner["it"], { create }: OutboxUnd
   it("hands what was tried over after what was not, unless a payment waits for it", async () => {
     await using stage = await Stage.open(create);
     const [[clickOfLead, lead], [click, registration, payment]] = [signingUp(), paying()];
+    // With the two clicks it is full, so no claim is under way when the capacity changes.
+    stage.delivery.capacity = 2;
     stage.start();
     await stage.add(clickOfLead, click);
     for (const underWay of [await stage.delivery.next(), await stage.delivery.next()]) {
@@ -125,6 +127,7 @@ export function testInheritedUrgency(it: TestRunner["it"], { create }: OutboxUnd
     await using stage = await Stage.open(create);
     const [click, , payment] = paying();
     const other = sample("click");
+    stage.delivery.capacity = 1;
     stage.start();
     await stage.add(click);
     const underWay = await stage.delivery.next();

@@ -114,6 +114,8 @@ describeWithPostgres("leases", (database) => {
     async (history) => {
       const clock = clockAt();
       await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));
+      // With this one event it is full, so no claim of its own is under way below.
+      stage.delivery.capacity = 1;
       stage.start();
       const event = sample("payment");
       await stage.add(event);
@@ -126,7 +128,7 @@ describeWithPostgres("leases", (database) => {
       const { live, settle } = await other.delivery.next();
       expect(live.interrupted).toBe(true);
       settle({ type: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED", attempts: 1 });
-      await other.empty();
+      await expect.poll(() => other.delivery.told).toHaveLength(1);
       stage.delivery.lanes = [];
 
       stopped.settle({ type: "release" });
@@ -151,7 +153,7 @@ describeWithPostgres("leases", (database) => {
     await sql("update $schema.events set claimed_until = now()");
     const taken = await other.delivery.next();
     taken.settle({ type: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED", attempts: 1 });
-    await other.empty();
+    await expect.poll(() => other.delivery.told).toHaveLength(1);
 
     stopped.settle({ type: "release" });
 
@@ -177,10 +179,10 @@ describeWithPostgres("leases", (database) => {
 
   test("what a process has without knowing it was not sent, and is handed over as new", async () => {
     await using stage = await Stage.open(() => create());
+    stage.delivery.capacity = 1;
     stage.start();
     await stage.add(sample("payment"));
     const known = await stage.delivery.next();
-    stage.delivery.lanes = [];
     const unknown = sample("payment");
     await stage.add(unknown);
     // As a claim leaves it that ends on the server long after its process has given up waiting for the answer.
@@ -190,7 +192,7 @@ describeWithPostgres("leases", (database) => {
       [known.id, unknown.id],
     );
 
-    stage.delivery.lanes = [{ endpoint: "lead/payment", limit: 8 }];
+    stage.delivery.capacity = 1;
     stage.outbox.wake();
 
     expect((await stage.delivery.next()).live).toMatchObject({ event: unknown, interrupted: false });
@@ -226,6 +228,7 @@ describeWithPostgres("leases", (database) => {
     const history = { attempts: 2, failures: 1, refusals: 1, throttled: true, maybeTaken: true, triedAt: 7 };
     {
       await using stage = await Stage.open(() => create());
+      stage.delivery.capacity = 1;
       stage.start();
       await stage.add(sample("click"));
       const handed = await stage.delivery.next();
