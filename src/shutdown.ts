@@ -48,11 +48,14 @@ export function createShutdown(parts: {
       outbox.wake();
     }
     for (let looks = 1; ; looks++) {
-      const left = outbox.counts().queued;
       const remaining = deadline - monotonic();
       // The events that are left wait for a later attempt, or their endpoint is paused: the next process delivers them. Not at
       // the first look: otherwise a caller that flushes in a loop would never let the outbox work.
       const isAllForNow = looks > 1 && outbox.idle === true && outbox.durable;
+      // Another process may have delivered some of what was counted before.
+      if (isAllForNow && outbox.counts().queued > 0 && outbox.look)
+        await waitAtMost(remaining, outbox.look());
+      const left = outbox.counts().queued;
       if (left === 0 || isAllForNow || closing || !(remaining > 0)) return { settled: left === 0, left };
       await sleep(Math.min(pauseMs(looks), remaining));
     }

@@ -90,3 +90,27 @@ it("leaves the outbox its turn, however often it is called", async () => {
   expect(await tracker.flush()).toEqual({ settled: false, left: 1 });
   expect(hasTurned).toBe(true);
 });
+
+it("counts anew before it says that events are left: another process may have delivered them", async () => {
+  let queued = 1;
+  let isRested = false;
+  const counts = () => ({ queued, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null });
+  const tracker = startTracker({
+    baseUrl: "http://127.0.0.1:1",
+    outbox: {
+      ...recordingOutbox(),
+      durable: true,
+      get idle() {
+        isRested = true;
+        return true;
+      },
+      counts,
+      async look() {
+        if (isRested) queued = 0;
+        return counts();
+      },
+    },
+  });
+
+  expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
+});

@@ -100,9 +100,11 @@ export function createSettle(
     async (settled) => {
       const of = <Type extends Verdict["type"]>(type: Type) =>
         settled.filter(([, verdict]) => verdict.type === type) as unknown as Of<Type>[];
-      await counts.during(async () => {
-        await deliver(of("delivered"));
-        await giveUp(of("dead"));
+      const [delivered, dead] = [of("delivered"), of("dead")];
+      const leaving = [...delivered, ...dead].map(([{ event }]): OutboxEvent => event);
+      await counts.removing(leaving, async () => {
+        await deliver(delivered);
+        await giveUp(dead);
         await rest(of("retry"));
         await release(of("release"));
         await queue.advance(

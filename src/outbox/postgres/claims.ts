@@ -142,7 +142,10 @@ export function createClaims(
     async (settled) => {
       const claims = settled.map(([each]) => each);
       const verdicts = settled.map(([, verdict]) => verdict);
-      const removed = await counts.during(async () => {
+      const leaving = settled
+        .filter(([, { type }]) => type === "delivered" || type === "dead")
+        .map(([{ event }]) => event);
+      const removed = await counts.removing(leaving, async () => {
         const ids = claims.map(({ event }) => event.id);
         const deaths = verdicts.map((verdict) => (verdict.type === "dead" ? deathJson(verdict) : null));
         const values = [

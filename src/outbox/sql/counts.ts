@@ -1,4 +1,4 @@
-import type { EventKind } from "../../events.js";
+import type { EventKind, OutboxEvent } from "../../events.js";
 import type { DeathReason } from "../dead-letters.js";
 import type { OutboxCounts, QueuedOfKind } from "../outbox.js";
 import type { Destinations } from "./destinations.js";
@@ -7,7 +7,7 @@ import type { Destinations } from "./destinations.js";
 export interface CountRow {
   readonly destination: string;
   readonly destination_name: string | null;
-  readonly name: EventKind | DeathReason;
+  readonly name: Name;
   readonly number: string | number;
   /** Of events: when the oldest happened, in milliseconds since the epoch. */
   readonly created_at: string | number | null;
@@ -15,16 +15,27 @@ export interface CountRow {
   readonly bytes: string | number | null;
 }
 
-interface Tally {
-  readonly numbers: Record<EventKind | DeathReason, number>;
+type Name = EventKind | DeathReason;
+
+/** What the server says of one destination. */
+interface Counted {
+  readonly numbers: Record<Name, number>;
   readonly oldest: Record<EventKind, number | null>;
   deadBytes: number;
+}
+
+interface Tally extends Counted {
+  /** How many this process has added since its start. */
+  readonly added: Record<Name, number>;
   /** Events that are about to be stored. */
   coming: number;
+  /** Events that are about to be removed. */
+  readonly leaving: Record<Name, number>;
 }
 
 const KINDS = ["click", "registration", "payment"] as const;
-const DOUBTS_AT_MOST = 5;
+const REASONS = ["rejected", "unconfirmed", "expired"] as const;
+const NAMES = [...KINDS, ...REASONS] as const;
 
 export type Counts = ReturnType<typeof createCounts>;
 
@@ -32,19 +43,46 @@ export type Counts = ReturnType<typeof createCounts>;
  * How many events each destination has: counted by the server now and then, because other processes add and remove too; in between,
  * corrected by what this process does. A counter in the database would be one row that every transaction of every host waits for.
  *
+ * No count leaves out what this process itself has stored and not settled: `flush` says by these numbers that all is settled.
+ *
  * @param count makes the server count.
  */
 export function createCounts(count: () => Promise<readonly CountRow[]>, destinations: Destinations) {
   const tallies = new Map<string, Tally>();
   let underWay = 0;
   let changes = 0;
-  // The first count is better than none.
-  let doubts = DOUBTS_AT_MOST;
+  let isCounted = false;
 
   function tallyOf(destination: string): Tally {
     const tally = tallies.get(destination) ?? emptyTally();
     tallies.set(destination, tally);
     return tally;
+  }
+
+  async function run<T>(change: () => Promise<T>, leaving: readonly OutboxEvent[]): Promise<T> {
+    const most = Math.max(1, leaving.length);
+    underWay += most;
+    for (const { destination, kind } of leaving) tallyOf(destination).leaving[kind]++;
+    try {
+      return await change();
+    } finally {
+      underWay -= most;
+      for (const { destination, kind } of leaving) tallyOf(destination).leaving[kind]--;
+      changes += most;
+    }
+  }
+
+  function countedFrom(rows: readonly CountRow[]): Map<string, Counted> {
+    const all = new Map<string, Counted>();
+    for (const { destination, destination_name, name, number, created_at, bytes } of rows) {
+      const called = destinations.nameOf(destination, destination_name);
+      const counted = all.get(called) ?? nothing();
+      all.set(called, counted);
+      counted.numbers[name] = Number(number);
+      if (isEventKind(name)) counted.oldest[name] = Number(created_at);
+      else counted.deadBytes += Number(bytes);
+    }
+    return all;
   }
 
   return {
@@ -62,8 +100,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
     /** What an outbox's `counts()` says of one destination, or of all. */
     current(destination: string | undefined): Omit<OutboxCounts, "trouble"> {
       const meant = destination === undefined ? [...tallies.values()] : [tallyOf(destination)];
-      const sum = (name: EventKind | DeathReason) =>
-        meant.reduce((all, { numbers }) => all + numbers[name], 0);
+      const sum = (name: Name) => meant.reduce((all, { numbers }) => all + numbers[name], 0);
       const byKind = (kind: EventKind): QueuedOfKind => ({
         queued: sum(kind),
         oldest: earliestOf(meant.map(({ oldest }) => oldest[kind])),
@@ -86,9 +123,10 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
       };
     },
     add(destination: string, kind: EventKind, number: number, createdAt?: number): void {
-      const { numbers, oldest } = tallyOf(destination);
-      changes++;
+      const { numbers, added, oldest } = tallyOf(destination);
+      changes += Math.abs(number);
       numbers[kind] = Math.max(0, numbers[kind] + number);
+      if (number > 0) added[kind] += number;
       if (createdAt !== undefined) oldest[kind] = Math.min(oldest[kind] ?? createdAt, createdAt);
       if (numbers[kind] === 0) oldest[kind] = null;
     },
@@ -97,18 +135,14 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
       const tally = tallyOf(destination);
       changes++;
       tally.numbers[reason] = Math.max(0, tally.numbers[reason] + number);
+      if (number > 0) tally.added[reason] += number;
       tally.deadBytes = Math.max(0, tally.deadBytes + number * bytes);
     },
     /** Runs work that changes the numbers. A count at the same time may or may not include the change. */
-    async during<T>(change: () => Promise<T>): Promise<T> {
-      underWay++;
-      try {
-        return await change();
-      } finally {
-        underWay--;
-        changes++;
-      }
-    },
+    during: <T>(change: () => Promise<T>): Promise<T> => run(change, []),
+    /** The same for work that removes these events, if any. */
+    removing: <T>(events: readonly OutboxEvent[], change: () => Promise<T>): Promise<T> =>
+      run(change, events),
     /** Counts an event that is about to be stored. Returns what ends that. */
     expect(destination: string): () => void {
       const tally = tallyOf(destination);
@@ -117,38 +151,68 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
         tally.coming--;
       };
     },
-    /** Makes the server count. A count during which something changed is dropped, but not again and again. */
+    /**
+     * Makes the server count. It counts as of a moment before it answers: what this process changed meanwhile may be in its numbers
+     * or not. A number that differs from the server's by no more than that is the better one.
+     */
     async take(): Promise<void> {
-      const before = changes;
-      const quiet = underWay === 0;
+      const changesBefore = changes;
+      const addedBefore = new Map([...tallies].map(([name, { added }]) => [name, { ...added }]));
       const rows = await count();
-      if (!(quiet && changes === before) && ++doubts < DOUBTS_AT_MOST) return;
-      doubts = 0;
-      for (const tally of tallies.values()) Object.assign(tally, { ...emptyTally(), coming: tally.coming });
-      for (const { destination, destination_name, name, number, created_at, bytes } of rows) {
-        const tally = tallyOf(destinations.nameOf(destination, destination_name));
-        tally.numbers[name] = Number(number);
-        if (isEventKind(name)) tally.oldest[name] = Number(created_at);
-        else tally.deadBytes += Number(bytes);
+      const most = isCounted ? changes - changesBefore + underWay : Number.NEGATIVE_INFINITY;
+      isCounted = true;
+      const counted = countedFrom(rows);
+      for (const name of new Set([...tallies.keys(), ...counted.keys()])) {
+        const before = addedBefore.get(name) ?? zeros();
+        correct(tallyOf(name), counted.get(name) ?? nothing(), { most, addedBefore: before });
       }
     },
   };
 }
 
+/**
+ * Corrects a tally by what the server has counted.
+ *
+ * @param options.most how much this process may have changed a number meanwhile.
+ * @param options.addedBefore what it had added when the server was asked.
+ */
+function correct(
+  tally: Tally,
+  counted: Counted,
+  { most, addedBefore }: { most: number; addedBefore: Readonly<Record<Name, number>> },
+): void {
+  const { numbers, added, leaving, oldest } = tally;
+  let areSame = true;
+  for (const name of NAMES) {
+    if (Math.abs(numbers[name] - counted.numbers[name]) <= most) continue;
+    areSame = false;
+    // Rather too many until the next count than too few: the server may lack what was added meanwhile, and what is about to be
+    // removed may be gone there.
+    numbers[name] = counted.numbers[name] + added[name] - addedBefore[name] + leaving[name];
+  }
+  for (const kind of KINDS) {
+    oldest[kind] = numbers[kind] === 0 ? null : (counted.oldest[kind] ?? oldest[kind]);
+  }
+  if (!areSame || most === 0) tally.deadBytes = counted.deadBytes;
+}
+
 function emptyTally(): Tally {
-  return {
-    numbers: { click: 0, registration: 0, payment: 0, rejected: 0, unconfirmed: 0, expired: 0 },
-    oldest: { click: null, registration: null, payment: null },
-    deadBytes: 0,
-    coming: 0,
-  };
+  return { ...nothing(), added: zeros(), coming: 0, leaving: zeros() };
+}
+
+function nothing(): Counted {
+  return { numbers: zeros(), oldest: { click: null, registration: null, payment: null }, deadBytes: 0 };
+}
+
+function zeros(): Record<Name, number> {
+  return { click: 0, registration: 0, payment: 0, rejected: 0, unconfirmed: 0, expired: 0 };
 }
 
 function queuedOf({ numbers }: Tally): number {
   return numbers.click + numbers.registration + numbers.payment;
 }
 
-function isEventKind(name: EventKind | DeathReason): name is EventKind {
+function isEventKind(name: Name): name is EventKind {
   return (KINDS as readonly string[]).includes(name);
 }
 
