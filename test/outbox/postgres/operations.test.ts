@@ -133,7 +133,8 @@ describeWithPostgres("operations", (database) => {
     await stage.close();
 
     expect((await pool.query("select 42 as answer")).rows).toEqual([{ answer: 42 }]);
-    expect(pool.idleCount).toBe(pool.totalCount);
+    // What it asked at its start may be answered a moment after its end.
+    await expect.poll(() => pool.totalCount - pool.idleCount).toBe(0);
     expect(pool.listenerCount("error")).toBe(listeners);
     // The server ends a session a moment after its connection.
     await expect.poll(listeningSessions).toEqual([]);
