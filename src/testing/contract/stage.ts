@@ -15,6 +15,8 @@ export const REJECTED: Death = {
 /** One test's outbox, and the delivery that it hands events over to once it is started. Closes both at its end. */
 export class Stage implements AsyncDisposable {
   readonly delivery: RecordingDelivery;
+  /** Whether what it has stored outlives the process: nothing is in memory yet. */
+  readonly #survives: boolean;
   #closing: Promise<void> | undefined;
 
   private constructor(
@@ -22,6 +24,7 @@ export class Stage implements AsyncDisposable {
     destination: string,
   ) {
     this.delivery = new RecordingDelivery(destination);
+    this.#survives = outbox.durable === true;
   }
 
   /** @param destination whose events are delivered. */
@@ -44,11 +47,17 @@ export class Stage implements AsyncDisposable {
     this.outbox.wake();
   }
 
+  /** Resolves once the events are stored. */
   async add(...events: readonly OutboxEvent[]): Promise<void> {
     for (const event of events) {
       const outcome = await this.outbox.add(event);
+      if (outcome === "queued") continue;
       // On a busy machine the storage may answer later than the receipt.
-      if (outcome === "queued" || outcome === "in-memory") continue;
+      if (outcome === "in-memory") {
+        const isStored = () => this.outbox.durable || this.delivery.expectsFailures;
+        if (this.#survives) await until(isStored, "events were not stored");
+        continue;
+      }
       throw new Error(`expected the event to be queued, and it was ${outcome}`);
     }
   }
