@@ -29,11 +29,6 @@ export function precedenceOf(urgency: Urgency, which: ClaimStep["which"]): numbe
   return STEPS.length - STEPS.indexOf(`${which} ${urgency}`);
 }
 
-/** The precedence of a claim. */
-export function precedenceOfClaim({ urgency, event, history }: Claim): number {
-  return precedenceOf(urgency ?? event.kind, history.triedAt > 0 ? "rested" : "untried");
-}
-
 /** The steps of a claim, in their order. Steps that can have no events are left out. */
 export function claimStepsOf(lanes: readonly Lane[]): ClaimStep[] {
   const places = lanes.map((lane) => ({ lane, left: lane.limit }));

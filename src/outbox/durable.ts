@@ -88,7 +88,7 @@ export function createDurable<C extends Claim>(
     else notices.push(notice);
   }
 
-  function besideFails(error: Error | undefined): void {
+  function threadReports(error: Error | undefined): void {
     const isNews = (threadProblem === undefined) !== (error === undefined) && fallback.problem === undefined;
     threadProblem = error;
     if (isNews) tell((to) => (error ? to.degraded(error) : to.recovered()));
@@ -162,7 +162,7 @@ export function createDurable<C extends Claim>(
       return closing;
     },
   };
-  return { outbox, wake: relay.wake, tell, threadReports: besideFails };
+  return { outbox, wake: relay.wake, tell, threadReports };
 }
 
 /** Thrown by a second `start`. */

@@ -3,7 +3,7 @@ import type { OutboxEvent } from "express-affiliate";
 import type { Capacity, Verdict } from "express-affiliate/outbox";
 import { countsOf } from "../../src/outbox/disk/counts.js";
 import { type OpenFile, openFile } from "../../src/outbox/disk/file.js";
-import type { DiskClaim, Dropped, Request } from "../../src/outbox/disk/protocol.js";
+import { type DiskClaim, type Dropped, settling } from "../../src/outbox/disk/protocol.js";
 import { findEngine } from "../../src/outbox/disk/sqlite.js";
 import { createStore, type Store } from "../../src/outbox/disk/store.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
@@ -76,9 +76,4 @@ export function openDisk(
 
 function allOf(limit: number, destination: string): Capacity {
   return { destination, limit, lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit })) };
-}
-
-export function settling({ event, seq, owner, interrupted }: DiskClaim, verdict: Verdict): Request {
-  const { id, destination, kind } = event;
-  return { type: "settle", claimed: { seq, id, destination, kind, owner, interrupted }, verdict };
 }

@@ -1,11 +1,10 @@
 import type { Outbox, OutboxObserver } from "express-affiliate/outbox";
-import { circuitsThrough } from "../../src/outbox/disk/asked-circuits.js";
 import { deadLettersThrough } from "../../src/outbox/disk/asked-dead-letters.js";
 import { countsOf } from "../../src/outbox/disk/counts.js";
-import type { DiskClaim, Results } from "../../src/outbox/disk/protocol.js";
+import { type DiskClaim, type Results, settling } from "../../src/outbox/disk/protocol.js";
 import { createRelay } from "../../src/outbox/relay.js";
 import { DESTINATION } from "../../src/testing/contract/samples.js";
-import { openDisk, settling } from "./disk-store.js";
+import { openDisk } from "./disk-store.js";
 import type { FakeClock } from "./fake-clock.js";
 import { scratchDirectory } from "./scratch.js";
 
@@ -37,7 +36,7 @@ export function virtualDisk(
   const relay = createRelay<DiskClaim>(
     {
       claim: (capacity) => run({ type: "claim", capacity }).result as DiskClaim[],
-      settle: (claim, verdict) => void run(settling(claim, verdict) as never),
+      settle: (claim, verdict) => void run(settling(claim, verdict)),
     },
     (error) => {
       throw error;
@@ -65,7 +64,10 @@ export function virtualDisk(
     get idle() {
       return relay.idle;
     },
-    circuits: circuitsThrough(async (request) => run(request as never).result as never),
+    circuits: {
+      read: async (destination) => run({ type: "circuits", destination }).result,
+      replace: async (change) => run({ type: "replace circuit", ...change }).result,
+    },
     counts: () => countsOf(disk.store.run([]).snapshot, DESTINATION),
     deadLetters: {
       list: (query = {}) => letters.list(query, DESTINATION),

@@ -13,7 +13,7 @@ export const STATEMENTS = {
     where seq in (select value from json_each(?)) and state = 'new'`,
   write: `
     update state
-    set last_seq = ?, entered_up_to = ?, raises = ?, totals = ?, claims = ?, delivered = ?, now = ?, in_use_ms = ?`,
+    set last_seq = ?, entered_up_to = ?, totals = ?, claims = ?, delivered = ?, now = ?, in_use_ms = ?`,
   find: "select number from destinations where name = ?",
   add: "insert into destinations (name) values (?) returning number",
   name: "select name from destinations where number = ?",
@@ -117,7 +117,6 @@ function readable<T>(read: () => T): T {
 interface StateRow {
   readonly last_seq: number;
   readonly entered_up_to: number;
-  readonly raises: number;
   readonly now: number;
 }
 
@@ -132,8 +131,6 @@ function knownFrom(
     lastSeq: row.last_seq,
     /** Events after this one have entered no queue yet. */
     enteredUpTo: row.entered_up_to,
-    /** How often a claimed event has become more urgent. */
-    raises: row.raises,
     totals,
     claims,
     /** Delivered events whose rows are still to be deleted. */
@@ -143,6 +140,8 @@ function knownFrom(
     changedAt: row.now,
     stored: "",
 
+    /** Whether an event may have become ready or more urgent since this process claimed. */
+    hasChanged: true,
     /** The next events to enter a queue. */
     upcoming: [] as NewRow[],
     /** Whether an event may wait behind another in a queue. */
@@ -171,14 +170,11 @@ function knownFrom(
 }
 
 function valuesOf(
-  known: Pick<
-    Known,
-    "lastSeq" | "enteredUpTo" | "raises" | "totals" | "claims" | "deliveredBytes" | "delivered"
-  >,
+  known: Pick<Known, "lastSeq" | "enteredUpTo" | "totals" | "claims" | "deliveredBytes" | "delivered">,
 ) {
-  const { lastSeq, enteredUpTo, raises, totals, claims, deliveredBytes, delivered } = known;
+  const { lastSeq, enteredUpTo, totals, claims, deliveredBytes, delivered } = known;
   return [
-    ...[lastSeq, enteredUpTo, raises, totals.json, claims.json],
+    ...[lastSeq, enteredUpTo, totals.json, claims.json],
     JSON.stringify([deliveredBytes, ...delivered]),
   ] as const;
 }

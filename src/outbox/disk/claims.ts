@@ -1,11 +1,11 @@
 import { kindOf } from "../../service/endpoints.js";
 import { objectFromJson } from "../../shared/json.js";
-import { type ClaimStep, claimStepsOf, precedenceOf } from "../claim-steps.js";
+import { type ClaimStep, claimStepsOf } from "../claim-steps.js";
 import { type Capacity, type History, UNTRIED } from "../outbox.js";
 import type { Cache } from "./cache.js";
 import { createLaneClaims, type Row } from "./lane-claims.js";
 import type { LiveEvents } from "./live-events.js";
-import type { Claimed, DiskClaim, Precedences } from "./protocol.js";
+import type { Claimed, DiskClaim } from "./protocol.js";
 import type { Queues } from "./queues.js";
 import { eventFromRow, type QueuedRow, rankOf } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
@@ -49,11 +49,9 @@ export function createClaims(
       const { known } = cache;
       const destination = cache.numberOf(name);
       const claimer = upkeep.renewLease();
-      // If this number grows later, an event claimed before may be more urgent than these.
-      const by = { owner: claimer.owner, leaseEpoch: upkeep.leaseEpoch.number, raises: known.raises };
+      const by = { owner: claimer.owner, leaseEpoch: upkeep.leaseEpoch.number };
       const lane = laneClaims.begin(claimer, destination, now);
       const claims: DiskClaim[] = [];
-      const waiting: { -readonly [Name in keyof Precedences]: Precedences[Name] } = {};
       const free = () => limit - claims.length;
 
       function add({ urgency, place }: ClaimStep, rows: readonly Row[]): void {
@@ -70,13 +68,8 @@ export function createClaims(
         const { urgency, which, place } = step;
         const { endpoint } = place.lane;
         const most = () => Math.min(place.left, free());
-        const noteLeft = () => {
-          if (which !== "resting" && lane.isAnyLeft(place.lane, urgency, which))
-            waiting[endpoint] ??= precedenceOf(urgency, which);
-        };
         if (which !== "untried") {
           if (most() > 0) add(step, lane.claimTried(place.lane, urgency, most(), which));
-          else noteLeft();
           return true;
         }
         if (known.totals.rows(destination, kindOf(endpoint)) === 0) return true;
@@ -86,15 +79,13 @@ export function createClaims(
           add(step, rows);
           if (hasMore) return false;
         }
-        if (most() <= 0 && isOfKind) waiting[endpoint] ??= precedenceOf(urgency, which);
-        else if (most() <= 0) noteLeft();
         return true;
       }
 
       own = name;
       // A step waits until all more urgent events are known.
       hasMore = !claimStepsOf(lanes).every(take);
-      queues.waiting = waiting;
+      known.hasChanged = false;
       return claims;
     },
     /** Releases a claimed event. Returns whether it was still claimed. */
@@ -140,7 +131,7 @@ export function createClaims(
 
 function claimOf(
   row: Row,
-  claim: Pick<DiskClaim, "lane" | "urgency" | "owner" | "leaseEpoch" | "raises"> & { destination: string },
+  claim: Pick<DiskClaim, "lane" | "urgency" | "owner" | "leaseEpoch"> & { destination: string },
 ): DiskClaim | undefined {
   const { id, seq, data, created_at, queued_at: queuedAt, history: json, interrupted } = row;
   const { destination, ...by } = claim;

@@ -9,16 +9,15 @@ import { durableOptions, MIB } from "../option-types.js";
 import type { Outbox } from "../outbox.js";
 import type { RemoteDelivery } from "../remote.js";
 import { createAlarm } from "./alarm.js";
-import { circuitsThrough } from "./asked-circuits.js";
-import { claimsThrough } from "./asked-claims.js";
 import { deadLettersThrough } from "./asked-dead-letters.js";
 import { countsOf } from "./counts.js";
 import { handOverThrough } from "./hand-over.js";
 import { type Link, openLink } from "./link.js";
 import { useOneCopy } from "./one-copy.js";
-import type { DiskClaim, Done } from "./protocol.js";
+import { CLAIMED_AT_ONCE, type DiskClaim, type Done, settling } from "./protocol.js";
 import { findEngine } from "./sqlite.js";
 import { findUndici } from "./undici.js";
+import { isStillOwned } from "./upkeep.js";
 
 /** What `diskOutbox()` takes. */
 export interface DiskOutboxOptions {
@@ -84,18 +83,23 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   /** Delivery in the thread, once it has begun. */
   let remote: RemoteDelivery | undefined;
 
-  const {
-    outbox,
-    wake,
-    tell,
-    threadReports: besideFails,
-  } = createDurable<DiskClaim>(
+  const { outbox, wake, tell, threadReports } = createDurable<DiskClaim>(
     {
       append: (event) => link.ask({ type: "append", event }),
-      ...claimsThrough(link.ask, { snapshot: () => last.snapshot, leaseMs: limits.leaseMs }),
+      async claim({ destination, limit, lanes }) {
+        const capacity = { destination, limit: Math.min(limit, CLAIMED_AT_ONCE), lanes };
+        const claims = await link.ask({ type: "claim", capacity });
+        const isHeld = ({ leaseEpoch }: DiskClaim) =>
+          isStillOwned(leaseEpoch, last.snapshot.leaseEpoch, limits.leaseMs);
+        return claims.map((claim) => ({ ...claim, isHeld: () => isHeld(claim) }));
+      },
+      settle: (claim, verdict) => link.ask(settling(claim, verdict)),
       counts: (destination) => countsOf(last.snapshot, destination),
       deadLetters: deadLettersThrough(link.ask, () => wake()),
-      circuits: circuitsThrough(link.ask),
+      circuits: {
+        read: (destination) => link.ask({ type: "circuits", destination }),
+        replace: (change) => link.ask({ type: "replace circuit", ...change }),
+      },
       handOver: (from, to) => handOverThrough(link.ask, from, to).finally(() => wake()),
       deliver(deliver) {
         // Without an undici of its own, the thread cannot send: the host does, with the one in its bundle.
@@ -110,7 +114,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         return true;
       },
       get idle() {
-        return last.engine?.idle ?? remote === undefined;
+        return last.delivery?.idle ?? remote === undefined;
       },
       stop() {
         alarm.stop();
@@ -142,8 +146,8 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
       tell((to) => to.degraded(new OutboxError(code, message)));
       tell((to) => to.recovered());
     }
-    const { problem, report } = reply.engine ?? {};
-    besideFails(problem && new OutboxError(problem.code, problem.message));
+    const { problem, report } = reply.delivery ?? {};
+    threadReports(problem && new OutboxError(problem.code, problem.message));
     if (report) remote?.hear(report);
     alarm.set(reply.snapshot);
   }

@@ -23,8 +23,6 @@ export const STATEMENTS = {
   oldest: heads("state = 'ready' and ready_at >= ?4 order by ready_at, seq"),
   newest: heads("state = 'ready' and ready_at >= ?4 order by ready_at desc, seq desc"),
   tried: heads("state = 'tried' and ready_at <= ?4 order by ready_at, seq"),
-  anyReady: `select 1 from events where ${ofLane} and ready_at >= ?4 and state = 'ready' and ${NOT_CLAIMED} limit 1`,
-  anyRested: `select 1 from events where ${ofLane} and ready_at <= ?4 and state = 'tried' and ${NOT_CLAIMED} limit 1`,
   anyTried: "select 1 from events where destination = ? and state = 'tried' limit 1",
 } as const;
 
@@ -35,7 +33,7 @@ export type Row = Pick<
 
 /** Claims events of one lane and one urgency. */
 export function createLaneClaims(db: Database, cache: Cache, queues: Queues) {
-  const { oldest, newest, tried, anyReady, anyRested, anyTried } = prepareAll(db, STATEMENTS);
+  const { oldest, newest, tried, anyTried } = prepareAll(db, STATEMENTS);
 
   function hasTried(destination: number): boolean {
     const { anyTried: found, totals } = cache.known;
@@ -98,13 +96,6 @@ export function createLaneClaims(db: Database, cache: Cache, queues: Queues) {
         const until = which === "resting" ? FOREVER : now;
         const found: Row[] = tried.all(...keyOf(lane, urgency), until, claimed(), limit);
         return claim(found.sort((a, b) => a.seq - b.seq));
-      },
-      /** Whether one is left that is ready and was never tried, or that has rested after an attempt. */
-      isAnyLeft(lane: Lane, urgency: Urgency, which: "untried" | "rested"): boolean {
-        const key = keyOf(lane, urgency);
-        if (which === "rested")
-          return hasTried(destination) && anyRested.get(...key, now, claimed()) !== undefined;
-        return queues.mayBeReady(...key) && anyReady.get(...key, 0, claimed()) !== undefined;
       },
     };
   }

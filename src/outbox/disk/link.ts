@@ -2,7 +2,7 @@ import { OutboxError } from "../../shared/errors.js";
 import { createProcessHooks } from "../../shared/process-hooks.js";
 import { clearTimeout, setImmediate, setTimeout } from "../../shared/real-timers.js";
 import type { RemoteDelivery } from "../remote.js";
-import type { Done, Order, Reply, Request, Result, Results, ThreadOptions } from "./protocol.js";
+import type { Done, Order, Question, Reply, Request, Results, ThreadOptions } from "./protocol.js";
 import { startThread, type Thread } from "./worker.js";
 
 export interface Link {
@@ -16,12 +16,6 @@ export interface Link {
   tell(order: Order): void;
   /** Ends the thread once it has answered everything, and all verdicts are stored. */
   close(): Promise<void>;
-}
-
-interface Question {
-  readonly request: Request;
-  resolve(result: Result): void;
-  reject(error: Error): void;
 }
 
 const BATCH = 200;
@@ -135,7 +129,7 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
     ask(request) {
       return new Promise((resolve, reject) => {
         if (refusing) return reject(refusing);
-        questions.push({ request, resolve: resolve as (result: Result) => void, reject });
+        questions.push({ request, resolve: resolve as Question["resolve"], reject });
         schedule();
       });
     },

@@ -1,10 +1,8 @@
-import type { EngineState } from "../../engine/thread-engine.js";
 import type { OutboxEvent } from "../../events.js";
-import type { Endpoint } from "../../service/endpoints.js";
 import type { CircuitChange, StoredCircuits } from "../circuits.js";
 import type { DeadLetter, DeadLetterFilter, DeadLetterQuery, DeadLetterSum } from "../dead-letters.js";
 import type { Capacity, Claim, OutboxCounts, Verdict } from "../outbox.js";
-import type { DeliveryPlan } from "../remote.js";
+import type { DeliveryPlan, DeliveryReport } from "../remote.js";
 import type { Urgency } from "../urgency.js";
 import type { LeaseEpoch } from "./upkeep.js";
 
@@ -25,6 +23,9 @@ export interface ThreadOptions {
 /** `replied` counts the replies, `closed` is 1 once the file is closed for good. */
 export const SIGNALS = { replied: 0, closed: 1 } as const;
 
+/** How many events a claim takes at most. */
+export const CLAIMED_AT_ONCE = 256;
+
 /** What is needed to find a claimed event again. */
 export interface Claimed extends Pick<OutboxEvent, "id" | "destination" | "kind"> {
   readonly seq: number;
@@ -38,8 +39,6 @@ export interface DiskClaim extends Claim, Pick<Claimed, "seq" | "owner"> {
   readonly urgency: Urgency;
   /** The number of the owner's lease epoch in which it was claimed. */
   readonly leaseEpoch: number;
-  /** How often a claimed event had become more urgent by then. */
-  readonly raises: number;
 }
 
 /** What goes into one transaction. */
@@ -115,6 +114,19 @@ export interface Results {
 
 export type Result = Results[Request["type"]];
 
+/** A request whose answer somebody waits for. */
+export interface Question {
+  readonly request: Request;
+  resolve(result: Result): void;
+  reject(error: Error): void;
+}
+
+/** The request that stores the verdict of a claimed event. */
+export function settling({ event, seq, owner, interrupted }: DiskClaim, verdict: Verdict) {
+  const { id, destination, kind } = event;
+  return { type: "settle", claimed: { seq, id, destination, kind, owner, interrupted }, verdict } as const;
+}
+
 /** The state after a transaction. */
 export interface Snapshot {
   /** How many rows each destination has. */
@@ -122,13 +134,9 @@ export interface Snapshot {
   /** When the next event becomes ready; `null` where time alone changes nothing. */
   readonly nextReadyAt: number | null;
   readonly leaseEpoch: LeaseEpoch;
-  /** How often a claimed event has become more urgent. */
-  readonly raises: number;
-  /** By endpoint, the precedence of the first event that the last claim left, or that may have become ready since. */
-  readonly waiting: Precedences;
+  /** Whether an event may have become ready or more urgent since the last claim. */
+  readonly hasChanged: boolean;
 }
-
-export type Precedences = Readonly<Partial<Record<Endpoint, number>>>;
 
 /** How many rows a destination has. */
 export type DestinationCounts = Required<Pick<OutboxCounts, "dead" | "byKind">>;
@@ -148,7 +156,16 @@ export interface Done {
   /** Problems with the file that were solved. */
   readonly problems: readonly Problem[];
   /** Missing where the thread delivers nothing. */
-  readonly engine?: EngineState;
+  readonly delivery?: ThreadDelivery;
+}
+
+/** Delivery in the thread. */
+export interface ThreadDelivery {
+  /** Whether nothing is under way, and nothing of what waits may be sent now. */
+  readonly idle: boolean;
+  /** What is wrong with the file, as claims and verdicts have met it. */
+  readonly problem?: Problem | undefined;
+  readonly report: DeliveryReport;
 }
 
 export interface Problem {

@@ -1,12 +1,8 @@
 import type { EventKind } from "../../events.js";
 import type { Endpoint } from "../../service/endpoints.js";
 import { objectFromJson } from "../../shared/json.js";
-import { precedenceOf } from "../claim-steps.js";
 import type { History } from "../outbox.js";
-import { SHEDDING_ORDER } from "../shedding.js";
-import type { Urgency } from "../urgency.js";
 import type { Cache } from "./cache.js";
-import type { Precedences } from "./protocol.js";
 import { type NewRow, type QueuedRow, type QueuePosition, rankOf } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
@@ -83,7 +79,6 @@ export function createQueues(db: Database, cache: Cache) {
     db,
     STATEMENTS,
   );
-  let waiting: Precedences = {};
 
   function takeNext(): NewRow | undefined {
     const { known } = cache;
@@ -110,8 +105,7 @@ export function createQueues(db: Database, cache: Cache) {
   }: Omit<QueuedRow, keyof QueuePosition> & { destination: number }): void {
     cache.known.anyQueued = true;
     cache.known.withoutReady.delete(laneKeyOf(destination, endpoint, urgency));
-    const precedence = precedenceOf(SHEDDING_ORDER[urgency] as Urgency, "untried");
-    if (precedence > (waiting[endpoint] ?? 0)) waiting = { ...waiting, [endpoint]: precedence };
+    cache.known.hasChanged = true;
   }
 
   /**
@@ -120,14 +114,12 @@ export function createQueues(db: Database, cache: Cache) {
    */
   function raise(event: Omit<QueuedRow, "endpoint">, now: number): void {
     const { known } = cache;
-    const { claims } = known;
     const { seq, destination, click_id, session_id, urgency } = event;
     const raised: QueuedRow[] = raising.raise.all(seq, destination, click_id, session_id, urgency, now);
-    const arrivals = claims.aheadOf(event, ...raised).map((each) => each.seq);
-    const more =
-      arrivals.length > 0 && raising.raiseArrivals.run(urgency, JSON.stringify(arrivals)).changes > 0;
-    if (more || raised.some((each) => claims.ownerOf(each.seq) !== undefined)) known.raises++;
+    const arrivals = known.claims.aheadOf(event, ...raised).map((each) => each.seq);
+    if (arrivals.length > 0) raising.raiseArrivals.run(urgency, JSON.stringify(arrivals));
     for (const each of raised) noteReady(each);
+    known.hasChanged = true;
   }
 
   function enterAs(state: "behind" | "ready" | "tried", events: readonly NewRow[]): void {
@@ -217,14 +209,6 @@ export function createQueues(db: Database, cache: Cache) {
     /** All that were ready and never tried have been claimed. */
     noteNoneReady: (destination: number, endpoint: Endpoint, urgency: number): void =>
       void cache.known.withoutReady.add(laneKeyOf(destination, endpoint, urgency)),
-    /** See `Snapshot`. */
-    get waiting() {
-      return waiting;
-    },
-    /** What a claim has left. */
-    set waiting(left: Precedences) {
-      waiting = left;
-    },
   };
 }
 

@@ -91,7 +91,6 @@ export const MIGRATIONS: readonly string[] = [
   create table state (
     last_seq integer not null,      -- the highest sequence number ever used
     entered_up_to integer not null, -- events after this one have entered no queue yet
-    raises integer not null,        -- how often a claimed event has become more urgent
     now integer not null,           -- the time of the last change: a clock that says less was set back
     in_use_ms integer not null,     -- how long processes have used the file
     -- JSON: of each destination the number of rows and their bytes, by kind, by kind and reason of death, and delivered.
@@ -101,6 +100,6 @@ export const MIGRATIONS: readonly string[] = [
     -- JSON: delivered events whose rows are still to be deleted: their bytes, and their sequence numbers.
     delivered text not null
   ) strict;
-  insert into state values (0, 0, 0, 0, 0, '{}', '{}', '[0]');
+  insert into state values (0, 0, 0, 0, '{}', '{}', '[0]');
   `,
 ];

@@ -135,8 +135,7 @@ export function createStore(
       counts: Object.fromEntries(counts),
       nextReadyAt: claims.nextReadyAt(now),
       leaseEpoch: upkeep.leaseEpoch,
-      raises: cache.known.raises,
-      waiting: queues.waiting,
+      hasChanged: cache.known.hasChanged,
     };
   }
 

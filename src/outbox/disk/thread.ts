@@ -1,14 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { type MessagePort, workerData } from "node:worker_threads";
+import { createEngine } from "../../engine/engine.js";
+import { setNetworkDefaults } from "../../engine/network-defaults.js";
+import { createRecord } from "../../engine/record.js";
 import { createStatusReporter } from "../../engine/status-reporter.js";
-import { createThreadEngine, type ThreadEngine } from "../../engine/thread-engine.js";
+import { kindOf } from "../../service/endpoints.js";
 import { systemClock } from "../../shared/clock.js";
-import { clearInterval, setImmediate, setInterval } from "../../shared/real-timers.js";
-import type { DeliveryPlan } from "../remote.js";
+import { errorFrom } from "../../shared/errors.js";
+import { clearInterval, setInterval } from "../../shared/real-timers.js";
+import type { DeliveryPlan, DeliveryReport } from "../remote.js";
 import { createAlarm } from "./alarm.js";
-import { circuitsThrough } from "./asked-circuits.js";
-import { claimsThrough } from "./asked-claims.js";
 import { createFileKeeper } from "./file-keeper.js";
+import { createLoop, type Kept } from "./loop.js";
 import { problemOf } from "./problems.js";
 import {
   type Done,
@@ -21,7 +24,6 @@ import {
   type ThreadOptions,
 } from "./protocol.js";
 import type { Store, TransactionOutcome } from "./store.js";
-import { createTurns } from "./turns.js";
 import { LOOKS } from "./upkeep.js";
 
 /** How far apart reports to the host are while events are under way. */
@@ -30,13 +32,34 @@ const APART_MS = 10;
 /** How often it looks for killed processes. */
 const LOOK_MS = 500;
 
+/** Delivery in this thread, once the host has sent a plan. */
+interface Engine {
+  report(): DeliveryReport;
+  tellAttempts(): void;
+  /** Begins no more attempts. */
+  stop(): void;
+  /** Ends all attempts under way. */
+  abort(): void;
+  /** Resolves once no attempt is under way. */
+  close(): Promise<void>;
+}
+
 /** The disk outbox's own thread. It alone waits for the disk, and it delivers once the host has sent a plan. */
 const options = workerData as ThreadOptions & { port: MessagePort };
 const { path, leaseMs, port, signals } = options;
 const clock = systemClock;
 const keeper = createFileKeeper(options, randomUUID());
-const turns = createTurns({ path, keeper, onDone: (done) => tell(done), onFailed: post, soon });
-const alarm = createAlarm(clock, () => engine?.wake());
+const reporter = createStatusReporter({ tell: postUntold, isUrgent, apartMs: APART_MS, clock });
+const loop = createLoop({
+  path,
+  leaseMs,
+  keeper,
+  clock,
+  onDone: tell,
+  onFailed: post,
+  onNews: reporter.soon,
+});
+const alarm = createAlarm(clock, loop.wake);
 const upkeep = [
   setInterval(() => look((store) => store.lookAfter()), leaseMs / LOOKS),
   setInterval(
@@ -44,11 +67,10 @@ const upkeep = [
     Math.min(LOOK_MS, leaseMs / LOOKS),
   ),
 ];
-let engine: ThreadEngine | undefined;
+let engine: Engine | undefined;
 let snapshot: Snapshot | undefined;
 /** What is to be reported to the host at the end of this tick, beside the state. */
 let untold = nothing();
-const reporter = createStatusReporter({ tell: postUntold, isUrgent, apartMs: APART_MS, clock });
 
 port.on("message", (message: Message) => {
   if (message === "open") open();
@@ -58,20 +80,16 @@ port.on("message", (message: Message) => {
   else if (message === "stop") engine?.stop();
   else if (message === "abort") engine?.abort();
   else if ("deliver" in message) deliver(message.deliver);
-  else {
-    engine?.wake();
-    turns.take(message);
-  }
+  else loop.take(message);
 });
 
-function nothing(): { results: Done["results"]; dropped: Dropped[]; problems: Problem[] } {
-  return { results: undefined, dropped: [], problems: [] };
+function nothing() {
+  return { results: undefined as Done["results"], dropped: [] as Dropped[], problems: [] as Problem[] };
 }
 
 function open(): void {
   try {
-    const { results: _, ...kept } = keeper.attempt((store) => store.run([]));
-    tell(kept);
+    loop.attempt((store) => store.run([]));
     reporter.now();
   } catch (error) {
     post({ type: "failed", generation: 0, ...problemOf(error, path) });
@@ -79,44 +97,63 @@ function open(): void {
 }
 
 function deliver(plan: DeliveryPlan): void {
-  const storage = {
-    ...claimsThrough(turns.ask, { snapshot: () => snapshot as Snapshot, leaseMs }),
-    circuits: circuitsThrough(turns.ask),
+  if (plan.network) setNetworkDefaults(plan.network);
+  const record = createRecord(reporter.soon);
+  if (plan.tellsAttempts) record.tellAttempts();
+  const { transport, createDelivery } = createEngine(plan, {
+    journal: record.journal,
+    onCapacity: loop.wake,
+    clock,
+    circuits: {
+      read: (destination) => loop.ask({ type: "circuits", destination }),
+      replace: (change) => loop.ask({ type: "replace circuit", ...change }),
+    },
+  });
+  const delivery = createDelivery();
+  engine = {
+    report: () => ({ entries: record.take(), inFlight: delivery.inFlight, endpoints: delivery.endpoints }),
+    tellAttempts: record.tellAttempts,
+    stop() {
+      delivery.stop();
+      void loop.stop();
+    },
+    abort: transport.abort,
+    async close() {
+      delivery.stop();
+      await loop.stop();
+      await transport.close();
+    },
   };
-  engine = createThreadEngine(plan, storage, { clock, onNews: () => tell() });
-}
-
-function soon(task: () => void): void {
-  if (engine) engine.soon(task);
-  else setImmediate(task);
+  loop.start({
+    ...delivery,
+    isPaused: (endpoint) => delivery.endpoints[endpoint].state === "paused",
+    mayGoTwice: (endpoint) => plan.ambiguous[kindOf(endpoint)] === "retry",
+    onError: (error) => record.journal.log("error", `delivery failed: ${errorFrom(error).message}`),
+  });
 }
 
 function look(task: (store: Store) => TransactionOutcome): void {
   try {
-    const { results: _, ...outcome } = keeper.attempt(task);
-    tell(outcome);
-    engine?.wake();
+    loop.attempt(task);
   } catch {
     // Appends and claims report what is wrong with the file.
   }
 }
 
 /** Reports to the host at the end of this tick at the earliest: claimed events are under way by then. */
-function tell(done?: Omit<Done, "type">): void {
-  if (done) {
-    snapshot = done.snapshot;
-    alarm.set(snapshot);
-    if (done.results && untold.results) reporter.now();
-    untold.results ??= done.results;
-    untold.dropped.push(...done.dropped);
-    untold.problems.push(...done.problems);
-  }
+function tell(kept: Kept): void {
+  snapshot = kept.snapshot;
+  alarm.set(snapshot);
+  if (kept.results && untold.results) reporter.now();
+  untold.results ??= kept.results;
+  untold.dropped.push(...kept.dropped);
+  untold.problems.push(...kept.problems);
   reporter.soon();
 }
 
 function isUrgent(): boolean {
   const { results, dropped, problems } = untold;
-  return results !== undefined || dropped.length + problems.length > 0 || engine?.idle !== false;
+  return results !== undefined || dropped.length + problems.length > 0 || !engine || loop.idle;
 }
 
 function postUntold(): void {
@@ -124,8 +161,13 @@ function postUntold(): void {
   if (!snapshot) return;
   const { results, ...others } = untold;
   untold = nothing();
-  const state = engine && { engine: engine.state() };
-  post({ type: "done", snapshot, ...others, ...(results && { results }), ...state });
+  const { idle, problem } = loop;
+  const delivery = engine && {
+    idle,
+    ...(problem && { problem: { code: problem.code, message: problem.message } }),
+    report: engine.report(),
+  };
+  post({ type: "done", snapshot, ...others, ...(results && { results }), ...(delivery && { delivery }) });
 }
 
 function post(reply: Reply): void {
@@ -142,7 +184,7 @@ async function close(): Promise<void> {
 function end(): void {
   for (const each of upkeep) clearInterval(each);
   alarm.stop();
-  turns.end();
+  loop.end();
   reporter.now();
   keeper.close();
   port.close();

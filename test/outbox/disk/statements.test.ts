@@ -2,12 +2,12 @@ import { join } from "node:path";
 import type { OutboxEvent } from "express-affiliate";
 import { expect, onTestFinished, test } from "vitest";
 import { openFile } from "../../../src/outbox/disk/file.js";
-import type { DiskClaim, Request } from "../../../src/outbox/disk/protocol.js";
+import { type DiskClaim, type Request, settling } from "../../../src/outbox/disk/protocol.js";
 import type { Database, Statement, Value } from "../../../src/outbox/disk/sqlite.js";
 import { createStore } from "../../../src/outbox/disk/store.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { DESTINATION, sample, stranger } from "../../../src/testing/contract/samples.js";
-import { engine, settling } from "../../helpers/disk-store.js";
+import { engine } from "../../helpers/disk-store.js";
 import { isFull } from "../../helpers/promises.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 

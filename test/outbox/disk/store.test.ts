@@ -11,13 +11,13 @@ import { STATEMENTS as LANE_CLAIMS } from "../../../src/outbox/disk/lane-claims.
 import { STATEMENTS as LETTERS } from "../../../src/outbox/disk/letters.js";
 import { STATEMENTS as EVENTS } from "../../../src/outbox/disk/live-events.js";
 import { STATEMENTS as OLDEST } from "../../../src/outbox/disk/oldest.js";
-import type { DiskClaim } from "../../../src/outbox/disk/protocol.js";
+import { type DiskClaim, settling } from "../../../src/outbox/disk/protocol.js";
 import { STATEMENTS as QUEUES } from "../../../src/outbox/disk/queues.js";
 import { STATEMENTS as SETTLEMENTS } from "../../../src/outbox/disk/settlements.js";
 import { LOOKS, STATEMENTS as UPKEEP } from "../../../src/outbox/disk/upkeep.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
-import { type Disk, openDisk, settling } from "../../helpers/disk-store.js";
+import { type Disk, openDisk } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 
 const HOUR_MS = 3_600_000;

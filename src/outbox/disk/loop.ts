@@ -1,0 +1,235 @@
+import type { Clock } from "../../shared/clock.js";
+import { OutboxError } from "../../shared/errors.js";
+import { setImmediate } from "../../shared/real-timers.js";
+import type { Verdict } from "../outbox.js";
+import { StorageState } from "../storage-state.js";
+import type { FileKeeper, KeptOutcome } from "./file-keeper.js";
+import { problemOf } from "./problems.js";
+import {
+  type Batch,
+  type DiskClaim,
+  type Done,
+  type Failed,
+  type Question,
+  type Request,
+  type Result,
+  type Results,
+  type Snapshot,
+  settling,
+} from "./protocol.js";
+import { createSending, type Sender } from "./sending.js";
+import type { Store, TransactionOutcome } from "./store.js";
+
+/** What the host hears after a transaction; `results` are those of a batch. */
+export type Kept = Omit<KeptOutcome, "results"> & Pick<Done, "results">;
+
+/** The loop of the outbox's thread. */
+export type Loop = ReturnType<typeof createLoop>;
+
+/** While a slot is free, a pass waits for more verdicts a share of how long attempts take. */
+const GATHER_SHARE = 0.1;
+const GATHER_AT_LEAST_MS = 1;
+/** While none is, no event waits for the pass. */
+const GATHER_AT_MOST_MS = 5;
+
+/**
+ * Reads messages, settles, appends, claims, and sends: one pass is one transaction, with one flush.
+ *
+ * @param parts.onNews called when `idle` or `problem` may have changed.
+ */
+export function createLoop(parts: {
+  readonly path: string;
+  readonly leaseMs: number;
+  readonly keeper: Pick<FileKeeper, "attempt">;
+  readonly clock: Clock;
+  readonly onDone: (kept: Kept) => void;
+  readonly onFailed: (failed: Failed) => void;
+  readonly onNews: () => void;
+}) {
+  const { path, leaseMs, keeper, clock, onDone, onFailed, onNews } = parts;
+  let batches: Batch[] = [];
+  const questions: Question[] = [];
+  /** The generation of the last batch that failed. The other batches of that generation are ignored. */
+  let failedGeneration = -1;
+  let snapshot: Snapshot | undefined;
+  let next: { readonly at: number; cancel(): void } | undefined;
+  let hasEnded = false;
+  /** Whether it is time to try a file that fails. Until then, verdicts wait; the host's batches do not. */
+  let isTrial = false;
+  const file = new StorageState({
+    clock,
+    observer: { degraded: onNews, recovered: onNews },
+    attempt() {
+      isTrial = true;
+      begin();
+    },
+  });
+  const sending = createSending({
+    leaseMs,
+    clock,
+    snapshot: () => snapshot,
+    // An event in a file that fails may have to go first.
+    isWell: () => file.problem === undefined,
+    onVerdict: begin,
+  });
+
+  /**
+   * The gathering rule. A pass begins at the end of a tick if something waits for it, or if no attempt is under way that could end
+   * meanwhile. Otherwise it waits for more verdicts: briefly while a slot is free.
+   */
+  function gatherMs(): number {
+    if (batches.length + questions.length > 0 || isTrial || sending.underWay === 0) return 0;
+    if (!sending.isSlotFree) return GATHER_AT_MOST_MS;
+    return Math.min(GATHER_AT_MOST_MS, Math.max(GATHER_AT_LEAST_MS, sending.lastedMs * GATHER_SHARE));
+  }
+
+  /** Begins a pass when the gathering rule says. */
+  function begin(): void {
+    if (hasEnded) return;
+    const inMs = gatherMs();
+    const at = inMs === 0 ? 0 : clock.monotonic() + inMs;
+    if (next && next.at <= at) return;
+    next?.cancel();
+    if (inMs > 0) next = { at, cancel: clock.after(inMs, run) };
+    else {
+      next = { at, cancel() {} };
+      setImmediate(run);
+    }
+  }
+
+  function run(): void {
+    next = undefined;
+    if (hasEnded) return;
+    pass();
+    // One batch a pass: a claim does not wait for many batches.
+    if (batches.length > 0) begin();
+  }
+
+  function pass(): void {
+    const isUsable = file.isUsable || isTrial || hasEnded;
+    const wanted = isUsable ? sending.wantedClaims() : undefined;
+    const verdicts = isUsable ? sending.takeVerdicts() : [];
+    const asked = questions.splice(0);
+    const batch = batches.shift();
+    const isTried = isTrial || verdicts.length > 0 || wanted !== undefined;
+    isTrial = false;
+    const first = [
+      ...verdicts.map(({ claim, verdict }) => settling(claim, storedAs(verdict))),
+      ...asked.map(({ request }) => request),
+    ];
+    const last: Request[] = wanted ? [{ type: "claim", capacity: wanted }] : [];
+    const requests = [...first, ...(batch?.requests ?? []), ...last];
+    if (requests.length === 0) {
+      // The next claim shows whether it works.
+      if (isTried) file.isUsableAgain();
+      return;
+    }
+    let outcome: KeptOutcome;
+    try {
+      outcome = keeper.attempt((store) => store.run(requests));
+    } catch (error) {
+      sending.keepVerdicts(verdicts);
+      fail(error, { isTried, asked, batch });
+      return;
+    }
+    const { results, ...kept } = outcome;
+    if (isTried) noteSuccess();
+    ({ snapshot } = kept);
+    if (snapshot.hasChanged) sending.noteChange();
+    // The host does not hear of a read alone.
+    const isRead = !batch && !wanted && first.every(({ type }) => type === "circuits");
+    if (!isRead || kept.dropped.length + kept.problems.length > 0)
+      onDone({
+        ...kept,
+        ...(batch && { results: results.slice(first.length, requests.length - last.length) }),
+      });
+    for (const [nth, each] of verdicts.entries()) if (results[nth] !== false) sending.tellSettled(each);
+    for (const [nth, { resolve }] of asked.entries()) resolve(results[verdicts.length + nth] as Result);
+    if (wanted) sending.sendClaimed(results.at(-1) as readonly DiskClaim[], wanted);
+  }
+
+  function fail(
+    error: unknown,
+    { isTried, asked, batch }: { isTried: boolean; asked: readonly Question[]; batch: Batch | undefined },
+  ): void {
+    const problem = problemOf(error, path);
+    const cause = new OutboxError(problem.code, problem.message);
+    if (isTried && file.isUsable) file.fails("settle", cause);
+    else if (isTried) file.staysUnusable(cause);
+    for (const { reject } of asked) reject(cause);
+    if (!batch) return;
+    failedGeneration = batch.generation;
+    batches = batches.filter(({ generation }) => generation !== failedGeneration);
+    onFailed({ type: "failed", generation: failedGeneration, ...problem });
+  }
+
+  function noteSuccess(): void {
+    if (!file.isUsable) file.isUsableAgain();
+    file.works("settle");
+  }
+
+  /** Something may be deliverable that was not. */
+  function wake(): void {
+    if (!sending.hasStarted) return;
+    sending.wake();
+    begin();
+  }
+
+  return {
+    wake,
+    /** Takes a batch of the host's. Each gets a reply, in order. After a failure, batches already sent get no reply. */
+    take(batch: Batch): void {
+      if (hasEnded || batch.generation === failedGeneration) return;
+      batches.push(batch);
+      sending.noteChange();
+      begin();
+    },
+    /** Asks the file something for delivery. Rejects with an OutboxError. */
+    ask<R extends Request>(request: R): Promise<Results[R["type"]]> {
+      return new Promise((resolve, reject) => {
+        questions.push({ request, resolve: resolve as Question["resolve"], reject });
+        begin();
+      });
+    },
+    /** Does something else with the file, in a transaction of its own. Throws what SQLite and the file system throw. */
+    attempt(task: (store: Store) => TransactionOutcome): void {
+      const { results: _, ...kept } = keeper.attempt(task);
+      ({ snapshot } = kept);
+      onDone(kept);
+      wake();
+    },
+    /** Begins to send. */
+    start(by: Sender): void {
+      sending.start(by);
+      wake();
+    },
+    /** Whether nothing is under way, and nothing of what waits may be sent now. */
+    get idle(): boolean {
+      return sending.underWay + questions.length === 0 && !sending.hasVerdicts && !next;
+    },
+    /** What is wrong with the file, as claims and verdicts have met it. */
+    get problem() {
+      return file.problem as OutboxError | undefined;
+    },
+    /** Claims nothing more. Resolves once no attempt is under way. */
+    stop(): Promise<void> {
+      const stopped = sending.stop();
+      begin();
+      return stopped;
+    },
+    /** Stores at once all that has come so far, and takes nothing more. Verdicts that the file does not take are dropped. */
+    end(): void {
+      hasEnded = true;
+      file.end();
+      next?.cancel();
+      void sending.stop();
+      do pass();
+      while (batches.length + questions.length > 0);
+    },
+  };
+}
+
+/** Stored as delivered; listeners hear `skipped`. */
+function storedAs(verdict: Verdict): Verdict {
+  return verdict.type === "skipped" ? { type: "delivered" } : verdict;
+}

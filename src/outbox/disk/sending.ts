@@ -1,0 +1,160 @@
+import type { Endpoint } from "../../service/endpoints.js";
+import type { Clock } from "../../shared/clock.js";
+import type { Capacity, Deliver, Verdict } from "../outbox.js";
+import { createAhead } from "./ahead.js";
+import type { DiskClaim, Snapshot } from "./protocol.js";
+import { isStillOwned } from "./upkeep.js";
+
+/** What events are sent by. */
+export interface Sender extends Pick<Deliver, "capacity" | "deliver" | "settled"> {
+  /** Whether nothing but trials is sent to an endpoint. */
+  isPaused(endpoint: Endpoint): boolean;
+  /** Whether an endpoint's events may be sent twice. */
+  mayGoTwice(endpoint: Endpoint): boolean;
+  /** Hears an error of `deliver`, which should have none. */
+  onError(error: unknown): void;
+}
+
+/** A verdict that is not stored yet. */
+export interface Unsettled {
+  readonly claim: DiskClaim;
+  readonly verdict: Verdict;
+}
+
+/**
+ * Sends what the loop's passes have claimed, and keeps the verdicts for the next pass.
+ *
+ * @param parts.snapshot of the last transaction.
+ * @param parts.isWell whether the file works.
+ * @param parts.onVerdict called when the next pass has something to do.
+ */
+export function createSending(parts: {
+  readonly leaseMs: number;
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly snapshot: () => Snapshot | undefined;
+  readonly isWell: () => boolean;
+  readonly onVerdict: () => void;
+}) {
+  const { leaseMs, clock, snapshot, isWell, onVerdict } = parts;
+  let sender: Sender | undefined;
+  let unsettled: Unsettled[] = [];
+  let underWay = 0;
+  /** Whether a slot may be free that nothing was sent for. */
+  let isSlotFree = false;
+  let lastedMs = 0;
+  let hasStopped = false;
+  let onLastVerdict = () => {};
+  const ahead = createAhead({
+    mayGoTwice: (endpoint) => sender?.mayGoTwice(endpoint) ?? false,
+    isPaused: (endpoint) => sender?.isPaused(endpoint) ?? false,
+  });
+
+  /** Sends what is claimed, as far as there are slots. Returns whether there was any. */
+  function send(isJustClaimed: boolean): boolean {
+    // While the file fails, an event in it may have to go first.
+    if (!sender || ahead.isEmpty || !isWell()) return false;
+    const claims = ahead.take(sender.capacity(), isJustClaimed);
+    for (const claim of claims) begin(claim, sender);
+    return claims.length > 0;
+  }
+
+  function begin(claim: DiskClaim, { deliver, onError }: Sender): void {
+    const isHeld = () => {
+      const now = snapshot();
+      return now !== undefined && isStillOwned(claim.leaseEpoch, now.leaseEpoch, leaseMs);
+    };
+    const beganAt = clock.monotonic();
+    underWay++;
+    void deliver({ ...claim, isHeld })
+      .catch((error): Verdict => {
+        // The service may have taken it.
+        onError(error);
+        return { type: "dead", reason: "unconfirmed", attempts: claim.history.attempts + 1 };
+      })
+      .then((verdict) => {
+        underWay--;
+        lastedMs = clock.monotonic() - beganAt;
+        hear({ claim, verdict });
+      });
+  }
+
+  function hear(unstored: Unsettled): void {
+    unsettled.push(unstored);
+    // The released event may have to go first.
+    if (unstored.verdict.type === "release") ahead.noteChange();
+    if (!hasStopped && !send(false)) isSlotFree = true;
+    onVerdict();
+    if (underWay === 0) onLastVerdict();
+  }
+
+  function giveBack(): void {
+    for (const claim of ahead.takeAll()) unsettled.push({ claim, verdict: { type: "release" } });
+  }
+
+  return {
+    get hasStarted(): boolean {
+      return sender !== undefined;
+    },
+    /** How many attempts are under way. */
+    get underWay(): number {
+      return underWay;
+    },
+    /** How long the last one took. */
+    get lastedMs(): number {
+      return lastedMs;
+    },
+    /** Whether verdicts wait for a pass. */
+    get hasVerdicts(): boolean {
+      return unsettled.length > 0;
+    },
+    get isSlotFree(): boolean {
+      return isSlotFree;
+    },
+    start(by: Sender): void {
+      sender = by;
+    },
+    /** Something has changed: the file is asked before more is sent. */
+    noteChange: ahead.noteChange,
+    /** Something may be deliverable that was not. */
+    wake(): void {
+      ahead.noteChange();
+      isSlotFree = true;
+    },
+    /** What the next pass claims; `undefined`: nothing. The verdicts then give back first what was claimed ahead. */
+    wantedClaims(): Capacity | undefined {
+      if (!sender || hasStopped) return undefined;
+      const capacity = sender.capacity();
+      const isDue = isSlotFree || ahead.hasChanged || ahead.areFew;
+      const mayClaim = isDue && capacity.limit > 0 && capacity.lanes.length > 0;
+      isSlotFree = false;
+      if (ahead.areUnfit) ahead.noteChange();
+      if (mayClaim || ahead.areUnfit) giveBack();
+      return mayClaim ? ahead.wanted(capacity) : undefined;
+    },
+    /** Takes out the verdicts that wait for a pass. */
+    takeVerdicts: (): readonly Unsettled[] => unsettled.splice(0),
+    /** The pass has failed. */
+    keepVerdicts(verdicts: readonly Unsettled[]): void {
+      unsettled = [...verdicts, ...unsettled];
+      ahead.noteChange();
+    },
+    /** The pass has claimed something. */
+    sendClaimed(claimed: readonly DiskClaim[], asked: Capacity): void {
+      ahead.add(claimed, asked);
+      send(true);
+    },
+    /** The verdict is stored. */
+    tellSettled({ claim, verdict }: Unsettled): void {
+      sender?.settled(claim.event, claim.history.attempts, verdict);
+    },
+    /** Sends and claims nothing more. Resolves once no attempt is under way. */
+    stop(): Promise<void> {
+      hasStopped = true;
+      giveBack();
+      if (underWay === 0) return Promise.resolve();
+      return new Promise((resolve) => {
+        onLastVerdict = resolve;
+      });
+    },
+  };
+}

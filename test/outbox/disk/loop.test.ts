@@ -1,0 +1,315 @@
+import { setImmediate as endOfTick } from "node:timers/promises";
+import type { Endpoint, Lane } from "express-affiliate/outbox";
+import { describe, expect, it } from "vitest";
+import type { DiskClaim, Request, Snapshot } from "../../../src/outbox/disk/protocol.js";
+import type { Store } from "../../../src/outbox/disk/store.js";
+import { UNTRIED } from "../../../src/outbox/outbox.js";
+import { ENDPOINTS, kindOf } from "../../../src/service/endpoints.js";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { RELEASED, startLoop } from "../../helpers/loop.js";
+
+type Waiting = Partial<Record<Endpoint, number>>;
+
+const QUEUED = { requests: [{ type: "append", event: sample("click") }], generation: 0 } as const;
+
+/** The loop over a store that has so many events, all of different visitors. */
+async function started(left: Waiting) {
+  const passes: (readonly Request[])[] = [];
+  const file = { error: undefined as Error | undefined, hasChanged: false };
+  let attempts = 0;
+  let seq = 0;
+  const answers: { readonly [Type in Request["type"]]?: unknown } = { append: "queued", settle: true };
+
+  function claimOf(lane: Lane): DiskClaim {
+    const urgency = kindOf(lane.endpoint);
+    const event = sample(urgency);
+    const by = { owner: "me", leaseEpoch: 1, seq: seq++ };
+    return { event, lane, urgency, history: UNTRIED, interrupted: false, queuedAt: 0, ...by };
+  }
+
+  function run(requests: readonly Request[]): ReturnType<Store["run"]> {
+    attempts++;
+    if (file.error) throw file.error;
+    passes.push(requests);
+    const results = requests.map((request) => {
+      if (request.type === "settle" && request.verdict.type === "release") {
+        const [endpoint = "click"] = ENDPOINTS.filter((name) => kindOf(name) === request.claimed.kind);
+        left[endpoint] = (left[endpoint] ?? 0) + 1;
+      }
+      if (request.type !== "claim") return answers[request.type];
+      let free = request.capacity.limit;
+      return request.capacity.lanes.flatMap((lane) => {
+        const number = Math.min(lane.limit, free, left[lane.endpoint] ?? 0);
+        free -= number;
+        left[lane.endpoint] = (left[lane.endpoint] ?? 0) - number;
+        return Array.from({ length: number }, () => claimOf(lane));
+      });
+    });
+    const snapshot = {
+      hasChanged: file.hasChanged && requests.every(({ type }) => type !== "claim"),
+      leaseEpoch: { number: 1 },
+      nextReadyAt: null,
+    } as Partial<Snapshot>;
+    return { results: results as never, snapshot: snapshot as Snapshot, dropped: [], unreadable: [] };
+  }
+
+  const loop = startLoop({ run });
+  loop.loop.start(loop.sender);
+  await endOfTick();
+  return {
+    ...loop,
+    ...{ left, passes, file, attempts: () => attempts },
+    typesOf: (pass: readonly Request[] | undefined) => pass?.map(({ type }) => type),
+    ofEndpoint: (endpoint: Endpoint) => loop.sent.filter(({ lane }) => lane.endpoint === endpoint).length,
+  };
+}
+
+describe("what is claimed before there is a slot", () => {
+  it("is sent when an attempt has ended, without a pass in between", async () => {
+    const { end, passes, sent } = await started({ click: 30 });
+    expect(sent).toHaveLength(6);
+    const before = passes.length;
+    await end(4);
+    expect(sent).toHaveLength(10);
+    expect(passes).toHaveLength(before);
+  });
+
+  it("is more with each claim, so that there are ten times as many events as passes", async () => {
+    const { end, clock, passes, sent } = await started({ click: 600 });
+    while (sent.length < 600) {
+      await end(6);
+      await clock.pass(5);
+    }
+    expect(passes.length).toBeLessThan(130);
+  });
+
+  it("is no payment: a kill holds no more of them than there are slots", async () => {
+    const { end, left, ofEndpoint, clock } = await started({ "lead/payment": 50 });
+    const claimed = () => 50 - (left["lead/payment"] ?? 0);
+    expect(claimed()).toBe(6);
+    await end(3);
+    expect(claimed()).toBe(6);
+    await clock.pass(1);
+    expect(claimed()).toBe(9);
+    expect(ofEndpoint("lead/payment")).toBe(9);
+  });
+
+  it("is sent only once the file was asked for what has come since", async () => {
+    const { loop, end, left, sent, passes, ofEndpoint } = await started({ click: 30 });
+    left["lead/payment"] = 1;
+    loop.take(QUEUED);
+    await end(1);
+    expect(sent).toHaveLength(6);
+    await endOfTick();
+    expect(passes).toHaveLength(2);
+    expect(ofEndpoint("lead/payment")).toBe(1);
+    expect(ofEndpoint("click")).toBe(7 - 1 + 1);
+  });
+
+  it("is given back, and claimed again in the same pass, once a verdict has made another one ready", async () => {
+    const { end, file, passes, typesOf, sent, clock } = await started({ click: 30 });
+    await end(1);
+    expect(sent).toHaveLength(7);
+    file.hasChanged = true;
+    await clock.pass(10);
+    expect(typesOf(passes.at(-1))).toEqual(["settle"]);
+    await end(1);
+    expect(sent).toHaveLength(7);
+    const before = passes.length;
+    await clock.pass(1);
+    expect(sent).toHaveLength(8);
+    expect(passes).toHaveLength(before + 1);
+    expect(typesOf(passes.at(-1))).toEqual([...Array(4).fill("settle"), "claim"]);
+  });
+
+  it("waits while the file may have something more urgent for a slot of another endpoint", async () => {
+    const { end, left, sent, ofEndpoint, clock } = await started({ "lead/payment": 7, click: 30 });
+    expect(sent).toHaveLength(8);
+    await end(1, { endpoint: "lead/payment" });
+    expect(sent).toHaveLength(8);
+    await clock.pass(1);
+    expect(left["lead/payment"]).toBe(0);
+    expect(ofEndpoint("click")).toBe(2);
+  });
+
+  it("is given back where its endpoint is paused", async () => {
+    const { end, paused, slots, left, passes, clock } = await started({ click: 30 });
+    paused.add("click");
+    slots.lanes = slots.lanes.filter(({ endpoint }) => endpoint !== "click");
+    await end(1);
+    await clock.pass(1);
+    expect(left.click).toBe(30 - 6);
+    expect(passes.at(-1)?.filter(({ type }) => type === "settle")).toHaveLength(5);
+  });
+
+  it.each([{ newestFirst: true }, { newWithinMs: 15_000 }, { evenResting: true }])(
+    "is given back where its endpoint takes others: %o",
+    async (others) => {
+      const { end, slots, sent, left, clock } = await started({ click: 30 });
+      slots.lanes = [{ endpoint: "click", limit: 6, ...others }];
+      await end(1);
+      await clock.pass(1);
+      expect(sent).toHaveLength(7);
+      expect(left.click).toBe(30 - 7);
+    },
+  );
+
+  it("is given back where delivery stops, and nothing is claimed any more", async () => {
+    const { loop, end, left, sent, clock } = await started({ click: 30 });
+    const stopped = loop.stop();
+    await end(6);
+    await stopped;
+    await clock.pass(5);
+    expect(sent).toHaveLength(6);
+    expect(left.click).toBe(30 - 6);
+  });
+
+  it("is given back where the process ends at once", async () => {
+    const { loop, left } = await started({ click: 30 });
+    expect(left.click).toBe(30 - 10);
+    loop.end();
+    expect(left.click).toBe(30 - 6);
+  });
+});
+
+describe("a pass", () => {
+  it("settles, then appends, then claims", async () => {
+    const { loop, end, passes, typesOf } = await started({ "lead/payment": 20 });
+    await end(2);
+    loop.take(QUEUED);
+    await endOfTick();
+    expect(typesOf(passes.at(-1))).toEqual(["settle", "settle", "append", "claim"]);
+  });
+
+  it("takes one batch of the host's, and answers it", async () => {
+    const { loop, done } = await started({});
+    const before = done.length;
+    loop.take(QUEUED);
+    loop.take({ ...QUEUED, requests: [...QUEUED.requests, ...QUEUED.requests] });
+    await endOfTick();
+    await endOfTick();
+    await endOfTick();
+    expect(done.slice(before).map(({ results }) => results)).toEqual([["queued"], ["queued", "queued"]]);
+  });
+
+  it("waits for more verdicts while an attempt is under way: a tenth of how long the last one took", async () => {
+    const { end, passes, clock } = await started({ "lead/payment": 50 });
+    await clock.pass(30);
+    await end(1);
+    await clock.pass(2);
+    expect(passes).toHaveLength(1);
+    await clock.pass(1);
+    expect(passes).toHaveLength(2);
+    await end(1);
+    await clock.pass(1);
+    expect(passes).toHaveLength(2);
+  });
+
+  it("waits longer while no slot is free", async () => {
+    const { end, passes, clock } = await started({ click: 50 });
+    await end(1);
+    await clock.pass(4);
+    expect(passes).toHaveLength(1);
+    await clock.pass(1);
+    expect(passes).toHaveLength(2);
+  });
+
+  it("waits for nothing where no attempt is under way", async () => {
+    const { end, settled } = await started({ "lead/payment": 6 });
+    await end(6);
+    await endOfTick();
+    expect(settled).toEqual(Array(6).fill("delivered"));
+  });
+
+  it("begins at the end of the tick for a question of delivery's", async () => {
+    const { loop, passes, typesOf, done } = await started({ "lead/payment": 20 });
+    const before = done.length;
+    loop.stop();
+    void loop.ask({ type: "circuits", destination: "d" });
+    await endOfTick();
+    expect(typesOf(passes.at(-1))).toEqual(["circuits"]);
+    expect(done).toHaveLength(before);
+  });
+});
+
+describe("a file that fails", () => {
+  it("gets the verdicts once it works again, and nothing is sent before", async () => {
+    const { loop, end, file, clock, settled, sent } = await started({ click: 30 });
+    file.error = new Error("disk I/O error");
+    await end(1);
+    await clock.pass(5);
+    expect(loop.problem?.message).toContain("disk I/O error");
+    const before = sent.length;
+    await end(2);
+    await clock.pass(500);
+    expect(sent).toHaveLength(before);
+    expect(settled).toEqual([]);
+    file.error = undefined;
+    await clock.pass(1_000);
+    expect(settled.filter((type) => type !== "release")).toEqual(["delivered", "delivered", "delivered"]);
+    expect(loop.problem).toBeUndefined();
+    expect(sent.length).toBeGreaterThan(before);
+  });
+
+  it("is left alone until it is time to try it", async () => {
+    const { end, file, clock, attempts } = await started({ click: 30 });
+    file.error = new Error("disk I/O error");
+    await end(1);
+    await clock.pass(5);
+    await endOfTick();
+    const before = attempts();
+    await end(1);
+    await clock.pass(900);
+    expect(attempts()).toBe(before);
+    // It does not even look at it.
+    expect(process.getActiveResourcesInfo()).not.toContain("Immediate");
+  });
+
+  it("is tried after growing pauses; the host's batches are not held up, and fail together", async () => {
+    const { loop, end, file, failed, passes, clock } = await started({ "lead/payment": 6 });
+    file.error = new Error("disk I/O error");
+    await end(1);
+    await clock.pass(1);
+    loop.take({ ...QUEUED, generation: 1 });
+    loop.take({ ...QUEUED, generation: 1 });
+    await endOfTick();
+    loop.take({ ...QUEUED, generation: 1 });
+    await endOfTick();
+    expect(failed).toMatchObject([{ generation: 1 }]);
+    file.error = undefined;
+    const before = passes.length;
+    loop.take({ ...QUEUED, generation: 2 });
+    await endOfTick();
+    expect(passes.slice(before)).toEqual([QUEUED.requests]);
+    await clock.pass(1_000);
+    expect(passes).toHaveLength(before + 2);
+  });
+});
+
+it("holds an event whose delivery has failed by a mistake: it may have been sent", async () => {
+  const { underWay, errors, passes, clock } = await started({ "lead/payment": 2 });
+  const error = new Error("a mistake");
+  underWay[0]?.fail(error);
+  await endOfTick();
+  await clock.pass(1);
+  expect(errors).toEqual([error]);
+  expect(passes.at(-1)?.[0]).toMatchObject({ verdict: { type: "dead", reason: "unconfirmed", attempts: 1 } });
+});
+
+it("claims again what delivery gave back untried", async () => {
+  const { end, left, clock, sent } = await started({ "lead/payment": 1 });
+  await end(1, { verdict: RELEASED });
+  await endOfTick();
+  await clock.pass(1);
+  expect(sent).toHaveLength(2);
+  expect(left["lead/payment"]).toBe(0);
+});
+
+it("stores as delivered what must not be sent, and tells of it as skipped", async () => {
+  const { end, passes, settled, clock } = await started({ registration: 1 });
+  await end(1, { verdict: { type: "skipped", reason: "not-referred" } });
+  await endOfTick();
+  await clock.pass(1);
+  expect(passes.at(-1)?.[0]).toMatchObject({ type: "settle", verdict: { type: "delivered" } });
+  expect(settled).toEqual(["skipped"]);
+});
