@@ -7,10 +7,6 @@ export interface ClaimSource<C extends Claim> {
   claim(capacity: Capacity): readonly C[] | Promise<readonly C[]>;
   /** Acts on the verdict of a claimed event. Resolves to `false` where it had no effect: listeners are not told. */
   settle(claim: C, verdict: Verdict): void | Promise<void> | Promise<boolean>;
-  /** Prefetched events to send at once; the relay then claims more. Absent where nothing is prefetched. */
-  next?(capacity: () => Capacity): readonly C[];
-  /** Ends prefetching. Returns the prefetched events that were not sent. */
-  takeUnsent?(): readonly C[];
 }
 
 export interface Relay {
@@ -29,17 +25,10 @@ export interface Relay {
  * Takes events from a store to `deliver`, and verdicts back, as many at a time as there is capacity for.
  *
  * @param onError hears what `claim`, `settle` or `deliver` failed with. The relay itself goes on at the next `wake`.
- * @param options.settlesWithClaim whether the store runs all requests of one tick together: then the verdict that frees a slot
- *   and the next claim share a transaction. Default: the claim waits until the verdict is stored.
- * @param options.soon runs a task soon; events that come until then share a claim. Default: at the end of this tick.
  */
 export function createRelay<C extends Claim>(
   store: ClaimSource<C>,
   onError: (error: unknown) => void,
-  {
-    settlesWithClaim = false,
-    soon = setImmediate,
-  }: { readonly settlesWithClaim?: boolean; readonly soon?: (task: () => void) => void } = {},
 ): Relay {
   let deliver: Deliver | undefined;
   let scheduled = false;
@@ -56,7 +45,7 @@ export function createRelay<C extends Claim>(
     if (scheduled || !deliver || stopping) return;
     scheduled = true;
     const to = deliver;
-    soon(() => void turn(to));
+    setImmediate(() => void turn(to));
   }
 
   async function turn(to: Deliver): Promise<void> {
@@ -68,7 +57,9 @@ export function createRelay<C extends Claim>(
     }
     claiming = true;
     try {
-      const capacity = freeOf(to.capacity());
+      const { limit, ...others } = to.capacity();
+      // A slot is free once the verdict is stored: the event that waited behind, which may be the most urgent, can be claimed from then on.
+      const capacity = { ...others, limit: limit - settling };
       if (!stopping && capacity.limit > 0 && capacity.lanes.length > 0) {
         const claimed = store.claim(capacity);
         for (const claim of claimed instanceof Promise ? await claimed : claimed) void carry(claim, to);
@@ -80,11 +71,6 @@ export function createRelay<C extends Claim>(
     if (wokenMeanwhile) wake();
     wokenMeanwhile = false;
     if (stopping) endIfIdle();
-  }
-
-  /** A slot is free once the verdict is stored: the event that waited behind, which may be the most urgent, can be claimed from then on. */
-  function freeOf(capacity: Capacity): Capacity {
-    return settlesWithClaim ? capacity : { ...capacity, limit: capacity.limit - settling };
   }
 
   async function carry(claim: C, to: Deliver): Promise<void> {
@@ -100,8 +86,6 @@ export function createRelay<C extends Claim>(
     }
     underWay--;
     settling++;
-    if (!stopping) for (const next of store.next?.(to.capacity) ?? []) void carry(next, to);
-    if (settlesWithClaim) wake();
     try {
       // Stored as delivered; listeners hear `skipped`.
       const settled = store.settle(claim, verdict.type === "skipped" ? { type: "delivered" } : verdict);
@@ -113,7 +97,7 @@ export function createRelay<C extends Claim>(
     } finally {
       settling--;
       if (stopping) endIfIdle();
-      else if (!settlesWithClaim) wake();
+      else wake();
     }
   }
 
@@ -135,7 +119,6 @@ export function createRelay<C extends Claim>(
     heard: lastHeard,
     stop() {
       stopping = true;
-      if (deliver) for (const claim of store.takeUnsent?.() ?? []) void carry(claim, deliver);
       endIfIdle();
       return end;
     },

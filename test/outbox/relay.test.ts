@@ -118,36 +118,6 @@ describe.each([
     expect(limits[0]).toBe(1);
   });
 
-  it("goes on at once with what was claimed before, and gives back what has not gone when it stops", async () => {
-    const { store, settled, limits } = plainStore({ asynchronous, waiting: [live(0), live(1)] });
-    const before = [live(2), live(3), live(4), live(5)];
-    const service = gate(2);
-    const relay = createRelay(
-      {
-        ...store,
-        next: (capacity) => before.splice(0, capacity().limit),
-        takeUnsent: () => before.splice(0),
-      },
-      unheard,
-    );
-    relay.start(service.deliver);
-    await turns();
-    service.letGo();
-    await turns();
-    expect(service.open).toHaveLength(2);
-    expect(before).toHaveLength(3);
-
-    const end = relay.stop();
-    expect(before).toEqual([]);
-    service.letGo();
-    service.letGo();
-    await end;
-    const types = settled.map(({ type }) => type);
-    expect(types.sort()).toEqual([...Array(3).fill("delivered"), ...Array(3).fill("release")]);
-    expect(limits[0]).toBe(2);
-    expect(limits).not.toContain(0);
-  });
-
   it("ends when the last verdict was acted on, and claims nothing more", async () => {
     const { store, settled, waiting } = plainStore({ asynchronous, waiting: [live(1), live(2), live(3)] });
     const service = gate(2);
