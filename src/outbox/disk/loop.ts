@@ -26,12 +26,6 @@ export type Kept = Omit<KeptOutcome, "results"> & Pick<Done, "results">;
 /** The loop of the outbox's thread. */
 export type Loop = ReturnType<typeof createLoop>;
 
-/** While a slot is free, a pass waits for more verdicts a share of how long attempts take. */
-const GATHER_SHARE = 0.1;
-const GATHER_AT_LEAST_MS = 1;
-/** While none is, no event waits for the pass. */
-const GATHER_AT_MOST_MS = 5;
-
 /**
  * Reads messages, settles, appends, claims, and sends: one pass is one transaction, with one flush.
  *
@@ -73,20 +67,11 @@ export function createLoop(parts: {
     onVerdict: begin,
   });
 
-  /**
-   * The gathering rule. A pass begins at the end of a tick if something waits for it, or if no attempt is under way that could end
-   * meanwhile. Otherwise it waits for more verdicts: briefly while a slot is free.
-   */
-  function gatherMs(): number {
-    if (batches.length + questions.length > 0 || isTrial || sending.underWay === 0) return 0;
-    if (!sending.isSlotFree) return GATHER_AT_MOST_MS;
-    return Math.min(GATHER_AT_MOST_MS, Math.max(GATHER_AT_LEAST_MS, sending.lastedMs * GATHER_SHARE));
-  }
-
   /** Begins a pass when the gathering rule says. */
   function begin(): void {
     if (hasEnded) return;
-    const inMs = gatherMs();
+    const isAwaited = batches.length + questions.length > 0 || isTrial;
+    const inMs = isAwaited ? 0 : sending.gatherMs;
     const at = inMs === 0 ? 0 : clock.monotonic() + inMs;
     if (next && next.at <= at) return;
     next?.cancel();

@@ -21,6 +21,13 @@ export interface Unsettled {
   readonly verdict: Verdict;
 }
 
+/** While a slot is free, the next pass waits for verdicts that are expected within a share of how long attempts take. */
+const GATHER_SHARE = 0.2;
+const GATHER_AT_LEAST_MS = 2;
+const GATHER_AT_MOST_MS = 5;
+/** While none is, no event waits for the pass. */
+const GATHER_LONGER_MS = 10;
+
 /**
  * Sends what the loop's passes have claimed, and keeps the verdicts for the next pass.
  *
@@ -38,7 +45,8 @@ export function createSending(parts: {
   const { leaseMs, clock, snapshot, isWell, onVerdict } = parts;
   let sender: Sender | undefined;
   let unsettled: Unsettled[] = [];
-  let underWay = 0;
+  /** When each attempt began that is under way. */
+  const begun = new Set<{ readonly beganAt: number }>();
   /** Whether a slot may be free that nothing was sent for. */
   let isSlotFree = false;
   let lastedMs = 0;
@@ -63,8 +71,8 @@ export function createSending(parts: {
       const now = snapshot();
       return now !== undefined && isStillOwned(claim.leaseEpoch, now.leaseEpoch, leaseMs);
     };
-    const beganAt = clock.monotonic();
-    underWay++;
+    const attempt = { beganAt: clock.monotonic() };
+    begun.add(attempt);
     void deliver({ ...claim, isHeld })
       .catch((error): Verdict => {
         // The service may have taken it.
@@ -72,8 +80,8 @@ export function createSending(parts: {
         return { type: "dead", reason: "unconfirmed", attempts: claim.history.attempts + 1 };
       })
       .then((verdict) => {
-        underWay--;
-        lastedMs = clock.monotonic() - beganAt;
+        begun.delete(attempt);
+        lastedMs = clock.monotonic() - attempt.beganAt;
         hear({ claim, verdict });
       });
   }
@@ -84,7 +92,7 @@ export function createSending(parts: {
     if (unstored.verdict.type === "release") ahead.noteChange();
     if (!hasStopped && !send(false)) isSlotFree = true;
     onVerdict();
-    if (underWay === 0) onLastVerdict();
+    if (begun.size === 0) onLastVerdict();
   }
 
   function giveBack(): void {
@@ -97,11 +105,18 @@ export function createSending(parts: {
     },
     /** How many attempts are under way. */
     get underWay(): number {
-      return underWay;
+      return begun.size;
     },
-    /** How long the last one took. */
-    get lastedMs(): number {
-      return lastedMs;
+    /**
+     * For how long the next pass waits for more verdicts. Attempts that end together make one pass, and those that follow them begin
+     * together, and so end together.
+     */
+    get gatherMs(): number {
+      if (begun.size === 0) return 0;
+      if (!isSlotFree) return GATHER_LONGER_MS;
+      const ms = Math.min(GATHER_AT_MOST_MS, Math.max(GATHER_AT_LEAST_MS, lastedMs * GATHER_SHARE));
+      const endsNow = clock.monotonic() - lastedMs;
+      return [...begun].some(({ beganAt }) => Math.abs(beganAt - endsNow) <= ms) ? ms : 0;
     },
     /** Whether verdicts wait for a pass. */
     get hasVerdicts(): boolean {
@@ -151,7 +166,7 @@ export function createSending(parts: {
     stop(): Promise<void> {
       hasStopped = true;
       giveBack();
-      if (underWay === 0) return Promise.resolve();
+      if (begun.size === 0) return Promise.resolve();
       return new Promise((resolve) => {
         onLastVerdict = resolve;
       });

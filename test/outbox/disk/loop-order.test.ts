@@ -150,7 +150,7 @@ const aStep = fc.oneof(
       what: fc.constant("end" as const),
       number: fc.integer({ min: 1, max: 4 }),
       verdict: fc.constantFrom("delivered", "delivered", "delivered", "dead", "release", "retry", "rest"),
-      gatherMs: fc.constantFrom(0, 1, 5),
+      gatherMs: fc.constantFrom(0, 2, 10),
     }),
   },
 );
@@ -174,7 +174,7 @@ const open = (limit: number, lanes: Partial<Record<Endpoint, number>>): [number,
 ];
 const end = (verdict: (Step & { what: "end" })["verdict"]): [number, Step] => [
   0,
-  { what: "end", number: 1, verdict, gatherMs: 5 },
+  { what: "end", number: 1, verdict, gatherMs: 10 },
 ];
 
 /** A payment that was tried, and a registration that a payment waits for: one slot for both. */

@@ -78,7 +78,7 @@ describe("what is claimed before there is a slot", () => {
     const { end, clock, passes, sent } = await started({ click: 600 });
     while (sent.length < 600) {
       await end(6);
-      await clock.pass(5);
+      await clock.pass(10);
     }
     expect(passes.length).toBeLessThan(130);
   });
@@ -89,7 +89,7 @@ describe("what is claimed before there is a slot", () => {
     expect(claimed()).toBe(6);
     await end(3);
     expect(claimed()).toBe(6);
-    await clock.pass(1);
+    await clock.pass(2);
     expect(claimed()).toBe(9);
     expect(ofEndpoint("lead/payment")).toBe(9);
   });
@@ -116,7 +116,7 @@ describe("what is claimed before there is a slot", () => {
     await end(1);
     expect(sent).toHaveLength(7);
     const before = passes.length;
-    await clock.pass(1);
+    await clock.pass(2);
     expect(sent).toHaveLength(8);
     expect(passes).toHaveLength(before + 1);
     expect(typesOf(passes.at(-1))).toEqual([...Array(4).fill("settle"), "claim"]);
@@ -127,7 +127,7 @@ describe("what is claimed before there is a slot", () => {
     expect(sent).toHaveLength(8);
     await end(1, { endpoint: "lead/payment" });
     expect(sent).toHaveLength(8);
-    await clock.pass(1);
+    await clock.pass(2);
     expect(left["lead/payment"]).toBe(0);
     expect(ofEndpoint("click")).toBe(2);
   });
@@ -137,7 +137,7 @@ describe("what is claimed before there is a slot", () => {
     paused.add("click");
     slots.lanes = slots.lanes.filter(({ endpoint }) => endpoint !== "click");
     await end(1);
-    await clock.pass(1);
+    await clock.pass(2);
     expect(left.click).toBe(30 - 6);
     expect(passes.at(-1)?.filter(({ type }) => type === "settle")).toHaveLength(5);
   });
@@ -148,7 +148,7 @@ describe("what is claimed before there is a slot", () => {
       const { end, slots, sent, left, clock } = await started({ click: 30 });
       slots.lanes = [{ endpoint: "click", limit: 6, ...others }];
       await end(1);
-      await clock.pass(1);
+      await clock.pass(2);
       expect(sent).toHaveLength(7);
       expect(left.click).toBe(30 - 7);
     },
@@ -159,7 +159,7 @@ describe("what is claimed before there is a slot", () => {
     const stopped = loop.stop();
     await end(6);
     await stopped;
-    await clock.pass(5);
+    await clock.pass(10);
     expect(sent).toHaveLength(6);
     expect(left.click).toBe(30 - 6);
   });
@@ -192,23 +192,51 @@ describe("a pass", () => {
     expect(done.slice(before).map(({ results }) => results)).toEqual([["queued"], ["queued", "queued"]]);
   });
 
-  it("waits for more verdicts while an attempt is under way: a tenth of how long the last one took", async () => {
+  it("waits for verdicts that are expected within a fifth of how long the last attempt took", async () => {
     const { end, passes, clock } = await started({ "lead/payment": 50 });
-    await clock.pass(30);
+    await clock.pass(15);
     await end(1);
     await clock.pass(2);
     expect(passes).toHaveLength(1);
     await clock.pass(1);
     expect(passes).toHaveLength(2);
+  });
+
+  it("waits no longer once all of these are there", async () => {
+    const { end, passes, clock } = await started({ "lead/payment": 50 });
+    await clock.pass(15);
+    await end(3);
+    await clock.pass(3);
+    await end(3);
+    await endOfTick();
+    expect(passes).toHaveLength(3);
+    expect(passes[2]?.filter(({ type }) => type === "settle")).toHaveLength(3);
+  });
+
+  it("waits for no verdict that is expected later, or overdue", async () => {
+    const { end, passes, clock, underWay } = await started({ "lead/payment": 50 });
+    await clock.pass(15);
     await end(1);
-    await clock.pass(1);
+    await clock.pass(5);
     expect(passes).toHaveLength(2);
+    await end(5);
+    await endOfTick();
+    expect(passes).toHaveLength(3);
+    // The first is the one that began later. It does not end.
+    for (const number of [4, 5]) {
+      await clock.pass(20);
+      for (const attempt of underWay.slice(1)) attempt.end();
+      await endOfTick();
+      await clock.pass(number === 4 ? 4 : 0);
+      await endOfTick();
+      expect(passes).toHaveLength(number);
+    }
   });
 
   it("waits longer while no slot is free", async () => {
     const { end, passes, clock } = await started({ click: 50 });
     await end(1);
-    await clock.pass(4);
+    await clock.pass(9);
     expect(passes).toHaveLength(1);
     await clock.pass(1);
     expect(passes).toHaveLength(2);
@@ -237,7 +265,7 @@ describe("a file that fails", () => {
     const { loop, end, file, clock, settled, sent } = await started({ click: 30 });
     file.error = new Error("disk I/O error");
     await end(1);
-    await clock.pass(5);
+    await clock.pass(10);
     expect(loop.problem?.message).toContain("disk I/O error");
     const before = sent.length;
     await end(2);
@@ -255,7 +283,7 @@ describe("a file that fails", () => {
     const { end, file, clock, attempts } = await started({ click: 30 });
     file.error = new Error("disk I/O error");
     await end(1);
-    await clock.pass(5);
+    await clock.pass(10);
     await endOfTick();
     const before = attempts();
     await end(1);
@@ -269,7 +297,7 @@ describe("a file that fails", () => {
     const { loop, end, file, failed, passes, clock } = await started({ "lead/payment": 6 });
     file.error = new Error("disk I/O error");
     await end(1);
-    await clock.pass(1);
+    await clock.pass(2);
     loop.take({ ...QUEUED, generation: 1 });
     loop.take({ ...QUEUED, generation: 1 });
     await endOfTick();
@@ -291,7 +319,7 @@ it("holds an event whose delivery has failed by a mistake: it may have been sent
   const error = new Error("a mistake");
   underWay[0]?.fail(error);
   await endOfTick();
-  await clock.pass(1);
+  await clock.pass(2);
   expect(errors).toEqual([error]);
   expect(passes.at(-1)?.[0]).toMatchObject({ verdict: { type: "dead", reason: "unconfirmed", attempts: 1 } });
 });
@@ -300,7 +328,7 @@ it("claims again what delivery gave back untried", async () => {
   const { end, left, clock, sent } = await started({ "lead/payment": 1 });
   await end(1, { verdict: RELEASED });
   await endOfTick();
-  await clock.pass(1);
+  await clock.pass(2);
   expect(sent).toHaveLength(2);
   expect(left["lead/payment"]).toBe(0);
 });
@@ -309,7 +337,7 @@ it("stores as delivered what must not be sent, and tells of it as skipped", asyn
   const { end, passes, settled, clock } = await started({ registration: 1 });
   await end(1, { verdict: { type: "skipped", reason: "not-referred" } });
   await endOfTick();
-  await clock.pass(1);
+  await clock.pass(2);
   expect(passes.at(-1)?.[0]).toMatchObject({ type: "settle", verdict: { type: "delivered" } });
   expect(settled).toEqual(["skipped"]);
 });
