@@ -2,7 +2,7 @@ import { ENDPOINTS, type Endpoint } from "../../service/endpoints.js";
 import type { Capacity, Lane } from "../outbox.js";
 import { CLAIMED_AT_ONCE, type DiskClaim } from "./protocol.js";
 
-/** How many events are claimed ahead: half as many after a change, at least the fewest; twice as many after each claim without one. */
+/** How many events are claimed ahead in all: half as many after a change, at least the fewest; twice as many after each claim without one. */
 const FEWEST = 4;
 // A service that answers at once takes them within some ten milliseconds.
 const MOST = 64;
@@ -59,15 +59,20 @@ export function createAhead({
       claims = [];
       return all;
     },
-    /** What to claim once all were given back: for the slots, and ahead. No lane takes from what another one may have. */
+    /** What to claim once all were given back: for the slots, or ahead, where that is more. No lane takes from what another one may have. */
     wanted({ destination, limit, lanes }: Capacity): Capacity {
       most = hasChanged ? Math.max(FEWEST, most / 2) : Math.min(MOST, most * 2);
       hasChanged = false;
+      // In all, no more than `most`.
+      const more = ENDPOINTS.filter((endpoint) => mayGoTwice(endpoint) && !complete.includes(endpoint));
+      const share = Math.floor(most / more.length);
       const asked = ENDPOINTS.flatMap((endpoint): readonly Lane[] => {
         const own = lanes.filter((lane) => lane.endpoint === endpoint);
         if (!mayGoTwice(endpoint) || !own.every(isPlain))
           return own.map((lane) => ({ ...lane, limit: Math.min(lane.limit, limit) }));
-        return own.length === 0 && isPaused(endpoint) ? [] : [{ endpoint, limit: slotsOf(own) + most }];
+        if (own.length === 0 && isPaused(endpoint)) return [];
+        const slots = Math.min(slotsOf(own), limit);
+        return [{ endpoint, limit: more.includes(endpoint) ? Math.max(slots, share) : slots }];
       });
       return { destination, limit: CLAIMED_AT_ONCE, lanes: asked };
     },
