@@ -122,9 +122,6 @@ export function createSending(parts: {
     get hasVerdicts(): boolean {
       return unsettled.length > 0;
     },
-    get isSlotFree(): boolean {
-      return isSlotFree;
-    },
     start(by: Sender): void {
       sender = by;
     },
