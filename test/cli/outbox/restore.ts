@@ -50,7 +50,7 @@ export function testRestore({ open, where, backUp }: Restorable): void {
   });
 
   async function startHost(service: Shop) {
-    return startTracker({ baseUrl: service.url, outbox: await open(), delivery: { timeoutMs: 500 } });
+    return startTracker({ baseUrl: service.url, outbox: await open() });
   }
 
   /** Puts back a copy that was made while payments waited and others were being reported; all of them were delivered since. */
@@ -61,6 +61,7 @@ export function testRestore({ open, where, backUp }: Restorable): void {
     const [restore] = await Promise.all([backUp(), report(tracker, "meanwhile", MEANWHILE)]);
     service.open();
     await expect.poll(() => tracker.stats().queued, { timeout: 20_000 }).toBe(0);
+    expect(tracker.stats().dead.unconfirmed).toBe(0);
     await tracker.close();
     expect(new Set(service.taken).size).toBe(REPORTED + MEANWHILE);
     await restore();
