@@ -74,7 +74,7 @@ export class Disk {
     };
     const exec = () => {
       const holds = this.#owners.get(path);
-      if (holds?.()) fail("busy");
+      if (holds !== isAlive && holds?.()) fail("busy");
       this.#owners.set(path, isAlive);
     };
     return { exec, prepare: () => telling(() => ({})), close: release };

@@ -101,7 +101,10 @@ export class Ledger implements Observer {
     this.write(`${by.name}: the receipt of ${record.name} says ${receipt.outcome}${reason}`);
     if (receipt.outcome !== "queued") return;
     const isThere = record.storedAs < NEVER || record.reporter?.isAlive === true;
-    const isAgain = isThere && receipt.reason === "storage-trouble" && record.ends.at(-1) !== "dropped";
+    const isInTrouble = receipt.reason === "storage-trouble";
+    const isAgain = isThere && isInTrouble && record.ends.at(-1) !== "dropped";
+    // Its process has ended before it could say so.
+    const mayBeThere = !isThere && isInTrouble && record.reports > 1;
     this.of(by).accepted++;
     record.accepted++;
     // It waits in memory, and is found to be known when it is stored.
@@ -109,13 +112,13 @@ export class Ledger implements Observer {
     record.acceptedAt = this.#clock.monotonic();
     record.reporter = by;
     record.reportedAs = reportedAs;
-    record.storedAs = receipt.reason === "storage-trouble" ? NEVER : this.nextOrder();
+    record.storedAs = isInTrouble ? NEVER : this.nextOrder();
     // It was dropped, or is forgotten: whether it may be is looked at where the receipt comes.
     if (record.ends.length > 0) record.retries++;
     record.requestsBefore = record.requests.length;
     record.ends = [];
     // Whether its id is still known, and its position, show once it is stored.
-    if (isAgain) Object.assign(record, { reporter: undefined, reportedAs: 0, storedAs: NEVER });
+    if (isAgain || mayBeThere) Object.assign(record, { reporter: undefined, reportedAs: 0, storedAs: NEVER });
   }
 
   /** The host's transaction that reports it is about to commit: it may be sent before the host knows of the commit. */

@@ -52,6 +52,32 @@ describe("the simulator", () => {
     expect(digests.size).toBe(20);
   });
 
+  it("lets go of an ended thread's lock, and knows that what it stored unheard may go first", async () => {
+    const registration = { number: 2, kind: "registration", visitor: 1, clickId: "click-1" } as const;
+    const click = { number: 1, kind: "click", visitor: 1, clickId: "click-1" } as const;
+    const { broken, trace = [] } = await simulator.run(
+      {
+        ...{ seed: 6396, profile: "chaos", outbox: "disk", processes: 1, programs: 1 },
+        ...{ repeated: "conflict", maxAgeMs: 3 * 24 * 3_600_000 },
+        steps: [
+          { at: 4_818, do: "disk", process: 0, fault: "lost" },
+          { at: 5_657, do: "report", process: 0, what: registration },
+          { at: 6_482, do: "close", process: 0, ms: 0 },
+          { at: 6_932, do: "start", process: 0 },
+          { at: 13_948, do: "report", process: 0, what: click },
+          { at: 14_072, do: "report", process: 0, what: registration },
+        ],
+      },
+      { directory: scratchDirectory(), keepsTrace: true },
+    );
+    expect(broken).toBeUndefined();
+    const sent = trace.filter((line) => line.includes(" sends "));
+    expect(sent).toHaveLength(2);
+    expect(sent[0]).toContain("registration 2");
+    // Its lease ends much later.
+    expect(Number.parseFloat(sent[0] ?? "")).toBeLessThan(14_072 + 5_000);
+  });
+
   it.each<[string, string, Options["outbox"], Sabotage]>([
     [
       "sends a held payment again",
