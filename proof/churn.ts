@@ -158,7 +158,8 @@ async function measure(kind: Kind, { sql }: Opened, seconds: number): Promise<Me
     for (const statement of claim) await sql(statement);
     times.push(performance.now() - began);
   }
-  const claimMs = times.sort((a, b) => a - b)[CLAIMS / 2] as number;
+  // The fastest tenth tells what a claim has to do; the others tell also what else the machine does.
+  const claimMs = times.sort((a, b) => a - b)[CLAIMS / 10] as number;
   const [sizes] = await sql(
     kind === "mysql"
       ? // One table holds both.
