@@ -2,6 +2,7 @@ import type { DeadLetter, Receipt } from "express-affiliate";
 import { hasStoodStillSince } from "./checks.js";
 import type { EventRecord } from "./event-record.js";
 import type { TrackerProcess } from "./process.js";
+import type { Slot } from "./run.js";
 import { checkWaits } from "./waits.js";
 import type { World } from "./world.js";
 
@@ -87,18 +88,7 @@ export async function checkAtTheEnd(world: World, check: () => void): Promise<vo
     await count(world, check);
   }
   if (ledger.broken) return;
-  const letters = new Map<string, DeadLetter>();
-  for (const slot of world.slots) {
-    world.as(slot, ({ outbox, program }) => {
-      void outbox.deadLetters.list({ limit: 100_000 }).then((all) => {
-        for (const letter of all) {
-          letters.set(`${program} ${letter.id}`, letter);
-          letters.set(letter.id, letter);
-        }
-      });
-    });
-  }
-  await clock.passUntil(clock.monotonic() + 1_000, check);
+  const letters = await lettersIn(world, check);
   await count(world, check);
   for (const [key, record] of ledger.records) {
     checkEnd(world, record, letters.get(key) ?? (record.isHandedOver ? letters.get(record.id) : undefined));
@@ -107,6 +97,34 @@ export async function checkAtTheEnd(world: World, check: () => void): Promise<vo
     for (const program of world.programs) checkSum(world, program);
   }
   checkWaits(world);
+}
+
+/** All dead letters, by program and id, and by id. A fault that has just ended may still fail a call. */
+async function lettersIn(world: World, check: () => void): Promise<ReadonlyMap<string, DeadLetter>> {
+  const { clock } = world;
+  const letters = new Map<string, DeadLetter>();
+  let unread = world.slots;
+  for (let tries = 1; unread.length > 0; tries++) {
+    if (tries > 10) {
+      world.ledger.breaks("an operator can read the dead letters", `${unread.length} processes cannot`);
+      break;
+    }
+    const failed: Slot[] = [];
+    for (const slot of unread) {
+      world.as(slot, ({ outbox, program }) => {
+        const take = (all: readonly DeadLetter[]) => {
+          for (const letter of all) {
+            letters.set(`${program} ${letter.id}`, letter);
+            letters.set(letter.id, letter);
+          }
+        };
+        outbox.deadLetters.list({ limit: 100_000 }).then(take, () => failed.push(slot));
+      });
+    }
+    await clock.passUntil(clock.monotonic() + 1_000, check);
+    unread = failed;
+  }
+  return letters;
 }
 
 /** What other processes have stored is in a process's counts once it has asked for them. */
