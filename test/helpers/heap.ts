@@ -1,9 +1,24 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
+const TURNS = 10;
+const NOISE_BYTES = 50_000;
+
 /** The bytes of heap that are still in use once the garbage was collected. */
 export function heapUsed(): number {
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();
   return process.memoryUsage().heapUsed;
+}
+
+/** The same once all is let go of that the tests before have left: that takes some turns of the event loop. */
+export async function heapAtRest(): Promise<number> {
+  let least = heapUsed();
+  for (let turn = 0; turn < TURNS; turn++) {
+    await new Promise(setImmediate);
+    const used = heapUsed();
+    if (used < least - NOISE_BYTES) turn = 0;
+    least = Math.min(least, used);
+  }
+  return least;
 }

@@ -9,7 +9,7 @@ import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { delivering, deliveringAll } from "../../helpers/deliver.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
-import { heapUsed } from "../../helpers/heap.js";
+import { heapAtRest, heapUsed } from "../../helpers/heap.js";
 import { makeEvent } from "../../helpers/virtual-delivery.js";
 
 const silent: OutboxObserver = { dropped() {}, degraded() {}, recovered() {} };
@@ -77,7 +77,7 @@ describe("a memory outbox that is full", () => {
   it.each(["click", "registration", "payment"] as const)("holds about its bytes of %ss", async (kind) => {
     const maxBytes = 8 * 1024 * 1024;
     const { add } = start({ maxBytes });
-    const before = heapUsed();
+    const before = await heapAtRest();
     let nth = 0;
     const addAnother = () => add(kind, { clickId: `click-${++nth}`, sessionId: `session-${nth}` });
     while ((await addAnother()) === "queued");
@@ -90,9 +90,7 @@ describe("a memory outbox that is full", () => {
     const maxBytes = 8 * 1024 * 1024;
     const { add, outbox, clock, underWay, dropped } = start({ maxBytes, maxDeadLetters: 100_000 }, 1);
     const died = { type: "dead", reason: "rejected", attempts: 1, message: "no such program" } as const;
-    // Of the test before this one something may be left until the next turn of the event loop.
-    await new Promise(setImmediate);
-    const before = heapUsed();
+    const before = await heapAtRest();
     for (let nth = 0; dropped.length === 0; nth++) {
       await add(kind, { clickId: `click-${nth}`, sessionId: `session-${nth}` });
       await clock.pass(0);
