@@ -9,7 +9,7 @@ export function createCircuits(
 ): Circuits {
   const table = `${schema}.circuits`;
   const change = (text: string, values: unknown[]) =>
-    database.query(`${text} returning 1`, values).then(({ length }) => length > 0);
+    database.query(`${text} returning ${schema}.commit_durably()`, values).then(({ length }) => length > 0);
 
   return {
     async read(destination) {

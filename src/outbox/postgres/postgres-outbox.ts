@@ -3,6 +3,7 @@ import { readOptions } from "../../shared/read-options.js";
 import { again } from "../sql/again.js";
 import { createSqlOutbox, type SqlDialect, type SqlOutbox, type SqlShell } from "../sql/sql-outbox.js";
 import { createAttempt, createStoredBy } from "./append.js";
+import { cautionsOf } from "./cautions.js";
 import { createCircuits } from "./circuits.js";
 import { createClaims, type PostgresClaim } from "./claims.js";
 import { count } from "./count.js";
@@ -80,7 +81,7 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       circuits: createCircuits(database, { schema, destinations }),
       hold: createHold(database, schema),
       handOver: createHandOver(database, { schema, destinations, counts }),
-      cautions: async () => [],
+      cautions: () => cautionsOf(database),
       upkeep: () => forgetOld(database, schema, rememberMs),
       watch(look) {
         const stops: (() => unknown)[] = [again(clock, () => pollMs, look)];

@@ -1,7 +1,9 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { Circuit } from "../../../src/outbox/circuits.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
-import { describeWithPostgres } from "../../helpers/postgres.js";
+import { describeWithPostgres, describeWithPostgresServer } from "../../helpers/postgres.js";
+import { linesLogger, startTracker } from "../../helpers/tracker.js";
 
 describeWithPostgres("durability", (database) => {
   const { create, reopen } = database;
@@ -26,6 +28,7 @@ describeWithPostgres("durability", (database) => {
     shedding: "select $schema.shed(1, 2::smallint, 1, 0::smallint, 'a', 'b')",
     "shedding a visitor's clicks": "select $schema.shed_clicks(1, 'a', 'b', 99)",
     "retrying a dead letter": "select $schema.revive(1, '{}', '{}', false)",
+    "holding payments": 'select $schema.hold(\'{"reason": "unconfirmed"}\', 1)',
     "handing events over": "select $schema.hand_over_events(1, 2, 50), $schema.hand_over_the_rest(1, 2, 50)",
   };
 
@@ -48,30 +51,88 @@ describeWithPostgres("durability", (database) => {
       expect(await commitGoesBy(setting, text)).toBe(setting);
   });
 
+  /** A pool whose default is `off`, and what each commit of such a statement goes by. */
+  function watchedPool(words: RegExp) {
+    const said: string[] = [];
+    const pool = database.pool({ options: "-c synchronous_commit=off" });
+    const watched = Object.assign(Object.create(pool), {
+      async query(config: { text: string; values?: unknown[] }) {
+        if (!words.test(config.text)) return pool.query(config);
+        const client = await pool.connect();
+        await client.query("begin");
+        const result = await client.query(config);
+        said.push((await client.query("show synchronous_commit")).rows[0].synchronous_commit);
+        await client.query("commit");
+        client.release();
+        return result;
+      },
+    });
+    return { pool: watched, said };
+  }
+
   test("a dead letter that is discarded is gone for good before that is said", async () => {
     await using stage = await Stage.open(() => create());
     await stage.giveUp([sample("payment")]);
-    const said: string[] = [];
-    const pool = database.pool({ options: "-c synchronous_commit=off" });
-    const outbox = await reopen({
-      pool: Object.assign(Object.create(pool), {
-        async query(config: { text: string; values?: unknown[] }) {
-          if (!config.text.includes("delete from")) return pool.query(config);
-          const client = await pool.connect();
-          await client.query("begin");
-          const result = await client.query(config);
-          said.push((await client.query("show synchronous_commit")).rows[0].synchronous_commit);
-          await client.query("commit");
-          client.release();
-          return result;
-        },
-      }),
-    });
+    const { pool, said } = watchedPool(/delete from/);
+    const outbox = await reopen({ pool });
     const [letter] = await outbox.deadLetters.list();
 
     expect(await outbox.deadLetters.discard(letter?.id as string)).toBe(true);
 
     expect(said).toEqual(["on"]);
+    await outbox.close();
+  });
+
+  test("what a process finds out about an endpoint is on the disk before an attempt goes by it", async () => {
+    const { pool, said } = watchedPool(/(insert into|update|delete from) \S+circuits/);
+    const { circuits, close } = await create({ pool });
+    const found: Circuit = { since: 1, attempts: 1, failed: true, trialAt: 2, hurriedAt: 0 };
+    const change = { destination: "1:https://tracking.example", endpoint: "lead/payment" } as const;
+    const later = { ...found, trialAt: 3 };
+
+    expect(await circuits?.replace({ ...change, known: undefined, next: found })).toBe(true);
+    expect(await circuits?.replace({ ...change, known: found, next: later })).toBe(true);
+    expect(await circuits?.replace({ ...change, known: later, next: undefined })).toBe(true);
+
+    expect(said).toEqual(["on", "on", "on"]);
+    await close();
+  });
+
+  describe("what the setting lets the host's own transaction lose", () => {
+    const withSetting = (setting: string) =>
+      create({ pool: database.pool({ options: `-c synchronous_commit=${setting}` }) });
+
+    test("is told in the log where a crash of the server takes it", async () => {
+      const logger = linesLogger();
+      startTracker({ baseUrl: "http://127.0.0.1:1", outbox: await withSetting("off"), logger });
+
+      await expect.poll(() => logger.lines).toHaveLength(1);
+      expect(logger.lines[0]).toContain(
+        "postgresOutbox: synchronous_commit is off: where the server ends without warning, a report in your own transaction is lost",
+      );
+    });
+
+    test.each(["on", "remote_apply", "remote_write", "local"])(
+      "is nothing where it is %s",
+      async (setting) => {
+        const outbox = await withSetting(setting);
+        expect(await outbox.cautions()).toEqual([]);
+        await outbox.close();
+      },
+    );
+  });
+});
+
+describeWithPostgresServer("durability with a standby", ({ create, pool, sql }) => {
+  test("a commit that does not wait for it is told: a promotion takes the host's own transaction", async () => {
+    const outbox = await create({ pool: pool({ options: "-c synchronous_commit=local" }) });
+    await sql("alter system set synchronous_standby_names = 'standby'");
+    await sql("select pg_reload_conf()");
+
+    await expect
+      .poll(() => outbox.cautions())
+      .toEqual([expect.stringContaining("synchronous_commit is local: where a standby is promoted")]);
+
     await outbox.close();
   });
 });
