@@ -18,6 +18,7 @@ const CASES: readonly Case[] = [
     settings: { "innodb-flush-log-at-trx-commit": 1, "log-bin": "binlog", "sync-binlog": 1 },
     isDurable: true,
   },
+  { kind: "mysql", settings: { "innodb-flush-log-at-trx-commit": 3 }, isDurable: true },
   { kind: "mysql", settings: { "innodb-flush-log-at-trx-commit": 2 }, isDurable: false },
   { kind: "mysql", settings: { "innodb-flush-log-at-trx-commit": 0 }, isDurable: false },
   {
@@ -26,7 +27,8 @@ const CASES: readonly Case[] = [
     isDurable: false,
   },
   { kind: "postgres", settings: { synchronous_commit: "on" }, isDurable: true },
-  // The outbox's own transactions do not go by this default.
+  // The outbox's own transactions do not go by this default. Without a standby, `remote_write` and `remote_apply` are as `local` is.
+  { kind: "postgres", settings: { synchronous_commit: "local" }, isDurable: true },
   { kind: "postgres", settings: { synchronous_commit: "off" }, isDurable: true },
 ];
 
