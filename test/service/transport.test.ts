@@ -331,6 +331,18 @@ describe("connections", () => {
     expect(service.connections.total).toBe(2);
   });
 
+  it("are not used again after a second without a request", async () => {
+    const service = await faultyService();
+    const transport = transportTo(service.url, { connections: 1 });
+    expect(judge(await transport.send(post))).toBe("delivered");
+    expect(judge(await transport.send(post))).toBe("delivered");
+    expect(service.connections.total).toBe(1);
+    // Here time itself is what is tested. Both timers are of one event loop, so the shorter one fires first, under load too.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(judge(await transport.send(post))).toBe("delivered");
+    expect(service.connections.total).toBe(2);
+  });
+
   it("are left before a request is written where the service has closed them while this process stood still", async () => {
     const sockets: Socket[] = [];
     const service = await faultyService({ onConnection: (socket) => void sockets.push(socket) });

@@ -1,6 +1,7 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { createFileKeeper } from "../../../src/outbox/disk/file-keeper.js";
 import { useOneCopy } from "../../../src/outbox/disk/one-copy.js";
 import { createOwnerLocks } from "../../../src/outbox/disk/owner-locks.js";
 import type { DiskClaim } from "../../../src/outbox/disk/protocol.js";
@@ -164,21 +165,32 @@ test("takes its lock anew where its file was removed", () => {
   one.release();
 });
 
-test("says once that a reader keeps SQLite's log from being emptied", () => {
+test("says once that a reader keeps SQLite's log from being emptied, and again after it was short", () => {
   const directory = scratchDirectory();
-  const disk = open(directory, { maxBytes: 2 ** 30 });
-  const logBytes = () => disk.store.lookAfter().logBytes;
-  disk.append(sample("payment"));
+  const path = join(directory, "outbox.db");
+  const limits = { maxBytes: 2 ** 30, maxDeadLetters: 1_000, rememberMs: HOUR_MS, leaseMs: 20_000 };
+  const keeper = createFileKeeper({ path, engine, ...limits }, "one");
+  onTestFinished(() => keeper.close());
+  const told = () => keeper.attempt((store) => store.lookAfter()).problems.map(({ code }) => code);
+  const { db } = open(directory, { owner: "other", maxBytes: 2 ** 30 });
   const reader = open(directory, { owner: "reader" }).db;
-  reader.exec("begin");
-  reader.prepare("select count(*) from events").get();
+  db.exec("create table filler (a text) strict");
+  const growLog = () => {
+    reader.exec("begin");
+    reader.prepare("select count(*) from events").get();
+    for (let mib = 0; mib < 65; mib++) db.exec("insert into filler values (hex(zeroblob(524288)))");
+    db.exec("delete from filler");
+  };
 
-  expect(logBytes()).toBe(0);
-  disk.db.exec("create table filler (a text) strict");
-  for (let mib = 0; mib < 65; mib++) disk.db.exec("insert into filler values (hex(zeroblob(524288)))");
-  expect(logBytes()).toBeGreaterThan(64 * 2 ** 20);
+  expect(told()).toEqual([]);
+  growLog();
+  expect(told()).toEqual(["ERR_AFFILIATE_DISK_LOG"]);
+  expect(told()).toEqual([]);
   reader.exec("commit");
-  expect(logBytes()).toBe(0);
+  expect(told()).toEqual([]);
+  growLog();
+  expect(told()).toEqual(["ERR_AFFILIATE_DISK_LOG"]);
+  reader.exec("commit");
 });
 
 test("refuses a file that this process uses with another copy of SQLite", () => {
