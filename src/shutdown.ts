@@ -52,7 +52,7 @@ export function createShutdown(parts: {
       // The events that are left wait for a later attempt, or their endpoint is paused: the next process delivers them. Not at
       // the first look: otherwise a caller that flushes in a loop would never let the outbox work.
       const isAllForNow = looks > 1 && outbox.idle === true && outbox.durable;
-      // Another process may have delivered some of what was counted before.
+      // Another process may have delivered some of the counted events.
       if (isAllForNow && outbox.counts().queued > 0 && outbox.look)
         await waitAtMost(remaining, outbox.look());
       const left = outbox.counts().queued;

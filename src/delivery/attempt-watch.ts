@@ -4,10 +4,10 @@ import type { Finding } from "./finding.js";
 import type { SharedCircuits } from "./shared-circuits.js";
 
 /**
- * Tells the other processes of an attempt that waits long for its answer, and what became of it.
+ * Tells the other processes when an attempt waits long for its answer, and how the attempt has ended.
  *
- * @param attempt.beganAt when it began, by the monotonic clock.
- * @param attempt.patienceMs after how long it is slow.
+ * @param attempt.beganAt when the attempt began, by the monotonic clock.
+ * @param attempt.patienceMs after how long without an answer the attempt is slow.
  */
 export function watchAttempt(
   circuits: SharedCircuits,
@@ -22,7 +22,7 @@ export function watchAttempt(
   });
 
   return {
-    /** @param isOutage whether this process sees an outage by itself. */
+    /** @param isOutage whether this process has paused the endpoint. */
     end(finding: Finding, isOutage: boolean): void {
       cancel();
       if (finding.type === "pass") circuits.passed(endpoint, beganAt);

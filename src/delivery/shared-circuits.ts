@@ -91,7 +91,7 @@ export class SharedCircuits {
    * An attempt has ended without an answer.
    *
    * @param attempt.isCounted whether `slow` has told of it.
-   * @param attempt.isOutage whether this process sees an outage by itself.
+   * @param attempt.isOutage whether this process has paused the endpoint.
    */
   failed(
     endpoint: Endpoint,

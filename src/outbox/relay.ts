@@ -58,7 +58,8 @@ export function createRelay<C extends Claim>(
     claiming = true;
     try {
       const { limit, ...others } = to.capacity();
-      // A slot is free once the verdict is stored: the event that waited behind, which may be the most urgent, can be claimed from then on.
+      // An attempt keeps its slot until its verdict is stored. Only then can the next event of its visitor be claimed, and that may be
+      // the most urgent one.
       const capacity = { ...others, limit: limit - settling };
       if (!stopping && capacity.limit > 0 && capacity.lanes.length > 0) {
         const claimed = store.claim(capacity);

@@ -2,19 +2,20 @@ import { ENDPOINTS, type Endpoint } from "../../service/endpoints.js";
 import type { Capacity, Lane } from "../outbox.js";
 import { CLAIMED_AT_ONCE, type DiskClaim } from "./protocol.js";
 
-/** How many events are claimed ahead in all: half as many after a change, at least the fewest; twice as many after each claim without one. */
+/** How many events a claim prefetches: twice as many as the last one, or half as many where something has changed since. */
 const FEWEST = 4;
-// A service that answers at once takes them within some ten milliseconds.
+// A service that answers at once takes this many within about ten milliseconds.
 const MOST = 64;
-/** The share of them that is left when more are claimed. */
+/** The next claim is due once no more than this share of them is left. */
 const LOW = 0.25;
 
 /**
- * Events that are claimed before there is a slot for them: the next one goes at once when an attempt has ended. They are in the
- * store's order, which holds until something changes. Then all are given back, and claimed anew in the same transaction.
+ * Prefetched events: claimed before there is a slot for them, so that the next one is sent as soon as an attempt has ended. They
+ * are in the store's order. After a change that order may be wrong: the next pass then releases all of them, and claims anew in the
+ * same transaction.
  *
- * @param options.mayGoTwice whether an endpoint's events may be sent twice: after a kill, another process cannot tell which of these
- *   were sent. Of other events, no more are claimed than there are slots.
+ * @param options.mayGoTwice whether an endpoint's events may be sent twice. Of other events, a claim asks for no more than there are
+ *   slots: after a kill, another process cannot tell which of the claimed events were sent.
  * @param options.isPaused whether nothing but trials is sent to an endpoint.
  */
 export function createAhead({
@@ -24,9 +25,9 @@ export function createAhead({
   readonly mayGoTwice: (endpoint: Endpoint) => boolean;
   readonly isPaused: (endpoint: Endpoint) => boolean;
 }) {
-  /** In the order in which they go. */
+  /** In the order in which they are sent. */
   let claims: readonly DiskClaim[] = [];
-  /** Endpoints of which the last claim has left nothing in the store. */
+  /** Endpoints of which the last claim has left nothing to claim in the store. */
   let complete: readonly Endpoint[] = [];
   let most = FEWEST;
   let hasChanged = true;
@@ -37,7 +38,7 @@ export function createAhead({
     get isEmpty(): boolean {
       return claims.length === 0;
     },
-    /** Whether more are to be claimed, although all slots are taken. */
+    /** Whether few are left, and the store may have more. */
     get areFew(): boolean {
       const next = claims[0]?.lane.endpoint;
       return next !== undefined && !complete.includes(next) && claims.length <= most * LOW;
@@ -45,25 +46,28 @@ export function createAhead({
     get hasChanged(): boolean {
       return hasChanged;
     },
-    /** Whether some may not go now: their endpoint is paused. */
+    /** Whether some belong to a paused endpoint. */
     get areUnfit(): boolean {
       return claims.some(({ lane }) => isPaused(lane.endpoint));
     },
-    /** Something has changed: the store is asked before the next one goes. */
+    /** The store's order may have changed: nothing more is sent before the next claim. */
     noteChange(): void {
       hasChanged = true;
     },
-    /** Takes out all: to be given back to the store. */
+    /** Takes out all of them, for the caller to release. */
     takeAll(): readonly DiskClaim[] {
       const all = claims;
       claims = [];
       return all;
     },
-    /** What to claim once all were given back: for the slots, or ahead, where that is more. No lane takes from what another one may have. */
+    /**
+     * What to claim once all are released: for each endpoint as many as it has slots, or its share of the prefetched ones where
+     * that is more. The limit of the whole claim is high, so that the prefetched events of one lane leave room for other lanes.
+     */
     wanted({ destination, limit, lanes }: Capacity): Capacity {
       most = hasChanged ? Math.max(FEWEST, most / 2) : Math.min(MOST, most * 2);
       hasChanged = false;
-      // In all, no more than `most`.
+      // All shares together are at most `most`.
       const more = ENDPOINTS.filter((endpoint) => mayGoTwice(endpoint) && !complete.includes(endpoint));
       const share = Math.floor(most / more.length);
       const asked = ENDPOINTS.flatMap((endpoint): readonly Lane[] => {
@@ -76,7 +80,7 @@ export function createAhead({
       });
       return { destination, limit: CLAIMED_AT_ONCE, lanes: asked };
     },
-    /** Takes in what the store has answered. */
+    /** Keeps the claimed events. */
     add(claimed: readonly DiskClaim[], { limit, lanes }: Capacity): void {
       claims = claimed;
       const isFull = (lane: Lane) => claimed.filter((claim) => claim.lane === lane).length === lane.limit;
@@ -85,7 +89,7 @@ export function createAhead({
         .map(({ endpoint }) => endpoint)
         .filter((endpoint) => open.every((lane) => lane.endpoint !== endpoint));
     },
-    /** Takes out what goes now. `isJustClaimed`: nothing in the store goes before them. */
+    /** Takes out the events to send now. `isJustClaimed`: no event in the store can outrank them. */
     take({ limit, lanes }: Capacity, isJustClaimed: boolean): readonly DiskClaim[] {
       if (!isJustClaimed && (hasChanged || !lanes.every(isPlain))) return [];
       const free = new Map(
@@ -102,7 +106,7 @@ export function createAhead({
         taken.push(claim);
         claims = claims.filter((each) => each !== claim);
       }
-      // A lane of another order holds for this moment alone.
+      // The order of any other lane is right only now: the next pass claims anew.
       if (!claims.every(({ lane }) => isPlain(lane))) hasChanged = true;
       return taken;
     },
@@ -113,7 +117,7 @@ function slotsOf(lanes: readonly Lane[]): number {
   return lanes.reduce((sum, { limit }) => sum + limit, 0);
 }
 
-/** Whether events of this lane may be claimed ahead: the oldest go first, whenever there is a slot. */
+/** Whether this lane's events may be prefetched: the oldest go first, and no event ceases to be allowed as time passes. */
 function isPlain({ newestFirst, newWithinMs, evenResting }: Lane): boolean {
   return !newestFirst && newWithinMs === undefined && !evenResting;
 }

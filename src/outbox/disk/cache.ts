@@ -140,7 +140,7 @@ function knownFrom(
     changedAt: row.now,
     stored: "",
 
-    /** Whether an event may have become ready or more urgent since this process claimed. */
+    /** Whether an event may have become ready or more urgent since this process last claimed. */
     hasChanged: true,
     /** The next events to enter a queue. */
     upcoming: [] as NewRow[],

@@ -53,8 +53,8 @@ const schema = z.strictObject({
 
 /**
  * Keeps events on this machine's disk, in one file for all its processes: they survive `kill -9`, a restart, a deploy. What is
- * `queued` has been written through to the disk. The main thread waits for it only here, about 0.2 s, so that a
- * problem shows at the start.
+ * `queued` has been written through to the disk. The main thread waits for the disk only in this call, about
+ * 0.2 s, so that a problem shows at the start.
  *
  * Needs Node 22.13, or the package `@photostructure/sqlite`.
  *
@@ -102,7 +102,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
       },
       handOver: (from, to) => handOverThrough(link.ask, from, to).finally(() => wake()),
       deliver(deliver) {
-        // Without an undici of its own, the thread cannot send: the host does, with the one in its bundle.
+        // Where the thread finds no undici, the host's thread sends, with the undici in its bundle.
         remote = undici === undefined ? undefined : deliver.remote;
         if (!remote) return false;
         link.deliver(remote);

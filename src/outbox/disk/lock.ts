@@ -12,7 +12,7 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
 export function transactionsOf(db: Database): <T>(body: () => T) => T {
   const statements = prepareAll(db, { begin: "begin immediate", commit: "commit" });
   const begin = () => statements.begin.run();
-  // A function of its own: by its name, a profile shows what the flush takes.
+  // A named function, so that a profile shows how long the flush takes.
   const commit = () => statements.commit.run();
 
   return (body) => {

@@ -20,16 +20,17 @@ import {
 import { createSending, type Sender } from "./sending.js";
 import type { Store, TransactionOutcome } from "./store.js";
 
-/** What the host hears after a transaction; `results` are those of a batch. */
+/** What the host hears of a transaction. `results` answer the host's batch. */
 export type Kept = Omit<KeptOutcome, "results"> & Pick<Done, "results">;
 
 /** The loop of the outbox's thread. */
 export type Loop = ReturnType<typeof createLoop>;
 
 /**
- * Reads messages, settles, appends, claims, and sends: one pass is one transaction, with one flush.
+ * The loop works in passes. A pass settles, appends and claims in one transaction, with one flush at most. Then it sends the claimed
+ * events.
  *
- * @param parts.onNews called when `idle` or `problem` may have changed.
+ * @param parts.onNews called when claims and verdicts begin to fail, and when they work again.
  */
 export function createLoop(parts: {
   readonly path: string;
@@ -62,12 +63,12 @@ export function createLoop(parts: {
     leaseMs,
     clock,
     snapshot: () => snapshot,
-    // An event in a file that fails may have to go first.
+    // While the file fails, nothing is sent: a more urgent event may be in it.
     isWell: () => file.problem === undefined,
     onVerdict: begin,
   });
 
-  /** Begins a pass when the gathering rule says. */
+  /** Schedules the next pass: at the end of this tick for a batch, a question, or to try a failing file; else after `gatherMs`. */
   function begin(): void {
     if (hasEnded) return;
     const isAwaited = batches.length + questions.length > 0 || isTrial;
@@ -86,7 +87,7 @@ export function createLoop(parts: {
     next = undefined;
     if (hasEnded) return;
     pass();
-    // One batch a pass: a claim does not wait for many batches.
+    // One batch a pass, so that a claim waits for one batch at most.
     if (batches.length > 0) begin();
   }
 
@@ -105,7 +106,7 @@ export function createLoop(parts: {
     const last: Request[] = wanted ? [{ type: "claim", capacity: wanted }] : [];
     const requests = [...first, ...(batch?.requests ?? []), ...last];
     if (requests.length === 0) {
-      // The next claim shows whether it works.
+      // There is nothing to try the file with: the next claim shows whether it works.
       if (isTried) file.isUsableAgain();
       return;
     }
@@ -121,7 +122,7 @@ export function createLoop(parts: {
     if (isTried) noteSuccess();
     ({ snapshot } = kept);
     if (snapshot.hasChanged) sending.noteChange();
-    // The host does not hear of a read alone.
+    // The host does not hear of a pass that has only read circuits.
     const isRead = !batch && !wanted && first.every(({ type }) => type === "circuits");
     if (!isRead || kept.dropped.length + kept.problems.length > 0)
       onDone({
@@ -153,7 +154,7 @@ export function createLoop(parts: {
     file.works("settle");
   }
 
-  /** Something may be deliverable that was not. */
+  /** An event may have become deliverable. */
   function wake(): void {
     if (!sending.hasStarted) return;
     sending.wake();
@@ -169,14 +170,14 @@ export function createLoop(parts: {
       sending.noteChange();
       begin();
     },
-    /** Asks the file something for delivery. Rejects with an OutboxError. */
+    /** Makes a request of delivery's, in the next pass. Rejects with an OutboxError. */
     ask<R extends Request>(request: R): Promise<Results[R["type"]]> {
       return new Promise((resolve, reject) => {
         questions.push({ request, resolve: resolve as Question["resolve"], reject });
         begin();
       });
     },
-    /** Does something else with the file, in a transaction of its own. Throws what SQLite and the file system throw. */
+    /** Runs another task on the file, in a transaction of its own. Throws what SQLite and the file system throw. */
     attempt(task: (store: Store) => TransactionOutcome): void {
       const { results: _, ...kept } = keeper.attempt(task);
       ({ snapshot } = kept);
@@ -188,21 +189,21 @@ export function createLoop(parts: {
       sending.start(by);
       wake();
     },
-    /** Whether nothing is under way, and nothing of what waits may be sent now. */
+    /** Whether no attempt is under way, and no event that waits can be sent now. */
     get idle(): boolean {
       return sending.underWay + questions.length === 0 && !sending.hasVerdicts && !next;
     },
-    /** What is wrong with the file, as claims and verdicts have met it. */
+    /** Why claims and verdicts fail; `undefined` while the file works. */
     get problem() {
       return file.problem as OutboxError | undefined;
     },
-    /** Claims nothing more. Resolves once no attempt is under way. */
+    /** Claims nothing more, and releases the prefetched events. Resolves once no attempt is under way. */
     stop(): Promise<void> {
       const stopped = sending.stop();
       begin();
       return stopped;
     },
-    /** Stores at once all that has come so far, and takes nothing more. Verdicts that the file does not take are dropped. */
+    /** Stores at once all that has come so far, and takes nothing more. Drops the verdicts if the file fails. */
     end(): void {
       hasEnded = true;
       file.end();

@@ -10,7 +10,7 @@ import type { LeaseEpoch } from "./upkeep.js";
 export interface ThreadOptions {
   readonly path: string;
   readonly engine: string;
-  /** The file that the thread's script loads as undici, to deliver with. */
+  /** The file of undici that the thread loads as it starts. Without it, the host's thread delivers. */
   readonly undici?: string | undefined;
   readonly maxBytes: number;
   readonly maxDeadLetters: number;
@@ -114,7 +114,7 @@ export interface Results {
 
 export type Result = Results[Request["type"]];
 
-/** A request whose answer somebody waits for. */
+/** A request, and what to call with its result. */
 export interface Question {
   readonly request: Request;
   resolve(result: Result): void;
@@ -134,7 +134,7 @@ export interface Snapshot {
   /** When the next event becomes ready; `null` where time alone changes nothing. */
   readonly nextReadyAt: number | null;
   readonly leaseEpoch: LeaseEpoch;
-  /** Whether an event may have become ready or more urgent since the last claim. */
+  /** Whether an event may have become ready or more urgent since this process last claimed. */
   readonly hasChanged: boolean;
 }
 
@@ -161,9 +161,9 @@ export interface Done {
 
 /** Delivery in the thread. */
 export interface ThreadDelivery {
-  /** Whether nothing is under way, and nothing of what waits may be sent now. */
+  /** Whether no attempt is under way, and no event that waits can be sent now. */
   readonly idle: boolean;
-  /** What is wrong with the file, as claims and verdicts have met it. */
+  /** Why claims and verdicts fail; missing while the file works. */
   readonly problem?: Problem | undefined;
   readonly report: DeliveryReport;
 }

@@ -5,13 +5,13 @@ import { createAhead } from "./ahead.js";
 import type { DiskClaim, Snapshot } from "./protocol.js";
 import { isStillOwned } from "./upkeep.js";
 
-/** What events are sent by. */
+/** The part of delivery that sends events. */
 export interface Sender extends Pick<Deliver, "capacity" | "deliver" | "settled"> {
   /** Whether nothing but trials is sent to an endpoint. */
   isPaused(endpoint: Endpoint): boolean;
   /** Whether an endpoint's events may be sent twice. */
   mayGoTwice(endpoint: Endpoint): boolean;
-  /** Hears an error of `deliver`, which should have none. */
+  /** Hears why `deliver` has rejected: by a mistake in this package. */
   onError(error: unknown): void;
 }
 
@@ -21,11 +21,11 @@ export interface Unsettled {
   readonly verdict: Verdict;
 }
 
-/** While a slot is free, the next pass waits for verdicts that are expected within a share of how long attempts take. */
+/** While a slot is free, the next pass waits this share of the last attempt's duration, if another verdict is expected by then. */
 const GATHER_SHARE = 0.2;
 const GATHER_AT_LEAST_MS = 2;
 const GATHER_AT_MOST_MS = 5;
-/** While none is, no event waits for the pass. */
+/** While no slot is free, the next pass may wait longer: it could send nothing. */
 const GATHER_LONGER_MS = 10;
 
 /**
@@ -45,9 +45,9 @@ export function createSending(parts: {
   const { leaseMs, clock, snapshot, isWell, onVerdict } = parts;
   let sender: Sender | undefined;
   let unsettled: Unsettled[] = [];
-  /** When each attempt began that is under way. */
+  /** The attempts under way. */
   const begun = new Set<{ readonly beganAt: number }>();
-  /** Whether a slot may be free that nothing was sent for. */
+  /** Whether a slot may be free, because no prefetched event has taken it. */
   let isSlotFree = false;
   let lastedMs = 0;
   let hasStopped = false;
@@ -57,9 +57,9 @@ export function createSending(parts: {
     isPaused: (endpoint) => sender?.isPaused(endpoint) ?? false,
   });
 
-  /** Sends what is claimed, as far as there are slots. Returns whether there was any. */
+  /** Sends claimed events, as many as there are slots for. Returns whether it has sent any. */
   function send(isJustClaimed: boolean): boolean {
-    // While the file fails, an event in it may have to go first.
+    // While the file fails, send nothing: a more urgent event may be in it.
     if (!sender || ahead.isEmpty || !isWell()) return false;
     const claims = ahead.take(sender.capacity(), isJustClaimed);
     for (const claim of claims) begin(claim, sender);
@@ -88,7 +88,7 @@ export function createSending(parts: {
 
   function hear(unstored: Unsettled): void {
     unsettled.push(unstored);
-    // The released event may have to go first.
+    // The released event may outrank the prefetched ones.
     if (unstored.verdict.type === "release") ahead.noteChange();
     if (!hasStopped && !send(false)) isSlotFree = true;
     onVerdict();
@@ -108,8 +108,8 @@ export function createSending(parts: {
       return begun.size;
     },
     /**
-     * For how long the next pass waits for more verdicts. Attempts that end together make one pass, and those that follow them begin
-     * together, and so end together.
+     * How long the next pass waits for more verdicts. Attempts that end together share one pass. The next attempts then begin
+     * together, and end together too.
      */
     get gatherMs(): number {
       if (begun.size === 0) return 0;
@@ -125,14 +125,14 @@ export function createSending(parts: {
     start(by: Sender): void {
       sender = by;
     },
-    /** Something has changed: the file is asked before more is sent. */
+    /** The order of the events may have changed: nothing more is sent before the next claim. */
     noteChange: ahead.noteChange,
-    /** Something may be deliverable that was not. */
+    /** An event may have become deliverable. */
     wake(): void {
       ahead.noteChange();
       isSlotFree = true;
     },
-    /** What the next pass claims; `undefined`: nothing. The verdicts then give back first what was claimed ahead. */
+    /** What the next pass claims, or `undefined`. Releases the prefetched events first: `takeVerdicts` has their releases. */
     wantedClaims(): Capacity | undefined {
       if (!sender || hasStopped) return undefined;
       const capacity = sender.capacity();
@@ -145,12 +145,12 @@ export function createSending(parts: {
     },
     /** Takes out the verdicts that wait for a pass. */
     takeVerdicts: (): readonly Unsettled[] => unsettled.splice(0),
-    /** The pass has failed. */
+    /** The pass has failed: the next one stores these verdicts. */
     keepVerdicts(verdicts: readonly Unsettled[]): void {
       unsettled = [...verdicts, ...unsettled];
       ahead.noteChange();
     },
-    /** The pass has claimed something. */
+    /** The pass has claimed these events. Sends as many as there are slots for; the others are prefetched. */
     sendClaimed(claimed: readonly DiskClaim[], asked: Capacity): void {
       ahead.add(claimed, asked);
       send(true);

@@ -2,11 +2,12 @@ import { dependencies } from "../../../package.json";
 import { requireFrom } from "../../shared/peer.js";
 
 /**
- * Finds undici for the outbox's thread, in the `node_modules` where the host's own import finds it: a security release reaches
- * the thread by the user's own update, and the user's audit tools see what the thread loads. So no copy is in the thread's script.
+ * Finds undici for the outbox's thread in the user's `node_modules`. The thread's script contains no copy of it: so the user's
+ * own update brings a security release to the thread, and audit tools see what the thread loads.
  *
  * @param from files or directories beside which it may be installed.
- * @returns its file; `undefined` where a bundler has put undici into the host's file, which another thread cannot reach.
+ * @returns its file; `undefined` where no version in the package's range is installed. A bundler may have put undici into the host's
+ *   file, which another thread cannot reach.
  */
 export function findUndici(from: readonly (string | undefined)[]): string | undefined {
   for (const place of from) {
@@ -20,7 +21,7 @@ export function findUndici(from: readonly (string | undefined)[]): string | unde
   return undefined;
 }
 
-/** Whether the host's import would take this version. */
+/** Whether this version is in the range that the package depends on. */
 function isInRange(version: string): boolean {
   const least = dependencies.undici.slice("^".length);
   const majorOf = (each: string) => each.split(".")[0];

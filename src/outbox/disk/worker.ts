@@ -37,7 +37,7 @@ export function startThread(
   const worker = new Worker(source, {
     eval: true,
     name: "express-affiliate",
-    // Without the flags of the host's command line, `--require` among them. Node also loads what NODE_OPTIONS names.
+    // Without the flags of the host's command line, `--require` among them, except Yarn's. Node also loads what NODE_OPTIONS names.
     execArgv: plugAndPlay(),
     // What of the environment concerns TLS and proxies may be set after this.
     env: SHARE_ENV,
@@ -100,7 +100,7 @@ export function startThread(
   };
 }
 
-/** Yarn's Plug'n'Play packs modules into archives. What reads them is often a flag of the host's command line. */
+/** Yarn's Plug'n'Play packs modules into archives. Its hook reads them, and often comes by a flag of the host's command line. */
 function plugAndPlay(): string[] {
   const hook = process.versions.pnp && resolvePeer("pnpapi", peerPlaces(import.meta.url));
   return hook ? ["--require", hook] : [];

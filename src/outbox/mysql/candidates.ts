@@ -52,7 +52,7 @@ export function partsOf({ lanes, limit }: Capacity, most: number): Part[] {
  *
  * @param claimedHere the sequence numbers that this process has claimed.
  * @param leaseEnd leases that end before it are over.
- * @param periodsOf a condition: the periods in which a part has events that are due.
+ * @param periodsOf gives the condition for the periods in which a part has due events.
  */
 export function candidatesOf(
   prefix: string,
@@ -78,7 +78,7 @@ export function candidatesOf(
     select ${nth} as part, seq from ${events} force index (\`${prefix}events_due\`)
     where state = 'queued' and destination = ${destination} and ${where} ${notClaimedHere} order by ${order} limit ${look})`;
 
-  // Told of a range of `due_at`, the server would scan a range, and not end it where the period ends.
+  // `+ 0`, or else the server would use the range of `due_at` in the index, and scan beyond the end of the period.
   const isDue = (part: IndexPart) => `tried = ${part.tried} and ${periodsOf(part)} and due_at + 0 <= ${NOW}`;
 
   const selects = parts.map(({ urgency, lane, which, look }, nth) => {

@@ -106,7 +106,7 @@ export function createClaims(
         leftOf.set(each.lane, (leftOf.get(each.lane) as number) - 1);
       }
       claims.push(...taken);
-      // Those that came during the search enter their queues with the next one, many together, where they wait for others.
+      // An event that came during the search, and waits behind another, enters its queue in the next search, many together.
       await queue.park(behind.filter((each) => !hasNotEntered(each, parts)));
       const taking = new Set(chosen.map(({ seq }) => Number(seq)));
       const heads = found.filter((each) => hasNotEntered(each, parts) && each.before === null);

@@ -11,8 +11,8 @@ export type Search = ReturnType<typeof createSearch>;
 const ROUNDS = 4;
 
 /**
- * Looks for candidates. First, events that came since the last search enter their queues: else the click that a new payment
- * waits for would not go with the payments.
+ * Looks for candidates. First, new events enter their queues, if one of them waits behind another, or if they are many: else
+ * the click that a new payment waits for would not go with the payments.
  */
 export function createSearch(
   database: Database,
@@ -26,7 +26,7 @@ export function createSearch(
 ) {
   const { prefix, destinations, queue, time, sweep } = options;
 
-  /** Once they have entered, they are in another part of the index, and due since the same time. */
+  /** A head that enters its queue moves to another part of the index, with the same `due_at`. */
   function note(fresh: readonly Candidate[]): void {
     for (const { due_at } of fresh) sweep.include(Number(due_at));
   }

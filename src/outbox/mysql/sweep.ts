@@ -25,17 +25,17 @@ interface SweepRow {
 
 /** The length of a period, in milliseconds: as in the column `period`. */
 const PERIOD_MS = 8_192;
-// A sweep steps over the dead rows; these stay for as long as another session's snapshot is open.
+// A sweep reads dead rows too, and these stay while another session's snapshot is open: so it runs for a small share of the time.
 const SHARE_OF_TIME = 1 / 20;
 const AT_MOST_EVERY_MS = 100;
 const AT_LEAST_EVERY_MS = 60_000;
-// A statement may commit so much later than it has read the server's clock.
+// A statement may commit this much later than it has read the server's clock.
 const SLACK_MS = 2_000;
-/** Of so many events, a search scans the part from the first one on: it finds enough before it comes to the part's end. */
+/** Where a sweep finds so many events in a part, a search scans the part from the first on: it finds enough before the part's end. */
 const SEEN_AT_ONCE = 32;
 const EXTRA_AT_MOST = 16;
 
-/** Queued events that a search looks for. Clicks have no queue to enter. */
+/** The parts that a search looks through. No click has to enter a queue. */
 const PARTS: readonly IndexPart[] = ENDPOINTS.flatMap((endpoint) => {
   const urgencies = URGENCIES.filter((urgency) => canBe(urgency, endpoint)).map(urgencyNumber);
   const entered = urgencies.flatMap((urgency) => [
@@ -54,12 +54,12 @@ const periodOf = (time: number) => Math.floor(time / PERIOD_MS);
 const keyOf = ({ urgency, endpoint, tried }: IndexPart) => `${urgency} ${endpoint} ${tried}`;
 
 /**
- * Finds the periods in which events wait, so that no claim scans those that have only dead rows. The server ends a scan of single
- * periods where they end. A scan of a range does not end before the next row that lives, and so it would step over the dead
- * rows of other parts too.
+ * Finds the periods in which events wait, so that no claim scans a period that has only dead rows. A search names single periods:
+ * the server ends the scan of a period at the period's end. It would continue the scan of a range to the next live row, through the
+ * dead rows of other parts.
  *
- * What another process has given back, left behind or committed late waits for the next sweep: 100 ms, or twenty times as long as a
- * sweep takes, a minute at most.
+ * An event that another process has released, left behind or committed late waits for the next sweep. The next sweep is due after
+ * 100 ms, or after twenty times as long as the last one took, but at most after a minute.
  */
 export function createSweep(
   database: Database,
@@ -76,7 +76,7 @@ export function createSweep(
   let running: Promise<void> | undefined;
 
   async function sweep(destination: string): Promise<void> {
-    // What is noted from here on may come too late for this sweep. If it fails, the next search begins another.
+    // This sweep may miss an event that is noted from here on. If the sweep fails, the next search begins another.
     seen = undefined;
     extra = new Set();
     mayMiss = false;
@@ -102,7 +102,7 @@ export function createSweep(
     nextAt = now + Math.min(Math.max(restMs, AT_MOST_EVERY_MS), AT_LEAST_EVERY_MS);
   }
 
-  /** The periods of this moment. */
+  /** The periods from the last sweep until now. */
   function latest(): number[] {
     const from = periodOf(sweptAt - SLACK_MS);
     const to = periodOf(sweptAt + clock.monotonic() - askedAt + SLACK_MS);
@@ -120,7 +120,7 @@ export function createSweep(
   }
 
   return {
-    /** Resolves to conditions for a search that begins at once: the periods of each part. Sweeps before where that is due. */
+    /** Sweeps if that is due. Resolves to the condition for each part, its periods, for a search that begins at once. */
     async of(destination: string): Promise<(part: IndexPart) => string> {
       if (seen?.destination !== destination || mayMiss || clock.monotonic() >= nextAt) {
         running ??= sweep(destination).finally(() => {
@@ -130,12 +130,12 @@ export function createSweep(
       }
       return seen?.destination === destination ? periodsOf : () => `period <= ${periodIn(NOW)}`;
     },
-    /** Notes that there may be an event that is due since then. */
+    /** Notes that an event may wait that became due at this time. */
     include(dueAt: number): void {
       extra.add(periodOf(dueAt));
       if (extra.size > EXTRA_AT_MOST) mayMiss = true;
     },
-    /** Notes that there may be events that are due since any moment. */
+    /** Notes that events may wait that became due at any time: the next search sweeps first. */
     includeAll(): void {
       mayMiss = true;
     },

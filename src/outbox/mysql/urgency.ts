@@ -10,7 +10,7 @@ export const NOT_ENTERED = 0;
 
 const RAISED_AT_ONCE = 500;
 
-/** Since when an event is due that was tried: that stays so when it is raised. */
+/** The `due_at` of an event that rests or has rested, in SQL; else null. Raising the event does not change it. */
 const restedSince = (row = "") => `if(${row}tried = 1 and ${row}claimed_by is null, ${row}due_at, null)`;
 
 /** An urgency as its column has it: the number that MySQL gives the kind's name in `kind`. */
@@ -41,7 +41,7 @@ export interface Urgent {
  * Makes each event as urgent as the most urgent event that waits for it, also through other events. An event that is raised counts as newly
  * come. Claims do it, not appends: a host's open transaction would lock the row of a click, and no claim could take that click.
  *
- * @param options.onRested called for each raised event that was tried, with when it is due: that stays so.
+ * @param options.onRested called with the `due_at` of each raised event that rests or has rested.
  */
 export function createLending(
   database: Database,

@@ -43,7 +43,7 @@ export type Counts = ReturnType<typeof createCounts>;
  * How many events each destination has: counted by the server now and then, because other processes add and remove too; in between,
  * corrected by what this process does. A counter in the database would be one row that every transaction of every host waits for.
  *
- * No count leaves out what this process itself has stored and not settled: `flush` says by these numbers that all is settled.
+ * The numbers include every event that this process has stored and not settled: `flush` relies on them to say that all are settled.
  *
  * @param count makes the server count.
  */
@@ -152,8 +152,8 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
       };
     },
     /**
-     * Makes the server count. It counts as of a moment before it answers: what this process changed meanwhile may be in its numbers
-     * or not. A number that differs from the server's by no more than that is the better one.
+     * Makes the server count. Its numbers may lack or include what this process changes before the answer. So a number is corrected
+     * only where it differs from the server's by more than these changes.
      */
     async take(): Promise<void> {
       const changesBefore = changes;
@@ -173,8 +173,8 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
 /**
  * Corrects a tally by what the server has counted.
  *
- * @param options.most how much this process may have changed a number meanwhile.
- * @param options.addedBefore what it had added when the server was asked.
+ * @param options.most by how much this process may have changed a number since the server was asked.
+ * @param options.addedBefore how many this process had added when the server was asked.
  */
 function correct(
   tally: Tally,
@@ -186,8 +186,8 @@ function correct(
   for (const name of NAMES) {
     if (Math.abs(numbers[name] - counted.numbers[name]) <= most) continue;
     areSame = false;
-    // Rather too many until the next count than too few: the server may lack what was added meanwhile, and what is about to be
-    // removed may be gone there.
+    // Too many until the next count is better than too few. The server may lack events that were added since it was asked, and
+    // events that are about to be removed.
     numbers[name] = counted.numbers[name] + added[name] - addedBefore[name] + leaving[name];
   }
   for (const kind of KINDS) {

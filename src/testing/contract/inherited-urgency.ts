@@ -107,7 +107,7 @@ export function testInheritedUrgency(it: TestRunner["it"], { create }: OutboxUnd
   it("hands what was tried over after what was not, unless a payment waits for it", async () => {
     await using stage = await Stage.open(create);
     const [[clickOfLead, lead], [click, registration, payment]] = [signingUp(), paying()];
-    // With the two clicks it is full, so no claim is under way when the capacity changes.
+    // The two clicks take all slots, so no claim is under way when the capacity changes.
     stage.delivery.capacity = 2;
     stage.start();
     await stage.add(clickOfLead, click);

@@ -15,7 +15,7 @@ export const REJECTED: Death = {
 /** One test's outbox, and the delivery that it hands events over to once it is started. Closes both at its end. */
 export class Stage implements AsyncDisposable {
   readonly delivery: RecordingDelivery;
-  /** Whether what it has stored outlives the process: nothing is in memory yet. */
+  /** Whether stored events outlive the process. Read at the start: `durable` is false while events wait in memory. */
   readonly #survives: boolean;
   #closing: Promise<void> | undefined;
 

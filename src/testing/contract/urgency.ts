@@ -94,7 +94,7 @@ export function testUrgency(it: TestRunner["it"], { create }: OutboxUnderTest): 
     await using stage = await Stage.open(create);
     const [tried, ...others] = [sample("click"), sample("click"), sample("click")] as const;
     await stage.add(tried);
-    // With one event it is full, so no claim is under way when the lanes change.
+    // One event takes the only slot, so no claim is under way when the lanes change.
     stage.delivery.capacity = 1;
     stage.start();
     const underWay = await stage.delivery.next();

@@ -87,7 +87,7 @@ export function OpenedRequest({ opened: { id, title, request, problem } }) {
   `;
 }
 
-/** The event comes after the dialog has closed: the address may name another request by then. */
+/** The `close` event comes some time after the dialog has closed: the address may name another request by then. */
 function forgetName(id) {
   if (location.hash === `#request-${id}`) history.pushState(null, "", " ");
 }
