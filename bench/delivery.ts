@@ -31,7 +31,7 @@ export interface DeliveryReport {
   readonly mainThreadMicros: number;
   /** Of the disk outbox: transactions that wrote, for each event. */
   readonly transactions: number;
-  /** Of the disk outbox, where it was asked for: microseconds of its thread for each event, by part. */
+  /** Of the disk outbox, if `isProfiled`: microseconds of its thread for each event, by part. */
   readonly parts?: Parts;
 }
 

@@ -17,7 +17,7 @@ export interface ServiceReport {
 /** How long it takes to answer where it is slow, in milliseconds. */
 const SLOW_MS = 500;
 let state: State = "healthy";
-/** How long a healthy one takes to answer, in milliseconds. */
+/** How long the service takes to answer while it is healthy, in milliseconds. */
 let answersInMs = 0;
 let received = 0;
 let sockets = 0;
@@ -48,7 +48,7 @@ server.on("connection", (socket) => {
 await once(server, "listening");
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-/** How it is from now on. */
+/** How the service behaves from now on. */
 export interface Conduct {
   readonly state?: State;
   readonly answersInMs?: number;

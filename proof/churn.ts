@@ -74,7 +74,7 @@ async function prove(kind: Kind, events: number, rounds: number, visitors: numbe
     await untilEnded(ended, round * events + (round - 1) * CLAIMS * CLAIMED_AT_ONCE);
     const seconds = (performance.now() - began) / 1_000;
     gate.isOpen = false;
-    // A claim that began before would take what waits behind the gate.
+    // A claim that is still under way would take the events that are to wait behind the gate.
     while (outbox.idle === false) await sleep(1);
     await report({ outbox, gate }, CLAIMS * CLAIMED_AT_ONCE, stranger);
     measured.push(await measure(kind, opened, seconds));
@@ -99,8 +99,8 @@ async function prove(kind: Kind, events: number, rounds: number, visitors: numbe
 }
 
 /**
- * Waits until so many events are delivered or dropped, or none is for a while. Not by `counts()`: an event that it left out would
- * not be missed.
+ * Waits until so many events are delivered or dropped, or none is for a while. It does not ask `counts()`: if that left an event
+ * out, nobody would notice.
  */
 async function untilEnded(ended: Readonly<Ended>, number: number): Promise<void> {
   const sum = () => ended.delivered + ended.dropped;
@@ -158,7 +158,7 @@ async function measure(kind: Kind, { sql }: Opened, seconds: number): Promise<Me
     for (const statement of claim) await sql(statement);
     times.push(performance.now() - began);
   }
-  // The fastest tenth tells what a claim has to do; the others tell also what else the machine does.
+  // The fastest tenth shows what a claim itself takes; slower claims also show the machine's other load.
   const claimMs = times.sort((a, b) => a - b)[CLAIMS / 10] as number;
   const [sizes] = await sql(
     kind === "mysql"

@@ -15,7 +15,7 @@ const SHARES = [
   { oneIn: 1, rounds: 3 },
 ];
 const WAYS: readonly Way[] = ["undici", "memory", "disk", "none"];
-/** Of the rate at which the disk outbox delivers once the load has ended. */
+/** During the load, the disk outbox delivers at least this share of its rate after the load. */
 const LEAST_OF_REST = 0.3;
 const DRAIN_MS = 20_000;
 
@@ -32,7 +32,7 @@ interface Tracked extends Measured {
   readonly throughput: number;
   /** Of 100 tracked events, how many were delivered before the load ended. */
   readonly deliveredOf100: number;
-  /** Events delivered a second during the load, of those after it. */
+  /** The rate of delivery during the load, as a share of the rate after it. */
   readonly ofRest: number;
   readonly mostSockets: number;
 }

@@ -16,7 +16,7 @@ const WAYS: Readonly<Record<Way, readonly State[]>> = {
   unkept: ["healthy"],
   none: ["healthy"],
 };
-/** In microseconds, above an outbox that keeps nothing. */
+/** How much more a tracked request may cost than with an outbox that keeps nothing, in microseconds. */
 const MOST = { disk: 15, memory: 30 };
 const CONNECTIONS = 16;
 const PAIRS = 4;

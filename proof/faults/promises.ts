@@ -320,9 +320,9 @@ const patient: readonly Promised[] = [
 ];
 
 /**
- * How many attempts of each event fail before one passes, where a share of all attempts fails: as many events fail once, twice and
- * so on as are to be expected, in an order that looks random and is always the same. By luck, one in a few dozen runs has an event
- * whose rests alone are longer than what is promised of most runs.
+ * How many attempts of each event fail before one passes, where this share of all attempts fails. As many events fail once, twice and
+ * so on as the share lets expect, in a shuffled order that is always the same. With random failures, one run in a few dozen would
+ * have an event whose rests alone take longer than the promise allows.
  */
 function failuresOf(events: number, share: number): number[] {
   const failures: number[] = [];

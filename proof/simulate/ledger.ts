@@ -103,7 +103,7 @@ export class Ledger implements Observer {
     const isThere = record.storedAs < NEVER || record.reporter?.isAlive === true;
     const isInTrouble = receipt.reason === "storage-trouble";
     const isAgain = isThere && isInTrouble && record.ends.at(-1) !== "dropped";
-    // Its process has ended before it could say so.
+    // An earlier process may have stored it, and ended before it said so.
     const mayBeThere = !isThere && isInTrouble && record.reports > 1;
     this.of(by).accepted++;
     record.accepted++;

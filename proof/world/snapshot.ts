@@ -147,7 +147,7 @@ function openPostgres(uri: string, blocks: number[]) {
   };
 }
 
-/** An outbox, of whose searches for events one in a second is analysed first. */
+/** An outbox. Once a second, one of its searches for events is analysed before it runs. */
 function openMysql(uri: string, blocks: number[]) {
   const pool = mysql.createPool({ uri, connectionLimit: 12 });
   let nextAt = 0;

@@ -52,7 +52,7 @@ describe("the simulator", () => {
     expect(digests.size).toBe(20);
   });
 
-  it("lets go of an ended thread's lock, and knows that what it stored unheard may go first", async () => {
+  it("frees the lock of an ended thread, and lets an event go first that the thread stored without a receipt", async () => {
     const registration = { number: 2, kind: "registration", visitor: 1, clickId: "click-1" } as const;
     const click = { number: 1, kind: "click", visitor: 1, clickId: "click-1" } as const;
     const { broken, trace = [] } = await simulator.run(

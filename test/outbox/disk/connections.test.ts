@@ -4,7 +4,7 @@ import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";
 
-test("the thread sends many events over as many connections as one endpoint may have", async () => {
+test("the thread sends many events over no more connections than one endpoint may have", async () => {
   const service = await startService();
   const outbox = diskOutbox({ directory: scratchDirectory() });
   const tracker = affiliate({ baseUrl: service.url, clientId: 1, outbox, confirmReferral: "never" });

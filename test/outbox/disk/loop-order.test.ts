@@ -23,7 +23,7 @@ const VERDICTS: Record<string, Verdict> = {
   rest: RESTS,
 };
 
-/** What is stored, by all processes, in the order in which it came. */
+/** What all processes have stored. `live` is in the order of arrival. */
 interface World {
   live: OutboxEvent[];
   readonly tried: Set<string>;
@@ -39,7 +39,7 @@ function startProcess(directory: string, nth: number, world: World) {
   const disk = openDisk(directory, { owner: `${nth}` });
   const claimed = new Set<string>();
   world.claimed.push(claimed);
-  /** What was sent, and whose verdict is not stored. */
+  /** The ids of events that were sent and have no stored verdict yet. */
   const sent = new Set<string>();
   let appended: OutboxEvent[] = [];
 
@@ -110,7 +110,7 @@ function sharesAnId({ data: one }: OutboxEvent, { data: other }: OutboxEvent): b
   return shares("clickId") || shares("sessionId");
 }
 
-/** How early live events go, which are in the order in which they came; more goes first. */
+/** The precedence of each live event, by id: the highest goes first. `live` is in the order of arrival. */
 function precedencesOf(live: readonly OutboxEvent[], tried: ReadonlySet<string>): Map<string, number> {
   const all = urgenciesOf(live.map((event) => ({ event })));
   return new Map(
@@ -186,7 +186,7 @@ const RESTED_BESIDE_RAISED = [
   open(1, { "lead/payment": 1, registration: 1 }),
   end("retry"),
 ];
-/** A click that is claimed ahead, one that is in the store, and a registration that was tried. */
+/** A prefetched click, one that is in the store, and a registration that was tried. */
 const CLICK_LEFT_IN_THE_STORE = [
   open(2, { "lead/registration": 2 }),
   append("registration"),
@@ -201,7 +201,7 @@ const CLICK_LEFT_IN_THE_STORE = [
 ];
 
 test.each([1, 2])(
-  "%d processes: whatever is claimed ahead, no event is sent while a more urgent one has a slot",
+  "%d processes: whatever is prefetched, no event is sent while a more urgent one has a slot",
   async (processes) => {
     const aSchedule = fc.array(fc.tuple(fc.nat(processes - 1), aStep), { minLength: 10, maxLength: 60 });
     await fc.assert(

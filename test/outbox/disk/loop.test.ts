@@ -68,8 +68,8 @@ async function started(left: Waiting) {
   };
 }
 
-describe("what is claimed before there is a slot", () => {
-  it("is sent when an attempt has ended, without a pass in between", async () => {
+describe("prefetched events", () => {
+  it("are sent when an attempt has ended, without a pass in between", async () => {
     const { end, passes, sent } = await started({ click: 30 });
     expect(sent).toHaveLength(6);
     const before = passes.length;
@@ -78,7 +78,7 @@ describe("what is claimed before there is a slot", () => {
     expect(passes).toHaveLength(before);
   });
 
-  it("is more with each claim, so that there are ten times as many events as passes", async () => {
+  it("are more with each claim, so that 600 events take fewer than 130 passes", async () => {
     const { end, clock, passes, sent } = await started({ click: 600 });
     while (sent.length < 600) {
       await end(6);
@@ -87,7 +87,7 @@ describe("what is claimed before there is a slot", () => {
     expect(passes.length).toBeLessThan(130);
   });
 
-  it("is at most 64 events in all, of however many endpoints", async () => {
+  it("are at most 64, those of all endpoints together", async () => {
     const { end, clock, left, sent } = await started({ click: 900, registration: 900 });
     let most = 0;
     while (sent.length < 900) {
@@ -99,7 +99,7 @@ describe("what is claimed before there is a slot", () => {
     expect(most).toBeLessThanOrEqual(64);
   });
 
-  it("is no payment: a kill holds no more of them than there are slots", async () => {
+  it("are no payments: no more of these are claimed than there are slots", async () => {
     const { end, left, ofEndpoint, clock } = await started({ "lead/payment": 50 });
     const claimed = () => 50 - (left["lead/payment"] ?? 0);
     expect(claimed()).toBe(6);
@@ -110,7 +110,7 @@ describe("what is claimed before there is a slot", () => {
     expect(ofEndpoint("lead/payment")).toBe(9);
   });
 
-  it("is sent only once the file was asked for what has come since", async () => {
+  it("are sent only after a claim, once a new event has come", async () => {
     const { loop, end, left, sent, passes, ofEndpoint } = await started({ click: 30 });
     left["lead/payment"] = 1;
     loop.take(QUEUED);
@@ -122,7 +122,7 @@ describe("what is claimed before there is a slot", () => {
     expect(ofEndpoint("click")).toBe(7 - 1 + 1);
   });
 
-  it("is given back, and claimed again in the same pass, once a verdict has made another one ready", async () => {
+  it("are released, and claimed again in the same pass, once a verdict has made another event ready", async () => {
     const { end, file, passes, typesOf, sent, clock } = await started({ click: 30 });
     await end(1);
     expect(sent).toHaveLength(7);
@@ -138,7 +138,7 @@ describe("what is claimed before there is a slot", () => {
     expect(typesOf(passes.at(-1))).toEqual([...Array(4).fill("settle"), "claim"]);
   });
 
-  it("waits while the file may have something more urgent for a slot of another endpoint", async () => {
+  it("wait while the file may have a more urgent event for a slot of another endpoint", async () => {
     const { end, left, sent, ofEndpoint, clock } = await started({ "lead/payment": 7, click: 30 });
     expect(sent).toHaveLength(8);
     await end(1, { endpoint: "lead/payment" });
@@ -148,7 +148,7 @@ describe("what is claimed before there is a slot", () => {
     expect(ofEndpoint("click")).toBe(2);
   });
 
-  it("is given back where its endpoint is paused", async () => {
+  it("are released where their endpoint is paused", async () => {
     const { end, paused, slots, left, passes, clock } = await started({ click: 30 });
     paused.add("click");
     slots.lanes = slots.lanes.filter(({ endpoint }) => endpoint !== "click");
@@ -159,7 +159,7 @@ describe("what is claimed before there is a slot", () => {
   });
 
   it.each([{ newestFirst: true }, { newWithinMs: 15_000 }, { evenResting: true }])(
-    "is given back where its endpoint takes others: %o",
+    "are released where their endpoint's lane has another order: %o",
     async (others) => {
       const { end, slots, sent, left, clock } = await started({ click: 30 });
       slots.lanes = [{ endpoint: "click", limit: 6, ...others }];
@@ -170,7 +170,7 @@ describe("what is claimed before there is a slot", () => {
     },
   );
 
-  it("is given back where delivery stops, and nothing is claimed any more", async () => {
+  it("are released when delivery stops, and nothing more is claimed", async () => {
     const { loop, end, left, sent, clock } = await started({ click: 30 });
     const stopped = loop.stop();
     await end(6);
@@ -180,7 +180,7 @@ describe("what is claimed before there is a slot", () => {
     expect(left.click).toBe(30 - 6);
   });
 
-  it("is given back where the process ends at once", async () => {
+  it("are released when the process ends at once", async () => {
     const { loop, left } = await started({ click: 30 });
     expect(left.click).toBe(30 - 10);
     loop.end();
@@ -218,7 +218,7 @@ describe("a pass", () => {
     expect(passes).toHaveLength(2);
   });
 
-  it("waits no longer once all of these are there", async () => {
+  it("waits no longer once all expected verdicts are there", async () => {
     const { end, passes, clock } = await started({ "lead/payment": 50 });
     await clock.pass(15);
     await end(3);
@@ -265,7 +265,7 @@ describe("a pass", () => {
     expect(settled).toEqual(Array(6).fill("delivered"));
   });
 
-  it("begins at the end of the tick for a question of delivery's", async () => {
+  it("begins at the end of the tick where delivery makes a request", async () => {
     const { loop, passes, typesOf, done } = await started({ "lead/payment": 20 });
     const before = done.length;
     loop.stop();
@@ -305,7 +305,7 @@ describe("a file that fails", () => {
     await end(1);
     await clock.pass(900);
     expect(attempts()).toBe(before);
-    // It does not even look at it.
+    // No pass is scheduled.
     expect(process.getActiveResourcesInfo()).not.toContain("Immediate");
   });
 
@@ -330,7 +330,7 @@ describe("a file that fails", () => {
   });
 });
 
-it("holds an event whose delivery has failed by a mistake: it may have been sent", async () => {
+it("makes an event unconfirmed where `deliver` rejects: it may have been sent", async () => {
   const { underWay, errors, passes, clock } = await started({ "lead/payment": 2 });
   const error = new Error("a mistake");
   underWay[0]?.fail(error);
@@ -340,7 +340,7 @@ it("holds an event whose delivery has failed by a mistake: it may have been sent
   expect(passes.at(-1)?.[0]).toMatchObject({ verdict: { type: "dead", reason: "unconfirmed", attempts: 1 } });
 });
 
-it("claims again what delivery gave back untried", async () => {
+it("claims an event again that delivery has released", async () => {
   const { end, left, clock, sent } = await started({ "lead/payment": 1 });
   await end(1, { verdict: RELEASED });
   await endOfTick();
@@ -349,7 +349,7 @@ it("claims again what delivery gave back untried", async () => {
   expect(left["lead/payment"]).toBe(0);
 });
 
-it("stores as delivered what must not be sent, and tells of it as skipped", async () => {
+it("stores a skipped event as delivered; listeners hear `skipped`", async () => {
   const { end, passes, settled, clock } = await started({ registration: 1 });
   await end(1, { verdict: { type: "skipped", reason: "not-referred" } });
   await endOfTick();

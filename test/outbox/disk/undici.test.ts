@@ -55,7 +55,7 @@ async function installUndici(folder: string, version: string): Promise<void> {
   await writeFile(join(undici, "package.json"), JSON.stringify({ ...manifest, version }));
 }
 
-/** A project with the package, not linked: it finds its dependencies beside it, and a version of undici that we choose. */
+/** A project with a copy of the package, its dependencies, and undici in this version. */
 async function projectWith(undici: string): Promise<string> {
   const folder = await emptyFolder();
   await cp(inject("builtPackage"), join(folder, "node_modules/express-affiliate"), { recursive: true });
@@ -66,7 +66,7 @@ async function projectWith(undici: string): Promise<string> {
   return folder;
 }
 
-/** Puts the project's host with all that it imports into one file, in a folder that has no more than SQLite for Node 20. */
+/** Bundles the project's host into one file. The bundle's folder has nothing else installed than SQLite, for Node 20. */
 async function bundled(project: string, format: "cjs" | "esm"): Promise<string> {
   const folder = await emptyFolder();
   const banner =
@@ -146,7 +146,7 @@ test("sends from its thread where undici is installed beside a bundle", async ()
 });
 
 test.each(["6.99.0", "7.1.0", "8.0.0"])(
-  "leaves alone what stands beside a bundle for others: undici %s",
+  "does not load an undici beside a bundle that is out of the package's range: %s",
   async (version) => {
     const folder = await bundled(await projectWith("7.99.0"), "cjs");
     await installUndici(folder, version);

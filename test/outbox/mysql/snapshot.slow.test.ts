@@ -11,7 +11,7 @@ const STEP_MS = 100;
 // As long as a period of the index, in which dead rows are scanned.
 const ROUND_MS = 8_192;
 const STATEMENTS = {
-  // Not the search of those that have to enter their queues.
+  // Not the search for events that have to enter their queues.
   search: /3 as part, seq/,
   take: /set\s+interrupted = \(interrupted/,
   append: /^\s*insert into/,

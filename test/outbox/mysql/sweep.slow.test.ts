@@ -10,7 +10,7 @@ const REST_MS = 60_000;
 const POLL_MS = 1_000;
 
 describeWithMariaDb("an event that is older than the last sweep", (database) => {
-  /** Two processes on the same tables. The first one is told of no capacity before `release`. */
+  /** Two processes on the same tables, which a test starts, and an event that happened an hour ago. */
   async function twoProcesses() {
     const clock = new FakeClock();
     const pool = virtualPool(database.pool(), clock);
@@ -104,7 +104,7 @@ describeWithMariaDb("an event that is older than the last sweep", (database) => 
     expect(await stage.delivery.deliverNext()).toBe(click.id);
   });
 
-  test("goes once it has rested, though it was tried before many others", async () => {
+  test("goes once it has rested", async () => {
     const { clock, reporting, other, old } = await twoProcesses();
     await using stage = reporting;
     await using _ = other;

@@ -114,7 +114,7 @@ describeWithPostgres("leases", (database) => {
     async (history) => {
       const clock = clockAt();
       await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));
-      // With this one event it is full, so no claim of its own is under way below.
+      // One event takes the only slot, so the stage has no claim under way below.
       stage.delivery.capacity = 1;
       stage.start();
       const event = sample("payment");

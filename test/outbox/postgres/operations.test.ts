@@ -133,7 +133,7 @@ describeWithPostgres("operations", (database) => {
     await stage.close();
 
     expect((await pool.query("select 42 as answer")).rows).toEqual([{ answer: 42 }]);
-    // What it asked at its start may be answered a moment after its end.
+    // A statement from its start may be answered a moment after its end.
     await expect.poll(() => pool.totalCount - pool.idleCount).toBe(0);
     expect(pool.listenerCount("error")).toBe(listeners);
     // The server ends a session a moment after its connection.

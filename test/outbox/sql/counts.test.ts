@@ -5,7 +5,7 @@ import { type CountRow, createCounts } from "../../../src/outbox/sql/counts.js";
 import { createDestinations } from "../../../src/outbox/sql/destinations.js";
 import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
 
-/** A request to a server: what it does there, and the process that waits for the answer, at moments that a test chooses. */
+/** A request to a server. A test chooses when the server commits it, and when the process gets the answer. */
 interface Request {
   commit(): void;
   answer(): Promise<void>;
@@ -38,7 +38,7 @@ function world(backlog: number) {
     stored,
     /** Those that this process may settle. */
     known,
-    /** What `counts()` of an outbox says: what is on its way to the storage is counted apart. */
+    /** What `counts()` of an outbox says: it adds the events that are on their way to the storage. */
     queued: () => counts.current(DESTINATION).queued + coming,
     add(): Request {
       const event = sample("payment");
@@ -111,7 +111,7 @@ test("a count leaves out no event that was stored since the server was asked", a
   expect(counts.queued(DESTINATION)).toBe(3);
 });
 
-test("a count of an event that is being removed does not take another one off", async () => {
+test("a count during the removal of an event does not take off a second one", async () => {
   const { queued, settle, count } = world(2);
   await atOnce(count());
   const counting = count();
@@ -125,7 +125,7 @@ test("a count of an event that is being removed does not take another one off", 
   expect(queued()).toBe(1);
 });
 
-test("a count by which another process has added events is taken over while this one adds some", async () => {
+test("a count that shows another process's events is taken over, although this process adds one meanwhile", async () => {
   const { queued, stored, add, count } = world(0);
   await atOnce(count());
   for (let nth = 0; nth < 10; nth++) stored.add(sample("payment"));
