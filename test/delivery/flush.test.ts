@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { diskOutbox } from "express-affiliate/disk";
 import type { Outbox } from "express-affiliate/outbox";
 import { recordingOutbox } from "express-affiliate/testing";
@@ -17,6 +18,20 @@ it("of a durable outbox returns as soon as nothing more can be delivered now, an
     outbox: diskOutbox({ directory: scratchDirectory() }),
   });
   for (let n = 0; n < 20; n++) await tracker.trackPayment(payment(n), { sessionId: `s${n}` });
+
+  expect(await tracker.flush({ timeoutMs: TIMEOUT_MS })).toEqual({ settled: false, left: 20 });
+});
+
+it("of a durable outbox does not wait for a service that has been out of reach for a while", async () => {
+  const tracker = startTracker({
+    baseUrl: `http://127.0.0.1:${await closedPort()}`,
+    outbox: diskOutbox({ directory: scratchDirectory() }),
+  });
+  const paused = new Promise((resolve) => tracker.on("paused", resolve));
+  for (let n = 0; n < 20; n++) await tracker.trackPayment(payment(n), { sessionId: `s${n}` });
+  await paused;
+  // The outbox's thread looks for killed processes twice a second.
+  await sleep(1_200);
 
   expect(await tracker.flush({ timeoutMs: TIMEOUT_MS })).toEqual({ settled: false, left: 20 });
 });

@@ -38,6 +38,7 @@ export function startLoop(
   const failed: Failed[] = [];
   const settled: Verdict["type"][] = [];
   const errors: unknown[] = [];
+  const news: "news"[] = [];
   const paused = new Set<Endpoint>();
   const loop = createLoop({
     path: "outbox.db",
@@ -54,7 +55,7 @@ export function startLoop(
       onDone(kept);
     },
     onFailed: (each) => void failed.push(each),
-    onNews() {},
+    onNews: () => void news.push("news"),
   });
   const slots: { limit: number; lanes: readonly Lane[] } = {
     limit: 8,
@@ -98,7 +99,7 @@ export function startLoop(
     onError: (error) => void errors.push(error),
   };
   return {
-    ...{ loop, clock, sender, slots, underWay, sent, done, failed, settled, errors, paused },
+    ...{ loop, clock, sender, slots, underWay, sent, done, failed, settled, errors, news, paused },
     /** Ends the first attempts, of one endpoint or of all. Resolves once the loop has heard of it, before the next pass. */
     async end(number = 1, { endpoint, verdict }: { endpoint?: Endpoint; verdict?: Verdict } = {}) {
       const ended = underWay.filter(({ claim }) => !endpoint || claim.lane.endpoint === endpoint);

@@ -108,6 +108,8 @@ export function createLoop(parts: {
     if (requests.length === 0) {
       // There is nothing to try the file with: the next claim shows whether it works.
       if (isTried) file.isUsableAgain();
+      // What was reported since the pass was due says that it is still to come.
+      onNews();
       return;
     }
     let outcome: KeptOutcome;

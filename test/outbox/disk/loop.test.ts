@@ -189,6 +189,17 @@ describe("prefetched events", () => {
 });
 
 describe("a pass", () => {
+  it("that has nothing to do is told of: the loop is idle again", async () => {
+    const { loop, slots, news } = await started({});
+    slots.limit = 0;
+    loop.wake();
+    expect(loop.idle).toBe(false);
+    const before = news.length;
+    await endOfTick();
+    expect(loop.idle).toBe(true);
+    expect(news.length).toBeGreaterThan(before);
+  });
+
   it("settles, then appends, then claims", async () => {
     const { loop, end, passes, typesOf } = await started({ "lead/payment": 20 });
     await end(2);
