@@ -123,7 +123,11 @@ export function createLoop(parts: {
     const { results, ...kept } = outcome;
     if (isTried) noteSuccess();
     ({ snapshot } = kept);
-    if (snapshot.hasChanged) sending.noteChange();
+    if (snapshot.hasChanged && sending.hasStarted) {
+      sending.noteChange();
+      // An event that is ready now may have a slot, although no attempt ends.
+      begin();
+    }
     // The host does not hear of a pass that has only read circuits.
     const isRead = !batch && !wanted && first.every(({ type }) => type === "circuits");
     if (!isRead || kept.dropped.length + kept.problems.length > 0)

@@ -189,6 +189,18 @@ describe("prefetched events", () => {
 });
 
 describe("a pass", () => {
+  it("is followed by another one where a verdict has made something ready that has a slot", async () => {
+    const { end, file, left, ofEndpoint, sent, clock } = await started({ click: 30 });
+    await end(1);
+    expect(sent).toHaveLength(7);
+    file.hasChanged = true;
+    left["lead/payment"] = 1;
+    await clock.pass(10);
+    file.hasChanged = false;
+    await clock.pass(10);
+    expect(ofEndpoint("lead/payment")).toBe(1);
+  });
+
   it("that has nothing to do is told of: the loop is idle again", async () => {
     const { loop, slots, news } = await started({});
     slots.limit = 0;
