@@ -40,6 +40,8 @@ export function createClaims(
   const laneClaims = createLaneClaims(db, cache, queues);
   /** The destination of the last claim: this process waits for its events. */
   let own: string | undefined;
+  /** The time of the last claim. */
+  let claimedAt = 0;
   /** Whether there may be events that the last claim could not look at. */
   let hasMore = false;
 
@@ -83,6 +85,7 @@ export function createClaims(
       }
 
       own = name;
+      claimedAt = now;
       // A step waits until all more urgent events are known.
       hasMore = !claimStepsOf(lanes).every(take);
       known.hasChanged = false;
@@ -121,7 +124,7 @@ export function createClaims(
       const { anyTried, claims } = cache.known;
       const destination = cache.numberOf(own);
       if (!laneClaims.hasTried(destination)) return null;
-      const found = nextReady.get(destination, now, JSON.stringify(claims.seqs()));
+      const found = nextReady.get(destination, Math.min(claimedAt, now), JSON.stringify(claims.seqs()));
       // Perhaps none is left.
       if (!found) anyTried.delete(destination);
       return found?.ready_at ?? null;

@@ -434,3 +434,16 @@ test("leaves no address of what was delivered in the file or its log, once the f
   expect(found()).toBe(1);
   disk.close();
 });
+
+test("says that a claim finds more since the last one, although other transactions came between", () => {
+  let now = 1_000_000;
+  const disk = openDisk(scratchDirectory(), { time: () => now });
+  disk.append(sample("payment"));
+  disk.settle(disk.claim(1)[0] as DiskClaim, retryIn(10));
+  expect(disk.claim(1)).toEqual([]);
+  now += 11;
+  const { nextReadyAt } = disk.store.run([]).snapshot;
+  expect(nextReadyAt).toBe(1_000_010);
+  expect(disk.claim(1)).toHaveLength(1);
+  expect(disk.store.run([]).snapshot.nextReadyAt).toBeNull();
+});
