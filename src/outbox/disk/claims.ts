@@ -54,6 +54,7 @@ export function createClaims(
       const by = { owner: claimer.owner, leaseEpoch: upkeep.leaseEpoch.number };
       const lane = laneClaims.begin(claimer, destination, now);
       const claims: DiskClaim[] = [];
+      let isAnySetAside = false;
       const free = () => limit - claims.length;
 
       function add({ urgency, place }: ClaimStep, rows: readonly Row[]): void {
@@ -61,7 +62,10 @@ export function createClaims(
         for (const row of rows) {
           const claim = claimOf(row, { destination: name, lane: place.lane, urgency, ...by });
           if (claim) claims.push(claim);
-          else live.setAside(row.seq, now);
+          else {
+            live.setAside(row.seq, now);
+            isAnySetAside = true;
+          }
         }
       }
 
@@ -88,7 +92,8 @@ export function createClaims(
       claimedAt = now;
       // A step waits until all more urgent events are known.
       hasMore = !claimStepsOf(lanes).every(take);
-      known.hasChanged = false;
+      // What was set aside has left its slot, and its visitor's next event, to another claim.
+      known.hasChanged = isAnySetAside;
       return claims;
     },
     /** Releases a claimed event. Returns whether it was still claimed. */

@@ -1,4 +1,5 @@
 import { readFileSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { OutboxEvent } from "express-affiliate";
 import type { Verdict } from "express-affiliate/outbox";
 import { afterEach, expect, test, vi } from "vitest";
@@ -16,7 +17,7 @@ import { STATEMENTS as QUEUES } from "../../../src/outbox/disk/queues.js";
 import { STATEMENTS as SETTLEMENTS } from "../../../src/outbox/disk/settlements.js";
 import { LOOKS, STATEMENTS as UPKEEP } from "../../../src/outbox/disk/upkeep.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
-import { sample } from "../../../src/testing/contract/samples.js";
+import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
 import { type Disk, openDisk } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 
@@ -446,4 +447,21 @@ test("says that a claim finds more since the last one, although other transactio
   expect(nextReadyAt).toBe(1_000_010);
   expect(disk.claim(1)).toHaveLength(1);
   expect(disk.store.run([]).snapshot.nextReadyAt).toBeNull();
+});
+
+test("says that another claim finds more where a row that cannot be read has taken a slot", () => {
+  const disk = openDisk(scratchDirectory());
+  const [unreadable, next] = [sample("payment"), sample("payment")];
+  disk.append(unreadable, next);
+  disk.store.run([]);
+  disk.db.exec(`update events set data = 'damaged' where id = '${unreadable.id}'`);
+  const reopened = openDisk(dirname(disk.path));
+  const lanes = [{ endpoint: "lead/payment", limit: 1 }] as const;
+  const claim = { type: "claim", capacity: { destination: DESTINATION, limit: 8, lanes } } as const;
+  const { results, snapshot } = reopened.store.run([claim]);
+  expect(results).toEqual([[]]);
+  expect(snapshot.hasChanged).toBe(true);
+  const { results: others, snapshot: after } = reopened.store.run([claim]);
+  expect(others).toMatchObject([[{ event: { id: next.id } }]]);
+  expect(after.hasChanged).toBe(false);
 });
