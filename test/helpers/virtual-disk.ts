@@ -1,14 +1,19 @@
 import type { Outbox, OutboxObserver } from "express-affiliate/outbox";
+import type { Delivery } from "../../src/delivery/delivery.js";
+import { createAlarm } from "../../src/outbox/disk/alarm.js";
 import { deadLettersThrough } from "../../src/outbox/disk/asked-dead-letters.js";
 import { countsOf } from "../../src/outbox/disk/counts.js";
-import { type DiskClaim, type Results, settling } from "../../src/outbox/disk/protocol.js";
-import { createRelay } from "../../src/outbox/relay.js";
+import { createLoop } from "../../src/outbox/disk/loop.js";
+import type { Request, Result, Results } from "../../src/outbox/disk/protocol.js";
+import { kindOf } from "../../src/service/endpoints.js";
 import { DESTINATION } from "../../src/testing/contract/samples.js";
 import { openDisk } from "./disk-store.js";
 import type { FakeClock } from "./fake-clock.js";
 import { scratchDirectory } from "./scratch.js";
 
-/** The disk outbox's file and its relay in virtual time: without the thread, which has a clock of its own. */
+const LOOK_MS = 500;
+
+/** The disk outbox's file and its loop in virtual time: without the thread, which has a clock of its own. */
 export function virtualDisk(
   clock: FakeClock,
   { directory = scratchDirectory(), owner = "me" }: { directory?: string; owner?: string } = {},
@@ -19,54 +24,68 @@ export function virtualDisk(
     maxBytes: 1024 ** 3,
   });
   let observer: OutboxObserver | undefined;
-  let cancelWake = () => {};
+  let cancelLook = () => {};
+  const asked: ((results: readonly Result[]) => void)[] = [];
+  const loop = createLoop({
+    path: disk.path,
+    leaseMs: 20_000,
+    keeper: {
+      attempt(task) {
+        const { unreadable: _, ...outcome } = task(disk.store);
+        return { ...outcome, problems: [] };
+      },
+    },
+    clock,
+    onDone({ results, dropped, snapshot }) {
+      alarm.set(snapshot);
+      for (const { event, reason } of dropped) observer?.dropped(event, reason);
+      if (results) asked.shift()?.(results);
+    },
+    onFailed({ message }) {
+      throw new Error(message);
+    },
+    onNews() {},
+  });
+  const alarm = createAlarm(clock, loop.wake);
 
-  function run<Name extends keyof Results>(
-    request: Parameters<typeof disk.store.run>[0][number] & { type: Name },
-  ) {
-    const { results, dropped, snapshot } = disk.store.run([request]);
-    for (const { event, reason } of dropped) observer?.dropped(event, reason);
-    cancelWake();
-    const { nextReadyAt } = snapshot;
-    if (nextReadyAt !== null)
-      cancelWake = clock.after(Math.max(0, nextReadyAt - clock.now()), () => relay.wake());
-    return { result: results[0] as Results[Name], snapshot };
+  function ask<R extends Request>(request: R): Promise<Results[R["type"]]> {
+    return new Promise((resolve) => {
+      asked.push(([result]) => resolve(result as Results[R["type"]]));
+      loop.take({ requests: [request], generation: 0 });
+    });
   }
 
-  const relay = createRelay<DiskClaim>(
-    {
-      claim: (capacity) => run({ type: "claim", capacity }).result as DiskClaim[],
-      settle: (claim, verdict) => void run(settling(claim, verdict)),
-    },
-    (error) => {
-      throw error;
-    },
-  );
+  function look(): void {
+    cancelLook = clock.after(LOOK_MS, look);
+    loop.attempt((store) => store.lookForKilled());
+  }
 
-  const letters = deadLettersThrough(
-    async (request) => run(request as never).result as never,
-    () => relay.wake(),
-  );
+  const letters = deadLettersThrough(ask, () => loop.wake());
 
   return {
     name: "disk",
     durable: true,
-    async add(event) {
-      const { result } = run({ type: "append", event });
-      relay.wake();
-      return result as "queued" | "duplicate" | "full";
-    },
+    add: (event) => ask({ type: "append", event }),
     start(deliver, told) {
       observer = told;
-      relay.start(deliver);
+      const delivery = deliver as Delivery;
+      loop.start({
+        ...delivery,
+        isPaused: (endpoint) => delivery.endpoints[endpoint].state === "paused",
+        mayGoTwice: (endpoint) => kindOf(endpoint) !== "payment",
+        onError(error) {
+          throw error;
+        },
+      });
+      cancelLook = clock.after(LOOK_MS, look);
     },
-    wake: relay.wake,
+    wake: loop.wake,
     get idle() {
-      return relay.idle;
+      return loop.idle;
     },
     circuits: {
-      read: async (destination) => run({ type: "circuits", destination }).result,
-      replace: async (change) => run({ type: "replace circuit", ...change }).result,
+      read: (destination) => loop.ask({ type: "circuits", destination }),
+      replace: (change) => loop.ask({ type: "replace circuit", ...change }),
     },
     counts: () => countsOf(disk.store.run([]).snapshot, DESTINATION),
     deadLetters: {
@@ -76,7 +95,9 @@ export function virtualDisk(
       discard: (id) => letters.discard(id, DESTINATION),
     },
     async close() {
-      await relay.stop();
+      cancelLook();
+      await loop.stop();
+      loop.end();
       disk.close();
     },
   };
