@@ -32,17 +32,19 @@ export interface SetServer {
 
 /** What a server's clock that is set does, and does not, and leases of different lengths: tests for an outbox in a database. */
 export function testServerClocks(database: SetServer): void {
-  /** A server with a clock of its own, and processes whose clocks are right. */
+  /** A server with a clock of its own, and processes whose clocks are right, unless a test says otherwise. */
   class World {
     readonly clock = new FakeClock();
     offset = 0;
     readonly #settling: (() => Promise<void>)[] = [];
 
-    async open(leaseMs = LEASE_MS): Promise<Stage> {
+    /** @param hostOffset how far the process's clock is ahead. */
+    async open(leaseMs = LEASE_MS, hostOffset = 0): Promise<Stage> {
       const server = { now: () => this.clock.now() + this.offset };
       const isFirst = this.#settling.length === 0;
       const timing = { leaseMs, pollMs: 2_000 };
-      const { outbox, settled } = await database.open({ isFirst, server, clock: this.clock, ...timing });
+      const clock = { ...this.clock, now: () => this.clock.now() + hostOffset };
+      const { outbox, settled } = await database.open({ isFirst, server, clock, ...timing });
       this.#settling.push(settled);
       const stage = await Stage.open(() => outbox);
       stage.start();
@@ -164,6 +166,23 @@ export function testServerClocks(database: SetServer): void {
       expect(await stage.outbox.add(meanwhile)).toBe("duplicate");
     },
   );
+
+  test("ahead by 31 days, as the clock of a process that starts then is, and back forgets no delivered id", async () => {
+    const world = new World();
+    await using stage = await world.open();
+    stage.delivery.each(({ settle }) => settle({ type: "delivered" }));
+    const event = world.event("payment");
+    await stage.add(event);
+    await world.pass(2.5 * MINUTE_MS);
+
+    world.offset = 31 * DAY_MS;
+    await using _other = await world.open(LEASE_MS, 31 * DAY_MS);
+    await world.pass(2.5 * MINUTE_MS);
+    world.offset = 0;
+    await world.pass(2.5 * MINUTE_MS);
+
+    expect(await stage.outbox.add(event)).toBe("duplicate");
+  });
 
   test("a process with a short lease leaves alone what one with a long lease has, and takes it over once that is over", async () => {
     const world = new World();

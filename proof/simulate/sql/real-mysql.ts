@@ -6,6 +6,8 @@ import { createMonitor, PREFIX, type RealServer, type Session } from "./real-ser
 
 // Lock waits end in virtual time: see server.ts.
 const FOR_EVER_S = 100_000;
+/** The tables that processes write to. */
+const TABLES = ["events", "destinations", "circuits", "clock"];
 const WAITING = `
   select (select variable_value from information_schema.global_status
       where variable_name = 'innodb_row_lock_current_waits')
@@ -83,14 +85,14 @@ export async function startRealMysql(): Promise<RealServer> {
     },
     async clear(how) {
       if (how === "drop") {
-        const tables = ["events", "destinations", "migrations"].map((table) => PREFIX + table);
+        const tables = [...TABLES, "migrations"].map((table) => PREFIX + table);
         await monitor(`drop table if exists ${tables.join(", ")}`);
         return;
       }
       for (const text of mysqlMigrations(PREFIX)) {
         for (const statement of text.split(/;\n/)) if (statement.trim() !== "") await monitor(statement);
       }
-      for (const table of ["events", "destinations"]) await monitor(`truncate table ${PREFIX}${table}`);
+      for (const table of TABLES) await monitor(`truncate table ${PREFIX}${table}`);
     },
     async restart() {
       await server.halt("immediate");

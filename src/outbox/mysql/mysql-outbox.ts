@@ -118,7 +118,7 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
       hold: createHold(database, { prefix, queue }),
       handOver: createHandOver(database, { prefix, destinations, sweep, counts }),
       cautions: () => cautionsOf(database),
-      upkeep: () => forgetOld(database, { prefix, rememberMs, now: time.ofHost }),
+      upkeep: () => forgetOld(database, { prefix, rememberMs }),
       watch(look, destination) {
         const looking = createPoll(clock, pollMs, look);
         poll = looking;

@@ -1,6 +1,5 @@
 import { ENDPOINTS } from "../../service/endpoints.js";
 import type { Clock } from "../../shared/clock.js";
-import { momentBy } from "../lease.js";
 import type { Destinations } from "../sql/destinations.js";
 import { ServerClock } from "../sql/server-clock.js";
 import { URGENCIES } from "../urgency.js";
@@ -38,7 +37,6 @@ export function createServerTime(
 ) {
   const { prefix, destinations, leaseMs, clock, onSetRight } = options;
   const events = `\`${prefix}events\``;
-  const began = momentBy(clock);
   const serverClock = new ServerClock(clock, Math.max(leaseMs, LEAST_PATIENCE_MS));
 
   /** Shortens rests and leases that the clock's change would have made longer. */
@@ -65,10 +63,6 @@ export function createServerTime(
   }
 
   return {
-    /** The time of this host, not counting any setting ahead of its clock since the start. */
-    get ofHost(): number {
-      return Math.min(clock.now(), began.wall + clock.monotonic() - began.monotonic);
-    },
     /** Leases that end before this time are over, in SQL. A clock that was just set ahead ends none. */
     get leaseEnd(): string {
       const { latest } = serverClock;

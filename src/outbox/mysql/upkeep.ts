@@ -1,5 +1,5 @@
 import { ENDPOINTS, kindOf } from "../../service/endpoints.js";
-import { rememberedMs } from "../sql/remembered.js";
+import { rememberedMs, UPKEEP_MS } from "../sql/remembered.js";
 import type { Database } from "./database.js";
 import { integer, listOf, NOW } from "./literals.js";
 import { periodIn } from "./sweep.js";
@@ -7,22 +7,19 @@ import { periodIn } from "./sweep.js";
 // Few, so that no other statement waits, and a replica keeps up.
 const FORGOTTEN_AT_ONCE = 1_000;
 
-/**
- * Forgets, in small batches, the ids of what was delivered long ago. Several processes may do so at the same time.
- *
- * @param options.now the time of this host: the server's clock may have been set ahead.
- */
+/** Forgets, in small batches, the ids of what was delivered long ago. Several processes may do so at the same time. */
 export async function forgetOld(
   database: Database,
-  { prefix, rememberMs, now }: { prefix: string; rememberMs: number; now: number },
+  { prefix, rememberMs }: { prefix: string; rememberMs: number },
 ): Promise<void> {
   const events = `\`${prefix}events\``;
+  const now = await time();
   const numbers = await database.rows<{ number: string }>(
     `select cast(number as char) as number from \`${prefix}destinations\``,
   );
   for (const { number } of numbers) {
     for (const endpoint of ENDPOINTS) {
-      const since = `least(${NOW}, ${integer(now)}) - ${integer(rememberedMs(kindOf(endpoint), rememberMs))}`;
+      const since = integer(now - rememberedMs(kindOf(endpoint), rememberMs));
       // By the host's clock too: the server's may have been set back when it was delivered.
       const isOld = `state = 'known' and due_at < ${since} and queued_at < ${since}`;
       await forget(
@@ -31,6 +28,21 @@ export async function forgetOld(
         isOld,
       );
     }
+  }
+
+  /** The time by which ids are forgotten. */
+  async function time(): Promise<number> {
+    const clock = `\`${prefix}clock\``;
+    // All processes together move `at` at most twice as fast as time passes: a server's clock that was set ahead by mistake is
+    // corrected before much is forgotten. The server sets `at` first, so `written_at` is still the one before.
+    await database.write(
+      `insert into ${clock} (id, at, written_at) values (1, ${NOW}, ${NOW})
+       on duplicate key update
+         at = greatest(at, least(${NOW}, at + 2 * least(${NOW} - written_at, ${UPKEEP_MS}))), written_at = ${NOW}`,
+    );
+    // After the server's clock was set back, `at` is in the future.
+    const [row] = await database.rows<{ now: number }>(`select least(at, ${NOW}) as now from ${clock}`);
+    return Number(row?.now);
   }
 
   async function forget(which: string, isOld: string): Promise<void> {

@@ -47,3 +47,10 @@ create table if not exists `affiliate_circuits` (
   primary key (`destination`, `endpoint`)
 ) engine = InnoDB row_format = dynamic default charset = ascii collate = ascii_bin
   comment = 'Endpoints that leave payments without an answer, as all processes know them together. JSON, in a text: a process writes it only where it still reads as it has read it.';
+
+create table if not exists `affiliate_clock` (
+  `id` tinyint not null primary key comment '1: there is one row.',
+  `at` bigint not null,
+  `written_at` bigint not null comment 'The server''s time when at was written.'
+) engine = InnoDB
+  comment = 'The time by which delivered ids are forgotten: the server''s, but never back, and ahead by small steps.';
