@@ -60,6 +60,15 @@ export function createAhead({
       claims = [];
       return all;
     },
+    /** Takes out those that may not be sent twice: no slot was left for them. */
+    takeCostly(): readonly DiskClaim[] {
+      const costly = claims.filter(({ lane }) => !mayGoTwice(lane.endpoint));
+      if (costly.length === 0) return costly;
+      claims = claims.filter((claim) => !costly.includes(claim));
+      // The store has them again, and they may outrank the others.
+      hasChanged = true;
+      return costly;
+    },
     /**
      * What to claim once all are released: for each endpoint as many as it has slots, or its share of the prefetched ones where
      * that is more. The limit of the whole claim is high, so that the prefetched events of one lane leave room for other lanes.

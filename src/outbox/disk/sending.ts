@@ -95,8 +95,8 @@ export function createSending(parts: {
     if (begun.size === 0) onLastVerdict();
   }
 
-  function giveBack(): void {
-    for (const claim of ahead.takeAll()) unsettled.push({ claim, verdict: { type: "release" } });
+  function release(claims: readonly DiskClaim[]): void {
+    for (const claim of claims) unsettled.push({ claim, verdict: { type: "release" } });
   }
 
   return {
@@ -140,7 +140,7 @@ export function createSending(parts: {
       const mayClaim = isDue && capacity.limit > 0 && capacity.lanes.length > 0;
       isSlotFree = false;
       if (ahead.areUnfit) ahead.noteChange();
-      if (mayClaim || ahead.areUnfit) giveBack();
+      if (mayClaim || ahead.areUnfit) release(ahead.takeAll());
       return mayClaim ? ahead.wanted(capacity) : undefined;
     },
     /** Takes out the verdicts that wait for a pass. */
@@ -154,6 +154,10 @@ export function createSending(parts: {
     sendClaimed(claimed: readonly DiskClaim[], asked: Capacity): void {
       ahead.add(claimed, asked);
       send(true);
+      const inDoubt = ahead.takeCostly();
+      if (inDoubt.length === 0) return;
+      release(inDoubt);
+      onVerdict();
     },
     /** The verdict is stored. */
     tellSettled({ claim, verdict }: Unsettled): void {
@@ -162,7 +166,7 @@ export function createSending(parts: {
     /** Sends and claims nothing more. Resolves once no attempt is under way. */
     stop(): Promise<void> {
       hasStopped = true;
-      giveBack();
+      release(ahead.takeAll());
       if (begun.size === 0) return Promise.resolve();
       return new Promise((resolve) => {
         onLastVerdict = resolve;

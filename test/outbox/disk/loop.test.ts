@@ -12,8 +12,8 @@ type Waiting = Partial<Record<Endpoint, number>>;
 
 const QUEUED = { requests: [{ type: "append", event: sample("click") }], generation: 0 } as const;
 
-/** The loop over a store that has so many events, all of different visitors. */
-async function started(left: Waiting) {
+/** The loop over a store that has so many events, all of different visitors; those of `mostUrgent` are claimed first. */
+async function started(left: Waiting, mostUrgent?: Endpoint) {
   const passes: (readonly Request[])[] = [];
   const file = { error: undefined as Error | undefined, hasChanged: false };
   let attempts = 0;
@@ -38,7 +38,9 @@ async function started(left: Waiting) {
       }
       if (request.type !== "claim") return answers[request.type];
       let free = request.capacity.limit;
-      return request.capacity.lanes.flatMap((lane) => {
+      const isFirst = ({ endpoint }: Lane) => Number(endpoint === mostUrgent);
+      const lanes = request.capacity.lanes.toSorted((a, b) => isFirst(b) - isFirst(a));
+      return lanes.flatMap((lane) => {
         const number = Math.min(lane.limit, free, left[lane.endpoint] ?? 0);
         free -= number;
         left[lane.endpoint] = (left[lane.endpoint] ?? 0) - number;
@@ -108,6 +110,14 @@ describe("prefetched events", () => {
     await clock.pass(2);
     expect(claimed()).toBe(9);
     expect(ofEndpoint("lead/payment")).toBe(9);
+  });
+
+  it("are no payments: those that have found no slot, because more urgent events took all, are released at once", async () => {
+    const { loop, left, sent, ofEndpoint } = await started({ registration: 6, "lead/payment": 50 }, "registration");
+    expect(sent).toHaveLength(8);
+    loop.take(QUEUED);
+    await endOfTick();
+    expect(50 - (left["lead/payment"] ?? 0)).toBe(ofEndpoint("lead/payment"));
   });
 
   it("are sent only after a claim, once a new event has come", async () => {
