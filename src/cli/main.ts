@@ -10,7 +10,7 @@ const usage = `Usage: express-affiliate <command> [options]
   doctor       tells whether an integration with the tracking service works
   outbox       shows what waits in an outbox and what was given up; retries or
                discards it
-  migrations   prints the SQL of the Postgres outbox's tables
+  migrations   prints the SQL of the Postgres or MySQL outbox's tables
 
   --version    prints the version of this package
   --help       prints this

@@ -43,7 +43,7 @@ export interface DeliveryOptions {
   readonly journal: DeliveryJournal;
   /** Removes from the service's words what must not be shown. */
   readonly hide: (text: string) => string;
-  /** There is new capacity: the relay may claim more. */
+  /** There is new capacity: more events may be claimed. */
   readonly onCapacity: () => void;
   readonly clock: Clock;
   readonly random?: () => number;

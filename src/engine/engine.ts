@@ -13,7 +13,7 @@ export interface Engine {
 }
 
 /**
- * Makes the engine that a plan describes. It runs in the thread that makes it. A relay hands it events.
+ * Makes the engine that a plan describes. It runs in the thread that makes it. A relay, or the disk outbox's loop, hands it events.
  *
  * @throws OptionsError where the environment's proxy has no usable address.
  */

@@ -19,8 +19,6 @@ export interface Logger {
 // A host may pass on what a stranger sent, with any field names.
 const MOST_NEWS = 50;
 
-export type Log = ReturnType<typeof createLog>;
-
 /**
  * Writes lines to the host's logger. An error of the logger does no harm.
  *

@@ -1,6 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { MIB } from "../../src/outbox/option-types.js";
+import { sample } from "../../src/testing/contract/samples.js";
+import { openDisk } from "../helpers/disk-store.js";
 import { textOf } from "../helpers/docs/pages.js";
 import { measured, rowsOf } from "../helpers/docs/results.js";
+import { scratchDirectory } from "../helpers/scratch.js";
 
 const text = textOf("docs/sizing.md");
 const takes = rowsOf(text, "What one takes");
@@ -31,9 +35,21 @@ describe("what one takes", () => {
     const [, least, most] = /(\d+) to (\d+) bytes on disk/.exec(text) ?? [];
     expect(Math.min(...numbers) / Number(least)).toBeCloseTo(1, 1);
     expect(Math.max(...numbers) / Number(most)).toBeCloseTo(1, 1);
-    const GIB = 2 ** 30;
-    expect(GIB / Math.max(...numbers)).toBeGreaterThan(1.5e6);
-    expect(GIB / Math.min(...numbers)).toBeGreaterThan(2.5e6);
+  });
+
+  it("is for a GiB on disk from one to one and a half million", () => {
+    const mib = 8;
+    const disk = openDisk(scratchDirectory(), { maxBytes: mib * MIB });
+    onTestFinished(() => disk.close());
+    let waiting = 0;
+    const report = () => ({ type: "append", event: sample("payment") }) as const;
+    for (let results: unknown[] = ["queued"]; results.every((result) => result === "queued"); ) {
+      results = [...disk.store.run(Array.from({ length: 200 }, report)).results];
+      waiting += results.filter((result) => result === "queued").length;
+    }
+    expect(text).toContain("1 to 1.5 million per GiB");
+    expect((waiting / mib) * 1024).toBeGreaterThan(1e6);
+    expect((waiting / mib) * 1024).toBeLessThan(1.5e6);
   });
 });
 

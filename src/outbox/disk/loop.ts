@@ -23,9 +23,6 @@ import type { Store, TransactionOutcome } from "./store.js";
 /** What the host hears of a transaction. `results` answer the host's batch. */
 export type Kept = Omit<KeptOutcome, "results"> & Pick<Done, "results">;
 
-/** The loop of the outbox's thread. */
-export type Loop = ReturnType<typeof createLoop>;
-
 /**
  * The loop works in passes. A pass settles, appends and claims in one transaction, with one flush at most. Then it sends the claimed
  * events.

@@ -175,8 +175,7 @@ export interface Problem {
 
 export interface Failed {
   readonly type: "failed";
-  /** Missing where nothing was asked. */
-  readonly generation?: number;
+  readonly generation: number;
   readonly code: string;
   readonly message: string;
 }

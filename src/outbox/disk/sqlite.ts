@@ -32,7 +32,7 @@ const PEER = "@photostructure/sqlite";
  * Finds SQLite: Node's own from 22.13 on, else the package of the same interface.
  *
  * @param from files or directories beside which the package may be installed.
- * @returns what `openDatabase` takes as its engine.
+ * @returns what `loadEngine` takes as its engine.
  * @throws OutboxError `ERR_AFFILIATE_DISK_ENGINE`
  */
 export function findEngine(from: readonly (string | undefined)[], hasBuiltIn = isBuiltin(BUILT_IN)): string {

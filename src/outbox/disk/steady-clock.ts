@@ -1,5 +1,3 @@
-export type SteadyClock = ReturnType<typeof createSteadyClock>;
-
 /**
  * How long the file has been in use, in milliseconds. It follows the wall clock, and never runs faster than time passes: a wall
  * clock that is set ahead and back forgets no delivered id. Time without a process does not count.
