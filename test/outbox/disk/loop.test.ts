@@ -113,7 +113,10 @@ describe("prefetched events", () => {
   });
 
   it("are no payments: those that have found no slot, because more urgent events took all, are released at once", async () => {
-    const { loop, left, sent, ofEndpoint } = await started({ registration: 6, "lead/payment": 50 }, "registration");
+    const { loop, left, sent, ofEndpoint } = await started(
+      { registration: 6, "lead/payment": 50 },
+      "registration",
+    );
     expect(sent).toHaveLength(8);
     loop.take(QUEUED);
     await endOfTick();
