@@ -19,9 +19,11 @@ export async function forgetOld(database: Database, schema: string, rememberMs: 
     )
     delete from ${schema}.known_ids as known using old
     where known.destination = old.destination and known.id = old.id returning 1`;
-  // At most twice as fast as time passes: a clock that was set ahead by mistake is corrected before much is forgotten.
+  // All processes together move `at` at most twice as fast as time passes: a server's clock that was set ahead by mistake is
+  // corrected before much is forgotten.
   await database.query(
-    `update ${schema}.clock set at = greatest(at, least(now(), coalesce(at + interval '${2 * UPKEEP_MS} milliseconds', now())))`,
+    `update ${schema}.clock set written_at = now(), at = greatest(at, least(now(),
+       coalesce(at + 2 * least(now() - written_at, interval '${UPKEEP_MS} milliseconds'), now())))`,
   );
   for (const kind of SHEDDING_ORDER) {
     await forgetOf(kind, rememberedMs(kind, rememberMs));

@@ -114,7 +114,8 @@ create table affiliate.circuits (
 comment on table affiliate.circuits is
   'Endpoints that leave payments without an answer, as all processes know them together. JSON, in a text: a process writes it only where it still reads as it has read it.';
 
-create table affiliate.clock (at timestamptz);
+create table affiliate.clock (at timestamptz, written_at timestamptz);
 comment on table affiliate.clock is
   'The time by which delivered ids are forgotten: the server''s, but never back, and ahead by small steps. One row; null before the first look at it.';
-insert into affiliate.clock values (null);
+comment on column affiliate.clock.written_at is 'The server''s time when at was written.';
+insert into affiliate.clock values (null, null);
