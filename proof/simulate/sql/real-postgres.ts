@@ -99,7 +99,9 @@ export async function startRealPostgres(): Promise<RealServer> {
       const tables = ["events", "known_ids", "dead_letters", "destinations"].map(
         (table) => `${SCHEMA}.${table}`,
       );
-      await monitor(`truncate ${tables.join(", ")} restart identity; update ${SCHEMA}.clock set at = null, written_at = null`);
+      await monitor(
+        `truncate ${tables.join(", ")} restart identity; update ${SCHEMA}.clock set at = null, written_at = null`,
+      );
     },
     async restart() {
       await server.halt("immediate");
