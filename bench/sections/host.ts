@@ -59,7 +59,7 @@ export async function benchHost({ report, quick }: Bench): Promise<void> {
         "requests/s": round(of(way, "perSecond")),
         "its event loop": ratio(of(way, "utilization")),
         "delivered of 100": way === "none" ? "" : micros(of(way, "deliveredOf100")),
-        "of the rate at rest": way === "disk" ? ratio(of(way, "ofRest")) : "",
+        "of the rate at rest": way === "disk" && oneIn === 1 ? ratio(of(way, "ofRest")) : "",
         "µs of main thread": micros(of(way, "mainThread")),
         "of undici's": ratio(ofUndicis(way, "mainThread")),
         "sockets to the service": of(way, "mostSockets"),

@@ -50,7 +50,7 @@ describe("what the pages say of the cost", () => {
   it.each([
     ["memory", /a backlog (?:[^|]+\|){2} (\d+) to (\d+) \|/],
     ["disk", /a backlog [^|]+\| (\d+)(?: to (\d+))?;/],
-    ["disk, clicks", /clicks (\d+) to (\d+) \|/],
+    ["disk, clicks", /clicks (\d+)(?: to (\d+))? \|/],
     ["undici, marked", /which payments are under way (\d+) to (\d+) \|/],
   ])("is the rate at which a backlog was delivered from %s, on both Nodes", (carrier, pattern) => {
     const rates = measured("Delivering", "of undici", { carrier }).map((rate) => Math.round(100 * rate));
@@ -58,8 +58,21 @@ describe("what the pages say of the cost", () => {
   });
 
   it.each([
+    ["disk", "in 20 ms", /answers in 20 ms[^|]+\| (\d+)(?: to (\d+))?;/],
+    ["disk", "in 5 ms", /answers in 20 ms[^|]+\|[^|;]+; (\d+)(?: to (\d+))? \|/],
+    ["memory", "in 20 ms", /answers in 20 ms(?:[^|]+\|){2} (\d+)(?: to (\d+))?;/],
+    ["memory", "in 5 ms", /answers in 20 ms(?:[^|]+\|){2}[^|;]+; (\d+)(?: to (\d+))? \|/],
+  ])("is the rate of payments from %s where answers come %s, on both Nodes", (carrier, answers, pattern) => {
+    const rates = measured("Answers", "of undici", { carrier, answers }).map((rate) =>
+      Math.round(100 * rate),
+    );
+    const [least, most = least] = numbersIn(pattern, text);
+    expect([least, most]).toEqual([Math.min(...rates), Math.max(...rates)]);
+  });
+
+  it.each([
     ["disk", /every request \| (\d+) to (\d+) \|/],
-    ["memory", /every request \|[^|]+\| (\d+) to (\d+) \|/],
+    ["memory", /every request \|[^|]+\| (\d+)(?: to (\d+))? \|/],
     ["undici", /every request (?:\|[^|]+){2}\| (\d+) to (\d+) \|/],
   ])("is what was delivered meanwhile on a host that can do no more, %s, on both Nodes", (way, pattern) => {
     const row = { way, "the service": "healthy", tracked: "every request" };

@@ -21,13 +21,13 @@ describe("what one takes", () => {
     ["an event that waits", "memory", "Handing over", "bytes of heap"],
     ["events delivered in a second, where the service answers at once", "memory", "Delivering", "events/s"],
     ["events delivered in a second, where the service answers at once", "disk", "Delivering", "events/s"],
-  ])("%s, %s: within a half of what was measured", (what, outbox, heading, column) => {
+  ])("%s, %s: within a half of the middle of what was measured", (what, outbox, heading, column) => {
     const said = numberIn(takes.find((row) => row.what === what)?.[outbox]);
     const key = heading === "Delivering" ? "carrier" : "outbox";
-    for (const number of measured(heading, column, { [key]: outbox.toLowerCase() })) {
-      expect(said / number).toBeGreaterThan(1 / 1.5);
-      expect(said / number).toBeLessThan(1.5);
-    }
+    const numbers = measured(heading, column, { [key]: outbox.toLowerCase() }).sort((a, b) => a - b);
+    const middle = numbers[Math.floor(numbers.length / 2)] as number;
+    expect(said / middle).toBeGreaterThan(1 / 1.5);
+    expect(said / middle).toBeLessThan(1.5);
   });
 
   it("is for an event on disk what was measured at most and at least", () => {
@@ -37,7 +37,7 @@ describe("what one takes", () => {
     expect(Math.max(...numbers) / Number(most)).toBeCloseTo(1, 1);
   });
 
-  it("is for a GiB on disk from one to one and a half million", () => {
+  it("is a GiB for 1 to 1.5 million payments that wait", () => {
     const mib = 8;
     const disk = openDisk(scratchDirectory(), { maxBytes: mib * MIB });
     onTestFinished(() => disk.close());

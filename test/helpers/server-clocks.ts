@@ -167,7 +167,7 @@ export function testServerClocks(database: SetServer): void {
     },
   );
 
-  test("ahead by 31 days, as the clock of a process that starts then is, and back forgets no delivered id", async () => {
+  test("ahead by 31 days and back, while a process with the same error starts, forgets no delivered id", async () => {
     const world = new World();
     await using stage = await world.open();
     stage.delivery.each(({ settle }) => settle({ type: "delivered" }));

@@ -65,7 +65,7 @@ export function createAhead({
       const costly = claims.filter(({ lane }) => !mayGoTwice(lane.endpoint));
       if (costly.length === 0) return costly;
       claims = claims.filter((claim) => !costly.includes(claim));
-      // The store has them again, and they may outrank the others.
+      // The next pass releases them. Then they may outrank the others.
       hasChanged = true;
       return costly;
     },

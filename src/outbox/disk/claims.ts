@@ -92,7 +92,7 @@ export function createClaims(
       claimedAt = now;
       // A step waits until all more urgent events are known.
       hasMore = !claimStepsOf(lanes).every(take);
-      // What was set aside has left its slot, and its visitor's next event, to another claim.
+      // An unreadable event used up a slot. Another claim may use the slot, and may take the visitor's next event.
       known.hasChanged = isAnySetAside;
       return claims;
     },

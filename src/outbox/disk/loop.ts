@@ -27,7 +27,7 @@ export type Kept = Omit<KeptOutcome, "results"> & Pick<Done, "results">;
  * The loop works in passes. A pass settles, appends and claims in one transaction, with one flush at most. Then it sends the claimed
  * events.
  *
- * @param parts.onNews called when claims and verdicts begin to fail, and when they work again.
+ * @param parts.onNews called when claims and verdicts begin to fail, when they work again, and after a pass that had nothing to do.
  */
 export function createLoop(parts: {
   readonly path: string;
@@ -105,7 +105,7 @@ export function createLoop(parts: {
     if (requests.length === 0) {
       // There is nothing to try the file with: the next claim shows whether it works.
       if (isTried) file.isUsableAgain();
-      // What was reported since the pass was due says that it is still to come.
+      // The host was told that a pass is due. Tell it that the loop is idle again.
       onNews();
       return;
     }
@@ -122,7 +122,7 @@ export function createLoop(parts: {
     ({ snapshot } = kept);
     if (snapshot.hasChanged && sending.hasStarted) {
       sending.noteChange();
-      // An event that is ready now may have a slot, although no attempt ends.
+      // A slot may be free for an event that is now ready. Do not wait for an attempt to end.
       begin();
     }
     // The host does not hear of a pass that has only read circuits.

@@ -150,7 +150,7 @@ export function createSending(parts: {
       unsettled = [...verdicts, ...unsettled];
       ahead.noteChange();
     },
-    /** The pass has claimed these events. Sends as many as there are slots for; the others are prefetched. */
+    /** The pass has claimed these events. Sends as many as there are slots for. Releases payments without a slot; the others are prefetched. */
     sendClaimed(claimed: readonly DiskClaim[], asked: Capacity): void {
       ahead.add(claimed, asked);
       send(true);

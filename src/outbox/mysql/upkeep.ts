@@ -34,7 +34,7 @@ export async function forgetOld(
   async function time(): Promise<number> {
     const clock = `\`${prefix}clock\``;
     // All processes together move `at` at most twice as fast as time passes: a server's clock that was set ahead by mistake is
-    // corrected before much is forgotten. The server sets `at` first, so `written_at` is still the one before.
+    // corrected before much is forgotten. The server sets `at` first, so its expression reads the old `written_at`.
     await database.write(
       `insert into ${clock} (id, at, written_at) values (1, ${NOW}, ${NOW})
        on duplicate key update

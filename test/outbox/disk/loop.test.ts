@@ -112,7 +112,7 @@ describe("prefetched events", () => {
     expect(ofEndpoint("lead/payment")).toBe(9);
   });
 
-  it("are no payments: those that have found no slot, because more urgent events took all, are released at once", async () => {
+  it("are never payments: a payment is released at once if more urgent events took all slots", async () => {
     const { loop, left, sent, ofEndpoint } = await started(
       { registration: 6, "lead/payment": 50 },
       "registration",
@@ -202,7 +202,7 @@ describe("prefetched events", () => {
 });
 
 describe("a pass", () => {
-  it("is followed by another one where a verdict has made something ready that has a slot", async () => {
+  it("is followed by another one if a verdict makes an event ready while a slot is free", async () => {
     const { end, file, left, ofEndpoint, sent, clock } = await started({ click: 30 });
     await end(1);
     expect(sent).toHaveLength(7);
@@ -214,7 +214,7 @@ describe("a pass", () => {
     expect(ofEndpoint("lead/payment")).toBe(1);
   });
 
-  it("that has nothing to do is told of: the loop is idle again", async () => {
+  it("that has nothing to do tells the host that the loop is idle again", async () => {
     const { loop, slots, news } = await started({});
     slots.limit = 0;
     loop.wake();

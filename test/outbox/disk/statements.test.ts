@@ -102,7 +102,7 @@ test("executes six statements more where another process writes before each of i
   expect(first.executed.length + second.executed.length).toBe(12 + 6);
 });
 
-test("executes eight statements for a pass through a backlog, however many payments it settles and claims, and removes them by the hundred", () => {
+test("executes eight statements for a pass through a backlog, however many payments it settles and claims, and deletes settled ones by the hundred", () => {
   const { run, take } = openCounted();
   const payments = Array.from({ length: 2_000 }, () => sample("payment"));
   for (let from = 0; from < payments.length; from += 200)

@@ -436,7 +436,7 @@ test("leaves no address of what was delivered in the file or its log, once the f
   disk.close();
 });
 
-test("says that a claim finds more since the last one, although other transactions came between", () => {
+test("says since when another claim finds more, although other transactions came after the last claim", () => {
   let now = 1_000_000;
   const disk = openDisk(scratchDirectory(), { time: () => now });
   disk.append(sample("payment"));

@@ -40,7 +40,7 @@ describeWithMariaDb("a MariaDB server whose clock is set", (database) => {
     return server;
   }
 
-  test("ahead: the time by which ids are forgotten follows twice as fast as time passes, however many processes there are", async () => {
+  test("ahead: the time by which ids are forgotten moves at most twice as fast as time passes, however many processes there are", async () => {
     await (await database.create()).close();
     const server = setServer();
     const began = server.time;
@@ -64,7 +64,7 @@ describeWithMariaDb("a MariaDB server whose clock is set", (database) => {
     expect(await passed()).toBe(5 * MINUTE_MS);
   });
 
-  test("ahead when the outbox is made, and set right, forgets no id that is delivered then", async () => {
+  test("ahead when the outbox is made, and then right, forgets no id delivered afterwards", async () => {
     await using stage = await Stage.open(() => database.create());
     const server = setServer();
     server.time += 31 * DAY_MS;

@@ -11,7 +11,7 @@ import { describeWithMariaDb } from "../../helpers/mysql.js";
 describeWithMariaDb("operations", (database) => {
   const { create, reopen, sql } = database;
 
-  /** Does what a process does each minute. */
+  /** Forgets old ids, as a process does each minute. */
   function forget(pool: MysqlPool): Promise<void> {
     const { prefix } = database;
     return forgetOld(openDatabase(pool, { prefix, migrate: false }), { prefix, rememberMs: 30 * 86_400_000 });

@@ -23,7 +23,7 @@ describeWithPostgres("a PostgreSQL server whose clock is set", (database) => {
       ),
   });
 
-  test("ahead: the time by which ids are forgotten follows twice as fast as time passes, however many processes there are", async () => {
+  test("ahead: the time by which ids are forgotten moves at most twice as fast as time passes, however many processes there are", async () => {
     await (await database.create()).close();
     const began = Date.now();
     const server = { time: began, now: () => server.time };

@@ -51,7 +51,7 @@ describeWithPostgres("durability", (database) => {
       expect(await commitGoesBy(setting, text)).toBe(setting);
   });
 
-  /** A pool whose default is `off`, and what each commit of such a statement goes by. */
+  /** A pool whose default is `off`, and the setting at the commit of each statement that matches `words`. */
   function watchedPool(words: RegExp) {
     const said: string[] = [];
     const pool = database.pool({ options: "-c synchronous_commit=off" });
@@ -83,7 +83,7 @@ describeWithPostgres("durability", (database) => {
     await outbox.close();
   });
 
-  test("what a process finds out about an endpoint is on the disk before an attempt goes by it", async () => {
+  test("a changed circuit is on the disk before `replace` resolves", async () => {
     const { pool, said } = watchedPool(/(insert into|update|delete from) \S+circuits/);
     const { circuits, close } = await create({ pool });
     const found: Circuit = { since: 1, attempts: 1, failed: true, trialAt: 2, hurriedAt: 0 };
@@ -108,7 +108,7 @@ describeWithPostgres("durability", (database) => {
 
       await expect.poll(() => logger.lines).toHaveLength(1);
       expect(logger.lines[0]).toContain(
-        "postgresOutbox: synchronous_commit is off: where the server ends without warning, a report in your own transaction is lost",
+        "postgresOutbox: synchronous_commit is off: if the server crashes, your own transaction may be lost with its report",
       );
     });
 
@@ -124,14 +124,14 @@ describeWithPostgres("durability", (database) => {
 });
 
 describeWithPostgresServer("durability with a standby", ({ create, pool, sql }) => {
-  test("a commit that does not wait for it is told: a promotion takes the host's own transaction", async () => {
+  test("warns if commits do not wait for the standby: a promotion may lose the host's own transaction", async () => {
     const outbox = await create({ pool: pool({ options: "-c synchronous_commit=local" }) });
     await sql("alter system set synchronous_standby_names = 'standby'");
     await sql("select pg_reload_conf()");
 
     await expect
       .poll(() => outbox.cautions())
-      .toEqual([expect.stringContaining("synchronous_commit is local: where a standby is promoted")]);
+      .toEqual([expect.stringContaining("synchronous_commit is local: if a standby is promoted")]);
 
     await outbox.close();
   });

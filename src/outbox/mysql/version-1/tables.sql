@@ -53,4 +53,4 @@ create table if not exists `affiliate_clock` (
   `at` bigint not null,
   `written_at` bigint not null comment 'The server''s time when at was written.'
 ) engine = InnoDB
-  comment = 'The time by which delivered ids are forgotten: the server''s, but never back, and ahead by small steps.';
+  comment = 'The time by which delivered ids are forgotten: it follows the server''s, never goes back, and goes ahead in small steps.';

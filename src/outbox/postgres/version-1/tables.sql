@@ -116,6 +116,6 @@ comment on table affiliate.circuits is
 
 create table affiliate.clock (at timestamptz, written_at timestamptz);
 comment on table affiliate.clock is
-  'The time by which delivered ids are forgotten: the server''s, but never back, and ahead by small steps. One row; null before the first look at it.';
+  'The time by which delivered ids are forgotten: it follows the server''s, never goes back, and goes ahead in small steps. One row; null before the first look at it.';
 comment on column affiliate.clock.written_at is 'The server''s time when at was written.';
 insert into affiliate.clock values (null, null);
