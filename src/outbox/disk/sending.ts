@@ -1,7 +1,7 @@
 import type { Endpoint } from "../../service/endpoints.js";
 import type { Clock } from "../../shared/clock.js";
 import type { Capacity, Deliver, Verdict } from "../outbox.js";
-import { createAhead } from "./ahead.js";
+import { createPrefetched } from "./prefetched.js";
 import type { DiskClaim, Snapshot } from "./protocol.js";
 import { isStillOwned } from "./upkeep.js";
 
@@ -52,7 +52,7 @@ export function createSending(parts: {
   let lastedMs = 0;
   let hasStopped = false;
   let onLastVerdict = () => {};
-  const ahead = createAhead({
+  const prefetched = createPrefetched({
     mayGoTwice: (endpoint) => sender?.mayGoTwice(endpoint) ?? false,
     isPaused: (endpoint) => sender?.isPaused(endpoint) ?? false,
   });
@@ -60,8 +60,8 @@ export function createSending(parts: {
   /** Sends claimed events, as many as there are slots for. Returns whether it has sent any. */
   function send(isJustClaimed: boolean): boolean {
     // While the file fails, send nothing: a more urgent event may be in it.
-    if (!sender || ahead.isEmpty || !isWell()) return false;
-    const claims = ahead.take(sender.capacity(), isJustClaimed);
+    if (!sender || prefetched.isEmpty || !isWell()) return false;
+    const claims = prefetched.take(sender.capacity(), isJustClaimed);
     for (const claim of claims) begin(claim, sender);
     return claims.length > 0;
   }
@@ -89,7 +89,7 @@ export function createSending(parts: {
   function hear(unstored: Unsettled): void {
     unsettled.push(unstored);
     // The released event may outrank the prefetched ones.
-    if (unstored.verdict.type === "release") ahead.noteChange();
+    if (unstored.verdict.type === "release") prefetched.noteChange();
     if (!hasStopped && !send(false)) isSlotFree = true;
     onVerdict();
     if (begun.size === 0) onLastVerdict();
@@ -126,35 +126,35 @@ export function createSending(parts: {
       sender = by;
     },
     /** The order of the events may have changed: nothing more is sent before the next claim. */
-    noteChange: ahead.noteChange,
+    noteChange: prefetched.noteChange,
     /** An event may have become deliverable. */
     wake(): void {
-      ahead.noteChange();
+      prefetched.noteChange();
       isSlotFree = true;
     },
     /** What the next pass claims, or `undefined`. Releases the prefetched events first: `takeVerdicts` has their releases. */
     wantedClaims(): Capacity | undefined {
       if (!sender || hasStopped) return undefined;
       const capacity = sender.capacity();
-      const isDue = isSlotFree || ahead.hasChanged || ahead.areFew;
+      const isDue = isSlotFree || prefetched.hasChanged || prefetched.areFew;
       const mayClaim = isDue && capacity.limit > 0 && capacity.lanes.length > 0;
       isSlotFree = false;
-      if (ahead.areUnfit) ahead.noteChange();
-      if (mayClaim || ahead.areUnfit) release(ahead.takeAll());
-      return mayClaim ? ahead.wanted(capacity) : undefined;
+      if (prefetched.areUnfit) prefetched.noteChange();
+      if (mayClaim || prefetched.areUnfit) release(prefetched.takeAll());
+      return mayClaim ? prefetched.wanted(capacity) : undefined;
     },
     /** Takes out the verdicts that wait for a pass. */
     takeVerdicts: (): readonly Unsettled[] => unsettled.splice(0),
     /** The pass has failed: the next one stores these verdicts. */
     keepVerdicts(verdicts: readonly Unsettled[]): void {
       unsettled = [...verdicts, ...unsettled];
-      ahead.noteChange();
+      prefetched.noteChange();
     },
     /** The pass has claimed these events. Sends as many as there are slots for. Releases payments without a slot; the others are prefetched. */
     sendClaimed(claimed: readonly DiskClaim[], asked: Capacity): void {
-      ahead.add(claimed, asked);
+      prefetched.add(claimed, asked);
       send(true);
-      const inDoubt = ahead.takeCostly();
+      const inDoubt = prefetched.takeCostly();
       if (inDoubt.length === 0) return;
       release(inDoubt);
       onVerdict();
@@ -166,7 +166,7 @@ export function createSending(parts: {
     /** Sends and claims nothing more. Resolves once no attempt is under way. */
     stop(): Promise<void> {
       hasStopped = true;
-      release(ahead.takeAll());
+      release(prefetched.takeAll());
       if (begun.size === 0) return Promise.resolve();
       return new Promise((resolve) => {
         onLastVerdict = resolve;

@@ -18,7 +18,7 @@ const LOW = 0.25;
  *   slots: after a kill, another process cannot tell which of the claimed events were sent.
  * @param options.isPaused whether nothing but trials is sent to an endpoint.
  */
-export function createAhead({
+export function createPrefetched({
   mayGoTwice,
   isPaused,
 }: {
