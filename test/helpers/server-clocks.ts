@@ -28,6 +28,10 @@ export interface SetServer {
   }): Promise<{ readonly outbox: Outbox; settled(): Promise<void> }>;
   /** Has all that waits be another process's, until a moment. */
   claimAll(at: number, until: number): Promise<unknown>;
+  /** Makes the tables. Returns what a process does each minute to forget old ids. */
+  forgetting(server: Pick<Clock, "now">): Promise<() => Promise<void>>;
+  /** The time by which ids are forgotten, in milliseconds since the epoch. */
+  forgottenBy(): Promise<number>;
 }
 
 /** What a server's clock that is set does, and does not, and leases of different lengths: tests for an outbox in a database. */
@@ -182,6 +186,30 @@ export function testServerClocks(database: SetServer): void {
     await world.pass(2.5 * MINUTE_MS);
 
     expect(await stage.outbox.add(event)).toBe("duplicate");
+  });
+
+  test("ahead: the time by which ids are forgotten moves at most twice as fast as time passes, however many processes there are", async () => {
+    const began = Date.now();
+    let now = began;
+    const forget = await database.forgetting({ now: () => now });
+    const ofAll = () => Promise.all(Array.from({ length: 8 }, forget));
+    const passed = async () => (await database.forgottenBy()) - began;
+    await ofAll();
+    expect(await passed()).toBe(0);
+
+    now += 31 * DAY_MS;
+    await ofAll();
+    expect(await passed()).toBe(2 * MINUTE_MS);
+    now += MINUTE_MS / 2;
+    await ofAll();
+    expect(await passed()).toBe(3 * MINUTE_MS);
+
+    now = began + 4 * MINUTE_MS;
+    await ofAll();
+    expect(await passed()).toBe(3 * MINUTE_MS);
+    now += MINUTE_MS;
+    await ofAll();
+    expect(await passed()).toBe(5 * MINUTE_MS);
   });
 
   test("a process with a short lease leaves alone what one with a long lease has, and takes it over once that is over", async () => {

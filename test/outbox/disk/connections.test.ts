@@ -4,8 +4,16 @@ import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";
 
-test("the thread sends many events over no more connections than `concurrency` allows, and so uses each again", async () => {
-  const service = await startService();
+test("the thread has as many requests under way as one endpoint may have, and uses its connections again", async () => {
+  let underWay = 0;
+  let most = 0;
+  const service = await startService((_request, res) => {
+    most = Math.max(most, ++underWay);
+    setTimeout(() => {
+      underWay--;
+      res.end("{}");
+    }, 5);
+  });
   const outbox = diskOutbox({ directory: scratchDirectory() });
   const tracker = affiliate({ baseUrl: service.url, clientId: 1, outbox, confirmReferral: "never" });
   onTestFinished(async () => void (await tracker.close()));
@@ -18,5 +26,7 @@ test("the thread sends many events over no more connections than `concurrency` a
   await Promise.all(payments);
   await tracker.flush();
   expect(service.posted).toHaveLength(100);
+  expect(most).toBe(6);
+  // Undici uses a connection again one turn of the event loop after its answer. Until then, the next request may open another.
   expect(service.connections).toBeLessThanOrEqual(8);
 });
