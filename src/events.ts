@@ -20,7 +20,15 @@ const VISITOR_ID = /^[\x21-\x7e]{1,256}$/;
 
 /** A click id or session id as this package takes it: 1 to 256 printable ASCII characters without spaces. */
 export function isVisitorId(value: unknown): value is string {
-  return typeof value === "string" && VISITOR_ID.test(value) && !isTextOfNothing(value);
+  return typeof value === "string" && VISITOR_ID.test(value) && !isNoVisitorId(value);
+}
+
+// The status endpoint has the id in its path (§4.5), and URL parsers remove a segment of one or two dots.
+const DOTS: readonly unknown[] = [".", ".."];
+
+/** A text of an id's form that is no visitor's id: the text of a missing value, `.` or `..`. */
+export function isNoVisitorId(value: unknown): value is string {
+  return isTextOfNothing(value) || DOTS.includes(value);
 }
 
 const TEXTS_OF_NOTHING: readonly unknown[] = ["undefined", "null", "NaN", "[object Object]"];

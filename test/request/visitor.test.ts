@@ -12,7 +12,7 @@ import { eachExpress } from "../helpers/express.js";
 import { startService } from "../helpers/service.js";
 import { linesLogger, startTracker } from "../helpers/tracker.js";
 
-const VISITOR_ID = /^[\x21-\x7e]{1,256}$/;
+const VISITOR_ID = /^(?!\.{1,2}$)[\x21-\x7e]{1,256}$/;
 
 // The session middlewares themselves fail on some cookies of their own, before the tracker sees the request.
 const FAILED_BEFORE_US = 418;
@@ -67,6 +67,8 @@ const hostileValue = fc.oneof(
     '"quoted"',
     "",
     " ",
+    ".",
+    "..",
     "x".repeat(257),
     "x".repeat(8_000),
     "__proto__",
@@ -178,6 +180,14 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
       }),
       { numRuns: 60 },
     );
+  });
+
+  it.each([".", ".."])("takes %j for no id, in a cookie and from `session`", async (text) => {
+    const mount = (app: Express, tracker: RequestHandler) => void app.use(tracker);
+    const cookies = await appWith(mount);
+    expect(await cookies.peek(`svc_click_id=${text}; svc_session_id=${text}`)).toEqual({});
+    const own = await appWith(mount, { session: () => text });
+    expect(await own.peek()).toEqual({});
   });
 
   it.each(["undefined", "null", "NaN", "[object Object]"])(
