@@ -1,4 +1,4 @@
-import { type Attribution, isTextOfNothing, isVisitorId } from "../events.js";
+import { type Attribution, isNoVisitorId, isVisitorId } from "../events.js";
 import type { InvalidInput } from "../inputs.js";
 import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
@@ -13,8 +13,9 @@ export type Json =
   | { readonly [name: string]: Json | undefined };
 
 /**
- * What `req.affiliate.snapshot()` gave, as it comes back from the host's database: an object, a row with nullable columns,
- * the JSON text of an object, or nothing. Anything else is `rejected` as `invalid` when it is used.
+ * What `req.affiliate.snapshot()` gave, as it comes back from the host's database: an object, a row with nullable columns, a
+ * gateway's `metadata`, the JSON text of an object, or nothing. Other fields are ignored; without ids, no affiliate referred the
+ * customer. Anything else is `rejected` as `invalid` when it is used.
  */
 export type AttributionInput =
   | { readonly clickId?: string | null | undefined; readonly sessionId?: string | null | undefined }
@@ -28,7 +29,7 @@ type OnNoId = (place: string, text: string) => void;
 /**
  * Reads the ids from an `attribution` argument. A mistake is reported, because no affiliate earns by an event without ids.
  *
- * @param onNoId is told of an id that is the text of a missing value.
+ * @param onNoId is called with a text of an id's form that is no id, such as "undefined".
  */
 export function attributionFrom(given: unknown, onNoId: OnNoId): Attribution | InvalidInput {
   // A row of an ORM may have getters, and a getter may throw.
@@ -45,14 +46,9 @@ function read(given: unknown, onNoId: OnNoId): Attribution | InvalidInput {
   const ids: Record<string, string> = {};
   for (const [name, id] of Object.entries({ clickId, sessionId })) {
     if (isVisitorId(id)) ids[name] = id;
-    else if (isTextOfNothing(id)) onNoId(`the attribution's \`${name}\``, id);
+    else if (isNoVisitorId(id)) onNoId(`the attribution's \`${name}\``, id);
     else if (id !== undefined && id !== null)
       return invalidAttribution(`its \`${name}\` must be an id, got ${shown(id)}`);
-  }
-  const names = Object.keys(given);
-  if (names.length > 0 && !("clickId" in given || "sessionId" in given)) {
-    const row = `got an object without \`clickId\` and \`sessionId\`, but with ${shown(names.join(", "))}`;
-    return invalidAttribution(`${row}; of a row, pass the field that holds it, such as \`user.affiliate\``);
   }
   return ids;
 }

@@ -29,6 +29,9 @@ describe("an attribution that a host hands over", () => {
     ["undefined fields", { clickId: undefined, sessionId: "s1" }, { sessionId: "s1" }],
     ["the user's whole row", { ...ids, id: 7, email: "ada@shop.example" }, ids],
     ["an entity with getters", new Row(), { clickId: "c1" }],
+    ["a gateway's metadata of a customer whom no affiliate referred", { order_id: "o1" }, {}],
+    ["the same as JSON text", '{"order_id":"o1"}', {}],
+    ["a gateway's metadata", { order_id: "o1", ...ids }, ids],
     ["undefined", undefined, {}],
     ["null", null, {}],
     ["a JSON column's null", "null", {}],
@@ -55,18 +58,12 @@ describe("an attribution that a host hands over", () => {
     ["a function", () => ids, "got a function"],
     ["an id of another type", { clickId: 42 }, "its `clickId` must be an id, got 42 (number)"],
     ["an empty id", { ...ids, sessionId: "" }, 'its `sessionId` must be an id, got "" (string)'],
-    ["columns of other names", { click_id: "c1" }, 'but with "click_id" (string)'],
-    [
-      "a user's whole row",
-      { id: 7, affiliate: ids },
-      "pass the field that holds it, such as `user.affiliate`",
-    ],
     ["a getter that throws", throws, "it threw when it was read"],
   ])("is refused as %s", (_, given, because) => {
     expect(attributionFrom(given, () => {})).toEqual({ invalid: expect.stringContaining(because) });
   });
 
-  it.each(["undefined", "null", "NaN", "[object Object]"])(
+  it.each(["undefined", "null", "NaN", "[object Object]", ".", ".."])(
     "is without an id that is the text %j, and says so",
     (text) => {
       const told: string[][] = [];
@@ -77,7 +74,7 @@ describe("an attribution that a host hands over", () => {
   );
 
   it("is ids or a reason in printable ASCII, whatever is given", () => {
-    const id = fc.oneof(fc.anything(), fc.string({ unit: "binary" }));
+    const id = fc.oneof(fc.anything(), fc.string({ unit: "binary" }), fc.constantFrom(".", ".."));
     const given = fc.oneof(
       fc.anything(),
       fc.json(),
@@ -87,7 +84,7 @@ describe("an attribution that a host hands over", () => {
       fc.property(given, (input) => {
         const read = attributionFrom(input, () => {});
         if ("invalid" in read) expect(read.invalid).toMatch(/^[\x20-\x7e]+$/);
-        else for (const id of Object.values(read)) expect(id).toMatch(/^[\x21-\x7e]{1,256}$/);
+        else for (const id of Object.values(read)) expect(id).toMatch(/^(?!\.{1,2}$)[\x21-\x7e]{1,256}$/);
       }),
     );
   });
@@ -104,6 +101,18 @@ describe("an attribution that a host hands over", () => {
     expect(await tracker.trackPayment(order, JSON.stringify(ids))).toMatchObject({ outcome: "queued" });
     await tracker.flush();
     expect(posted).toMatchObject([{ body: { sessionId: "s1" } }]);
+  });
+
+  it("without ids is skipped without a warning: no affiliate referred the customer", async () => {
+    const { url } = await startService();
+    const warnings: string[] = [];
+    const warn = (line: string) => warnings.push(line);
+    const tracker = startTracker({ baseUrl: url, logger: { warn, error: warn } });
+    const skipped = { outcome: "skipped", reason: "no-attribution" };
+    for (const metadata of [{ order_id: "o1" }, '{"order_id":"o1"}', { clickId: null, sessionId: null }]) {
+      expect(await tracker.trackPayment(order, metadata)).toEqual(skipped);
+    }
+    expect(warnings).toEqual([]);
   });
 
   it("may have the types of ORMs' rows", () => {
