@@ -1,7 +1,8 @@
 import type { NextFunction, Request, RequestHandler, Response } from "express";
 import type { EventKind } from "../events.js";
-import { OptionsError } from "../shared/errors.js";
+import { AffiliateError, OptionsError } from "../shared/errors.js";
 import { shown } from "../shared/printable.js";
+import { type Head, watchHead, whenClosed } from "./response-head.js";
 import { type Attributed, affiliateOf, type RequestContext, type Visitor } from "./visitor.js";
 
 type Params = Request["params"];
@@ -21,8 +22,9 @@ type Awaitable<T> = T | Promise<T>;
  */
 export interface WrapHandler<Happened> {
   /**
-   * Reports what the handler's promise resolves with, where the response's status is below 400. Compute it before you respond.
-   * To return the response, as in `return res.status(400).end()`, is to return nothing.
+   * Reports what the handler's promise resolves with, if the response's head says a status below 400, whoever writes the head. If
+   * the visitor hangs up before any head, the status so far decides. Compute what you return before you respond. To return the
+   * response, as in `return res.status(400).end()`, is to return nothing.
    *
    * @throws OptionsError where the handler is no function, or is wrapped already: a wrapped handler hands on nothing that it returns.
    */
@@ -90,14 +92,26 @@ export function createWrapper<Happened>(
   function reportingReturned(handler: AnyHandler): RequestHandler {
     return function affiliateConversion(req, res, next) {
       const { visitor, report } = visitorOf(req);
-      // Does not wait for `finish`: it never comes when the visitor hangs up, although the payment happened.
+      const { whenKnown } = watchHead(req, res);
+      let hasFailed = false;
+      const onward = (error?: unknown) => {
+        if (isError(error)) hasFailed = true;
+        next(error);
+      };
+      const settle = (happened: unknown, { status, written }: Head) => {
+        if (isNothing(happened)) return hintAt(`it returned nothing. ${WHAT_TO_RETURN}`);
+        if (happened === res) return hintAt(`it returned the response. ${WHAT_TO_RETURN}`);
+        if (status >= 400) return hintAt(`its response's status is ${status}`);
+        // The visitor hung up before the error handler could set a status.
+        if (hasFailed && !written) return undefined;
+        return report(happened);
+      };
       visitor.addPendingWork(() =>
-        runHandler(handler, req, res, next).then((happened) => {
-          if (isNothing(happened)) hintAt(`it returned nothing. ${WHAT_TO_RETURN}`);
-          else if (happened === res) hintAt(`it returned the response. ${WHAT_TO_RETURN}`);
-          else if (res.statusCode >= 400) hintAt(answered(res));
-          else return report(happened);
-        }, next),
+        runHandler(handler, req, res, onward).then(
+          // Not in a promise's callback: the event is stored before the head leaves.
+          (happened) => new Promise((resolve) => whenKnown((head) => resolve(settle(happened, head)))),
+          (reason) => next(failureFrom(kind, reason)),
+        ),
       );
     };
   }
@@ -106,10 +120,11 @@ export function createWrapper<Happened>(
     return function affiliateConversion(req, res, next) {
       const { visitor, report } = visitorOf(req);
       // Attached before the handler runs, so that an early close is not missed.
-      const closed = new Promise<void>((resolve) => res.once("close", resolve));
+      const closed = new Promise<void>((resolve) => whenClosed(req, res, resolve));
       visitor.addPendingWork(async () => {
         await closed;
-        if (!res.headersSent || res.statusCode >= 400) return hintAt(answered(res));
+        if (!res.headersSent) return hintAt("its visitor hung up before it answered");
+        if (res.statusCode >= 400) return hintAt(`its response's status is ${res.statusCode}`);
         try {
           const happened = await pick(req, res);
           if (isNothing(happened)) hintAt(`its \`pick\` returned nothing. ${WHAT_TO_RETURN}`);
@@ -118,7 +133,7 @@ export function createWrapper<Happened>(
           context.journal.dropped(kind, "pick", { message: `its \`pick\` threw: ${error}` });
         }
       });
-      runHandler(handler, req, res, next).catch(next);
+      runHandler(handler, req, res, next).catch((reason) => next(failureFrom(kind, reason)));
     };
   }
 
@@ -159,14 +174,23 @@ function wrappedTwice(kind: keyof typeof NAMES, kindInside: keyof typeof NAMES):
   ]);
 }
 
-function answered({ statusCode }: Response): string {
-  return statusCode < 400
-    ? "its visitor hung up before it answered"
-    : `its response's status is ${statusCode}`;
-}
-
 function isNothing(happened: unknown): happened is undefined | null {
   return happened === undefined || happened === null;
+}
+
+/** Whether `next` takes it for an error. */
+function isError(given: unknown): boolean {
+  return Boolean(given) && given !== "route" && given !== "router";
+}
+
+/** A handler that failed must not look like one that went on: Express takes these reasons for no errors. */
+function failureFrom(kind: keyof typeof NAMES, reason: unknown): unknown {
+  if (isError(reason)) return reason;
+  return new AffiliateError(
+    "ERR_AFFILIATE_HANDLER",
+    `${NAMES[kind][0]}: its handler failed with ${shown(reason)}, which Express takes for no error. Throw an \`Error\``,
+    { cause: reason },
+  );
 }
 
 /** A throw becomes a rejection: Express 4 hands neither a rejected promise nor a late throw to `next`. */
