@@ -1,4 +1,4 @@
-import type { Attempt } from "../../src/service/attempt.js";
+import { type Attempt, HeldBack } from "../../src/service/attempt.js";
 import { destinationOf } from "../../src/service/destination.js";
 import type { Transport } from "../../src/service/transport.js";
 import { hostOf } from "./host.js";
@@ -36,7 +36,7 @@ export function createTransport({ baseUrl }: { readonly baseUrl: URL }): Transpo
           const hasStoodStill = clock.monotonic() > deadline + TOLERANCE_MS;
           const isUnsent = attempt.type === "no-answer" && !attempt.requestSent;
           const heard =
-            isUnsent && hasStoodStill ? { ...attempt, error: withdrawn("ERR_STOOD_STILL") } : attempt;
+            isUnsent && hasStoodStill ? { ...attempt, error: heldBack("ERR_STOOD_STILL") } : attempt;
           if (request) {
             request.end = { at: clock.monotonic(), attempt: heard };
             observer.ended(request);
@@ -50,15 +50,13 @@ export function createTransport({ baseUrl }: { readonly baseUrl: URL }): Transpo
 
         function connected(): void {
           if (ended) return;
-          if (clock.monotonic() >= deadline) stop(withdrawn("ERR_DEADLINE"));
-          else if (!mayLeave()) stop(withdrawn("ERR_CLAIM_LOST"));
+          if (clock.monotonic() >= deadline) stop(tooLate());
+          else if (!mayLeave()) stop(heldBack("ERR_CLAIM_LOST"));
           else request = service.receive({ sender: owner, program }, call, behaviour, finish);
         }
 
         underWay.add(stop);
-        const cancelDeadline = clock.after(owner, TIMEOUT_MS, () =>
-          afterReading(() => stop(withdrawn("ERR_DEADLINE"))),
-        );
+        const cancelDeadline = clock.after(owner, TIMEOUT_MS, () => afterReading(() => stop(tooLate())));
         const behaviour = service.meets(call);
         if (behaviour.meaning === "unreachable") {
           clock.after(owner, behaviour.afterMs, () => finish(attemptFrom(behaviour, false)));
@@ -69,13 +67,17 @@ export function createTransport({ baseUrl }: { readonly baseUrl: URL }): Transpo
     },
     abort() {
       afterReading(() => {
-        for (const stop of [...underWay]) stop(withdrawn("UND_ERR_ABORTED"));
+        for (const stop of [...underWay]) stop(heldBack("ERR_ABORTED"));
       });
     },
     async close() {},
   };
 }
 
-function withdrawn(code: string): Error {
-  return Object.assign(new Error(`simulated ${code}`), { code });
+function heldBack(code: string): HeldBack {
+  return new HeldBack(code, `simulated ${code}`);
+}
+
+function tooLate(): Error {
+  return Object.assign(new Error("simulated deadline"), { code: "ERR_DEADLINE" });
 }

@@ -1,5 +1,6 @@
 import { emailOf, type OutboxEvent } from "../events.js";
 import type { Attempt } from "../service/attempt.js";
+import { ProxyError } from "../service/proxy-tunnels.js";
 import { refusalOf } from "../service/refusal.js";
 import { errorCodeOf } from "../shared/errors.js";
 import { HIDDEN, spellingsOf } from "../shared/secret.js";
@@ -29,9 +30,11 @@ export function detailsOf(
     const { status, error, message } = refusalOf(attempt, { now, hide: hideAll });
     return { status, code: error, message };
   }
-  const code = errorCodeOf(attempt.error);
-  const said = hide(attempt.error.message || code);
-  const advice = tlsAdvice(code);
+  const { error } = attempt;
+  const code = errorCodeOf(error);
+  const said = hide(error.message || code);
+  const cause = error instanceof ProxyError ? error.cause : undefined;
+  const advice = cause instanceof Error ? tlsAdvice(errorCodeOf(cause), "proxy") : tlsAdvice(code);
   return { code, message: advice ? `${said}: ${advice}` : said };
 }
 

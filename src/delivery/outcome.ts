@@ -1,4 +1,4 @@
-import type { Attempt } from "../service/attempt.js";
+import { type Attempt, HeldBack } from "../service/attempt.js";
 import { isYes } from "../service/refusal.js";
 import { retryAfterMs } from "../service/retry-after.js";
 import { errorCodeOf } from "../shared/errors.js";
@@ -39,9 +39,6 @@ const UNSENDABLE = new Set([
   "UND_ERR_REQ_CONTENT_LENGTH_MISMATCH",
 ]);
 
-// The transport's own codes: it was told to stop, the claim's lease had ended, or the process stood still.
-const HELD_BACK = new Set(["UND_ERR_ABORTED", "ERR_CLAIM_LOST", "ERR_STOOD_STILL"]);
-
 /**
  * @param attempt the attempt that has ended.
  * @param maybeTaken whether an earlier attempt at the same event may have been taken: then a 409 is the proof that it was.
@@ -53,9 +50,9 @@ export function outcomeOf(
 ): Outcome {
   if (attempt.type === "no-answer") {
     if (attempt.requestSent) return { type: "ambiguous" };
-    const code = errorCodeOf(attempt.error);
-    if (HELD_BACK.has(code)) return { type: "unsent" };
-    return { type: UNSENDABLE.has(code) ? "rejected" : "unreachable" };
+    // Not by undici's code for an abort, which is also its code for a proxy that refuses.
+    if (attempt.error instanceof HeldBack) return { type: "unsent" };
+    return { type: UNSENDABLE.has(errorCodeOf(attempt.error)) ? "rejected" : "unreachable" };
   }
 
   const { status, retryAfter } = attempt;

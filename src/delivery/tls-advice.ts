@@ -17,7 +17,14 @@ const ADVICE: readonly [codes: RegExp, advice: string][] = [
   ],
 ];
 
-/** What to do about a connection that failed with this code; `undefined` where the failure was not in TLS. */
-export function tlsAdvice(code: string): string | undefined {
-  return ADVICE.find(([codes]) => codes.test(code))?.[1];
+/**
+ * What to do about a connection that failed with this code; `undefined` if the failure was not in TLS.
+ *
+ * @param peer whose certificate it is. Default: the service's.
+ */
+export function tlsAdvice(code: string, peer: "service" | "proxy" = "service"): string | undefined {
+  const advice = ADVICE.find(([codes]) => codes.test(code))?.[1];
+  return peer === "service"
+    ? advice
+    : advice?.replaceAll("the service", "the proxy").replace("`baseUrl`", "`proxy`");
 }

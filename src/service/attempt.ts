@@ -28,6 +28,16 @@ export interface NoAnswer {
   readonly error: Error;
 }
 
+/** Why this process did not send a request, or gave it up: for a reason of its own, which says nothing about the service. */
+export class HeldBack extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
 /** Undici's callbacks for one request. Calls `onEnd` exactly once, in whichever order undici calls them. */
 export class AttemptHandler implements Dispatcher.DispatchHandler, InLine<AttemptHandler> {
   before: AttemptHandler | undefined;

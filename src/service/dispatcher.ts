@@ -3,6 +3,7 @@ import type { Dispatcher } from "undici";
 // Imports the main file by name: in Bun, `undici` alone means a module of Bun's own that cannot dispatch.
 import { buildConnector, EnvHttpProxyAgent, Pool, ProxyAgent } from "undici/index.js";
 import { OptionsError } from "../shared/errors.js";
+import { withProxyErrors } from "./proxy-tunnels.js";
 
 /** An outgoing proxy's address, or `environment` for HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
 export type OutgoingProxy = URL | "environment";
@@ -50,7 +51,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     factory: poolOf,
     // Otherwise a proxy that does not answer CONNECT would block one of the few connections for five minutes.
     clientFactory: (origin: URL, given: Given) =>
-      poolOf(origin, { ...given, headersTimeout: connectTimeoutMs }),
+      withProxyErrors(poolOf(origin, { ...given, headersTimeout: connectTimeoutMs })),
   };
   if (proxy !== "environment") return new ProxyAgent({ ...tunnels, uri: proxy.href });
   try {

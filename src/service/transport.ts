@@ -2,7 +2,7 @@ import type { Dispatcher } from "undici";
 import type { Clock } from "../shared/clock.js";
 import { Line } from "../shared/line.js";
 import { clearInterval, setInterval, timersAreFaked } from "../shared/real-timers.js";
-import { type Attempt, AttemptHandler } from "./attempt.js";
+import { type Attempt, AttemptHandler, HeldBack } from "./attempt.js";
 import type { Call } from "./calls.js";
 import { createDispatcher, type DispatcherOptions } from "./dispatcher.js";
 import { afterTick, EventLoop } from "./event-loop.js";
@@ -33,21 +33,12 @@ const TOLERANCE_MS = 1_000;
 // A short tick. A connection may idle for so much longer than the dispatcher allows.
 const TICK_MS = 200;
 
-/** Why this process gave up an attempt. The codes are for `outcomeOf`, and never leave the package. */
-class Withdrawn extends Error {
-  readonly code: string;
-
-  constructor(code: string, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
-const tooLate = (ms: number) => new Withdrawn("ERR_DEADLINE", `no complete answer within ${ms} ms`);
-const aborted = () => new Withdrawn("UND_ERR_ABORTED", "the tracker was closed");
-const claimLost = () => new Withdrawn("ERR_CLAIM_LOST", "another process has taken the event over");
+const tooLate = (ms: number) =>
+  Object.assign(new Error(`no complete answer within ${ms} ms`), { code: "ERR_DEADLINE" });
+const aborted = () => new HeldBack("ERR_ABORTED", "the tracker was closed");
+const claimLost = () => new HeldBack("ERR_CLAIM_LOST", "another process has taken the event over");
 const stoodStill = () =>
-  new Withdrawn("ERR_STOOD_STILL", "this process stood still before it could send the event");
+  new HeldBack("ERR_STOOD_STILL", "this process stood still before it could send the event");
 
 /** Sends single requests over a pool of keep-alive connections to one origin. Does not follow redirects: they are answers. */
 export function createTransport(options: TransportOptions): Transport {

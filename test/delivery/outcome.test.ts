@@ -1,7 +1,7 @@
 import { errors } from "undici";
 import { describe, expect, it } from "vitest";
 import { type Outcome, outcomeOf } from "../../src/delivery/outcome.js";
-import type { Attempt } from "../../src/service/attempt.js";
+import { type Attempt, HeldBack } from "../../src/service/attempt.js";
 import { errorCodeOf } from "../../src/shared/errors.js";
 
 const NOW = Date.UTC(2025, 0, 1);
@@ -23,7 +23,7 @@ const judge = (attempt: Attempt, maybeTaken = false) => outcomeOf(attempt, { may
 const UNSENT: Record<string, Outcome["type"]> = {
   UND_ERR: "unreachable",
   UND_ERR_ABORT: "unreachable",
-  UND_ERR_ABORTED: "unsent",
+  UND_ERR_ABORTED: "unreachable",
   UND_ERR_BODY_TIMEOUT: "unreachable",
   UND_ERR_BPL_MISSING_UPSTREAM: "unreachable",
   UND_ERR_CLOSED: "unreachable",
@@ -57,9 +57,8 @@ const UNSENT: Record<string, Outcome["type"]> = {
   ENOTFOUND: "unreachable",
   EPIPE: "unreachable",
   EPROTO: "unreachable",
-  ERR_CLAIM_LOST: "unsent",
   ERR_DEADLINE: "unreachable",
-  ERR_STOOD_STILL: "unsent",
+  ERR_PROXY: "unreachable",
   ERR_SSL_WRONG_VERSION_NUMBER: "unreachable",
   ETIMEDOUT: "unreachable",
   // Of certificates: OpenSSL's names for them, as Node passes them on.
@@ -111,6 +110,12 @@ describe("an attempt without an answer", () => {
 
   it.each(Object.keys(UNSENT))("is ambiguous for %s where the request left", (code) => {
     expect(judge(silence(code, true))).toEqual({ type: "ambiguous" });
+  });
+
+  it("is unsent where this process held it back, by its own mark", () => {
+    const error = new HeldBack("ERR_CLAIM_LOST", "another process has it");
+    expect(judge({ type: "no-answer", requestSent: false, error })).toEqual({ type: "unsent" });
+    expect(judge({ type: "no-answer", requestSent: true, error })).toEqual({ type: "ambiguous" });
   });
 
   it("is known by the code of what caused the error, where it has none itself", () => {

@@ -1,12 +1,18 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
+import type { Certificate } from "./certificates.js";
+
+/** What a proxy does with CONNECT: nothing, or it closes or resets the connection, or answers with this status. */
+export type ConnectAnswer = "silence" | "close" | "reset" | number;
 
 /** A proxy that tunnels, or answers CONNECT as it is told to. Ends with the test. */
-export async function startProxy(answer?: "silence" | number) {
+export async function startProxy(answer?: ConnectAnswer, tls?: Certificate) {
   const asked: Pick<IncomingMessage, "method" | "url" | "headers">[] = [];
-  const server = createServer((req, res) => {
+  const server = tls ? createTlsServer(tls) : createServer();
+  server.on("request", (req: IncomingMessage, res: ServerResponse) => {
     asked.push(req);
     res.writeHead(501).end();
   });
@@ -14,6 +20,8 @@ export async function startProxy(answer?: "silence" | number) {
     asked.push({ method, url, headers });
     socket.on("error", () => {});
     if (answer === "silence") return;
+    if (answer === "close") return void socket.end();
+    if (answer === "reset") return void (socket as Socket).resetAndDestroy();
     if (answer !== undefined) return void socket.end(`HTTP/1.1 ${answer} No\r\n\r\n`);
     const { hostname, port } = new URL(`http://${url}`);
     const upstream = connect(Number(port), hostname, () => {
@@ -30,6 +38,6 @@ export async function startProxy(answer?: "silence" | number) {
     server.closeAllConnections();
     server.close();
   });
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const address = `${tls ? "https" : "http"}://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return { address, asked };
 }

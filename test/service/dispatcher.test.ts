@@ -1,7 +1,10 @@
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { outcomeOf } from "../../src/delivery/outcome.js";
 import { createTransport, type Transport, type TransportOptions } from "../../src/service/transport.js";
 import { systemClock } from "../../src/shared/clock.js";
-import { closedPort } from "../helpers/faulty-service.js";
+import { certificates } from "../helpers/certificates.js";
+import { closedPort, faultyService } from "../helpers/faulty-service.js";
+import { fixture } from "../helpers/fixture.js";
 import { startProxy } from "../helpers/proxy.js";
 import { startService } from "../helpers/service.js";
 import { API_KEY, startTracker } from "../helpers/tracker.js";
@@ -23,6 +26,8 @@ function transportTo(url: string, options: Partial<TransportOptions>): Transport
 }
 
 describe("an outgoing proxy", () => {
+  const attempts = fixture("attempt");
+
   it("is given a tunnel's host, and never the key or the event", async () => {
     const { url, received } = await startService();
     const { address, asked } = await startProxy();
@@ -39,12 +44,41 @@ describe("an outgoing proxy", () => {
     expect(JSON.stringify(asked)).not.toMatch(new RegExp(`${API_KEY}|ada@`));
   });
 
-  it.each([403, 407, 502])("that refuses the tunnel with %d leaves the request unsent", async (status) => {
-    const { url, received } = await startService();
-    const { address } = await startProxy(status);
-    const attempt = await transportTo(url, { proxy: new URL(address) }).send(post);
-    expect(attempt).toMatchObject({ type: "no-answer", requestSent: false });
-    expect(received).toEqual([]);
+  it.each([403, 407, 502, 204, "close", "reset"] as const)(
+    "that answers CONNECT with %s leaves the request unsent, and is asked once",
+    async (answer) => {
+      const { url, received } = await startService();
+      for (const baseUrl of [url, url.replace("http:", "https:")]) {
+        const { address, asked } = await startProxy(answer);
+        const attempt = await transportTo(baseUrl, { proxy: new URL(address) }).send(post);
+        expect(attempt).toMatchObject({
+          type: "no-answer",
+          requestSent: false,
+          error: { code: "ERR_PROXY" },
+        });
+        expect(outcomeOf(attempt, { maybeTaken: false, now: 0 })).toEqual({ type: "unreachable" });
+        expect(asked).toHaveLength(1);
+      }
+      expect(received).toEqual([]);
+    },
+  );
+
+  it("is reached over TLS, and the service through it", async () => {
+    const made = certificates();
+    onTestFinished(made.remove);
+    const service = await faultyService({ tls: made.valid });
+    const [trusted, expired] = [
+      await startProxy(undefined, made.valid),
+      await startProxy(undefined, made.expired),
+    ];
+    const proxies = [trusted.address, expired.address].map((address) => [service.url, address]);
+    const run = attempts(proxies, { NODE_EXTRA_CA_CERTS: made.authorityFile, NODE_NO_WARNINGS: "1" });
+    expect((await run.over).stderr).toBe("");
+    expect(run.said).toEqual([
+      { type: "delivered", code: 200 },
+      { type: "unreachable", code: "ERR_PROXY" },
+    ]);
+    expect([trusted.asked.length, expired.asked.length, service.requests.length]).toEqual([1, 0, 1]);
   });
 
   it("that is not there leaves the request unsent", async () => {
@@ -53,7 +87,7 @@ describe("an outgoing proxy", () => {
     expect(await transportTo(url, { proxy }).send(post)).toMatchObject({
       type: "no-answer",
       requestSent: false,
-      error: { code: "ECONNREFUSED" },
+      error: { code: "ERR_PROXY", cause: { code: "ECONNREFUSED" } },
     });
   });
 

@@ -380,8 +380,8 @@ describe("abort", () => {
     await read;
     transport.abort();
     expect(await Promise.all(attempts)).toMatchObject([
-      { type: "no-answer", requestSent: true, error: { code: "UND_ERR_ABORTED" } },
-      { type: "no-answer", requestSent: false, error: { code: "UND_ERR_ABORTED" } },
+      { type: "no-answer", requestSent: true, error: { code: "ERR_ABORTED" } },
+      { type: "no-answer", requestSent: false, error: { code: "ERR_ABORTED" } },
     ]);
   });
 
