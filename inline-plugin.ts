@@ -139,14 +139,19 @@ export const pageScripts: Plugin = {
   },
 };
 
-/** For tsup: writes beside the output the licences of the packages that are in these scripts. */
-export const licences = (scripts: Readonly<Record<string, string>>): Plugin => ({
+/**
+ * For tsup: writes beside the output the licences of the packages that are in these scripts.
+ *
+ * @param others the packages that are in the rest of the output.
+ */
+export const licences = (scripts: Readonly<Record<string, string>>, others: readonly string[]): Plugin => ({
   name: "licences",
   setup({ initialOptions: { outdir = "" }, onEnd }) {
     onEnd(async () => {
       const builds = await Promise.all(Object.values(scripts).map(buildText));
       const inputs = builds.flatMap(({ metafile }) => Object.keys(metafile.inputs));
       const folders = inputs.flatMap((path) => /^.*node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
+      folders.push(...others.map((name) => join("node_modules", name)));
       const parts = [...new Set(folders)].sort().map(async (folder) => {
         const { name, version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
         return `${name} ${version}\n\n${(await readFile(join(folder, "LICENSE"), "utf8")).trim()}\n`;

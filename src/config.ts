@@ -1,11 +1,11 @@
 import type { Request } from "express";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { networkDefaults } from "./engine/network-defaults.js";
 import type { Logger } from "./journal/journal.js";
 import type { AffiliateOptions, DeliverySettings } from "./options.js";
 import { memoryOutbox } from "./outbox/memory/memory-outbox.js";
 import type { Outbox } from "./outbox/outbox.js";
-import type { DeliveryPlan } from "./outbox/remote.js";
+import type { AmbiguousPolicy, DeliveryPlan } from "./outbox/remote.js";
 import type { OutgoingProxy } from "./service/dispatcher.js";
 import { readOptions, type SchemaOf } from "./shared/read-options.js";
 import { Secret } from "./shared/secret.js";
@@ -16,41 +16,38 @@ const HOUR_MS = 60 * 60 * 1_000;
 const aFunction = <F>() =>
   z.custom<F>((value) => typeof value === "function", { error: "must be a function" });
 const positiveInteger = { error: "must be a positive integer" };
-const milliseconds = z
-  .int({ error: "must be a positive number of milliseconds" })
-  .min(1, { error: "must be a positive number of milliseconds" });
-const flag = z.boolean({ error: "must be true or false" });
-const policy = z.enum(["retry", "hold"], { error: 'must be "retry" or "hold"' });
+const aDuration = { error: "must be a positive number of milliseconds" };
+const milliseconds = (usual: number) => z._default(z.int(aDuration).check(z.minimum(1, aDuration)), usual);
+const flag = (usual: boolean) => z._default(z.boolean({ error: "must be true or false" }), usual);
+const policy = (usual: AmbiguousPolicy) =>
+  z._default(z.enum(["retry", "hold"], { error: 'must be "retry" or "hold"' }), usual);
 const anObject = { error: "must be an object" };
 
 // RFC 6265, section 4.1.1: a cookie's name is a token.
-const cookieName = z
-  .string({ error: "must be a cookie's name" })
-  .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/, { error: "must be a cookie's name" });
+const aCookie = { error: "must be a cookie's name" };
+const cookieName = z.string(aCookie).check(z.regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/, aCookie));
 
 const hasMethods = (value: unknown, names: readonly string[]) =>
   names.every((name) => typeof Object(value)[name] === "function");
 
 const delivery = z.strictObject(
   {
-    concurrency: z
-      .int(positiveInteger)
-      .min(1, positiveInteger)
-      .max(256, { error: "must be at most 256" })
-      .default(8),
-    connectTimeoutMs: milliseconds.default(3_000),
-    timeoutMs: milliseconds.default(10_000),
-    maxAgeMs: milliseconds.default(72 * HOUR_MS),
-    ambiguous: z
-      .strictObject(
-        {
-          click: policy.default("retry"),
-          registration: policy.default("retry"),
-          payment: policy.default("hold"),
-        },
+    concurrency: z._default(
+      z
+        .int(positiveInteger)
+        .check(z.minimum(1, positiveInteger), z.maximum(256, { error: "must be at most 256" })),
+      8,
+    ),
+    connectTimeoutMs: milliseconds(3_000),
+    timeoutMs: milliseconds(10_000),
+    maxAgeMs: milliseconds(72 * HOUR_MS),
+    ambiguous: z.prefault(
+      z.strictObject(
+        { click: policy("retry"), registration: policy("retry"), payment: policy("hold") },
         anObject,
-      )
-      .prefault({}),
+      ),
+      {},
+    ),
   } satisfies SchemaOf<DeliverySettings>,
   anObject,
 );
@@ -62,49 +59,50 @@ const A_BASE_URL = "must be the service's address, such as https://tracking.exam
 
 const schema = z.strictObject({
   baseUrl: z.union([z.string(), z.instanceof(URL)], { error: A_BASE_URL }),
-  clientId: z.int(positiveInteger).min(1, positiveInteger),
-  apiKey: z
-    .string({ error: "must be a string" })
-    .regex(/^[\x21-\x7e]+$/, {
-      error: "must be the key and nothing else: printable ASCII without spaces, not empty",
-    })
-    .optional(),
-  allowInsecure: flag.default(false),
-  cookieName: cookieName.default("svc_click_id"),
-  session: z
-    .union([cookieName, aFunction<(req: Request) => string | undefined>()], {
+  clientId: z.int(positiveInteger).check(z.minimum(1, positiveInteger)),
+  apiKey: z.optional(
+    z.string({ error: "must be a string" }).check(
+      z.regex(/^[\x21-\x7e]+$/, {
+        error: "must be the key and nothing else: printable ASCII without spaces, not empty",
+      }),
+    ),
+  ),
+  allowInsecure: flag(false),
+  cookieName: z._default(cookieName, "svc_click_id"),
+  session: z.optional(
+    z.union([cookieName, aFunction<(req: Request) => string | undefined>()], {
       error: "must be a cookie's name or a function of the request",
-    })
-    .optional(),
-  consent: aFunction<(req: Request) => boolean>().default(() => () => true),
-  outbox: z
-    .custom<Outbox>((value) => hasMethods(value, ["add", "start", "wake", "counts", "close"]), {
+    }),
+  ),
+  consent: z._default(aFunction<(req: Request) => boolean>(), () => () => true),
+  outbox: z.optional(
+    z.custom<Outbox>((value) => hasMethods(value, ["add", "start", "wake", "counts", "close"]), {
       error: "must be an outbox, such as memoryOutbox()",
-    })
-    .optional(),
-  delivery: delivery.prefault({}),
-  logger: z
-    .custom<Logger>(
+    }),
+  ),
+  delivery: z.prefault(delivery, {}),
+  logger: z.optional(
+    z.custom<Logger>(
       (value) => hasMethods(value, ["warn", "error"]) || hasMethods(value, ["warning", "error"]),
       {
         error: "must have the methods `warn` (or `warning`) and `error`, as console, pino and winston do",
       },
-    )
-    .optional(),
-  enabled: flag.default(true),
-  waitUntil: aFunction<(promise: Promise<void>, req: Request) => void>().optional(),
-  proxy: z
-    .union([z.string(), z.instanceof(URL)], { error: A_PROXY })
-    .refine(isProxy, { error: A_PROXY })
-    .optional(),
-  confirmReferral: z
-    .enum(["login-session", "always", "never"], { error: 'must be "login-session", "always" or "never"' })
-    .default("login-session"),
-  signed: z
-    .custom<string | readonly string[]>(areSecrets, {
+    ),
+  ),
+  enabled: flag(true),
+  waitUntil: z.optional(aFunction<(promise: Promise<void>, req: Request) => void>()),
+  proxy: z.optional(
+    z.union([z.string(), z.instanceof(URL)], { error: A_PROXY }).check(z.refine(isProxy, { error: A_PROXY })),
+  ),
+  confirmReferral: z._default(
+    z.enum(["login-session", "always", "never"], { error: 'must be "login-session", "always" or "never"' }),
+    "login-session",
+  ),
+  signed: z.optional(
+    z.custom<string | readonly string[]>(areSecrets, {
       error: "must be a secret, or a list of them, newest first",
-    })
-    .optional(),
+    }),
+  ),
 } satisfies SchemaOf<AffiliateOptions & { readonly delivery?: DeliverySettings | undefined }>);
 
 /** The options of `affiliate()` as they were read: checked, with defaults, secrets wrapped. */
@@ -141,7 +139,7 @@ export function readConfig(options: AffiliateOptions): Config {
   });
   const read = readOptions(
     "affiliate",
-    schema.extend({ baseUrl, outbox }),
+    z.extend(schema, { baseUrl, outbox }),
     delivers ? options : { ...options, delivery: undefined, outbox: chosen ?? memoryOutbox() },
   );
   return Object.freeze({

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { type Attribution, type EventData, type EventKind, isTextOfNothing, isVisitorId } from "./events.js";
 import { harmless } from "./shared/harmless.js";
 import { amountFrom } from "./shared/money.js";
@@ -9,35 +9,38 @@ export const LONGEST = { hostId: 256, email: 320, name: 256, source: 256, userAg
 
 // Databases return null for a missing value, and an empty string means nothing to the service.
 const optionalText = (longest: number) =>
-  z
-    .string({ error: "must be a text" })
-    .nullish()
-    .transform((text) => (text ? cut(text, longest) : undefined));
+  z.pipe(
+    z.nullish(z.string({ error: "must be a text" })),
+    z.transform((text) => (text ? cut(text, longest) : undefined)),
+  );
 
 // The host's own ids: strings on the wire (section 2.3), numbers in many databases.
-const hostId = z
-  .custom<string | number | bigint>(isHostId, {
+const hostId = z.pipe(
+  z.custom<string | number | bigint>(isHostId, {
     error: ({ input }) =>
       isTextOfNothing(input)
         ? `must be an id, got the text "${input}"`
         : `must be a string of 1 to ${LONGEST.hostId} characters or an integer`,
-  })
-  .transform(String);
+  }),
+  z.transform(String),
+);
 
 // Refuses only addresses that no mail system can deliver to: a stricter pattern would lose conversions.
 const emailAddress = z
   .string({ error: "must be an e-mail address" })
-  .max(LONGEST.email)
-  .regex(/^[^\s@]+@[^\s@]+$/, { error: "must be an e-mail address" })
-  .refine(isWellFormed, { error: "must not contain half a character" });
+  .check(
+    z.maxLength(LONGEST.email, { error: `must be at most ${LONGEST.email} characters` }),
+    z.regex(/^[^\s@]+@[^\s@]+$/, { error: "must be an e-mail address" }),
+    z.refine(isWellFormed, { error: "must not contain half a character" }),
+  );
 
-const visitorId = z.unknown().transform((value) => (isVisitorId(value) ? value : undefined));
+const visitorId = z.optional(z.transform((value) => (isVisitorId(value) ? value : undefined)));
 
 const schemas = {
   click: z.object({
     affiliateReference: z.custom<string>(isVisitorId, { error: "must be an affiliate's reference code" }),
-    clickId: visitorId.optional(),
-    sessionId: visitorId.optional(),
+    clickId: visitorId,
+    sessionId: visitorId,
     clickedUrl: optionalText(LONGEST.url),
     referrerUrl: optionalText(LONGEST.url),
     userAgent: optionalText(LONGEST.userAgent),
@@ -45,24 +48,25 @@ const schemas = {
   }),
   registration: z.object({
     email: emailAddress,
-    customerId: z
-      .unknown()
-      .transform((id) => (id === null || isTextOfNothing(id) ? undefined : id))
-      .pipe(hostId.optional())
-      .optional(),
+    customerId: z.optional(
+      z.pipe(
+        z.transform((id) => (id === null || isTextOfNothing(id) ? undefined : id)),
+        z.optional(hostId),
+      ),
+    ),
     customerName: optionalText(LONGEST.name),
   }),
   payment: z.object({
     paymentId: hostId,
     customerEmail: emailAddress,
-    leadValue: z.unknown().transform((given, { issues }) => {
+    leadValue: z.transform((given, { issues }) => {
       const amount = amountFrom(given);
       if (typeof amount === "number") return amount;
       issues.push({ code: "custom", input: given, message: amount });
       return z.NEVER;
     }),
   }),
-} satisfies { readonly [Kind in EventKind]: z.ZodType<Omit<EventData[Kind], keyof Attribution>> };
+} satisfies { readonly [Kind in EventKind]: z.ZodMiniType<Omit<EventData[Kind], keyof Attribution>> };
 
 /** Reads the fields of what a host reports; or says why it is no event. The reason shows no value but an amount. */
 export function fieldsFrom(kind: EventKind, input: unknown): object {

@@ -28,7 +28,7 @@ describe("the package", () => {
     expect(manifest.publishConfig).toEqual({ access: "public", provenance: true });
   });
 
-  it.each(["htm", "preact"])("has the licence of %s, which is in its scripts", (name) => {
+  it.each(["htm", "preact", "zod"])("has the licence of %s, which is in its files", (name) => {
     const licences = readFileSync(join(inject("builtPackage"), "dist/licenses.txt"), "utf8");
     const folder = join(root, "node_modules", name);
     const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
@@ -39,7 +39,7 @@ describe("the package", () => {
 
   it("names the licences of no other packages than those", () => {
     const licences = readFileSync(join(inject("builtPackage"), "dist/licenses.txt"), "utf8");
-    expect(licences.match(/(?<=^-{80}\n\n)\S+/gm)).toEqual(["htm", "preact"]);
+    expect(licences.match(/(?<=^-{80}\n\n)\S+/gm)).toEqual(["htm", "preact", "zod"]);
   });
 
   it("has nothing of undici in it: what users install is what runs", () => {

@@ -1,17 +1,17 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import type { DeadLetters } from "../outbox/dead-letters.js";
 import { filterSchema, idsOf } from "./dead-letters.js";
 import { Refused } from "./http.js";
 
 const one = z.strictObject({
-  id: z.string().min(1).max(256),
+  id: z.string().check(z.minLength(1), z.maxLength(256)),
   /** The page has asked: the service may have the event, and it is to be sent all the same. */
-  unconfirmed: z.literal(true).optional(),
+  unconfirmed: z.optional(z.literal(true)),
 });
 const many = z.strictObject({
   ...filterSchema,
   /** How many the page has asked about. */
-  count: z.int().min(0),
+  count: z.int().check(z.minimum(0)),
 });
 const schema = z.union([one, many]);
 type Wanted = z.output<typeof schema>;

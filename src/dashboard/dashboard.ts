@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from "express";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { systemClock } from "../shared/clock.js";
 import { OptionsError } from "../shared/errors.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";

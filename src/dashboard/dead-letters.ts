@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import type { EventData } from "../events.js";
 import {
   DEATH_REASONS,
@@ -15,15 +15,15 @@ import { shownAddress, shownText } from "./masked.js";
 /** All of them: the outbox bounds how many it keeps. */
 const NO_LIMIT = 2 ** 31 - 1;
 
-const kind = z.enum(SHEDDING_ORDER).optional();
-const reason = z.enum(DEATH_REASONS).optional();
+const kind = z.optional(z.enum(SHEDDING_ORDER));
+const reason = z.optional(z.enum(DEATH_REASONS));
 
 /** Which dead letters are meant, as the page says it. */
 export const filterSchema = { kind, reason };
 
 export const querySchema = z.object({
   ...filterSchema,
-  limit: z.coerce.number().int().min(1).max(1_000).default(50),
+  limit: z._default(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(1_000)), 50),
 });
 
 /** The oldest dead letters as the page shows them, and whether there are more. */

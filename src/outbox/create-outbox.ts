@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import type { OutboxEvent } from "../events.js";
 import { type Clock, systemClock } from "../shared/clock.js";
 import { readOptions } from "../shared/read-options.js";
@@ -71,14 +71,14 @@ const NOTHING: Omit<OutboxCounts, "trouble"> = {
 };
 
 const aMethod = z.custom<unknown>((value) => typeof value === "function", { error: "must be a function" });
-const aFlag = z.boolean({ error: "must be true or false" });
+const aFlag = (usual: boolean) => z._default(z.boolean({ error: "must be true or false" }), usual);
 const aName = { error: "must be a name, such as redis" };
 
 const schema = z.object({
-  name: z.string(aName).min(1, aName),
-  durable: aFlag.default(true),
-  pollMs: positiveInteger.default(1_000),
-  maxMemoryBytes: positiveInteger.default(64 * MIB),
+  name: z.string(aName).check(z.minLength(1, aName)),
+  durable: aFlag(true),
+  pollMs: positiveInteger(1_000),
+  maxMemoryBytes: positiveInteger(64 * MIB),
   append: aMethod,
   claim: aMethod,
   settle: aMethod,

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 
 /** Bytes of a mebibyte. */
 export const MIB = 1024 * 1024;
@@ -9,12 +9,13 @@ const aPositiveInteger = { error: "must be a positive integer" };
 const aLease = { error: "must be a number of milliseconds, at least 1,000" };
 
 /** How many there are at most, or for how long. */
-export const positiveInteger = z.int(aPositiveInteger).min(1, aPositiveInteger);
+export const positiveInteger = (usual: number) =>
+  z._default(z.int(aPositiveInteger).check(z.minimum(1, aPositiveInteger)), usual);
 
 /** What every durable outbox takes beside its own options; `leaseMs` has no default here. */
 export const durableOptions = {
-  maxDeadLetters: positiveInteger.default(10_000),
-  rememberMs: positiveInteger.default(30 * DAY_MS),
-  leaseMs: z.int(aLease).min(1_000, aLease),
-  maxMemoryBytes: positiveInteger.default(64 * MIB),
+  maxDeadLetters: positiveInteger(10_000),
+  rememberMs: positiveInteger(30 * DAY_MS),
+  leaseMs: z.int(aLease).check(z.minimum(1_000, aLease)),
+  maxMemoryBytes: positiveInteger(64 * MIB),
 };

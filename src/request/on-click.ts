@@ -1,7 +1,7 @@
 import { hash, randomBytes, randomUUID } from "node:crypto";
 import type { CookieOptions, Request, RequestHandler, Response } from "express";
 import { isbot } from "isbot";
-import { z } from "zod";
+import * as z from "zod/mini";
 import type { SkipReason } from "../journal/journal.js";
 import { harmless } from "../shared/harmless.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";
@@ -27,15 +27,9 @@ const aDomain = { error: "must be a domain" };
 const aDuration = { error: "must be a positive number of milliseconds" };
 
 const schema = z.strictObject({
-  param: z.string(aParameter).min(1, aParameter).default("ref"),
-  domain: z
-    .string(aDomain)
-    .regex(/^\.?[a-z0-9-]+(\.[a-z0-9-]+)*$/i, aDomain)
-    .optional(),
-  maxAgeMs: z
-    .int(aDuration)
-    .min(1, aDuration)
-    .default(30 * 24 * HOUR_MS),
+  param: z._default(z.string(aParameter).check(z.minLength(1, aParameter)), "ref"),
+  domain: z.optional(z.string(aDomain).check(z.regex(/^\.?[a-z0-9-]+(\.[a-z0-9-]+)*$/i, aDomain))),
+  maxAgeMs: z._default(z.int(aDuration).check(z.minimum(1, aDuration)), 30 * 24 * HOUR_MS),
 } satisfies SchemaOf<OnClickOptions>);
 
 /**

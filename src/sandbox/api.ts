@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { z } from "zod";
+import type * as z from "zod/mini";
 import { type EndpointName, endpointNames, endpoints } from "./endpoints.js";
 import { type Answer, parseJson, Refused } from "./http.js";
 import type { LedgerStore } from "./ledger/ledger.js";
@@ -72,7 +72,7 @@ function decoded(segment: string): string {
   }
 }
 
-function validated<S extends z.ZodType>(schema: S, json: unknown): z.infer<S> {
+function validated<S extends z.ZodMiniType>(schema: S, json: unknown): z.infer<S> {
   const { success, data, error } = schema.safeParse(json);
   if (success) return data;
   const problems = error.issues.map(({ path, message }) => `${path.join(".") || "body"}: ${message}`);

@@ -1,48 +1,60 @@
-import { z } from "zod";
+import { en } from "zod/locales";
+import * as z from "zod/mini";
+
+// Its messages are what the sandbox answers. The package has a copy of zod of its own, which this changes for nobody else.
+z.config(en());
 
 // The specification's §2 and §4 as schemas: they validate what arrives, and the OpenAPI document is made from them.
 // The lists of §4 "give every field that a request may carry", hence strict objects.
 
-const id = z.string().min(1).max(256);
-const clientId = z.int().positive().meta({ description: "Numeric identifier of the program owner (§2.1)" });
-const affiliateReference = z.string().min(1).meta({ description: "The affiliate's reference code" });
-const clickId = id.meta({ description: "Client-supplied unique id of the click" });
-const sessionId = id.meta({ description: "Client-supplied unique id of the visitor's session" });
-const email = z
-  .email({ pattern: /^[^\s@]+@[^\s@]+$/, error: "expected an e-mail address" })
-  .meta({ description: "The customer's e-mail address" });
-const leadValue = z.number().positive().meta({ description: "Decimal amount in major units" });
+/** A copy of the schema with a description, for the OpenAPI document. */
+function described<Schema extends z.ZodMiniType>(schema: Schema, description: string): Schema {
+  const copy = z.clone(schema);
+  z.globalRegistry.add(copy, { description });
+  return copy;
+}
+
+const id = z.string().check(z.minLength(1), z.maxLength(256));
+const clientId = described(z.int().check(z.positive()), "Numeric identifier of the program owner (§2.1)");
+const affiliateReference = described(z.string().check(z.minLength(1)), "The affiliate's reference code");
+const clickId = described(id, "Client-supplied unique id of the click");
+const sessionId = described(id, "Client-supplied unique id of the visitor's session");
+const email = described(
+  z.email({ pattern: /^[^\s@]+@[^\s@]+$/, error: "expected an e-mail address" }),
+  "The customer's e-mail address",
+);
+const leadValue = described(z.number().check(z.positive()), "Decimal amount in major units");
 const url = z.url({ error: "expected an absolute URL" });
 
 const success = z.boolean();
-const message = z.string().meta({ description: "Human-readable confirmation" });
-const leadId = z.int().meta({ description: "Assigned by the service" });
-const numericClickId = z.int().meta({ description: "Assigned by the service" });
+const message = described(z.string(), "Human-readable confirmation");
+const leadId = described(z.int(), "Assigned by the service");
+const numericClickId = described(z.int(), "Assigned by the service");
 
 /** §4.1 */
 export const clickRequest = z.strictObject({
   clientId,
   affiliateReference,
-  clickId: clickId.optional(),
-  sessionId: sessionId.optional(),
-  clickedUrl: url.optional(),
-  referrerUrl: url.optional(),
-  userAgent: z.string().optional(),
-  source: z.string().optional().meta({ description: "Traffic source label" }),
+  clickId: z.optional(clickId),
+  sessionId: z.optional(sessionId),
+  clickedUrl: z.optional(url),
+  referrerUrl: z.optional(url),
+  userAgent: z.optional(z.string()),
+  source: described(z.optional(z.string()), "Traffic source label"),
 });
 export const clickResponse = z.object({
   success,
   clickId: numericClickId,
-  sessionId: sessionId.optional(),
+  sessionId: z.optional(sessionId),
   message,
 });
 
 /** §4.2 */
 export const registrationRequest = z.strictObject({
-  clickId: clickId.meta({ description: "The value of the `svc_click_id` cookie" }),
+  clickId: described(clickId, "The value of the `svc_click_id` cookie"),
   email,
-  customerId: id.optional().meta({ description: "The customer's internal user id" }),
-  customerName: z.string().optional(),
+  customerId: described(z.optional(id), "The customer's internal user id"),
+  customerName: z.optional(z.string()),
 });
 export const registrationResponse = z.object({ success, leadId, clickId, message });
 
@@ -51,7 +63,7 @@ export const registrationLeadRequest = z.strictObject({
   clientId,
   leadType: z.literal("REGISTRATION"),
   customerEmail: email,
-  customerName: z.string().optional(),
+  customerName: z.optional(z.string()),
   sessionId,
 });
 export const registrationLeadResponse = z.object({ success, leadId, sessionId, message });
@@ -62,7 +74,7 @@ export const paymentLeadRequest = z.strictObject({
   leadType: z.literal("PAYMENT"),
   customerEmail: email,
   leadValue,
-  sessionId: sessionId.optional(),
+  sessionId: z.optional(sessionId),
 });
 export const paymentLeadResponse = z.object({
   success,
@@ -76,16 +88,16 @@ export const paymentLeadResponse = z.object({
 export const statusResponse = z.object({
   sessionId,
   hasAffiliate: z.boolean(),
-  affiliateReference: affiliateReference.optional(),
-  clickId: numericClickId.optional(),
-  clickedAt: z.iso.datetime().optional(),
+  affiliateReference: z.optional(affiliateReference),
+  clickId: z.optional(numericClickId),
+  clickedAt: z.optional(z.iso.datetime()),
 });
 
 /** §7 */
 export const errorResponse = z.object({
-  error: z.string().meta({ description: "Short error name" }),
+  error: described(z.string(), "Short error name"),
   message: z.string(),
-  status: z.int().meta({ description: "HTTP status code" }),
+  status: described(z.int(), "HTTP status code"),
 });
 
 export type ClickRequest = z.infer<typeof clickRequest>;

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { z } from "zod";
+import * as z from "zod/mini";
 import base from "../browser/base.css?raw";
 import script from "./browser/inspector/main.js?script";
 import page from "./browser/inspector/page.html?raw";
@@ -28,7 +28,7 @@ const SHARE_OF_TIME = 1 / 5;
 const MOST_UNREAD = 4 * 1024 * 1024;
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
-const ms = z.int().positive().max(MAX_TIMER_MS).optional();
+const ms = z.optional(z.int().check(z.positive(), z.maximum(MAX_TIMER_MS)));
 const faultRequest = z.strictObject({ mode: z.enum(faultModes), forMs: ms, delayMs: ms });
 
 /** The page that shows the service at work, and its buttons. `refresh` tells the open pages that something changed. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { type EndpointName, endpointNames, endpoints, errorResponse } from "./endpoints.js";
 import { MAX_BODY_BYTES } from "./http.js";
 
@@ -84,7 +84,7 @@ function schemas(name: EndpointName): [string, unknown][] {
   ];
 }
 
-function schema(type: z.ZodType, io: "input" | "output") {
+function schema(type: z.ZodMiniType, io: "input" | "output") {
   const { $schema: _, ...jsonSchema } = z.toJSONSchema(type, { io });
   return jsonSchema;
 }

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { type EndpointName, endpointNames } from "./endpoints.js";
 
 /** What `createSandbox` may be told. */
@@ -19,19 +19,19 @@ export interface SandboxOptions {
   readonly requireKeyFor?: readonly EndpointName[] | undefined;
 }
 
-const port = z.int().min(0).max(65535);
+const port = z._default(z.int().check(z.minimum(0), z.maximum(65535)), 0);
 const schema = z.strictObject({
-  host: z.string().min(1).default("127.0.0.1"),
-  port: port.default(0),
-  inspectorPort: port.default(0),
-  file: z.string().min(1).optional(),
-  apiKey: z
-    .string()
-    .regex(/^[\x21-\x7e]+$/, "expected printable ASCII without spaces")
-    .default("sandbox-api-key"),
-  clientId: z.int().positive().default(1001),
-  requireKeyFor: z.array(z.enum(endpointNames)).readonly().default(["status"]),
-} satisfies { [Option in keyof SandboxOptions]-?: z.ZodType<unknown, SandboxOptions[Option]> });
+  host: z._default(z.string().check(z.minLength(1)), "127.0.0.1"),
+  port,
+  inspectorPort: port,
+  file: z.optional(z.string().check(z.minLength(1))),
+  apiKey: z._default(
+    z.string().check(z.regex(/^[\x21-\x7e]+$/, "expected printable ASCII without spaces")),
+    "sandbox-api-key",
+  ),
+  clientId: z._default(z.int().check(z.positive()), 1001),
+  requireKeyFor: z._default(z.readonly(z.array(z.enum(endpointNames))), ["status"]),
+} satisfies { [Option in keyof SandboxOptions]-?: z.ZodMiniType<unknown, SandboxOptions[Option]> });
 
 /** The options with their defaults. Throws a TypeError that names every option that is wrong. */
 export function readOptions(given: SandboxOptions): z.output<typeof schema> {

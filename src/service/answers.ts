@@ -1,13 +1,13 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 
 // An id is an integer in one answer and a string in another (section 2.2), so both are accepted everywhere.
 type ServiceId = number | string;
 const serviceId = z.union([z.number(), z.string()]);
 
 // Answers are read leniently: a field that is null, or not of the specified type, counts as left out.
-const text = z.string().optional().catch(undefined);
-const id = serviceId.optional().catch(undefined);
-const number = z.number().optional().catch(undefined);
+const text = z.catch(z.optional(z.string()), undefined);
+const id = z.catch(z.optional(serviceId), undefined);
+const number = z.catch(z.optional(z.number()), undefined);
 
 /** The answer to a click (§4.1). A field that the service leaves out or mistypes is `undefined`. */
 export interface ClickAnswer {
@@ -64,20 +64,24 @@ export interface TrackingStatus {
 }
 
 // The types above are written out, not inferred, so that the published types do not import zod.
-export const clickAnswer: z.ZodType<ClickAnswer> = z.object({ clickId: id, sessionId: text, message: text });
-export const registrationAnswer: z.ZodType<RegistrationAnswer> = z.object({
+export const clickAnswer: z.ZodMiniType<ClickAnswer> = z.object({
+  clickId: id,
+  sessionId: text,
+  message: text,
+});
+export const registrationAnswer: z.ZodMiniType<RegistrationAnswer> = z.object({
   leadId: id,
   clickId: id,
   message: text,
 });
-export const leadAnswer: z.ZodType<RegistrationLeadAnswer> = z.object({ leadId: id, message: text });
-export const paymentAnswer: z.ZodType<PaymentAnswer> = z.object({
+export const leadAnswer: z.ZodMiniType<RegistrationLeadAnswer> = z.object({ leadId: id, message: text });
+export const paymentAnswer: z.ZodMiniType<PaymentAnswer> = z.object({
   leadId: id,
   leadValue: number,
   conversionSource: text,
   message: text,
 });
-export const statusAnswer: z.ZodType<TrackingStatus> = z.object({
+export const statusAnswer: z.ZodMiniType<TrackingStatus> = z.object({
   sessionId: text,
   hasAffiliate: z.boolean(),
   affiliateReference: text,

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod/mini";
 import type { Clock } from "../shared/clock.js";
 import { errorCodeOf, NoAnswerError, TrackingApiError } from "../shared/errors.js";
 import {
@@ -73,7 +73,7 @@ export function createClient(
       : {};
   }
 
-  async function post<T>(call: Call, answer: z.ZodType<T>, options: CallOptions = {}): Promise<T> {
+  async function post<T>(call: Call, answer: z.ZodMiniType<T>, options: CallOptions = {}): Promise<T> {
     return answer.parse(await ask({ ...call, ...options }));
   }
 

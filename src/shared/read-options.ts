@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod/mini";
 import { OptionsError } from "./errors.js";
 import { nearestWord } from "./nearest.js";
 import { shown } from "./printable.js";
@@ -10,7 +10,7 @@ const NEVER_SHOWN = ["apiKey", "baseUrl", "proxy", "signed"];
 const LIKE_AN_OPTION = /^[a-z]+(?:[A-Z][a-z]+)*$/;
 
 /** The fields of a schema for `Options`: exactly one for each option. */
-export type SchemaOf<Options> = { [Option in keyof Options]-?: z.ZodType<unknown, Options[Option]> };
+export type SchemaOf<Options> = { [Option in keyof Options]-?: z.ZodMiniType<unknown, Options[Option]> };
 
 /**
  * Reads options by a schema, and fills in defaults.
@@ -18,7 +18,7 @@ export type SchemaOf<Options> = { [Option in keyof Options]-?: z.ZodType<unknown
  * @param factory the name of the function that takes the options, for the message.
  * @throws OptionsError that lists all mistakes: what is wrong, what arrived, what to do.
  */
-export function readOptions<Schema extends z.ZodObject>(
+export function readOptions<Schema extends z.ZodMiniObject>(
   factory: string,
   schema: Schema,
   options: unknown,
@@ -75,11 +75,13 @@ function unknownOption(path: readonly PropertyKey[], names: string[], hide: Hide
   }`;
 }
 
-function namesAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
-  let at = schema as z.ZodType & { unwrap?: () => z.ZodType; shape?: Record<string, z.ZodType> };
+function namesAt(schema: z.ZodMiniType, path: readonly PropertyKey[]): string[] {
+  type Def = { innerType?: z.ZodMiniType; shape?: Record<string, z.ZodMiniType> } | undefined;
+  let def = schema.def as Def;
   for (const key of ["", ...path.map(String)]) {
-    if (key) at = at.shape?.[key] as typeof at;
-    while (at?.unwrap) at = at.unwrap() as typeof at;
+    if (key) def = def?.shape?.[key]?.def as Def;
+    // A schema with a default, or of an optional field.
+    while (def?.innerType) def = def.innerType.def as Def;
   }
-  return Object.keys(at?.shape ?? {});
+  return Object.keys(def?.shape ?? {});
 }

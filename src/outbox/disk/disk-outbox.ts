@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
@@ -43,12 +43,9 @@ const aSize = { error: "must be a number of bytes, at least 1 MiB" };
 
 const schema = z.strictObject({
   ...durableOptions,
-  directory: z.string(aDirectory).min(1, aDirectory),
-  maxBytes: z
-    .int(aSize)
-    .min(MIB, aSize)
-    .default(1024 * MIB),
-  leaseMs: durableOptions.leaseMs.default(20_000),
+  directory: z.string(aDirectory).check(z.minLength(1, aDirectory)),
+  maxBytes: z._default(z.int(aSize).check(z.minimum(MIB, aSize)), 1024 * MIB),
+  leaseMs: z._default(durableOptions.leaseMs, 20_000),
 } satisfies SchemaOf<DiskOutboxOptions>);
 
 /**

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import type { OutboxEvent } from "../../events.js";
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
@@ -34,9 +34,9 @@ export interface MemoryOutboxOptions {
 }
 
 const schema = z.strictObject({
-  maxEvents: positiveInteger.default(100_000),
-  maxBytes: positiveInteger.default(64 * MIB),
-  maxDeadLetters: positiveInteger.default(1_000),
+  maxEvents: positiveInteger(100_000),
+  maxBytes: positiveInteger(64 * MIB),
+  maxDeadLetters: positiveInteger(1_000),
 } satisfies SchemaOf<MemoryOutboxOptions>);
 
 // A click that is reported again comes soon after the first report, and a flood of them must not take memory for long.

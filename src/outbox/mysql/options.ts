@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import type { SchemaOf } from "../../shared/read-options.js";
 import { type SqlOutboxOptions, sqlOptions } from "../sql/options.js";
 import type { MysqlPool } from "./database.js";
@@ -24,8 +24,8 @@ const isPool = (value: unknown) =>
 export const mysqlOptions = z.strictObject({
   ...sqlOptions,
   pool: z.custom<MysqlPool>(isPool, { error: "must be a pool, such as createPool() of mysql2/promise" }),
-  prefix: z
-    .string({ error: "must be a text" })
-    .regex(PREFIX.pattern, { error: PREFIX.error })
-    .default("affiliate_"),
+  prefix: z._default(
+    z.string({ error: "must be a text" }).check(z.regex(PREFIX.pattern, { error: PREFIX.error })),
+    "affiliate_",
+  ),
 } satisfies SchemaOf<MysqlOutboxOptions>);

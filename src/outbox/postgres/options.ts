@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import type { SchemaOf } from "../../shared/read-options.js";
 import { flag, type SqlOutboxOptions, sqlOptions } from "../sql/options.js";
 import type { PostgresPool } from "./database.js";
@@ -27,9 +27,11 @@ export const postgresOptions = z.strictObject({
   pool: z.custom<PostgresPool>((value) => hasMethods(value, ["query", "connect", "on", "removeListener"]), {
     error: "must be a pool, such as new Pool() of pg",
   }),
-  schema: z
-    .string({ error: "must be a schema's name" })
-    .regex(SCHEMA_NAME.pattern, { error: SCHEMA_NAME.error })
-    .default("affiliate"),
-  listen: flag.default(true),
+  schema: z._default(
+    z
+      .string({ error: "must be a schema's name" })
+      .check(z.regex(SCHEMA_NAME.pattern, { error: SCHEMA_NAME.error })),
+    "affiliate",
+  ),
+  listen: flag(true),
 } satisfies SchemaOf<PostgresOutboxOptions>);

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 import { durableOptions, MIB, positiveInteger } from "../option-types.js";
 
 /** The options that all outboxes in SQL databases have. */
@@ -22,13 +22,13 @@ export interface SqlOutboxOptions {
   readonly maxMemoryBytes?: number | undefined;
 }
 
-export const flag = z.boolean({ error: "must be true or false" });
+export const flag = (usual: boolean) => z._default(z.boolean({ error: "must be true or false" }), usual);
 
 export const sqlOptions = {
   ...durableOptions,
-  leaseMs: durableOptions.leaseMs.default(60_000),
-  migrate: flag.default(true),
-  pollMs: positiveInteger.default(1_000),
-  maxEvents: positiveInteger.default(1_000_000),
-  maxDeadLetterBytes: positiveInteger.default(64 * MIB),
+  leaseMs: z._default(durableOptions.leaseMs, 60_000),
+  migrate: flag(true),
+  pollMs: positiveInteger(1_000),
+  maxEvents: positiveInteger(1_000_000),
+  maxDeadLetterBytes: positiveInteger(64 * MIB),
 };

@@ -1,21 +1,22 @@
-import { z } from "zod";
+import * as z from "zod/mini";
 
 /** How much of each list a page gets at most, and how far back visitors are looked for. */
 export const MOST = 5000;
 
-const text = z.string().max(300).catch("");
-const count = (usual: number) => z.coerce.number().int().min(1).max(MOST).catch(usual);
+const text = z.catch(z.string().check(z.maxLength(300)), "");
+const count = (usual: number) =>
+  z.catch(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(MOST)), usual);
 
 const schema = z.object({
   /** Visitors that have this text in one of their fields. */
   search: text,
   /** Visitors with a click or a lead of this affiliate; empty: all. */
   affiliate: text,
-  state: z.enum(["", "not-linked", "linked", "clicked"]).catch(""),
+  state: z.catch(z.enum(["", "not-linked", "linked", "clicked"]), ""),
   /** Requests that have this text in their head, body or answer. */
   containing: text,
   /** Requests whose status begins with this digit; `none`: without an answer. */
-  answered: z.enum(["", "2", "4", "5", "none"]).catch(""),
+  answered: z.catch(z.enum(["", "2", "4", "5", "none"]), ""),
   /** How many visitors with something that was not linked, how many others, how much of each; affiliates; requests. */
   unlinked: count(10),
   visitors: count(100),
