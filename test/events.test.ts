@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { emailOf, isVisitorId, visitorOf } from "../src/events.js";
 import { eventFrom } from "../src/inputs.js";
-import { maskEmails } from "../src/shared/secret.js";
+import { maskEmails } from "../src/shared/emails.js";
 import { heapUsed } from "./helpers/heap.js";
 
 const now = Date.UTC(2026, 0, 2);

@@ -1,5 +1,6 @@
+import { maskEmail, maskEmails } from "../shared/emails.js";
 import { printable } from "../shared/printable.js";
-import { maskEmail, maskEmails, type Secret } from "../shared/secret.js";
+import type { Secret } from "../shared/secret.js";
 
 const LONGEST = 500;
 

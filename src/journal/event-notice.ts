@@ -1,5 +1,5 @@
 import { emailOf, type OutboxEvent } from "../events.js";
-import { maskEmail } from "../shared/secret.js";
+import { maskEmail } from "../shared/emails.js";
 import type { EventNotice } from "./notices.js";
 
 /** What listeners are told of an event. */

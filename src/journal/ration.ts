@@ -27,7 +27,7 @@ const LONGEST = 500;
 export function wordsOf(text: string): string {
   return text
     .slice(0, LONGEST)
-    .replace(/"(?:[^"\\]|\\.)*"/g, '""')
+    .replace(/"(?:[^"\\]|\\[\s\S])*"?/g, '""')
     .replace(/\d+/g, "0");
 }
 

@@ -8,7 +8,10 @@ const FOR_SHARED_CACHES =
 const FOR_SHARED_CACHES_ALONE = /^(public|s-maxage|proxy-revalidate|private|no-store)\b/i;
 
 // A directive's value may be quoted, with commas within: RFC 9111, section 5.2.
-const DIRECTIVE = /(?:[^,"]|"(?:[^"\\]|\\.)*")+/g;
+const DIRECTIVE = /(?:[^,"]|"(?:[^"\\]|\\[\s\S])*(?:"|\\?$))+/g;
+
+/** The most characters of a `Cache-Control` that are read. */
+const LONGEST_CACHE_CONTROL = 4_096;
 
 /**
  * Keeps the response out of all shared caches, even where the handler allows them: a CDN would give the cookies of a stored page
@@ -23,7 +26,7 @@ export function keepFromSharedCaches(res: Response): void {
 
 /** The same directives, without those that let a shared cache keep the response. `no-store` is kept: it forbids that too. */
 function privately(cacheControl: string): string {
-  const directives = (cacheControl.match(DIRECTIVE) ?? [])
+  const directives = (cacheControl.slice(0, LONGEST_CACHE_CONTROL).match(DIRECTIVE) ?? [])
     .map((directive) => directive.trim())
     .filter(Boolean);
   const keeper = directives.some((directive) => /^no-store$/i.test(directive)) ? "no-store" : "private";

@@ -19,7 +19,7 @@ export type ApiAnswer = Answer & { readonly replayed?: boolean };
 export function createApi(service: Service, ledger: LedgerStore, { apiKey, requireKeyFor }: ApiOptions) {
   function authorize(req: IncomingMessage, endpoint: EndpointName): void {
     if (!requireKeyFor.includes(endpoint)) return;
-    const given = /^Bearer +(.+)$/i.exec(req.headers.authorization ?? "")?.[1] ?? "";
+    const given = /^Bearer +(\S.*)$/i.exec(req.headers.authorization ?? "")?.[1] ?? "";
     if (timingSafeEqual(digest(given), digest(apiKey))) return;
     throw new Refused(401, "Invalid or missing API key.", { "www-authenticate": "Bearer" });
   }

@@ -2,6 +2,7 @@ import type { Dispatcher } from "undici";
 import type { Clock } from "../shared/clock.js";
 import { Line } from "../shared/line.js";
 import { clearInterval, setInterval, timersAreFaked } from "../shared/real-timers.js";
+import { withoutTrailingSlashes } from "../shared/text.js";
 import { type Attempt, AttemptHandler, HeldBack } from "./attempt.js";
 import type { Call } from "./calls.js";
 import { createDispatcher, type DispatcherOptions } from "./dispatcher.js";
@@ -43,7 +44,7 @@ const stoodStill = () =>
 /** Sends single requests over a pool of keep-alive connections to one origin. Does not follow redirects: they are answers. */
 export function createTransport(options: TransportOptions): Transport {
   const { baseUrl, timeoutMs, clock } = options;
-  const prefix = baseUrl.pathname.replace(/\/+$/, "");
+  const prefix = withoutTrailingSlashes(baseUrl.pathname);
   const underWay = new Line<AttemptHandler>();
   const connections = createDispatcher(options);
   const loop = new EventLoop(clock);

@@ -5,7 +5,10 @@ import { shown } from "./printable.js";
 export type Amount = number | string | object;
 
 // As a database writes NUMERIC: no plus sign, no exponent, no separators.
-const DECIMAL = /^-?(?:\d+\.?\d*|\.\d+)$/;
+const DECIMAL = /^-?(?:\d+(?:\.\d*)?|\.\d+)$/;
+
+/** The most characters of an amount. Postgres writes some 20 decimals of a quotient. */
+const LONGEST = 128;
 
 /**
  * Reads an amount as a number. Database drivers return decimals as text, and ORMs as objects of decimal.js and similar libraries.
@@ -15,13 +18,17 @@ const DECIMAL = /^-?(?:\d+\.?\d*|\.\d+)$/;
  */
 export function amountFrom(given: unknown): number | string {
   const text = textOf(given);
-  const amount = typeof given === "number" ? given : DECIMAL.test(text ?? "") ? Number(text) : Number.NaN;
+  const amount = typeof given === "number" ? given : isDecimal(text) ? Number(text) : Number.NaN;
   // Without the minus of a negative zero.
   if (amount >= 0 && amount < Number.POSITIVE_INFINITY) return withoutNoise(Math.abs(amount));
   const got =
     typeof given === "object" && text !== undefined ? `an object with the text ${shown(text)}` : shown(given);
   const hint = typeof given === "bigint" ? ": minor units?" : "";
   return `must be a decimal amount that is not negative, such as 19.9 or "19.90", got ${got}${hint}`;
+}
+
+function isDecimal(text = ""): boolean {
+  return text.length <= LONGEST && DECIMAL.test(text);
 }
 
 /** 59.7 for 59.699999999999996: a decimal so near differs only by the error of binary arithmetic. No decimal of 14 digits is changed. */

@@ -73,24 +73,3 @@ function anyCase(hex: string): string {
 export function presentable(text: string, secret: Secret | undefined): string {
   return printable(secret?.removeFrom(text) ?? text);
 }
-
-/** Masks an e-mail address: `alice@shop.example` → `a***@shop.example`. */
-export function maskEmail(address: string): string {
-  return `${address[0]}***${address.slice(address.lastIndexOf("@"))}`;
-}
-
-const AT = String.raw`(?:@|%(?:25)*40|&#0*64;|&#x0*40;|&commat;|\\u0040)`;
-
-// Begins only at the start of a word, so that a long text is read once. A quoted part is as long as RFC 5321 allows.
-const BEFORE_AT = new RegExp(
-  String.raw`(?:"(?:[^"\\]|\\.){0,64}"|(?<![^\s@<>"():;])[^\s@<>"():;]+)${AT}`,
-  "gi",
-);
-
-/**
- * Masks the e-mail addresses in a text, for log lines and notices: quoted ones too, and those that are percent-encoded, once or
- * more, or encoded as in HTML or JSON.
- */
-export function maskEmails(text: string): string {
-  return text.replace(BEFORE_AT, (local) => `${local[0]}***@`);
-}

@@ -11,3 +11,10 @@ export function cut(text: string, longest: number): string {
 export function ownCopy(text: string): string {
   return `${text}.`.slice(0, -1);
 }
+
+/** An address or its path without the slashes at its end. Not by a pattern: it would read a row of slashes once for each of them. */
+export function withoutTrailingSlashes(address: string): string {
+  let end = address.length;
+  while (address[end - 1] === "/") end--;
+  return address.slice(0, end);
+}

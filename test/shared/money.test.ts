@@ -40,6 +40,7 @@ describe("an amount", () => {
     ["NaN", Number.NaN, "NaN (number)"],
     ["infinity", Number.POSITIVE_INFINITY, "Infinity (number)"],
     ["more digits than a number holds", "9".repeat(400), `"${"9".repeat(40)}..." (string)`],
+    ["more characters than any amount has", `0.${"3".repeat(127)}`, `"0.${"3".repeat(38)}..." (string)`],
     ["true", true, "true (boolean)"],
     ["null", null, "null"],
     ["nothing", undefined, "undefined"],

@@ -6,6 +6,7 @@ import { createTransport } from "../../service/transport.js";
 import type { Clock } from "../../shared/clock.js";
 import { errorCodeOf } from "../../shared/errors.js";
 import { presentable, type Secret } from "../../shared/secret.js";
+import { withoutTrailingSlashes } from "../../shared/text.js";
 import { type CheckResult, notDone, note, well, wrong } from "../finding.js";
 
 const TIMEOUT_MS = 10_000;
@@ -77,7 +78,7 @@ function withKey(target: Target, attempt: Attempt): CheckResult {
 
 /** Explains what an unexpected answer means for the address. */
 function meaning({ baseUrl }: Target, { status }: Answer): string {
-  const base = baseUrl.href.replace(/\/+$/, "");
+  const base = withoutTrailingSlashes(baseUrl.href);
   if (status === 404)
     return `there is nothing at ${base}/api/v1/tracking/status/…: --base-url is what comes before /api/v1/`;
   if (status < 300) return `something else than the tracking service answers at ${base}`;

@@ -1,8 +1,8 @@
 import type { OutboxEvent } from "../../events.js";
 import type { DeadLetter, DeadLetterFilter } from "../../outbox/dead-letters.js";
 import type { Outbox, OutboxCounts } from "../../outbox/outbox.js";
+import { maskEmail, maskEmails } from "../../shared/emails.js";
 import { printable } from "../../shared/printable.js";
-import { maskEmail, maskEmails } from "../../shared/secret.js";
 import { type CheckResult, lineOf, note, painted, well, wrong } from "../finding.js";
 import type { Terminal } from "../terminal.js";
 import { countOf, spanOf, timeOf } from "./words.js";

@@ -12,8 +12,14 @@ export function passwordHider(urls: readonly string[]): (text: string) => string
 
 /** The passwords as they are written. By patterns, because a URL that cannot be parsed has a password too. */
 function passwordsIn(url: string): string[] {
-  const patterns = [/:\/\/[^:/?#]*:([^/?#]*)@/g, /:\/\/[^:/?#]*:(.*)@/gs, /[?&]\w*password=([^&#]*)/gi];
-  return patterns.flatMap((pattern) => [...url.matchAll(pattern)].map(([, password = ""]) => password));
+  const found = (text: string, pattern: RegExp) =>
+    [...text.matchAll(pattern)].map(([, password = ""]) => password);
+  return [
+    ...found(url, /:\/\/[^:/?#]*:([^/?#]*)@/g),
+    // To the last @: a password that is not encoded may have one, and a slash.
+    ...found(url.slice(0, Math.max(0, url.lastIndexOf("@"))), /:\/\/[^:/?#]*:(.*)$/gs),
+    ...found(url, /[?&]\w*password=([^&#]*)/gi),
+  ];
 }
 
 function urlSpellingsOf(password: string): string[] {

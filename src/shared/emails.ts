@@ -1,0 +1,54 @@
+/** The most characters of a text that are shown. */
+const LONGEST = 16_384;
+
+// A run of zeros or of encodings of % is bounded, so that each place of the text is read once.
+const AT = /@|%(?:25){0,16}40|&#0{0,16}64;|&#x0{0,16}40;|&commat;|\\u0040/gi;
+
+const DELIMITERS = ' \t\r\n\v\f\u00a0\u2028\u2029\ufeff@<>"():;';
+
+/** The most characters of a quoted local part: RFC 5321 allows 64, and each may be escaped. */
+const LONGEST_QUOTED = 130;
+
+/** Masks an e-mail address: `alice@shop.example` → `a***@shop.example`. */
+export function maskEmail(address: string): string {
+  return `${address[0]}***${address.slice(address.lastIndexOf("@"))}`;
+}
+
+/**
+ * Masks the e-mail addresses in a text, for log lines and notices: quoted ones too, and those that are percent-encoded, once or
+ * more, or encoded as in HTML or JSON. Cuts a text after 16,384 characters, before the word that would be cut in half.
+ */
+export function maskEmails(text: string): string {
+  if (text.length > LONGEST) return `${maskEmails(text.slice(0, wordStart(text, LONGEST, 0)))}…`;
+  let masked = "";
+  let done = 0;
+  for (const { 0: sign, index } of text.matchAll(AT)) {
+    const start = quotedStart(text, index, done) ?? wordStart(text, index, done);
+    if (start < index) masked += `${text.slice(done, start)}${text[start]}***@`;
+    else masked += text.slice(done, index + sign.length);
+    done = index + sign.length;
+  }
+  return masked + text.slice(done);
+}
+
+/** Where the word begins that ends before `end`; `end` if none does. */
+function wordStart(text: string, end: number, least: number): number {
+  let start = end;
+  while (start > least && !DELIMITERS.includes(text.charAt(start - 1))) start--;
+  return start;
+}
+
+/** Where the quoted local part begins that ends before `end`; `undefined` if none does. */
+function quotedStart(text: string, end: number, least: number): number | undefined {
+  if (text[end - 1] !== '"') return undefined;
+  for (let start = end - 2; start >= Math.max(least, end - LONGEST_QUOTED); start--) {
+    if (text[start] === '"' && !isEscaped(text, start)) return start;
+  }
+  return undefined;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let backslashes = 0;
+  while (backslashes < LONGEST_QUOTED && text[at - 1 - backslashes] === "\\") backslashes++;
+  return backslashes % 2 === 1;
+}

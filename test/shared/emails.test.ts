@@ -1,0 +1,78 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { maskEmails } from "../../src/shared/emails.js";
+
+describe("e-mail addresses in a text", () => {
+  const atom = fc.stringMatching(/^[a-z][a-z0-9.+_-]{2,12}$/);
+  const local = fc.oneof(
+    atom,
+    fc.tuple(atom, atom).map(([one, other]) => `${one},${other}`),
+    fc.tuple(atom, atom).map(([one, other]) => `"${one} ${other}"`),
+    atom.map((each) => `"${each}"`),
+  );
+  const at = fc.constantFrom(
+    "@",
+    "%40",
+    "%2540",
+    "%252540",
+    "&#64;",
+    "&#x40;",
+    "&#X040;",
+    "&commat;",
+    "\\u0040",
+  );
+  const before = fc.constantFrom("", "no such user ", "mailto:", "<", '{"email":"', "a=1&to=(");
+
+  it("are masked, however they are written", () => {
+    fc.assert(
+      fc.property(before, local, at, (text, person, sign) => {
+        const masked = maskEmails(`${text}${person}${sign}shop.example is unknown`);
+        expect(masked).toMatch(/.\*\*\*@shop\.example is unknown$/);
+        for (const part of person.split(/[",. ]+/).filter((each) => each.length > 2))
+          expect(masked.slice(text.length)).not.toContain(part);
+      }),
+    );
+  });
+
+  it.each([
+    ["ada@shop.example", "a***@shop.example"],
+    ['"john.doe"@x.example', '"***@x.example'],
+    ["john,doe@x.example", "j***@x.example"],
+    ["ada%2540x.example", "a***@x.example"],
+    ["ada&#64;x.example", "a***@x.example"],
+    ['{"email":"ada@x.example"}', '{"email":"a***@x.example"}'],
+  ])("%s is %s", (text, masked) => {
+    expect(maskEmails(text)).toBe(masked);
+  });
+
+  it("are masked wherever they stand in a long text, of which no half word is shown", () => {
+    fc.assert(
+      fc.property(fc.nat(40), fc.integer({ min: 1, max: 3_000 }), (shift, repeats) => {
+        const masked = maskEmails(`${"x".repeat(shift)} ${"ada@shop.example, grace ".repeat(repeats)}`);
+        expect(masked.replaceAll("a***@shop.example, grace ", "")).toMatch(
+          /^x* (a\*\*\*@(shop\.example, )?)?…?$/,
+        );
+        expect(masked.length).toBeLessThan(18_000);
+      }),
+    );
+  });
+
+  it.each(["a", "@", '"', "\\", '\\"', "%25", "&#0", "a@", '"@', " "])(
+    "are looked for in ten million characters of %o without harm",
+    (part) => {
+      expect(maskEmails(part.repeat(10_000_000 / part.length)).length).toBeLessThan(70_000);
+    },
+  );
+
+  it("never throws, and shows no address, whatever the text", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "binary" }),
+        fc.string({ unit: fc.constantFrom("@", '"', "\\", "a", " ") }),
+        (one, other) => {
+          expect(maskEmails(`${one}${other} ada.lovelace@x.example ${one}`)).toContain(" a***@x.example ");
+        },
+      ),
+    );
+  });
+});
