@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { access, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { access, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Sandbox } from "express-affiliate/sandbox";
 import { expect, onTestFinished, test } from "vitest";
@@ -15,15 +15,19 @@ async function temporaryFile(name = "ledger.db"): Promise<string> {
   return join(folder, name);
 }
 
-/** Runs a sandbox on `file` in a process of its own. */
-async function startProcess(file: string) {
+/** Runs a sandbox on `file` in a process of its own, which prints its address. */
+async function runProcess(file: string, stderr: "inherit" | "ignore" = "inherit") {
   const code = `
     import { createSandbox } from "express-affiliate/sandbox";
     const { url } = await createSandbox({ file: process.argv[2] });
     console.log(url);
   `;
   const project = await userProject({ "sandbox.mjs": code });
-  const child = runNode(project, ["sandbox.mjs", file], { stdio: ["ignore", "pipe", "inherit"] });
+  return runNode(project, ["sandbox.mjs", file], { stdio: ["ignore", "pipe", stderr] });
+}
+
+async function startProcess(file: string) {
+  const child = await runProcess(file);
   const [url] = await once(createInterface(child.stdout as NodeJS.ReadableStream), "line");
   return { child, sandbox: { url } as Sandbox };
 }
@@ -81,13 +85,26 @@ test("leaves alone a file that is something else", async () => {
   await writeFile(text, "these are notes, and no database ".repeat(100));
   await expect(startSandbox({ file: text })).rejects.toThrow(`sandbox: ${text} is not a SQLite database`);
 
-  const other = await temporaryFile("shop.db");
-  const shop = openDatabase(other);
-  shop.exec("create table orders (id integer)");
-  shop.close();
-  await expect(startSandbox({ file: other })).rejects.toThrow(
-    `sandbox: ${other} is a database of something else`,
-  );
+  for (const journal of ["delete", "wal"]) {
+    const other = await temporaryFile("shop.db");
+    const shop = openDatabase(other);
+    shop.exec(`pragma journal_mode = ${journal}; create table orders (id integer)`);
+    shop.close();
+    const before = await readFile(other);
+    await expect(startSandbox({ file: other })).rejects.toThrow(
+      `sandbox: ${other} is a database of something else`,
+    );
+    expect(await readFile(other)).toEqual(before);
+    expect(await readdir(dirname(other))).toEqual(["shop.db"]);
+  }
+});
+
+test("keeps another process out also after this one has tried the file a second time", async () => {
+  const file = await temporaryFile();
+  await startSandbox({ file });
+  await expect(startSandbox({ file })).rejects.toThrow("in use by another sandbox");
+  const other = await runProcess(file, "ignore");
+  expect(await once(other, "exit")).toEqual([1, null]);
 });
 
 test("names the file and the reason when it cannot be opened", async () => {

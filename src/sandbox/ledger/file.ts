@@ -1,3 +1,4 @@
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { type Database, openDatabase } from "./sqlite.js";
 
 /** Marks a file as a sandbox's ledger ("afsb"), so that no other database is taken for one. */
@@ -30,9 +31,10 @@ const tables = `
     endpoint text, idempotencyKey text, status integer not null, body text not null,
     primary key (endpoint, idempotencyKey)
   ) strict, without rowid;
-
-  pragma application_id = ${APPLICATION_ID};
 `;
+
+/** The files that this process has open. */
+const openFiles = new Map<Database, string | undefined>();
 
 /** What later versions of this package added to the tables, in order; `user_version` counts those that a file has. */
 const additions = [
@@ -57,13 +59,17 @@ const additions = [
 export function openLedgerFile(file: string): Database {
   let database: Database | undefined;
   try {
+    refuseForeignFile(file);
     database = openDatabase(file);
-    database.exec("pragma locking_mode = exclusive; pragma journal_mode = wal; begin exclusive;");
-    prepareTables(database, file);
+    openFiles.set(database, identityOf(file));
+    // The mark comes first: from the journal of `wal`, it would reach the file itself later than a `kill -9` may come.
+    database.exec(`pragma locking_mode = exclusive; pragma application_id = ${APPLICATION_ID};
+      pragma journal_mode = wal; begin exclusive;`);
+    prepareTables(database);
     database.exec("commit; pragma synchronous = normal;");
     return database;
   } catch (error) {
-    database?.close();
+    if (database) closeDatabase(database);
     throw explained(error as Error, file);
   }
 }
@@ -76,20 +82,54 @@ export function closeLedgerFile(database: Database): void {
   database.exec(
     "pragma journal_mode = delete; pragma locking_mode = normal; select count(*) from sqlite_schema;",
   );
+  closeDatabase(database);
+}
+
+function closeDatabase(database: Database): void {
+  openFiles.delete(database);
   database.close();
 }
 
-function prepareTables(database: Database, file: string): void {
-  const { id, version, others } = database
-    .prepare(
-      `select application_id as id, user_version as version, (select count(*) from sqlite_schema) as others
-       from pragma_application_id, pragma_user_version`,
-    )
-    .get() as { id: number; version: number; others: number };
-  if (id !== APPLICATION_ID) {
-    if (others > 0) throw new Error(`sandbox: ${file} is a database of something else; choose another file`);
-    database.exec(tables);
+/**
+ * Reads the file's header as bytes. SQLite would create files beside it, and would change it if a journal was left over.
+ * Not for a file that this process has open: to close it a second time would release the lock of the first.
+ */
+function refuseForeignFile(file: string): void {
+  const identity = identityOf(file);
+  if (identity && [...openFiles.values()].includes(identity)) throw new Error("database is locked");
+  const header = headerOf(file);
+  if (header.length === 0) return;
+  if (header.toString("latin1", 0, 16) !== "SQLite format 3\0") throw new Error("file is not a database");
+  if (header.readUInt32BE(68) !== APPLICATION_ID)
+    throw new Error(`sandbox: ${file} is a database of something else; choose another file`);
+}
+
+function identityOf(file: string): string | undefined {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found && `${found.dev}:${found.ino}`;
+}
+
+/** The first 100 bytes; none of a file that is new or empty, or that SQLite will refuse to open. */
+function headerOf(file: string): Buffer {
+  const header = Buffer.alloc(100);
+  let opened: number | undefined;
+  try {
+    opened = openSync(file, "r");
+    return header.subarray(0, readSync(opened, header, 0, header.length, 0) && header.length);
+  } catch {
+    return Buffer.alloc(0);
+  } finally {
+    if (opened !== undefined) closeSync(opened);
   }
+}
+
+function prepareTables(database: Database): void {
+  const { version, entries } = database
+    .prepare(
+      `select user_version as version, (select count(*) from sqlite_schema) as entries from pragma_user_version`,
+    )
+    .get() as { version: number; entries: number };
+  if (entries === 0) database.exec(tables);
   for (const addition of additions.slice(version)) database.exec(addition);
   database.exec(`pragma user_version = ${Math.max(version, additions.length)}`);
 }
