@@ -119,11 +119,12 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     deadLetters: outbox.deadLetters,
     stats(): Stats {
       const { queued, byKind, dead, oldest, trouble } = outbox.counts();
-      const { delivered, retried, duplicates, skipped, dropped } = journal.counts;
+      const { unreported, delivered, retried, duplicates, skipped, dropped } = journal.counts;
       const { endpoints } = engine;
       const isPaused = Object.values(endpoints).some(({ state }) => state === "paused");
       const now = clock.now();
       return {
+        unreported: { ...unreported },
         queued,
         ...(byKind && { waiting: waitingAt(now, byKind) }),
         inFlight: engine.inFlight,

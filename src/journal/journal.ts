@@ -41,6 +41,7 @@ export function createJournal(parts: {
   const shown = (text: string) => maskEmails(hide(text));
   const emitter = new EventEmitter<Record<keyof Notices, [unknown]>>().setMaxListeners(0);
   const counts = {
+    unreported: { registration: 0, payment: 0 },
     delivered: 0,
     retried: 0,
     duplicates: 0,
@@ -179,6 +180,11 @@ export function createJournal(parts: {
       log("debug", `a ${kind} was skipped: ${reason}`);
       if (reason === "disabled") return;
       hint(`skipped ${kind} ${reason}`, `a ${kind} is not reported: ${WHY_SKIPPED[reason]}`);
+    },
+    /** @param line is logged: it names the route, the mistake and the mend. */
+    unreported(kind: Exclude<EventKind, "click">, line: string | undefined) {
+      counts.unreported[kind]++;
+      if (line !== undefined) warn("unreported", line, line);
     },
     /** The outbox's storage has events that this tracker will not deliver. */
     elsewhere(

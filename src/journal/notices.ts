@@ -107,6 +107,8 @@ export interface Notices {
 
 /** Numbers of this process since its start; `queued`, `waiting`, `dead` and `oldestMs` are the outbox's. */
 export interface Stats {
+  /** Wrapped handlers that answered below 400 and reported nothing, by kind. */
+  readonly unreported: Readonly<Record<Exclude<EventKind, "click">, number>>;
   /** Events that wait or are under way. */
   readonly queued: number;
   /** The same for each kind; absent where the outbox does not know. */

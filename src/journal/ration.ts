@@ -6,6 +6,7 @@ export const KINDS = [
   "dead",
   "paused",
   "refused",
+  "unreported",
   "listener",
   "consent",
   "session",

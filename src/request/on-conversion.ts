@@ -3,7 +3,8 @@ import type { EventKind } from "../events.js";
 import { AffiliateError, OptionsError } from "../shared/errors.js";
 import { shown } from "../shared/printable.js";
 import { type Head, watchHead, whenClosed } from "./response-head.js";
-import { type Attributed, affiliateOf, type RequestContext, type Visitor } from "./visitor.js";
+import { createUnreported, routeOf, type Why } from "./unreported.js";
+import { type Attributed, affiliateOf, type RequestContext } from "./visitor.js";
 
 type Params = Request["params"];
 type Query = Request["query"];
@@ -79,6 +80,8 @@ export function createWrapper<Happened>(
   kind: Exclude<EventKind, "click">,
   context: RequestContext,
 ): WrapHandler<Happened> {
+  const unreported = createUnreported(kind, context.journal);
+
   function wrap(handler: AnyHandler, pick?: AnyPick): RequestHandler {
     checkFunction(kind, "handler", handler);
     if (pick) checkFunction(kind, "`pick`", pick);
@@ -91,25 +94,35 @@ export function createWrapper<Happened>(
 
   function reportingReturned(handler: AnyHandler): RequestHandler {
     return function affiliateConversion(req, res, next) {
-      const { visitor, report } = visitorOf(req);
+      const { visitor, report, reportNothing } = begin(req, res, handler);
       const { whenKnown } = watchHead(req, res);
-      let hasFailed = false;
+      let went: "on" | "wrong" | undefined;
       const onward = (error?: unknown) => {
-        if (isError(error)) hasFailed = true;
+        went = isError(error) ? "wrong" : "on";
         next(error);
       };
-      const settle = (happened: unknown, { status, written }: Head) => {
-        if (isNothing(happened)) return hintAt(`it returned nothing. ${WHAT_TO_RETURN}`);
-        if (happened === res) return hintAt(`it returned the response. ${WHAT_TO_RETURN}`);
-        if (status >= 400) return hintAt(`its response's status is ${status}`);
+
+      function settle(happened: unknown, { status, written }: Head, isLate: boolean): unknown {
+        if (happened === undefined || happened === null || happened === res) {
+          if (!written) return undefined;
+          if (went) return reportNothing(status, "next");
+          return reportNothing(status, happened === res ? "response" : isLate ? "late" : "nothing");
+        }
+        if (status >= 400) return answeredWith(status);
         // The visitor hung up before the error handler could set a status.
-        if (hasFailed && !written) return undefined;
+        if (went === "wrong" && !written) return undefined;
         return report(happened);
-      };
+      }
+
       visitor.addPendingWork(() =>
         runHandler(handler, req, res, onward).then(
-          // Not in a promise's callback: the event is stored before the head leaves.
-          (happened) => new Promise((resolve) => whenKnown((head) => resolve(settle(happened, head)))),
+          (happened) =>
+            new Promise((resolve) => {
+              let isLate = false;
+              // Not in a promise's callback: the event is stored before the head leaves.
+              whenKnown((head) => resolve(settle(happened, head, isLate)));
+              isLate = true;
+            }),
           (reason) => next(failureFrom(kind, reason)),
         ),
       );
@@ -118,16 +131,17 @@ export function createWrapper<Happened>(
 
   function reportingPicked(handler: AnyHandler, pick: AnyPick): RequestHandler {
     return function affiliateConversion(req, res, next) {
-      const { visitor, report } = visitorOf(req);
+      const { visitor, report, reportNothing } = begin(req, res, handler);
       // Attached before the handler runs, so that an early close is not missed.
       const closed = new Promise<void>((resolve) => whenClosed(req, res, resolve));
       visitor.addPendingWork(async () => {
         await closed;
-        if (!res.headersSent) return hintAt("its visitor hung up before it answered");
-        if (res.statusCode >= 400) return hintAt(`its response's status is ${res.statusCode}`);
+        const { headersSent, statusCode } = res;
+        if (!headersSent) return hintAt("its visitor hung up before it answered");
+        if (statusCode >= 400) return answeredWith(statusCode);
         try {
           const happened = await pick(req, res);
-          if (isNothing(happened)) hintAt(`its \`pick\` returned nothing. ${WHAT_TO_RETURN}`);
+          if (happened === undefined || happened === null) reportNothing(statusCode, "pick");
           else await report(happened);
         } catch (error) {
           context.journal.dropped(kind, "pick", { message: `its \`pick\` threw: ${error}` });
@@ -137,17 +151,26 @@ export function createWrapper<Happened>(
     };
   }
 
-  function visitorOf(req: Request): {
-    visitor: Visitor;
-    report: (happened: unknown) => Promise<unknown>;
-  } {
+  function begin(req: Request, res: Response, handler: AnyHandler) {
     const visitor = affiliateOf(req, context);
     // Taken before the handler runs: it may regenerate the session.
     const attribution = visitor.snapshot();
+    const route = routeOf(req, handler);
     return {
       visitor,
-      report: (happened) => visitor.report(kind, happened, attribution),
+      report: (happened: unknown) => visitor.report(kind, happened, attribution),
+      reportNothing(status: number, why: Why): void {
+        if (status >= 400) return;
+        // The handler may call `req.affiliate.trackPayment` after it has answered.
+        whenClosed(req, res, () => {
+          if (!visitor.hasReported(kind)) unreported(route, status, why);
+        });
+      },
     };
+  }
+
+  function answeredWith(status: number): void {
+    hintAt(`its response's status is ${status}`);
   }
 
   function hintAt(because: string): void {
@@ -156,8 +179,6 @@ export function createWrapper<Happened>(
 
   return wrap as WrapHandler<Happened>;
 }
-
-const WHAT_TO_RETURN = "Return the registration or payment that happened, or nothing if none did";
 
 // What is no function, as what a module does not export, would fail with each visitor.
 function checkFunction(kind: keyof typeof NAMES, what: string, given: unknown): void {
@@ -172,10 +193,6 @@ function wrappedTwice(kind: keyof typeof NAMES, kindInside: keyof typeof NAMES):
     `its handler is wrapped by \`${nameInside}\`, and hands on nothing that it returns. Wrap the handler itself, in \`${name}\` ` +
       `alone, and call \`req.affiliate.${track}(…)\` in it`,
   ]);
-}
-
-function isNothing(happened: unknown): happened is undefined | null {
-  return happened === undefined || happened === null;
 }
 
 /** Whether `next` takes it for an error. */

@@ -94,6 +94,7 @@ export class Visitor implements RequestAffiliate {
   readonly #req: Request;
   readonly #context: RequestContext;
   #pending: PendingWork | undefined;
+  #reported: Set<EventKind> | undefined;
 
   constructor(req: Request, context: RequestContext) {
     this.attribution = new RequestAttribution(req, context);
@@ -142,6 +143,8 @@ export class Visitor implements RequestAffiliate {
   /** Reports for this visitor; `attribution` is what was known of them when the handler began. */
   report(kind: EventKind, input: unknown, attribution = this.snapshot()): Promise<Receipt> {
     const { config, track, safeToFreeze } = this.#context;
+    this.#reported ??= new Set();
+    this.#reported.add(kind);
     const { consented } = this.attribution;
     const byLoginSession = this.attribution.isLoginSession(attribution) || undefined;
     const reported = track(kind, input, attribution, { consented, byLoginSession });
@@ -152,6 +155,11 @@ export class Visitor implements RequestAffiliate {
       });
     }
     return reported;
+  }
+
+  /** Whether this request has reported one of this kind, whatever became of it. */
+  hasReported(kind: EventKind): boolean {
+    return this.#reported?.has(kind) ?? false;
   }
 
   /** Does this work. Before it begins, `waitUntil` asks a host that freezes the process after the response to wait for it. */

@@ -53,6 +53,12 @@ async function scraped(): Promise<string> {
   onTestFinished(() => register.clear());
   await page.run("Prometheus", { app, tracker });
   await happen(tracker);
+  app.post(
+    "/nothing",
+    tracker.onPayment((_req, res) => void res.end()),
+  );
+  await request(app).post("/nothing");
+  await expect.poll(() => tracker.stats().unreported.payment).toBe(1);
   return (await request(app).get("/metrics").expect(200)).text;
 }
 
@@ -67,6 +73,8 @@ describe("metrics", () => {
       [
         'affiliate_dead_letters{reason="rejected"} 1',
         'affiliate_skipped_total{reason="no-attribution"} 1',
+        'affiliate_unreported_total{kind="payment"} 1',
+        'affiliate_events_total{kind="registration",outcome="skipped"} 1',
         'affiliate_dropped_total{reason="invalid"} 1',
         'affiliate_events_total{kind="click",outcome="queued"} 1',
         'affiliate_events_total{kind="click",outcome="delivered"} 1',
@@ -151,7 +159,7 @@ describe.skipIf(!hasPromtool)("promtool", () => {
   });
 
   it("finds nothing wrong with the alerts, and each fires when it should", () => {
-    expect(promtool(["check", "rules", "--lint-fatal", rules])).toContain("8 rules found");
+    expect(promtool(["check", "rules", "--lint-fatal", rules])).toContain("9 rules found");
     const tests = join(scratchDirectory(), "alerts.test.yml");
     writeFileSync(tests, textOf("test/fixtures/prometheus-alerts.test.yml").replace("[RULES]", `[${rules}]`));
     expect(promtool(["test", "rules", tests])).toContain("SUCCESS");

@@ -130,6 +130,60 @@ describe("no cookie", () => {
   });
 });
 
+describe("unreported", () => {
+  const later = (_req: Request, res: Response) => void setImmediate(() => res.end());
+  const catchAsync =
+    (handler: RequestHandler): RequestHandler =>
+    (req, res, next) => {
+      Promise.resolve(handler(req, res, next)).catch(next);
+    };
+  const scenarios: Record<string, (tracker: Affiliate) => RequestHandler> = {
+    "the handler returns nothing": (tracker) => tracker.onPayment(returning(undefined)),
+    "it returns the response": (tracker) => tracker.onPayment((_req, res) => res.json({})),
+    "the `return` is within a callback": (tracker) => tracker.onPayment(later),
+    "a wrapper such as `catchAsync` discards it": (tracker) =>
+      tracker.onPayment(
+        catchAsync(async (_req, res) => {
+          await new Promise(setImmediate);
+          res.end();
+          return payment as never;
+        }) as (req: Request, res: Response) => undefined,
+      ),
+    "it calls `next()`": (tracker) => tracker.onPayment((_req, _res, next) => next()),
+    "`pick` returns nothing": (tracker) => tracker.onPayment(returning(1), () => undefined),
+  };
+
+  it.each(rowsUnder("Unreported"))("%s", async (because = "", says = "") => {
+    const { app, tracker, referred, lines } = await shopWith();
+    const handler = scenarios[because]?.(tracker);
+    expect(handler).toBeDefined();
+    app.post("/wrapped", handler as RequestHandler, (_req, res) => void res.end());
+    for (let visit = 1; visit <= 2; visit++) {
+      await referred().post("/wrapped").expect(200);
+      await expect.poll(() => tracker.stats().unreported).toEqual({ registration: 0, payment: visit });
+    }
+    expect(lines).toEqual([expect.stringContaining(says)]);
+  });
+
+  it("is not what reports as the page says", async () => {
+    const { app, tracker, referred, lines } = await shopWith();
+    app.post(
+      "/callback",
+      tracker.onPayment((req, res) => {
+        setImmediate(() => {
+          res.end();
+          void req.affiliate.trackPayment(payment);
+        });
+      }),
+    );
+    app.post("/within", catchAsync(tracker.onPayment(returning({ ...payment, paymentId: "o2" }))));
+    for (const path of ["/callback", "/within"]) await referred().post(path).expect(200);
+    await expect.poll(() => tracker.stats().delivered).toBe(2);
+    expect(tracker.stats().unreported).toEqual({ registration: 0, payment: 0 });
+    expect(lines).toEqual([]);
+  });
+});
+
 describe("nothing is counted", () => {
   const wrapped = (handler: (req: Request, res: Response) => typeof payment | undefined, answer = 200) => {
     return ({ app, tracker, referred }: Shop) => {
@@ -144,15 +198,6 @@ describe("nothing is counted", () => {
       for (const address of addresses) await visitor.get(address);
     };
   const scenarios: Record<string, Scenario> = {
-    "the handler returns nothing": wrapped(returning(undefined)),
-    "`pick` returns nothing": async ({ app, tracker, referred, lines }) => {
-      app.post(
-        "/picked",
-        tracker.onPayment(returning(1), () => undefined),
-      );
-      await referred().post("/picked");
-      await expect.poll(() => lines).not.toEqual([]);
-    },
     "the response is an error": wrapped(returning(payment, 402), 402),
     "the handler throws": wrapped(() => {
       throw new Error("no stock");

@@ -33,6 +33,11 @@ const DROPPED = {
   pick: "the host’s `pick` threw",
 };
 
+const UNREPORTED = {
+  registration: "a wrapped handler answered, and returned no registration",
+  payment: "a wrapped handler answered, and returned no payment",
+};
+
 export function Process({ process, processes }) {
   return html`
     <section aria-labelledby="process-title">
@@ -66,7 +71,7 @@ export function Process({ process, processes }) {
         </div>
         <div>
           <h3>Not reported, since the process started</h3>
-          <table aria-label="Skipped and dropped, by reason">
+          <table aria-label="Unreported, skipped and dropped, by reason">
             <thead><tr><th scope="col">Reason</th><th scope="col">Events</th></tr></thead>
             <tbody id="unreported">${process && unreportedRows(process)}</tbody>
           </table>
@@ -107,8 +112,9 @@ function bars(minutes, label) {
   `;
 }
 
-function unreportedRows({ skipped, dropped }) {
+function unreportedRows({ unreported, skipped, dropped }) {
   const rows = [
+    ...countsIn(unreported).map(([kind, count]) => ["unreported", UNREPORTED[kind] ?? kind, count]),
     ...countsIn(skipped).map(([reason, count]) => ["skipped", SKIPPED[reason] ?? reason, count]),
     ...countsIn(dropped).map(([reason, count]) => ["dropped", DROPPED[reason] ?? reason, count]),
   ];

@@ -1,0 +1,95 @@
+import { once } from "node:events";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { ada, order, startShop } from "../helpers/conversions.js";
+import { eachExpress } from "../helpers/express.js";
+
+describe.each(eachExpress)("a wrapped handler that answers and reports nothing, on $name", ({ express }) => {
+  it("is counted by kind, and named once for each route, in production too", async () => {
+    vi.stubEnv("NODE_ENV", "production");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { tracker, logger, post } = await startShop(express, (app, tracker) => {
+      const nothing = tracker.onPayment((_req, res) => void res.status(201).end());
+      app.post("/checkout", nothing);
+      app.post(/^\/pay/, nothing);
+      const users = express.Router();
+      users.post(
+        "/:id",
+        tracker.onRegistration((_req, res) => void res.end()),
+      );
+      app.use("/users", users);
+    });
+    for (const path of ["/checkout", "/checkout", "/pay/1", "/pay/2", "/users/1", "/users/2"])
+      await post(path);
+    await expect.poll(() => tracker.stats().unreported).toEqual({ payment: 4, registration: 2 });
+    const line = (route: string, kind: string) =>
+      `express-affiliate: ${route} and reported no ${kind}: its handler returned nothing. Return the ${kind} that happened. ` +
+      "If none happened, all is well (said once for each route)";
+    expect(logger.lines).toEqual([
+      line("POST /checkout answered 201", "payment"),
+      line("POST /^\\/pay/ answered 201", "payment"),
+      line("POST /users/:id answered 200", "registration"),
+    ]);
+  });
+
+  it("is not counted for an error, nor if the visitor hung up before the answer", async () => {
+    let began = () => {};
+    const hasBegun = new Promise<void>((resolve) => {
+      began = resolve;
+    });
+    const { tracker, logger, post, open } = await startShop(express, (app, tracker) => {
+      app.post(
+        "/declined",
+        tracker.onPayment((_req, res) => void res.status(402).end()),
+      );
+      app.post(
+        "/fails",
+        tracker.onPayment(() => Promise.reject(new Error("no stock"))),
+      );
+      app.post(
+        "/slow",
+        tracker.onPayment(async (_req, res) => {
+          began();
+          await once(res, "close");
+        }),
+      );
+    });
+    await post("/declined");
+    await post("/fails");
+    const socket = await open("/slow");
+    await hasBegun;
+    socket.destroy();
+    await once(socket, "close");
+    await tracker.flush();
+    expect(tracker.stats().unreported).toEqual({ payment: 0, registration: 0 });
+    expect(logger.lines).toEqual([]);
+  });
+
+  it("is not counted if it reports by itself, or if what it returns is skipped", async () => {
+    const { tracker, post } = await startShop(
+      express,
+      (app, tracker) => {
+        app.post(
+          "/itself",
+          tracker.onRegistration((req, res) => {
+            void req.affiliate.trackRegistration(ada);
+            res.end();
+          }),
+        );
+        app.post(
+          "/skipped",
+          tracker.onPayment((_req, res) => {
+            res.end();
+            return order;
+          }),
+        );
+      },
+      { consent: () => false },
+    );
+    await post("/itself");
+    await post("/skipped");
+    expect(tracker.stats()).toMatchObject({
+      unreported: { payment: 0, registration: 0 },
+      skipped: { consent: 2 },
+    });
+  });
+});
