@@ -7,16 +7,15 @@ import type { Click } from "../inputs.js";
 const LONGEST_QUERY = 4_096;
 const LONGEST_HEADER = 512;
 
-/** What a request to a landing page says about an affiliate. */
+/** An address with an affiliate's reference. */
 export interface Landing {
   readonly reference: string;
   /** Reads the rest of the click. To be called only with the visitor's consent. */
   click(): Click;
 }
 
-/** The affiliate's reference in a page's address, and the click to report. */
+/** The affiliate's reference in the request's address, and the click to report. Two references are none. */
 export function landingOf(req: Request, param: string): Landing | undefined {
-  if (req.method !== "GET") return undefined;
   const query = queryOf(req);
   const [reference, ...more] = query.getAll(param);
   if (more.length > 0 || !isVisitorId(reference)) return undefined;
@@ -39,11 +38,13 @@ export function userAgentOf(req: Request): string | undefined {
  * Whether a person opens this as a page. Browsers say in Sec-Fetch headers (on https and on localhost) whether they load a page,
  * an image, an iframe or a script. A browser without these headers asks for `text/html` by name.
  */
-export function isOpenedByPerson({ headers }: Request): boolean {
+export function isOpenedByPerson({ method, headers }: Request): boolean {
+  if (method !== "GET") return false;
   const dest = headers["sec-fetch-dest"];
   const mode = headers["sec-fetch-mode"];
   if (dest !== undefined || mode !== undefined || headers["sec-fetch-site"] !== undefined) {
-    return dest === "document" && mode === "navigate";
+    // `empty`: a service worker fetches the page that is opened. Scripts cannot fetch with the mode `navigate`.
+    return (dest === "document" || dest === "empty") && mode === "navigate";
   }
   return (
     Boolean(headers["user-agent"]) &&
@@ -63,13 +64,16 @@ function queryOf({ originalUrl }: Request): URLSearchParams {
 
 /** The landing page's address, with the reference and the `utm_` parameters only: the others are private to visitor and host. */
 function clickedUrl(req: Request, query: URLSearchParams, param: string): string | undefined {
-  const { protocol, hostname, originalUrl } = req;
+  const { protocol, originalUrl } = req;
+  // A request of HTTP/1.0 may have no Host.
+  const hostname = (req.hostname as string | undefined) ?? "";
   const named = req.get("host") ?? "";
   // Behind a trusted proxy, `hostname` is the right one. Otherwise both agree, and `Host` also has the port.
   const host = named.startsWith(hostname) ? named : hostname;
   const [path = ""] = originalUrl.slice(0, LONGEST.url).split(/[?#]/, 1);
   const base = `${protocol}://${host.slice(0, LONGEST_HEADER)}`;
-  if (!URL.canParse(base)) return undefined;
+  // X-Forwarded-Proto of a proxy that passes on what a stranger sent may say `javascript`.
+  if (!isWebAddress(base)) return undefined;
   const url = new URL(base);
   // Not parsed together with the base: a path that begins with two slashes would become another host.
   url.pathname = path;
@@ -82,7 +86,11 @@ function clickedUrl(req: Request, query: URLSearchParams, param: string): string
 
 function withoutQuery(address: string | undefined): string | undefined {
   const [page = ""] = (address?.slice(0, LONGEST.url) ?? "").split(/[?#]/, 1);
-  if (!URL.canParse(page)) return undefined;
-  const { protocol, origin, pathname } = new URL(page);
-  return protocol === "https:" || protocol === "http:" ? `${origin}${pathname}` : undefined;
+  if (!isWebAddress(page)) return undefined;
+  const { origin, pathname } = new URL(page);
+  return `${origin}${pathname}`;
+}
+
+function isWebAddress(text: string): boolean {
+  return /^https?:/i.test(text) && URL.canParse(text);
 }

@@ -43,6 +43,9 @@ export function createOnClick(context: RequestContext) {
     function land(req: Request, res: Response): void {
       const landing = landingOf(req, param);
       if (!landing) return;
+      // Whoever asks: if a cache kept the response to a bot or a reload, it would answer the next visitors, and count none of them.
+      keepFromSharedCaches(res);
+      if (req.method !== "GET") return;
       const { reference } = landing;
       const visitor = affiliateOf(req, context);
       const { attribution } = visitor;
@@ -50,9 +53,10 @@ export function createOnClick(context: RequestContext) {
       if (skipReason) context.journal.skipped("click", skipReason);
       if (skipReason || isRepetition(attribution, reference, context.clock.now())) return;
 
+      // Read before the cookies are set: if it throws, the visitor must not count as reported.
+      const click = landing.click();
       const sessionId = attribution.sessionId ?? randomUUID();
       const clickId = createClickId(reference, context.clock.now());
-      attribution.adopt({ clickId, sessionId });
       const cookie: CookieOptions = {
         path: "/",
         sameSite: "lax",
@@ -62,13 +66,13 @@ export function createOnClick(context: RequestContext) {
       };
       const { cookieName, signed } = context.config;
       const signedId = (name: string, id: string) => signed?.sign(name, id, maxAgeMs) ?? id;
-      keepFromSharedCaches(res);
       res.cookie(cookieName, signedId(cookieName, clickId), cookie);
       const sessionCookie = sessionCookieName(context);
       if (sessionCookie && attribution.cookie(sessionCookie) !== sessionId) {
         res.cookie(sessionCookie, signedId(sessionCookie, sessionId), { ...cookie, httpOnly: true });
       }
-      void visitor.trackClick(landing.click());
+      attribution.adopt({ clickId, sessionId });
+      void visitor.trackClick(click);
     }
 
     return function affiliateClick(req, res, next) {

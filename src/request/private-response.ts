@@ -14,8 +14,8 @@ const DIRECTIVE = /(?:[^,"]|"(?:[^"\\]|\\[\s\S])*(?:"|\\?$))+/g;
 const LONGEST_CACHE_CONTROL = 4_096;
 
 /**
- * Keeps the response out of all shared caches, even where the handler allows them: a CDN would give the cookies of a stored page
- * to all its visitors. Runs when the head is written, after the handler has set its headers.
+ * Keeps the response out of all shared caches, even if the handler allows them: a CDN would give the cookies of a stored page to
+ * all its visitors. Runs when the head is written, after the handler has set its headers. Calling it twice changes nothing.
  */
 export function keepFromSharedCaches(res: Response): void {
   onHeaders(res, function makePrivate() {

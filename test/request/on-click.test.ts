@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { type AddressInfo, connect } from "node:net";
+import { text } from "node:stream/consumers";
 import type { Request, RequestHandler } from "express";
 import { type AffiliateOptions, type OnClickOptions, OptionsError } from "express-affiliate";
 import fc from "fast-check";
@@ -143,6 +146,43 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     }
   });
 
+  const bot = { "User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)" };
+  const image = { "Sec-Fetch-Dest": "image", "Sec-Fetch-Mode": "no-cors" };
+  it.each([
+    ["a bot", bot],
+    ["curl", { "User-Agent": "curl/8.5.0", Accept: "*/*" }],
+    ["an image", image],
+    ["a visitor without consent", { Cookie: "declined=1" }],
+  ])(
+    "keeps the response to %s out of shared caches, too, but not that to a plain address",
+    async (_, headers) => {
+      const consent = (req: Request) => !req.headers.cookie?.includes("declined");
+      const { app, tracker, visit } = await landing({}, { consent });
+      const publicly: RequestHandler = (_req, res) =>
+        void res.set("Cache-Control", "public, max-age=600").send("hello");
+      app.get("/public", tracker.onClick(), tracker.onClick({ param: "via" }), publicly);
+      for (const query of ["?ref=ALICE", "?via=ALICE", "?ref=ALICE&via=BOB"]) {
+        const response = await visit(`/public${query}`, headers);
+        expect([response.get("Cache-Control"), cookiesOf(response)]).toEqual(["private, max-age=600", []]);
+      }
+      expect((await visit("/public?page=2", headers)).get("Cache-Control")).toBe("public, max-age=600");
+    },
+  );
+
+  it("keeps the response to a reload out of shared caches, too, and that to HEAD", async () => {
+    const { app, server, tracker, visit } = await landing();
+    app.get(
+      "/public",
+      tracker.onClick(),
+      (_req, res) => void res.set("Cache-Control", "public").send("hello"),
+    );
+    const first = await visit("/public?ref=ALICE");
+    const again = await visit("/public?ref=ALICE", { Cookie: sentBack(first) });
+    const head = await request(server).head("/public?ref=ALICE");
+    for (const response of [first, again, head]) expect(response.get("Cache-Control")).toBe("private");
+    expect(cookiesOf(head)).toEqual([]);
+  });
+
   it("takes away what speaks to a CDN alone", async () => {
     const { app, tracker, visit } = await landing();
     const forCdns = {
@@ -235,6 +275,13 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect(await clicks()).toHaveLength(1);
   });
 
+  it("sees a click in a page that a service worker fetches", async () => {
+    const { visit, clicks } = await landing();
+    const fetched = { "Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "navigate", Accept: "*/*" };
+    expect(cookiesOf(await visit("/?ref=ALICE", fetched))).toHaveLength(2);
+    expect(await clicks()).toHaveLength(1);
+  });
+
   it("sees no click in a POST", async () => {
     const { server, clicks } = await landing();
     await request(server).post("/?ref=ALICE").set("Accept", "text/html").set("User-Agent", FIREFOX);
@@ -289,6 +336,49 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     const { visit, clicks } = await landing();
     expect((await visit("/?ref=ALICE", { Host: "a b<>" })).status).toBe(200);
     expect((await clicks())[0]).not.toHaveProperty("clickedUrl");
+  });
+
+  it("reports no address that is not of the web, whatever a trusted proxy says", async () => {
+    const { app, visit, clicks } = await landing();
+    app.set("trust proxy", true);
+    for (const protocol of ["javascript", "data", "file", "ws"]) {
+      await visit("/?ref=ALICE", { "X-Forwarded-Proto": protocol });
+    }
+    const all = await clicks();
+    expect(all).toHaveLength(4);
+    for (const click of all) expect(click).not.toHaveProperty("clickedUrl");
+  });
+
+  it("reports the click of a request without Host, as HTTP/1.0 allows", async () => {
+    const { server, clicks } = await landing();
+    if (!server.listening) await once(server, "listening");
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    socket.end(`GET /?ref=ALICE HTTP/1.0\r\nUser-Agent: ${FIREFOX}\r\nAccept: text/html\r\n\r\n`);
+    const answer = await text(socket);
+    expect(answer).toMatch(/Set-Cookie: svc_click_id=/);
+    const [click, ...more] = await clicks();
+    expect(more).toEqual([]);
+    expect(click).toMatchObject({ affiliateReference: "ALICE" });
+    expect(click).not.toHaveProperty("clickedUrl");
+  });
+
+  it("sets no cookie if the click cannot be read, so that the next visit counts", async () => {
+    let isBroken = true;
+    const { visit, clicks } = await landing({}, {}, (req, _res, next) => {
+      const { get } = req;
+      const broken = (name: string) => {
+        if (isBroken && name === "referrer") throw new Error("boom");
+        return get.call(req, name);
+      };
+      req.get = broken as Request["get"];
+      next();
+    });
+    const first = await visit("/?ref=ALICE");
+    expect(cookiesOf(first)).toEqual([]);
+    expect(first.body).toEqual({});
+    isBroken = false;
+    expect(cookiesOf(await visit("/?ref=ALICE"))).toHaveLength(2);
+    expect(await clicks()).toHaveLength(1);
   });
 
   it("lets the request through when something in it throws", async () => {
