@@ -7,8 +7,10 @@ import { createJournal, type Notices, type Stats } from "./journal/journal.js";
 import type { AffiliateOptions } from "./options.js";
 import type { OutboxCounts, QueuedOfKind } from "./outbox/outbox.js";
 import { attributionFrom } from "./request/attribution-input.js";
+import { createKeepClickId } from "./request/keep-click-id.js";
 import { createOnClick } from "./request/on-click.js";
 import { createWrapper } from "./request/on-conversion.js";
+import { createReferenceWatch } from "./request/reference-watch.js";
 import { affiliateOf, createAttributionOf, type RequestContext } from "./request/visitor.js";
 import { createSafeToFreeze } from "./safe-to-freeze.js";
 import { createClient } from "./service/client.js";
@@ -71,6 +73,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     visitors: new WeakMap(),
     safeToFreeze: createSafeToFreeze({ outbox, journal, delivers, attemptMs: config.delivery.timeoutMs }),
     status: client.status,
+    references: createReferenceWatch(journal),
   };
 
   if (enabled) inOwnContext(start);
@@ -109,6 +112,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
 
   const members = {
     onClick: createOnClick(context),
+    keepClickId: createKeepClickId(context),
     onRegistration: createWrapper<Registration>("registration", context),
     onPayment: createWrapper<Payment>("payment", context),
     attributionOf: createAttributionOf(context),
@@ -152,8 +156,9 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     flush: shutdown.flush,
     close: shutdown.close,
   };
-  const middleware: RequestHandler = function affiliateMiddleware(req, _res, next) {
+  const middleware: RequestHandler = function affiliateMiddleware(req, res, next) {
     affiliateOf(req, context);
+    context.references.watch(req, res);
     next();
   };
   const tracker = Object.assign(middleware, members) as Affiliate;

@@ -75,6 +75,7 @@ const schema = z.strictObject({
     }),
   ),
   consent: z._default(aFunction<(req: Request) => boolean>(), () => () => true),
+  isBot: z.optional(aFunction<(req: Request) => boolean>()),
   outbox: z.optional(
     z.custom<Outbox>((value) => hasMethods(value, ["add", "start", "wake", "counts", "close"]), {
       error: "must be an outbox, such as memoryOutbox()",

@@ -27,6 +27,8 @@ export type {
 } from "./outbox/dead-letters.js";
 export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory/memory-outbox.js";
 export type { AttributionInput } from "./request/attribution-input.js";
+export type { CookieSettings } from "./request/first-party-cookie.js";
+export type { KeepClickIdOptions } from "./request/keep-click-id.js";
 export type { OnClickOptions } from "./request/on-click.js";
 export type { WrapHandler } from "./request/on-conversion.js";
 export type { RequestSource } from "./request/request-source.js";

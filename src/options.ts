@@ -36,6 +36,19 @@ export interface AffiliateOptions {
    * ```
    */
   readonly consent?: ((req: Request) => boolean) | undefined;
+  /**
+   * Whether a bot asks: its visits are no clicks. Return `true` or `false`, and no promise of it. If it throws or returns anything
+   * else, the default decides: what isbot says of the User-Agent.
+   *
+   * @example
+   * ```js
+   * import { isbot } from "isbot";
+   *
+   * const isInApp = (req) => /Instagram/.test(req.get("user-agent"));
+   * affiliate({ ...options, isBot: (req) => !isInApp(req) && isbot(req.get("user-agent")) });
+   * ```
+   */
+  readonly isBot?: ((req: Request) => boolean) | undefined;
   /** Where events wait. Default `memoryOutbox()`. */
   readonly outbox?: Outbox | undefined;
   /**

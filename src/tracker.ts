@@ -4,6 +4,7 @@ import type { Click, Payment, Registration } from "./inputs.js";
 import type { Notices, Stats } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 import type { AttributionInput } from "./request/attribution-input.js";
+import type { KeepClickIdOptions } from "./request/keep-click-id.js";
 import type { OnClickOptions } from "./request/on-click.js";
 import type { WrapHandler } from "./request/on-conversion.js";
 import type { RequestSource } from "./request/request-source.js";
@@ -39,15 +40,32 @@ export type TrackFunction<Happened> = (
  */
 export interface Affiliate extends RequestHandler {
   /**
-   * Middleware for landing pages: turns `?ref=CODE` into a click (§4.1) and sets the first-party cookies.
+   * Middleware for landing pages: turns `?ref=CODE` into a click (§4.1) and sets the first-party cookies. Affiliates link to any page,
+   * so mount it before routes and static files. It answers a prefetch of such an address with 503, so that the browser asks again
+   * when the page is opened.
    *
    * @example
    * ```js
-   * app.get("/", tracker.onClick(), (req, res) => res.send("Welcome"));
+   * import express from "express";
+   *
+   * app.use(tracker, tracker.onClick());
+   * app.use(express.static("public"));
    * ```
-   * @throws OptionsError where an option is wrong.
+   * @throws OptionsError if an option is wrong.
    */
   onClick(options?: OnClickOptions): RequestHandler;
+  /**
+   * Middleware for the pages of sites with the browser snippet: sets the snippet's cookie again from the server, once for each click
+   * id, because browsers cut the life of cookies that scripts set. Only with consent, and only on pages that a person opens. Not
+   * for sites with `onClick`, whose cookies come from the server anyway.
+   *
+   * @example
+   * ```js
+   * app.use(tracker, tracker.keepClickId({ domain: "shop.example" }));
+   * ```
+   * @throws OptionsError if an option is wrong, or with the option `signed`: the snippet does not sign its cookie.
+   */
+  keepClickId(options?: KeepClickIdOptions): RequestHandler;
   /**
    * Wraps the sign-up handler. Return the registration that happened (§4.2, §4.3); `undefined` or `null` where none did.
    *

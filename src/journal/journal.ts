@@ -99,6 +99,7 @@ export function createJournal(parts: {
     log,
     warn,
     hint,
+    once,
     /** The names of unknown fields in a report; each is logged once. */
     notSent(kind: EventKind, names: readonly string[]) {
       const news = names.filter((name) => isNews(`${kind} ${name}`));

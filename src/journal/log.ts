@@ -57,6 +57,7 @@ export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: s
       if (process.env.NODE_ENV === "production") return;
       once("info", subject, `${line} (said once, and not in production)`);
     },
+    /** Writes it once for each subject, in production too. For a mistake in the host's set-up. */
     once,
     /** Whether something was not said yet. After 50 things, always `false`. */
     isNews(what: string): boolean {

@@ -12,6 +12,8 @@ export const KINDS = [
   "session",
   "attributionOf",
   "onClick",
+  "keepClickId",
+  "isBot",
   "waitUntil",
 ] as const;
 export type Kind = (typeof KINDS)[number];

@@ -24,6 +24,14 @@ export function visitorCookie(
   return isVisitorId(value) ? value : undefined;
 }
 
+// RFC 6265, section 4.1.1, without quotes around.
+const COOKIE_VALUE = /^[!#-+\--:<-[\]-~]+$/;
+
+/** The ids in all cookies of this name, in the form in which the browser sent them: percent signs are not decoded. */
+export function visitorCookiesAsSent(req: Request, name: string): string[] {
+  return allOf(req, name).filter((value) => COOKIE_VALUE.test(value) && isVisitorId(value));
+}
+
 /** The same of signed cookies: the first that is signed counts. */
 export function signedCookie(req: Request, name: string, signatures: Signatures): string | undefined {
   for (const signed of allOf(req, name)) {

@@ -52,6 +52,19 @@ export function isOpenedByPerson({ method, headers }: Request): boolean {
   );
 }
 
+// Chrome and Safari send Sec-Purpose, others Purpose, older versions of Firefox X-Moz, Facebook's app X-Purpose.
+const PURPOSES = ["sec-purpose", "purpose", "x-moz", "x-purpose"];
+
+/** Whether the page is prefetched or prerendered, for a person who has not opened it yet. */
+export function isLoadedAhead({ headers }: Request): boolean {
+  return PURPOSES.some((name) => {
+    const purpose = headers[name];
+    return (
+      purpose !== undefined && /\bpre(fetch|render|view)\b/i.test(String(purpose).slice(0, LONGEST_HEADER))
+    );
+  });
+}
+
 /** Not `req.query`: the host chooses its parser, and some parsers are slow for a long query. */
 function queryOf({ originalUrl }: Request): URLSearchParams {
   const start = originalUrl.indexOf("?");

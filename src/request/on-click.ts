@@ -1,35 +1,34 @@
-import { hash, randomBytes, randomUUID } from "node:crypto";
-import type { CookieOptions, Request, RequestHandler, Response } from "express";
-import { isbot } from "isbot";
+import { randomUUID } from "node:crypto";
+import type { Request, RequestHandler, Response } from "express";
 import * as z from "zod/mini";
 import type { SkipReason } from "../journal/journal.js";
 import { harmless } from "../shared/harmless.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";
-import { type RequestAttribution, SESSION_COOKIE } from "./attribution.js";
-import { isOpenedByPerson, landingOf, userAgentOf } from "./landing-page.js";
+import { SESSION_COOKIE } from "./attribution.js";
+import { isBot } from "./bot.js";
+import { createClickId, wasReported } from "./click-id.js";
+import { type CookieSettings, cookieSettings, firstPartyCookie } from "./first-party-cookie.js";
+import { isLoadedAhead, isOpenedByPerson, type Landing, landingOf } from "./landing-page.js";
 import { keepFromSharedCaches } from "./private-response.js";
-import { affiliateOf, type RequestContext } from "./visitor.js";
-
-const HOUR_MS = 60 * 60 * 1_000;
+import { affiliateOf, type RequestContext, type Visitor } from "./visitor.js";
 
 /** What `tracker.onClick()` takes. A wrong one throws `OptionsError`. */
-export interface OnClickOptions {
+export interface OnClickOptions extends CookieSettings {
   /** The query parameter that holds the affiliate's reference. Default `ref`. */
   readonly param?: string | undefined;
-  /** The cookies' domain, such as `shop.example` to share them among its subdomains. Default: the host alone. */
-  readonly domain?: string | undefined;
-  /** How long the cookies last, in milliseconds. Default 30 days. */
-  readonly maxAgeMs?: number | undefined;
+  /**
+   * Which affiliate earns, if a visitor comes through links of several. `"last"`: each link is a click, and a later one replaces the
+   * visitor's click id. `"first"`: a visitor who has a click id keeps it, and later links are no clicks. Default `"last"`.
+   */
+  readonly attribution?: "last" | "first" | undefined;
 }
 
 const aParameter = { error: "must be a query parameter's name" };
-const aDomain = { error: "must be a domain" };
-const aDuration = { error: "must be a positive number of milliseconds" };
 
 const schema = z.strictObject({
   param: z._default(z.string(aParameter).check(z.minLength(1, aParameter)), "ref"),
-  domain: z.optional(z.string(aDomain).check(z.regex(/^\.?[a-z0-9-]+(\.[a-z0-9-]+)*$/i, aDomain))),
-  maxAgeMs: z._default(z.int(aDuration).check(z.minimum(1, aDuration)), 30 * 24 * HOUR_MS),
+  attribution: z._default(z.enum(["last", "first"], { error: 'must be "last" or "first"' }), "last"),
+  ...cookieSettings,
 } satisfies SchemaOf<OnClickOptions>);
 
 /**
@@ -37,35 +36,51 @@ const schema = z.strictObject({
  * by. It is for sites without the service's browser snippet; both together would count a visit twice.
  */
 export function createOnClick(context: RequestContext) {
-  return function onClick(options: OnClickOptions = {}): RequestHandler {
-    const { param, domain, maxAgeMs } = readOptions("onClick", schema, options);
+  const { config, journal, clock } = context;
 
-    function land(req: Request, res: Response): void {
+  return function onClick(options: OnClickOptions = {}): RequestHandler {
+    const { param, attribution: which, ...settings } = readOptions("onClick", schema, options);
+    context.references.expect(param);
+
+    /** @returns whether the request is answered. */
+    function land(req: Request, res: Response): boolean {
+      if (!req.originalUrl.includes("?")) return false;
+      warnOfSecondTracker(req, context);
       const landing = landingOf(req, param);
-      if (!landing) return;
+      if (!landing) return false;
+      context.references.handled(req);
       // Whoever asks: if a cache kept the response to a bot or a reload, it would answer the next visitors, and count none of them.
       keepFromSharedCaches(res);
-      if (req.method !== "GET") return;
-      const { reference } = landing;
-      const visitor = affiliateOf(req, context);
-      const { attribution } = visitor;
-      const skipReason = reasonToSkip(req, attribution);
-      if (skipReason) context.journal.skipped("click", skipReason);
-      if (skipReason || isRepetition(attribution, reference, context.clock.now())) return;
+      if (req.method !== "GET") return false;
 
-      // Read before the cookies are set: if it throws, the visitor must not count as reported.
+      const visitor = affiliateOf(req, context);
+      const skipReason = reasonToSkip(req, visitor, context);
+      if (skipReason) {
+        journal.skipped("click", skipReason);
+        return false;
+      }
+      const { clickId } = visitor.attribution;
+      const isKept = which === "first" && clickId !== undefined;
+      if (isKept || wasReported(clickId, landing.reference, clock.now())) return false;
+      if (isLoadedAhead(req)) {
+        journal.skipped("click", "prefetch");
+        // Otherwise the browser would show the page without another request. So it asks again when the page is opened.
+        res.status(503).set("Cache-Control", "no-store").end();
+        return true;
+      }
+      count(visitor, landing, req, res);
+      return false;
+    }
+
+    function count(visitor: Visitor, landing: Landing, req: Request, res: Response): void {
+      const { attribution } = visitor;
+      // Read before a cookie is set: if it throws, the visitor must not count as reported.
       const click = landing.click();
       const sessionId = attribution.sessionId ?? randomUUID();
-      const clickId = createClickId(reference, context.clock.now());
-      const cookie: CookieOptions = {
-        path: "/",
-        sameSite: "lax",
-        secure: req.secure,
-        maxAge: maxAgeMs,
-        ...(domain !== undefined && { domain }),
-      };
-      const { cookieName, signed } = context.config;
-      const signedId = (name: string, id: string) => signed?.sign(name, id, maxAgeMs) ?? id;
+      const clickId = createClickId(landing.reference, clock.now(), attribution.clickId);
+      const cookie = firstPartyCookie(req, settings, journal);
+      const { cookieName, signed } = config;
+      const signedId = (name: string, id: string) => signed?.sign(name, id, settings.maxAgeMs) ?? id;
       res.cookie(cookieName, signedId(cookieName, clickId), cookie);
       const sessionCookie = sessionCookieName(context);
       if (sessionCookie && attribution.cookie(sessionCookie) !== sessionId) {
@@ -76,47 +91,41 @@ export function createOnClick(context: RequestContext) {
     }
 
     return function affiliateClick(req, res, next) {
-      harmless(
+      const isAnswered = harmless(
         () => land(req, res),
-        (error) => context.journal.warn("onClick", `a click was not read: ${error}`),
+        (error) => journal.warn("onClick", `a click was not read: ${error}`),
       );
-      next();
+      if (!isAnswered) next();
     };
   };
 }
 
-function reasonToSkip(req: Request, { consented }: RequestAttribution): SkipReason | undefined {
-  if (!consented) return "consent";
-  if (isPrefetch(req)) return "prefetch";
-  if (isbot(userAgentOf(req))) return "bot";
-  return isOpenedByPerson(req) ? undefined : "not-a-page";
+function reasonToSkip(req: Request, visitor: Visitor, context: RequestContext): SkipReason | undefined {
+  if (!visitor.attribution.consented) return "consent";
+  if (isBot(req, context)) return "bot";
+  return isLoadedAhead(req) || isOpenedByPerson(req) ? undefined : "not-a-page";
 }
 
-// Chrome and Safari send Sec-Purpose, others send Purpose, older versions of Firefox send X-Moz.
-function isPrefetch(req: Request): boolean {
-  return ["sec-purpose", "purpose", "x-moz"].some((name) =>
-    /\bpre(fetch|render|view)\b/i.test(req.get(name) ?? ""),
-  );
-}
-
-// The click id holds the time and the affiliate, so that every process knows a reload for one without a shared store. A
-// visitor who forges a click id only keeps their own click from being counted.
-function createClickId(reference: string, now: number): string {
-  return `${now.toString(36)}-${tagOf(reference)}-${randomBytes(12).toString("hex")}`;
-}
-
-function isRepetition({ clickId = "" }: RequestAttribution, reference: string, now: number): boolean {
-  const [, createdAt, tag] = /^([0-9a-z]{8,9})-([0-9a-f]{8})-[0-9a-f]{24}$/.exec(clickId) ?? [];
-  if (createdAt === undefined || tag !== tagOf(reference)) return false;
-  const age = now - Number.parseInt(createdAt, 36);
-  return age >= 0 && age < HOUR_MS;
-}
-
-function tagOf(reference: string): string {
-  return hash("sha256", reference).slice(0, 8);
-}
-
-/** The cookie that keeps the session id. `undefined` where the host's own function says what the session id is. */
+/** The cookie that keeps the session id. `undefined` if the host's own function says what the session id is. */
 function sessionCookieName({ config }: RequestContext): string | undefined {
   return typeof config.session === "function" ? undefined : (config.session ?? SESSION_COOKIE);
+}
+
+const seenBy = new WeakMap<Request, RequestContext>();
+
+function warnOfSecondTracker(req: Request, context: RequestContext): void {
+  const other = seenBy.get(req);
+  seenBy.set(req, context);
+  if (other === undefined || other === context) return;
+  const names = [context.config.cookieName, sessionCookieName(context)];
+  const shared = [other.config.cookieName, sessionCookieName(other)].find(
+    (name) => name !== undefined && names.includes(name),
+  );
+  if (shared === undefined) return;
+  context.journal.once(
+    "warn",
+    "second tracker",
+    `two trackers' \`onClick\` set the cookie \`${shared}\` on one page, so that one of them loses its visitors. Give one of them ` +
+      "another `cookieName` and another `session`",
+  );
 }

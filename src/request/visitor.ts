@@ -9,6 +9,7 @@ import { shown } from "../shared/printable.js";
 import type { Receipt, Track } from "../track.js";
 import { type AttributionContext, RequestAttribution } from "./attribution.js";
 import { PendingWork } from "./pending-work.js";
+import type { ReferenceWatch } from "./reference-watch.js";
 import { type RequestSource, requestFrom } from "./request-source.js";
 
 /** What the tracker adds to a request: who the visitor is, and functions that report for this visitor. */
@@ -49,7 +50,7 @@ export type Attributed<Req extends object = Request> = Req & { affiliate: Reques
 
 /** What a tracker's middleware and wrappers need. */
 export interface RequestContext extends AttributionContext {
-  readonly config: AttributionContext["config"] & Pick<Config, "waitUntil">;
+  readonly config: AttributionContext["config"] & Pick<Config, "waitUntil" | "isBot">;
   readonly clock: Clock;
   readonly track: Track;
   /** The visitors of requests whose `req.affiliate` now belongs to another tracker. */
@@ -57,6 +58,7 @@ export interface RequestContext extends AttributionContext {
   /** Resolves once this process may be frozen without losing the event. */
   readonly safeToFreeze: (id: string) => Promise<void>;
   readonly status: (sessionId: string) => Promise<TrackingStatus>;
+  readonly references: ReferenceWatch;
 }
 
 /** The `req.affiliate` of a request: made once, when the tracker first sees the request. */

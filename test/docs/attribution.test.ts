@@ -40,6 +40,19 @@ describe("clicks", () => {
   });
 });
 
+describe("cookies of scripts and of servers", () => {
+  it("are the snippet's, set again by the server", async () => {
+    const { app, tracker } = await startShop();
+    await page.run("Cookies of scripts and of servers", { app, tracker });
+    app.get("/", (_req, res) => void res.send("Welcome"));
+    const { headers } = await browser(app).get("/").set("Cookie", "svc_click_id=of-the-snippet");
+    expect(headers["set-cookie"]).toEqual([
+      expect.stringMatching(/^svc_click_id=of-the-snippet; Max-Age=2592000; Domain=shop\.example; /),
+      expect.stringMatching(/^svc_click_id_kept=.*HttpOnly/),
+    ]);
+  });
+});
+
 describe("the session id", () => {
   function seen(app: Express): Attribution[] {
     const all: Attribution[] = [];

@@ -98,16 +98,26 @@ describe("what is sent", () => {
 });
 
 describe("what is set", () => {
-  it("is two cookies, by `onClick` alone", async () => {
+  it("is two cookies by `onClick`, two by `keepClickId`, and none by anything else", async () => {
     const shop = await startShop();
     addRoutes(shop);
     const { headers } = await browser(shop.app).get("/?ref=ALICE");
     expect(headers["set-cookie"]).toEqual([
       expect.stringMatching(
-        /^svc_click_id=[0-9a-z]+-[0-9a-f]{8}-[0-9a-f]{24}; Max-Age=2592000; Path=\/; Expires=.+; SameSite=Lax$/,
+        /^svc_click_id=[0-9a-z]+-[\w-]{16}-[\w-]{4}; Max-Age=2592000; Path=\/; Expires=.+; SameSite=Lax$/,
       ),
       expect.stringMatching(
         /^svc_session_id=[0-9a-f-]{36}; Max-Age=2592000; Path=\/; Expires=.+; HttpOnly; SameSite=Lax$/,
+      ),
+    ]);
+    shop.app.get("/kept", shop.tracker.keepClickId(), (_req, res) => void res.end());
+    const kept = await browser(shop.app).get("/kept").set("Cookie", "svc_click_id=of-the-snippet");
+    expect(kept.headers["set-cookie"]).toEqual([
+      expect.stringMatching(
+        /^svc_click_id=of-the-snippet; Max-Age=2592000; Path=\/; Expires=.+; SameSite=Lax$/,
+      ),
+      expect.stringMatching(
+        /^svc_click_id_kept=[\w-]{16}; Max-Age=2592000; Path=\/; Expires=.+; HttpOnly; SameSite=Lax$/,
       ),
     ]);
     const others = [await browser(shop.app).get("/"), await referred(shop.app).post("/signup")];

@@ -184,6 +184,22 @@ describe("unreported", () => {
   });
 });
 
+describe("no cookie, and a warning in the log", () => {
+  it.each(["cookies are set for the domain", "two trackers' `onClick`"])("%s", async (says) => {
+    expect(text).toContain(says);
+    const { app, tracker, lines, visitor } = await shopWith();
+    const { tracker: other } = await startShop();
+    app.get(
+      "/two",
+      other.onClick(),
+      tracker.onClick({ domain: "elsewhere.example" }),
+      (_req, res) => void res.end(),
+    );
+    await visitor.get("/two?ref=ALICE");
+    expectLine(lines, says);
+  });
+});
+
 describe("nothing is counted", () => {
   const wrapped = (handler: (req: Request, res: Response) => typeof payment | undefined, answer = 200) => {
     return ({ app, tracker, referred }: Shop) => {
@@ -212,11 +228,18 @@ describe("nothing is counted", () => {
       await opened("/", "/?ref=ALICE&ref=BEN")({ visitor } as Shop);
       await visitor.post("/landing?ref=ALICE").expect(200);
     },
-    "the visitor opened a link of the same affiliate within the last hour": async (shop) => {
-      await opened("/?ref=ALICE")(shop);
-      await shop.tracker.flush();
-      expect(shop.sandbox.ledger.clicks()).toHaveLength(1);
-      await opened("/?ref=ALICE")(shop);
+    'the visitor opened a link of the same affiliate within the last hour, or has a click id and `attribution` is `"first"`':
+      async (shop) => {
+        const { app, tracker, sandbox } = shop;
+        app.get("/first", tracker.onClick({ attribution: "first" }), (_req, res) => void res.end());
+        await opened("/?ref=ALICE")(shop);
+        await tracker.flush();
+        expect(sandbox.ledger.clicks()).toHaveLength(1);
+        await opened("/?ref=ALICE", "/first?ref=BEN")(shop);
+      },
+    "`onClick` is not mounted for the page, or below what answers it": async ({ app, visitor }) => {
+      app.get("/pricing", (_req, res) => void res.end());
+      await opened("/pricing?ref=ALICE")({ visitor } as Shop);
     },
   };
 

@@ -2,47 +2,19 @@ import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
 import { text } from "node:stream/consumers";
 import type { Request, RequestHandler } from "express";
-import { type AffiliateOptions, type OnClickOptions, OptionsError } from "express-affiliate";
+import { OptionsError } from "express-affiliate";
 import fc from "fast-check";
 import request from "supertest";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { eachExpress } from "../helpers/express.js";
+import { cookiesOf, FIREFOX, sentBack, startLanding } from "../helpers/landing.js";
 import { startService } from "../helpers/service.js";
 import { startTracker } from "../helpers/tracker.js";
 
-const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0";
-
 describe.each(eachExpress)("onClick on $name", ({ express }) => {
-  async function landing(
-    options: OnClickOptions = {},
-    trackerOptions: Partial<AffiliateOptions> = {},
-    before: RequestHandler = (_req, _res, next) => next(),
-  ) {
-    const { url, posted } = await startService();
-    const tracker = startTracker({ baseUrl: url, ...trackerOptions });
-    const app = express();
-    app.use(tracker, before);
-    app.all("/", tracker.onClick(options), (req, res) => {
-      res.json(req.affiliate?.snapshot());
-    });
-    const server = app.listen(0, "127.0.0.1");
-    onTestFinished(() => void server.close());
-    const visit = (path: string, headers: Record<string, string> = {}) =>
-      request(server)
-        .get(path)
-        .set({ Accept: "text/html,*/*;q=0.8", "User-Agent": FIREFOX, Host: "shop.example", ...headers });
-    const clicks = async () => {
-      await tracker.flush();
-      return posted.map(({ body }) => body);
-    };
-    return { app, server, tracker, visit, clicks };
-  }
-
-  const cookiesOf = (response: request.Response) => response.get("Set-Cookie") ?? [];
-  const sentBack = (response: request.Response) =>
-    cookiesOf(response)
-      .map((cookie) => cookie.split(";")[0])
-      .join("; ");
+  const landing = (
+    ...args: Parameters<typeof startLanding> extends [unknown, ...infer Rest] ? Rest : never
+  ) => startLanding(express, ...args);
 
   it("turns the reference into a click, with ids that the visitor takes along", async () => {
     const { visit, clicks } = await landing();
@@ -146,6 +118,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     }
   });
 
+  const opened = { "Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate" };
   const bot = { "User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)" };
   const image = { "Sec-Fetch-Dest": "image", "Sec-Fetch-Mode": "no-cors" };
   it.each([
@@ -235,13 +208,38 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     await visit("/?ref=BOB", { Cookie: cookie });
     expect(await clicks()).toHaveLength(2);
 
-    // The click id says when it was minted.
+    // The click id says when it was made.
     const anHourAgo = (Date.now() - 60 * 60 * 1_000).toString(36);
     const old = cookie.replace(/svc_click_id=[0-9a-z]+/, `svc_click_id=${anHourAgo}`);
     const { body } = await visit("/?ref=ALICE", { Cookie: old });
     expect(body.sessionId).toBe(first.body.sessionId);
     expect(body.clickId).not.toBe(first.body.clickId);
     expect(await clicks()).toHaveLength(3);
+  });
+
+  it("reports each of a few links once an hour to a visitor who alternates between them", async () => {
+    const { visit, clicks } = await landing();
+    const visits: request.Response[] = [];
+    for (const reference of ["ALICE", "BOB", "ALICE", "BOB", "CAROL", "ALICE", "BOB", "CAROL"]) {
+      visits.push(await visit(`/?ref=${reference}`, { Cookie: sentBack(...visits) }));
+    }
+    const references = (await clicks()).map(({ affiliateReference }) => affiliateReference);
+    expect(references).toEqual(["ALICE", "BOB", "CAROL"]);
+  });
+
+  it("keeps the first click, if told so", async () => {
+    const { visit, clicks, tracker } = await landing({ attribution: "first" });
+    const cookie = sentBack(await visit("/?ref=ALICE"));
+    const later = await visit("/?ref=BOB", { Cookie: cookie });
+    const ahead = await visit("/?ref=BOB", { Cookie: cookie, "Sec-Purpose": "prefetch" });
+    for (const { status, headers, body } of [later, ahead]) {
+      expect([status, headers["set-cookie"], headers["cache-control"]]).toEqual([200, undefined, "private"]);
+      expect(cookie).toContain(body.clickId);
+    }
+    await visit("/?ref=BOB", { Cookie: "svc_click_id=of-the-snippet" });
+    await visit("/?ref=BOB", { Cookie: "svc_session_id=s1" });
+    expect((await clicks()).map(({ affiliateReference }) => affiliateReference)).toEqual(["ALICE", "BOB"]);
+    expect(tracker.stats().skipped.prefetch).toBe(0);
   });
 
   it.each([
@@ -270,7 +268,6 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
 
   it("sees a click in a page that the browser says a person opens", async () => {
     const { visit, clicks } = await landing();
-    const opened = { "Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate" };
     expect(cookiesOf(await visit("/?ref=ALICE", opened))).toHaveLength(2);
     expect(await clicks()).toHaveLength(1);
   });
@@ -289,17 +286,98 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
   });
 
   it.each([
-    [{ "Sec-Purpose": "prefetch" }, "prefetch"],
-    [{ "Sec-Purpose": "prefetch;prerender" }, "prefetch"],
-    [{ Purpose: "prefetch" }, "prefetch"],
-    [{ "X-Moz": "prefetch" }, "prefetch"],
-    [{ "User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)" }, "bot"],
-    [{ "User-Agent": "curl/8.5.0" }, "bot"],
-  ] as const)("skips %j as a %s", async (headers, reason) => {
+    ["a prefetch", { ...opened, "Sec-Purpose": "prefetch" }],
+    ["a prefetch through a proxy", { ...opened, "Sec-Purpose": "prefetch;anonymous-client-ip" }],
+    ["a prerender", { ...opened, "Sec-Purpose": "prefetch;prerender" }],
+    [
+      "a link's prefetch",
+      { "Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "no-cors", "Sec-Purpose": "prefetch" },
+    ],
+    ["Purpose", { Purpose: "prefetch" }],
+    ["older versions of Firefox", { "X-Moz": "prefetch" }],
+    ["Facebook's app", { "X-Purpose": "preview" }],
+  ])("refuses the page to %s, so that the browser asks again when it is opened", async (_, headers) => {
+    const { visit, clicks, tracker } = await landing();
+    const ahead = await visit("/?ref=ALICE", headers);
+    expect([ahead.status, ahead.get("Cache-Control"), cookiesOf(ahead)]).toEqual([503, "no-store", []]);
+    expect(tracker.stats().skipped.prefetch).toBe(1);
+    expect(cookiesOf(await visit("/?ref=ALICE"))).toHaveLength(2);
+    expect(await clicks()).toHaveLength(1);
+  });
+
+  it("refuses no prefetch that would be no click when it is opened", async () => {
+    const consent = (req: Request) => !req.headers.cookie?.includes("declined");
+    const { server, tracker, visit, clicks } = await landing({}, { consent });
+    const ahead = { ...opened, "Sec-Purpose": "prefetch" };
+    const cookie = sentBack(await visit("/?ref=ALICE"));
+    const passed = [
+      await visit("/", ahead),
+      await visit("/?ref=ALICE&ref=BOB", ahead),
+      await visit("/?ref=ALICE", { ...ahead, Cookie: cookie }),
+      await visit("/?ref=ALICE", { ...ahead, Cookie: "declined=1" }),
+      await visit("/?ref=ALICE", { ...ahead, ...bot }),
+      await request(server).post("/?ref=ALICE").set(ahead),
+    ];
+    for (const response of passed) expect([response.status, cookiesOf(response)]).toEqual([200, []]);
+    expect(tracker.stats().skipped.prefetch).toBe(0);
+    expect(await clicks()).toHaveLength(1);
+  });
+
+  it.each([
+    ["a search engine's", bot],
+    ["curl's", { "User-Agent": "curl/8.5.0" }],
+  ])("sees no click in %s visit", async (_, headers) => {
     const { visit, clicks, tracker } = await landing();
     expect(cookiesOf(await visit("/?ref=ALICE", headers))).toEqual([]);
     expect(await clicks()).toEqual([]);
-    expect(tracker.stats().skipped[reason]).toBe(1);
+    expect(tracker.stats().skipped.bot).toBe(1);
+  });
+
+  const instagram = "Mozilla/5.0 (iPhone) Instagram 300.0 (crawler-like in-app browser bot)";
+  it("asks the host whether a bot comes", async () => {
+    const isBot = (req: Request) => !req.get("user-agent")?.includes("Instagram");
+    const { visit, clicks, tracker } = await landing({}, { isBot });
+    expect(cookiesOf(await visit("/?ref=ALICE", { "User-Agent": instagram }))).toHaveLength(2);
+    expect(cookiesOf(await visit("/?ref=ALICE"))).toEqual([]);
+    expect(await clicks()).toHaveLength(1);
+    expect(tracker.stats().skipped.bot).toBe(1);
+  });
+
+  it.each<[string, (req: Request) => unknown, string]>([
+    [
+      "throws",
+      () => {
+        throw new Error("boom");
+      },
+      "`isBot` threw (Error: boom), so the User-Agent decides",
+    ],
+    [
+      "rejects",
+      async () => {
+        throw new Error("boom");
+      },
+      "`isBot` returned a promise, which is neither true nor false",
+    ],
+    ["returns a promise", async () => true, "`isBot` returned a promise, which is neither true nor false"],
+    ["returns a text", () => "no", '`isBot` returned "no" (string), which is neither true nor false'],
+  ])("takes the User-Agent's word if `isBot` %s, and says so once", async (_, isBot, line) => {
+    const { visit, clicks, tracker, lines } = await landing({}, { isBot: isBot as () => boolean });
+    for (const reference of ["ALICE", "BOB"]) await visit(`/?ref=${reference}`);
+    await visit("/?ref=ALICE", bot);
+    expect(await clicks()).toHaveLength(2);
+    expect(tracker.stats().skipped.bot).toBe(1);
+    expect(lines.filter((said) => said.includes(line))).toHaveLength(1);
+  });
+
+  it("takes the User-Agent's word if `isBot` returns nothing, and says nothing", async () => {
+    const { visit, clicks, lines } = await landing(
+      {},
+      { isBot: (() => undefined) as unknown as () => boolean },
+    );
+    await visit("/?ref=ALICE");
+    await visit("/?ref=ALICE", bot);
+    expect(await clicks()).toHaveLength(1);
+    expect(lines.join()).not.toContain("isBot");
   });
 
   it("answers every query and header as if it were not there", async () => {
@@ -396,6 +474,9 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     const { url } = await startService();
     const tracker = startTracker({ baseUrl: url });
     expect(() => tracker.onClick({ parm: "via" } as object)).toThrow(OptionsError);
+    expect(() => tracker.onClick({ attribution: "middle" } as object)).toThrow(
+      'onClick: `attribution` must be "last" or "first", got "middle" (string)',
+    );
     expect(() => tracker.onClick({ domain: "shop.example; Path=/x" })).toThrow(
       "onClick: `domain` must be a domain",
     );

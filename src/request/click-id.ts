@@ -1,0 +1,62 @@
+/**
+ * The click ids that `onClick` makes. An id says when its click was made and for which affiliate, so that every process recognises
+ * a repetition without a shared store. It also names the visitor's other references of the last hour, for a visitor who alternates
+ * between links. A visitor who forges an id only keeps their own click from being counted.
+ *
+ *     mf0x1k2a-Zm9vYmFyYmF6cXV4-3q2-  A1b2c  …
+ *     time     random           tag   minute and tag of an earlier reference, the latest first
+ */
+import { hash, randomBytes } from "node:crypto";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+// So that an id has at most 60 characters: a service may keep it in a column of 64.
+const MOST_EARLIER = 6;
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+const CLICK_ID = /^([0-9a-z]{8,9})-[\w-]{16}-([\w-]{4})((?:[\w-]{5}){0,6})$/;
+
+interface Reported {
+  /** Four characters that stand for the reference. */
+  readonly tag: string;
+  /** Milliseconds since the epoch. That of an earlier reference is up to a minute too late, so that no hour is too short. */
+  readonly at: number;
+}
+
+/** @param previous the visitor's click id so far, whoever made it. */
+export function createClickId(reference: string, now: number, previous = ""): string {
+  const tag = tagOf(reference);
+  const earlier = reportedBy(previous, now)
+    .filter((reported) => reported.tag !== tag)
+    .slice(0, MOST_EARLIER)
+    .map((reported) => DIGITS[minuteOf(reported.at) % DIGITS.length] + reported.tag);
+  return `${now.toString(36)}-${randomBytes(12).toString("base64url")}-${tag}${earlier.join("")}`;
+}
+
+/** Whether this visitor's click on this reference was reported within the last hour. */
+export function wasReported(clickId: string | undefined, reference: string, now: number): boolean {
+  const tag = tagOf(reference);
+  return clickId !== undefined && reportedBy(clickId, now).some((reported) => reported.tag === tag);
+}
+
+/** The references of the last hour, the latest first. */
+function reportedBy(clickId: string, now: number): Reported[] {
+  const [, time = "", tag = "", earlier = ""] = CLICK_ID.exec(clickId) ?? [];
+  if (tag === "") return [];
+  const createdAt = Number.parseInt(time, 36);
+  const all: Reported[] = [{ tag, at: createdAt }];
+  for (const [digit = "", ...rest] of earlier.match(/.{5}/g) ?? []) {
+    // A digit is a minute modulo 64, and an earlier reference is at most 61 minutes older than the id.
+    const older = (minuteOf(createdAt) - DIGITS.indexOf(digit)) & (DIGITS.length - 1);
+    const minute = minuteOf(createdAt) - older;
+    all.push({ tag: rest.join(""), at: Math.min(createdAt, (minute + 1) * MINUTE_MS - 1) });
+  }
+  return all.filter(({ at }) => at <= now && now - at < HOUR_MS);
+}
+
+function minuteOf(at: number): number {
+  return Math.floor(at / MINUTE_MS);
+}
+
+function tagOf(reference: string): string {
+  return hash("sha256", reference, "base64url").slice(0, 4);
+}

@@ -1,0 +1,55 @@
+import type { Request, Response } from "express";
+import type { Journal } from "../journal/journal.js";
+import { isOpenedByPerson, landingOf } from "./landing-page.js";
+
+const LONGEST_PATH = 100;
+
+// Of all trackers: a page that any `onClick` has seen is no mistake.
+const handled = new WeakSet<Request>();
+
+export type ReferenceWatch = ReturnType<typeof createReferenceWatch>;
+
+/**
+ * Finds pages that are opened with an affiliate's reference and that no `onClick` sees, such as a static file that is served before
+ * it. Logs the first of them. Sites that use the browser snippet create no `onClick`, and nothing is watched there.
+ */
+export function createReferenceWatch(journal: Journal) {
+  const params = new Set<string>();
+  let isTold = false;
+
+  function tell(req: Request, param: string): void {
+    isTold = true;
+    const [path = ""] = req.originalUrl.split("?", 1);
+    journal.once(
+      "warn",
+      "unhandled reference",
+      `a page was opened with an affiliate's reference (\`?${param}=\`) and no \`onClick\` saw it, so it is no click: "${path.slice(0, LONGEST_PATH)}". ` +
+        "Mount `app.use(tracker, tracker.onClick())` before routes and static files",
+    );
+  }
+
+  return {
+    /** An `onClick` reads this parameter. */
+    expect(param: string): void {
+      params.add(param);
+    },
+    /** An `onClick` has seen the reference in this request. */
+    handled(req: Request): void {
+      handled.add(req);
+    },
+    /** Looks at the address now and, if it has a reference, at the response when it has gone out. */
+    watch(req: Request, res: Response): void {
+      if (isTold || params.size === 0 || !req.originalUrl.includes("?")) return;
+      for (const param of params) {
+        const inAddress = `${param}=`;
+        if (!req.originalUrl.includes(inAddress)) continue;
+        if (!isOpenedByPerson(req) || !landingOf(req, param)) continue;
+        res.once("finish", () => {
+          // A redirect that keeps the reference leads to the page where it counts.
+          const isKept = String(res.getHeader("Location") ?? "").includes(inAddress);
+          if (!isTold && !handled.has(req) && res.statusCode < 400 && !isKept) tell(req, param);
+        });
+      }
+    },
+  };
+}

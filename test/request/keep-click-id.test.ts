@@ -1,0 +1,166 @@
+import type { Request, RequestHandler } from "express";
+import { type AffiliateOptions, type KeepClickIdOptions, OptionsError } from "express-affiliate";
+import fc from "fast-check";
+import request from "supertest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { eachExpress } from "../helpers/express.js";
+import { cookiesOf, sentBack, visitorOf } from "../helpers/landing.js";
+import { linesLogger, startTracker } from "../helpers/tracker.js";
+
+const nowhere = "http://127.0.0.1:1";
+const publicly: RequestHandler = (_req, res) =>
+  void res.set("Cache-Control", "public, max-age=60").send("hello");
+
+describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
+  function site(options: KeepClickIdOptions = {}, trackerOptions: Partial<AffiliateOptions> = {}) {
+    const logger = linesLogger();
+    const tracker = startTracker({ baseUrl: nowhere, logger, ...trackerOptions });
+    const app = express();
+    app.use(tracker, tracker.keepClickId(options));
+    app.all("/", publicly);
+    const server = app.listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    return { app, server, tracker, visit: visitorOf(server), lines: logger.lines };
+  }
+
+  it("sets the snippet's cookie again, for scripts to read, and remembers that it did", async () => {
+    const { visit } = site();
+    const response = await visit("/", { Cookie: "svc_click_id=c1" });
+    const [click, kept, ...more] = cookiesOf(response);
+    expect(more).toEqual([]);
+    expect(click).toMatch(/^svc_click_id=c1; Max-Age=2592000; Path=\/; Expires=[^;]+; SameSite=Lax$/);
+    expect(kept).toMatch(
+      /^svc_click_id_kept=[\w-]{16}; Max-Age=2592000; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/,
+    );
+    expect(response.get("Cache-Control")).toBe("private, max-age=60");
+  });
+
+  it("sets each click id once", async () => {
+    const { visit } = site();
+    const first = await visit("/", { Cookie: "svc_click_id=c1" });
+    const again = await visit("/", { Cookie: sentBack(first) });
+    expect([cookiesOf(again), again.get("Cache-Control")]).toEqual([[], "public, max-age=60"]);
+    const another = await visit("/", { Cookie: sentBack(first).replace("=c1", "=c2") });
+    expect(sentBack(another)).toMatch(/^svc_click_id=c2; svc_click_id_kept=/);
+    expect(cookiesOf(await visit("/", { Cookie: sentBack(another) }))).toEqual([]);
+  });
+
+  it("uses the domain, the age and the name that it is told, and `Secure` on https", async () => {
+    const { app, visit } = site({ domain: "shop.example", maxAgeMs: 60_000 }, { cookieName: "click" });
+    app.set("trust proxy", true);
+    const cookies = cookiesOf(await visit("/", { Cookie: "click=c1", "X-Forwarded-Proto": "https" }));
+    expect(cookies.map((cookie) => cookie.split("=")[0])).toEqual(["click", "click_kept"]);
+    for (const cookie of cookies) {
+      expect(cookie).toMatch(/Max-Age=60; Domain=shop\.example; Path=\/; .*Secure; SameSite=Lax$/);
+    }
+  });
+
+  it.each([
+    ["without the cookie", {}],
+    ["that no person opens", { "Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "cors" }],
+    ["for an image", { "Sec-Fetch-Dest": "image", "Sec-Fetch-Mode": "no-cors" }],
+    ["for JSON", { Accept: "application/json" }],
+    ["of a bot", { "User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1)" }],
+    ["ahead of the visit", { "Sec-Purpose": "prefetch" }],
+    ["without consent", { "X-Declined": "1" }],
+  ])("sets nothing in an answer to a request %s", async (what, headers) => {
+    const { visit } = site({}, { consent: (req: Request) => req.get("x-declined") === undefined });
+    const Cookie = what === "without the cookie" ? "other=1" : "svc_click_id=c1";
+    const response = await visit("/", { Cookie, ...headers });
+    expect([response.status, cookiesOf(response)]).toEqual([200, []]);
+    expect(response.get("Cache-Control")).toBe("public, max-age=60");
+  });
+
+  it("sets nothing in an answer to a POST", async () => {
+    const { server } = site();
+    const posted = request(server)
+      .post("/")
+      .set({ Cookie: "svc_click_id=c1", Accept: "text/html", "User-Agent": "x" });
+    expect(cookiesOf(await posted)).toEqual([]);
+  });
+
+  it("leaves a click id alone that the response sets already", async () => {
+    const { tracker, visit } = site();
+    const setsItself: RequestHandler = (_req, res, next) => {
+      res.cookie("other", "1").cookie("svc_click_id", "own");
+      next();
+    };
+    const own = visitorOf(express().use(tracker, setsItself, tracker.keepClickId(), publicly));
+    const cookies = cookiesOf(await own("/", { Cookie: "svc_click_id=c1" }));
+    expect(cookies).toEqual(["other=1; Path=/", "svc_click_id=own; Path=/"]);
+    expect(cookiesOf(await visit("/", { Cookie: "svc_click_id=c1" }))).toHaveLength(2);
+  });
+
+  it("keeps the newer id if the snippet's cookie has another domain, and says so once", async () => {
+    const { visit, lines } = site();
+    const kept = sentBack(await visit("/", { Cookie: "svc_click_id=c1" }));
+    expect(lines).toEqual([]);
+    // The browser sends the older cookie first: that of `keepClickId`.
+    const both = await visit("/", { Cookie: `${kept}; svc_click_id=c2` });
+    expect(sentBack(both)).toMatch(/^svc_click_id=c2;/);
+    for (const Cookie of [`${sentBack(both)}; svc_click_id=c2`, `${sentBack(both)}; svc_click_id=c1`]) {
+      expect(cookiesOf(await visit("/", { Cookie }))).toEqual([]);
+    }
+    expect(lines).toEqual([
+      "express-affiliate: a browser sent two cookies `svc_click_id`: the snippet and `keepClickId` set it for different domains. " +
+        "Give `keepClickId` the `domain` that the snippet uses",
+    ]);
+  });
+
+  it("answers every cookie, and sets an id again as the browser sent it", async () => {
+    const { visit } = site();
+    const name = fc.constantFrom("svc_click_id", "svc_click_id_kept", "svc_click_id_kep", "__proto__");
+    const byte = fc.integer({ min: 0x20, max: 0xff }).filter((code) => code !== 0x7f);
+    const value = fc.oneof(
+      fc.string({ unit: byte.map((code) => String.fromCharCode(code)), maxLength: 40 }),
+      fc.stringMatching(/^[\x21-\x7e]{1,20}$/),
+      fc.constantFrom("%E0%A4%A", "%3D", 'j:{"a":1}', '"quoted"', ".", "..", "undefined", "x".repeat(300)),
+    );
+    const pairs = fc.array(fc.tuple(name, value), { maxLength: 5 });
+    await fc.assert(
+      fc.asyncProperty(pairs, async (all) => {
+        const sent = all.map((pair) => pair.join("="));
+        const response = await visit("/", { Cookie: sent.join("; ") });
+        expect(response.status).toBe(200);
+        const [click, kept] = sentBack(response).split("; ");
+        if (!click) return;
+        expect(click).toMatch(/^svc_click_id=(?!\.{1,2}$)[\x21-\x7e]{1,256}$/);
+        expect(sent.flatMap((pair) => pair.split(";")).map((pair) => pair.trim())).toContain(click);
+        expect(kept).toMatch(/^svc_click_id_kept=[\w.-]{16,67}$/);
+        const again = await visit("/", { Cookie: `${click}; ${kept}` });
+        expect(cookiesOf(again)).toEqual([]);
+      }),
+    );
+  });
+
+  it("costs little, however many cookies of that name come", async () => {
+    const { visit } = site();
+    const flood = Array.from({ length: 1_000 }, (_, nth) => `svc_click_id=${nth}`)
+      .join("; ")
+      .slice(0, 15_000);
+    const [, kept = ""] = cookiesOf(await visit("/", { Cookie: flood }));
+    expect(kept.split(";")[0]?.split(".")).toHaveLength(4);
+  });
+
+  it("lets the request through when something in it throws, and says so", async () => {
+    const { app, visit, lines } = site();
+    app.set("trust proxy", () => {
+      throw new Error("boom");
+    });
+    const response = await visit("/", { Cookie: "svc_click_id=c1", "X-Forwarded-Proto": "https" });
+    expect([response.status, cookiesOf(response)]).toEqual([200, []]);
+    expect(lines).toEqual(["express-affiliate: a click id was not kept: Error: boom"]);
+  });
+
+  it("refuses wrong options, and a tracker whose cookies are signed", () => {
+    const tracker = startTracker({ baseUrl: nowhere });
+    expect(() => tracker.keepClickId({ domian: "shop.example" } as object)).toThrow(
+      "keepClickId: `domian` is not an option; did you mean `domain`?",
+    );
+    expect(() => tracker.keepClickId({ maxAgeMs: 0 })).toThrow(OptionsError);
+    const signing = startTracker({ baseUrl: nowhere, signed: "a secret" });
+    expect(() => signing.keepClickId()).toThrow(
+      "keepClickId: it keeps the browser snippet's cookie, which is never signed. Leave out either `keepClickId` or the option `signed`",
+    );
+  });
+});
