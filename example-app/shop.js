@@ -55,8 +55,9 @@ export function createShop({ tracker, gateway, snippet }) {
     res.send(homePage({ products, user: currentUser(req), snippet }));
   });
 
-  // → A landing page without the snippet: here the server makes the click. It never delays the page.
-  app.get("/welcome", tracker.onClick(), (req, res) => {
+  // → A landing page without the snippet: here the server makes the click. It never delays the page. A site without the snippet has
+  //   `app.use(tracker, tracker.onClick())` above; the parameter is another one here, because the home page's `ref` is the snippet's.
+  app.get("/welcome", tracker.onClick({ param: "via" }), (req, res) => {
     res.send(welcomePage({ products, user: currentUser(req) }));
   });
 

@@ -28,7 +28,7 @@ if (once) {
 
   1. Open the tracking service's page, and keep it beside the shop.
   2. Follow an affiliate's link:  ${shopUrl}/?ref=ALICE (by the browser snippet)
-                             or:  ${shopUrl}/welcome?ref=ALICE (by the server)
+                             or:  ${shopUrl}/welcome?via=ALICE (by the server)
   3. Sign up, and buy something. Reload the last page: it stays one payment.
   4. Have the service fail at the press of a button, and buy again: the shop does not notice.
   5. Have it fail with "reset-after", and buy: whether the payment arrived is yours to find out, and to decide in the dashboard.

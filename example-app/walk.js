@@ -40,7 +40,7 @@ export async function walk(shopUrl, { reference, name, email }) {
     return page;
   }
 
-  await visit(`/welcome?ref=${encodeURIComponent(reference)}`);
+  await visit(`/welcome?via=${encodeURIComponent(reference)}`);
   await visit("/signup", { name, email });
   const checkout = await visit("/checkout", { product: "tea" });
   const [, order = ""] = /name="order" value="([^"]+)"/.exec(checkout) ?? [];

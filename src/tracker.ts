@@ -134,10 +134,10 @@ export interface Affiliate extends RequestHandler {
    * ```
    */
   readonly attributionOf: (source: RequestSource) => Attribution;
-  /** The five endpoints of the specification (section 4) as methods. Each makes one attempt, and rejects where it fails. */
+  /** The five endpoints of the specification (section 4) as methods. Each makes one attempt, and rejects if it fails. */
   readonly client: TrackingClient;
   /**
-   * Events that were given up: list, retry or discard them. These reject where the storage fails.
+   * Events that were given up: list, retry or discard them. These reject if the storage fails.
    *
    * @example
    * ```js

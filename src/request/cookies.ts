@@ -11,7 +11,7 @@ type Cookies = Readonly<Record<string, unknown>>;
  * The cookie's value, if it can be a click id or session id; otherwise `undefined`. Of two cookies of one name the first counts,
  * as in cookie-parser: browsers send the one with the longer path first, then the older one.
  *
- * @param onNothing is told where the value is the text of a missing value.
+ * @param onNothing is called if the value is the text of a missing value.
  */
 export function visitorCookie(
   req: Request,
@@ -69,7 +69,7 @@ function cookiesOf(req: Request): Cookies {
 
 /** The cookies in a Cookie header, as cookie-parser reads them. */
 export function cookiesIn(header: string | undefined): Cookies {
-  // Not on the request itself: the host's own cookie-parser, mounted later, does nothing where `cookies` is set.
+  // Not on the request itself: the host's own cookie-parser, mounted later, does nothing if `cookies` is set.
   const copy = { headers: { cookie: header } } as Request;
   parseCookies(copy, {} as Response, () => {});
   return copy.cookies;

@@ -11,7 +11,7 @@ export type ReferenceWatch = ReturnType<typeof createReferenceWatch>;
 
 /**
  * Finds pages that are opened with an affiliate's reference and that no `onClick` sees, such as a static file that is served before
- * it. Logs the first of them. Sites that use the browser snippet create no `onClick`, and nothing is watched there.
+ * it. Logs the first of them. Sites with the browser snippet alone create no `onClick`, and nothing is watched there.
  */
 export function createReferenceWatch(journal: Journal) {
   const params = new Set<string>();
@@ -24,7 +24,7 @@ export function createReferenceWatch(journal: Journal) {
       "warn",
       "unhandled reference",
       `a page was opened with an affiliate's reference (\`?${param}=\`) and no \`onClick\` saw it, so it is no click: "${path.slice(0, LONGEST_PATH)}". ` +
-        "Mount `app.use(tracker, tracker.onClick())` before routes and static files",
+        "Mount `app.use(tracker, tracker.onClick())` before routes and static files. If the browser snippet counts this page, all is well",
     );
   }
 
@@ -39,7 +39,8 @@ export function createReferenceWatch(journal: Journal) {
     },
     /** Looks at the address now and, if it has a reference, at the response when it has gone out. */
     watch(req: Request, res: Response): void {
-      if (isTold || params.size === 0 || !req.originalUrl.includes("?")) return;
+      // A request of Node alone has no `originalUrl`.
+      if (isTold || params.size === 0 || !req.originalUrl?.includes("?")) return;
       for (const param of params) {
         const inAddress = `${param}=`;
         if (!req.originalUrl.includes(inAddress)) continue;

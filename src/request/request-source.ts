@@ -19,7 +19,7 @@ export type RequestSource =
 
 /**
  * The source as an Express request, with what attribution, `consent` and `session` read: `headers`, `cookies`, `get()`, and the
- * other members of a Node request. An Express request is returned as it is. `undefined` where the source is no request.
+ * other members of a Node request. An Express request is returned as it is. `undefined` if the source is no request.
  */
 export function requestFrom(source: unknown): Request | undefined {
   const { headers, get } = Object(source) as { headers?: unknown; get?: unknown };

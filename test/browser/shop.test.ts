@@ -41,11 +41,11 @@ describe.skipIf(!hasChromium)("the example shop beside the inspector", () => {
   }
 
   test.each([
-    ["the browser snippet", "/"],
-    ["the server", "/welcome"],
+    ["the browser snippet", "/?ref=ALICE"],
+    ["the server", "/welcome?via=ALICE"],
   ])("shows click, sign-up and payment as one chain to ALICE, the click by %s", async (_, landing) => {
     const { shop, inspector, shopUrl, sandbox } = await openShop();
-    await shop.goto(`${shopUrl}${landing}?ref=ALICE&utm_source=newsletter`);
+    await shop.goto(`${shopUrl}${landing}&utm_source=newsletter`);
     const visitor = inspector.locator(".visitor");
     await visitor.getByText("ALICE").first().waitFor();
     await signUp(shop, "Grace");

@@ -34,7 +34,8 @@ describe.each(eachExpress)("a mistake in the set-up of clicks on $name", ({ expr
     await visit("/pricing?ref=ALICE");
     expect(warnings()).toEqual([
       "express-affiliate: a page was opened with an affiliate's reference (`?ref=`) and no `onClick` saw it, so it is no click: " +
-        '"/README.md". Mount `app.use(tracker, tracker.onClick())` before routes and static files',
+        '"/README.md". Mount `app.use(tracker, tracker.onClick())` before routes and static files. If the browser snippet counts ' +
+        "this page, all is well",
     ]);
   });
 

@@ -410,6 +410,44 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     for (const click of reported) expect(click.affiliateReference).toMatch(/^[\x21-\x7e]{1,256}$/);
   });
 
+  it("sets cookies if and only if it reports a click, and lets no shared cache keep the answer, whatever the headers say", async () => {
+    const { app, visit, clicks } = await landing();
+    app.set("trust proxy", true);
+    const anything = fc.string({
+      unit: fc.integer({ min: 0x20, max: 0x7e }).map((c) => String.fromCharCode(c)),
+      maxLength: 20,
+    });
+    const one = (...values: string[]) =>
+      fc.option(fc.oneof(fc.constantFrom(...values), anything), { nil: undefined });
+    const headers = fc.record({
+      "Sec-Fetch-Dest": one("document", "empty", "image"),
+      "Sec-Fetch-Mode": one("navigate", "no-cors"),
+      "Sec-Purpose": one("prefetch", "prefetch;prerender"),
+      "X-Purpose": one("preview"),
+      Accept: one("text/html", "*/*"),
+      "User-Agent": one(FIREFOX, "curl/8.5.0"),
+      "X-Forwarded-Proto": one("https", "javascript", "http, https"),
+      "X-Forwarded-Host": one("shop.example", "evil.example:x"),
+      Cookie: one("svc_click_id=c1", "svc_click_id=mf0x1k2a-Zm9vYmFyYmF6cXV4-3q2-A1b2c", "svc_session_id=.."),
+    });
+    let withCookies = 0;
+    await fc.assert(
+      fc.asyncProperty(headers, async (given) => {
+        const sent = Object.entries(given).filter(([, value]) => value !== undefined);
+        const response = await visit("/?ref=ALICE", Object.fromEntries(sent) as Record<string, string>);
+        if (cookiesOf(response).length > 0) withCookies++;
+        expect([response.status, response.get("Cache-Control")]).toEqual(
+          response.status === 503 ? [503, "no-store"] : [200, "private"],
+        );
+      }),
+      { numRuns: 100 },
+    );
+    const all = await clicks();
+    expect(withCookies).toBeGreaterThan(0);
+    expect(all).toHaveLength(withCookies);
+    for (const { clickedUrl = "http:" } of all) expect(clickedUrl).toMatch(/^https?:/);
+  });
+
   it("lives with a host that has no address to it", async () => {
     const { visit, clicks } = await landing();
     expect((await visit("/?ref=ALICE", { Host: "a b<>" })).status).toBe(200);
