@@ -45,10 +45,9 @@ async function fill({ add, counts }: Outbox): Promise<void> {
   delivery.capacity = 0;
 }
 
-const [clientId, baseUrl] = DESTINATION.split(/:(.*)/) as [string, string];
 const tracker = affiliate({
-  baseUrl,
-  clientId: Number(clientId),
+  baseUrl: "https://tracking.example",
+  clientId: DESTINATION,
   // It has been started.
   outbox: Object.assign(Object.create(outbox) as Outbox, { start() {} }),
   logger: { warn() {}, error() {} },

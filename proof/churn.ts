@@ -152,7 +152,7 @@ async function report(
 /** How large the tables are, and how long it takes to find 8 events to claim: by the statements that the outbox itself runs. */
 async function measure(kind: Kind, { sql }: Opened, seconds: number): Promise<Measured> {
   const times: number[] = [];
-  const claim = await claimOf(kind, sql);
+  const claim = claimOf(kind);
   for (let nth = 0; nth < CLAIMS; nth++) {
     const began = performance.now();
     for (const statement of claim) await sql(statement);
@@ -173,20 +173,19 @@ async function measure(kind: Kind, { sql }: Opened, seconds: number): Promise<Me
 }
 
 /** What finds and takes events, in a transaction that is undone. */
-async function claimOf(kind: Kind, sql: Opened["sql"]): Promise<string[]> {
+function claimOf(kind: Kind): string[] {
   const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit: CLAIMED_AT_ONCE }));
   if (kind === "postgres") {
     const limits = ENDPOINTS.map(() => CLAIMED_AT_ONCE);
     const steps = JSON.stringify(stepsOf(lanes, () => undefined));
     return [
       `begin; select from affiliate.claim(
-         (select number from affiliate.destinations), gen_random_uuid(), '1 minute', ${CLAIMED_AT_ONCE}, '{}',
+         ${DESTINATION}, gen_random_uuid(), '1 minute', ${CLAIMED_AT_ONCE}, '{}',
          array[${limits}], '${steps}', null, null
        ); rollback`,
     ];
   }
-  const [row] = await sql("select cast(number as char) as number from affiliate_destinations");
   const parts = partsOf({ destination: DESTINATION, limit: CLAIMED_AT_ONCE, lanes }, CLAIMED_AT_ONCE);
-  const options = { destination: row.number, claimedHere: [], leaseEnd: NOW };
+  const options = { destination: DESTINATION, claimedHere: [], leaseEnd: NOW };
   return [candidatesOf("affiliate_", parts, { ...options, periodsOf: () => `period <= ${periodIn(NOW)}` })];
 }

@@ -138,7 +138,7 @@ function happening(kind: EventKind, visitor: number, nth: number, now: number): 
     kind,
     input,
     { sessionId: `visitor-${visitor}` },
-    { clientId: 1, destination: DESTINATION, now },
+    { clientId: DESTINATION, now },
   ) as OutboxEvent;
 }
 

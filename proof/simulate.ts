@@ -6,7 +6,7 @@
  * and two destinations on one directory or on the same tables. A seed gives a schedule: a list of steps. Hosts report, repeat reports
  * and flood; the service fails in every way of faults.ts, for some endpoints, visitors or requests; processes are killed, stand
  * still, close and start again; threads end; disks are full, locked, slow or lose their answers; the clock is set; operators retry
- * and discard dead letters, and make one destination's events the other's.
+ * and discard dead letters.
  *
  * Of a database: the server is away, silent, slow, full, read-only, or has too many clients; it cuts connections before or after a
  * statement took effect, ends deadlocks, and is started again; a host has all connections of its pool, or a transaction of its own

@@ -14,7 +14,6 @@ import { createReferenceWatch } from "./request/reference-watch.js";
 import { affiliateOf, createAttributionOf, type RequestContext } from "./request/visitor.js";
 import { createSafeToFreeze } from "./safe-to-freeze.js";
 import { createClient } from "./service/client.js";
-import { destinationOf } from "./service/destination.js";
 import { systemClock } from "./shared/clock.js";
 import { detached, inOwnContext } from "./shared/own-context.js";
 import { presentable } from "./shared/secret.js";
@@ -43,7 +42,6 @@ export function affiliate(options: AffiliateOptions): Affiliate {
   const config = readConfig(options);
   const { clientId, outbox, enabled, delivers, apiKey } = config;
   const clock = systemClock;
-  const destination = destinationOf(clientId, config.baseUrl);
   const hide = (text: string) => presentable(text, apiKey);
   const journal = createJournal({ logger: config.logger, clock, hide });
 
@@ -58,7 +56,6 @@ export function affiliate(options: AffiliateOptions): Affiliate {
   const shutdown = createShutdown({ outbox, engine, journal });
   const track = createTrack({
     clientId,
-    destination,
     enabled,
     outbox,
     journal,
@@ -90,19 +87,6 @@ export function affiliate(options: AffiliateOptions): Affiliate {
       recovered: detached(() => journal.log("warn", `the storage of the ${outbox.name} outbox works again`)),
       cautioned: detached((caution) => journal.log("warn", caution)),
     });
-    void tellOfOtherDestinations();
-  }
-
-  async function tellOfOtherDestinations(): Promise<void> {
-    try {
-      const { byDestination = {} } = (await outbox.look?.()) ?? outbox.counts();
-      const others = Object.entries(byDestination).filter(
-        ([name, count]) => name !== destination && count > 0,
-      );
-      if (others.length > 0) journal.elsewhere(outbox.name, destination, others);
-    } catch {
-      // Appends and claims report what is wrong with the storage.
-    }
   }
 
   function reporter<Happened>(kind: EventKind): TrackFunction<Happened> {

@@ -71,8 +71,8 @@ export interface Provenance {
 type EventOf<Kind extends EventKind> = {
   /** 32 hex digits, the same for each report of the same event: dedupe key and `Idempotency-Key`. */
   readonly id: string;
-  /** The program and the service's address that it was reported for: `42:https://tracking.example`. */
-  readonly destination: string;
+  /** The client id that it was reported for. Programs that share an outbox's storage are told apart by it. */
+  readonly destination: number;
   readonly kind: Kind;
   readonly data: EventData[Kind] & Provenance;
   /** When it happened, in milliseconds since the epoch. */

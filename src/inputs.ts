@@ -62,7 +62,6 @@ export interface InvalidInput {
 /** What an event needs beside the input. */
 export interface EventContext {
   readonly clientId: number;
-  readonly destination: string;
   readonly now: number;
   readonly byLoginSession?: true | undefined;
 }
@@ -72,7 +71,7 @@ export function eventFrom(
   kind: EventKind,
   input: unknown,
   attribution: Attribution,
-  { clientId, destination, now, byLoginSession }: EventContext,
+  { clientId, now, byLoginSession }: EventContext,
 ): OutboxEvent | InvalidInput {
   const fields = fieldsFrom(kind, input);
   if ("invalid" in fields) return fields as InvalidInput;
@@ -82,7 +81,7 @@ export function eventFrom(
   for (const name in data) if (typeof data[name] === "string") data[name] = ownCopy(data[name]);
   const identity = identityOf(kind, data as unknown as EventData[EventKind]);
   const id = ownCopy(hash("sha256", `${clientId} ${identity}`).slice(0, 32));
-  return { id, destination, kind, data, createdAt: now } as unknown as OutboxEvent;
+  return { id, destination: clientId, kind, data, createdAt: now } as unknown as OutboxEvent;
 }
 
 function identityOf(kind: EventKind, data: EventData[EventKind]): string {

@@ -46,7 +46,6 @@ export type Track = (
 /** What `createTrack` needs. */
 export interface TrackerParts {
   readonly clientId: number;
-  readonly destination: string;
   readonly enabled: boolean;
   readonly outbox: Outbox;
   readonly journal: Journal;
@@ -56,7 +55,7 @@ export interface TrackerParts {
 
 /** Makes an event of what a host reports, and puts it into the outbox. Never rejects; the receipt says what became of it. */
 export function createTrack(parts: TrackerParts): Track {
-  const { clientId, destination, enabled, outbox, journal, clock, isClosed } = parts;
+  const { clientId, enabled, outbox, journal, clock, isClosed } = parts;
 
   function skip(kind: EventKind, reason: SkipReason): Receipt {
     journal.skipped(kind, reason);
@@ -81,7 +80,7 @@ export function createTrack(parts: TrackerParts): Track {
     const now = clock.now();
     journal.notSent(kind, unknownFields(kind, input));
     for (const { name, text } of idsOfNothing(input)) journal.noId(`the \`${name}\` of a ${kind}`, text);
-    const event = eventFrom(kind, input, attribution, { clientId, destination, now, byLoginSession });
+    const event = eventFrom(kind, input, attribution, { clientId, now, byLoginSession });
     if ("skip" in event && event.skip) return skip(kind, event.skip);
     if ("invalid" in event) return drop(kind, "invalid", event.invalid);
     try {

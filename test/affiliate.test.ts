@@ -1,8 +1,10 @@
 import express from "express";
 import { type Affiliate, affiliate, type Notices } from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
 import { createSandbox } from "express-affiliate/sandbox";
 import request from "supertest";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { scratchDirectory } from "./helpers/scratch.js";
 import { startService } from "./helpers/service.js";
 import { linesLogger, startTracker } from "./helpers/tracker.js";
 
@@ -156,6 +158,18 @@ describe("the tracker", () => {
       expect(posted[0]?.body).not.toHaveProperty("sessionId");
     },
   );
+
+  it("sends what waited for the service's old address to its new one", async () => {
+    const directory = scratchDirectory();
+    const before = startTracker({ baseUrl: "http://127.0.0.1:1", outbox: diskOutbox({ directory }) });
+    expect(await before.trackPayment(order, visitor)).toMatchObject({ outcome: "queued" });
+    await before.close();
+
+    const { url, posted } = await startService();
+    const after = startTracker({ baseUrl: `${url}/moved`, outbox: diskOutbox({ directory }) });
+    expect(await after.trackPayment(order, visitor)).toMatchObject({ outcome: "duplicate" });
+    await expect.poll(() => posted).toMatchObject([{ body: { customerEmail: order.customerEmail } }]);
+  });
 
   it("names a field that is not sent, once, and an id that is none", async () => {
     const { url } = await startService();

@@ -24,8 +24,9 @@ type Letter = { kind: DeadLetter["kind"]; letter: DeadLetter; row: Row };
 
 /** What several processes share: for each destination its events in their order, its dead letters and the known ids. */
 export class MapStore {
-  parts: Record<string, { rows: Map<string, Row>; dead: Map<string, Letter>; known: Set<string> }> = {};
-  of = (name: string) => (this.parts[name] ??= { rows: new Map(), dead: new Map(), known: new Set() });
+  parts: Record<number, { rows: Map<string, Row>; dead: Map<string, Letter>; known: Set<string> }> = {};
+  of = (destination: number) =>
+    (this.parts[destination] ??= { rows: new Map(), dead: new Map(), known: new Set() });
   reach = async () => {}; // stands for a request to the server, which rejects while the server is away
 }
 

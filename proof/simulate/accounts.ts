@@ -30,13 +30,12 @@ export function checkReceipt(
   if (waitedMs > RECEIPT_WITHIN_MS + 1 && !hasStoodStillSince(process.owner, reportedAt)) {
     ledger.breaks("a receipt is there within 1 s", `that of ${record.name} took ${Math.round(waitedMs)} ms`);
   }
-  if (receipt.outcome === "duplicate" && record.reports === 1 && !record.isHandedOver) {
+  if (receipt.outcome === "duplicate" && record.reports === 1) {
     ledger.breaks("what is new is no duplicate", record.name);
   }
   // An outbox with little bounds forgets early.
   const isStored = receipt.outcome === "queued" && receipt.reason === undefined;
-  if (isStored && before.isKnown && !schedule.bounds && !record.isHandedOver)
-    ledger.breaks("a duplicate is recognised", record.name);
+  if (isStored && before.isKnown && !schedule.bounds) ledger.breaks("a duplicate is recognised", record.name);
   if (receipt.outcome === "rejected" && receipt.reason !== "closed" && !schedule.bounds) {
     ledger.breaks("what is reported is accepted", `${record.name} is rejected: ${receipt.reason}`);
   }
@@ -91,7 +90,7 @@ export async function checkAtTheEnd(world: World, check: () => void): Promise<vo
   const letters = await lettersIn(world, check);
   await count(world, check);
   for (const [key, record] of ledger.records) {
-    checkEnd(world, record, letters.get(key) ?? (record.isHandedOver ? letters.get(record.id) : undefined));
+    checkEnd(world, record, letters.get(key));
   }
   if (!world.isDisturbed) {
     for (const program of world.programs) checkSum(world, program);
@@ -99,7 +98,7 @@ export async function checkAtTheEnd(world: World, check: () => void): Promise<vo
   checkWaits(world);
 }
 
-/** All dead letters, by program and id, and by id. A fault that has just ended may still fail a call. */
+/** All dead letters, by program and id. A fault that has just ended may still fail a call. */
 async function lettersIn(world: World, check: () => void): Promise<ReadonlyMap<string, DeadLetter>> {
   const { clock } = world;
   const letters = new Map<string, DeadLetter>();
@@ -115,7 +114,6 @@ async function lettersIn(world: World, check: () => void): Promise<ReadonlyMap<s
         const take = (all: readonly DeadLetter[]) => {
           for (const letter of all) {
             letters.set(`${program} ${letter.id}`, letter);
-            letters.set(letter.id, letter);
           }
         };
         outbox.deadLetters.list({ limit: 100_000 }).then(take, () => failed.push(slot));
@@ -176,13 +174,11 @@ function checkEnd({ ledger, schedule }: World, record: EventRecord, letter: Dead
     // A process that crashes with a memory outbox loses its events, and the service may still take those that were on their
     // way.
     const isKnown = schedule.outbox !== "memory" && !schedule.bounds;
-    const isSame = isKnown && !record.isHandedOver;
-    if (isSame && letter.reason === "rejected" && isConflict && taken > 0 && ends.length > 0) {
+    if (isKnown && letter.reason === "rejected" && isConflict && taken > 0 && ends.length > 0) {
       ledger.breaks("what was taken is not rejected", name);
     }
     return;
   }
-  if (record.isMerged) return;
   // In a transaction whose end is unknown, nobody waits for its receipt.
   const isGone = !reporter?.isAlive;
   const mayBeLost = record.storedAs === Number.POSITIVE_INFINITY || schedule.outbox === "memory";

@@ -22,12 +22,10 @@ export function watchEvents(ledger: Ledger): void {
     }
     pauses.sent(request as Request, record);
     checkCommitted(ledger, record);
-    if (record.isHandedOver) return;
     checkSame(ledger, record, request as Request);
     checkEnded(ledger, record);
     checkHeld(ledger, record);
-    // What was under way when the others were handed over goes where it was going.
-    const relatives = [...ledger.relativesOf(record)].filter(({ isHandedOver }) => !isHandedOver);
+    const relatives = ledger.relativesOf(record);
     for (const other of [record, ...relatives]) checkAlone(ledger, record, other, request as Request);
     for (const other of relatives) checkOrder(ledger, record, other);
   });
@@ -116,10 +114,9 @@ function checkTaken(ledger: Ledger, { name, ends, wasTaken }: EventRecord): void
 /** An event ends once. One exception: an event that was given up for a process that stood still may turn out to be delivered. */
 function checkEnds(
   ledger: Ledger,
-  { name, ends, deadCode, isToldEarly, isToldTwice, isHandedOver }: EventRecord,
+  { name, ends, deadCode, isToldEarly, isToldTwice }: EventRecord,
   by: Owner,
 ): void {
-  if (isHandedOver) return;
   // A process that goes on after a standstill tells of an end that another has told of.
   if (ends.length < 2 || isToldEarly || isToldTwice || stalls.has(by)) return;
   if (ends.length === 2 && ends[0] === "dead" && ends[1] === "delivered" && deadCode === undefined) return;

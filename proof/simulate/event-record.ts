@@ -36,10 +36,6 @@ export interface EventRecord {
   /** Whether the service is asked first whether its visitor was referred, and whether it is poison in a schedule of poison. */
   readonly isAsked: boolean;
   readonly isPoison: boolean;
-  /** Whether it may be another program's by now. */
-  isHandedOver: boolean;
-  /** Whether it may have given way to the same event of the other program. */
-  isMerged: boolean;
   /** In how many transactions it was reported that were rolled back. */
   rolledBack: number;
   /** How often it was reported. */
@@ -80,7 +76,7 @@ export function newRecord(
   if (sessionId !== undefined) visitors.push(`${program} session ${sessionId}`);
   return {
     id,
-    name: `${kind} ${number}${program.includes("-0") ? "" : ` of ${program}`}`,
+    name: `${kind} ${number}${program === "1" ? "" : ` of ${program}`}`,
     kind,
     program,
     visitors,
@@ -98,8 +94,6 @@ export function newRecord(
     wasTaken: false,
     isAsked: "byLoginSession" in data,
     isPoison: visitorNumber(data.sessionId ?? data.clickId ?? "") % 4 === 1,
-    isHandedOver: false,
-    isMerged: false,
     rolledBack: 0,
     reports: 0,
     ends: [],

@@ -29,7 +29,6 @@ export class Ledger implements Observer {
   digest = 0x811c9dc5;
   readonly #clock: VirtualClock;
   readonly #forgets: boolean;
-  readonly #handOvers: (readonly [from: string, to: string])[] = [];
   readonly #byVisitor = new Map<string, EventRecord[]>();
   #order = 0;
 
@@ -64,7 +63,6 @@ export class Ledger implements Observer {
     for (const visitor of record.visitors) {
       this.#byVisitor.set(visitor, [...(this.#byVisitor.get(visitor) ?? []), record]);
     }
-    for (const [from, to] of this.#handOvers) if (from === program) this.#handOver(record, to);
     return record;
   }
 
@@ -136,26 +134,6 @@ export class Ledger implements Observer {
   hasEnded(record: EventRecord, isCommitted: boolean): void {
     if (!isCommitted) record.rolledBack++;
     else if (record.storedAs === NEVER) record.storedAs = this.nextOrder();
-  }
-
-  /** What is one program's may be the other's from here on, and what is reported for it while that goes on. */
-  handedOver(from: string, to: string): void {
-    if (from === to) return;
-    this.#handOvers.push([from, to]);
-    for (const [key, record] of [...this.records]) {
-      if (key.startsWith(`${from} `)) this.#handOver(record, to);
-    }
-  }
-
-  #handOver(record: EventRecord, to: string): void {
-    const own = this.records.get(`${to} ${record.id}`) ?? record;
-    // Which of the two is kept is the storage's to say.
-    const isMerged = own !== record;
-    for (const each of [own, record]) {
-      each.isHandedOver = true;
-      each.isMerged ||= isMerged;
-    }
-    this.records.set(`${to} ${record.id}`, own);
   }
 
   /** A process ends that kept all in memory: an event that is reported again is new. */

@@ -8,7 +8,6 @@ import { createJournal, type Journal } from "../../src/journal/journal.js";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import type { DeliveryPlan } from "../../src/outbox/remote.js";
-import { destinationOf } from "../../src/service/destination.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { createShutdown, type Shutdown } from "../../src/shutdown.js";
 import { createTrack, type Track } from "../../src/track.js";
@@ -47,14 +46,12 @@ export interface TrackerProcess {
 
 const CONCURRENCY = 8;
 
-const CLIENT_ID = 1;
-
 // Of five seconds there are a fifth as many as of one.
 const POLL_MS = 4_000;
 
-/** The programs differ by where they report to: as a developer's sandbox and production do, they give an event the same id. */
+/** A program is a client id. */
 export function programOf(index: number, { programs }: Pick<Schedule, "programs">): string {
-  return destinationOf(CLIENT_ID, new URL(`https://track-${index % programs}.example`));
+  return String(1 + (index % programs));
 }
 
 /** Starts a process: throws where the tracker's outbox cannot be made. Called as one of its tasks. */
@@ -66,7 +63,8 @@ export function startProcess(
 ): TrackerProcess {
   const { clock: time, ledger, server } = machine;
   const { seed, maxAgeMs } = schedule;
-  const destination = programOf(index, schedule);
+  const program = programOf(index, schedule);
+  const clientId = Number(program);
   const random = numbersFrom(`${seed} ${owner.name}`);
   const host: Host = Object.assign(machine.host, {
     random,
@@ -93,8 +91,8 @@ export function startProcess(
     },
   });
   const plan: DeliveryPlan = {
-    baseUrl: destination.slice(destination.indexOf(":") + 1),
-    clientId: CLIENT_ID,
+    baseUrl: `https://track-${program}.example`,
+    clientId,
     concurrency: CONCURRENCY,
     connectTimeoutMs: 3_000,
     timeoutMs: 10_000,
@@ -110,8 +108,7 @@ export function startProcess(
   });
   const shutdown = createShutdown({ outbox, engine, journal });
   const track: Track = createTrack({
-    destination,
-    clientId: CLIENT_ID,
+    clientId,
     enabled: true,
     outbox,
     journal,
@@ -120,7 +117,7 @@ export function startProcess(
   });
   const process = {
     owner,
-    program: destination,
+    program,
     outbox,
     engine,
     journal,
@@ -146,14 +143,14 @@ export function startProcess(
 
   function eventOf(what: Happening): OutboxEvent {
     const { byLoginSession } = what;
-    const context = { clientId: CLIENT_ID, destination, now: clock.now(), byLoginSession };
-    return eventFrom(what.kind, inputOf(what, destination), attributionOf(what), context) as OutboxEvent;
+    const context = { clientId, now: clock.now(), byLoginSession };
+    return eventFrom(what.kind, inputOf(what, program), attributionOf(what), context) as OutboxEvent;
   }
 
   function report(what: Happening, transaction?: unknown): Promise<Receipt> {
     const { byLoginSession } = what;
     const more = { byLoginSession, ...(transaction !== undefined && { transaction }) };
-    return track(what.kind, inputOf(what, destination), attributionOf(what), more);
+    return track(what.kind, inputOf(what, program), attributionOf(what), more);
   }
 
   return process;
@@ -185,9 +182,9 @@ function createSqlOutbox(
   return postgresOutbox({ ...given, pool: postgresPool(pool, time, owner), schema: SCHEMA, listen }, clock);
 }
 
-function inputOf({ number, kind, visitor, clickId }: Happening, destination: string): object {
-  const email = `visitor-${visitor}@${new URL(destination.slice(2)).hostname}`;
-  if (kind === "click") return { affiliateReference: "ALICE", clickId, source: destination };
+function inputOf({ number, kind, visitor, clickId }: Happening, program: string): object {
+  const email = `visitor-${visitor}@shop-${program}.example`;
+  if (kind === "click") return { affiliateReference: "ALICE", clickId, source: program };
   if (kind === "payment") return { paymentId: number, customerEmail: email, leadValue: number + 1 };
   return { email, customerId: number, customerName: String(number) };
 }

@@ -57,7 +57,7 @@ function isSql(outbox: OutboxName): boolean {
   return outbox === "mysql" || outbox === "postgres";
 }
 
-function chaos(writer: Writer, { outbox, programs }: Pick<Schedule, "outbox" | "programs">): Step[] {
+function chaos(writer: Writer, { outbox }: Pick<Schedule, "outbox">): Step[] {
   const { dice, at, process } = writer;
   const steps = writer.reports(dice.span(2, 40));
   const some = (most: number, write: (nth: number) => Step[]) => {
@@ -108,15 +108,6 @@ function chaos(writer: Writer, { outbox, programs }: Pick<Schedule, "outbox" | "
   some(1, () => [{ at: at(), do: "discard", process: process(), nth: dice.whole(0, 3) }]);
   some(1, () => [{ at: at(), do: "flush", process: process(), ms: dice.one([0, 100, 5_000]) }]);
   if (dice.happens(0.1)) steps.push(flood(writer));
-  if (programs > 1 && outbox !== "memory" && dice.happens(0.5)) {
-    steps.push({
-      at: at(),
-      do: "hand over",
-      process: process(),
-      from: dice.whole(0, 1),
-      to: dice.whole(0, 1),
-    });
-  }
   return steps;
 }
 

@@ -37,7 +37,6 @@ export type Step = { readonly at: number } & (
       readonly ms: number;
       readonly commits: boolean;
     }
-  | { readonly do: "hand over"; readonly process: number; readonly from: number; readonly to: number }
   | { readonly do: "set clock"; readonly ms: number }
   | { readonly do: "retry" | "discard"; readonly process: number; readonly nth: number }
   | { readonly do: "retry all"; readonly process: number; readonly unconfirmedToo: boolean }

@@ -1,6 +1,5 @@
 import { hasStoodStillSince } from "./checks.js";
 import type { Owner } from "./clock.js";
-import { programOf } from "./process.js";
 import type { Slot } from "./run.js";
 import type { Step } from "./schedule.js";
 import type { World } from "./world.js";
@@ -75,9 +74,6 @@ export function perform(world: World, step: Step): void {
     case "transaction":
       world.transact(slot, step);
       return;
-    case "hand over":
-      handOver(world, slot, step);
-      return;
     case "set clock":
       clock.wallAheadMs += step.ms;
       return;
@@ -115,19 +111,6 @@ function restart({ clock, slots, options }: World): void {
     if (process) clock.soon(clock.outside, () => process.pool?.cut());
   }
   clock.soon(clock.outside, () => options.server?.restart());
-}
-
-/** A service has moved. It may fail in its midst, and is not done again here. */
-function handOver(world: World, slot: Slot, step: Extract<Step, { do: "hand over" }>): void {
-  const { ledger, schedule } = world;
-  const [from, to] = [programOf(step.from, schedule), programOf(step.to, schedule)];
-  world.as(slot, ({ outbox, owner }) => {
-    ledger.handedOver(from, to);
-    outbox.handOver?.(from, to).then(
-      (number) => ledger.write(`${owner.name}: ${number} are handed over from ${from} to ${to}`),
-      (error) => ledger.write(`${owner.name}: hand over failed: ${error}`),
-    );
-  });
 }
 
 type ByHand = Extract<Step, { do: "retry" | "discard" | "retry all" }>;

@@ -1,5 +1,4 @@
 import { type Attempt, HeldBack } from "../../src/service/attempt.js";
-import { destinationOf } from "../../src/service/destination.js";
 import type { Transport } from "../../src/service/transport.js";
 import { hostOf } from "./host.js";
 import { theClock } from "./machine.js";
@@ -8,14 +7,13 @@ import { attemptFrom, type Request } from "./service.js";
 const TIMEOUT_MS = 10_000;
 const TOLERANCE_MS = 1_000;
 const CONNECT_MS = 3;
-const CLIENT_ID = 1;
 
 /** Replaces src/service/transport.ts: the same deadlines and refusals, over connections in virtual time. */
 export function createTransport({ baseUrl }: { readonly baseUrl: URL }): Transport {
   const clock = theClock();
   const owner = clock.current;
   const { service, observer } = hostOf(owner);
-  const program = destinationOf(CLIENT_ID, baseUrl);
+  const program = programIn(baseUrl);
   const underWay = new Set<(error: Error) => void>();
 
   // As the real one: what has arrived is read first.
@@ -80,4 +78,9 @@ function heldBack(code: string): HeldBack {
 
 function tooLate(): Error {
   return Object.assign(new Error("simulated deadline"), { code: "ERR_DEADLINE" });
+}
+
+/** The program that an address stands for: see process.ts. */
+function programIn({ hostname }: URL): string {
+  return hostname.replaceAll(/\D/g, "");
 }

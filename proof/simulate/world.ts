@@ -142,8 +142,6 @@ export class World {
       const isKnown = record.storedAs !== Number.POSITIVE_INFINITY && record.ends.at(-1) !== "dropped";
       const before = { isKnown };
       ledger.reports(record, reportedAs);
-      // It may be new where it is reported now.
-      if (record.isHandedOver) record.retries++;
       this.#expectReceipts(process.owner, 1);
       ledger.write(`${process.owner.name}: reports ${record.name}`);
       void process.report(what).then((receipt: Receipt) => {

@@ -8,7 +8,6 @@ import {
   type DeadLetters,
 } from "../outbox/dead-letters.js";
 import { SHEDDING_ORDER } from "../outbox/shedding.js";
-import { printable } from "../shared/printable.js";
 import { Secret } from "../shared/secret.js";
 import { shownAddress, shownText } from "./masked.js";
 
@@ -69,7 +68,7 @@ function shown({ id, destination, kind, event, attempts, createdAt, diedAt, ...d
   const text = (words: string | undefined) => words && shownText(words, hidden);
   return {
     id,
-    destination: printable(destination),
+    destination,
     kind,
     paymentId: text(paymentId),
     amount: leadValue,

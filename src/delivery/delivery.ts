@@ -29,8 +29,8 @@ import {
 export type DeliveryJournal = Pick<Journal, JournalCall[0]>;
 
 export interface DeliveryOptions {
-  /** Whose events are delivered: see `destinationOf`. */
-  readonly destination: string;
+  /** Whose events are delivered: a client id. */
+  readonly destination: number;
   readonly transport: Pick<Transport, "send">;
   readonly calls: Calls;
   readonly concurrency: number;

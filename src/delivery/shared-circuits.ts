@@ -18,7 +18,7 @@ const TRIES = 5;
  */
 export class SharedCircuits {
   readonly #circuits: Circuits;
-  readonly #destination: string;
+  readonly #destination: number;
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #onNews: (endpoint: Endpoint, outage: KnownOutage | undefined) => void;
   #stored: StoredCircuits = { now: 0, circuits: {} };
@@ -33,7 +33,7 @@ export class SharedCircuits {
   constructor(
     circuits: Circuits,
     parts: {
-      readonly destination: string;
+      readonly destination: number;
       readonly clock: Pick<Clock, "monotonic">;
       /** Hears what other processes have found; `undefined`: the endpoint takes events again. */
       readonly onNews: (endpoint: Endpoint, outage: KnownOutage | undefined) => void;

@@ -1,7 +1,6 @@
 import { createDelivery, type Delivery, type DeliveryOptions } from "../delivery/delivery.js";
 import type { DeliveryPlan } from "../outbox/remote.js";
 import { callsFor } from "../service/calls.js";
-import { destinationOf } from "../service/destination.js";
 import { createTransport, type Transport } from "../service/transport.js";
 import { presentable, Secret } from "../shared/secret.js";
 import { VERSION } from "../shared/version.js";
@@ -42,7 +41,7 @@ export function createEngine(
     createDelivery: () =>
       createDelivery({
         ...parts,
-        destination: destinationOf(clientId, baseUrl),
+        destination: clientId,
         transport,
         calls: callsFor(clientId),
         concurrency,

@@ -1,7 +1,6 @@
 import type { Delivery, DeliveryOptions } from "../delivery/delivery.js";
 import type { Deliver } from "../outbox/outbox.js";
 import type { DeliveryPlan } from "../outbox/remote.js";
-import { destinationOf } from "../service/destination.js";
 import type { EndpointState } from "../service/endpoint-state.js";
 import type { Endpoint } from "../service/endpoints.js";
 import type { Transport } from "../service/transport.js";
@@ -36,7 +35,6 @@ export function createHostEngine(
     readonly delivers: boolean;
   },
 ): HostEngine {
-  const { clientId, baseUrl } = plan();
   const engine = createEngine(plan(), parts);
   const { transport } = engine;
   const remote = createRemoteEngine({ plan, journal: parts.journal });
@@ -52,7 +50,7 @@ export function createHostEngine(
 
   return {
     deliver: {
-      destination: destinationOf(clientId, new URL(baseUrl)),
+      destination: plan().clientId,
       capacity: () => delivery().capacity(),
       // An outbox may call them in some visitor's async context.
       deliver: detached((claim) => delivery().deliver(claim)),

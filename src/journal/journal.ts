@@ -187,19 +187,6 @@ export function createJournal(parts: {
       counts.unreported[kind]++;
       if (line !== undefined) warn("unreported", line, line);
     },
-    /** The outbox's storage has events that this tracker will not deliver. */
-    elsewhere(
-      outbox: string,
-      own: string,
-      others: readonly (readonly [destination: string, count: number])[],
-    ) {
-      const counted = others.map(([destination, count]) => `${count} for ${destination}`).join(", ");
-      log(
-        "warn",
-        `other events wait in the ${outbox} outbox: ${counted}. A tracker with that client id and base address delivers them; this ` +
-          `one delivers those for ${own}. Where the service has moved, \`express-affiliate outbox\` hands them over (\`hand-over\`)`,
-      );
-    },
     paused(
       scope: PauseScope,
       {

@@ -20,7 +20,7 @@ export interface Circuit {
 /** Where the processes on one storage keep their circuits. */
 export interface Circuits {
   /** Resolves to the circuits of a destination's endpoints, and to the storage's time. */
-  read(destination: string): Promise<StoredCircuits>;
+  read(destination: number): Promise<StoredCircuits>;
   /**
    * Stores a circuit in place of the known one; `undefined` stands for none. Resolves to `false`, and stores nothing, where another
    * process has changed it meanwhile.
@@ -39,7 +39,7 @@ export interface StoredCircuits {
 /** What a process replaces a circuit by. */
 export interface CircuitChange {
   /** The destination that the endpoint belongs to. */
-  readonly destination: string;
+  readonly destination: number;
   /** The endpoint whose circuit changes. */
   readonly endpoint: Endpoint;
   /** The circuit that the process has read; `undefined` stands for none. */

@@ -44,22 +44,20 @@ export interface OutboxParts<C extends Claim = Claim> {
   /** Acts on the verdict of a claimed event. */
   settle(claim: C, verdict: Verdict, notices: StorageNotices): Promise<void>;
   /** What the store has of one destination, as far as this process knows. */
-  counts(destination: string): Omit<OutboxCounts, "trouble">;
+  counts(destination: number): Omit<OutboxCounts, "trouble">;
   /** The dead letters of one destination. */
   readonly deadLetters: {
     /** Oldest first: those that the query means, or more. */
-    list(destination: string, query: DeadLetterQuery): Promise<readonly DeadLetter[]>;
+    list(destination: number, query: DeadLetterQuery): Promise<readonly DeadLetter[]>;
     /** Queues it again, as the last of its visitor's. `false` where there is no such dead letter. */
-    retry(destination: string, id: string): Promise<boolean>;
+    retry(destination: number, id: string): Promise<boolean>;
     /** Forgets it, but not its id. `false` where there is no such dead letter. */
-    discard(destination: string, id: string): Promise<boolean>;
+    discard(destination: number, id: string): Promise<boolean>;
   };
   /** See `Outbox`. */
   readonly circuits?: Circuits | undefined;
-  /** See `Outbox`. Without it, the storage is this outbox's alone. */
-  handOver?(from: string, to: string): Promise<number>;
   /** The outbox has been started for one destination: the time to listen for what other processes store. */
-  start?(notices: StorageNotices, destination: string): void;
+  start?(notices: StorageNotices, destination: number): void;
   /** Every call has ended: lets go of files, connections and timers. */
   close?(): Promise<void>;
 }
@@ -117,9 +115,6 @@ export function createOutbox<C extends Claim = Claim>(
       counts: (destination) => (destination === undefined ? NOTHING : parts.counts(destination)),
       deadLetters: deadLettersOf(parts.deadLetters, () => wake()),
       circuits: parts.circuits,
-      ...(parts.handOver && {
-        handOver: (from: string, to: string) => (parts as Required<OutboxParts<C>>).handOver(from, to),
-      }),
       start(destination) {
         parts.start?.(notices, destination);
         poll();
@@ -143,13 +138,13 @@ export function createOutbox<C extends Claim = Claim>(
 }
 
 function deadLettersOf(stored: OutboxParts["deadLetters"], wake: () => void): StoredDeadLetters {
-  async function list({ limit = 100, ...filter }: DeadLetterQuery, destination: string | undefined) {
+  async function list({ limit = 100, ...filter }: DeadLetterQuery, destination: number | undefined) {
     if (destination === undefined) return [];
     const letters = await stored.list(destination, { limit, ...filter });
     return letters.filter((letter) => isMeant(letter, filter)).slice(0, limit);
   }
 
-  async function retry(id: string, destination: string | undefined): Promise<boolean> {
+  async function retry(id: string, destination: number | undefined): Promise<boolean> {
     if (destination === undefined) return false;
     const isQueued = await stored.retry(destination, id);
     wake();

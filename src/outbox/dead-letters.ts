@@ -51,7 +51,7 @@ export interface DeadLetter extends Death {
   /** To retry or discard it by: 32 hex digits. */
   readonly id: string;
   /** The program and the service's address that it was reported for: `42:https://tracking.example`. */
-  readonly destination: string;
+  readonly destination: number;
   /** What happened. */
   readonly kind: EventKind;
   /** All that is known of it, e-mail address included: the specification's fields and the visitor's ids. */
@@ -130,13 +130,13 @@ export interface DeadLetters {
 
 /** The dead letters of a storage: those of one destination, or, where it is `undefined`, of all. */
 export interface StoredDeadLetters {
-  list(query: DeadLetterQuery, destination: string | undefined): ReturnType<DeadLetters["list"]>;
-  retry(id: string, destination: string | undefined): Promise<boolean>;
+  list(query: DeadLetterQuery, destination: number | undefined): ReturnType<DeadLetters["list"]>;
+  retry(id: string, destination: number | undefined): Promise<boolean>;
   /** Those for which `isRetried` holds. */
-  retryAll(filter: DeadLetterFilter, destination: string | undefined): Promise<number>;
-  discard(id: string, destination: string | undefined): Promise<boolean>;
-  sums?(filter: DeadLetterFilter, destination: string | undefined): Promise<readonly DeadLetterSum[]>;
-  ids?(filter: DeadLetterFilter, destination: string | undefined): Promise<readonly string[]>;
+  retryAll(filter: DeadLetterFilter, destination: number | undefined): Promise<number>;
+  discard(id: string, destination: number | undefined): Promise<boolean>;
+  sums?(filter: DeadLetterFilter, destination: number | undefined): Promise<readonly DeadLetterSum[]>;
+  ids?(filter: DeadLetterFilter, destination: number | undefined): Promise<readonly string[]>;
 }
 
 /** Whether `retryAll` with this filter means a dead letter. */

@@ -19,19 +19,18 @@ export interface DurableStorage<C extends Claim> extends Storage<C> {
   /** Stores an event as part of the host's own transaction. Without it, such a report is refused. */
   appendIn?(transaction: unknown, event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
   /** What the storage holds of one destination, or of all; without what still waits in memory. */
-  counts(destination: string | undefined): Omit<OutboxCounts, "trouble">;
+  counts(destination: number | undefined): Omit<OutboxCounts, "trouble">;
   /** Makes the storage count anew. */
   look?(): Promise<unknown>;
   readonly deadLetters: StoredDeadLetters;
   /** See `Outbox`. */
   readonly circuits?: Circuits | undefined;
-  handOver?(from: string, to: string): Promise<number>;
   /** Delivers in a thread of the storage, where it has one: then nothing is claimed from here. Returns whether it does. */
   deliver?(deliver: Deliver): boolean;
   /** Whether delivery in that thread has nothing to do. */
   readonly idle?: boolean;
   /** The outbox has been started for one destination. */
-  start?(destination: string): void;
+  start?(destination: number): void;
   /** The outbox is closing: no event comes any more; verdicts of events under way still do. */
   stop?(): void;
   /** All calls have ended: lets go of files, connections and timers. */
@@ -66,7 +65,7 @@ export function createDurable<C extends Claim>(
 ): Durable {
   const notices: ((observer: OutboxObserver) => void)[] = [];
   let observer: OutboxObserver | undefined;
-  let destination: string | undefined;
+  let destination: number | undefined;
   let closing: Promise<void> | undefined;
   /** The problem that the delivery thread has reported. */
   let threadProblem: Error | undefined;
@@ -156,7 +155,6 @@ export function createDurable<C extends Claim>(
       ...(ids && { ids: (filter = {}) => ids(filter, destination) }),
     },
     ...(storage.circuits && { circuits: storage.circuits }),
-    ...(storage.handOver && { handOver: storage.handOver }),
     close() {
       closing ??= close();
       return closing;

@@ -65,7 +65,7 @@ export interface Lane {
 /** What may be handed over at this moment. */
 export interface Capacity {
   /** Only events of this destination. */
-  readonly destination: string;
+  readonly destination: number;
   /** How many in all. */
   readonly limit: number;
   /** Of equally urgent events, those of an earlier lane go first. A more urgent event of the last lane goes before a less urgent one of the first. */
@@ -93,7 +93,7 @@ export interface Claim {
 /** Takes events to the service. None of its methods throws. */
 export interface Deliver {
   /** Whose events it takes: the outbox hands over, counts and lists no others. */
-  readonly destination: string;
+  readonly destination: number;
   /** Which events may be handed over at this moment. */
   capacity(): Capacity;
   /** Makes one attempt. Never rejects. */
@@ -153,7 +153,7 @@ export type AddOutcome = "queued" | "in-memory" | "duplicate" | "full";
 /**
  * Where events wait. Every outbox promises:
  *
- * - **its own**: an event belongs to its `destination`. Once started, an outbox hands over, counts and lists the events of one
+ * - **its own**: an event belongs to its `destination`, a client id. Once started, an outbox hands over, counts and lists the events of one
  *   destination; ids and visitors of different destinations have nothing to do with each other;
  * - **once**: an id that is known (waiting, dead, or delivered not long ago) is not stored again;
  * - **in order**: an event is handed over only when no earlier live event shares its click id or its session id;
@@ -204,12 +204,6 @@ export interface Outbox {
    * Without it, each process goes by what it has itself seen.
    */
   readonly circuits?: Circuits | undefined;
-  /**
-   * Makes one destination's events another's, for a service that has moved: those that wait, the dead letters, and the ids
-   * that are known. What is under way goes where it was going. Resolves to the number of events. Without it, the storage is
-   * this outbox's alone.
-   */
-  handOver?(from: string, to: string): Promise<number>;
   /** Hands over nothing more. Awaits the verdicts of what is under way, then lets go of files, connections and timers. */
   close(): Promise<void>;
 }

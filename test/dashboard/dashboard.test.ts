@@ -137,7 +137,7 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
       letters: [
         {
           id: expect.stringMatching(/^[0-9a-f]{32}$/),
-          destination: expect.stringMatching(/^42:http:\/\/127\.0\.0\.1:\d+/),
+          destination: 42,
           kind: "payment",
           paymentId: "o1",
           amount: 19.9,

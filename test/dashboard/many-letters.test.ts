@@ -10,8 +10,6 @@ import { scratchDirectory } from "../helpers/scratch.js";
 import { startTracker } from "../helpers/tracker.js";
 import { appWith, openDashboard } from "./helpers.js";
 
-const [CLIENT_ID, BASE_URL] = DESTINATION.split(/:(.*)/) as [string, string];
-
 /** What each test begins with: three payments, one of them unconfirmed, a registration and a click, all of them large. */
 async function filled(create: () => Outbox | Promise<Outbox>) {
   await using stage = await Stage.open(create);
@@ -26,8 +24,8 @@ async function filled(create: () => Outbox | Promise<Outbox>) {
 
 async function pageOver(outbox: Outbox) {
   const tracker = startTracker({
-    baseUrl: BASE_URL,
-    clientId: Number(CLIENT_ID),
+    baseUrl: "https://tracking.example",
+    clientId: DESTINATION,
     outbox,
     delivery: false,
   });

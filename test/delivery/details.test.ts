@@ -8,7 +8,7 @@ import { linesLogger, startTracker } from "../helpers/tracker.js";
 function registration(data: OutboxEvent["data"] & { email: string }): OutboxEvent {
   const event = {
     id: "1".repeat(32),
-    destination: "1:http://localhost",
+    destination: 1,
     kind: "registration",
     data,
     createdAt: 0,

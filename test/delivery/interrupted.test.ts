@@ -23,7 +23,7 @@ function interrupted(kind: EventKind): Claim {
     kind,
     INPUTS[kind],
     { clickId: "c" },
-    { clientId: 1, destination: DESTINATION, now },
+    { clientId: DESTINATION, now },
   ) as OutboxEvent;
   return {
     event,

@@ -62,7 +62,6 @@ describe("the command's documents", () => {
       await jsonOf([directory, "list"]),
       await jsonOf([directory, "retry", "unknown"]),
       await jsonOf([directory, "discard", letter.id]),
-      await jsonOf([directory, "hand-over", "--from", "1:https://a.example", "--to", "1:https://b.example"]),
       await jsonOf([directory, "hold"]),
       await jsonOf([directory, "backup", join(scratchDirectory(), "backup.db")]),
       await jsonOf([`${directory}/missing`, "status"]),

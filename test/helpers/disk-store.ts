@@ -22,7 +22,7 @@ export interface Disk extends OpenFile {
   settle(claim: DiskClaim, verdict: Verdict): readonly Dropped[];
   append(...events: readonly OutboxEvent[]): unknown[];
   /** What there is of one destination. Default: of all. */
-  counts(destination?: string): ReturnType<typeof countsOf>;
+  counts(destination?: number): ReturnType<typeof countsOf>;
 }
 
 export function openDisk(
@@ -30,7 +30,7 @@ export function openDisk(
   options: {
     owner?: string;
     /** Whose events `claim` claims. */
-    destination?: string;
+    destination?: number;
     maxBytes?: number;
     maxDeadLetters?: number;
     rememberMs?: number;
@@ -74,6 +74,6 @@ export function openDisk(
   };
 }
 
-function allOf(limit: number, destination: string): Capacity {
+function allOf(limit: number, destination: number): Capacity {
   return { destination, limit, lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit })) };
 }

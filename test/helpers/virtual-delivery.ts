@@ -172,7 +172,7 @@ export function makeEvent(
     registration: { email: `${number}@shop.example`, customerId: number },
     payment: { paymentId: number, customerEmail: `${number}@shop.example`, leadValue: 1 },
   };
-  const event = eventFrom(kind, inputs[kind], attribution, { clientId: 1, destination: DESTINATION, now });
+  const event = eventFrom(kind, inputs[kind], attribution, { clientId: DESTINATION, now });
   if ("invalid" in event) throw new Error(event.invalid);
   // Two clicks with one click id are one click; the tests want two.
   return kind === "click" ? { ...event, id: number.toString(16).padStart(16, "0").padEnd(32, "c") } : event;

@@ -35,7 +35,6 @@ testOutbox(
     maxDeadLetters: 10,
     maxDeadLetterBytes: 350_000,
     reopen: () => diskOutbox({ directory }),
-    handsOver: true,
     hasCircuits: true,
     cutOff() {
       locking = openDisk(directory);

@@ -250,7 +250,7 @@ test("takes the same id for two destinations", async () => {
   state.fails = true;
   await fallback.add(event);
 
-  expect(await fallback.add({ ...event, destination: "43:https://other.example" })).toBe("in-memory");
+  expect(await fallback.add({ ...event, destination: 43 })).toBe("in-memory");
   expect(await fallback.add(event)).toBe("duplicate");
 });
 

@@ -27,7 +27,7 @@ describe("recordingOutbox", () => {
     expect(outbox.events).toEqual([
       {
         id: expect.stringMatching(/^[0-9a-f]{32}$/),
-        destination: "42:http://127.0.0.1:1",
+        destination: 42,
         kind: "payment",
         data: { ...order, sessionId: "s1" },
         createdAt: expect.any(Number),

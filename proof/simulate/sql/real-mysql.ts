@@ -7,7 +7,7 @@ import { createMonitor, PREFIX, type RealServer, type Session } from "./real-ser
 // Lock waits end in virtual time: see server.ts.
 const FOR_EVER_S = 100_000;
 /** The tables that processes write to. */
-const TABLES = ["events", "destinations", "circuits", "clock"];
+const TABLES = ["events", "circuits", "clock"];
 const WAITING = `
   select (select variable_value from information_schema.global_status
       where variable_name = 'innodb_row_lock_current_waits')

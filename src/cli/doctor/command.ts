@@ -1,6 +1,5 @@
 import { readConfig } from "../../config.js";
 import { callsFor } from "../../service/calls.js";
-import { destinationOf } from "../../service/destination.js";
 import { systemClock } from "../../shared/clock.js";
 import { maskEmails } from "../../shared/emails.js";
 import { errorFrom, OptionsError } from "../../shared/errors.js";
@@ -162,7 +161,7 @@ async function* examineAll(
   location: OutboxLocation | undefined,
 ): AsyncGenerator<CheckResult> {
   if (target) yield* examine(target, flags);
-  if (location) yield* checkOutbox(location, target && destinationOf(target.clientId, target.baseUrl));
+  if (location) yield* checkOutbox(location, target?.clientId);
 }
 
 /** Yields each finding as soon as it is known. If a step fails, the steps that need it are left out. */

@@ -7,11 +7,11 @@ import { openOutboxAt, problemAt } from "../outbox/open.js";
 /**
  * Checks whether there is an outbox, of this version, that may be written to, and says what waits in it. Changes nothing.
  *
- * @param destination the program and address that are examined, if they are given.
+ * @param clientId the one that is examined, if it is given.
  */
 export async function* checkOutbox(
   location: OutboxLocation,
-  destination: string | undefined,
+  clientId: number | undefined,
 ): AsyncGenerator<CheckResult> {
   try {
     const outbox = openOutboxAt(location);
@@ -23,10 +23,12 @@ export async function* checkOutbox(
       yield* findingsOf(counts);
       for (const caution of (await outbox.cautions?.()) ?? []) yield note(caution);
       const { byDestination = {} } = counts;
-      const others = Object.keys(byDestination).filter((name) => name !== destination && byDestination[name]);
-      if (destination !== undefined && others.length > 0) {
+      const others = Object.keys(byDestination).filter(
+        (name) => name !== String(clientId) && byDestination[name],
+      );
+      if (clientId !== undefined && others.length > 0) {
         yield note(
-          `events wait for ${others.join(", ")}, and not for ${destination} alone: each needs a process of its own; after the service has moved, \`express-affiliate outbox … hand-over\` makes them the other's`,
+          `events wait for client id ${others.join(", ")}, not only for ${clientId}: each needs a process that delivers them`,
         );
       }
     } finally {

@@ -10,7 +10,6 @@ import { countOf, spanOf, timeOf } from "./words.js";
 /** An outbox that the command reads, and that the host's processes may use at the same time. */
 export interface OpenOutbox extends Pick<Outbox, "name" | "deadLetters" | "close"> {
   look(): Promise<OutboxCounts>;
-  handOver(from: string, to: string): Promise<number>;
   /**
    * Makes an unconfirmed dead letter of each payment that waits. Rejects with `ERR_AFFILIATE_OUTBOX_RUNNING`, and holds none, where a
    * host's process runs. `otherConnections`: to the same database; they may be hosts.
@@ -91,11 +90,11 @@ function waiting(queued: number, oldest: number | null, oldestMs: number | null)
   return oldestMs < LONG_MS ? well(says) : note(`${says}: read the log of the host's own process`);
 }
 
-/** For which programs events wait: each of these needs a process that delivers. */
+/** For which client ids events wait: each of these needs a process that delivers. */
 function destinations(byDestination: Readonly<Record<string, number>>): CheckResult[] {
   const counted = Object.entries(byDestination).filter(([, count]) => count > 0);
   return counted.map(([destination, count]) =>
-    (counted.length > 1 ? note : well)(`${countOf(count, "event")} for ${destination}`),
+    (counted.length > 1 ? note : well)(`${countOf(count, "event")} for client id ${destination}`),
   );
 }
 
@@ -126,7 +125,7 @@ function describe(letter: DeadLetter, withDestination: boolean, terminal: Termin
   const times = `happened ${timeOf(createdAt)}, given up ${timeOf(diedAt)} after ${countOf(attempts, "attempt")}`;
   return [
     `${id}  ${kind}  ${painted(reason, "yellow", terminal)}`,
-    `    ${letter.unreadable ? UNREADABLE : eventAsText(letter.event)}${withDestination ? `, for ${printable(destination)}` : ""}`,
+    `    ${letter.unreadable ? UNREADABLE : eventAsText(letter.event)}${withDestination ? `, for client id ${destination}` : ""}`,
     ...(words === "" ? [] : [`    ${printable(maskEmails(words))}`]),
     `    ${painted(times, "dim", terminal)}`,
   ];
@@ -194,18 +193,6 @@ export async function discard({ deadLetters }: OpenOutbox, { ids, all, filter }:
   const notFound = all ? [] : missing;
   const says = `${countOf(done, "dead letter")} discarded`;
   return { json: { discarded: done, notFound }, ...resultOf(done, says, notFound) };
-}
-
-/** Hands one destination's events over to another. */
-export async function handOver(outbox: OpenOutbox, from: string, to: string): Promise<Report> {
-  const handedOver = await outbox.handOver(from, to);
-  const finding =
-    handedOver > 0
-      ? well(
-          `${countOf(handedOver, "event")} handed over to ${to}, with the dead letters and the ids that are known`,
-        )
-      : note(`no event waited for ${from}; its dead letters and the ids that are known belong to ${to} now`);
-  return { isWell: true, json: { handedOver }, lines: linesOf([finding]) };
 }
 
 async function each(ids: readonly string[], apply: (id: string) => Promise<boolean>) {

@@ -2,7 +2,6 @@ import type { EventKind } from "../../events.js";
 import { DEATH_REASONS, type DeadLetterFilter } from "../../outbox/dead-letters.js";
 import { PREFIX } from "../../outbox/mysql/migrations.js";
 import { SCHEMA_NAME } from "../../outbox/postgres/migrations.js";
-import { destinationOf } from "../../service/destination.js";
 import { nearestWord } from "../../shared/nearest.js";
 import { readArguments } from "../arguments.js";
 import type { Terminal } from "../terminal.js";
@@ -15,7 +14,7 @@ latter. Safe while the host's processes run: it delivers nothing itself, and
 creates or migrates no outbox.
 
   status                  how many events wait, since when and for which
-                          program, how many were given up and why
+                          client id, how many were given up and why
   list                    the dead letters, oldest first: the payment's id and
                           amount, and the customer's address masked; --json has
                           everything
@@ -23,10 +22,6 @@ creates or migrates no outbox.
                           delivers them
   discard ID... | --all   removes dead letters; reported again, they are still
                           duplicates; --all asks first
-  hand-over --from D --to D
-                          after the service has moved: makes one program's
-                          events another's; status prints their names
-                          (42:https://tracking.example)
   hold                    after a restore, before the hosts start: every payment
                           that waits becomes an unconfirmed dead letter, as the
                           service may have it
@@ -53,7 +48,7 @@ Exit code: 0 where all is well, dead letters or not; 1 where something is wrong:
 no outbox there, trouble with its storage, an id without a dead letter, or the
 answer no to a question; 2 for arguments that are wrong.`;
 
-const ACTIONS = ["status", "list", "retry", "discard", "hand-over", "hold", "backup"] as const;
+const ACTIONS = ["status", "list", "retry", "discard", "hold", "backup"] as const;
 const KINDS: readonly EventKind[] = ["click", "registration", "payment"];
 
 /** Where the outbox is. */
@@ -74,9 +69,6 @@ export interface OutboxArguments {
   readonly filter: DeadLetterFilter;
   /** Of `backup`. */
   readonly file: string;
-  /** Of `hand-over`. */
-  readonly from: string;
-  readonly to: string;
   readonly json: boolean;
 }
 
@@ -96,8 +88,6 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
       limit: { type: "string" },
       kind: { type: "string" },
       reason: { type: "string" },
-      from: { type: "string" },
-      to: { type: "string" },
       all: { type: "boolean", default: false },
       yes: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
@@ -115,10 +105,9 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
   const reason = oneOf(DEATH_REASONS, "--reason", flags.reason);
   if ((kind || reason) && !(action === "list" || all))
     throw usageError("--kind and --reason go with list and --all");
-  const { from, to } = destinationsIn(action, flags);
   const filter = { ...(kind && { kind }), ...(reason && { reason }) };
   const [file = ""] = ids;
-  const given = { ids: [...new Set(ids)], file, all, yes, json, limit: Number(limit), filter, from, to };
+  const given = { ids: [...new Set(ids)], file, all, yes, json, limit: Number(limit), filter };
   switch (action) {
     case "retry":
     case "discard":
@@ -138,7 +127,6 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
       break;
     case "status":
     case "hold":
-    case "hand-over":
       if (all || ids.length > 0 || flags.limit !== undefined) {
         throw usageError(`${action} takes no ids, no --all and no --limit`);
       }
@@ -164,30 +152,6 @@ function oneOf<Word extends string>(
   if (given === undefined || found) return found;
   const nearest = nearestWord(given, words);
   throw usageError(`${flag} must be ${words.join(", ")}${nearest ? `; did you mean ${nearest}?` : ""}`);
-}
-
-function destinationsIn(
-  action: string | undefined,
-  { from, to }: { from?: string | undefined; to?: string | undefined },
-): { from: string; to: string } {
-  if (action !== "hand-over") {
-    if (from !== undefined || to !== undefined) throw usageError("--from and --to go with hand-over");
-    return { from: "", to: "" };
-  }
-  const read = { from: destinationFrom("--from", from), to: destinationFrom("--to", to) };
-  if (read.from === read.to) throw usageError("--from and --to are the same");
-  return read;
-}
-
-// In a tracker's spelling, even if the address is written in another way here, such as with a slash at its end.
-function destinationFrom(flag: string, given = ""): string {
-  const [, clientId, baseUrl] = /^([1-9]\d*):(https?:.+)$/.exec(given) ?? [];
-  if (clientId === undefined || baseUrl === undefined || !URL.canParse(baseUrl)) {
-    throw usageError(
-      `${flag} must be a client id, a colon and the service's address, such as 42:https://tracking.example`,
-    );
-  }
-  return destinationOf(Number(clientId), new URL(baseUrl));
 }
 
 /** The URL in an environment variable. @throws Error where it is none. */

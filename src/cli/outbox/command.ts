@@ -4,7 +4,6 @@ import { refuseArguments } from "../arguments.js";
 import type { Terminal } from "../terminal.js";
 import {
   discard,
-  handOver,
   list,
   mayDiscard,
   nothingDiscarded,
@@ -72,8 +71,6 @@ function act(outbox: OpenOutbox, given: OutboxArguments): Promise<Report> {
       return retry(outbox, given);
     case "discard":
       return discard(outbox, given);
-    case "hand-over":
-      return handOver(outbox, given.from, given.to);
     case "hold":
       return hold(outbox);
     case "backup":

@@ -26,7 +26,7 @@ export function loadDriver<Driver>(wanted: {
 
 /** An outbox in a database, as the command uses it. `close` ends the pool that was made for it. */
 export function openedIn(
-  { name, look, deadLetters, handOver, hold, cautions, close }: SqlOutbox,
+  { name, look, deadLetters, hold, cautions, close }: SqlOutbox,
   pool: { end(): Promise<void> },
   {
     checkWrites,
@@ -39,7 +39,6 @@ export function openedIn(
     name,
     look,
     deadLetters,
-    handOver,
     cautions,
     async close() {
       await close();

@@ -5,7 +5,6 @@ import { hostRuns } from "../../outbox/dead-letters.js";
 import { deadLettersThrough } from "../../outbox/disk/asked-dead-letters.js";
 import { countsOf } from "../../outbox/disk/counts.js";
 import { type FileOptions, openExistingFile } from "../../outbox/disk/file.js";
-import { handOverThrough } from "../../outbox/disk/hand-over.js";
 import { createOwnerLocks } from "../../outbox/disk/owner-locks.js";
 import { problemOf } from "../../outbox/disk/problems.js";
 import type { Request, Results } from "../../outbox/disk/protocol.js";
@@ -51,7 +50,6 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
       retryAll: (filter = {}) => letters.retryAll(filter, undefined),
       discard: (id) => letters.discard(id, undefined),
     },
-    handOver: (from, to) => handOverThrough(ask, from, to),
     async hold() {
       if (createOwnerLocks(path, { engine, owner: randomUUID() }).running() > 0) throw hostRuns();
       return { held: await ask({ type: "hold" }), otherConnections: 0 };

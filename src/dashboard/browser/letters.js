@@ -86,7 +86,7 @@ function Letter({ letter, hasDestinations, isStopped }) {
         <p><strong class=${isUndecided && "attention"}>${reason}</strong>${answer && ": "}${foreign(answer)}</p>
         <p class="quiet">
           happened ${time(createdAt)}, given up ${time(diedAt)} after ${countOf(attempts, "attempt")}
-          ${hasDestinations && html`, for ${foreign(destination)}`}
+          ${hasDestinations && html`, for client id ${destination}`}
         </p>
       </div>
       <fieldset disabled=${isStopped}>

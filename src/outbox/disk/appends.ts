@@ -63,7 +63,7 @@ export function createAppends(
     now: number,
   ): boolean {
     const { id, kind, createdAt } = event;
-    const destination = cache.numberOf(event.destination);
+    const destination = event.destination;
     if (!makeSpace(event, destination, size, now)) return false;
     // Written out: spreading objects costs more than storing the row.
     live.put({
@@ -148,7 +148,7 @@ export function createAppends(
   function discard({ seq }: SheddableRow, reason: Dropped["reason"], now: number): void {
     const row = live.takeOut(seq, now);
     ids.forget(row.destination, row.id);
-    const event = eventFromRow(row, cache.nameOf(row.destination));
+    const event = eventFromRow(row, row.destination);
     if (event) drop({ event, reason });
     else onUnreadable(row.id);
   }
@@ -156,7 +156,7 @@ export function createAppends(
   return {
     insert,
     append(event: OutboxEvent, now: number): "queued" | "duplicate" | "full" {
-      const destination = cache.numberOf(event.destination);
+      const destination = event.destination;
       if (!ids.learn(destination, event.id)) return "duplicate";
       const json = JSON.stringify(event.data);
       const size = sizeOnDisk(event, json);

@@ -21,14 +21,14 @@ export function deadLettersThrough(
   }
 
   return {
-    list: (query: DeadLetterQuery, destination: string | undefined) =>
+    list: (query: DeadLetterQuery, destination: number | undefined) =>
       ask({ type: "list", query, destination }),
-    sums: async (filter: DeadLetterFilter, destination: string | undefined) =>
+    sums: async (filter: DeadLetterFilter, destination: number | undefined) =>
       (await ask({ type: "sums", filter, destination })) as Results["sums"],
-    ids: async (filter: DeadLetterFilter, destination: string | undefined) =>
+    ids: async (filter: DeadLetterFilter, destination: number | undefined) =>
       (await ask({ type: "ids", filter, destination })) as Results["ids"],
-    retry: async (id: string, destination: string | undefined) => (await retry([{ id, destination }])) === 1,
-    async retryAll(filter: DeadLetterFilter, destination: string | undefined) {
+    retry: async (id: string, destination: number | undefined) => (await retry([{ id, destination }])) === 1,
+    async retryAll(filter: DeadLetterFilter, destination: number | undefined) {
       const letters = await ask({ type: "retried", filter, destination });
       let retried = 0;
       for (let from = 0; from < letters.length; from += RETRIED_AT_ONCE) {
@@ -36,7 +36,7 @@ export function deadLettersThrough(
       }
       return retried;
     },
-    discard: (id: string, destination: string | undefined) =>
+    discard: (id: string, destination: number | undefined) =>
       ask({ type: "discard", letter: { id, destination } }),
   };
 }

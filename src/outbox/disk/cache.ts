@@ -14,9 +14,6 @@ export const STATEMENTS = {
   write: `
     update state
     set last_seq = ?, entered_up_to = ?, totals = ?, claims = ?, delivered = ?, now = ?, in_use_ms = ?`,
-  find: "select number from destinations where name = ?",
-  add: "insert into destinations (name) values (?) returning number",
-  name: "select name from destinations where number = ?",
 } as const;
 
 export const CLOCK_TOLERANCE_MS = 1_000;
@@ -33,10 +30,8 @@ export type Cache = ReturnType<typeof createCache>;
  * @param monotonic milliseconds of a clock that is never set.
  */
 export function createCache(db: Database, monotonic: () => number) {
-  const { version, read, arrivals, write, find, add, name } = prepareAll(db, STATEMENTS);
+  const { version, read, arrivals, write } = prepareAll(db, STATEMENTS);
   const steady = createSteadyClock(monotonic);
-  const numbers = new Map<string, number>();
-  const names = new Map<number, string>();
   let seen: number | undefined;
   let known: Known | undefined;
 
@@ -78,9 +73,6 @@ export function createCache(db: Database, monotonic: () => number) {
     /** The transaction was rolled back. */
     drop(): void {
       known = undefined;
-      // The only time that a number changes.
-      numbers.clear();
-      names.clear();
     },
     /** The transaction has changed many rows: what was looked up in them is looked up again. */
     renew(now: number): void {
@@ -90,17 +82,6 @@ export function createCache(db: Database, monotonic: () => number) {
     /** How long processes have used the file, in milliseconds. */
     get inUseMs(): number {
       return steady.now;
-    },
-    /** The number of a destination; one that is new gets the next. */
-    numberOf(destination: string): number {
-      const number = numbers.get(destination) ?? (find.get(destination) ?? add.get(destination)).number;
-      numbers.set(destination, number);
-      return number;
-    },
-    nameOf(number: number): string {
-      const found = names.get(number) ?? name.get(number).name;
-      names.set(number, found);
-      return found;
     },
   };
   return cache;

@@ -1,5 +1,4 @@
 import { type Circuit, type CircuitChange, type StoredCircuits, textOf } from "../circuits.js";
-import type { Cache } from "./cache.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {
@@ -10,12 +9,12 @@ export const STATEMENTS = {
 } as const;
 
 /** What the processes on the file know together of endpoints that leave payments without an answer. */
-export function createCircuits(db: Database, { numberOf }: Pick<Cache, "numberOf">) {
+export function createCircuits(db: Database) {
   const { circuits, add, change, remove } = prepareAll(db, STATEMENTS);
 
   return {
-    read(destination: string, now: number): StoredCircuits {
-      const rows = circuits.all(numberOf(destination));
+    read(destination: number, now: number): StoredCircuits {
+      const rows = circuits.all(destination);
       return {
         now,
         circuits: Object.fromEntries(
@@ -25,10 +24,9 @@ export function createCircuits(db: Database, { numberOf }: Pick<Cache, "numberOf
     },
     /** Whether the known one was still there. */
     replace({ destination, endpoint, known, next }: CircuitChange): boolean {
-      const number = numberOf(destination);
-      if (!next) return known !== undefined && remove.run(number, endpoint, textOf(known)).changes > 0;
-      if (!known) return add.run(number, endpoint, textOf(next)).changes > 0;
-      return change.run(textOf(next), number, endpoint, textOf(known)).changes > 0;
+      if (!next) return known !== undefined && remove.run(destination, endpoint, textOf(known)).changes > 0;
+      if (!known) return add.run(destination, endpoint, textOf(next)).changes > 0;
+      return change.run(textOf(next), destination, endpoint, textOf(known)).changes > 0;
     },
   };
 }

@@ -39,7 +39,7 @@ export function createClaims(
   const { enter, place, clear, rest, seqOf, nextReady } = prepareAll(db, STATEMENTS);
   const laneClaims = createLaneClaims(db, cache, queues);
   /** The destination of the last claim: this process waits for its events. */
-  let own: string | undefined;
+  let own: number | undefined;
   /** The time of the last claim. */
   let claimedAt = 0;
   /** Whether there may be events that the last claim could not look at. */
@@ -47,9 +47,8 @@ export function createClaims(
 
   return {
     /** Claims events, the most urgent first. */
-    claim({ destination: name, limit, lanes }: Capacity, now: number): DiskClaim[] {
+    claim({ destination, limit, lanes }: Capacity, now: number): DiskClaim[] {
       const { known } = cache;
-      const destination = cache.numberOf(name);
       const claimer = upkeep.renewLease();
       const by = { owner: claimer.owner, leaseEpoch: upkeep.leaseEpoch.number };
       const lane = laneClaims.begin(claimer, destination, now);
@@ -60,7 +59,7 @@ export function createClaims(
       function add({ urgency, place }: ClaimStep, rows: readonly Row[]): void {
         place.left -= rows.length;
         for (const row of rows) {
-          const claim = claimOf(row, { destination: name, lane: place.lane, urgency, ...by });
+          const claim = claimOf(row, { destination, lane: place.lane, urgency, ...by });
           if (claim) claims.push(claim);
           else {
             live.setAside(row.seq, now);
@@ -88,7 +87,7 @@ export function createClaims(
         return true;
       }
 
-      own = name;
+      own = destination;
       claimedAt = now;
       // A step waits until all more urgent events are known.
       hasMore = !claimStepsOf(lanes).every(take);
@@ -116,22 +115,21 @@ export function createClaims(
       if (rest.run(seq, id, JSON.stringify(history), Math.ceil(readyAt)).changes === 0) return false;
       known.claims.remove(seq);
       known.anyQueued = true;
-      known.anyTried.set(cache.numberOf(destination), true);
+      known.anyTried.set(destination, true);
       return true;
     },
     /** The sequence number of an event that this process has claimed. */
     seqOf: ({ id, destination, owner }: Claimed): number | undefined =>
-      seqOf.get(JSON.stringify(cache.known.claims.seqs(owner)), id, cache.numberOf(destination))?.seq,
+      seqOf.get(JSON.stringify(cache.known.claims.seqs(owner)), id, destination)?.seq,
     /** From when on a claim may find more than the last one did. */
     nextReadyAt(now: number): number | null {
       if (own === undefined) return null;
       if (hasMore) return now;
       const { anyTried, claims } = cache.known;
-      const destination = cache.numberOf(own);
-      if (!laneClaims.hasTried(destination)) return null;
-      const found = nextReady.get(destination, Math.min(claimedAt, now), JSON.stringify(claims.seqs()));
+      if (!laneClaims.hasTried(own)) return null;
+      const found = nextReady.get(own, Math.min(claimedAt, now), JSON.stringify(claims.seqs()));
       // Perhaps none is left.
-      if (!found) anyTried.delete(destination);
+      if (!found) anyTried.delete(own);
       return found?.ready_at ?? null;
     },
   };
@@ -139,7 +137,7 @@ export function createClaims(
 
 function claimOf(
   row: Row,
-  claim: Pick<DiskClaim, "lane" | "urgency" | "owner" | "leaseEpoch"> & { destination: string },
+  claim: Pick<DiskClaim, "lane" | "urgency" | "owner" | "leaseEpoch"> & { destination: number },
 ): DiskClaim | undefined {
   const { id, seq, data, created_at, queued_at: queuedAt, history: json, interrupted } = row;
   const { destination, ...by } = claim;

@@ -6,7 +6,7 @@ const NONE_QUEUED: QueuedOfKind = { queued: 0, oldest: null };
 /** What a snapshot says of one destination, or of all. */
 export function countsOf(
   { counts }: Pick<Snapshot, "counts">,
-  destination?: string,
+  destination?: number,
 ): Omit<OutboxCounts, "trouble"> {
   const own =
     destination === undefined
@@ -33,7 +33,9 @@ export function countsOf(
       expired: sumOf(({ dead }) => dead.expired),
     },
     byKind,
-    byDestination: Object.fromEntries(waiting.filter(([name, number]) => number > 0 || name === destination)),
+    byDestination: Object.fromEntries(
+      waiting.filter(([name, number]) => number > 0 || name === String(destination)),
+    ),
   };
 }
 

@@ -11,7 +11,6 @@ import type { RemoteDelivery } from "../remote.js";
 import { createAlarm } from "./alarm.js";
 import { deadLettersThrough } from "./asked-dead-letters.js";
 import { countsOf } from "./counts.js";
-import { handOverThrough } from "./hand-over.js";
 import { type Link, openLink } from "./link.js";
 import { useOneCopy } from "./one-copy.js";
 import { CLAIMED_AT_ONCE, type DiskClaim, type Done, settling } from "./protocol.js";
@@ -97,7 +96,6 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         read: (destination) => link.ask({ type: "circuits", destination }),
         replace: (change) => link.ask({ type: "replace circuit", ...change }),
       },
-      handOver: (from, to) => handOverThrough(link.ask, from, to).finally(() => wake()),
       deliver(deliver) {
         // Where the thread finds no undici, the host's thread sends, with the undici in its bundle.
         remote = undici === undefined ? undefined : deliver.remote;

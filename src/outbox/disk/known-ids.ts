@@ -6,7 +6,6 @@ import { ALL } from "./totals.js";
 
 const TABLES = ["ids_new", "ids_young", "ids_old"] as const;
 const IS_KNOWN = (table: string) => `exists (select 1 from ${table} where destination = ?1 and id = ?2)`;
-const SOME = (table: string) => `(select id from ${table} where destination = ?1 order by id limit ?2)`;
 
 export const STATEMENTS = {
   learn: `insert or ignore into ids_new select ?1, ?2 where not ${IS_KNOWN("ids_young")} and not ${IS_KNOWN("ids_old")}`,
@@ -20,15 +19,10 @@ export const STATEMENTS = {
     delete from delivered
     where seq in (select seq from delivered where kind = ?1 order by seq limit ?2) and (at < ?3 or ?4)
     returning destination, id`,
-  handOver: `
-    update delivered set destination = ?2 where destination = ?1 and seq > ?3 and seq <= ?4 returning kind`,
-  last: "select max(seq) as seq from delivered",
 } as const;
 
 const tableStatements = (table: (typeof TABLES)[number]) => ({
   forget: `delete from ${table} where destination = ? and id = ?`,
-  copy: `insert or ignore into ${table} select ?3, id from ${table} where destination = ?1 and id in ${SOME(table)}`,
-  remove: `delete from ${table} where destination = ?1 and id in ${SOME(table)}`,
 });
 
 /** For a look at their plans. */
@@ -62,7 +56,7 @@ export function createKnownIds(
   cache: Cache,
   { maxBytes, rememberMs }: { maxBytes: number; rememberMs: number },
 ) {
-  const { learn, isKnown, remember, rememberAll, forgetSome, handOver, last } = prepareAll(db, STATEMENTS);
+  const { learn, isKnown, remember, rememberAll, forgetSome } = prepareAll(db, STATEMENTS);
   const tables = TABLES.map((table) => prepareAll(db, tableStatements(table)));
 
   function moveOn(from: "ids_new" | "ids_young", to: "ids_young" | "ids_old"): void {
@@ -130,24 +124,6 @@ export function createKnownIds(
     /** Forgets some of those that are too old, or too many. */
     forgetOld(): void {
       for (const kind of SHEDDING_ORDER) forgetSomeOf(kind);
-    },
-    /** Hands over at most `limit` ids of each table. Returns how many there were. */
-    handOver(from: number, to: number, limit: number): number {
-      let moved = 0;
-      for (const { copy, remove } of tables) {
-        copy.run(from, limit, to);
-        moved += Number(remove.run(from, limit).changes);
-      }
-      return moved;
-    },
-    /** Hands over delivered ids after a sequence number. Returns the number to go on from; `undefined` at the end. */
-    handDeliveredOver(from: number, to: number, after: number): number | undefined {
-      const until = after + AT_ONCE;
-      for (const { kind } of handOver.all(from, to, after, until) as { kind: EventKind }[]) {
-        cache.known.totals.add(from, `delivered ${kind}`, -1, 0);
-        cache.known.totals.add(to, `delivered ${kind}`, 1, 0);
-      }
-      return until < (last.get().seq ?? 0) ? until : undefined;
     },
   };
 }

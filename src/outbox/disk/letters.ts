@@ -81,13 +81,13 @@ export function createLetters(
   const { cache, ids, max, maxBytes, drop, onUnreadable } = parts;
   const statements = prepareAll(db, STATEMENTS);
 
-  function numbersOf(destination: string | undefined): readonly number[] {
-    return destination === undefined ? cache.known.totals.destinations : [cache.numberOf(destination)];
+  function numbersOf(destination: number | undefined): readonly number[] {
+    return destination === undefined ? cache.known.totals.destinations : [destination];
   }
 
   /** The groups that have letters, of one destination or of all. */
   function groupsOf(
-    destination?: string,
+    destination?: number,
     isOne = (_: { kind: EventKind; reason: DeathReason }) => true,
   ): Group[] {
     const groups = numbersOf(destination).flatMap((each) =>
@@ -129,7 +129,7 @@ export function createLetters(
     count(row, -1);
     // Its id stays known as if it had been delivered: reported again, it must not be sent.
     ids.keepDelivered(row.destination, row.kind, row.id);
-    const event = eventFromRow(row, cache.nameOf(row.destination));
+    const event = eventFromRow(row, row.destination);
     if (event) drop({ event, reason: "dead-letters-full" });
     else onUnreadable(row.id);
   }
@@ -154,9 +154,9 @@ export function createLetters(
   /** The ids of those that are meant. */
   function refsOf(
     groups: readonly Group[],
-  ): (Pick<LetterRow, "id" | "created_at" | "seq"> & { destination: string })[] {
+  ): (Pick<LetterRow, "id" | "created_at" | "seq"> & { destination: number })[] {
     return groups.flatMap((each) => {
-      const destination = cache.nameOf(each[0]);
+      const destination = each[0];
       return statements.ids.all(...each).map((row) => ({ ...row, destination }));
     });
   }
@@ -200,13 +200,13 @@ export function createLetters(
       return rows.length > 0;
     },
     /** Those that `retryAll` means, in the order in which they happened. */
-    retried(filter: DeadLetterFilter, destination?: string): Letter[] {
+    retried(filter: DeadLetterFilter, destination?: number): Letter[] {
       const found = refsOf(groupsOf(destination, (each) => isRetried(each, filter)));
       found.sort((a, b) => a.created_at - b.created_at || a.seq - b.seq);
       return found.map(({ id, destination: name }) => ({ id, destination: name }));
     },
     /** Counts and sums of the letters that a filter means; no letter is read. */
-    sums: (filter: DeadLetterFilter, destination?: string): DeadLetterSum[] =>
+    sums: (filter: DeadLetterFilter, destination?: number): DeadLetterSum[] =>
       groupsOf(destination, (each) => isMeant(each, filter)).map((each) => ({
         kind: each[1],
         reason: each[2],
@@ -214,15 +214,15 @@ export function createLetters(
         amount: statements.amount.get(...each).amount ?? 0,
       })),
     /** The ids of those that are meant, oldest first. */
-    ids(filter: DeadLetterFilter, destination?: string): string[] {
+    ids(filter: DeadLetterFilter, destination?: number): string[] {
       const found = refsOf(groupsOf(destination, (each) => isMeant(each, filter)));
       return found.sort((a, b) => a.seq - b.seq).map(({ id }) => id);
     },
-    list({ limit = 100, ...filter }: DeadLetterQuery, destination?: string): DeadLetter[] {
+    list({ limit = 100, ...filter }: DeadLetterQuery, destination?: number): DeadLetter[] {
       const groups = groupsOf(destination, (each) => isMeant(each, filter));
       const rows: LetterRow[] = groups.flatMap((each) => statements.list.all(...each, limit));
       rows.sort((a, b) => a.seq - b.seq);
-      return rows.slice(0, limit).map((row) => letterOf(row, cache.nameOf(row.destination)));
+      return rows.slice(0, limit).map((row) => letterOf(row, row.destination));
     },
   };
 }
@@ -232,7 +232,7 @@ export function sizeOfWords({ code, message }: Pick<LetterRow, "code" | "message
   return Buffer.byteLength(code ?? "") + Buffer.byteLength(message ?? "");
 }
 
-function letterOf(row: LetterRow, destination: string): DeadLetter {
+function letterOf(row: LetterRow, destination: number): DeadLetter {
   const { id, kind, created_at: createdAt, reason, attempts, status, code, message, died_at: diedAt } = row;
   const event = eventOrUnreadable(eventFromRow(row, destination)?.data);
   const details = Object.entries({ status, code, message }).filter(([, value]) => value !== null);

@@ -68,29 +68,23 @@ export type Request =
   | { readonly type: "append"; readonly event: OutboxEvent }
   | { readonly type: "claim"; readonly capacity: Capacity }
   | { readonly type: "settle"; readonly claimed: Claimed; readonly verdict: Verdict }
-  | { readonly type: "list"; readonly query: DeadLetterQuery; readonly destination: string | undefined }
+  | { readonly type: "list"; readonly query: DeadLetterQuery; readonly destination: number | undefined }
   | {
       readonly type: "sums" | "ids";
       readonly filter: DeadLetterFilter;
-      readonly destination: string | undefined;
+      readonly destination: number | undefined;
     }
-  | { readonly type: "retried"; readonly filter: DeadLetterFilter; readonly destination: string | undefined }
+  | { readonly type: "retried"; readonly filter: DeadLetterFilter; readonly destination: number | undefined }
   | { readonly type: "retry"; readonly letters: readonly Letter[] }
   | { readonly type: "discard"; readonly letter: Letter }
   | { readonly type: "hold" }
-  | { readonly type: "circuits"; readonly destination: string }
-  | ({ readonly type: "replace circuit" } & CircuitChange)
-  | { readonly type: "hand over"; readonly from: string; readonly to: string; readonly step: Step };
-
-/** How far a handover has come: at first the known ids; then the delivered ones up to a sequence number. */
-export interface Step {
-  readonly after: number | undefined;
-}
+  | { readonly type: "circuits"; readonly destination: number }
+  | ({ readonly type: "replace circuit" } & CircuitChange);
 
 /** What is needed to find a dead letter; without a destination, those with its id of all destinations. */
 export interface Letter {
   readonly id: string;
-  readonly destination?: string | undefined;
+  readonly destination?: number | undefined;
 }
 
 /** What each is answered with. */
@@ -109,7 +103,6 @@ export interface Results {
   readonly hold: number;
   readonly circuits: StoredCircuits;
   readonly "replace circuit": boolean;
-  readonly "hand over": { readonly moved: number; readonly next: Step | undefined };
 }
 
 export type Result = Results[Request["type"]];

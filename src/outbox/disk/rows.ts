@@ -47,7 +47,7 @@ export const GROUPS: readonly { readonly rank: number; readonly kind: EventKind 
 /** The event of a row; `undefined` where the row cannot be read. */
 export function eventFromRow(
   { id, kind, data, created_at }: Pick<EventRow, "id" | "kind" | "data" | "created_at">,
-  destination: string,
+  destination: number,
 ): OutboxEvent | undefined {
   const parsed = objectFromJson(data);
   return parsed && ({ id, destination, kind, data: parsed, createdAt: created_at } as OutboxEvent);

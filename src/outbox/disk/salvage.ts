@@ -26,9 +26,8 @@ const MOST_UNDER_WAY = 1_024;
  */
 export function salvage(lost: Database, into: Store): Saved {
   const saved = { events: 0, deadLetters: 0 };
-  const names = destinationsOf(lost);
-  if (!names) return saved;
-  const numbers = [...names.keys()];
+  const numbers = destinationsOf(lost);
+  if (!numbers) return saved;
   const dead = numbers.flatMap((each) =>
     SHEDDING_ORDER.flatMap((kind) => DEATH_REASONS.map((reason) => [each, kind, reason])),
   );
@@ -40,8 +39,8 @@ export function salvage(lost: Database, into: Store): Saved {
     groups: numbers.flatMap((each) => GROUPS.map(({ rank, kind }) => [each, rank, kind])),
   })) {
     const { waiting, delivered } = underWay.apart(rows);
-    saved.events += into.save("events", waiting, names);
-    if (delivered.length > 0) into.save("delivered", delivered, names);
+    saved.events += into.save("events", waiting);
+    if (delivered.length > 0) into.save("delivered", delivered);
   }
   const meant = {
     index: "dead_letters_meant",
@@ -49,9 +48,9 @@ export function salvage(lost: Database, into: Store): Saved {
     groups: dead,
   };
   for (const rows of lotsOf(lost, "dead_letters", meant)) {
-    saved.deadLetters += into.save("dead_letters", rows, names);
+    saved.deadLetters += into.save("dead_letters", rows);
   }
-  for (const rows of lotsOf(lost, "delivered")) into.save("delivered", rows, names);
+  for (const rows of lotsOf(lost, "delivered")) into.save("delivered", rows);
   return saved;
 }
 
@@ -82,14 +81,15 @@ function underWayIn(lost: Database) {
   };
 }
 
-function destinationsOf(lost: Database): ReadonlyMap<number, string> | undefined {
-  try {
-    if (lost.prepare("pragma user_version").get().user_version !== MIGRATIONS.length) return undefined;
-    const rows = lost.prepare("select number, name from destinations").all();
-    return new Map(rows.map(({ number, name }) => [number, name]));
-  } catch {
-    return undefined;
-  }
+/** The destinations of the rows, as far as the indexes can be read; `undefined` if the file is of another version. */
+function destinationsOf(lost: Database): readonly number[] | undefined {
+  const version = attempt(() => lost.prepare("pragma user_version").get().user_version);
+  if (version !== MIGRATIONS.length) return undefined;
+  const found = [
+    "select distinct destination from events indexed by events_urgencies",
+    "select distinct destination from dead_letters indexed by dead_letters_meant",
+  ].flatMap((sql) => attempt(() => lost.prepare(sql).all()) ?? []);
+  return [...new Set(found.map(({ destination }) => destination as number))];
 }
 
 interface Hints {

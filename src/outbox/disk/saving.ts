@@ -64,10 +64,10 @@ export function createSaving(parts: {
   }
 
   /** Returns how many were not known yet. */
-  return (table: LostTable, rows: readonly LostRow[], names: ReadonlyMap<number, string>): number =>
+  return (table: LostTable, rows: readonly LostRow[]): number =>
     rows.filter((row) => {
-      const name = names.get(row.destination as number);
-      return name !== undefined && saveIfSound(table, row, cache.numberOf(name));
+      const { destination } = row;
+      return typeof destination === "number" && destination > 0 && saveIfSound(table, row, destination);
     }).length;
 }
 

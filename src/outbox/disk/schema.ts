@@ -1,12 +1,9 @@
 /** What makes version n of the file from version n - 1. Never changed once published, only continued. */
 export const MIGRATIONS: readonly string[] = [
   `
-  -- Whose events there are: the rows below name a destination by its number.
-  create table destinations (number integer primary key, name text not null unique) strict;
-
   create table events (
     seq integer primary key,        -- the order in which they came
-    destination integer not null,
+    destination integer not null,   -- the client id
     id text not null,
     kind text not null,
     endpoint text not null,

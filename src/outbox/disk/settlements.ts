@@ -57,7 +57,7 @@ export function createSettlements(
     if (type !== "delivered") return false;
     // The event is delivered, whichever process says so: another may have taken it over and given it up as unconfirmed, or the
     // file may be new and not know it.
-    const destination = cache.numberOf(claimed.destination);
+    const destination = claimed.destination;
     if (letters.discard(claimed)) return true;
     if (!ids.learn(destination, id)) return false;
     ids.keepDelivered(destination, kind, id);
@@ -66,7 +66,7 @@ export function createSettlements(
 
   /** Queues a letter again that was taken out. Returns `false` if that is impossible: it stays a dead letter. */
   function requeue(row: LetterRow, history: string | null, now: number): boolean {
-    const event = eventFromRow(row, cache.nameOf(row.destination));
+    const event = eventFromRow(row, row.destination);
     const size = row.size - sizeOfWords(row);
     if (event && appends.insert(event, row.data, { queuedAt: now, history, size }, now)) return true;
     letters.put(row);

@@ -6,7 +6,6 @@ import { createAppends } from "./appends.js";
 import { createCache } from "./cache.js";
 import { createCircuits } from "./circuits.js";
 import { createClaims } from "./claims.js";
-import { createHandOver } from "./hand-over.js";
 import { createKnownIds } from "./known-ids.js";
 import { createLetters } from "./letters.js";
 import { createLiveEvents } from "./live-events.js";
@@ -68,9 +67,8 @@ export function createStore(
   const appends = createAppends(db, { ...events, maxBytes: maxBytes * SHARE_OF_EVENTS });
   const claims = createClaims(db, { ...events, upkeep });
   const settlements = createSettlements(db, { ...events, appends, claims });
-  const handOver = createHandOver(db, events);
   const saveRows = createSaving(events);
-  const circuits = createCircuits(db, cache);
+  const circuits = createCircuits(db);
   const oldest = createOldest(db, cache);
   const log = createLogCleaner(db);
   const freePages = db.prepare("pragma freelist_count");
@@ -102,11 +100,6 @@ export function createStore(
         return circuits.replace(request);
       case "hold":
         return settlements.hold(now);
-      case "hand over": {
-        const result = handOver(request);
-        cache.renew(now);
-        return result;
-      }
     }
   }
 
@@ -130,7 +123,7 @@ export function createStore(
   }
 
   function snapshot(now: number): Snapshot {
-    const counts = cache.known.totals.destinations.map((each) => [cache.nameOf(each), countsOf(each)]);
+    const counts = cache.known.totals.destinations.map((each) => [each, countsOf(each)]);
     return {
       counts: Object.fromEntries(counts),
       nextReadyAt: claims.nextReadyAt(now),
@@ -156,10 +149,10 @@ export function createStore(
 
   return {
     /** Stores rows of a lost file. Returns how many were not known yet. */
-    save(table: LostTable, rows: readonly LostRow[], names: ReadonlyMap<number, string>): number {
+    save(table: LostTable, rows: readonly LostRow[]): number {
       let saved = 0;
       transact((now) => {
-        saved = saveRows(table, rows, names);
+        saved = saveRows(table, rows);
         cache.renew(now);
         return [];
       });

@@ -10,7 +10,7 @@ export const STATEMENTS = {
     where seq in (select value from json_each(?))`,
   shift: `
     update events set ready_at = ready_at - ?1
-    where destination in (select number from destinations) and state = 'tried' and ready_at > ?2`,
+    where destination = ?3 and state = 'tried' and ready_at > ?2`,
 } as const;
 
 // Another process may take an event over three quarters of a lease after the last heartbeat that it has seen.
@@ -116,8 +116,9 @@ export function createUpkeep(
     },
     /** Where the clock was set back since the last change, brings forward the retries that would wait too long. */
     followClock(now: number): void {
-      const { changedAt } = cache.known;
-      if (now < changedAt - CLOCK_TOLERANCE_MS) shift.run(changedAt - now, now);
+      const { changedAt, totals } = cache.known;
+      if (now >= changedAt - CLOCK_TOLERANCE_MS) return;
+      for (const destination of totals.destinations) shift.run(changedAt - now, now, destination);
     },
   };
 }

@@ -1,7 +1,6 @@
 import type { OutboxEvent } from "../../events.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import type { AttemptOutcome } from "../sql/append.js";
-import type { Destinations } from "../sql/destinations.js";
 import { type Database, DUPLICATE, errnoOf, LOCK_WAIT_TIMEOUT } from "./database.js";
 import { ascii, binary, integer, listOf } from "./literals.js";
 import { insertsOf } from "./rows.js";
@@ -11,12 +10,8 @@ import type { Sweep } from "./sweep.js";
 const LOCKED = new Set([3572, LOCK_WAIT_TIMEOUT]);
 
 /** Stores events in one statement, unless a host's open transaction has just reported one of them. */
-export function createAttempt(
-  database: Database,
-  { prefix, destinations, sweep }: { prefix: string; destinations: Destinations; sweep: Sweep },
-) {
-  const keyOf = ({ id, destination }: OutboxEvent) =>
-    `(${binary(id)}, ${destinations.numberOf(destination)})`;
+export function createAttempt(database: Database, { prefix, sweep }: { prefix: string; sweep: Sweep }) {
+  const keyOf = ({ id, destination }: OutboxEvent) => `(${binary(id)}, ${destination})`;
 
   return async function attempt(events: readonly OutboxEvent[]): Promise<AttemptOutcome[]> {
     const fresh = new Map(events.map((event) => [keyOf(event), event]));
@@ -40,7 +35,7 @@ export function createAttempt(
     while (fresh.size > 0) {
       try {
         // All of them or none, so that it is known which were stored.
-        await database.writeUnlessLocked(insertsOf(prefix, [...fresh.values()], destinations.numberOf));
+        await database.writeUnlessLocked(insertsOf(prefix, [...fresh.values()]));
         return;
       } catch (error) {
         if (errnoOf(error) !== DUPLICATE) throw error;
@@ -61,7 +56,7 @@ export function createAttempt(
       try {
         await database.rows(
           `select 1 from \`${prefix}events\`
-           where id = ${binary(id)} and destination = ${destinations.numberOf(destination)} for update nowait`,
+           where id = ${binary(id)} and destination = ${destination} for update nowait`,
         );
       } catch (error) {
         if (!LOCKED.has(errnoOf(error) ?? 0)) throw error;
@@ -81,7 +76,7 @@ export function createAttempt(
       where ${column} in (${listOf(values)}) and destination in (${listOf(numbers)}) and state = 'queued'
         and kind = 'click' ${only}
       group by destination, ${column} having count(*) > ${CLICKS_OF_A_VISITOR}`;
-    const numbers = [...new Set(clicks.map(({ destination }) => destinations.numberOf(destination)))];
+    const numbers = [...new Set(clicks.map(({ destination }) => String(destination)))];
     for (const [column, only, ofThem] of [
       ["session_id", "", bySession],
       ["click_id", "and session_id is null", byClick],
@@ -95,7 +90,7 @@ export function createAttempt(
       );
       const found = new Set(rows.map(({ destination, visitor }) => `${destination} ${visitor}`));
       for (const click of ofThem) {
-        if (found.has(`${destinations.numberOf(click.destination)} ${visitorOf(click)}`)) crowded.add(click);
+        if (found.has(`${click.destination} ${visitorOf(click)}`)) crowded.add(click);
       }
     }
     return crowded;
@@ -103,10 +98,10 @@ export function createAttempt(
 }
 
 /** Which of these known events their own report has stored. */
-export function createStoredBy(database: Database, prefix: string, { numberOf }: Destinations) {
+export function createStoredBy(database: Database, prefix: string) {
   // A later report of the same event has a later time.
   const keyOf = ({ id, destination, createdAt }: OutboxEvent) =>
-    `(${binary(id)}, ${numberOf(destination)}, ${integer(createdAt)})`;
+    `(${binary(id)}, ${destination}, ${integer(createdAt)})`;
 
   return async function storedBy(events: readonly OutboxEvent[]): Promise<ReadonlySet<OutboxEvent>> {
     const rows = await database.rows<{ id: string; destination: string; created_at: number }>(

@@ -63,7 +63,7 @@ export function candidatesOf(
     leaseEnd,
     periodsOf,
   }: {
-    destination: string;
+    destination: number;
     claimedHere: readonly number[];
     leaseEnd: string;
     periodsOf: (part: IndexPart) => string;

@@ -1,12 +1,8 @@
 import { type Circuits, circuitsFrom, textOf } from "../circuits.js";
-import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
 import { ascii, NOW } from "./literals.js";
 
-export function createCircuits(
-  database: Database,
-  { prefix, destinations: { numberOf } }: { prefix: string; destinations: Destinations },
-): Circuits {
+export function createCircuits(database: Database, { prefix }: { prefix: string }): Circuits {
   const table = `\`${prefix}circuits\``;
 
   return {
@@ -14,16 +10,16 @@ export function createCircuits(
       circuitsFrom(
         await database.rows(
           `select ${NOW} as now, endpoint, circuit
-           from (select 1) as always left join ${table} on destination = ${numberOf(destination)}`,
+           from (select 1) as always left join ${table} on destination = ${destination}`,
         ),
       ),
     async replace({ destination, endpoint, known, next }) {
-      const where = `where destination = ${numberOf(destination)} and endpoint = '${endpoint}'`;
+      const where = `where destination = ${destination} and endpoint = '${endpoint}'`;
       if (!known)
         return database
           .write(
             `insert ignore into ${table} (destination, endpoint, circuit)
-             values (${numberOf(destination)}, '${endpoint}', ${ascii(next && textOf(next))})`,
+             values (${destination}, '${endpoint}', ${ascii(next && textOf(next))})`,
           )
           .then((number) => number > 0);
       const same = `${where} and circuit = ${ascii(textOf(known))}`;

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import type { Clock } from "../../shared/clock.js";
 import { isWithin, type Moment, momentBy } from "../lease.js";
 import { type Capacity, type Claim, type Lane, UNTRIED } from "../outbox.js";
-import type { Destinations } from "../sql/destinations.js";
 import { type EventRow, eventOf } from "../sql/event-rows.js";
 import { type Chosen, choose, hasNotEntered, partsOf, shuffled } from "./candidates.js";
 import type { Database } from "./database.js";
@@ -52,7 +51,6 @@ export function createClaims(
   database: Database,
   options: {
     prefix: string;
-    destinations: Destinations;
     queue: ReturnType<typeof createVisitorQueue>;
     search: Search;
     sweep: Sweep;
@@ -61,7 +59,7 @@ export function createClaims(
     clock: Clock;
   },
 ) {
-  const { prefix, destinations, queue, search, sweep, time, leaseMs, clock } = options;
+  const { prefix, queue, search, sweep, time, leaseMs, clock } = options;
   const events = `\`${prefix}events\``;
   // Else the server may scan a small table, and would wait for the rows of the host's open transactions.
   const eventsBySeq = `${events} force index (primary)`;
@@ -69,7 +67,7 @@ export function createClaims(
   const self = binary(worker);
   const underWay = new Map<number, MysqlClaim>();
   // An outbox is started once, for one destination: all that it claims is of that.
-  let destination = "";
+  let destination = 0;
   let mayHaveLostOne = false;
 
   async function claim(capacity: Capacity): Promise<MysqlClaim[]> {
@@ -187,7 +185,7 @@ export function createClaims(
   async function releaseLost(): Promise<void> {
     const rows = await database.rows<{ seq: number }>(
       `select seq from ${events}
-       where state = 'queued' and destination = ${destinations.numberOf(destination)} and claimed_by = ${self}`,
+       where state = 'queued' and destination = ${destination} and claimed_by = ${self}`,
     );
     const lost = rows.filter(({ seq }) => !underWay.has(Number(seq)));
     await database.write(

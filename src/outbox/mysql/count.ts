@@ -4,10 +4,8 @@ import type { Database } from "./database.js";
 /** Has the server count. */
 export function count(database: Database, prefix: string): Promise<CountRow[]> {
   const from = (columns: string, where: string, group: string) => `
-    select cast(destination as char) as destination, (
-        select name from \`${prefix}destinations\` where number = counted.destination
-      ) as destination_name, ${columns}
-    from \`${prefix}events\` as counted where ${where} group by destination, ${group}`;
+    select cast(destination as char) as destination, ${columns}
+    from \`${prefix}events\` where ${where} group by destination, ${group}`;
   return database.rows<CountRow>(
     `${from("cast(kind as char) as name, count(*) as number, min(created_at) as created_at, null as bytes", "state = 'queued'", "kind")}
      union all

@@ -9,7 +9,6 @@ import {
 } from "../dead-letters.js";
 import { type History, UNTRIED } from "../outbox.js";
 import type { Counts } from "../sql/counts.js";
-import type { Destinations } from "../sql/destinations.js";
 import { deadEventOf, eventOf, type LetterRow, letterOf } from "../sql/event-rows.js";
 import type { Evicted } from "../sql/eviction.js";
 import type { Database } from "./database.js";
@@ -17,10 +16,9 @@ import { ascii, binary, due, integer, listOf, NOW } from "./literals.js";
 import { insertsOf, KNOWN, LETTER_COLUMNS } from "./rows.js";
 import { NOT_ENTERED } from "./urgency.js";
 
-type NamedRow = LetterRow & {
+type StoredRow = LetterRow & {
   readonly seq: number;
   readonly destination: string;
-  readonly destination_name: string | null;
   readonly history: string | null;
   readonly size: number;
 };
@@ -37,24 +35,20 @@ export function createDeadLetters(
   database: Database,
   options: {
     prefix: string;
-    destinations: Destinations;
     counts: Counts;
     onRevived: () => void;
   },
 ) {
-  const { prefix, destinations, counts, onRevived } = options;
+  const { prefix, counts, onRevived } = options;
   const events = `\`${prefix}events\``;
 
   const select = (where: string, order: string, limit: number) => `
-    select cast(destination as char) as destination, (
-        select name from \`${prefix}destinations\` where number = letter.destination
-      ) as destination_name, ${LETTER_COLUMNS}, history, size
-    from ${events} as letter where state = 'dead' and ${where} order by ${order} limit ${limit}`;
-  const nameOf = (row: NamedRow) => destinations.nameOf(row.destination, row.destination_name);
+    select cast(destination as char) as destination, ${LETTER_COLUMNS}, history, size
+    from ${events} where state = 'dead' and ${where} order by ${order} limit ${limit}`;
 
-  function meant(destination: string | undefined, { kind, reason }: DeadLetterFilter = {}): string {
+  function meant(destination: number | undefined, { kind, reason }: DeadLetterFilter = {}): string {
     return [
-      destination === undefined ? "true" : `destination = ${destinations.numberOf(destination)}`,
+      destination === undefined ? "true" : `destination = ${destination}`,
       kind === undefined ? "true" : `kind = ${ascii(kind)}`,
       reason === undefined ? "true" : `reason = ${ascii(reason)}`,
     ].join(" and ");
@@ -69,14 +63,14 @@ export function createDeadLetters(
     for (let nth = 0; nth < found.length; nth += REVIVED_AT_ONCE) {
       const some = listOf(found.slice(nth, nth + REVIVED_AT_ONCE).map(({ seq }) => String(seq)));
       revived += await revive(
-        await database.rows<NamedRow>(select(`seq in (${some})`, "created_at, seq", ALL)),
+        await database.rows<StoredRow>(select(`seq in (${some})`, "created_at, seq", ALL)),
       );
     }
     return revived;
   }
 
   /** Each becomes a new row, because it goes to the end of its visitor's queue. */
-  async function revive(rows: readonly NamedRow[]): Promise<number> {
+  async function revive(rows: readonly StoredRow[]): Promise<number> {
     const revived = await counts.during(() =>
       database.transact(async (connection) => {
         const locked = await connection.rows<{ seq: number }>(
@@ -91,8 +85,8 @@ export function createDeadLetters(
         await connection.write(
           `delete from ${events} where seq in (${listOf(risen.map(({ seq }) => String(seq)))})`,
         );
-        const fresh = risen.map((row) => eventOf(row, nameOf(row)));
-        for (const text of insertsOf(prefix, fresh, destinations.numberOf)) await connection.write(text);
+        const fresh = risen.map((row) => eventOf(row, Number(row.destination)));
+        for (const text of insertsOf(prefix, fresh)) await connection.write(text);
         const doubtful = risen.filter(isDoubtful);
         const which = `(id, destination) in (${listOf(risen.map(keyOf))})`;
         const doubt = `(id, destination) in (${listOf(doubtful.map(keyOf))})`;
@@ -105,33 +99,33 @@ export function createDeadLetters(
       }),
     );
     for (const row of revived) {
-      counts.addDead(nameOf(row), row.reason, -1, row.size);
-      counts.add(nameOf(row), row.kind, 1);
+      counts.addDead(Number(row.destination), row.reason, -1, row.size);
+      counts.add(Number(row.destination), row.kind, 1);
     }
     if (revived.length > 0) onRevived();
     return revived.length;
   }
 
   /** Removes one; its id stays known for as long as if it had been delivered. */
-  async function remove(row: NamedRow): Promise<boolean> {
+  async function remove(row: StoredRow): Promise<boolean> {
     const removed = await database.transact(({ write }) =>
       write(`update ${events} set ${KNOWN} where seq = ${integer(row.seq)} and state = 'dead'`),
     );
-    if (removed > 0) counts.addDead(nameOf(row), row.reason, -1, row.size);
+    if (removed > 0) counts.addDead(Number(row.destination), row.reason, -1, row.size);
     return removed > 0;
   }
 
-  async function one(id: string, destination: string | undefined): Promise<NamedRow[]> {
+  async function one(id: string, destination: number | undefined): Promise<StoredRow[]> {
     if (!/^[0-9a-f]{32}$/.test(id)) return [];
-    return database.rows<NamedRow>(select(`id = ${binary(id)} and ${meant(destination)}`, "seq", ALL));
+    return database.rows<StoredRow>(select(`id = ${binary(id)} and ${meant(destination)}`, "seq", ALL));
   }
 
   const deadLetters: StoredDeadLetters = {
     async list({ limit = 100, ...filter }, destination) {
-      const rows = await database.rows<NamedRow>(
+      const rows = await database.rows<StoredRow>(
         select(meant(destination, filter), "due_at, seq", Math.min(limit, ALL)),
       );
-      return rows.map((row) => letterOf(row, nameOf(row)));
+      return rows.map((row) => letterOf(row, Number(row.destination)));
     },
     async sums(filter, destination) {
       const rows = await database.rows<Record<keyof DeadLetterSum, string>>(
@@ -179,8 +173,8 @@ export function createDeadLetters(
         onRevived();
       }
     },
-    async evictOldest(destination: string, kind: EventKind, limit: number): Promise<readonly Evicted[]> {
-      const rows = await database.rows<NamedRow>(select(meant(destination, { kind }), "due_at, seq", limit));
+    async evictOldest(destination: number, kind: EventKind, limit: number): Promise<readonly Evicted[]> {
+      const rows = await database.rows<StoredRow>(select(meant(destination, { kind }), "due_at, seq", limit));
       const evicted: Evicted[] = [];
       for (const row of rows) {
         if (await remove(row)) evicted.push({ event: deadEventOf(row, destination), size: row.size });
@@ -195,6 +189,6 @@ function isDoubtful({ reason, history }: { reason: DeathReason; history: string 
   return reason === "unconfirmed" || (history !== null && (JSON.parse(history) as History).maybeTaken);
 }
 
-function keyOf({ id, destination }: NamedRow): string {
+function keyOf({ id, destination }: StoredRow): string {
   return `(${binary(id)}, ${destination})`;
 }

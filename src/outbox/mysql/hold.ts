@@ -1,6 +1,7 @@
 import { HELD, hostRuns } from "../dead-letters.js";
 import type { Database } from "./database.js";
 import { ascii, NOW } from "./literals.js";
+import { destinationsWith } from "./upkeep.js";
 import type { createVisitorQueue } from "./visitor-queue.js";
 
 const HELD_AT_ONCE = 500;
@@ -42,8 +43,8 @@ export function createHold(
       some = await holdSome();
       held += some;
     } while (some === HELD_AT_ONCE);
-    const names = await database.rows<{ name: string }>(`select name from \`${prefix}destinations\``);
-    for (const { name } of names) await queue.heal(name);
+    for (const destination of await destinationsWith(database, prefix, "queued"))
+      await queue.heal(destination);
     return held;
   };
 }

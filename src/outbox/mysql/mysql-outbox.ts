@@ -9,9 +9,7 @@ import { createClaims, type MysqlClaim } from "./claims.js";
 import { count } from "./count.js";
 import { openDatabase } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
-import { createHandOver } from "./hand-over.js";
 import { createHold } from "./hold.js";
-import { unicode } from "./literals.js";
 import { type MysqlOutboxOptions, mysqlOptions } from "./options.js";
 import { createPoll, type Poll } from "./poll.js";
 import { createSearch } from "./search.js";
@@ -54,19 +52,18 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
   const database = openDatabase(pool, { prefix, migrate: options.migrate });
   let poll: Poll | undefined;
 
-  function dialectOf({ destinations, counts, onDeath, wake }: SqlShell): SqlDialect<MysqlClaim> {
-    const sweep = createSweep(database, { prefix, destinations, clock });
-    const lending = createLending(database, { prefix, destinations, onRested: sweep.include });
-    const queue = createVisitorQueue(database, { prefix, destinations, lending });
+  function dialectOf({ counts, onDeath, wake }: SqlShell): SqlDialect<MysqlClaim> {
+    const sweep = createSweep(database, { prefix, clock });
+    const lending = createLending(database, { prefix, onRested: sweep.include });
+    const queue = createVisitorQueue(database, { prefix, lending });
     const onSetRight = () => {
       sweep.includeAll();
       wake();
     };
-    const time = createServerTime(database, { prefix, destinations, leaseMs, clock, onSetRight });
-    const search = createSearch(database, { prefix, destinations, queue, time, sweep });
+    const time = createServerTime(database, { prefix, leaseMs, clock, onSetRight });
+    const search = createSearch(database, { prefix, queue, time, sweep });
     const claims = createClaims(database, {
       prefix,
-      destinations,
       queue,
       search,
       sweep,
@@ -76,7 +73,6 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
     });
     const shedding = createShedding(database, {
       prefix,
-      destinations,
       queue,
       lending,
       search,
@@ -85,18 +81,16 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
     });
     const { deadLetters, evictOldest, reviveInterrupted } = createDeadLetters(database, {
       prefix,
-      destinations,
       counts,
       onRevived: wake,
     });
 
     return {
-      attempt: createAttempt(database, { prefix, destinations, sweep }),
-      storedBy: createStoredBy(database, prefix, destinations),
+      attempt: createAttempt(database, { prefix, sweep }),
+      storedBy: createStoredBy(database, prefix),
       isLost: database.isLost,
       async enqueue(transaction, event) {
-        const { numberOf } = destinations;
-        const outcome = await enqueue(transaction, event, { prefix, numberOf, prepare: database.ready });
+        const outcome = await enqueue(transaction, event, { prefix, prepare: database.ready });
         // No notification tells of the commit: polling finds the event.
         poll?.quicken();
         // The transaction does not ask whether there are too many.
@@ -107,16 +101,15 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
         if (claimed.length > 0) poll?.quicken();
         return claimed;
       },
-      settle: createSettle(database, { prefix, destinations, queue, claims, sweep, counts, onDeath }),
+      settle: createSettle(database, { prefix, queue, claims, sweep, counts, onDeath }),
       renew: claims.renew,
       shedFor: shedding.oldestFor,
       shedClicks: shedding.clicks,
       deadLetters,
       evictOldest,
       reviveInterrupted,
-      circuits: createCircuits(database, { prefix, destinations }),
+      circuits: createCircuits(database, { prefix }),
       hold: createHold(database, { prefix, queue }),
-      handOver: createHandOver(database, { prefix, destinations, sweep, counts }),
       cautions: () => cautionsOf(database),
       upkeep: () => forgetOld(database, { prefix, rememberMs }),
       watch(look, destination) {
@@ -151,10 +144,6 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
       maxDeadLetterBytes: options.maxDeadLetterBytes,
       maxMemoryBytes,
       clock,
-      nameDestination: (number, name) =>
-        database.write(
-          `insert ignore into \`${prefix}destinations\` (number, name) values (${number}, ${unicode(name)})`,
-        ),
       count: () => count(database, prefix),
     },
     dialectOf,

@@ -20,15 +20,11 @@ export const KNOWN = `state = 'known', urgency = 0, due_at = ${NOW}, tried = 0, 
 const LONGEST = 524_288;
 
 /** The statements that store events: one, where it is not too long for a server. */
-export function insertsOf(
-  prefix: string,
-  events: readonly OutboxEvent[],
-  numberOf: (destination: string) => string,
-): string[] {
+export function insertsOf(prefix: string, events: readonly OutboxEvent[]): string[] {
   const batches: string[][] = [[]];
   let length = 0;
   for (const event of events) {
-    const row = rowOf(event, numberOf);
+    const row = rowOf(event);
     if (length > 0 && length + row.length > LONGEST) {
       batches.push([]);
       length = 0;
@@ -40,12 +36,8 @@ export function insertsOf(
 }
 
 /** The statement that stores one event. */
-export function insertOf(
-  prefix: string,
-  event: OutboxEvent,
-  numberOf: (destination: string) => string,
-): string {
-  return insertOfRows(prefix, [rowOf(event, numberOf)]);
+export function insertOf(prefix: string, event: OutboxEvent): string {
+  return insertOfRows(prefix, [rowOf(event)]);
 }
 
 function insertOfRows(prefix: string, rows: readonly string[]): string {
@@ -54,11 +46,11 @@ function insertOfRows(prefix: string, rows: readonly string[]): string {
     values ${rows.join(", ")}`;
 }
 
-function rowOf(event: OutboxEvent, numberOf: (destination: string) => string): string {
+function rowOf(event: OutboxEvent): string {
   const { id, destination, kind, data, createdAt } = event;
   const at = integer(createdAt);
   return `(${[
-    numberOf(destination),
+    integer(destination),
     binary(id),
     `'${kind}'`,
     `'${endpointOf(event)}'`,

@@ -1,4 +1,3 @@
-import type { Destinations } from "../sql/destinations.js";
 import { type Candidate, candidatesOf, ENTERED_AT_ONCE, hasNotEntered, type Part } from "./candidates.js";
 import type { Database } from "./database.js";
 import type { ServerTime } from "./server-time.js";
@@ -18,13 +17,12 @@ export function createSearch(
   database: Database,
   options: {
     prefix: string;
-    destinations: Destinations;
     queue: ReturnType<typeof createVisitorQueue>;
     time: ServerTime;
     sweep: Sweep;
   },
 ) {
-  const { prefix, destinations, queue, time, sweep } = options;
+  const { prefix, queue, time, sweep } = options;
 
   /** A head that enters its queue moves to another part of the index, with the same `due_at`. */
   function note(fresh: readonly Candidate[]): void {
@@ -34,12 +32,12 @@ export function createSearch(
   /** @param claimedHere the sequence numbers that this process has claimed. */
   return async function search(
     parts: readonly Part[],
-    { destination, claimedHere }: { destination: string; claimedHere: readonly number[] },
+    { destination, claimedHere }: { destination: number; claimedHere: readonly number[] },
   ): Promise<Candidate[]> {
     const periodsOf = await sweep.of(destination);
     const textOf = (some: readonly Part[]) =>
       candidatesOf(prefix, some, {
-        destination: destinations.numberOf(destination),
+        destination: destination,
         claimedHere,
         leaseEnd: time.leaseEnd,
         periodsOf,

@@ -1,6 +1,5 @@
 import { ENDPOINTS } from "../../service/endpoints.js";
 import type { Clock } from "../../shared/clock.js";
-import type { Destinations } from "../sql/destinations.js";
 import { ServerClock } from "../sql/server-clock.js";
 import { URGENCIES } from "../urgency.js";
 import type { Database } from "./database.js";
@@ -29,23 +28,22 @@ export function createServerTime(
   database: Database,
   options: {
     prefix: string;
-    destinations: Destinations;
     leaseMs: number;
     clock: Clock;
     onSetRight: () => void;
   },
 ) {
-  const { prefix, destinations, leaseMs, clock, onSetRight } = options;
+  const { prefix, leaseMs, clock, onSetRight } = options;
   const events = `\`${prefix}events\``;
   const serverClock = new ServerClock(clock, Math.max(leaseMs, LEAST_PATIENCE_MS));
 
   /** Shortens rests and leases that the clock's change would have made longer. */
-  async function setRight(destination: string): Promise<void> {
+  async function setRight(destination: number): Promise<void> {
     const isAhead = `due_at > ${NOW} + ${SLACK_MS} and written_at > ${NOW} + ${SLACK_MS}`;
     const parts = PARTS.map(
       (part) => `(
         select seq from ${events} force index (\`${prefix}events_due\`)
-        where state = 'queued' and destination = ${destinations.numberOf(destination)} and ${part} and period >= ${periodIn(NOW)} and ${isAhead}
+        where state = 'queued' and destination = ${destination} and ${part} and period >= ${periodIn(NOW)} and ${isAhead}
         order by period desc, due_at desc limit ${SET_RIGHT_AT_ONCE})`,
     );
     let rows: { seq: number }[];
@@ -69,7 +67,7 @@ export function createServerTime(
       return latest === null ? NOW : `least(${NOW}, ${integer(latest)})`;
     },
     /** Reads the server's clock. */
-    async look(destination: string): Promise<void> {
+    async look(destination: number): Promise<void> {
       const askedAt = clock.monotonic();
       const [row] = await database.rows<{ now: number }>(`select ${NOW} as now`);
       if (serverClock.tell(Number(row?.now), askedAt)) await setRight(destination);

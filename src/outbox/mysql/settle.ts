@@ -3,7 +3,6 @@ import type { Verdict } from "../outbox.js";
 import { asciiJson } from "../sql/ascii-json.js";
 import { inBatches } from "../sql/batch.js";
 import type { Counts } from "../sql/counts.js";
-import type { Destinations } from "../sql/destinations.js";
 import type { OnDeath } from "../sql/eviction.js";
 import type { Claims, MysqlClaim } from "./claims.js";
 import type { Database } from "./database.js";
@@ -25,7 +24,6 @@ export function createSettle(
   database: Database,
   options: {
     prefix: string;
-    destinations: Destinations;
     queue: ReturnType<typeof createVisitorQueue>;
     claims: Claims;
     sweep: Sweep;
@@ -33,7 +31,7 @@ export function createSettle(
     onDeath: OnDeath;
   },
 ): (claim: MysqlClaim, verdict: Verdict) => Promise<void> {
-  const { prefix, destinations, queue, claims, sweep, counts, onDeath } = options;
+  const { prefix, queue, claims, sweep, counts, onDeath } = options;
   const events = `\`${prefix}events\``;
   // Else the server may scan a small table, and would wait for the rows of the host's open transactions.
   const eventsBySeq = `${events} force index (primary)`;
@@ -44,7 +42,7 @@ export function createSettle(
     const destination = first[0].event.destination;
     const delivered = await database.write(
       `update ${events} force index (\`${prefix}events_id\`) set ${KNOWN}
-       where destination = ${destinations.numberOf(destination)} and state <> 'known'
+       where destination = ${destination} and state <> 'known'
          and id in (${listOf(settled.map(([{ event }]) => binary(event.id)))})`,
     );
     // If another process has delivered one of them too, the next count corrects the number.

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import type { OutboxEvent } from "../../events.js";
 import { ENDPOINTS } from "../../service/endpoints.js";
 import type { Clock } from "../../shared/clock.js";
-import type { Destinations } from "../sql/destinations.js";
 import { type EventRow, eventOf } from "../sql/event-rows.js";
 import type { Urgency } from "../urgency.js";
 import type { Database } from "./database.js";
@@ -23,7 +22,6 @@ export function createShedding(
   database: Database,
   options: {
     prefix: string;
-    destinations: Destinations;
     queue: ReturnType<typeof createVisitorQueue>;
     lending: ReturnType<typeof createLending>;
     search: Search;
@@ -31,12 +29,12 @@ export function createShedding(
     clock: Clock;
   },
 ) {
-  const { prefix, destinations, queue, lending, search, leaseMs, clock } = options;
+  const { prefix, queue, lending, search, leaseMs, clock } = options;
   let enteredUntil = Number.NEGATIVE_INFINITY;
   const events = `\`${prefix}events\``;
 
   /** Claims them first: if this process dies before it has read them, the others take them over. */
-  async function remove(seqs: readonly number[], destination: string): Promise<OutboxEvent[]> {
+  async function remove(seqs: readonly number[], destination: number): Promise<OutboxEvent[]> {
     if (seqs.length === 0) return [];
     const self = binary(randomBytes(16).toString("hex"));
     const these = `seq in (${listOf(seqs.map(String))}) and state = 'queued'`;
@@ -54,8 +52,8 @@ export function createShedding(
   }
 
   /** The first few events of each part of the index, the oldest reports first; those that have rested in the order in which they are due. */
-  async function oldestOf(destination: string, urgency: Urgency): Promise<number[]> {
-    const number = destinations.numberOf(destination);
+  async function oldestOf(destination: number, urgency: Urgency): Promise<number[]> {
+    const number = destination;
     const parts = ENDPOINTS.filter((endpoint) => canBe(urgency, endpoint)).flatMap((endpoint) =>
       [
         ["tried = 0 and period is not null", "period, due_at, seq"],
@@ -103,7 +101,7 @@ export function createShedding(
           : `session_id = ${ascii(data.sessionId)}`;
       const rows = await database.rows<{ seq: number; claimed: number }>(
         `select seq, claimed_by is not null as claimed from ${events}
-         where ${visitor} and destination = ${destinations.numberOf(destination)} and state = 'queued'
+         where ${visitor} and destination = ${destination} and state = 'queued'
            and kind = 'click'
          order by seq`,
       );

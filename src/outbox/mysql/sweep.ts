@@ -1,6 +1,5 @@
 import { ENDPOINTS, type Endpoint, kindOf } from "../../service/endpoints.js";
 import type { Clock } from "../../shared/clock.js";
-import type { Destinations } from "../sql/destinations.js";
 import { URGENCIES } from "../urgency.js";
 import type { Database } from "./database.js";
 import { NOW } from "./literals.js";
@@ -61,12 +60,9 @@ const keyOf = ({ urgency, endpoint, tried }: IndexPart) => `${urgency} ${endpoin
  * An event that another process has released, left behind or committed late waits for the next sweep. The next sweep is due after
  * 100 ms, or after twenty times as long as the last one took, but at most after a minute.
  */
-export function createSweep(
-  database: Database,
-  { prefix, destinations, clock }: { prefix: string; destinations: Destinations; clock: Clock },
-) {
+export function createSweep(database: Database, { prefix, clock }: { prefix: string; clock: Clock }) {
   const events = `\`${prefix}events\``;
-  let seen: { readonly destination: string; readonly periods: Map<string, number[]> } | undefined;
+  let seen: { readonly destination: number; readonly periods: Map<string, number[]> } | undefined;
   /** Periods of events that were noted since the last sweep began. */
   let extra = new Set<number>();
   let sweptAt = 0;
@@ -75,7 +71,7 @@ export function createSweep(
   let mayMiss = false;
   let running: Promise<void> | undefined;
 
-  async function sweep(destination: string): Promise<void> {
+  async function sweep(destination: number): Promise<void> {
     // This sweep may miss an event that is noted from here on. If the sweep fails, the next search begins another.
     seen = undefined;
     extra = new Set();
@@ -84,7 +80,7 @@ export function createSweep(
     const selects = PARTS.map(
       ({ urgency, endpoint, tried }, nth) => `(
         select ${nth} as part, period as at from ${events} force index (\`${prefix}events_due\`)
-        where state = 'queued' and destination = ${destinations.numberOf(destination)}
+        where state = 'queued' and destination = ${destination}
           and urgency = ${urgency} and endpoint = '${endpoint}' and tried = ${tried} and period <= ${periodIn(NOW)}
         order by period limit ${SEEN_AT_ONCE})`,
     );
@@ -121,7 +117,7 @@ export function createSweep(
 
   return {
     /** Sweeps if that is due. Resolves to the condition for each part, its periods, for a search that begins at once. */
-    async of(destination: string): Promise<(part: IndexPart) => string> {
+    async of(destination: number): Promise<(part: IndexPart) => string> {
       if (seen?.destination !== destination || mayMiss || clock.monotonic() >= nextAt) {
         running ??= sweep(destination).finally(() => {
           running = undefined;

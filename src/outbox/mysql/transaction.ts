@@ -28,20 +28,19 @@ export async function enqueue(
   event: OutboxEvent,
   options: {
     prefix: string;
-    numberOf: (destination: string) => string;
     prepare: () => Promise<void>;
   },
 ): Promise<"queued" | "duplicate"> {
-  const { prefix, numberOf, prepare } = options;
+  const { prefix, prepare } = options;
   if (!isTransaction(transaction)) {
     throw refusal("`transaction` must have a method query(text), as the connections of mysql2/promise have");
   }
   const known = `select 1 as known from \`${prefix}events\`
-    where id = ${binary(event.id)} and destination = ${numberOf(event.destination)}`;
+    where id = ${binary(event.id)} and destination = ${event.destination}`;
   try {
     // A failed insert would lock the existing row until the transaction ends.
     if (await isKnown(transaction, known, prepare)) return "duplicate";
-    await transaction.query(insertOf(prefix, event, numberOf));
+    await transaction.query(insertOf(prefix, event));
     return "queued";
   } catch (error) {
     if (numberFrom(error) === DUPLICATE) return "duplicate";

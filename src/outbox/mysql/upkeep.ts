@@ -14,16 +14,13 @@ export async function forgetOld(
 ): Promise<void> {
   const events = `\`${prefix}events\``;
   const now = await time();
-  const numbers = await database.rows<{ number: string }>(
-    `select cast(number as char) as number from \`${prefix}destinations\``,
-  );
-  for (const { number } of numbers) {
+  for (const destination of await destinationsWith(database, prefix, "known")) {
     for (const endpoint of ENDPOINTS) {
       const since = integer(now - rememberedMs(kindOf(endpoint), rememberMs));
       // By the host's clock too: the server's may have been set back when it was delivered.
       const isOld = `state = 'known' and due_at < ${since} and queued_at < ${since}`;
       await forget(
-        `${isOld} and destination = ${number} and urgency = 0 and endpoint = '${endpoint}' and tried = 0
+        `${isOld} and destination = ${destination} and urgency = 0 and endpoint = '${endpoint}' and tried = 0
            and period <= ${periodIn(since)}`,
         isOld,
       );
@@ -58,4 +55,17 @@ export async function forgetOld(
       );
     } while (rows.length === FORGOTTEN_AT_ONCE);
   }
+}
+
+/** The destinations of the events in this state. The server reads one entry of the index for each of them. */
+export async function destinationsWith(
+  database: Database,
+  prefix: string,
+  state: "known" | "queued",
+): Promise<number[]> {
+  const rows = await database.rows<{ destination: string | number }>(
+    `select distinct destination from \`${prefix}events\`
+     force index (\`${prefix}events_due\`) where state = '${state}'`,
+  );
+  return rows.map(({ destination }) => Number(destination));
 }

@@ -1,6 +1,5 @@
 import type { OutboxEvent } from "../../events.js";
 import { type Endpoint, kindOf } from "../../service/endpoints.js";
-import type { Destinations } from "../sql/destinations.js";
 import { URGENCIES, type Urgency } from "../urgency.js";
 import type { Database } from "./database.js";
 import { ascii, listOf, NOW } from "./literals.js";
@@ -45,9 +44,9 @@ export interface Urgent {
  */
 export function createLending(
   database: Database,
-  options: { prefix: string; destinations: Destinations; onRested: (dueAt: number) => void },
+  options: { prefix: string; onRested: (dueAt: number) => void },
 ) {
-  const { prefix, destinations, onRested } = options;
+  const { prefix, onRested } = options;
   const events = `\`${prefix}events\``;
   const isNext = "tried = 0 and claimed_by is null and due_at is not null";
 
@@ -97,7 +96,7 @@ export function createLending(
     async lendBefore({ kind, destination, data }: OutboxEvent): Promise<void> {
       const urgency = urgencyNumber(kind);
       const by = (column: "click_id" | "session_id", id: string | undefined) => `
-        select seq, ${restedSince()} as rested from ${events} where destination = ${destinations.numberOf(destination)} and state = 'queued'
+        select seq, ${restedSince()} as rested from ${events} where destination = ${destination} and state = 'queued'
           and ${column} = ${ascii(id)} and ${urgencyIn()} < ${urgency}`;
       const own = `${by("click_id", data.clickId)} union ${by("session_id", data.sessionId)}`;
       await raiseBefore(await raise(own, urgency), urgency);

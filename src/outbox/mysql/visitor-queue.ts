@@ -1,5 +1,4 @@
 import type { OutboxEvent } from "../../events.js";
-import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
 import { ascii, due, listOf, NOW } from "./literals.js";
 import { type createLending, type Urgent, urgencyIn } from "./urgency.js";
@@ -48,9 +47,9 @@ export function begunBesides(prefix: string, event: string, begun: string): stri
  */
 export function createVisitorQueue(
   database: Database,
-  options: { prefix: string; destinations: Destinations; lending: ReturnType<typeof createLending> },
+  options: { prefix: string; lending: ReturnType<typeof createLending> },
 ) {
-  const { prefix, destinations, lending } = options;
+  const { prefix, lending } = options;
   const events = `\`${prefix}events\``;
   // Else the server may scan a small table, and would wait for the rows of the host's open transactions.
   const eventsBySeq = `${events} force index (primary)`;
@@ -91,17 +90,16 @@ export function createVisitorQueue(
 
   /** Queries for the first parked event of each of these events' visitors. */
   function nextOf(gone: readonly OutboxEvent[], column: OwnColumn): string[] {
-    const ids = new Map<string, Set<string>>();
+    const ids = new Map<number, Set<string>>();
     for (const { destination, data } of gone) {
       const id = column === "click_id" ? data.clickId : data.sessionId;
       if (id === undefined || id === null) continue;
-      const number = destinations.numberOf(destination);
-      ids.set(number, (ids.get(number) ?? new Set()).add(ascii(id)));
+      ids.set(destination, (ids.get(destination) ?? new Set()).add(ascii(id)));
     }
     return [...ids].map(
-      ([number, values]) => `
+      ([destination, values]) => `
         select min(seq) as seq from ${events}
-        where destination = ${number} and state = 'queued' and due_at is null and ${column} in (${listOf([...values])})
+        where destination = ${destination} and state = 'queued' and due_at is null and ${column} in (${listOf([...values])})
         group by ${column}`,
     );
   }
@@ -131,8 +129,8 @@ export function createVisitorQueue(
       await unpark([...seqs]);
     },
     /** Unparks events that stayed parked because a process died between its two statements. */
-    async heal(destination: string): Promise<void> {
-      const which = `parked.destination = ${destinations.numberOf(destination)}`;
+    async heal(destination: number): Promise<void> {
+      const which = `parked.destination = ${destination}`;
       while ((await unparkFree(which)) === HEALED_AT_ONCE);
     },
   };

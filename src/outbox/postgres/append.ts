@@ -1,7 +1,6 @@
 import type { OutboxEvent } from "../../events.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import type { AttemptOutcome } from "../sql/append.js";
-import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
 import { columnsOf } from "./rows.js";
 
@@ -13,28 +12,21 @@ import { columnsOf } from "./rows.js";
  */
 export function createAttempt(
   database: Database,
-  {
-    schema,
-    destinations,
-    onStored,
-  }: { schema: string; destinations: Destinations; onStored: (dueAt: number) => void },
+  { schema, onStored }: { schema: string; onStored: (dueAt: number) => void },
 ) {
   const text = `select outcome from ${schema}.append(
     $1, $2, $3, $4, $5, $6, $7, $8, ${CLICKS_OF_A_VISITOR}, 'try'
   ) as outcome`;
 
   return async function attempt(events: readonly OutboxEvent[]): Promise<AttemptOutcome[]> {
-    const rows = await database.queryOnce<{ outcome: AttemptOutcome }>(
-      text,
-      columnsOf(events, destinations.numberOf),
-    );
+    const rows = await database.queryOnce<{ outcome: AttemptOutcome }>(text, columnsOf(events));
     onStored(Math.min(...events.map(({ createdAt }) => createdAt)));
     return rows.map(({ outcome }) => outcome);
   };
 }
 
 /** Which of these known events their own report has stored. */
-export function createStoredBy(database: Database, schema: string, { numberOf }: Destinations) {
+export function createStoredBy(database: Database, schema: string) {
   const text = `
     select nth::integer
     from unnest($1::bigint[], $2::uuid[], $3::double precision[]) with ordinality as event (destination, id, created_at, nth)
@@ -43,7 +35,7 @@ export function createStoredBy(database: Database, schema: string, { numberOf }:
 
   return async function storedBy(events: readonly OutboxEvent[]) {
     const rows = await database.query<{ nth: number }>(text, [
-      events.map(({ destination }) => numberOf(destination)),
+      events.map(({ destination }) => destination),
       events.map(({ id }) => id),
       events.map(({ createdAt }) => createdAt),
     ]);

@@ -1,12 +1,8 @@
 import { type Circuits, circuitsFrom, textOf } from "../circuits.js";
-import type { Destinations } from "../sql/destinations.js";
 import type { Database } from "./database.js";
 
 /** @param schema a quoted identifier. */
-export function createCircuits(
-  database: Database,
-  { schema, destinations: { numberOf } }: { schema: string; destinations: Destinations },
-): Circuits {
+export function createCircuits(database: Database, { schema }: { schema: string }): Circuits {
   const table = `${schema}.circuits`;
   const change = (text: string, values: unknown[]) =>
     database.query(`${text} returning ${schema}.commit_durably()`, values).then(({ length }) => length > 0);
@@ -16,12 +12,12 @@ export function createCircuits(
       const rows = await database.query<{ now: string; endpoint: string | null; circuit: string | null }>(
         `select (extract(epoch from now()) * 1000)::bigint::text as now, endpoint, circuit
          from (select) as always left join ${table} on destination = $1`,
-        [numberOf(destination)],
+        [destination],
       );
       return circuitsFrom(rows);
     },
     replace({ destination, endpoint, known, next }) {
-      const key = [numberOf(destination), endpoint];
+      const key = [destination, endpoint];
       if (!known)
         return change(
           `insert into ${table} (destination, endpoint, circuit) values ($1, $2, $3) on conflict do nothing`,

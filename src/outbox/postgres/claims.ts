@@ -5,7 +5,6 @@ import { type Capacity, type Claim, type Lane, UNTRIED, type Verdict } from "../
 import { asciiJson } from "../sql/ascii-json.js";
 import { inBatches } from "../sql/batch.js";
 import type { Counts } from "../sql/counts.js";
-import type { Destinations } from "../sql/destinations.js";
 import { type EventRow, eventOf } from "../sql/event-rows.js";
 import type { OnDeath } from "../sql/eviction.js";
 import { repeatWhereLost } from "../sql/lost-connection.js";
@@ -50,7 +49,6 @@ export function createClaims(
   database: Database,
   options: {
     schema: string;
-    destinations: Destinations;
     leaseMs: number;
     pollMs: number;
     counts: Counts;
@@ -58,13 +56,13 @@ export function createClaims(
     clock: Clock;
   },
 ) {
-  const { schema, destinations, leaseMs, pollMs, counts, onDeath, clock } = options;
+  const { schema, leaseMs, pollMs, counts, onDeath, clock } = options;
   const worker = randomUUID();
   const sweep = createSweep(database, { schema, leaseMs, pollMs, clock });
   const lease = `${leaseMs} milliseconds`;
   const underWay = new Map<string, PostgresClaim>();
   // An outbox is started once, for one destination: all that it claims is of that.
-  let destination = "";
+  let destination = 0;
   let mayHaveLostOne = false;
 
   const claimText = `
@@ -77,13 +75,12 @@ export function createClaims(
   }
 
   async function claimOnce({ limit, lanes }: Capacity): Promise<PostgresClaim[]> {
-    const number = destinations.numberOf(destination);
     if (mayHaveLostOne) await releaseLost();
-    await sweep.ifDue(number);
+    await sweep.ifDue(destination);
     const since = momentBy(clock);
     try {
       const rows = await database.queryOnce<ClaimRow>(claimText, [
-        number,
+        destination,
         worker,
         lease,
         Math.min(limit, CLAIMED_AT_ONCE),
@@ -122,7 +119,7 @@ export function createClaims(
   /** Releases claims whose answer was lost: no attempt has begun, whatever their rows say. */
   async function releaseLost(): Promise<void> {
     await database.query(`select ${schema}.release_lost($1, $2, $3)`, [
-      destinations.numberOf(destination),
+      destination,
       worker,
       [...underWay.keys()],
     ]);
@@ -149,7 +146,7 @@ export function createClaims(
         const ids = claims.map(({ event }) => event.id);
         const deaths = verdicts.map((verdict) => (verdict.type === "dead" ? deathJson(verdict) : null));
         const values = [
-          destinations.numberOf(destination),
+          destination,
           worker,
           claims.map(({ seq }) => seq),
           ids,

@@ -9,10 +9,7 @@ import { inMs } from "./rows.js";
  */
 export function count(database: Database, schema: string): Promise<CountRow[]> {
   return database.query<CountRow>(`
-    select destination::text,
-      (select destinations.name from ${schema}.destinations where destinations.number = destination)
-        as destination_name,
-      counted.name, counted.number::text, created_at, counted.bytes::text
+    select destination::text, counted.name, counted.number::text, created_at, counted.bytes::text
     from (
       select destination, kind as name, count(*) as number, ${inMs("created_at", "min(created_at)")}, null as bytes
       from ${schema}.events group by destination, kind

@@ -8,15 +8,13 @@ import {
 } from "../dead-letters.js";
 import { UNTRIED } from "../outbox.js";
 import type { Counts } from "../sql/counts.js";
-import type { Destinations } from "../sql/destinations.js";
 import { deadEventOf, type EventRow, type LetterRow, letterOf } from "../sql/event-rows.js";
 import type { Evicted } from "../sql/eviction.js";
 import type { Database } from "./database.js";
 import { EVENT_COLUMNS, LETTER_COLUMNS } from "./rows.js";
 
-interface Named {
+interface Owned {
   readonly destination: string;
-  readonly destination_name: string | null;
 }
 
 interface RevivedRow {
@@ -40,28 +38,22 @@ export function createDeadLetters(
   database: Database,
   options: {
     schema: string;
-    destinations: Destinations;
     counts: Counts;
     onRevived: () => void;
   },
 ) {
-  const { schema, destinations, counts, onRevived } = options;
-
-  const named = `destination::text, (
-    select name from ${schema}.destinations where number = dead_letters.destination
-  ) as destination_name`;
-  const nameOf = (row: Named) => destinations.nameOf(row.destination, row.destination_name);
+  const { schema, counts, onRevived } = options;
 
   /** Queues these dead letters again, in the order in which their events happened. */
   async function reviveAll(which: string, values: unknown[]): Promise<number> {
-    const rows = await database.query<Named & { id: string }>(
-      `select ${named}, id from ${schema}.dead_letters
+    const rows = await database.query<Owned & { id: string }>(
+      `select destination::text, id from ${schema}.dead_letters
        where ${which} and json_typeof(data) = 'object' order by created_at, seq`,
       values,
     );
     let revived = 0;
-    for (const destination of new Set(rows.map(nameOf))) {
-      const ids = rows.filter((row) => nameOf(row) === destination).map(({ id }) => id);
+    for (const destination of new Set(rows.map((row) => Number(row.destination)))) {
+      const ids = rows.filter((row) => Number(row.destination) === destination).map(({ id }) => id);
       for (let nth = 0; nth < ids.length; nth += REVIVED_AT_ONCE) {
         revived += await revive(destination, ids.slice(nth, nth + REVIVED_AT_ONCE));
       }
@@ -69,8 +61,8 @@ export function createDeadLetters(
     return revived;
   }
 
-  async function revive(destination: string, ids: readonly string[], interrupted = false): Promise<number> {
-    const values = [destinations.numberOf(destination), ids, DOUBTFUL, interrupted];
+  async function revive(destination: number, ids: readonly string[], interrupted = false): Promise<number> {
+    const values = [destination, ids, DOUBTFUL, interrupted];
     const rows = await counts.during(() =>
       database.queryOnce<RevivedRow>(
         `select kind, reason, size from ${schema}.revive($1, $2, $3, $4)`,
@@ -87,27 +79,27 @@ export function createDeadLetters(
 
   /** Deletes them; their ids stay known for as long as if they had been delivered. */
   async function remove(which: string, values: unknown[]): Promise<Evicted[]> {
-    const rows = await database.queryOnce<EventRow & Named & Pick<RevivedRow, "reason" | "size">>(
+    const rows = await database.queryOnce<EventRow & Owned & Pick<RevivedRow, "reason" | "size">>(
       `with removed as (
          delete from ${schema}.dead_letters where ${which} returning *
        ), known as (
          update ${schema}.known_ids as known set delivered_at = ${schema}.delivery_time() from removed
          where known.destination = removed.destination and known.id = removed.id
        )
-       select ${named}, reason, size, ${EVENT_COLUMNS}, ${schema}.commit_durably() from removed as dead_letters order by seq`,
+       select destination::text, reason, size, ${EVENT_COLUMNS}, ${schema}.commit_durably() from removed as dead_letters order by seq`,
       values,
     );
-    for (const row of rows) counts.addDead(nameOf(row), row.reason, -1, row.size);
-    return rows.map((row) => ({ event: deadEventOf(row, nameOf(row)), size: row.size }));
+    for (const row of rows) counts.addDead(Number(row.destination), row.reason, -1, row.size);
+    return rows.map((row) => ({ event: deadEventOf(row, Number(row.destination)), size: row.size }));
   }
 
   const deadLetters: StoredDeadLetters = {
     async list({ limit = 100, ...filter }, destination) {
-      const rows = await database.query<LetterRow & Named>(
-        `select ${named}, ${LETTER_COLUMNS} from ${schema}.dead_letters where ${MEANT} order by seq limit $4`,
+      const rows = await database.query<LetterRow & Owned>(
+        `select destination::text, ${LETTER_COLUMNS} from ${schema}.dead_letters where ${MEANT} order by seq limit $4`,
         [...valuesOf(destination, filter), limit],
       );
-      return rows.map((row) => letterOf(row, nameOf(row)));
+      return rows.map((row) => letterOf(row, Number(row.destination)));
     },
     async sums(filter, destination) {
       const rows = await database.query<Record<keyof DeadLetterSum, string>>(
@@ -126,19 +118,17 @@ export function createDeadLetters(
       );
       return rows.map(({ id }) => id);
     },
-    retry: async (id, destination) =>
-      isId(id) && (await reviveAll(ONE, [destinations.numberOfAny(destination), id])) > 0,
+    retry: async (id, destination) => isId(id) && (await reviveAll(ONE, [destination ?? null, id])) > 0,
     retryAll: (filter, destination) =>
       reviveAll(
         filter.reason === undefined ? `${MEANT} and reason <> 'unconfirmed'` : MEANT,
         valuesOf(destination, filter),
       ),
-    discard: async (id, destination) =>
-      isId(id) && (await remove(ONE, [destinations.numberOfAny(destination), id])).length > 0,
+    discard: async (id, destination) => isId(id) && (await remove(ONE, [destination ?? null, id])).length > 0,
   };
 
-  function valuesOf(destination: string | undefined, { kind, reason }: DeadLetterFilter): unknown[] {
-    return [destinations.numberOfAny(destination), kind ?? null, reason ?? null];
+  function valuesOf(destination: number | undefined, { kind, reason }: DeadLetterFilter): unknown[] {
+    return [destination ?? null, kind ?? null, reason ?? null];
   }
 
   return {
@@ -147,11 +137,11 @@ export function createDeadLetters(
     async reviveInterrupted({ destination, id }: OutboxEvent): Promise<void> {
       await revive(destination, [id], true);
     },
-    evictOldest(destination: string, kind: EventKind, limit: number): Promise<readonly Evicted[]> {
+    evictOldest(destination: number, kind: EventKind, limit: number): Promise<readonly Evicted[]> {
       const oldest = `destination = $1 and kind = $2 and seq in (
         select seq from ${schema}.dead_letters where destination = $1 and kind = $2 order by seq limit $3
       )`;
-      return remove(oldest, [destinations.numberOf(destination), kind, limit]);
+      return remove(oldest, [destination, kind, limit]);
     },
   };
 }

@@ -9,7 +9,6 @@ import { createClaims, type PostgresClaim } from "./claims.js";
 import { count } from "./count.js";
 import { ignore, isLost, openDatabase } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
-import { createHandOver } from "./hand-over.js";
 import { createHold } from "./hold.js";
 import { listen } from "./listen.js";
 import { quoted } from "./migrations.js";
@@ -47,26 +46,25 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
   const listens = read.listen && pool.options?.max !== 1;
   const database = openDatabase(pool, { schema: read.schema, migrate: read.migrate });
 
-  function dialectOf({ destinations, counts, onDeath, wake }: SqlShell): SqlDialect<PostgresClaim> {
-    const claims = createClaims(database, { schema, destinations, leaseMs, pollMs, counts, onDeath, clock });
-    const attempt = createAttempt(database, { schema, destinations, onStored: claims.include });
-    const shedding = createShedding(database, schema, destinations);
+  function dialectOf({ counts, onDeath, wake }: SqlShell): SqlDialect<PostgresClaim> {
+    const claims = createClaims(database, { schema, leaseMs, pollMs, counts, onDeath, clock });
+    const attempt = createAttempt(database, { schema, onStored: claims.include });
+    const shedding = createShedding(database, schema);
     const { deadLetters, evictOldest, reviveInterrupted } = createDeadLetters(database, {
       schema,
-      destinations,
       counts,
       onRevived: wake,
     });
 
     return {
       attempt: (events) => claims.during(() => attempt(events)),
-      storedBy: createStoredBy(database, schema, destinations),
+      storedBy: createStoredBy(database, schema),
       isLost,
       enqueue: (transaction, event) =>
         enqueue(transaction, event, {
           schema: read.schema,
           quotedSchema: schema,
-          destination: destinations.numberOf(event.destination),
+          destination: event.destination,
           channel: listens ? channel : null,
           prepare: database.ready,
         }),
@@ -78,9 +76,8 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       deadLetters,
       evictOldest,
       reviveInterrupted,
-      circuits: createCircuits(database, { schema, destinations }),
+      circuits: createCircuits(database, { schema }),
       hold: createHold(database, schema),
-      handOver: createHandOver(database, { schema, destinations, counts }),
       cautions: () => cautionsOf(database),
       upkeep: () => forgetOld(database, schema, rememberMs),
       watch(look) {
@@ -109,11 +106,6 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       maxDeadLetterBytes: read.maxDeadLetterBytes,
       maxMemoryBytes,
       clock,
-      nameDestination: (number, name) =>
-        database.query(
-          `insert into ${schema}.destinations (number, name) values ($1, $2) on conflict do nothing`,
-          [number, name],
-        ),
       count: () => count(database, schema),
     },
     dialectOf,

@@ -1,7 +1,6 @@
 import type { OutboxEvent } from "../../events.js";
 import { endpointOf } from "../../service/endpoints.js";
 import { asciiJson } from "../sql/ascii-json.js";
-import type { Destinations } from "../sql/destinations.js";
 
 /** An event's columns, as text where a host may have told `pg` to read their types in another way. */
 export const EVENT_COLUMNS = `replace(id::text, '-', '') as id, kind, data::text as data, ${inMs("created_at")}`;
@@ -14,9 +13,9 @@ export function inMs(column: string, time = column): string {
 }
 
 /** The values of `append`'s first eight parameters. */
-export function columnsOf(events: readonly OutboxEvent[], numberOf: Destinations["numberOf"]): unknown[] {
+export function columnsOf(events: readonly OutboxEvent[]): unknown[] {
   return [
-    events.map(({ destination }) => numberOf(destination)),
+    events.map(({ destination }) => destination),
     events.map(({ id }) => id),
     events.map(({ kind }) => kind),
     events.map(endpointOf),

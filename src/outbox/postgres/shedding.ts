@@ -1,5 +1,4 @@
 import type { OutboxEvent } from "../../events.js";
-import type { Destinations } from "../sql/destinations.js";
 import { type EventRow, eventOf } from "../sql/event-rows.js";
 import { URGENCIES, type Urgency } from "../urgency.js";
 import type { Database } from "./database.js";
@@ -10,7 +9,7 @@ import { EVENT_COLUMNS } from "./rows.js";
  *
  * @param schema a quoted identifier.
  */
-export function createShedding(database: Database, schema: string, destinations: Destinations) {
+export function createShedding(database: Database, schema: string) {
   const ofUrgency = `select ${EVENT_COLUMNS} from ${schema}.shed($1, $2, 1, $3, $4, $5)`;
   const ofVisitor = `select ${EVENT_COLUMNS} from ${schema}.shed_clicks($1, $2, $3, $4)`;
 
@@ -21,7 +20,7 @@ export function createShedding(database: Database, schema: string, destinations:
       urgency: Urgency,
     ): Promise<OutboxEvent | undefined> {
       const [row] = await database.query<EventRow>(ofUrgency, [
-        destinations.numberOf(destination),
+        destination,
         URGENCIES.indexOf(urgency),
         URGENCIES.indexOf(kind),
         data.clickId ?? null,
@@ -32,7 +31,7 @@ export function createShedding(database: Database, schema: string, destinations:
     /** Removes the oldest clicks of an event's visitor, until at most so many are left. */
     async clicks({ destination, data }: OutboxEvent, most: number): Promise<OutboxEvent[]> {
       const { clickId = null, sessionId = null } = data;
-      const values = [destinations.numberOf(destination), clickId, sessionId, most];
+      const values = [destination, clickId, sessionId, most];
       const rows = await database.query<EventRow>(ofVisitor, values);
       return rows.map((row) => eventOf(row, destination));
     },

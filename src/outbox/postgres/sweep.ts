@@ -55,7 +55,7 @@ export function createSweep(
     select scan, since::text, swept_at::text, took_ms::text from ${schema}.sweep($1, $2, $3, $4, $5, $6)`;
   const setRightText = `select ${schema}.set_right($1, $2, $3, ${SET_RIGHT_AT_ONCE})::text as number`;
 
-  async function sweep(destination: string, isFull: boolean): Promise<void> {
+  async function sweep(destination: number, isFull: boolean): Promise<void> {
     const from = isFull ? null : JSON.stringify(Object.fromEntries([...since.keys()].map(fromOf)));
     earliest = Number.POSITIVE_INFINITY;
     const askedAt = clock.monotonic();
@@ -83,7 +83,7 @@ export function createSweep(
   }
 
   /** Shortens rests and leases that became longer because the server's clock was set back. */
-  async function setRight(destination: string): Promise<void> {
+  async function setRight(destination: number): Promise<void> {
     let number: number;
     do {
       const [row] = await database.query<{ number: string }>(setRightText, [destination, ...ALL]);
@@ -93,7 +93,7 @@ export function createSweep(
 
   return {
     /** Sweeps where that is due. */
-    async ifDue(destination: string): Promise<void> {
+    async ifDue(destination: number): Promise<void> {
       const now = clock.monotonic();
       if (now >= nextFullAt) await sweep(destination, true);
       else if (now >= nextAt) await sweep(destination, false);

@@ -26,7 +26,7 @@ export async function enqueue(
   options: {
     schema: string;
     quotedSchema: string;
-    destination: string;
+    destination: number;
     channel: string | null;
     prepare: () => Promise<void>;
   },

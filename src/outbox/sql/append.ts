@@ -2,7 +2,6 @@ import type { OutboxEvent } from "../../events.js";
 import type { Clock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { inBatches } from "./batch.js";
-import type { Destinations } from "./destinations.js";
 import { repeatWhereLost } from "./lost-connection.js";
 
 /** `crowded`: queued, and its visitor has more clicks than may wait. */
@@ -39,13 +38,12 @@ const LOOKS_ON_CLOSING_MS = 3_000;
  */
 export function createAppend(options: {
   name: string;
-  destinations: Destinations;
   clock: Clock;
   attempt: (events: readonly OutboxEvent[]) => Promise<readonly AttemptOutcome[]>;
   storedBy: (events: readonly OutboxEvent[]) => Promise<ReadonlySet<OutboxEvent>>;
   isLost: (error: unknown) => boolean;
 }) {
-  const { name, destinations, clock, attempt, storedBy, isLost } = options;
+  const { name, clock, attempt, storedBy, isLost } = options;
   const blocked: AppendRequest[] = [];
   let cancelLook: (() => void) | undefined;
   let isClosed = false;
@@ -82,9 +80,6 @@ export function createAppend(options: {
   }
 
   async function store(pending: readonly AppendRequest[]): Promise<void> {
-    for (const { event } of pending) {
-      if (!destinations.isStored(event.destination)) await destinations.store(event.destination);
-    }
     for (let rest = blockBusy(pending, []); rest.length > 0; ) {
       const outcomes = await attemptUntilAnswered(rest.map(({ event }) => event));
       if (outcomes.every(isStored)) {

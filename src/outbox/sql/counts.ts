@@ -1,12 +1,10 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
 import type { DeathReason } from "../dead-letters.js";
 import type { OutboxCounts, QueuedOfKind } from "../outbox.js";
-import type { Destinations } from "./destinations.js";
 
 /** How many events of a kind wait, or how many dead letters of a reason there are, for one destination. */
 export interface CountRow {
-  readonly destination: string;
-  readonly destination_name: string | null;
+  readonly destination: string | number;
   readonly name: Name;
   readonly number: string | number;
   /** Of events: when the oldest happened, in milliseconds since the epoch. */
@@ -47,13 +45,13 @@ export type Counts = ReturnType<typeof createCounts>;
  *
  * @param count makes the server count.
  */
-export function createCounts(count: () => Promise<readonly CountRow[]>, destinations: Destinations) {
-  const tallies = new Map<string, Tally>();
+export function createCounts(count: () => Promise<readonly CountRow[]>) {
+  const tallies = new Map<number, Tally>();
   let underWay = 0;
   let changes = 0;
   let isCounted = false;
 
-  function tallyOf(destination: string): Tally {
+  function tallyOf(destination: number): Tally {
     const tally = tallies.get(destination) ?? emptyTally();
     tallies.set(destination, tally);
     return tally;
@@ -72,10 +70,10 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
     }
   }
 
-  function countedFrom(rows: readonly CountRow[]): Map<string, Counted> {
-    const all = new Map<string, Counted>();
-    for (const { destination, destination_name, name, number, created_at, bytes } of rows) {
-      const called = destinations.nameOf(destination, destination_name);
+  function countedFrom(rows: readonly CountRow[]): Map<number, Counted> {
+    const all = new Map<number, Counted>();
+    for (const { destination, name, number, created_at, bytes } of rows) {
+      const called = Number(destination);
       const counted = all.get(called) ?? nothing();
       all.set(called, counted);
       counted.numbers[name] = Number(number);
@@ -86,19 +84,19 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
   }
 
   return {
-    of: (destination: string, kind: EventKind): number => tallyOf(destination).numbers[kind],
+    of: (destination: number, kind: EventKind): number => tallyOf(destination).numbers[kind],
     /** Events that are stored or about to be. */
-    queued(destination: string): number {
+    queued(destination: number): number {
       const tally = tallyOf(destination);
       return queuedOf(tally) + tally.coming;
     },
-    dead(destination: string): number {
+    dead(destination: number): number {
       const { rejected, unconfirmed, expired } = tallyOf(destination).numbers;
       return rejected + unconfirmed + expired;
     },
-    deadBytes: (destination: string): number => tallyOf(destination).deadBytes,
+    deadBytes: (destination: number): number => tallyOf(destination).deadBytes,
     /** What an outbox's `counts()` says of one destination, or of all. */
-    current(destination: string | undefined): Omit<OutboxCounts, "trouble"> {
+    current(destination: number | undefined): Omit<OutboxCounts, "trouble"> {
       const meant = destination === undefined ? [...tallies.values()] : [tallyOf(destination)];
       const sum = (name: Name) => meant.reduce((all, { numbers }) => all + numbers[name], 0);
       const byKind = (kind: EventKind): QueuedOfKind => ({
@@ -122,7 +120,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
         ),
       };
     },
-    add(destination: string, kind: EventKind, number: number, createdAt?: number): void {
+    add(destination: number, kind: EventKind, number: number, createdAt?: number): void {
       const { numbers, added, oldest } = tallyOf(destination);
       changes += Math.abs(number);
       numbers[kind] = Math.max(0, numbers[kind] + number);
@@ -131,7 +129,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
       if (numbers[kind] === 0) oldest[kind] = null;
     },
     /** Counts a new dead letter, or one that is gone. */
-    addDead(destination: string, reason: DeathReason, number: 1 | -1, bytes: number): void {
+    addDead(destination: number, reason: DeathReason, number: 1 | -1, bytes: number): void {
       const tally = tallyOf(destination);
       changes++;
       tally.numbers[reason] = Math.max(0, tally.numbers[reason] + number);
@@ -144,7 +142,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>, destinat
     removing: <T>(events: readonly OutboxEvent[], change: () => Promise<T>): Promise<T> =>
       run(change, events),
     /** Counts an event that is about to be stored. Returns what ends that. */
-    expect(destination: string): () => void {
+    expect(destination: number): () => void {
       const tally = tallyOf(destination);
       tally.coming++;
       return () => {

@@ -17,11 +17,11 @@ export interface LetterRow extends EventRow {
   readonly died_at: number | string;
 }
 
-export function eventOf({ id, kind, data, created_at }: EventRow, destination: string): OutboxEvent {
+export function eventOf({ id, kind, data, created_at }: EventRow, destination: number): OutboxEvent {
   return { id, destination, kind, data: JSON.parse(data), createdAt: Number(created_at) } as OutboxEvent;
 }
 
-export function letterOf(row: LetterRow, destination: string): DeadLetter {
+export function letterOf(row: LetterRow, destination: number): DeadLetter {
   const { id, kind, created_at, died_at } = row;
   const times = { createdAt: Number(created_at), diedAt: Number(died_at) };
   const death = { reason: row.reason, attempts: 0, ...objectFromJson(row.death) };
@@ -29,7 +29,7 @@ export function letterOf(row: LetterRow, destination: string): DeadLetter {
 }
 
 /** The event of a dead letter; without data where its row cannot be read. */
-export function deadEventOf(row: EventRow, destination: string): OutboxEvent {
+export function deadEventOf(row: EventRow, destination: number): OutboxEvent {
   const { id, kind, data, created_at } = row;
   const { event } = eventOrUnreadable(objectFromJson(data));
   return { id, destination, kind, data: event, createdAt: Number(created_at) } as OutboxEvent;

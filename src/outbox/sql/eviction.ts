@@ -30,7 +30,7 @@ export function createEviction(options: {
   max: number;
   maxBytes: number;
   counts: Counts;
-  remove: (destination: string, kind: EventKind, limit: number) => Promise<readonly Evicted[]>;
+  remove: (destination: number, kind: EventKind, limit: number) => Promise<readonly Evicted[]>;
   onEvicted: (event: OutboxEvent) => void;
 }): OnDeath {
   const { max, maxBytes, counts, remove, onEvicted } = options;
@@ -39,10 +39,10 @@ export function createEviction(options: {
   let letters = 0;
   let bytes = 0;
 
-  const tooMany = (destination: string) => counts.dead(destination) - max;
-  const tooLarge = (destination: string) => counts.deadBytes(destination) - maxBytes;
+  const tooMany = (destination: number) => counts.dead(destination) - max;
+  const tooLarge = (destination: number) => counts.deadBytes(destination) - maxBytes;
 
-  async function evictOf(kind: EventKind, destination: string): Promise<void> {
+  async function evictOf(kind: EventKind, destination: number): Promise<void> {
     for (;;) {
       const due = Math.min(letters, tooMany(destination));
       if (due <= 0 && Math.min(bytes, tooLarge(destination)) <= 0) return;

@@ -9,7 +9,6 @@ import { again } from "./again.js";
 import { type AppendOutcome, type AttemptOutcome, createAppend } from "./append.js";
 import { createBound } from "./bound.js";
 import { type CountRow, type Counts, createCounts } from "./counts.js";
-import { createDestinations, type Destinations } from "./destinations.js";
 import { createEviction, type Evicted, type OnDeath } from "./eviction.js";
 import { UPKEEP_MS } from "./remembered.js";
 import { createVisitorClicks } from "./visitor-clicks.js";
@@ -18,7 +17,6 @@ import { createVisitorClicks } from "./visitor-clicks.js";
 export interface SqlOutbox extends Outbox {
   /** Makes the server count, also before the outbox is started. `counts()` says the same from then on. */
   look(): Promise<OutboxCounts>;
-  handOver(from: string, to: string): Promise<number>;
   /** @internal Makes an unconfirmed dead letter of each payment that waits. Resolves to their number. */
   hold(): Promise<number>;
   /** The settings by which the server may lose commits, in words. */
@@ -50,11 +48,10 @@ export interface SqlDialect<C extends SqlClaim> {
   shedClicks(event: OutboxEvent, most: number): Promise<readonly OutboxEvent[]>;
   readonly deadLetters: StoredDeadLetters;
   /** Removes the oldest dead letters of a kind, at most so many; their ids stay known for as long as if they had been delivered. */
-  evictOldest(destination: string, kind: EventKind, limit: number): Promise<readonly Evicted[]>;
+  evictOldest(destination: number, kind: EventKind, limit: number): Promise<readonly Evicted[]>;
   /** Requeues an `unconfirmed` event that was never sent. */
   reviveInterrupted(event: OutboxEvent): Promise<void>;
   readonly circuits: Circuits;
-  handOver(from: string, to: string): Promise<number>;
   /** Makes an unconfirmed dead letter of each payment that waits, of all destinations. */
   hold(): Promise<number>;
   /** The settings by which the server may lose commits, in words. */
@@ -62,14 +59,13 @@ export interface SqlDialect<C extends SqlClaim> {
   /** To be called once a minute. */
   upkeep(): Promise<void>;
   /** Begins to look for events of a destination. Returns a function that ends that. */
-  watch(wake: () => void, destination: string): () => unknown;
+  watch(wake: () => void, destination: number): () => unknown;
   /** Every call has ended. */
   close?(): void;
 }
 
 /** What an outbox gives its dialect. */
 export interface SqlShell {
-  readonly destinations: Destinations;
   readonly counts: Counts;
   /** Called for a new dead letter, which is not counted yet. */
   readonly onDeath: OnDeath;
@@ -88,8 +84,6 @@ export interface SqlOptions {
   readonly maxDeadLetterBytes: number;
   readonly maxMemoryBytes: number;
   readonly clock: Clock;
-  /** Stores a destination's name, unless it is stored. */
-  readonly nameDestination: (number: string, name: string) => Promise<unknown>;
   /** Makes the server count. */
   readonly count: () => Promise<readonly CountRow[]>;
 }
@@ -106,16 +100,14 @@ export function createSqlOutbox<C extends SqlClaim>(
   let stops: (() => unknown)[] = [];
   let areCautionsTold = false;
 
-  const destinations = createDestinations(options.nameDestination);
-  const counts = createCounts(options.count, destinations);
+  const counts = createCounts(options.count);
   const dialect = dialectOf({
-    destinations,
     counts,
     onDeath: (event, death) => evict(event, death),
     wake: () => wake(),
   });
   const { attempt, storedBy, isLost } = dialect;
-  const append = createAppend({ name, destinations, clock, attempt, storedBy, isLost });
+  const append = createAppend({ name, clock, attempt, storedBy, isLost });
   const makeSpace = createBound({
     maxEvents,
     counts,
@@ -144,7 +136,6 @@ export function createSqlOutbox<C extends SqlClaim>(
       look: counts.take,
       deadLetters: dialect.deadLetters,
       circuits: dialect.circuits,
-      handOver: dialect.handOver,
       start,
       stop: append.stop,
       close,
@@ -176,12 +167,10 @@ export function createSqlOutbox<C extends SqlClaim>(
   ): Promise<"queued" | "duplicate" | "full"> {
     const hasSpace = makeSpace(event);
     if (hasSpace !== true && !(await hasSpace)) return "full";
-    const { destination } = event;
-    // Not in the transaction, because others would wait for it. Not awaited, because the transaction may have the pool's last connection.
-    if (!destinations.isStored(destination)) void destinations.store(destination).catch(ignore);
     const outcome = await dialect.enqueue(transaction, event);
     if (outcome !== "crowded") return outcome;
-    // Not in the transaction, whose locks would delay the visitor's deliveries. Not awaited, for the same reason as above.
+    // Not in the transaction, whose locks would delay the visitor's deliveries. Not awaited, because the transaction may have
+    // the pool's last connection.
     void shedClicks({ event, isCommitted: false }).catch(ignore);
     return "queued";
   }
@@ -196,11 +185,10 @@ export function createSqlOutbox<C extends SqlClaim>(
     return isActedOn;
   }
 
-  function start(destination: string): void {
+  function start(destination: number): void {
     const countAgainIn = (took: number) =>
       Math.min(Math.max(COUNTED_AT_MOST_EVERY_MS, 100 * took), COUNTED_AT_LEAST_EVERY_MS);
     void counts.take().catch(ignore);
-    void destinations.store(destination).catch(ignore);
     void tellCautions().catch(ignore);
     stops = [
       dialect.watch(wake, destination),
@@ -210,7 +198,6 @@ export function createSqlOutbox<C extends SqlClaim>(
         clock,
         () => UPKEEP_MS,
         async () => {
-          await destinations.store(destination);
           await tellCautions();
           await dialect.upkeep();
         },

@@ -65,7 +65,7 @@ export function testCircuits(
     await using first = await Stage.open(create);
     await using second = await Stage.open(reopen);
     const [one, other] = [circuitsOf(first), circuitsOf(second)];
-    await one.replace({ known: undefined, next: FIRST }, "43:https://tracking.example");
+    await one.replace({ known: undefined, next: FIRST }, 43);
     assert.deepEqual((await other.read()).circuits, {});
   });
 }

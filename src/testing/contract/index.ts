@@ -3,7 +3,7 @@ import { testCircuits } from "./circuits.js";
 import { testCutOff } from "./cut-off.js";
 import { testDeadLetterBytes } from "./dead-letter-bytes.js";
 import { testDeadLetters, testEviction } from "./dead-letters.js";
-import { testDestinations, testHandOver } from "./destinations.js";
+import { testDestinations } from "./destinations.js";
 import { testHandover } from "./handover.js";
 import { testInheritedUrgency } from "./inherited-urgency.js";
 import { testKeptForTheUrgent } from "./kept-for-the-urgent.js";
@@ -55,6 +55,5 @@ export function testOutbox(
     if (reopen) describe("durable", () => testSurvival(it, { ...outbox, reopen }));
     if (reopen) describe("its own", () => testDestinations(it, { ...outbox, reopen }));
     if (reopen && outbox.hasCircuits) describe("circuits", () => testCircuits(it, { ...outbox, reopen }));
-    if (reopen && outbox.handsOver) describe("handed over", () => testHandOver(it, { ...outbox, reopen }));
   });
 }

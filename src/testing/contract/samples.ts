@@ -12,7 +12,7 @@ const DETAILS: { readonly [Kind in EventKind]: Omit<EventData[Kind], keyof Attri
 } as never;
 
 /** The destination of the samples. */
-export const DESTINATION = "42:https://tracking.example";
+export const DESTINATION = 42;
 
 /** A new event of a visitor with these ids. Default: a new visitor. */
 export function sample(kind: EventKind, visitor: Attribution = stranger()): OutboxEvent {

@@ -21,7 +21,7 @@ export class Stage implements AsyncDisposable {
 
   private constructor(
     readonly outbox: Outbox,
-    destination: string,
+    destination: number,
   ) {
     this.delivery = new RecordingDelivery(destination);
     this.#survives = outbox.durable === true;

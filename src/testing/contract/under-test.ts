@@ -10,8 +10,6 @@ export interface OutboxUnderTest {
   readonly createSmall?: Creates;
   /** Opens one more outbox on the storage of the last one, as a next process would, or another process at the same time. For durable outboxes. */
   readonly reopen?: Creates;
-  /** Whether outboxes have `handOver`, and tell what waits for other destinations. Default `false`. */
-  readonly handsOver?: boolean;
   /** Whether outboxes have `circuits`. Default `false`. */
   readonly hasCircuits?: boolean;
   /** How many dead letters the outboxes of `createSmall` keep: a few. Without it, the tests of this bound are left out. */

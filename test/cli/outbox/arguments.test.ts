@@ -20,7 +20,7 @@ describe("the command `outbox`", () => {
   it.each([
     [[], "say where it is"],
     [["", "status"], "say where it is"],
-    [["here"], "say what to do after where it is: status, list, retry, discard, hand-over"],
+    [["here"], "say what to do after where it is: status, list, retry, discard, hold"],
     [["here", "look"], "say what to do after where it is"],
     [["status", DATABASE], "say what to do after where it is"],
     [["here", "status", ID], "status takes no ids"],
@@ -66,17 +66,6 @@ describe("the command `outbox`", () => {
     [["here", "retry", "--all", "--reason", "lost"], "--reason must be rejected, unconfirmed, expired"],
     [["here", "retry", ID, "--reason", "rejected"], "--kind and --reason go with list and --all"],
     [["here", "status", "--kind", "click"], "--kind and --reason go with list and --all"],
-    [["here", "status", "--from", "42:https://old.example"], "--from and --to go with hand-over"],
-    [["here", "hand-over", "--to", "42:https://new.example"], "--from must be a client id, a colon and"],
-    [
-      ["here", "hand-over", "--from", "42:https://a.example", "--to", "https://b.example"],
-      "--to must be a client id, a colon and",
-    ],
-    [
-      ["here", "hand-over", "--from", "42:https://a.example", "--to", "42:https://a.example/"],
-      "--from and --to are the same",
-    ],
-    [["here", "hand-over", ID], "--from must be"],
     [["here", "discard", ID, "--yes"], "--yes goes with discard --all"],
     [["here", "discard", "--all"], "with --yes it does so without asking"],
     [["here", "discard", "--all", "--json"], "with --yes it does so without asking"],

@@ -8,7 +8,7 @@ import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { openDisk } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";
-import { linesLogger, startTracker } from "../../helpers/tracker.js";
+import { startTracker } from "../../helpers/tracker.js";
 import { directoryWith, jsonOf, outbox } from "./helpers.js";
 
 const HOUR_MS = 3_600_000;
@@ -50,7 +50,7 @@ describe("status", () => {
     expect(code).toBe(0);
     expect(out.split("\n")).toEqual([
       `note    2 events queued, the oldest for 3 hours, since ${new Date(old.createdAt).toISOString()}: read the log of the host's own process`,
-      `ok      2 events for ${DESTINATION}`,
+      `ok      2 events for client id ${DESTINATION}`,
       "note    1 dead letter: 1 rejected",
     ]);
     const { json } = await jsonOf([directory, "status"]);
@@ -299,8 +299,7 @@ describe("a directory's outbox", () => {
     const directory = scratchDirectory();
     const disk = openDisk(directory, { maxBytes: 2 ** 42 });
     const { db } = disk;
-    db.exec(`insert into destinations (name) values ('${DESTINATION}')`);
-    db.exec(`update state set totals = '{"1":{"click":[1,2000000000]}}'`);
+    db.exec(`update state set totals = '{"${DESTINATION}":{"click":[1,2000000000]}}'`);
     disk.close();
     await using stage = await Stage.open(() => diskOutbox({ directory, maxBytes: 2 ** 32 }));
     await stage.giveUp([sample("payment")]);
@@ -349,42 +348,16 @@ test("a host that runs delivers what was retried, and is disturbed by nothing", 
   expect(tracker.stats().trouble).toBeUndefined();
 });
 
-describe("several programs in one directory", () => {
-  const ELSEWHERE = "43:https://old.example";
+test("tells several client ids in one directory apart", async () => {
+  const OTHER = 43;
+  const theirs = { ...sample("payment"), destination: OTHER };
+  const directory = await directoryWith({ waiting: [sample("click"), theirs], dead: [sample("click")] });
 
-  it("are told apart by status, and one's events become the other's", async () => {
-    const theirs = { ...sample("payment"), destination: ELSEWHERE };
-    const directory = await directoryWith({ waiting: [sample("click"), theirs], dead: [sample("click")] });
-    expect((await outbox([directory, "list"])).out).not.toContain(DESTINATION);
-
-    const { code, out } = await outbox([directory, "status"]);
-    expect(code).toBe(0);
-    expect(out).toContain(`note    1 event for ${DESTINATION}`);
-    expect(out).toContain(`note    1 event for ${ELSEWHERE}`);
-    expect((await jsonOf([directory, "status"])).json.byDestination).toEqual({
-      [DESTINATION]: 1,
-      [ELSEWHERE]: 1,
-    });
-
-    // Written in another way: it is the same address.
-    const moving = ["hand-over", "--from", `${ELSEWHERE}/`, "--to", DESTINATION];
-    expect((await outbox([directory, ...moving])).out).toContain(`1 event handed over to ${DESTINATION}`);
-    expect((await jsonOf([directory, ...moving])).json).toEqual({ handedOver: 0 });
-    expect((await jsonOf([directory, "status"])).json.byDestination).toEqual({ [DESTINATION]: 2 });
-  });
-
-  it("are warned of at the start of a tracker", async () => {
-    const directory = await directoryWith({ waiting: [sample("click"), sample("payment")] });
-    const logger = linesLogger();
-    const tracker = startTracker({
-      baseUrl: "http://127.0.0.1:1",
-      outbox: diskOutbox({ directory }),
-      logger,
-    });
-    await expect.poll(() => logger.lines.join()).toContain(`2 for ${DESTINATION}`);
-    expect(tracker.stats().queued).toBe(0);
-    await tracker.close();
-  });
+  const { code, out } = await outbox([directory, "status"]);
+  expect(code).toBe(0);
+  expect(out).toContain(`note    1 event for client id ${DESTINATION}`);
+  expect(out).toContain(`note    1 event for client id ${OTHER}`);
+  expect((await jsonOf([directory, "status"])).json.byDestination).toEqual({ [DESTINATION]: 1, [OTHER]: 1 });
 });
 
 describe("dead letters of a kind and a reason", () => {

@@ -31,7 +31,7 @@ describeWithPostgres("an outbox in Postgres", (database) => {
     expect(await outbox([...here(), "status"])).toEqual({
       code: 0,
       out: expect.stringMatching(
-        /^ok {6}1 event queued, the oldest for less .*\nok {6}1 event for 42:https:\/\/tracking.example\nnote {4}3 dead letters: 2 rejected, 1 unconfirmed$/,
+        /^ok {6}1 event queued, the oldest for less .*\nok {6}1 event for client id 42\nnote {4}3 dead letters: 2 rejected, 1 unconfirmed$/,
       ),
       err: "",
     });

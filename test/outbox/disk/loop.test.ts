@@ -305,7 +305,7 @@ describe("a pass", () => {
     const { loop, passes, typesOf, done } = await started({ "lead/payment": 20 });
     const before = done.length;
     loop.stop();
-    void loop.ask({ type: "circuits", destination: "d" });
+    void loop.ask({ type: "circuits", destination: 1 });
     await endOfTick();
     expect(typesOf(passes.at(-1))).toEqual(["circuits"]);
     expect(done).toHaveLength(before);

@@ -24,7 +24,7 @@ function startHost(
     const { affiliate } = require(${required("index")});
     const { diskOutbox } = require(${required("disk")});
     const say = (word) => require("node:fs").writeSync(1, word + "\\n");
-    const event = { id: "e", destination: "1:http://localhost", kind: "click", data: { clickId: "c", affiliateReference: "A" }, createdAt: Date.now() };
+    const event = { id: "e", destination: 1, kind: "click", data: { clickId: "c", affiliateReference: "A" }, createdAt: Date.now() };
   `;
   const host = spawn(process.execPath, [...args, "-e", preamble + script], {
     ...options,
@@ -82,7 +82,7 @@ test("takes over from a killed process at once, and not after its lease", async 
   const service = await startService();
   const { host, said, ended } = startHost(`
     const outbox = diskOutbox({ directory: "${directory}", leaseMs: 3_600_000 });
-    const destination = "1:${service.url}";
+    const destination = 1;
     const deliver = () => { say("claimed"); return new Promise(() => {}); };
     outbox.add({ ...event, destination, id: "e".repeat(32) });
     const capacity = () => ({ destination, limit: 1, lanes: [{ endpoint: "click", limit: 1 }] });

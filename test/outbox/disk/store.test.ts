@@ -6,7 +6,6 @@ import { afterEach, expect, test, vi } from "vitest";
 import { STATEMENTS as APPENDS } from "../../../src/outbox/disk/appends.js";
 import { STATEMENTS as CACHE } from "../../../src/outbox/disk/cache.js";
 import { STATEMENTS as CLAIMS } from "../../../src/outbox/disk/claims.js";
-import { STATEMENTS as HAND_OVER } from "../../../src/outbox/disk/hand-over.js";
 import { TABLE_STATEMENTS as ID_TABLES, STATEMENTS as IDS } from "../../../src/outbox/disk/known-ids.js";
 import { STATEMENTS as LANE_CLAIMS } from "../../../src/outbox/disk/lane-claims.js";
 import { STATEMENTS as LETTERS } from "../../../src/outbox/disk/letters.js";
@@ -80,7 +79,6 @@ test("does nothing to an event that would look at all the others", () => {
     ...ID_TABLES,
     ...LETTERS,
     ...CACHE,
-    ...HAND_OVER,
     ...SETTLEMENTS,
     ...UPKEEP,
     ...APPENDS,

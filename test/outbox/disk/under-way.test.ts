@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import type { Verdict } from "express-affiliate/outbox";
 import { expect, onTestFinished, test } from "vitest";
-import type { DiskClaim, Step } from "../../../src/outbox/disk/protocol.js";
+import type { DiskClaim } from "../../../src/outbox/disk/protocol.js";
 import { salvage } from "../../../src/outbox/disk/salvage.js";
 import { failureOf } from "../../../src/outbox/disk/sqlite.js";
 import { LOOKS } from "../../../src/outbox/disk/upkeep.js";
@@ -85,25 +85,6 @@ test("has what a killed process had delivered for delivered, and what it had cla
   expect(claims[0]?.interrupted).toBe(true);
   expect(other.append(first)).toEqual(["duplicate"]);
   expect(rowsOf(other)).toBe(1);
-});
-
-test("hands over to another destination neither what was delivered nor what is under way", () => {
-  const { disk, first, second } = withOneDelivered();
-  const third = sample("payment");
-  disk.append(third);
-  let step: Step | undefined = { after: undefined };
-  let moved = 0;
-  while (step) {
-    const [result] = disk.store.run([
-      { type: "hand over", from: DESTINATION, to: "7:https://new.example", step },
-    ]).results as [{ moved: number; next: Step | undefined }];
-    moved += result.moved;
-    step = result.next;
-  }
-  expect(moved).toBe(1);
-  expect(disk.counts(DESTINATION)).toMatchObject({ queued: 1, oldest: second.createdAt });
-  expect(disk.counts("7:https://new.example").queued).toBe(1);
-  expect(disk.append(first, second)).toEqual(["queued", "duplicate"]);
 });
 
 test("counts a visitor's clicks without those that were delivered, and gives up none that is under way", () => {

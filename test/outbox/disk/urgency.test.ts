@@ -131,23 +131,6 @@ test("finds after a restart what is more urgent, whether or not it had been foun
   }
 });
 
-test("finds anew what is more urgent among the events that were handed over to another destination", () => {
-  const disk = open();
-  const [click, , payment] = paying();
-  const from = "1:http://before";
-  const to = (event: OutboxEvent) => ({ ...event, destination: from });
-  disk.append(...clicks(2), ...[sample("click"), click, payment].map(to));
-  const capacity = { destination: from, limit: 1, lanes: [{ endpoint: "click", limit: 1 }] } as const;
-  const [claims] = disk.store.run([{ type: "claim", capacity }]).results as [DiskClaim[]];
-  disk.settle(claims[0] as DiskClaim, RELEASE);
-  expect(urgencyOf(disk, click)).toBe(2);
-
-  disk.store.run([{ type: "hand over", from, to: DESTINATION, step: { after: undefined } }]);
-
-  expect(urgencyOf(disk, click)).toBe(0);
-  expect(claim(disk, 1)).toMatchObject([{ event: { id: click.id }, urgency: "payment" }]);
-});
-
 test("finds anew what is more urgent among the events that were saved from a lost file", () => {
   const [lost, disk] = [open(undefined, { owner: "other" }), open()];
   const [click, , payment] = paying();

@@ -10,7 +10,7 @@ import { makeEvent } from "../../helpers/virtual-delivery.js";
 const MANY = isFull ? 1_000_000 : 20_000;
 const NOW = Date.UTC(2025, 0, 1);
 const CAPACITY = {
-  destination: "",
+  destination: 42,
   limit: 2,
   lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit: 2, newestFirst: endpoint === "click" })),
 };

@@ -12,7 +12,6 @@ describeWithMariaDb("the contract", (database) => {
       maxDeadLetters: 10,
       maxDeadLetterBytes: 50_000,
       reopen: () => database.reopen(),
-      handsOver: true,
       hasCircuits: true,
       cutOff: () => database.server.halt("immediate"),
       restore: () => database.server.resume(),

@@ -157,7 +157,6 @@ describeWithMariaDb("operations", (database) => {
     const { prefix } = database;
     await sql("create user least identified by 'least'");
     await sql(`grant select on shop.${prefix}migrations to least`);
-    await sql(`grant select, insert on shop.${prefix}destinations to least`);
     await sql(`grant select, insert, update on shop.${prefix}clock to least`);
     await sql(`grant select, insert, update, delete on shop.${prefix}events to least`);
     await sql(`grant select, insert, update, delete on shop.${prefix}circuits to least`);

@@ -1,7 +1,7 @@
 import type { MysqlPool } from "express-affiliate/mysql";
 import { expect, test } from "vitest";
 import { UNTRIED } from "../../../src/outbox/outbox.js";
-import { type Paying, paying, sample, stranger } from "../../../src/testing/contract/samples.js";
+import { paying, sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 
@@ -100,21 +100,6 @@ describeWithMariaDb("the line of a visitor", (database) => {
     expect(await stage.delivery.deliverNext()).toBe(click.id);
   });
 
-  test("lets a click go with the payments that was handed over with one", async () => {
-    await using stage = await Stage.open(() => create());
-    const [click, , payment] = paying().map((event) => ({
-      ...event,
-      destination: "elsewhere",
-    })) as unknown as Paying;
-    await stage.add(sample("click"), click, payment);
-    await stage.outbox.handOver?.("elsewhere", sample("click").destination);
-    stage.delivery.capacity = 1;
-    stage.start();
-
-    expect(await stage.delivery.deliverNext()).toBe(click.id);
-    expect(await stage.delivery.deliverNext()).toBe(payment.id);
-  });
-
   test("goes on where a process died between the removal of an event and the turn of the next", async () => {
     const visitor = stranger();
     const [first, second] = [sample("click", visitor), sample("payment", visitor)];
@@ -133,12 +118,10 @@ describeWithMariaDb("the line of a visitor", (database) => {
     const { createVisitorQueue: createLine } = await import("../../../src/outbox/mysql/visitor-queue.js");
     const { createLending } = await import("../../../src/outbox/mysql/urgency.js");
     const { openDatabase } = await import("../../../src/outbox/mysql/database.js");
-    const { createDestinations } = await import("../../../src/outbox/sql/destinations.js");
     const { prefix } = database;
     const opened = openDatabase(database.pool(), { prefix, migrate: false });
-    const destinations = createDestinations(async () => {});
-    const lending = createLending(opened, { prefix, destinations, onRested: () => {} });
-    await createLine(opened, { prefix, destinations, lending }).heal(second.destination);
+    const lending = createLending(opened, { prefix, onRested: () => {} });
+    await createLine(opened, { prefix, lending }).heal(second.destination);
 
     await using next = await Stage.open(() => reopen());
     next.start();

@@ -12,7 +12,6 @@ describeWithPostgresServer("the contract", (database) => {
       maxDeadLetters: 10,
       maxDeadLetterBytes: 50_000,
       reopen: () => database.reopen(),
-      handsOver: true,
       hasCircuits: true,
       cutOff: () => database.cluster.halt("immediate"),
       restore: () => database.cluster.resume(),

@@ -87,7 +87,7 @@ describeWithPostgres("durability", (database) => {
     const { pool, said } = watchedPool(/(insert into|update|delete from) \S+circuits/);
     const { circuits, close } = await create({ pool });
     const found: Circuit = { since: 1, attempts: 1, failed: true, trialAt: 2, hurriedAt: 0 };
-    const change = { destination: "1:https://tracking.example", endpoint: "lead/payment" } as const;
+    const change = { destination: 1, endpoint: "lead/payment" } as const;
     const later = { ...found, trialAt: 3 };
 
     expect(await circuits?.replace({ ...change, known: undefined, next: found })).toBe(true);

@@ -87,7 +87,6 @@ describeWithPostgres("operations", (database) => {
       create role shop login;
       grant usage on schema $schema to shop;
       grant select on $schema.migrations to shop;
-      grant select, insert on $schema.destinations to shop;
       grant select, update on $schema.clock to shop;
       grant select, insert, update, delete on $schema.events, $schema.known_ids, $schema.dead_letters, $schema.circuits
         to shop;`);

@@ -56,9 +56,6 @@ describeWithPostgresServer("while another session's snapshot is open", (database
     await using _ = await openSnapshot();
     // As statistics are that were taken while nothing waited.
     await sql("analyze $schema.events");
-    const [{ number }] = await sql("select number::text from $schema.destinations where name = $1", [
-      DESTINATION,
-    ]);
     await sql(
       `insert into $schema.events
          (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, urgency, lines_up, written_at, due_at)
@@ -67,7 +64,7 @@ describeWithPostgresServer("while another session's snapshot is open", (database
          (values ('lead/payment', 0), ('registration', 0), ('lead/registration', 0), ('click', 0),
            ('registration', 1), ('lead/registration', 1), ('click', 1), ('click', 2)) as scan (endpoint, urgency),
          lateral (select now() - nth * interval '80 milliseconds' - interval '5 seconds') as times (at)`,
-      [number],
+      [DESTINATION],
     );
     await sql("delete from $schema.events");
     await expect.poll(async () => (await stage.outbox.look?.())?.queued).toBe(0);

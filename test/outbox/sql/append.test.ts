@@ -1,7 +1,6 @@
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
 import { type AttemptOutcome, createAppend } from "../../../src/outbox/sql/append.js";
-import { createDestinations } from "../../../src/outbox/sql/destinations.js";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 
@@ -14,7 +13,6 @@ function setUp(attempt: Attempt) {
   const stored: OutboxEvent[] = [];
   const { append } = createAppend({
     name: "mysql",
-    destinations: createDestinations(async () => {}),
     clock,
     storedBy: async () => new Set(),
     isLost: () => false,

@@ -5,7 +5,6 @@ import { expect, test } from "vitest";
 import { SHEDDING_ORDER } from "../../../src/outbox/shedding.js";
 import { asciiJson } from "../../../src/outbox/sql/ascii-json.js";
 import { createCounts } from "../../../src/outbox/sql/counts.js";
-import { createDestinations } from "../../../src/outbox/sql/destinations.js";
 import { createEviction, type Evicted } from "../../../src/outbox/sql/eviction.js";
 import { DESTINATION, largeSample } from "../../../src/testing/contract/samples.js";
 
@@ -15,10 +14,7 @@ const DEATH: Death = { reason: "rejected", attempts: 1 };
 function boxOf(bounds: { max: number; maxBytes: number }) {
   const rows: Evicted[] = [];
   const evicted: Evicted[] = [];
-  const counts = createCounts(
-    async () => [],
-    createDestinations(async () => {}),
-  );
+  const counts = createCounts(async () => []);
   const onDeath = createEviction({
     ...bounds,
     counts,

@@ -3,12 +3,6 @@ create table if not exists `affiliate_migrations` (
   `at` bigint not null
 ) engine = InnoDB default charset = ascii collate = ascii_bin;
 
-create table if not exists `affiliate_destinations` (
-  `number` bigint not null primary key,
-  `name` varchar(1024) character set utf8mb4 collate utf8mb4_bin not null
-) engine = InnoDB row_format = dynamic
-  comment = 'The names of the destinations. A number is made of its name, so that it is known before its row is there.';
-
 create table if not exists `affiliate_events` (
   `seq` bigint not null auto_increment,
   `destination` bigint not null,

@@ -15,13 +15,6 @@ create table affiliate.migrations (
   at      timestamptz not null default now()
 );
 
-create table affiliate.destinations (
-  number bigint primary key,
-  name   text not null unique
-);
-comment on table affiliate.destinations is
-  'The names of the destinations. A number is made of its name, so that it is known before its row is there.';
-
 create table affiliate.events (
   destination   bigint not null,
   seq           bigint generated always as identity primary key,
