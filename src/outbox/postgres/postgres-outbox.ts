@@ -64,7 +64,6 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
         enqueue(transaction, event, {
           schema: read.schema,
           quotedSchema: schema,
-          destination: event.destination,
           channel: listens ? channel : null,
           prepare: database.ready,
         }),

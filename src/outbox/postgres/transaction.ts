@@ -15,7 +15,6 @@ export interface PostgresTransaction {
  * Stores an event in the host's own transaction, in two statements that cannot fail: after a failed statement, the transaction could not
  * commit. The first asks whether the function is there and may be called. The second calls the function, which undoes its own failures.
  *
- * @param options.destination its number.
  * @param options.channel which channel to notify at the commit; `null`: none.
  * @returns `crowded` where it is queued, and its visitor has more clicks than may wait.
  * @throws OutboxError
@@ -26,7 +25,6 @@ export async function enqueue(
   options: {
     schema: string;
     quotedSchema: string;
-    destination: number;
     channel: string | null;
     prepare: () => Promise<void>;
   },
@@ -53,7 +51,7 @@ export async function enqueue(
        ${CLICKS_OF_A_VISITOR}, $9::text
      ) as outcome`,
     [
-      options.destination,
+      String(event.destination),
       id,
       kind,
       endpointOf(event),
