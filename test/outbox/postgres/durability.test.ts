@@ -29,7 +29,6 @@ describeWithPostgres("durability", (database) => {
     "shedding a visitor's clicks": "select $schema.shed_clicks(1, 'a', 'b', 99)",
     "retrying a dead letter": "select $schema.revive(1, '{}', '{}', false)",
     "holding payments": 'select $schema.hold(\'{"reason": "unconfirmed"}\', 1)',
-    "handing events over": "select $schema.hand_over_events(1, 2, 50), $schema.hand_over_the_rest(1, 2, 50)",
   };
 
   test.each(Object.entries(statements))(
