@@ -5,7 +5,7 @@ import { virtualModules } from "./simulate/virtual-modules.js";
 
 const common = {
   outDir: "node_modules/.cache/proof",
-  external: ["express-session"],
+  external: ["cors", "express-session", "playwright-core"],
   format: "esm",
   target: "node20",
   shims: true,
@@ -16,11 +16,12 @@ const common = {
 export default defineConfig([
   {
     ...common,
-    // What is run: a proof, a part of `world`, a process that a part starts.
+    // What is run: a proof, a part of `world` or `front`, a process that a part starts.
     entry: [
       "proof/*.ts",
       "proof/world/*.ts",
       "proof/world/processes/*.ts",
+      "proof/front/*.ts",
       "!proof/*.config.ts",
       "!proof/simulate.ts",
     ],

@@ -24,3 +24,22 @@ export interface Figure {
 export function holds({ measured, atLeast = -Infinity, atMost = Infinity }: Figure): boolean {
   return measured >= atLeast && measured <= atMost;
 }
+
+/** The cells of a figure's row: what, the measurement, its bound, and whether the bound was missed. */
+export function figureRow(figure: Figure): readonly string[] {
+  const { what, measured, unit } = figure;
+  return [
+    `  ${what}`,
+    `${measured}${unit ? ` ${unit}` : ""}`,
+    boundOf(figure),
+    holds(figure) ? "" : "MISSED",
+  ];
+}
+
+function boundOf({ atLeast, atMost }: Figure): string {
+  if (atLeast !== undefined && atLeast === atMost) return `exactly ${atLeast}`;
+  return [
+    atLeast === undefined ? [] : `at least ${atLeast}`,
+    atMost === undefined ? [] : `at most ${atMost}`,
+  ].join(" ");
+}

@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { launch } from "./browser/chromium.js";
+import { scenarios } from "./browser/scenarios.js";
+import { startWorld } from "./browser/world.js";
+import { countScene } from "./shared/census.js";
+import type { Part, Scene } from "./shared/part.js";
+import { startService } from "./shared/shop.js";
+
+export default {
+  title: "Chromium, before a shop that counts clicks on every page",
+  async prove({ short }) {
+    const sandbox = await startService();
+    const browser = await launch();
+    const world = await startWorld(browser, sandbox);
+    const scenes: (() => Scene)[] = [];
+    for (const { name, visit } of scenarios) {
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: short ? 2 : 5 }, (_, nth) => inTime(visit(world, nth))),
+      );
+      const visitors = outcomes.flatMap((outcome) =>
+        outcome.status === "fulfilled" ? (outcome.value ?? []) : [],
+      );
+      const errors = outcomes.flatMap((outcome) =>
+        outcome.status === "rejected" ? `${outcome.reason}` : [],
+      );
+      scenes.push(() => {
+        const scene = countScene(name, visitors, sandbox.ledger);
+        return { ...scene, wrong: [...errors, ...scene.wrong] };
+      });
+    }
+    await browser.close();
+    await world.close();
+    const counted = scenes.map((count) => count());
+    await sandbox.close();
+    return { scenes: counted };
+  },
+} satisfies Part;
+
+/** Rejects if a visit does not end. */
+function inTime<T>(visit: Promise<T>): Promise<T> {
+  const late = sleep(20_000, undefined, { ref: false }).then(() => {
+    throw new Error("a visit has not ended after 20 s");
+  });
+  return Promise.race([visit, late]);
+}

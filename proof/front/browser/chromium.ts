@@ -1,0 +1,63 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+// A headless browser says so in its User-Agent, and would count as a bot.
+export const CHROME =
+  "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36";
+
+const args = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-component-update",
+  "--disable-sync",
+  `--user-agent=${CHROME}`,
+];
+
+/** Chromium under Playwright, with its back and forward cache. */
+export function launch(): Promise<Browser> {
+  return chromium.launch({ executablePath, args, ignoreDefaultArgs: ["--disable-back-forward-cache"] });
+}
+
+/** Opens a page in a browser profile of a visitor's own, does something, and closes the profile. */
+export async function asVisitor<T>(
+  browser: Browser,
+  visit: (page: Page) => Promise<T>,
+  options: BrowserContextOptions = {},
+): Promise<T> {
+  const context = await browser.newContext(options);
+  try {
+    return await visit(await context.newPage());
+  } finally {
+    await context.close();
+  }
+}
+
+/** A Chromium without a debugger, which prerenders pages: one that Playwright drives only prefetches them. */
+export async function asLonelyVisitor(address: string, until: () => Promise<unknown>): Promise<void> {
+  const profile = mkdtempSync(join(tmpdir(), "express-affiliate-chromium-"));
+  const child = spawn(executablePath, [...args, `--user-data-dir=${profile}`, address], { stdio: "ignore" });
+  const ended = once(child, "close");
+  try {
+    await Promise.race([
+      until(),
+      ended.then(() => {
+        throw new Error("Chromium has ended");
+      }),
+    ]);
+  } finally {
+    child.kill();
+    await ended;
+    // Its helpers end a little later, and write until then.
+    await rm(profile, { recursive: true, force: true, maxRetries: 10 });
+  }
+}

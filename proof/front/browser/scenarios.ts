@@ -1,0 +1,96 @@
+import { aheadScenarios, follow, prerenderScenarios, scenario } from "./visits.js";
+import type { Scenario, World } from "./world.js";
+
+const fromBlog = (world: World) => world.blog;
+const fromShop = (world: World) => world.shop;
+
+// A page that the cache brings back loads nothing.
+const RESTORED = { waitUntil: "commit" } as const;
+
+const LINK_PREVIEWS = [
+  "facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)",
+  "WhatsApp/2.23.20.0",
+  "Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)",
+];
+
+export const scenarios: readonly Scenario[] = [
+  scenario("a link", async ({ page, link }) => {
+    await page.goto(link());
+  }),
+  scenario("a link on another site", async ({ world, page, link }) => {
+    await page.goto(world.page(world.blog, link()));
+    await follow(page);
+  }),
+  scenario("a link in a new tab, through a short link", async ({ world, page, link }) => {
+    await page.goto(world.page(world.blog, `/short?${new URLSearchParams({ to: link() })}`));
+    await follow(page);
+  }),
+  scenario("a page that redirects with the reference", async ({ page, link }) => {
+    await page.goto(link("a", "/old"));
+  }),
+  scenario("a link to any page", async ({ page, link }) => {
+    await page.goto(link("a", "/about.html"));
+  }),
+  scenario("reloaded", async ({ page, link }) => {
+    await page.goto(link());
+    for (let n = 0; n < 3; n++) await page.reload();
+  }),
+  scenario("opened again and again", async ({ page, link }) => {
+    for (let n = 0; n < 3; n++) await page.goto(link());
+  }),
+  scenario("back and forward", async ({ page, link }) => {
+    await page.goto(link());
+    await page.evaluate(() =>
+      addEventListener("pageshow", ({ persisted }) => Object.assign(window, { persisted })),
+    );
+    await page.click("#about");
+    await page.waitForURL("**/about.html");
+    await page.goBack(RESTORED);
+    if (!(await page.evaluate("window.persisted"))) throw new Error("no back and forward cache");
+    await page.goForward(RESTORED);
+    await page.goBack(RESTORED);
+  }),
+  scenario(
+    "two links that alternate",
+    async ({ page, link }) => {
+      for (const affiliate of ["a", "b", "a", "b", "a", "b"]) await page.goto(link(affiliate));
+    },
+    { clicks: ["a", "b"], credited: "b" },
+  ),
+  ...aheadScenarios("prefetch", "prefetched on another site", fromBlog),
+  ...aheadScenarios("prefetch", "prefetched on this site", fromShop),
+  ...aheadScenarios("link-prefetch", "link rel=prefetch", fromShop),
+  ...prerenderScenarios(fromShop, "prerendered on this site"),
+  ...prerenderScenarios(fromBlog, "prerendered on another site"),
+  scenario("previews, an image and a frame before", async ({ world, page, link }) => {
+    for (const userAgent of LINK_PREVIEWS) {
+      await fetch(link().replace("shop.localhost", "127.0.0.1"), {
+        headers: { "user-agent": userAgent, accept: "text/html" },
+      });
+    }
+    for (const ahead of ["image", "frame"]) await page.goto(world.page(world.blog, link(), { ahead }));
+    await page.goto(world.page(world.shop, link(), { ahead: "image" }));
+    await follow(page);
+  }),
+  ...["fetch", "preload", "stale-while-revalidate"].map((how) =>
+    scenario(`a service worker: ${how}`, async ({ world, page, link }) => {
+      await page.goto(world.shop);
+      await page.evaluate(async (how) => {
+        const controlled = new Promise((resolve) =>
+          navigator.serviceWorker.addEventListener("controllerchange", resolve),
+        );
+        await navigator.serviceWorker.register(`/sw.js?how=${how}`);
+        await controlled;
+      }, how);
+      await page.goto(world.shop);
+      await page.goto(link());
+    }),
+  ),
+  scenario(
+    "an app whose API is on another port",
+    async ({ page, link }) => {
+      await page.goto(link());
+    },
+    { apiOf: (world) => world.otherPort },
+  ),
+];

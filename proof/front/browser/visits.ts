@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Page } from "playwright-core";
+import { emailOf, referenceOf } from "../shared/census.js";
+import { asLonelyVisitor, asVisitor } from "./chromium.js";
+import { type Scenario, signUpAndPay, type World } from "./world.js";
+
+/** The visitor's link to the shop, and the rest of a visit once the landing page is open. */
+interface Visit {
+  readonly world: World;
+  readonly page: Page;
+  /** The shop's address with a reference of this visitor's own, or with that of another `affiliate`. */
+  link(affiliate?: string, path?: string): string;
+}
+
+/** A scenario in which a visitor opens the shop through links, signs up and pays. By default one link of one affiliate counts. */
+export function scenario(
+  name: string,
+  open: (visit: Visit) => Promise<unknown>,
+  {
+    clicks = ["a"],
+    credited = "a",
+    apiOf = () => "",
+  }: { clicks?: readonly string[]; credited?: string; apiOf?: (world: World) => string } = {},
+): Scenario {
+  return {
+    name,
+    visit: (world, nth) =>
+      asVisitor(world.browser, async (page) => {
+        const email = emailOf(name, nth);
+        const reference = (affiliate: string) => referenceOf(name, `${affiliate}${nth}`);
+        const link = (affiliate = "a", path = "/") => `${world.shop}${path}?ref=${reference(affiliate)}`;
+        await open({ world, page, link });
+        await signUpAndPay(page, email, apiOf(world));
+        return { email, clicks: clicks.map(reference), credited: reference(credited) };
+      }),
+  };
+}
+
+/** A link that the browser asks for ahead, and that its visitor follows or does not. */
+export function aheadScenarios(how: string, what: string, from: (world: World) => string): Scenario[] {
+  const opened = scenario(`${what}, opened`, async ({ world, page, link }) => {
+    await page.goto(world.page(from(world), link(), { ahead: how }));
+    await world.aheadOf(link().slice(world.shop.length));
+    await follow(page);
+  });
+  const neverName = `${what}, never opened`;
+  const never: Scenario = {
+    name: neverName,
+    visit: (world, nth) =>
+      asVisitor(world.browser, async (page) => {
+        const to = `${world.shop}/?ref=${referenceOf(neverName, `a${nth}`)}`;
+        await page.goto(world.page(from(world), to, { ahead: how }));
+        await world.aheadOf(to.slice(world.shop.length));
+        return undefined;
+      }),
+  };
+  return [opened, never];
+}
+
+/** The same in a browser that prerenders. */
+export function prerenderScenarios(from: (world: World) => string, what: string): Scenario[] {
+  return [true, false].map((opens) => {
+    const name = `${what}, ${opens ? "opened" : "never opened"}`;
+    return {
+      name,
+      async visit(world, nth) {
+        const email = emailOf(name, nth);
+        const reference = referenceOf(name, `a${nth}`);
+        const query = `/?ref=${reference}&walker=${email}`;
+        const address = world.page(from(world), `${world.shop}${query}`, { ahead: "prerender", opens });
+        const walked = world.walked(email);
+        // A page that must not count has some time in which it could.
+        const until = opens ? () => walked : () => world.aheadOf(reference).then(() => sleep(500));
+        await asLonelyVisitor(address, until);
+        return opens ? { email, clicks: [reference], credited: reference } : undefined;
+      },
+    };
+  });
+}
+
+/** Follows the link of a blog's page, as a person does. */
+export async function follow(page: Page): Promise<void> {
+  await page.click("#go");
+  await page.waitForURL((url) => url.pathname !== "/blog");
+}

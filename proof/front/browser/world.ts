@@ -1,0 +1,103 @@
+import { EventEmitter, once } from "node:events";
+import cors from "cors";
+import express from "express";
+import type { Sandbox } from "express-affiliate/sandbox";
+import type { Browser, Page } from "playwright-core";
+import type { Visitor } from "../shared/census.js";
+import { addRoutes, serve, startShop } from "../shared/shop.js";
+import { blogPage } from "./blog.js";
+
+/** What the scenarios of the browser meet: sites on hosts of their own. Browsers take `*.localhost` for this machine. */
+export interface World {
+  readonly browser: Browser;
+  /** The shop: the tracker above static files. */
+  readonly shop: string;
+  /** Another site, with links to the shop. */
+  readonly blog: string;
+  /** The shop's API on another port. */
+  readonly otherPort: string;
+  /** A page of `site` whose link `#go` leads to `to`; what its browser does beforehand is `how`. */
+  page(site: string, to: string, how?: { readonly ahead?: string; readonly opens?: boolean }): string;
+  /** Resolves once the shop has answered a request for an address with this text that the browser made ahead of its visitor. */
+  aheadOf(text: string): Promise<void>;
+  /** Resolves once this visitor has signed up and paid in a browser without a debugger. */
+  walked(email: string): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** Some visitors who do the same. Resolves to one, or to none if nobody came. */
+export interface Scenario {
+  readonly name: string;
+  visit(world: World, nth: number): Promise<Visitor | undefined>;
+}
+
+export async function startWorld(browser: Browser, sandbox: Sandbox): Promise<World> {
+  const events = new EventEmitter().setMaxListeners(0);
+  const answeredAhead: string[] = [];
+
+  async function aheadOf(text: string): Promise<void> {
+    while (!answeredAhead.some((address) => address.includes(text))) await once(events, "ahead");
+  }
+
+  const main = await startShop({
+    sandbox,
+    before(app) {
+      app.use((req, res, next) => {
+        const isAhead = (req.get("sec-purpose") ?? "") !== "";
+        if (isAhead) {
+          res.once("close", () => {
+            answeredAhead.push(decodeURIComponent(req.originalUrl));
+            events.emit("ahead");
+          });
+        }
+        next();
+      });
+    },
+    pages(app) {
+      app.get("/walked", (req, res) => {
+        res.end();
+        events.emit(decodeURIComponent(req.originalUrl.slice("/walked?".length)));
+      });
+      app.get("/blog", blogPage);
+      // Redirects that carry the reference on, as for a language or a trailing slash.
+      app.get("/old", (req, res) =>
+        res.redirect(`/about.html${new URL(req.originalUrl, "http://x").search}`),
+      );
+    },
+  });
+  const shop = `http://shop.localhost:${main.port}`;
+
+  const otherApp = express();
+  otherApp.use(cors({ origin: shop, credentials: true }), main.tracker);
+  addRoutes(otherApp, main.tracker);
+  const other = await serve(otherApp);
+
+  const blogApp = express();
+  blogApp.get("/blog", blogPage);
+  blogApp.get("/ahead", (req, res) => void aheadOf(String(req.query.text)).then(() => res.end()));
+  // A short link.
+  blogApp.get("/short", (req, res) => res.redirect(String(req.query.to)));
+  const blog = await serve(blogApp);
+  main.app.get("/ahead", (req, res) => void aheadOf(String(req.query.text)).then(() => res.end()));
+
+  return {
+    browser,
+    shop,
+    blog: `http://blog.localhost:${blog.port}`,
+    otherPort: `http://shop.localhost:${other.port}`,
+    page: (site, to, { ahead, opens } = {}) =>
+      `${site}/blog?${new URLSearchParams({ to, ...(ahead && { ahead }), ...(opens && { opens: "1" }) })}`,
+    aheadOf,
+    walked: (email) => once(events, email),
+    async close() {
+      await main.close();
+      await Promise.all([other.stop(), blog.stop()]);
+    },
+  };
+}
+
+/** Signs up and pays in the page. */
+export async function signUpAndPay(page: Page, email: string, api = ""): Promise<void> {
+  await page.waitForFunction("typeof walk === 'function'");
+  await page.evaluate(`walk(${JSON.stringify(email)}, ${JSON.stringify(api)})`);
+}

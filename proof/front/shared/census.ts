@@ -1,0 +1,72 @@
+import type { Ledger } from "express-affiliate/sandbox";
+import type { Scene } from "./part.js";
+
+/** Somebody who came through affiliates' links, signed up and paid. */
+export interface Visitor {
+  readonly email: string;
+  /** The references of the links, each once. */
+  readonly clicks: readonly string[];
+  /** The affiliate whom the sign-up and the payment must credit. */
+  readonly credited: string;
+}
+
+/**
+ * Compares what the service has recorded with the visitors who came. References and addresses of the scene's own contain its
+ * `name`, and no other scene's do.
+ */
+export function countScene(name: string, visitors: readonly Visitor[], ledger: Ledger): Scene {
+  const clicks = ledger.clicks().filter(({ affiliateReference }) => isOf(name, affiliateReference));
+  const registrations = ledger.registrations().filter(({ customerEmail }) => isOf(name, customerEmail));
+  const payments = ledger.payments().filter(({ customerEmail }) => isOf(name, customerEmail));
+  const creditedClicks = new Map<number, string>();
+  const wrong: string[] = [];
+
+  for (const { email, credited } of visitors) {
+    for (const [kind, leads] of [
+      ["sign-up", registrations],
+      ["payment", payments],
+    ] as const) {
+      const own = leads.filter(({ customerEmail }) => customerEmail === email);
+      if (own.length !== 1) wrong.push(`${email} has ${own.length} ${kind}s`);
+      for (const { affiliateReference, linkedClick, notLinked } of own) {
+        if (affiliateReference !== credited || linkedClick === null) {
+          wrong.push(`a ${kind} of ${email} credits ${affiliateReference ?? `nobody (${notLinked})`}`);
+          continue;
+        }
+        const other = creditedClicks.get(linkedClick) ?? email;
+        if (other !== email) wrong.push(`${other} and ${email} share a click`);
+        creditedClicks.set(linkedClick, email);
+      }
+    }
+  }
+  const expectedClicks = visitors.reduce((total, visitor) => total + visitor.clicks.length, 0);
+  return {
+    what: name,
+    visitors: visitors.length,
+    expected: { clicks: expectedClicks, signUps: visitors.length, payments: visitors.length },
+    seen: { clicks: clicks.length, signUps: registrations.length, payments: payments.length },
+    wrong,
+  };
+}
+
+/** What scenes write into references and addresses: a name without spaces. */
+export function slugOf(name: string): string {
+  return name
+    .replaceAll(/[^a-z0-9]+/gi, "-")
+    .replaceAll(/^-|-$/g, "")
+    .toLowerCase();
+}
+
+function isOf(name: string, text: string): boolean {
+  return text.includes(`_${slugOf(name)}_`);
+}
+
+/** The reference of an affiliate of a scene's own. */
+export function referenceOf(name: string, affiliate: string): string {
+  return `_${slugOf(name)}_${affiliate}`;
+}
+
+/** The address of a visitor of a scene. */
+export function emailOf(name: string, number: number): string {
+  return `v${number}_${slugOf(name)}_@shop.example`;
+}

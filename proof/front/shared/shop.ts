@@ -1,0 +1,94 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import express, { type Express } from "express";
+import { type Affiliate, type AffiliateOptions, affiliate } from "express-affiliate";
+import { createSandbox, type Sandbox } from "express-affiliate/sandbox";
+import { root } from "../../../test/helpers/docs/pages.js";
+
+/** A shop as the README has it: the tracker above static files, a sign-up and a checkout. */
+export interface Shop {
+  readonly app: Express;
+  readonly tracker: Affiliate;
+  readonly port: number;
+  /** Waits until the service has all that was reported, then ends everything. */
+  close(): Promise<void>;
+}
+
+export interface ShopOptions {
+  readonly sandbox: Sandbox;
+  readonly tracking?: Partial<AffiliateOptions>;
+  readonly clicks?: Parameters<Affiliate["onClick"]>[0];
+  /** Called before the tracker is mounted. */
+  readonly before?: (app: Express) => void;
+  /** Called after the tracker is mounted, before static files and routes. */
+  readonly pages?: (app: Express) => void;
+}
+
+/** The shop's static files. */
+export const site = join(root, "proof/front/site");
+
+export async function startShop(options: ShopOptions): Promise<Shop> {
+  const { sandbox, tracking, clicks, before, pages } = options;
+  const { url: baseUrl, clientId, apiKey } = sandbox;
+  const logger = { warn: () => {}, error: console.error };
+  const tracker = affiliate({ baseUrl, clientId, apiKey, logger, ...tracking });
+  const app = express();
+  before?.(app);
+  app.use(tracker, tracker.onClick(clicks));
+  pages?.(app);
+  app.use(express.static(site));
+  addRoutes(app, tracker);
+  const { port, stop } = await serve(app);
+  return {
+    app,
+    tracker,
+    port,
+    async close() {
+      await tracker.flush({ timeoutMs: 60_000 });
+      await tracker.close();
+      await stop();
+    },
+  };
+}
+
+/** `POST /signup` and `POST /checkout` with `{ email, order }`. */
+export function addRoutes(app: Express, tracker: Affiliate): void {
+  app.use(express.json());
+  app.post(
+    "/signup",
+    tracker.onRegistration((req, res) => {
+      const registration = { email: req.body.email, customerId: req.body.email };
+      res.status(201).json({ ok: true });
+      return registration;
+    }),
+  );
+  app.post(
+    "/checkout",
+    tracker.onPayment((req, res) => {
+      const { email, order } = req.body;
+      const payment = { paymentId: order, customerEmail: email, leadValue: 19.9 };
+      res.json({ ok: true });
+      return payment;
+    }),
+  );
+}
+
+/** Listens on a free port of this machine. */
+export async function serve(app: Express): Promise<{ port: number; stop(): Promise<void> }> {
+  const server = app.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
+
+/** A service with an empty ledger. */
+export function startService(): Promise<Sandbox> {
+  return createSandbox();
+}
