@@ -20,14 +20,16 @@ export type StartGateway = (servicePort: number) => Promise<Gateway>;
  * @param file the name of its configuration.
  * @param configuration given the port that it listens on, and its directory.
  * @param command given the path of its configuration, the port, and the directory.
+ * @param port that it listens on. Default: a free one.
  */
 export async function startGateway(
   file: string,
   configuration: (port: number, directory: string) => string,
   command: (path: string, port: number, directory: string) => readonly string[],
+  port?: number,
 ): Promise<Gateway> {
   const directory = mkdtempSync(join(tmpdir(), "express-affiliate-gateway-"));
-  const port = await closedPort();
+  port ??= await closedPort();
   const path = join(directory, file);
   writeFileSync(path, configuration(port, directory));
   const [program = "", ...args] = command(path, port, directory);
