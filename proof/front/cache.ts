@@ -7,21 +7,27 @@ import { countScene, emailOf, referenceOf } from "./shared/census.js";
 import type { Part, Scene } from "./shared/part.js";
 import { startService, startShop } from "./shared/shop.js";
 
-/** What the shop says of its pages, and how long its visitors wait before they come. */
-const PAGES = [
-  { path: "/minute", name: "kept for a minute", cacheControl: "public, max-age=60", waitMs: 0 },
-  { path: "/cdn", name: "kept by a CDN", cacheControl: "public, s-maxage=60, max-age=0", waitMs: 0 },
+/** What the shop says of its pages, and how long after one visitor the next one comes. */
+const PAGES: readonly { path: string; name: string; headers: Record<string, string>; waitMs?: number }[] = [
+  { path: "/minute", name: "kept for a minute", headers: { "Cache-Control": "public, max-age=60" } },
+  { path: "/cdn", name: "kept by a CDN", headers: { "Cache-Control": "public, s-maxage=60, max-age=0" } },
+  { path: "/expires", name: "kept until Expires", headers: { Expires: "Fri, 01 Jan 2100 00:00:00 GMT" } },
+  {
+    path: "/own",
+    name: "kept by a header of the cache's own",
+    headers: { "Cache-Control": "max-age=60", "X-Accel-Expires": "60", "Surrogate-Control": "max-age=60" },
+  },
   {
     path: "/second",
     name: "kept for a second, then revalidated behind",
-    cacheControl: "public, max-age=1, stale-while-revalidate=60, stale-if-error=60",
+    headers: { "Cache-Control": "public, max-age=1, stale-while-revalidate=60, stale-if-error=60" },
     waitMs: 600,
   },
 ];
 
 function addPages(app: Express): void {
-  for (const { path, cacheControl } of PAGES) {
-    app.get(path, (_req, res) => void res.set("Cache-Control", cacheControl).send("<title>Shop</title>"));
+  for (const { path, headers } of PAGES) {
+    app.get(path, (_req, res) => void res.set(headers).send("<title>Shop</title>"));
   }
 }
 
@@ -47,9 +53,9 @@ async function prove(program: CacheProgram, count: number): Promise<{ scenes: Sc
   });
   const cache = await program.start(shop.port);
   const scenes: (() => Scene)[] = [];
-  const figures: Figure[] = [];
+  let hits = 0;
 
-  for (const { path, name: page, waitMs } of PAGES) {
+  for (const { path, name: page, waitMs = 0 } of PAGES) {
     const name = `${program.name}: ${page}`;
     const reference = referenceOf(name, "a");
     const link = `${cache.url}${path}?ref=${reference}`;
@@ -71,20 +77,15 @@ async function prove(program: CacheProgram, count: number): Promise<{ scenes: Sc
     );
     scenes.push(() => countScene(name, visitors, sandbox.ledger));
 
-    const kept = [
-      await new Caller().open(`${cache.url}${path}`),
-      await new Caller().open(`${cache.url}${path}`),
-    ];
-    figures.push({
-      what: `${name}: the same page without a reference comes from the cache`,
-      measured: kept.filter((said) => said === "HIT").length,
-      atLeast: 1,
-    });
+    // The cache is at work: the same page without a reference comes from it.
+    await new Caller().open(`${cache.url}${path}`);
+    if ((await new Caller().open(`${cache.url}${path}`)) === "HIT") hits++;
   }
 
   await shop.close();
   await cache.stop();
   const counted = scenes.map((count) => count());
   await sandbox.close();
-  return { scenes: counted, figures };
+  const what = `${program.name}: pages without a reference that came from the cache`;
+  return { scenes: counted, figures: [{ what, measured: hits, atLeast: PAGES.length }] };
 }

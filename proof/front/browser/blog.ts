@@ -3,6 +3,7 @@ import type { RequestHandler } from "express";
 /** What browsers do with a link before anybody follows it, as the page asks for it. */
 const AHEAD: Record<string, (to: string) => string> = {
   prefetch: (to) => rules({ prefetch: [{ urls: [to], eagerness: "immediate" }] }),
+  "prefetch-when-pressed": (to) => rules({ prefetch: [{ urls: [to], eagerness: "conservative" }] }),
   prerender: (to) => rules({ prerender: [{ urls: [to], eagerness: "immediate" }] }),
   "link-prefetch": (to) => `<link rel="prefetch" href="${escaped(to)}">`,
   image: (to) => `<img src="${escaped(to)}" alt="">`,

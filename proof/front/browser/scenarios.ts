@@ -59,6 +59,15 @@ export const scenarios: readonly Scenario[] = [
   ),
   ...aheadScenarios("prefetch", "prefetched on another site", fromBlog),
   ...aheadScenarios("prefetch", "prefetched on this site", fromShop),
+  scenario("prefetched as the link is pressed, on a slow shop", async ({ world, page, link }) => {
+    await page.goto(world.page(world.shop, link("a", "/slow"), { ahead: "prefetch-when-pressed" }));
+    await follow(page);
+  }),
+  scenario("a link that is double-clicked, on a slow shop", async ({ world, page, link }) => {
+    await page.goto(world.page(world.blog, link("a", "/slow")));
+    await page.dblclick("#go");
+    await page.waitForURL((url) => url.pathname !== "/blog");
+  }),
   ...aheadScenarios("link-prefetch", "link rel=prefetch", fromShop),
   ...prerenderScenarios(fromShop, "prerendered on this site"),
   ...prerenderScenarios(fromBlog, "prerendered on another site"),
@@ -71,6 +80,15 @@ export const scenarios: readonly Scenario[] = [
     for (const ahead of ["image", "frame"]) await page.goto(world.page(world.blog, link(), { ahead }));
     await page.goto(world.page(world.shop, link(), { ahead: "image" }));
     await follow(page);
+  }),
+  scenario("an image of a page that browsers keep for a minute", async ({ world, page, link }) => {
+    await page.goto(world.page(world.shop, link("a", "/minute"), { ahead: "image" }));
+    await follow(page);
+  }),
+  scenario("https and HTTP/2, behind nginx", async ({ world, page, link }) => {
+    await page.goto(link().replace(world.shop, world.secure));
+    const names = (await page.context().cookies()).filter(({ secure }) => secure).map(({ name }) => name);
+    if (names.length !== 2) throw new Error(`secure cookies: ${names}`);
   }),
   ...["fetch", "preload", "stale-while-revalidate"].map((how) =>
     scenario(`a service worker: ${how}`, async ({ world, page, link }) => {

@@ -1,11 +1,13 @@
 import { EventEmitter, once } from "node:events";
+import { join } from "node:path";
 import cors from "cors";
 import express from "express";
 import type { Sandbox } from "express-affiliate/sandbox";
 import type { Browser, Page } from "playwright-core";
 import type { Visitor } from "../shared/census.js";
-import { addRoutes, serve, startShop } from "../shared/shop.js";
+import { addRoutes, serve, site, startShop } from "../shared/shop.js";
 import { blogPage } from "./blog.js";
+import { startHttps } from "./https.js";
 
 /** What the scenarios of the browser meet: sites on hosts of their own. Browsers take `*.localhost` for this machine. */
 export interface World {
@@ -14,6 +16,8 @@ export interface World {
   readonly shop: string;
   /** Another site, with links to the shop. */
   readonly blog: string;
+  /** The shop on https and HTTP/2. */
+  readonly secure: string;
   /** The shop's API on another port. */
   readonly otherPort: string;
   /** A page of `site` whose link `#go` leads to `to`; what its browser does beforehand is `how`. */
@@ -42,6 +46,7 @@ export async function startWorld(browser: Browser, sandbox: Sandbox): Promise<Wo
   const main = await startShop({
     sandbox,
     before(app) {
+      app.set("trust proxy", "loopback");
       app.use((req, res, next) => {
         const isAhead = (req.get("sec-purpose") ?? "") !== "";
         if (isAhead) {
@@ -50,7 +55,8 @@ export async function startWorld(browser: Browser, sandbox: Sandbox): Promise<Wo
             events.emit("ahead");
           });
         }
-        next();
+        if (req.path === "/slow") setTimeout(next, 300);
+        else next();
       });
     },
     pages(app) {
@@ -59,6 +65,9 @@ export async function startWorld(browser: Browser, sandbox: Sandbox): Promise<Wo
         events.emit(decodeURIComponent(req.originalUrl.slice("/walked?".length)));
       });
       app.get("/blog", blogPage);
+      const index = join(site, "index.html");
+      app.get("/slow", (_req, res) => res.sendFile(index));
+      app.get("/minute", (_req, res) => res.set("Cache-Control", "public, max-age=60").sendFile(index));
       // Redirects that carry the reference on, as for a language or a trailing slash.
       app.get("/old", (req, res) =>
         res.redirect(`/about.html${new URL(req.originalUrl, "http://x").search}`),
@@ -66,6 +75,8 @@ export async function startWorld(browser: Browser, sandbox: Sandbox): Promise<Wo
     },
   });
   const shop = `http://shop.localhost:${main.port}`;
+
+  const secure = await startHttps(main.port);
 
   const otherApp = express();
   otherApp.use(cors({ origin: shop, credentials: true }), main.tracker);
@@ -84,12 +95,14 @@ export async function startWorld(browser: Browser, sandbox: Sandbox): Promise<Wo
     browser,
     shop,
     blog: `http://blog.localhost:${blog.port}`,
+    secure: secure.url.replace("127.0.0.1", "shop.localhost"),
     otherPort: `http://shop.localhost:${other.port}`,
     page: (site, to, { ahead, opens } = {}) =>
       `${site}/blog?${new URLSearchParams({ to, ...(ahead && { ahead }), ...(opens && { opens: "1" }) })}`,
     aheadOf,
     walked: (email) => once(events, email),
     async close() {
+      await secure.stop();
       await main.close();
       await Promise.all([other.stop(), blog.stop()]);
     },

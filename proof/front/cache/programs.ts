@@ -1,22 +1,15 @@
 import { type Gateway, startGateway } from "../../world/programs/gateway.js";
+import { startNginx } from "../../world/programs/nginx.js";
 
-/** A shared cache before an app on a port of this machine. */
+/** A shared cache before an app on a port of this machine. `X-Cache: HIT` marks what it had kept. */
 export interface CacheProgram {
   readonly name: string;
   start(appPort: number): Promise<Gateway>;
 }
 
-/** Keeps what the app allows, revalidates it in the background, and asks with GET for what a HEAD wants: nginx's defaults. */
+/** Keeps what the app allows, revalidates it in the background, and asks the app with GET if a HEAD comes, which is its default. */
 const nginx = (appPort: number) => (port: number, directory: string) =>
   `
-daemon off;
-user root;
-pid ${directory}/nginx.pid;
-error_log ${directory}/error.log;
-events {}
-http {
-  access_log off;
-  ${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((of) => `${of}_temp_path ${directory}/${of};`).join("\n  ")}
   proxy_cache_path ${directory}/cache keys_zone=pages:1m;
   server {
     listen 127.0.0.1:${port};
@@ -33,7 +26,6 @@ http {
       add_header X-Cache $upstream_cache_status;
     }
   }
-}
 `;
 
 /** Its built-in rules. */
@@ -47,10 +39,7 @@ sub vcl_deliver {
 `;
 
 export const cachePrograms: readonly CacheProgram[] = [
-  {
-    name: "nginx",
-    start: (appPort) => startGateway("nginx.conf", nginx(appPort), (path) => ["/usr/sbin/nginx", "-c", path]),
-  },
+  { name: "nginx", start: (appPort) => startNginx(nginx(appPort)) },
   {
     name: "Varnish",
     start: (appPort) =>
@@ -58,16 +47,11 @@ export const cachePrograms: readonly CacheProgram[] = [
         "/usr/sbin/varnishd",
         "-F",
         // Otherwise its workers get a user of their own, who may not read this directory.
-        "-j",
-        "none",
-        "-f",
-        path,
-        "-a",
-        `127.0.0.1:${port}`,
-        "-n",
-        `${directory}/varnish`,
-        "-s",
-        "malloc,16m",
+        ...["-j", "none"],
+        ...["-f", path],
+        ...["-a", `127.0.0.1:${port}`],
+        ...["-n", `${directory}/varnish`],
+        ...["-s", "malloc,16m"],
       ]),
   },
 ];

@@ -14,7 +14,6 @@ const OPENS = {
 const OTHERS: readonly { method?: "GET" | "HEAD"; headers: Record<string, string> }[] = [
   { headers: { "user-agent": "curl/8.5.0", accept: "*/*" } },
   { method: "HEAD", headers: { "user-agent": "curl/8.5.0", accept: "*/*" } },
-  { method: "HEAD", headers: OPENS },
   { headers: { "user-agent": "facebookexternalhit/1.1", accept: "*/*" } },
   { headers: { "user-agent": "facebookexternalhit/1.1", accept: "*/*", range: "bytes=0-99" } },
   { headers: { "user-agent": "Mozilla/5.0 (compatible; Googlebot/2.1)", accept: "text/html" } },

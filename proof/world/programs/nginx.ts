@@ -1,0 +1,24 @@
+import { type Gateway, startGateway } from "./gateway.js";
+
+const TEMPORARY = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+
+/**
+ * Starts nginx with what stands in its `http` block. Its own errors go to a log that is thrown away.
+ *
+ * @param http given the port that it must listen on, and its directory.
+ */
+export function startNginx(http: (port: number, directory: string) => string): Promise<Gateway> {
+  const configuration = (port: number, directory: string) => `
+daemon off;
+user root;
+pid ${directory}/nginx.pid;
+error_log ${directory}/error.log;
+events {}
+http {
+  access_log off;
+  ${TEMPORARY.map((of) => `${of}_temp_path ${directory}/${of};`).join("\n  ")}
+${http(port, directory)}
+}
+`;
+  return startGateway("nginx.conf", configuration, (path) => ["/usr/sbin/nginx", "-c", path]);
+}
