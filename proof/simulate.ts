@@ -19,6 +19,7 @@
  * - a payment that may have been taken is held, and is taken once;
  * - an event ends once; a duplicate is recognised, and nothing else is called one; receipts are there within 1 s (accounts.ts);
  * - `stats()` adds up; no process makes more attempts at once than allowed;
+ * - on disk, what was reported is not lost when its process is killed in the same moment, unless its spool file could not be written;
  * - once all faults have ended, everything accepted is delivered, dead, or counted as dropped, skipped or discarded;
  * - no visitor waits for another, payments go first, no crowd of strangers delays a payment or what it waits for, and what waited is
  *   soon sent, where a schedule is made for it (waits.ts).

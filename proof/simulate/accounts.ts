@@ -182,10 +182,13 @@ function checkEnd({ ledger, schedule }: World, record: EventRecord, letter: Dead
   // In a transaction whose end is unknown, nobody waits for its receipt.
   const isGone = !reporter?.isAlive;
   const mayBeLost = record.storedAs === Number.POSITIVE_INFINITY || schedule.outbox === "memory";
-  if (record.accepted === 0 || (isGone && mayBeLost) || taken > 0 || ends.length > 0) return;
+  const isPromised = record.isSpooled || (record.accepted > 0 && !(isGone && mayBeLost));
+  if (!isPromised || taken > 0 || ends.length > 0) return;
   // The process that told of it may have been killed before it could.
   if (mayHaveGoneUnheard(schedule, record)) return;
-  ledger.breaks("nothing that was accepted is lost", `${name} was neither delivered nor is it dead`);
+  const promise =
+    record.accepted > 0 ? "nothing that was accepted is lost" : "no kill loses what was reported";
+  ledger.breaks(promise, `${name} was neither delivered nor is it dead`);
 }
 
 function mayHaveGoneUnheard({ bounds }: World["schedule"], { isAsked }: EventRecord): boolean {

@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Database, findEngine, type Statement, type Value } from "../../src/outbox/disk/sqlite.js";
 import type { Host } from "./host.js";
+import type { VirtualSpool } from "./spool-files.js";
 
 type Open = new (path: string) => Database;
 
@@ -33,6 +34,8 @@ interface File {
  */
 export class Disk {
   transactions = 0;
+  /** The spool files, by their paths. */
+  readonly spools = new Map<string, VirtualSpool>();
   /** Called after each transaction, with the connection: where a test plants a bug. */
   afterCommit: ((db: Database, nth: number) => void) | undefined;
   readonly #files = new Map<string, File>();

@@ -23,6 +23,8 @@ export interface EventRecord {
   acceptedAt: number;
   /** Receipts that say `queued`. */
   accepted: number;
+  /** Whether it was in its process's spool as soon as it was reported: no kill loses it. */
+  isSpooled: boolean;
   requests: Request[];
   /** How many there were when it was stored. */
   requestsBefore: number;
@@ -86,6 +88,7 @@ export function newRecord(
     storedAs: NEVER,
     acceptedAt: 0,
     accepted: 0,
+    isSpooled: false,
     requests: [],
     requestsBefore: 0,
     isToldEarly: false,

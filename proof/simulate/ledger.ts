@@ -238,8 +238,13 @@ export class Ledger implements Observer {
     const code = (error as { code?: string }).code ?? "";
     if (!code.startsWith("ERR_AFFILIATE_") && !isSimulated(error))
       this.breaks("only the disk fails", `${error.stack}`);
-    // It was closed while a host's transaction was open: the events that wait for that are rejected.
-    else if (host.faultsSeen === 0 && code !== "ERR_AFFILIATE_OUTBOX_CLOSED")
+    // It was closed while a host's transaction was open: the events that wait for that are rejected. Or a process whose disk failed
+    // has left a line of which a part was written.
+    else if (
+      host.faultsSeen === 0 &&
+      code !== "ERR_AFFILIATE_OUTBOX_CLOSED" &&
+      !/-spool-/.test(error.message)
+    )
       this.breaks("a disk that is well is used", error.message);
   }
 

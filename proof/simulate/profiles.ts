@@ -80,6 +80,16 @@ function chaos(writer: Writer, { outbox }: Pick<Schedule, "outbox">): Step[] {
       { at: to, do: "start", process: who },
     ];
   });
+  if (outbox === "disk")
+    some(2, () => {
+      const [from, to] = writer.during(1, 40 * SECOND_MS);
+      const who = process();
+      const what = writer.happening(dice.one(["click", "registration", "payment"] as const));
+      return [
+        { at: from, do: "report", process: who, what, isKilled: true },
+        { at: to, do: "start", process: who },
+      ];
+    });
   some(1, () => [{ at: at(), do: "stall", process: process(), ms: dice.span(100, 60 * SECOND_MS) }]);
   if (!isSql(outbox)) some(1, () => [{ at: at(), do: "lose thread", process: process() }]);
   some(1, () => {

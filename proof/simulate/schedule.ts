@@ -14,7 +14,13 @@ export interface Happening {
 
 /** One thing that a schedule does, so many milliseconds after its beginning. */
 export type Step = { readonly at: number } & (
-  | { readonly do: "report"; readonly process: number; readonly what: Happening }
+  | {
+      readonly do: "report";
+      readonly process: number;
+      readonly what: Happening;
+      /** Whether the process is killed as soon as the call has returned, before anything else runs. */
+      readonly isKilled?: true;
+    }
   | {
       readonly do: "flood";
       readonly process: number;

@@ -14,7 +14,7 @@ export function perform(world: World, step: Step): void {
   const slot = world.slots["process" in step ? step.process : 0] as Slot;
   switch (step.do) {
     case "report":
-      world.report(slot, step.what);
+      world.report(slot, step.what, step.isKilled);
       return;
     case "flood":
       flood(world, slot, step);

@@ -34,14 +34,18 @@ const replacing = (replaced: readonly Replaced[]): Plugin => ({
   },
 });
 
-/** For esbuild: what of the package touches real time, threads, sockets and the process's end is bound to the simulation's instead. */
+const spoolFiles = (by: string): Replaced => ({ specifier: /"\.\/spool-files\.js"/g, by });
+
+/** For esbuild: what of the package touches real time, threads, sockets, spool files and the process's end is bound to the simulation's instead. */
 export const virtualModules: Plugin[] = [
   replacing([
     { specifier: /"[./a-z]*\/real-timers\.js"/, by: "real-timers.ts" },
     { specifier: /"[./a-z]*\/process-hooks\.js"/, by: "process-hooks.ts" },
     { specifier: /"node:worker_threads"/, by: "worker-threads.ts" },
+    { specifier: /"node:crypto"/, by: "crypto.ts", within: /\/disk\/link\.ts$/ },
     engineParts("engine-parts.ts"),
+    spoolFiles("spool-files.ts"),
   ]),
   // The thread's script gets its time from the modules that it requires.
-  inlineWith([replacing([engineParts("thread-parts.ts")])]),
+  inlineWith([replacing([engineParts("thread-parts.ts"), spoolFiles("thread-spool-files.ts")])]),
 ];

@@ -6,6 +6,7 @@ import * as engineParts from "./engine-parts.js";
 import { giveHost, hostOf } from "./host.js";
 import { theClock } from "./machine.js";
 import * as timers from "./real-timers.js";
+import * as spoolFiles from "./spool-files.js";
 
 /**
  * In place of `node:worker_threads`, for the disk outbox: its thread's own script runs in this thread, in virtual time. While
@@ -157,7 +158,7 @@ export class Worker extends EventEmitter {
 
   #require(name: string, workerData: Data): unknown {
     const host = this.#host;
-    const { disk, random } = host;
+    const { disk } = host;
     switch (name) {
       case "node:worker_threads":
         return { workerData };
@@ -167,8 +168,8 @@ export class Worker extends EventEmitter {
         return { performance: this.#performance };
       case "simulated:engine":
         return engineParts;
-      case "node:crypto":
-        return { ...ownRequire(name), randomUUID: () => Math.floor(random() * 2 ** 32).toString(16) };
+      case "simulated:spool-files":
+        return spoolFiles;
       case "node:module": {
         const wait = (ms: number) => this.#wait(ms);
         // Another for each connection, which is told apart by it.

@@ -132,7 +132,7 @@ export class World {
     slot.process = undefined;
   }
 
-  report(slot: Slot, what: Happening): void {
+  report(slot: Slot, what: Happening, isKilled = false): void {
     this.as(slot, (process) => {
       const { ledger, clock } = this;
       const event = process.eventOf(what);
@@ -144,12 +144,17 @@ export class World {
       ledger.reports(record, reportedAs);
       this.#expectReceipts(process.owner, 1);
       ledger.write(`${process.owner.name}: reports ${record.name}`);
-      void process.report(what).then((receipt: Receipt) => {
+      const isOpen = !process.shutdown.closed;
+      const reporting = process.report(what);
+      // The visitor may have the response from here on.
+      record.isSpooled ||= this.schedule.outbox === "disk" && isOpen && process.outbox.durable;
+      void reporting.then((receipt: Receipt) => {
         if (!process.owner.isAlive) return;
         this.#expectReceipts(process.owner, -1);
         checkReceipt(this, record, { process, receipt, reportedAt, before });
         ledger.receipt(record, process.owner, reportedAs, receipt);
       });
+      if (isKilled) this.end(slot);
     });
   }
 

@@ -47,6 +47,9 @@ export interface DurableOptions {
   readonly clock: Clock;
 }
 
+/** What may fail apart from the storage's own calls: its thread, its spool. */
+type Reporter = "thread" | "spool";
+
 /** A durable outbox, and what its storage calls. */
 export interface Durable {
   readonly outbox: Outbox;
@@ -54,8 +57,8 @@ export interface Durable {
   wake(): void;
   /** Tells the observer; what happens before there is one, once there is one. */
   tell(notice: (observer: OutboxObserver) => void): void;
-  /** The delivery thread reports a storage error; `undefined`: the storage works. A problem is told once, whichever thread has found it. */
-  threadReports(error: Error | undefined): void;
+  /** A part of the storage fails; `undefined`: it works. A problem is told once, whichever part has found it. */
+  report(by: Reporter, error: Error | undefined): void;
 }
 
 /** What all durable outboxes share: relay, fallback to memory, notices, counts, and the order in which things are closed. */
@@ -67,8 +70,8 @@ export function createDurable<C extends Claim>(
   let observer: OutboxObserver | undefined;
   let destination: number | undefined;
   let closing: Promise<void> | undefined;
-  /** The problem that the delivery thread has reported. */
-  let threadProblem: Error | undefined;
+  /** What is wrong, as the thread and the spool have reported it. */
+  const reported = new Map<Reporter, Error>();
 
   const fallback = createFallback<C>(storage, {
     maxBytes: maxMemoryBytes,
@@ -76,8 +79,8 @@ export function createDurable<C extends Claim>(
     onStored: () => relay.wake(),
     observer: {
       dropped: (event, reason) => tell((to) => to.dropped(event, reason)),
-      degraded: (error) => !threadProblem && tell((to) => to.degraded(error)),
-      recovered: () => !threadProblem && tell((to) => to.recovered()),
+      degraded: (error) => reported.size === 0 && tell((to) => to.degraded(error)),
+      recovered: () => reported.size === 0 && tell((to) => to.recovered()),
     },
   });
   const relay = createRelay(fallback, (error) => tell((to) => to.degraded(errorFrom(error))));
@@ -87,14 +90,17 @@ export function createDurable<C extends Claim>(
     else notices.push(notice);
   }
 
-  function threadReports(error: Error | undefined): void {
-    const isNews = (threadProblem === undefined) !== (error === undefined) && fallback.problem === undefined;
-    threadProblem = error;
-    if (isNews) tell((to) => (error ? to.degraded(error) : to.recovered()));
+  function report(by: Reporter, error: Error | undefined): void {
+    const isNews = reported.size === 0 || (reported.size === 1 && reported.has(by));
+    const hasChanged = reported.has(by) !== (error !== undefined);
+    if (error) reported.set(by, error);
+    else reported.delete(by);
+    if (!isNews || !hasChanged || fallback.problem) return;
+    tell((to) => (error ? to.degraded(error) : to.recovered()));
   }
 
   function counts(): OutboxCounts {
-    const problem = fallback.problem ?? threadProblem;
+    const problem = fallback.problem ?? reported.get("thread") ?? reported.get("spool");
     const { queued, oldest, ...others } = storage.counts(destination);
     return {
       ...others,
@@ -118,7 +124,7 @@ export function createDurable<C extends Claim>(
   const outbox: Outbox = {
     name,
     get durable() {
-      return survives && fallback.length === 0;
+      return survives && fallback.isDurable;
     },
     // Not async: that would cost each event two more promises.
     add(event, { transaction } = {}) {
@@ -136,7 +142,7 @@ export function createDurable<C extends Claim>(
     },
     wake: relay.wake,
     get idle() {
-      const isWell = fallback.problem === undefined && threadProblem === undefined;
+      const isWell = fallback.problem === undefined && !reported.has("thread");
       return relay.idle && (storage.idle ?? true) && fallback.length === 0 && isWell;
     },
     counts,
@@ -160,7 +166,7 @@ export function createDurable<C extends Claim>(
       return closing;
     },
   };
-  return { outbox, wake: relay.wake, tell, threadReports };
+  return { outbox, wake: relay.wake, tell, report };
 }
 
 /** Thrown by a second `start`. */

@@ -3,6 +3,7 @@ import type { Clock } from "../shared/clock.js";
 import type { AddOutcome, Capacity, Claim, OutboxObserver, Verdict } from "./outbox.js";
 import { type Pending, PendingEvents } from "./pending-events.js";
 import { Receipts } from "./receipts.js";
+import type { Spool } from "./spool.js";
 import { StorageState } from "./storage-state.js";
 import { Verdicts } from "./verdicts.js";
 
@@ -17,6 +18,7 @@ export interface Storage<C extends Claim> {
   claim(capacity: Capacity): Promise<readonly C[]>;
   /** Acts on the verdict of a claimed event. Resolves to `false` where the event was another process's by then. */
   settle(claim: C, verdict: Verdict): Promise<unknown>;
+  readonly spool?: Spool | undefined;
 }
 
 /** A storage with memory to fall back on: `add`, `claim` and `settle` never reject, and `add` resolves within a second. */
@@ -29,6 +31,8 @@ export interface Fallback<C extends Claim> {
   readonly problem: Error | undefined;
   /** How many events are on their way to the storage, or wait in memory until it has recovered. */
   readonly length: number;
+  /** Whether these survive the end of the process, if the storage does. */
+  readonly isDurable: boolean;
   /** When the first of them happened, in milliseconds since the epoch; `null` where there is none. */
   readonly oldest: number | null;
   /** Waits for calls under way, and tries a failing storage once more. What is left is in memory only. */
@@ -54,7 +58,11 @@ export function createFallback<C extends Claim>(
   storage: Storage<C>,
   { maxBytes, clock, observer, onStored }: FallbackOptions,
 ): Fallback<C> {
-  const pending = new PendingEvents(maxBytes, (event) => observer.dropped(event, "full"));
+  const pending = new PendingEvents({
+    maxBytes,
+    spool: storage.spool,
+    onShed: (event) => observer.dropped(event, "full"),
+  });
   const receipts = new Receipts(clock);
   const state = new StorageState({ clock, observer, attempt: () => void recover() });
   const verdicts = new Verdicts(storage, state);
@@ -133,6 +141,9 @@ export function createFallback<C extends Claim>(
     },
     get length() {
       return pending.length;
+    },
+    get isDurable() {
+      return pending.length === 0 || storage.spool?.isWhole === true;
     },
     get oldest() {
       return pending.first?.event.createdAt ?? null;

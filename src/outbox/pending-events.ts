@@ -2,6 +2,7 @@ import type { EventKind, OutboxEvent } from "../events.js";
 import { type InLine, Line } from "../shared/line.js";
 import type { OpenReceipt } from "./receipts.js";
 import { shedFor, sizeOf } from "./shedding.js";
+import type { Spool } from "./spool.js";
 
 /** An event in memory. */
 export interface Pending extends InLine<Pending> {
@@ -35,12 +36,18 @@ export class PendingEvents {
   // By both: two destinations may have the same id.
   readonly #keys = new Set<string>();
   readonly #maxBytes: number;
+  readonly #spool: Spool | undefined;
   readonly #onShed: (event: OutboxEvent) => void;
   #bytes = 0;
 
-  constructor(maxBytes: number, onShed: (event: OutboxEvent) => void) {
-    this.#maxBytes = maxBytes;
-    this.#onShed = onShed;
+  constructor(options: {
+    readonly maxBytes: number;
+    readonly spool: Spool | undefined;
+    readonly onShed: (event: OutboxEvent) => void;
+  }) {
+    this.#maxBytes = options.maxBytes;
+    this.#spool = options.spool;
+    this.#onShed = options.onShed;
   }
 
   get length(): number {
@@ -73,6 +80,7 @@ export class PendingEvents {
     this.#line.join(pending);
     this.#keys.add(eventKeyOf(event));
     this.#bytes += size;
+    this.#spool?.add(event);
     return pending;
   }
 
@@ -81,6 +89,7 @@ export class PendingEvents {
     this.forbidShedding(pending);
     this.#keys.delete(eventKeyOf(pending.event));
     this.#bytes -= pending.size;
+    this.#spool?.remove(pending.event);
   }
 
   /** The event may be shed for a more important one from now on. */

@@ -111,6 +111,16 @@ describe("the simulator", () => {
       },
     ],
     [
+      "leaves the spool of a killed process unread",
+      "no kill loses what was reported",
+      "disk",
+      {
+        disk({ spools }) {
+          spools.set = () => spools;
+        },
+      },
+    ],
+    [
       "counts one too few",
       "stats() adds up",
       "memory",

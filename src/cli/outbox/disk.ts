@@ -9,7 +9,9 @@ import { createOwnerLocks } from "../../outbox/disk/owner-locks.js";
 import { problemOf } from "../../outbox/disk/problems.js";
 import type { Request, Results } from "../../outbox/disk/protocol.js";
 import { type Database, failureOf, findEngine } from "../../outbox/disk/sqlite.js";
-import { createStore } from "../../outbox/disk/store.js";
+import { createStore, type Store } from "../../outbox/disk/store.js";
+import { createTakeIn, SETTLE_MS, type TakeIn } from "../../outbox/disk/take-in.js";
+import { systemClock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
 import type { OpenOutbox } from "./actions.js";
@@ -19,7 +21,8 @@ const NO_LIMITS = { maxBytes: 2 ** 42, maxDeadLetters: 2 ** 42, rememberMs: 2 **
 
 /**
  * Opens the outbox in a directory. It opens the file for writing even to look: SQLite's log would stay behind a process that
- * may only read. It creates, migrates and replaces nothing; only `retry` and `discard` change what is in the outbox.
+ * may only read. It creates, migrates and replaces nothing. It stores what killed processes have left beside the file, as the next host
+ * would; apart from that, only `retry` and `discard` change what is in the outbox.
  *
  * @throws OutboxError
  */
@@ -27,9 +30,12 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
   const folder = resolve(directory);
   const path = join(folder, "outbox.db");
   const engine = findEngine(peerPlaces(import.meta.url));
+  const locks = createOwnerLocks(path, { engine, owner: randomUUID() });
   const { file, store } = inPlainWords(path, () => {
     const file = openExistingFile(path, { ...NO_LIMITS, ...options, engine });
-    return { file, store: createStore(file.db, randomUUID(), NO_LIMITS) };
+    const store = createStore(file.db, randomUUID(), NO_LIMITS);
+    takeInAll(createTakeIn(path, locks.isGone, systemClock), store);
+    return { file, store };
   });
   const run = (requests: readonly Request[]) => inPlainWords(path, () => store.run(requests));
 
@@ -51,12 +57,19 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
       discard: (id) => letters.discard(id, undefined),
     },
     async hold() {
-      if (createOwnerLocks(path, { engine, owner: randomUUID() }).running() > 0) throw hostRuns();
+      if (locks.running() > 0) throw hostRuns();
       return { held: await ask({ type: "hold" }), otherConnections: 0 };
     },
     backup: async (target) => copyInto(file.db, resolve(target)),
     close: async () => file.close(),
   };
+}
+
+function takeInAll(takeIn: TakeIn, store: Store): void {
+  while (takeIn.finds(true)) takeIn.step(store);
+  if (!takeIn.isSettling) return;
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SETTLE_MS);
+  while (takeIn.finds(true)) takeIn.step(store);
 }
 
 /** Returns the copy's bytes. */

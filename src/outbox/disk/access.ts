@@ -79,6 +79,12 @@ function protectFile(path: string, stats: Stats): void {
   if (process.getuid !== undefined && (stats.mode & OTHERS) !== 0) chmodSync(path, 0o600);
 }
 
+/** What is at a path, if it is a file of this user's, and no link. */
+export function ownFile(path: string): Stats | undefined {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() && stats.nlink === 1 && !isForeign(stats.uid) ? stats : undefined;
+}
+
 /** Where there are users: on Windows, a directory's rights are its parents'. */
 function isForeign(uid: number): boolean {
   return process.geteuid !== undefined && uid !== process.geteuid();

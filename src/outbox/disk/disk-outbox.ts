@@ -14,6 +14,7 @@ import { countsOf } from "./counts.js";
 import { type Link, openLink } from "./link.js";
 import { useOneCopy } from "./one-copy.js";
 import { CLAIMED_AT_ONCE, type DiskClaim, type Done, settling } from "./protocol.js";
+import { createSpool } from "./spool.js";
 import { findEngine } from "./sqlite.js";
 import { findUndici } from "./undici.js";
 import { isStillOwned } from "./upkeep.js";
@@ -33,7 +34,10 @@ export interface DiskOutboxOptions {
    * is known to have ended, at once. Default 20,000. Of different values on one directory, the longest counts.
    */
   readonly leaseMs?: number | undefined;
-  /** How much may wait in memory while the disk cannot be used, in bytes by a rough count. Default 64 MiB. */
+  /**
+   * How much may wait in memory while the disk cannot be used, in bytes by a rough count; also how many bytes the spool file has at
+   * most. Default 64 MiB.
+   */
   readonly maxMemoryBytes?: number | undefined;
 }
 
@@ -48,8 +52,8 @@ const schema = z.strictObject({
 } satisfies SchemaOf<DiskOutboxOptions>);
 
 /**
- * Keeps events on this machine's disk, in one file for all its processes: they survive `kill -9`, a restart, a deploy. What is
- * `queued` has been written through to the disk. The main thread waits for the disk only in this call, about
+ * Keeps events on this machine's disk, in one file for all its processes: they survive `kill -9` as soon as they are reported, a
+ * restart, a deploy. What is `queued` has been written through to the disk. The main thread waits for the disk only in this call, about
  * 0.2 s, so that a problem shows at the start.
  *
  * Needs Node 22.13, or the package `@photostructure/sqlite`.
@@ -74,13 +78,19 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   const undici = findUndici(places);
 
   const endUse = useOneCopy(path, engine);
+  const spool = createSpool(path, {
+    maxBytes: maxMemoryBytes,
+    clock,
+    onTrouble: (error) => report("spool", error),
+  });
   const link = opened();
   let last = link.first;
   /** Delivery in the thread, once it has begun. */
   let remote: RemoteDelivery | undefined;
 
-  const { outbox, wake, tell, threadReports } = createDurable<DiskClaim>(
+  const { outbox, wake, tell, report } = createDurable<DiskClaim>(
     {
+      spool,
       append: (event) => link.ask({ type: "append", event }),
       async claim({ destination, limit, lanes }) {
         const capacity = { destination, limit: Math.min(limit, CLAIMED_AT_ONCE), lanes };
@@ -115,17 +125,22 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         alarm.stop();
         link.tell("stop");
       },
-      close: () => link.close().finally(endUse),
+      async close() {
+        await link.close();
+        spool.close();
+        endUse();
+      },
     },
     { name: "disk", maxMemoryBytes, clock },
   );
   const alarm = createAlarm(clock, wake);
 
+  spool.begin(link.owner);
   hear(link.first);
 
   function opened(): Link {
     try {
-      return openLink({ path, engine, undici, ...limits }, hear);
+      return openLink({ path, engine, undici, ...limits }, { onDone: hear, onStart: spool.begin });
     } catch (error) {
       endUse();
       throw error;
@@ -138,12 +153,13 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
     if (!reply.results) wake();
     for (const { event, reason } of reply.dropped) tell((to) => to.dropped(event, reason));
     for (const { code, message } of reply.problems) {
+      if (code === "ERR_AFFILIATE_DISK_REPLACED") spool.renew();
       tell((to) => to.degraded(new OutboxError(code, message)));
       tell((to) => to.recovered());
     }
-    const { problem, report } = reply.delivery ?? {};
-    threadReports(problem && new OutboxError(problem.code, problem.message));
-    if (report) remote?.hear(report);
+    const { problem, report: news } = reply.delivery ?? {};
+    report("thread", problem && new OutboxError(problem.code, problem.message));
+    if (news) remote?.hear(news);
     alarm.set(reply.snapshot);
   }
 

@@ -1,17 +1,21 @@
+import { systemClock } from "../../shared/clock.js";
 import { type OpenFile, openFile, setAside } from "./file.js";
 import { createOwnerLocks } from "./owner-locks.js";
 import type { Problem, ThreadOptions } from "./protocol.js";
 import { salvage } from "./salvage.js";
 import { failureOf, loadEngine } from "./sqlite.js";
 import { createStore, type Store, type TransactionOutcome } from "./store.js";
+import { createTakeIn, type TakeIn } from "./take-in.js";
 
 /** The outcome of a transaction, and the problems with the file that were solved since the last one. */
-export type KeptOutcome = Omit<TransactionOutcome, "unreadable" | "logBytes"> & {
+export type KeptOutcome = Omit<TransactionOutcome, "unreadable" | "logBytes" | "problems"> & {
   readonly problems: readonly Problem[];
 };
 
 /** The outbox's file, kept open. */
 export interface FileKeeper {
+  /** What processes that are gone have left beside the file. */
+  readonly takeIn: TakeIn;
   /** Throws what SQLite and the file system throw; then the file is opened anew at the next attempt. */
   attempt(task: (store: Store) => TransactionOutcome): KeptOutcome;
   /** Whether the last attempt left the file open. */
@@ -21,8 +25,8 @@ export interface FileKeeper {
 }
 
 /** Opens the outbox's file when it is needed, and opens it anew, with what can be saved, where it was damaged, deleted or replaced. */
-export function createFileKeeper(options: Omit<ThreadOptions, "signals">, owner: string): FileKeeper {
-  const { path, engine } = options;
+export function createFileKeeper(options: Omit<ThreadOptions, "signals">): FileKeeper {
+  const { path, engine, owner } = options;
   const locks = createOwnerLocks(path, { engine, owner });
   let open: (OpenFile & { readonly store: Store }) | undefined;
   /** Files that are no longer at the path, with the problem to report, until their content is saved. */
@@ -33,7 +37,8 @@ export function createFileKeeper(options: Omit<ThreadOptions, "signals">, owner:
 
   function attempt(task: (store: Store) => TransactionOutcome): KeptOutcome {
     try {
-      const { unreadable, logBytes, ...outcome } = withoutDamage(task);
+      const { unreadable, logBytes, problems: found = [], ...outcome } = withoutDamage(task);
+      problems.push(...found);
       if (logBytes !== undefined) tellLog(logBytes);
       for (const id of unreadable) {
         problems.push({
@@ -149,6 +154,7 @@ export function createFileKeeper(options: Omit<ThreadOptions, "signals">, owner:
 
   return {
     attempt,
+    takeIn: createTakeIn(path, locks.isGone, systemClock),
     get isOpen() {
       return open !== undefined;
     },

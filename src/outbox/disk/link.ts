@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { OutboxError } from "../../shared/errors.js";
 import { createProcessHooks } from "../../shared/process-hooks.js";
 import { clearTimeout, setImmediate, setTimeout } from "../../shared/real-timers.js";
@@ -8,6 +9,8 @@ import { startThread, type Thread } from "./worker.js";
 export interface Link {
   /** The reply to the opening of the file. */
   readonly first: Done;
+  /** The name of the thread that runs. */
+  readonly owner: string;
   /** Rejects with an OutboxError: then no request of the same batch was carried out, or how far they got is unknown. */
   ask<R extends Request>(request: R): Promise<Results[R["type"]]>;
   /** Makes the thread deliver. `plan` is called each time a thread begins. */
@@ -29,9 +32,13 @@ const atExit = createProcessHooks("exit");
  * Starts the outbox's thread, and waits until it has opened its file, so that a problem shows at the start. From then on the
  * main thread never waits: the requests of one tick go out together.
  *
+ * @param parts.onStart called with the name of each further thread, before it begins.
  * @throws OutboxError
  */
-export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply: Done) => void): Link {
+export function openLink(
+  options: Omit<ThreadOptions, "signals" | "owner">,
+  { onDone, onStart }: { onDone: (reply: Done) => void; onStart: (owner: string) => void },
+): Link {
   const questions: Question[] = [];
   const asked: (readonly Question[])[] = [];
   let generation = 0;
@@ -40,7 +47,8 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
   let whenIdle = () => {};
   let restart: NodeJS.Timeout | undefined;
   let engine: Pick<RemoteDelivery, "plan" | "lost"> | undefined;
-  let thread: Thread | undefined = startThread(options, hear, lose);
+  let owner = randomUUID();
+  let thread: Thread | undefined = startThread({ ...options, owner }, hear, lose);
 
   const first = thread.waitForReply();
   if (first.type === "failed") {
@@ -49,7 +57,9 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
   }
 
   function start(): Thread {
-    const started = startThread(options, hear, lose);
+    owner = randomUUID();
+    onStart(owner);
+    const started = startThread({ ...options, owner }, hear, lose);
     if (engine) started.post({ deliver: engine.plan() });
     return started;
   }
@@ -126,6 +136,9 @@ export function openLink(options: Omit<ThreadOptions, "signals">, onDone: (reply
   atExit.add(endWithProcess);
   return {
     first,
+    get owner() {
+      return owner;
+    },
     ask(request) {
       return new Promise((resolve, reject) => {
         if (refusing) return reject(refusing);

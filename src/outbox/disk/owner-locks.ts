@@ -71,6 +71,9 @@ export function createOwnerLocks(path: string, { engine, owner }: { engine: stri
     release: () => quietly(release),
     /** Whether another process is known to have ended. `false` where its lock is not there. */
     hasEnded: (other: string): boolean => quietly(() => hasEnded(other)) ?? false,
+    /** The same, and `true` if its lock is not there: it has removed it as it ended, or could not take it. */
+    isGone: (other: string): boolean =>
+      quietly(() => other !== owner && (!statIfThere(lockPathOf(other)) || hasEnded(other))) ?? false,
     /** Removes the locks of ended processes that own no claims. */
     removeEnded(owners: readonly string[]): void {
       quietly(() => {

@@ -10,6 +10,8 @@ import type { LeaseEpoch } from "./upkeep.js";
 export interface ThreadOptions {
   readonly path: string;
   readonly engine: string;
+  /** Names this thread, as the owner of claims and of the host's spool file. */
+  readonly owner: string;
   /** The file of undici that the thread loads as it starts. Without it, the host's thread delivers. */
   readonly undici?: string | undefined;
   readonly maxBytes: number;

@@ -65,3 +65,6 @@ export function sizeOnDisk({ id, data }: OutboxEvent, json: string): number {
     aside + (row < PAGE_BYTES / 3 ? 1.25 * row : PAGE_BYTES * Math.ceil((row + 600) / PAGE_BYTES)),
   );
 }
+
+/** Whether it is an id as events have them. */
+export const isEventId = (id: unknown): id is string => typeof id === "string" && /^[0-9a-f]{32}$/.test(id);

@@ -8,7 +8,7 @@ import type { KnownIds } from "./known-ids.js";
 import type { LetterRow, Letters } from "./letters.js";
 import type { LiveEvents } from "./live-events.js";
 import type { Queues } from "./queues.js";
-import { type EventRow, type NewRow, rankOf } from "./rows.js";
+import { type EventRow, isEventId, type NewRow, rankOf } from "./rows.js";
 import { failureOf, type Value } from "./sqlite.js";
 
 /** A row of a lost file, not checked yet, and the process that has claimed it. */
@@ -70,8 +70,6 @@ export function createSaving(parts: {
       return typeof destination === "number" && destination > 0 && saveIfSound(table, row, destination);
     }).length;
 }
-
-const isEventId = (id: unknown) => typeof id === "string" && /^[0-9a-f]{32}$/.test(id);
 
 /** `undefined` where the row is no event: a damaged file may hold anything. */
 function eventIfSound({ id, kind, data, created_at, size }: LostRow): OutboxEvent | undefined {

@@ -13,7 +13,15 @@ import { transactionsOf } from "./lock.js";
 import { createLogCleaner } from "./log-cleaner.js";
 import { createOldest } from "./oldest.js";
 import type { OwnerLocks } from "./owner-locks.js";
-import type { DestinationCounts, Dropped, Request, Result, Snapshot, ThreadOptions } from "./protocol.js";
+import type {
+  DestinationCounts,
+  Dropped,
+  Problem,
+  Request,
+  Result,
+  Snapshot,
+  ThreadOptions,
+} from "./protocol.js";
 import { createQueues } from "./queues.js";
 import { createSaving, type LostRow, type LostTable } from "./saving.js";
 import { createSettlements } from "./settlements.js";
@@ -33,6 +41,8 @@ export interface TransactionOutcome {
   readonly dropped: readonly Dropped[];
   /** The ids of events that were set aside because their rows cannot be read. */
   readonly unreadable: readonly string[];
+  /** What else is to be reported. */
+  readonly problems?: readonly Problem[];
   /** The bytes of SQLite's log if a reader keeps it long, else 0; absent if the log was not looked at. */
   readonly logBytes?: number;
 }

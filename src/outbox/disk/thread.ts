@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { type MessagePort, workerData } from "node:worker_threads";
 import { createEngine } from "../../engine/engine.js";
 import { setNetworkDefaults } from "../../engine/network-defaults.js";
@@ -7,7 +6,7 @@ import { createStatusReporter } from "../../engine/status-reporter.js";
 import { kindOf } from "../../service/endpoints.js";
 import { systemClock } from "../../shared/clock.js";
 import { errorFrom } from "../../shared/errors.js";
-import { clearInterval, setInterval } from "../../shared/real-timers.js";
+import { clearInterval, setImmediate, setInterval } from "../../shared/real-timers.js";
 import type { DeliveryPlan, DeliveryReport } from "../remote.js";
 import { createAlarm } from "./alarm.js";
 import { createFileKeeper } from "./file-keeper.js";
@@ -32,6 +31,9 @@ const APART_MS = 10;
 /** How often it looks for killed processes. */
 const LOOK_MS = 500;
 
+/** How long a host that starts waits at most for what other processes have left. It may be more than this: then it goes on later. */
+const TAKE_IN_MS = 1_000;
+
 /** Delivery in this thread, once the host has sent a plan. */
 interface Engine {
   report(): DeliveryReport;
@@ -46,9 +48,9 @@ interface Engine {
 
 /** The disk outbox's own thread. It alone waits for the disk, and it delivers once the host has sent a plan. */
 const options = workerData as ThreadOptions & { port: MessagePort };
-const { path, leaseMs, port, signals } = options;
+const { path, owner, leaseMs, port, signals } = options;
 const clock = systemClock;
-const keeper = createFileKeeper(options, randomUUID());
+const keeper = createFileKeeper(options);
 const reporter = createStatusReporter({ tell: postUntold, isUrgent, apartMs: APART_MS, clock });
 const loop = createLoop({
   path,
@@ -61,13 +63,20 @@ const loop = createLoop({
 });
 const alarm = createAlarm(clock, loop.wake);
 const upkeep = [
-  setInterval(() => look((store) => store.lookAfter()), leaseMs / LOOKS),
+  setInterval(() => {
+    look((store) => store.lookAfter());
+    takeIn({ isThorough: true });
+  }, leaseMs / LOOKS),
   setInterval(
-    () => keeper.isOpen && look((store) => store.lookForKilled()),
+    () => {
+      if (keeper.isOpen) look((store) => store.lookForKilled());
+      takeIn();
+    },
     Math.min(LOOK_MS, leaseMs / LOOKS),
   ),
 ];
 let engine: Engine | undefined;
+let hasEnded = false;
 let snapshot: Snapshot | undefined;
 /** What is to be reported to the host at the end of this tick, beside the state. */
 let untold = nothing();
@@ -75,7 +84,7 @@ let untold = nothing();
 port.on("message", (message: Message) => {
   if (message === "open") open();
   else if (message === "close") void close();
-  else if (message === "end") end();
+  else if (message === "end") endWithProcess();
   else if (message === "tell attempts") engine?.tellAttempts();
   else if (message === "stop") engine?.stop();
   else if (message === "abort") engine?.abort();
@@ -90,6 +99,8 @@ function nothing() {
 function open(): void {
   try {
     loop.attempt((store) => store.run([]));
+    // Before the host's first event: an earlier one of the same visitor may be among them.
+    takeIn({ isThorough: true, forMs: TAKE_IN_MS });
     reporter.now();
   } catch (error) {
     post({ type: "failed", generation: 0, ...problemOf(error, path) });
@@ -132,12 +143,25 @@ function deliver(plan: DeliveryPlan): void {
   });
 }
 
-function look(task: (store: Store) => TransactionOutcome): void {
+/** Returns whether it was done. */
+function look(task: (store: Store) => TransactionOutcome): boolean {
   try {
     loop.attempt(task);
+    return true;
   } catch {
     // Appends and claims report what is wrong with the file.
+    return false;
   }
+}
+
+/** Stores what processes that are gone have left. */
+function takeIn({ isThorough = false, forMs = 0 } = {}): void {
+  const deadline = clock.monotonic() + forMs;
+  let isDone = !keeper.isOpen;
+  do isDone ||= !(keeper.takeIn.finds(isThorough) && look(keeper.takeIn.step));
+  while (!isDone && clock.monotonic() < deadline);
+  // The next lines after the passes that are due.
+  if (!isDone && !hasEnded) setImmediate(() => takeIn());
 }
 
 /** Reports to the host at the end of this tick at the earliest: claimed events are under way by then. */
@@ -176,12 +200,22 @@ function post(reply: Reply): void {
   Atomics.notify(signals, SIGNALS.replied);
 }
 
+/** Also stores what the host has in its memory because the file failed. */
+function endWithProcess(): void {
+  loop.end();
+  keeper.takeIn.endWith(owner);
+  takeIn({ forMs: TAKE_IN_MS });
+  end();
+}
+
 async function close(): Promise<void> {
   await engine?.close();
   end();
 }
 
 function end(): void {
+  if (hasEnded) return;
+  hasEnded = true;
   for (const each of upkeep) clearInterval(each);
   alarm.stop();
   loop.end();

@@ -169,7 +169,7 @@ test("says once that a reader keeps SQLite's log from being emptied, and again a
   const directory = scratchDirectory();
   const path = join(directory, "outbox.db");
   const limits = { maxBytes: 2 ** 30, maxDeadLetters: 1_000, rememberMs: HOUR_MS, leaseMs: 20_000 };
-  const keeper = createFileKeeper({ path, engine, ...limits }, "one");
+  const keeper = createFileKeeper({ path, engine, owner: "one", ...limits });
   onTestFinished(() => keeper.close());
   const told = () => keeper.attempt((store) => store.lookAfter()).problems.map(({ code }) => code);
   const { db } = open(directory, { owner: "other", maxBytes: 2 ** 30 });

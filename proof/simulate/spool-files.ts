@@ -1,0 +1,81 @@
+import type { SpoolFile, SpoolOfAnother } from "../../src/outbox/disk/spool-files.js";
+import { hostOf } from "./host.js";
+import { theClock } from "./machine.js";
+
+export { spoolPath } from "../../src/outbox/disk/spool-files.js";
+
+/** Replaces src/outbox/disk/spool-files.ts: the same files on a machine's virtual disk. They outlive a process. */
+export interface VirtualSpool {
+  content: Buffer;
+  isSealed: boolean;
+  isDeleted: boolean;
+}
+
+const NO_SPACE = Object.assign(new Error("no space is left"), { code: "ENOSPC" });
+
+const here = () => hostOf(theClock().current);
+
+/** A disk that fails may take a part of a line. */
+function bytesWritten(bytes: Buffer): Buffer {
+  const { diskFault, random } = here();
+  if (diskFault !== "full" && diskFault !== "ioerr") return bytes;
+  return random() < 0.5 ? bytes : bytes.subarray(0, Math.floor(random() * bytes.length));
+}
+
+export function createSpoolFile(path: string): SpoolFile {
+  const { spools } = here().disk;
+  const file: VirtualSpool = { content: Buffer.alloc(0), isSealed: false, isDeleted: false };
+  let at = path;
+  spools.set(at, file);
+
+  return {
+    append(text) {
+      const bytes = Buffer.from(text);
+      const written = bytesWritten(bytes);
+      file.content = Buffer.concat([file.content, written]);
+      if (written.length < bytes.length) throw NO_SPACE;
+      return bytes.length;
+    },
+    get state() {
+      if (file.isSealed) return "sealed";
+      return file.isDeleted ? "deleted" : "mine";
+    },
+    empty() {
+      file.content = Buffer.alloc(0);
+    },
+    rename(to) {
+      spools.delete(at);
+      spools.set(to, file);
+      at = to;
+    },
+    flush() {},
+    close() {},
+    remove: () => void spools.delete(at),
+  };
+}
+
+export function spoolsBeside(path: string): SpoolOfAnother[] {
+  const prefix = `${path}-spool-`;
+  return [...here().disk.spools].map(([path, { content }]) => ({
+    path,
+    owner: path.slice(prefix.length).replace(/\.\d+$/, ""),
+    bytes: content.length,
+  }));
+}
+
+export function sealSpool({ path }: SpoolOfAnother) {
+  const { spools } = here().disk;
+  const file = spools.get(path);
+  if (!file) throw new Error("it is gone");
+  file.isSealed = true;
+
+  return {
+    // Less than most files have, so that a writer may append meanwhile.
+    read: (at: number): Uint8Array => file.content.subarray(at, at + 500),
+    close() {},
+    remove() {
+      file.isDeleted = true;
+      spools.delete(path);
+    },
+  };
+}
