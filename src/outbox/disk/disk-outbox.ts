@@ -5,6 +5,7 @@ import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { createDurable } from "../durable.js";
+import { momentBy } from "../lease.js";
 import { durableOptions, MIB } from "../option-types.js";
 import type { Outbox } from "../outbox.js";
 import type { RemoteDelivery } from "../remote.js";
@@ -51,6 +52,19 @@ const schema = z.strictObject({
   leaseMs: z._default(durableOptions.leaseMs, 20_000),
 } satisfies SchemaOf<DiskOutboxOptions>);
 
+/** Until the file could be opened. */
+const NOTHING_KNOWN: Done = {
+  type: "done",
+  snapshot: {
+    counts: {},
+    nextReadyAt: null,
+    leaseEpoch: { number: 0, renewedAt: momentBy() },
+    hasChanged: false,
+  },
+  dropped: [],
+  problems: [],
+};
+
 /**
  * Keeps events on this machine's disk, in one file for all its processes: they survive `kill -9` as soon as they are reported, a
  * restart, a deploy. What is `queued` has been written through to the disk. The main thread waits for the disk only in this call, about
@@ -84,7 +98,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
     onTrouble: (error) => report("spool", error),
   });
   const link = opened();
-  let last = link.first;
+  let last = link.first.type === "done" ? link.first : NOTHING_KNOWN;
   /** Delivery in the thread, once it has begun. */
   let remote: RemoteDelivery | undefined;
 
@@ -136,7 +150,8 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   const alarm = createAlarm(clock, wake);
 
   spool.begin(link.owner);
-  hear(link.first);
+  if (link.first.type === "done") hear(link.first);
+  else report("thread", new OutboxError(link.first.code, link.first.message));
 
   function opened(): Link {
     try {

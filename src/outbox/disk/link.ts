@@ -7,8 +7,8 @@ import type { Done, Order, Question, Reply, Request, Results, ThreadOptions } fr
 import { startThread, type Thread } from "./worker.js";
 
 export interface Link {
-  /** The reply to the opening of the file. */
-  readonly first: Done;
+  /** The reply to the opening of the file; `failed` only if its disk is full. */
+  readonly first: Reply;
   /** The name of the thread that runs. */
   readonly owner: string;
   /** Rejects with an OutboxError: then no request of the same batch was carried out, or how far they got is unknown. */
@@ -51,7 +51,8 @@ export function openLink(
   let thread: Thread | undefined = startThread({ ...options, owner }, hear, lose);
 
   const first = thread.waitForReply();
-  if (first.type === "failed") {
+  // A disk that is full now may have space soon. Everything else is for the host to mend.
+  if (first.type === "failed" && first.code !== "ERR_AFFILIATE_DISK_FULL") {
     thread.abandon();
     throw new OutboxError(first.code, first.message);
   }
@@ -160,9 +161,10 @@ export function openLink(
           whenIdle = resolve;
         });
       }
-      atExit.remove(endWithProcess);
       clearTimeout(restart);
       await thread?.stop();
+      // Not before: the host may exit meanwhile.
+      atExit.remove(endWithProcess);
     },
   };
 }

@@ -238,6 +238,33 @@ test.skipIf(!isRoot)(
   },
 );
 
+test.skipIf(!isRoot)(
+  "starts on a full disk, says that it is full, and stores what it has once there is space",
+  async () => {
+    const directory = scratchDirectory();
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", directory]);
+    onTestFinished(() => void execFileSync("umount", ["-l", directory]));
+    fillUp(directory);
+    const { outbox, said, delivered, start } = watched({ directory, leaseMs: 2_000 });
+    start();
+    const event = sample("payment");
+
+    expect(await outbox.add(event)).toBe("in-memory");
+    expect(outbox.durable).toBe(false);
+    expect(said).toEqual(["ERR_AFFILIATE_DISK_FULL"]);
+    expect(outbox.counts()).toMatchObject({
+      queued: 1,
+      trouble: expect.stringContaining("no space is left"),
+    });
+
+    rmSync(join(directory, "filler"));
+    await until(() => delivered.length === 1, "nothing was delivered");
+    await until(() => said.includes("recovered"), "it did not say that it works again");
+    expect(said).toEqual(["ERR_AFFILIATE_DISK_FULL", "recovered"]);
+    expect(outbox.durable).toBe(true);
+  },
+);
+
 function fillUp(directory: string): void {
   for (let size = 256 * 1024; size >= 512; size /= 2) {
     try {

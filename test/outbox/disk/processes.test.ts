@@ -256,3 +256,20 @@ for (const format of ["cjs", "esm"] as const) {
     expect(service.posted).toHaveLength(1);
   });
 }
+
+test("a process that exits after a close() that ran out of time ends with its own code", async () => {
+  const service = await startService(() => undefined);
+  const run = () =>
+    startHost(`
+      const tracker = affiliate({ baseUrl: "${service.url}", clientId: 1, outbox: diskOutbox({ directory: "${scratchDirectory()}" }), logger: { warn() {}, error() {} } });
+      for (let id = 1; id <= 20; id++) tracker.trackPayment({ paymentId: id, customerEmail: "ann@shop.example", leadValue: 9 }, { sessionId: "s" + id });
+      tracker.on("attempt", () => {
+        tracker.close({ timeoutMs: 1 }).then(() => process.exit(7));
+      });
+    `).ended;
+
+  const ended = await Promise.all(Array.from({ length: 6 }, run));
+  expect(ended.map(({ code, errors }) => ({ code, errors }))).toEqual(
+    ended.map(() => ({ code: 7, errors: "" })),
+  );
+});
