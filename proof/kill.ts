@@ -1,130 +1,28 @@
 /**
  * `npm run proof kill -- --rounds 50`
  *
- * Hosts that share one directory report events, and are killed with SIGKILL at a random moment, again and again, with the
- * service there and away. In the end every event that was acknowledged must have reached the service, once, in its
- * visitor's order; or be held, where a kill came in the middle of a payment's delivery and it cannot be known whether the
- * service has it. Exits with 1 where that is not so.
+ * Hosts that share one directory report events, and are killed with SIGKILL at a random moment, again and again. No event may be
+ * lost that was acknowledged (awaited.ts), and no payment whose visitor has got a response (answered.ts). A payment may be held if a
+ * kill came in the middle of its delivery: then it cannot be known whether the service has it. Exits with 1 if one is lost, or if one
+ * arrives twice.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { proveAnswered } from "./kill/answered.js";
+import { proveAwaited } from "./kill/awaited.js";
 import { type HostOptions, runHost } from "./kill/host.js";
-import { type Arrival, startService } from "./kill/service.js";
+import { runShop, type ShopOptions } from "./kill/shop.js";
 
 const { values, positionals } = parseArgs({
   options: { rounds: { type: "string", default: "4" } },
   allowPositionals: true,
 });
 
-if (positionals[0]) await runHost(JSON.parse(positionals[0]) as HostOptions);
-else process.exitCode = (await prove(Number(values.rounds))) ? 0 : 1;
-
-async function prove(rounds: number): Promise<boolean> {
-  const service = await startService();
-  const acknowledged = new Set<string>();
-  const held = new Set<string>();
-  const errors: string[] = [];
-  let kills = 0;
-  console.log(`Node ${process.version}, ${rounds} rounds of one host and of four, service there and away`);
-
-  for (const hosts of [1, 4]) {
-    const directory = mkdtempSync(join(tmpdir(), "express-affiliate-proof-"));
-    for (let round = 0; round < rounds; round++) {
-      if (round % 2 === 1) await service.goAway();
-      else await service.comeBack();
-      const names = Array.from({ length: hosts }, (_, host) => `${hosts}.${round}.${host}`);
-      await Promise.all(
-        names.map((name) => killedInTheMiddle({ name, directory, task: "track", url: service.url })),
-      );
-      kills += hosts;
-    }
-    await service.comeBack();
-    const { ended } = host({ name: "last", directory, task: "drain", url: service.url });
-    await ended;
-    rmSync(directory, { recursive: true });
-  }
-  await service.goAway();
-  return judge();
-
-  async function killedInTheMiddle(options: HostOptions): Promise<void> {
-    const { child, spoken, ended } = host(options);
-    // The moment counts from its first word, so that it is in the middle of something on a slow machine too.
-    await spoken;
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 600));
-    child.kill("SIGKILL");
-    await ended;
-  }
-
-  function host(options: HostOptions): {
-    child: ChildProcess;
-    spoken: Promise<unknown>;
-    ended: Promise<unknown>;
-  } {
-    const child = spawn(process.execPath, [fileURLToPath(import.meta.url), JSON.stringify(options)], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
-    const spoken = once(lines, "line");
-    lines.on("line", (line) => {
-      const said = parse(line);
-      if (said?.acknowledged) acknowledged.add(said.acknowledged);
-      if (said?.dead && said.reason === "unconfirmed") held.add(said.dead);
-      else if (said?.dead) errors.push(`a dead letter: ${line}`);
-      if (said?.error) errors.push(said.error);
-    });
-    return { child, spoken, ended: Promise.all([once(child, "exit"), once(lines, "close")]) };
-  }
-
-  function judge(): boolean {
-    const { arrivals } = service;
-    const arrived = new Set(arrivals.map(({ key }) => key));
-    const lost = [...acknowledged].filter((id) => !arrived.has(id) && !held.has(id)).length;
-    const [twice, sentAgain] = [repeated(true), repeated(false)];
-    const outOfOrder = disorder();
-    console.log(`kills               ${kills}`);
-    console.log(`acknowledged        ${acknowledged.size}`);
-    console.log(`at the service      ${arrived.size} (the kill came before the acknowledgement for some)`);
-    console.log(
-      `held                ${held.size} payments whose delivery was cut short, for an operator to decide`,
-    );
-    console.log(`lost                ${lost}`);
-    console.log(
-      `received twice      ${twice} payments; ${sentAgain} others, sent again by the default policy with the same key`,
-    );
-    console.log(`out of order        ${outOfOrder}`);
-    for (const error of errors.slice(0, 10)) console.log(`unexpected          ${error}`);
-    return lost === 0 && twice === 0 && outOfOrder === 0 && errors.length === 0 && acknowledged.size > 0;
-  }
-
-  function repeated(payments: boolean): number {
-    const ofInterest = service.arrivals.filter(({ path }) => path.endsWith("/payment") === payments);
-    return ofInterest.length - new Set(ofInterest.map(({ key }) => key)).size;
-  }
-
-  function disorder(): number {
-    const last = new Map<string, number>();
-    const seen = new Set<string>();
-    return service.arrivals.filter(({ key, visitor, nth }: Arrival) => {
-      if (seen.has(key)) return false;
-      seen.add(key);
-      const before = last.get(visitor) ?? 0;
-      last.set(visitor, Math.max(before, nth));
-      return nth < before;
-    }).length;
-  }
-}
-
-/** A line, unless the kill cut it short. */
-function parse(line: string) {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
+if (positionals[0]) {
+  const options: HostOptions | ShopOptions = JSON.parse(positionals[0]);
+  await (options.task === "sell" ? runShop(options) : runHost(options));
+} else {
+  const rounds = Number(values.rounds);
+  console.log(`Node ${process.version}`);
+  const results = [await proveAwaited(rounds), await proveAnswered(rounds)];
+  process.exitCode = results.every(Boolean) ? 0 : 1;
 }

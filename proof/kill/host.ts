@@ -14,7 +14,7 @@ export interface HostOptions {
 }
 
 /** Written synchronously, so that all that was said before the kill is in the output. */
-function say(line: object): void {
+export function say(line: object): void {
   for (;;) {
     try {
       writeSync(1, `${JSON.stringify(line)}\n`);
@@ -40,8 +40,10 @@ export async function runHost({ url, directory, name, task }: HostOptions): Prom
     return;
   }
   while (tracker.stats().queued > 0) await tracker.flush({ timeoutMs: 1_000 });
-  for (const { id, reason } of await tracker.deadLetters.list({ limit: 1_000_000 }))
-    say({ dead: id, reason });
+  for (const letter of await tracker.deadLetters.list({ limit: 1_000_000 })) {
+    const { id, reason, event } = letter;
+    say({ dead: id, reason, nth: "leadValue" in event ? event.leadValue : 0 });
+  }
   await tracker.close();
 
   async function visit(name: string): Promise<void> {

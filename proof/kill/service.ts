@@ -22,11 +22,14 @@ export async function startService() {
       if (req.method === "POST")
         arrivals.push(arrivalOf(req.url ?? "", String(req.headers["idempotency-key"]), text));
       // Long enough for a kill to come in between.
-      const answer = setTimeout(() => {
-        answers.delete(answer);
-        res.setHeader("content-type", "application/json");
-        res.end('{"success":true,"leadId":1}');
-      }, Math.random() * 15);
+      const answer = setTimeout(
+        () => {
+          answers.delete(answer);
+          res.setHeader("content-type", "application/json");
+          res.end('{"success":true,"leadId":1}');
+        },
+        service.slowMs + Math.random() * 15,
+      );
       answers.add(answer);
     }).listen(port, "127.0.0.1");
   }
@@ -35,9 +38,11 @@ export async function startService() {
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
 
-  return {
+  const service = {
     url: `http://127.0.0.1:${port}`,
     arrivals,
+    /** How much longer each answer takes. */
+    slowMs: 0,
     async goAway(): Promise<void> {
       server.close();
       server.closeAllConnections();
@@ -49,6 +54,7 @@ export async function startService() {
       await once(server, "listening");
     },
   };
+  return service;
 }
 
 function arrivalOf(path: string, key: string, text: string): Arrival {

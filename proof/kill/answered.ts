@@ -1,0 +1,115 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Child, type Said, startChild } from "./child.js";
+import { startService } from "./service.js";
+
+const VISITORS = 32;
+const CONCURRENCY = 8;
+const SLOW_MS = 300;
+const STATES = ["there", "away", "slow"] as const;
+const PATHS = ["/wrapped", "/called"] as const;
+
+/**
+ * Shops sell to many visitors at a time, and await nothing: their handlers answer before the receipt is there. Each payment that was
+ * answered must reach the service, once, or be held: at most `concurrency` for each kill.
+ */
+export async function proveAnswered(rounds: number): Promise<boolean> {
+  const service = await startService();
+  const answered = new Set<number>();
+  const pathOf = new Map<number, string>();
+  const held = new Set<number>();
+  const errors: string[] = [];
+  let orders = 0;
+  let kills = 0;
+  console.log(`\nNothing awaited: ${rounds} rounds of one shop and of four, service there, away and slow`);
+
+  for (const state of STATES) {
+    for (const hosts of [1, 4]) {
+      const directory = mkdtempSync(join(tmpdir(), "express-affiliate-proof-"));
+      if (state === "away") await service.goAway();
+      service.slowMs = state === "slow" ? SLOW_MS : 0;
+      for (let round = 0; round < rounds; round++) {
+        const shops = Array.from({ length: hosts }, () => startShop(directory));
+        await Promise.all(shops.map((shop) => sellUntilKilled(shop, VISITORS / hosts)));
+        kills += hosts;
+      }
+      service.slowMs = 0;
+      await service.comeBack();
+      await startChild({ name: "last", directory, task: "drain", url: service.url }, hear).ended;
+      rmSync(directory, { recursive: true });
+    }
+  }
+  await service.goAway();
+  return judge();
+
+  function hear({ dead, nth = 0, reason, error }: Said): void {
+    if (dead && reason === "unconfirmed") held.add(nth);
+    else if (dead) errors.push(`dead letter ${dead}: ${reason}`);
+    if (error) errors.push(error);
+  }
+
+  function startShop(directory: string): Child {
+    return startChild({ directory, task: "sell", url: service.url }, hear);
+  }
+
+  async function sellUntilKilled({ spoken, kill }: Child, visitors: number): Promise<void> {
+    const { port } = await spoken;
+    const agent = new Agent({ keepAlive: true, maxSockets: visitors });
+    const selling = Promise.all(
+      Array.from({ length: visitors }, async (_, visitor) => {
+        for (;;) {
+          const id = ++orders;
+          const path = PATHS[visitor % 2] as string;
+          pathOf.set(id, path);
+          if (!(await isAnswered(id, { port, agent, path }))) return;
+          answered.add(id);
+        }
+      }),
+    );
+    await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 600));
+    await kill();
+    await selling;
+    agent.destroy();
+  }
+
+  function judge(): boolean {
+    // A payment's amount is its number.
+    const arrived = service.arrivals.map(({ nth }) => nth);
+    const there = new Set(arrived);
+    const missing = [...answered].filter((id) => !there.has(id) && !held.has(id));
+    const twice = arrived.length - there.size;
+    console.log(`kills               ${kills}`);
+    console.log(`answered            ${answered.size} payments`);
+    console.log(`at the service      ${there.size} (the kill came before the answer for some)`);
+    console.log(
+      `held                ${held.size} payments whose delivery was cut short, for an operator to decide`,
+    );
+    console.log(`missing             ${missing.length}`);
+    for (const path of PATHS) {
+      const ofPath = missing.filter((id) => pathOf.get(id) === path).length;
+      if (ofPath > 0) console.log(`  of ${path}`.padEnd(20) + ofPath);
+    }
+    console.log(`received twice      ${twice}`);
+    for (const error of errors.slice(0, 10)) console.log(`unexpected          ${error}`);
+    const isWell = missing.length + twice + errors.length === 0 && held.size <= kills * CONCURRENCY;
+    return isWell && answered.size > 0;
+  }
+}
+
+/** Whether the visitor has got the response. */
+function isAnswered(
+  id: number,
+  { port, agent, path }: { port: number | undefined; agent: Agent; path: string },
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const headers = { "content-type": "application/json", cookie: `svc_session_id=visitor-${id}` };
+    const sent = request({ port, agent, path, headers, method: "POST", host: "127.0.0.1" }, (res) => {
+      // Answered once the head is there: the visitor has seen it go through.
+      resolve(res.statusCode === 200);
+      res.on("error", () => {}).resume();
+    });
+    sent.on("error", () => resolve(false)).end(JSON.stringify({ id }));
+  });
+}
