@@ -7,7 +7,12 @@ import { harmless } from "../shared/harmless.js";
 import { broughtSession, signedCookie, visitorCookie } from "./cookies.js";
 
 /** The session cookie that `onClick` sets. It is read before express-session's, because it outlives the new session at login. */
-export const SESSION_COOKIE = "svc_session_id";
+const SESSION_COOKIE = "svc_session_id";
+
+/** The cookie that keeps the session id. `undefined` if the host's own function says what the session id is. */
+export function sessionCookieName({ session }: Pick<Config, "session">): string | undefined {
+  return typeof session === "function" ? undefined : (session ?? SESSION_COOKIE);
+}
 
 /** What `RequestAttribution` needs. */
 export interface AttributionContext {

@@ -4,7 +4,7 @@ import type { Config } from "../config.js";
 import type { Journal } from "../journal/journal.js";
 import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
-import { userAgentOf } from "./landing-page.js";
+import { userAgentOf } from "./page-view.js";
 
 /** Whether a bot asks. If the option `isBot` gives no answer, its User-Agent decides. */
 export function isBot(

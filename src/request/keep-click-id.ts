@@ -7,7 +7,7 @@ import { readOptions, type SchemaOf } from "../shared/read-options.js";
 import { isBot } from "./bot.js";
 import { visitorCookiesAsSent } from "./cookies.js";
 import { type CookieSettings, cookieSettings, firstPartyCookie } from "./first-party-cookie.js";
-import { isLoadedAhead, isOpenedByPerson } from "./landing-page.js";
+import { isLoadedAhead, isOpenedByPerson } from "./page-view.js";
 import { keepFromSharedCaches } from "./private-response.js";
 import { affiliateOf, type RequestContext } from "./visitor.js";
 

@@ -4,12 +4,14 @@ import * as z from "zod/mini";
 import type { SkipReason } from "../journal/journal.js";
 import { harmless } from "../shared/harmless.js";
 import { readOptions, type SchemaOf } from "../shared/read-options.js";
-import { SESSION_COOKIE } from "./attribution.js";
+import { sessionCookieName } from "./attribution.js";
 import { isBot } from "./bot.js";
 import { createClickId, wasReported } from "./click-id.js";
 import { type CookieSettings, cookieSettings, firstPartyCookie } from "./first-party-cookie.js";
-import { isLoadedAhead, isOpenedByPerson, type Landing, landingOf } from "./landing-page.js";
+import { type Landing, landingOf } from "./landing-page.js";
+import { isLoadedAhead, isOpenedByPerson } from "./page-view.js";
 import { keepFromSharedCaches } from "./private-response.js";
+import { warnOfSecondTracker } from "./second-tracker.js";
 import { affiliateOf, type RequestContext, type Visitor } from "./visitor.js";
 
 /** What `tracker.onClick()` takes. A wrong one throws `OptionsError`. */
@@ -82,7 +84,7 @@ export function createOnClick(context: RequestContext) {
       const { cookieName, signed } = config;
       const signedId = (name: string, id: string) => signed?.sign(name, id, settings.maxAgeMs) ?? id;
       res.cookie(cookieName, signedId(cookieName, clickId), cookie);
-      const sessionCookie = sessionCookieName(context);
+      const sessionCookie = sessionCookieName(config);
       if (sessionCookie && attribution.cookie(sessionCookie) !== sessionId) {
         res.cookie(sessionCookie, signedId(sessionCookie, sessionId), { ...cookie, httpOnly: true });
       }
@@ -104,28 +106,4 @@ function reasonToSkip(req: Request, visitor: Visitor, context: RequestContext): 
   if (!visitor.attribution.consented) return "consent";
   if (isBot(req, context)) return "bot";
   return isLoadedAhead(req) || isOpenedByPerson(req) ? undefined : "not-a-page";
-}
-
-/** The cookie that keeps the session id. `undefined` if the host's own function says what the session id is. */
-function sessionCookieName({ config }: RequestContext): string | undefined {
-  return typeof config.session === "function" ? undefined : (config.session ?? SESSION_COOKIE);
-}
-
-const seenBy = new WeakMap<Request, RequestContext>();
-
-function warnOfSecondTracker(req: Request, context: RequestContext): void {
-  const other = seenBy.get(req);
-  seenBy.set(req, context);
-  if (other === undefined || other === context) return;
-  const names = [context.config.cookieName, sessionCookieName(context)];
-  const shared = [other.config.cookieName, sessionCookieName(other)].find(
-    (name) => name !== undefined && names.includes(name),
-  );
-  if (shared === undefined) return;
-  context.journal.once(
-    "warn",
-    "second tracker",
-    `two trackers' \`onClick\` set the cookie \`${shared}\` on one page, so that one of them loses its visitors. Give one of them ` +
-      "another `cookieName` and another `session`",
-  );
 }

@@ -1,6 +1,7 @@
 import type { Request, Response } from "express";
 import type { Journal } from "../journal/journal.js";
-import { isOpenedByPerson, landingOf } from "./landing-page.js";
+import { landingOf } from "./landing-page.js";
+import { isOpenedByPerson } from "./page-view.js";
 
 const LONGEST_PATH = 100;
 
