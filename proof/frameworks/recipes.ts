@@ -107,6 +107,7 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   },
   // Bundlers and runtimes: kit/anywhere.js, without the code of a page.
   esbuild: { express: { 5: { esbuild: "^0.27.7" } } },
+  "esbuild-esm": { express: { 5: { esbuild: "^0.27.7" } }, basedOn: "esbuild" },
   webpack: { express: { 5: { webpack: "^5.112.2" } } },
   deno: { express: { 5: { deno: "^2.9.6" } } },
   bun: { express: { 5: { bun: "^1.4.5" } } },
