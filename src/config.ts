@@ -177,9 +177,15 @@ export function planOf({
 
 const toConsole: Logger = {
   info: (line) => process.env.NODE_ENV !== "production" && console.info(line),
-  warn: (line) => console.warn(line),
-  error: (line) => console.error(line),
+  warn: (line) => print("warn", line),
+  error: (line) => print("error", line),
 };
+
+/** Jest fails a run that writes to its console after a test file has ended, as the tracker of a forgotten `close()` may. */
+function print(level: "warn" | "error", line: string): void {
+  if (process.env.JEST_WORKER_ID === undefined) console[level](line);
+  else process.stderr.write(`${line}\n`);
+}
 
 // None of these repeats the address: it may contain a password.
 function problemWith(address: string | URL, allowInsecure: boolean): string | undefined {

@@ -3,6 +3,7 @@ import type { Dispatcher } from "undici";
 // Imports the main file by name: in Bun, `undici` alone means a module of Bun's own that cannot dispatch.
 import { buildConnector, EnvHttpProxyAgent, Pool, ProxyAgent } from "undici/index.js";
 import { OptionsError } from "../shared/errors.js";
+import { loadEarlyInJest } from "./loaded-early.js";
 import { withProxyErrors } from "./proxy-tunnels.js";
 
 /** An outgoing proxy's address, or `environment` for HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
@@ -28,6 +29,7 @@ const IDLE_MS = 750;
  * @throws OptionsError where the environment's proxy has no usable address.
  */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  loadEarlyInJest();
   const { baseUrl, connections, connectTimeoutMs, proxy } = options;
   const pool = {
     connections,

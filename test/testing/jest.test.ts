@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { startService } from "../helpers/service.js";
+import { outputOf, runNode, userProject } from "../helpers/user-project.js";
+
+const forgets = `
+const { affiliate } = require("express-affiliate");
+
+test("reports a payment, and forgets to close the tracker", () => {
+  const tracker = affiliate({ baseUrl: process.env.SERVICE, clientId: 42 });
+  void tracker.trackPayment({ paymentId: "1", customerEmail: "ada@shop.example", leadValue: 1 }, { sessionId: "s1" });
+});
+`;
+
+describe("a tracker that a test in Jest has forgotten to close", () => {
+  it.each([[[]], [["--detectOpenHandles"]]])(
+    "changes no exit code, and is no open handle: jest %j",
+    async (flags) => {
+      // The answer makes a log line, after the test file has ended.
+      const { url } = await startService((_request, res) => {
+        setTimeout(() => res.writeHead(422).end('{ "error": "Unprocessable Entity", "message": "no" }'), 200);
+      });
+      const files = {
+        "forgets.jest.js": forgets,
+        "package.json": '{ "jest": { "testMatch": ["**/*.jest.js"] } }',
+      };
+      const project = await userProject(files, ["jest"]);
+      const { code, stderr } = await outputOf(
+        runNode(project, ["node_modules/jest/bin/jest.js", ...flags], {
+          env: { ...process.env, SERVICE: url },
+        }),
+      );
+      expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("1 passed") });
+      expect(stderr).not.toMatch(/torn down|Cannot log|open handle/);
+    },
+  );
+});
