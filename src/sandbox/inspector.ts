@@ -9,6 +9,7 @@ import { type Faults, faultModes } from "./faults.js";
 import { parseJson, Refused, readBody, refusal, send, sendJson } from "./http.js";
 import { stateFor } from "./inspector/state.js";
 import { readView, type View } from "./inspector/view.js";
+import { sendLedger } from "./ledger/document.js";
 import type { LedgerStore } from "./ledger/ledger.js";
 
 /** What the page says about the service. */
@@ -98,6 +99,7 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
     "GET /main.js": (_req, res) => send(res, 200, "text/javascript; charset=utf-8", script),
     "GET /events": watch,
     "GET /request": oneRequest,
+    "GET /ledger.json": (req, res) => sendLedger(req, res, ledger),
     "POST /fault": setFault,
     "POST /clear": clear,
   };

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { type EndpointName, endpointNames, endpoints, errorResponse } from "./endpoints.js";
 import { MAX_BODY_BYTES } from "./http.js";
+import { ledgerSchema } from "./ledger/document.js";
 
 /** The specification as an OpenAPI 3.1 document, made from the schemas that validate requests. */
 export function openApiDocument(url: string, requireKeyFor: readonly EndpointName[]) {
@@ -15,16 +16,23 @@ export function openApiDocument(url: string, requireKeyFor: readonly EndpointNam
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url, description: "This sandbox" }],
-    tags: [{ name: "Tracking", description: "What happened on a customer's own server" }],
-    paths: Object.fromEntries(
-      endpointNames.map((name) => {
-        const { path, method } = endpoints[name];
-        return [path, { [method.toLowerCase()]: operation(name, requireKeyFor.includes(name)) }];
-      }),
-    ),
+    tags: [
+      { name: "Tracking", description: "What happened on a customer's own server" },
+      { name: "Sandbox", description: "What the sandbox has, and the service has not" },
+    ],
+    paths: {
+      ...Object.fromEntries(
+        endpointNames.map((name) => {
+          const { path, method } = endpoints[name];
+          return [path, { [method.toLowerCase()]: operation(name, requireKeyFor.includes(name)) }];
+        }),
+      ),
+      "/ledger.json": { get: ledger },
+    },
     components: {
       schemas: {
         ...Object.fromEntries(endpointNames.flatMap(schemas)),
+        Ledger: schema(ledgerSchema, "output"),
         Error: schema(errorResponse, "output"),
       },
       responses: { Error: { description: "What was wrong (§7)", ...json("Error") } },
@@ -60,6 +68,25 @@ function operation(name: EndpointName, keyRequired: boolean) {
     },
   };
 }
+
+const ledger = {
+  operationId: "ledger",
+  summary: "All that was recorded",
+  tags: ["Sandbox"],
+  security: [{}],
+  parameters: [
+    {
+      name: "limit",
+      in: "query",
+      description: "How many entries of each kind, the last ones",
+      schema: { type: "integer", minimum: 1, maximum: 5000, default: 1000 },
+    },
+  ],
+  responses: {
+    "200": { description: "The last entries, in order of arrival", ...json("Ledger") },
+    "400": { $ref: "#/components/responses/Error" },
+  },
+};
 
 const idempotencyKey = {
   name: "Idempotency-Key",

@@ -6,6 +6,7 @@ import { endpoints } from "./endpoints.js";
 import { createFaults, type Fault, type FaultMode, type FaultOptions } from "./faults.js";
 import { guarded, send, sendJson } from "./http.js";
 import { createInspector } from "./inspector.js";
+import { sendLedger } from "./ledger/document.js";
 import { type Ledger, openLedger } from "./ledger/ledger.js";
 import { openApiDocument } from "./openapi.js";
 import { readOptions, type SandboxOptions } from "./options.js";
@@ -65,6 +66,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     if (path === "/snippet.js") return send(res, 200, "text/javascript; charset=utf-8", snippet);
     if (path === "/openapi.json")
       return sendJson(res, { status: 200, body: openApiDocument(service.url, requireKeyFor) });
+    if (path === "/ledger.json") return sendLedger(req, res, ledger);
     await handleTracking(req, res);
   }
   async function enforce({ mode, since }: Fault): Promise<void> {

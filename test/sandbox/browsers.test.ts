@@ -53,6 +53,8 @@ test.each(["https://evil.example", "null", "http://localhost:1", "nonsense"])(
     expect(await ask(`${sandbox.inspectorUrl}/fault`, { origin }, "POST", { mode: "down" })).toBe(403);
     expect(await ask(`${sandbox.inspectorUrl}/clear`, { origin }, "POST", {})).toBe(403);
     expect(await ask(`${sandbox.inspectorUrl}/events`, { origin })).toBe(403);
+    for (const url of [sandbox.url, sandbox.inspectorUrl])
+      expect(await ask(`${url}/ledger.json`, { origin })).toBe(403);
     expect(await ask(sandbox.url + status, { origin, ...key(sandbox) })).toBe(403);
     expect(sandbox.fault.mode).toBe("ok");
   },

@@ -34,6 +34,7 @@ test("is served, and tells what the validation tells", async () => {
       "/api/v1/tracking/lead/registration": { post: { operationId: "registrationLead" } },
       "/api/v1/tracking/lead/payment": { post: { operationId: "paymentLead", security: [{ apiKey: [] }] } },
       "/api/v1/tracking/status/{sessionId}": { get: { operationId: "status" } },
+      "/ledger.json": { get: { operationId: "ledger" } },
     },
   });
   expect(document.components.schemas).toMatchObject({

@@ -12,6 +12,7 @@ export function clicksTable(database: Database) {
         or id in (select linkedClick from leads order by id desc limit ?)
      order by id`,
   );
+  const last = database.prepare("select * from (select * from clicks order by id desc limit ?) order by id");
   const byId = database.prepare("select * from clicks where id = ?");
   const byClickId = database.prepare("select * from clicks where clickId = ?");
   const lastOfSession = database.prepare(
@@ -29,6 +30,7 @@ export function clicksTable(database: Database) {
     count: () => (count.get() as { count: number }).count,
     /** The last so many, and those that the last so many leads were linked to. */
     latest: (count: number) => latest.all(count, count).map(toClick),
+    last: (count: number) => last.all(count).map(toClick),
     ofNumber: (id: number) => optional(byId.get(id)),
     ofClickId: (clickId: string) => optional(byClickId.get(clickId)),
     /** The last one until then: a visitor who came through two affiliates' links belongs to the later. */

@@ -26,6 +26,9 @@ export function leadsTable(database: Database) {
         or kind = 'registration' and customer in (select customer from leads order by id desc limit ?)
      order by leads.id`,
   );
+  const last = database.prepare(
+    `select * from (${select} where kind = ? order by leads.id desc limit ?) order by id`,
+  );
   const byId = database.prepare(`${select} where leads.id = ?`);
   const lastRegistration = database.prepare(
     "select id, at, linkedClick as click from leads where customer = ? and kind = 'registration' order by id desc limit 1",
@@ -53,6 +56,7 @@ export function leadsTable(database: Database) {
     count: () => (count.get() as { count: number }).count,
     /** The last so many, and the registrations of their customers. */
     latest: (count: number) => latest.all(count, count).map(toLead),
+    last: (kind: Lead["kind"], count: number) => last.all(kind, count).map(toLead),
     /** The customer's last registration, and the click it was linked to. */
     registrationOf: (customerEmail: string) =>
       lastRegistration.get(customerEmail.toLowerCase()) as
