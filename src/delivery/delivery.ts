@@ -59,6 +59,9 @@ export interface Delivery extends Deliver {
 
 const NONE = { limit: 0, lanes: [] };
 
+/** An answer counts once its head has arrived. The body has a message or a lead id at best: no slot waits longer for it. */
+const BODY_MS = 1_000;
+
 // Read-only, and about no visitor: the service only has to answer.
 const PROBE_SESSION = "express-affiliate-probe";
 
@@ -69,7 +72,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const isCostly = (endpoint: Endpoint) => ambiguous[kindOf(endpoint)] === "hold";
   const health = new Health(concurrency, isCostly, { isShared: options.circuits !== undefined });
   const announcer = createAnnouncer(health, journal, clock);
-  const referral = new ReferralCheck({ transport, calls, mode: confirmReferral });
+  const referral = new ReferralCheck({ transport, calls, mode: confirmReferral, bodyMs: BODY_MS });
   const circuits =
     options.circuits &&
     new SharedCircuits(options.circuits, {
@@ -130,7 +133,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       circuits && isCostly(endpoint)
         ? watchAttempt(circuits, clock, { endpoint, beganAt, patienceMs })
         : undefined;
-    const attempt = await transport.send(callFor(claim.event, calls), { mayLeave });
+    const attempt = await transport.send(callFor(claim.event, calls), { mayLeave, bodyMs: BODY_MS });
     const outcome = outcomeOf(attempt, { maybeTaken: mayBeTaken(claim), now: clock.now() });
     const othersPassed = hasPassedSince(claim);
     const finding = findingOf(claim, outcome, attempt, othersPassed);
@@ -238,7 +241,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   /** Asks the status endpoint whether the service answers: that risks no event. */
   async function ask(): Promise<void> {
     health.ask();
-    const attempt = await transport.send(calls.status(PROBE_SESSION));
+    const attempt = await transport.send(calls.status(PROBE_SESSION), { bodyMs: BODY_MS });
     if (stopped) return;
     const outcome = outcomeOf(attempt, { maybeTaken: false, now: clock.now() });
     const restMs = outcome.type === "throttled" ? outcome.retryAfterMs : 0;

@@ -1,6 +1,6 @@
 import type { OutboxEvent } from "../events.js";
 import type { ConfirmReferral } from "../outbox/remote.js";
-import type { Attempt } from "../service/attempt.js";
+import type { Answer, Attempt } from "../service/attempt.js";
 import type { Calls } from "../service/calls.js";
 import type { Transport } from "../service/transport.js";
 import { clamp } from "./saved-trials.js";
@@ -23,18 +23,26 @@ const LATER = new Set([408, 425, 429]);
  * affiliate referred is not sent. The question contains the session id and nothing else.
  *
  * @param mode `login-session`: of a visitor who is known by a login session alone, which every customer has.
+ * @param bodyMs how long the body of an answer is waited for, in milliseconds.
  */
 export class ReferralCheck {
   readonly #transport: Pick<Transport, "send">;
   readonly #calls: Calls;
   readonly #mode: ConfirmReferral;
+  readonly #bodyMs: number;
   /** Since when the endpoint has not answered, and until when it is not asked, by the clock of `ask`. */
   #failing: { readonly since: number; readonly until: number } | undefined;
 
-  constructor(options: { transport: Pick<Transport, "send">; calls: Calls; mode: ConfirmReferral }) {
+  constructor(options: {
+    transport: Pick<Transport, "send">;
+    calls: Calls;
+    mode: ConfirmReferral;
+    bodyMs: number;
+  }) {
     this.#transport = options.transport;
     this.#calls = options.calls;
     this.#mode = options.mode;
+    this.#bodyMs = options.bodyMs;
   }
 
   isDue({ kind, data }: OutboxEvent): boolean {
@@ -51,8 +59,10 @@ export class ReferralCheck {
     }
     // One question at a time tries whether it answers again.
     if (this.#failing) this.#failing = { since: this.#failing.since, until: Number.POSITIVE_INFINITY };
-    const attempt = await this.#transport.send(this.#calls.status(data.sessionId as string));
-    if (attempt.type !== "answer" || attempt.status >= 500 || LATER.has(attempt.status)) {
+    const attempt = await this.#transport.send(this.#calls.status(data.sessionId as string), {
+      bodyMs: this.#bodyMs,
+    });
+    if (!isAnswered(attempt)) {
       const since = this.#failing?.since ?? began;
       this.#failing = { since, until: now() + clamp((now() - since) / 10, 1_000, 60_000) };
       return { type: "later", attempt };
@@ -65,4 +75,10 @@ export class ReferralCheck {
     if (typeof hasAffiliate !== "boolean") return { type: "unanswered", attempt };
     return { type: hasAffiliate ? "referred" : "not-referred" };
   }
+}
+
+/** Whether the service has decided on the question. A body that breaks off decides nothing. */
+function isAnswered(attempt: Attempt): attempt is Answer {
+  if (attempt.type !== "answer" || attempt.status >= 500 || LATER.has(attempt.status)) return false;
+  return !(attempt.isCut && attempt.status < 300 && attempt.body === undefined);
 }

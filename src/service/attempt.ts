@@ -16,8 +16,10 @@ export interface Answer {
   readonly retryAfter?: string | undefined;
   /** The service's own time: its Date header. */
   readonly date?: string | undefined;
-  /** The body as JSON; `undefined` where it is none, broke off, or went on for more than 64 KiB. */
+  /** The body as JSON; `undefined` if what has arrived of it is none, or if it is longer than 64 KiB. */
   readonly body: unknown;
+  /** The body had not ended when its time was up, or when the connection ended. */
+  readonly isCut?: true;
 }
 
 /** No head of a response arrived. */
@@ -43,6 +45,7 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, InLine<Attemp
   before: AttemptHandler | undefined;
   after: AttemptHandler | undefined;
   readonly #onEnd: (result: Attempt) => void;
+  readonly #onHead: () => void;
   readonly #refusal: () => Error | undefined;
   #ended = false;
   #requestSent = false;
@@ -52,9 +55,17 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, InLine<Attemp
   #chunks: Buffer[] = [];
   #length = 0;
 
-  /** @param options.refusal called just before the request is sent: the reason why it must not be sent, or `undefined`. */
-  constructor(options: { onEnd: (result: Attempt) => void; refusal: () => Error | undefined }) {
+  /**
+   * @param options.onHead called when the head of the answer has arrived. Its body has not.
+   * @param options.refusal called just before the request is sent: the reason why it must not be sent, or `undefined`.
+   */
+  constructor(options: {
+    onEnd: (result: Attempt) => void;
+    onHead: () => void;
+    refusal: () => Error | undefined;
+  }) {
     this.#onEnd = options.onEnd;
+    this.#onHead = options.onHead;
     this.#refusal = options.refusal;
   }
 
@@ -84,12 +95,14 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, InLine<Attemp
   ): void {
     if (status < 200) return;
     this.#head = { status, retryAfter: firstOf(headers["retry-after"]), date: firstOf(headers.date) };
+    this.#onHead();
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#length += chunk.length;
     if (this.#length > LONGEST_BODY) {
       this.#chunks = [];
+      this.#finish(undefined);
       controller.abort(new Error(`the answer's body is longer than ${LONGEST_BODY} bytes`));
     } else {
       this.#chunks.push(chunk);
@@ -111,7 +124,8 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, InLine<Attemp
     if (this.#ended) return;
     this.#ended = true;
     if (this.#head) {
-      this.#onEnd({ type: "answer", body: error ? undefined : jsonOf(this.#chunks), ...this.#head });
+      const cut = error && { isCut: true as const };
+      this.#onEnd({ type: "answer", body: jsonOf(this.#chunks), ...cut, ...this.#head });
     } else {
       this.#onEnd({
         type: "no-answer",

@@ -18,6 +18,8 @@ export interface TransportOptions extends DispatcherOptions {
 export interface SendOptions {
   /** Called once there is a connection, just before the request is written to it. If it returns false, nothing is sent. */
   readonly mayLeave?: () => boolean;
+  /** How long the body of an answer is waited for once its head has arrived, in milliseconds. Default: `timeoutMs`. */
+  readonly bodyMs?: number;
   /** Whether the process stays alive until the attempt has ended. Default: false. */
   readonly keepsAlive?: boolean;
 }
@@ -34,8 +36,8 @@ const TOLERANCE_MS = 1_000;
 // A short tick. A connection may idle for so much longer than the dispatcher allows.
 const TICK_MS = 200;
 
-const tooLate = (ms: number) =>
-  Object.assign(new Error(`no complete answer within ${ms} ms`), { code: "ERR_DEADLINE" });
+const tooLate = (what: string, ms: number) =>
+  Object.assign(new Error(`${what} within ${ms} ms`), { code: "ERR_DEADLINE" });
 const aborted = () => new HeldBack("ERR_ABORTED", "the tracker was closed");
 const claimLost = () => new HeldBack("ERR_CLAIM_LOST", "another process has taken the event over");
 const stoodStill = () =>
@@ -52,18 +54,22 @@ export function createTransport(options: TransportOptions): Transport {
   let fresh: Dispatcher | undefined;
 
   return {
-    send(call, { mayLeave = () => true, keepsAlive = false } = {}) {
+    send(call, { mayLeave = () => true, bodyMs = timeoutMs, keepsAlive = false } = {}) {
       return new Promise((resolve) => {
         const deadline = clock.monotonic() + timeoutMs;
         const alive = keepsAlive ? setInterval(() => {}, timeoutMs) : undefined;
         const attempt = new AttemptHandler({
           refusal() {
             // After a standstill, the connection may be ready before the deadline's timer has fired.
-            if (clock.monotonic() >= deadline) return tooLate(timeoutMs);
+            if (clock.monotonic() >= deadline) return tooLate("no complete answer", timeoutMs);
             return mayLeave() ? undefined : claimLost();
+          },
+          onHead() {
+            if (bodyMs < timeoutMs) cancelBody = stopAfter(bodyMs, "no end of the answer's body");
           },
           onEnd(result) {
             cancelDeadline();
+            cancelBody();
             clearInterval(alive);
             loop.watch();
             underWay.leave(attempt);
@@ -73,10 +79,14 @@ export function createTransport(options: TransportOptions): Transport {
           },
         });
         underWay.join(attempt);
+        const cancelDeadline = stopAfter(timeoutMs, "no complete answer");
+        let cancelBody = () => {};
+
         // After a standstill, the timer fires in the tick in which the answer is read, and before it.
-        const cancelDeadline = clock.after(timeoutMs, () =>
-          afterTick(() => attempt.stop(tooLate(timeoutMs))),
-        );
+        function stopAfter(ms: number, what: string): () => void {
+          return clock.after(ms, () => afterTick(() => attempt.stop(tooLate(what, ms))));
+        }
+
         const isFaked = timersAreFaked();
         const dispatch = () => {
           try {

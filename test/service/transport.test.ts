@@ -395,7 +395,7 @@ describe("abort", () => {
     // The head is on its way; it arrives before anything that a later turn of the event loop does.
     await new Promise((resolve) => setTimeout(resolve, 50));
     transport.abort();
-    expect(await attempt).toEqual({ type: "answer", status: 201, body: undefined });
+    expect(await attempt).toEqual({ type: "answer", status: 201, body: undefined, isCut: true });
   });
 
   it("is what a closed transport answers with", async () => {

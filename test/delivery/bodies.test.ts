@@ -1,0 +1,86 @@
+import type { Affiliate, Notices } from "express-affiliate";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Behaviour, faultyService } from "../helpers/faulty-service.js";
+import { startTracker } from "../helpers/tracker.js";
+
+/** Longer than a test lasts: whoever waits so long for a body fails. */
+const delivery = { timeoutMs: 60_000 };
+
+const pay = (tracker: Affiliate, nth: number) =>
+  tracker.trackPayment(
+    { paymentId: nth, customerEmail: "ada@shop.example", leadValue: 1 },
+    { sessionId: `s${nth}` },
+  );
+
+/** The head of an answer, and later its body. `undefined`: the body never comes. */
+const late =
+  (status: number, body?: string, ms = 50): Behaviour =>
+  (socket) => {
+    socket.write(`HTTP/1.1 ${status} X\r\ntransfer-encoding: chunked\r\n\r\n`);
+    if (body === undefined) return;
+    const timer = setTimeout(() => {
+      socket.write(`${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n`);
+    }, ms);
+    onTestFinished(() => clearTimeout(timer));
+  };
+
+describe("an answer whose body does not end", () => {
+  it("holds its slot for a second only, and its socket no longer", async () => {
+    const service = await faultyService({ onRequest: late(201) });
+    const tracker = startTracker({ baseUrl: service.url, delivery });
+    for (let nth = 0; nth < 20; nth++) await pay(tracker, nth);
+    await expect.poll(() => tracker.stats().delivered, { timeout: 15_000 }).toBe(20);
+    expect(tracker.stats()).toMatchObject({ queued: 0, inFlight: 0 });
+    await expect.poll(() => service.connections.open).toBe(0);
+    expect(service.requests).toHaveLength(20);
+  });
+
+  const whole = '{"success":false,"message":"no such programme"}';
+
+  it.each<[string, Behaviour, Partial<Notices["dead"]>]>([
+    ["of 201 that says no within a second", late(201, whole), { message: "no such programme", status: 201 }],
+    ["of 400 with a message", late(400, whole), { message: "no such programme", status: 400 }],
+    ["of 400 without one", late(400, "{"), { message: "the service answered 400", status: 400 }],
+    ["of 400 that never comes", late(400), { message: "the service answered 400", status: 400 }],
+  ])("%s is a dead letter", async (_name, onRequest, dead) => {
+    const service = await faultyService({ onRequest });
+    const tracker = startTracker({ baseUrl: service.url, delivery });
+    const died = new Promise((resolve) => tracker.on("dead", resolve));
+    await pay(tracker, 1);
+    expect(await died).toMatchObject({ reason: "rejected", ...dead });
+  });
+
+  it("is a payment delivered once, though its body breaks off", async () => {
+    const service = await faultyService({
+      onRequest: (socket) => void socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"),
+    });
+    const tracker = startTracker({ baseUrl: service.url, delivery });
+    await pay(tracker, 1);
+    expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
+    expect([tracker.stats().delivered, service.requests.length]).toEqual([1, 1]);
+  });
+});
+
+describe("the status endpoint's answer", () => {
+  it("confirms nothing if its body does not end: the event waits", async () => {
+    const service = await faultyService({ onRequest: late(200) });
+    const tracker = startTracker({ baseUrl: service.url, delivery, confirmReferral: "always" });
+    const retried = new Promise((resolve) => tracker.on("retry", resolve));
+    await pay(tracker, 1);
+    await retried;
+    service.onRequest = late(200, '{"hasAffiliate":true}');
+    await expect.poll(() => tracker.stats().delivered, { timeout: 10_000 }).toBe(1);
+    expect(service.requests.map(({ method }) => method)).toEqual(["GET", "GET", "POST"]);
+  });
+
+  it("is waited for as long as the host allows if the host has asked", async () => {
+    const service = await faultyService({
+      onRequest(socket) {
+        socket.write("HTTP/1.1 200 X\r\ncontent-length: 21\r\n\r\n");
+        setTimeout(() => socket.write('{"hasAffiliate":true}'), 1_500);
+      },
+    });
+    const tracker = startTracker({ baseUrl: service.url, delivery });
+    expect(await tracker.client.status("s1")).toEqual({ hasAffiliate: true });
+  });
+});
