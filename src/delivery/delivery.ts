@@ -207,7 +207,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   function settled(event: OutboxEvent, attempts: number, verdict: Verdict): void {
     if (verdict.type === "delivered") {
-      journal.delivered(event, attempts + 1);
+      journal.delivered(event, attempts + 1, event.kind === "click" ? undefined : verdict.leadId);
     } else if (verdict.type === "skipped") {
       journal.skipped(event.kind, verdict.reason, event);
     } else if (verdict.type === "retry" && verdict.history.attempts > attempts) {

@@ -1,4 +1,5 @@
 import { type Attempt, HeldBack } from "../service/attempt.js";
+import { leadIdOf } from "../service/lead-id.js";
 import { isYes } from "../service/refusal.js";
 import { retryAfterMs } from "../service/retry-after.js";
 import { errorCodeOf } from "../shared/errors.js";
@@ -17,8 +18,9 @@ import { errorCodeOf } from "../shared/errors.js";
  */
 export type Outcome =
   | { readonly type: "throttled"; readonly retryAfterMs: number }
+  | { readonly type: "delivered"; readonly leadId?: number }
   | {
-      readonly type: "delivered" | "rejected" | "refused" | "failed" | "ambiguous" | "unreachable" | "unsent";
+      readonly type: "rejected" | "refused" | "failed" | "ambiguous" | "unreachable" | "unsent";
     };
 
 const SHORTEST_PAUSE_MS = 1_000;
@@ -56,9 +58,9 @@ export function outcomeOf(
   }
 
   const { status, retryAfter } = attempt;
-  if (status < 300) return { type: isYes(attempt) ? "delivered" : "rejected" };
+  if (status < 300) return isYes(attempt) ? deliveredWith(attempt.body) : { type: "rejected" };
   if (status < 400 || REFUSED.has(status)) return { type: "refused" };
-  if (status === 409 && maybeTaken) return { type: "delivered" };
+  if (status === 409 && maybeTaken) return deliveredWith(attempt.body);
 
   const pause = status === 429 || status === 503 ? retryAfterMs(retryAfter, now) : undefined;
   if (pause !== undefined) {
@@ -70,6 +72,11 @@ export function outcomeOf(
   if (NOT_TAKEN.has(status)) return { type: "failed" };
   // `NO_ANSWER_BEHIND`, and every 5xx that does not say whether the request was taken.
   return { type: status < 500 ? "rejected" : "ambiguous" };
+}
+
+function deliveredWith(body: unknown): Outcome {
+  const leadId = leadIdOf(body);
+  return { type: "delivered", ...(leadId !== undefined && { leadId }) };
 }
 
 /** Whether a gateway says that the service behind it gave no answer. */

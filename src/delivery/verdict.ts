@@ -47,7 +47,7 @@ export function verdictOn(
 
   switch (outcome.type) {
     case "delivered":
-      return { type: "delivered" };
+      return outcome;
     case "unsent":
       return { type: "release" };
     case "rejected":

@@ -140,11 +140,18 @@ export function createJournal(parts: {
     attempt(event: OutboxEvent | EventNotice, attempts: number, startedAt: number) {
       tell("attempt", () => ({ ...("data" in event ? noticeOf(event) : event), attempts, startedAt }));
     },
-    /** @param event as for `attempt`. */
-    delivered(event: OutboxEvent | EventNotice, attempts: number) {
+    /**
+     * @param event as for `attempt`.
+     * @param leadId the service's own number for a registration or a payment, if its answer has one.
+     */
+    delivered(event: OutboxEvent | EventNotice, attempts: number, leadId?: number) {
       counts.delivered++;
       end(event);
-      tell("delivered", () => ({ ...("data" in event ? noticeOf(event) : event), attempts }));
+      tell("delivered", () => ({
+        ...("data" in event ? noticeOf(event) : event),
+        attempts,
+        ...(leadId !== undefined && { leadId }),
+      }));
     },
     retry(event: OutboxEvent, attempts: number, inMs: number, because: string) {
       counts.retried++;

@@ -55,6 +55,8 @@ export interface Notices {
   delivered: EventNotice & {
     /** How many attempts there were, this one included. */
     readonly attempts: number;
+    /** The service's own number for a registration or a payment (§4.2, §4.4), if its answer has one. */
+    readonly leadId?: number;
   };
   /** An attempt failed; the next one comes in `inMs`. */
   retry: EventNotice & {

@@ -35,7 +35,11 @@ export const UNTRIED: History = Object.freeze({
 /** What an attempt means for the outbox. */
 export type Verdict =
   /** The service has it: forget the event, remember its id. */
-  | { readonly type: "delivered" }
+  | {
+      readonly type: "delivered";
+      /** The service's own number for a registration or a payment. For listeners: an outbox need not keep it. */
+      readonly leadId?: number;
+    }
   /** The service must not get it: forget the event, remember its id. An outbox gets `delivered` instead. */
   | { readonly type: "skipped"; readonly reason: "not-referred" }
   /** The attempt failed: hand the event over again in `inMs`, with this history. The visitor's later events wait for it. */

@@ -158,7 +158,7 @@ describe("an answer", () => {
 
   it.each([
     ["an object", { success: true }],
-    ["an object without `success`", { leadId: 1 }],
+    ["an object without `success`", { message: "taken" }],
     ["`success` that is no boolean", { success: "false" }],
     ["null", null],
     ["text", "ok"],
@@ -172,6 +172,12 @@ describe("an answer", () => {
   it("of a 2xx is a no where it says `success: false`", () => {
     expect(judge(answer(200, { body: { success: false } }))).toEqual({ type: "rejected" });
     expect(judge(answer(201, { body: { success: false } }), true)).toEqual({ type: "rejected" });
+  });
+
+  it("of a 2xx, or of 409 as a proof, has the lead id of its body", () => {
+    const body = { success: true, leadId: "7" };
+    expect(judge(answer(201, { body }))).toEqual({ type: "delivered", leadId: 7 });
+    expect(judge(answer(409, { body: { leadId: 7 } }), true)).toEqual({ type: "delivered", leadId: 7 });
   });
 
   it("of 409 is the proof that an ambiguous attempt was taken", () => {

@@ -1,0 +1,3 @@
+export interface Names {
+  readonly orders: { keepLead(lead: { receiptId: string; leadId: number }): void };
+}
