@@ -3,7 +3,8 @@ import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
 import type { Health, Pause } from "./health.js";
 
-interface NoticeDetails {
+/** What the attempt that has just ended said. */
+export interface NoticeDetails {
   readonly status?: number;
   readonly message: string;
 }

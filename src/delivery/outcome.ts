@@ -1,4 +1,4 @@
-import { type Attempt, HeldBack } from "../service/attempt.js";
+import { type Attempt, HeldBack, Unsendable } from "../service/attempt.js";
 import { leadIdOf } from "../service/lead-id.js";
 import { isYes } from "../service/refusal.js";
 import { retryAfterMs } from "../service/retry-after.js";
@@ -14,13 +14,21 @@ import { errorCodeOf } from "../shared/errors.js";
  * - `failed`: the service says that it did not take it; worth another attempt.
  * - `ambiguous`: the service may have it.
  * - `unreachable`: there was no connection.
+ * - `unsendable`: the request cannot be made, now or later.
  * - `unsent`: this process did not send it, for a reason of its own.
  */
 export type Outcome =
   | { readonly type: "throttled"; readonly retryAfterMs: number }
   | { readonly type: "delivered"; readonly leadId?: number }
   | {
-      readonly type: "rejected" | "refused" | "failed" | "ambiguous" | "unreachable" | "unsent";
+      readonly type:
+        | "rejected"
+        | "refused"
+        | "failed"
+        | "ambiguous"
+        | "unreachable"
+        | "unsendable"
+        | "unsent";
     };
 
 const SHORTEST_PAUSE_MS = 1_000;
@@ -54,7 +62,8 @@ export function outcomeOf(
     if (attempt.requestSent) return { type: "ambiguous" };
     // Not by undici's code for an abort, which is also its code for a proxy that refuses.
     if (attempt.error instanceof HeldBack) return { type: "unsent" };
-    return { type: UNSENDABLE.has(errorCodeOf(attempt.error)) ? "rejected" : "unreachable" };
+    const isUnsendable = attempt.error instanceof Unsendable || UNSENDABLE.has(errorCodeOf(attempt.error));
+    return { type: isUnsendable ? "unsendable" : "unreachable" };
   }
 
   const { status, retryAfter } = attempt;

@@ -1,8 +1,9 @@
 import type { OutboxEvent } from "../events.js";
 import type { ConfirmReferral } from "../outbox/remote.js";
-import type { Answer, Attempt } from "../service/attempt.js";
-import type { Calls } from "../service/calls.js";
+import { type Answer, type Attempt, unsendable } from "../service/attempt.js";
+import type { Call, Calls } from "../service/calls.js";
 import type { Transport } from "../service/transport.js";
+import { errorFrom } from "../shared/errors.js";
 import { clamp } from "./saved-trials.js";
 
 /** What the status endpoint says of an event's visitor. */
@@ -11,7 +12,7 @@ export type Referral =
   | { readonly type: "not-referred" }
   /** It does not answer this question, or not to this caller. */
   | { readonly type: "unanswered"; readonly attempt: Attempt }
-  /** It may answer later. */
+  /** It may answer later, or this visitor's question cannot be asked at all. */
   | { readonly type: "later"; readonly attempt: Attempt }
   /** It did not answer a moment ago, and is not asked for so many milliseconds. */
   | { readonly type: "not-asked"; readonly forMs: number };
@@ -53,18 +54,30 @@ export class ReferralCheck {
 
   /** @param now tells the time, in milliseconds since any moment. */
   async ask({ data }: OutboxEvent, now: () => number): Promise<Referral> {
+    let call: Call;
+    try {
+      call = this.#calls.status(data.sessionId as string);
+    } catch (error) {
+      return { type: "later", attempt: unsendable(errorFrom(error)) };
+    }
     const began = now();
     if (this.#failing && began < this.#failing.until) {
       return { type: "not-asked", forMs: Math.min(this.#failing.until - began, 5_000) };
     }
+    const before = this.#failing;
+    const since = before?.since ?? began;
     // One question at a time tries whether it answers again.
-    if (this.#failing) this.#failing = { since: this.#failing.since, until: Number.POSITIVE_INFINITY };
-    const attempt = await this.#transport.send(this.#calls.status(data.sessionId as string), {
-      bodyMs: this.#bodyMs,
-    });
+    if (before) this.#failing = { since, until: Number.POSITIVE_INFINITY };
+    let attempt: Attempt;
+    try {
+      attempt = await this.#transport.send(call, { bodyMs: this.#bodyMs });
+    } catch (error) {
+      // It says nothing of the endpoint.
+      this.#failing = before;
+      throw error;
+    }
     if (!isAnswered(attempt)) {
-      const since = this.#failing?.since ?? began;
-      this.#failing = { since, until: now() + clamp((now() - since) / 10, 1_000, 60_000) };
+      this.#failing = { since, until: now() + againMs(now() - since) };
       return { type: "later", attempt };
     }
     this.#failing = undefined;
@@ -75,6 +88,11 @@ export class ReferralCheck {
     if (typeof hasAffiliate !== "boolean") return { type: "unanswered", attempt };
     return { type: hasAffiliate ? "referred" : "not-referred" };
   }
+}
+
+/** How long the status endpoint is not asked, after it has not answered for so long. */
+function againMs(lastedMs: number): number {
+  return clamp(lastedMs / 10, 1_000, 60_000);
 }
 
 /** Whether the service has decided on the question. A body that breaks off decides nothing. */

@@ -1,4 +1,4 @@
-import type { DeliveryJournal } from "../delivery/delivery.js";
+import type { DeliveryJournal } from "../delivery/attempts.js";
 import { noticeOf } from "../journal/event-notice.js";
 import { JOURNAL_CALLS, type JournalCall } from "../outbox/remote.js";
 

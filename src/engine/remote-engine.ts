@@ -1,4 +1,4 @@
-import type { DeliveryJournal } from "../delivery/delivery.js";
+import type { DeliveryJournal } from "../delivery/attempts.js";
 import type { DeliveryPlan, JournalCall, RemoteDelivery } from "../outbox/remote.js";
 import type { EndpointState, PauseScope } from "../service/endpoint-state.js";
 import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";

@@ -1,3 +1,4 @@
+import { harmless } from "../shared/harmless.js";
 import { setImmediate } from "../shared/real-timers.js";
 import type { Capacity, Claim, Deliver, Verdict } from "./outbox.js";
 
@@ -66,7 +67,7 @@ export function createRelay<C extends Claim>(
         for (const claim of claimed instanceof Promise ? await claimed : claimed) void carry(claim, to);
       }
     } catch (error) {
-      onError(error);
+      harmless(() => onError(error));
     }
     claiming = false;
     if (wokenMeanwhile) wake();
@@ -81,8 +82,8 @@ export function createRelay<C extends Claim>(
     try {
       verdict = stopping ? { type: "release" } : await to.deliver(claim);
     } catch (error) {
-      // It should never reject. If it does, the event may have been taken.
-      onError(error);
+      // It never rejects. If it does, the event may have been taken.
+      harmless(() => onError(error));
       verdict = { type: "dead", reason: "unconfirmed", attempts: history.attempts + 1 };
     }
     underWay--;
@@ -94,7 +95,7 @@ export function createRelay<C extends Claim>(
       if (settled && (await settled) === false) return;
       to.settled(event, history.attempts, verdict);
     } catch (error) {
-      onError(error);
+      harmless(() => onError(error));
     } finally {
       settling--;
       if (stopping) endIfIdle();

@@ -40,6 +40,16 @@ export class HeldBack extends Error {
   }
 }
 
+/** A request that cannot be made: a later attempt at the same event would fail in the same way. */
+export class Unsendable extends Error {
+  readonly code = "ERR_UNSENDABLE";
+}
+
+/** The attempt at a request that cannot be made. */
+export function unsendable(cause: Error): NoAnswer {
+  return { type: "no-answer", requestSent: false, error: new Unsendable(cause.message, { cause }) };
+}
+
 /** Undici's callbacks for one request. Calls `onEnd` exactly once, in whichever order undici calls them. */
 export class AttemptHandler implements Dispatcher.DispatchHandler, InLine<AttemptHandler> {
   before: AttemptHandler | undefined;

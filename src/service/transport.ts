@@ -1,9 +1,10 @@
 import type { Dispatcher } from "undici";
 import type { Clock } from "../shared/clock.js";
+import { errorFrom } from "../shared/errors.js";
 import { Line } from "../shared/line.js";
 import { clearInterval, setInterval, timersAreFaked } from "../shared/real-timers.js";
 import { withoutTrailingSlashes } from "../shared/text.js";
-import { type Attempt, AttemptHandler, HeldBack } from "./attempt.js";
+import { type Attempt, AttemptHandler, HeldBack, unsendable } from "./attempt.js";
 import type { Call } from "./calls.js";
 import { createDispatcher, type DispatcherOptions } from "./dispatcher.js";
 import { afterTick, EventLoop } from "./event-loop.js";
@@ -55,9 +56,15 @@ export function createTransport(options: TransportOptions): Transport {
 
   return {
     send(call, { mayLeave = () => true, bodyMs = timeoutMs, keepsAlive = false } = {}) {
+      let request: Dispatcher.DispatchOptions;
+      try {
+        request = { origin: baseUrl.origin, ...requestFor(call, prefix, options.headers) };
+      } catch (error) {
+        return Promise.resolve(unsendable(errorFrom(error)));
+      }
       return new Promise((resolve) => {
         const deadline = clock.monotonic() + timeoutMs;
-        const alive = keepsAlive ? setInterval(() => {}, timeoutMs) : undefined;
+        let cancelBody = () => {};
         const attempt = new AttemptHandler({
           refusal() {
             // After a standstill, the connection may be ready before the deadline's timer has fired.
@@ -78,9 +85,9 @@ export function createTransport(options: TransportOptions): Transport {
             resolve(isUnsent && hasStoodStill ? { ...result, error: stoodStill() } : result);
           },
         });
-        underWay.join(attempt);
         const cancelDeadline = stopAfter(timeoutMs, "no complete answer");
-        let cancelBody = () => {};
+        const alive = keepsAlive ? setInterval(() => {}, timeoutMs) : undefined;
+        underWay.join(attempt);
 
         // After a standstill, the timer fires in the tick in which the answer is read, and before it.
         function stopAfter(ms: number, what: string): () => void {
@@ -92,10 +99,9 @@ export function createTransport(options: TransportOptions): Transport {
           try {
             if (isFaked) fresh ??= createDispatcher(options);
             const pool = (isFaked && fresh) || connections;
-            const request = requestFor(call, prefix, options.headers);
-            pool.dispatch({ origin: baseUrl.origin, ...request, reset: isFaked }, attempt);
+            pool.dispatch({ ...request, reset: isFaked }, attempt);
           } catch (error) {
-            attempt.onResponseError(undefined, error as Error);
+            attempt.onResponseError(undefined, errorFrom(error));
           }
         };
         // After a standstill, undici first has to notice which connections the service has closed, and to close idle ones.
@@ -121,7 +127,7 @@ function requestFor(
   call: Call,
   prefix: string,
   headers: TransportOptions["headers"],
-): Dispatcher.DispatchOptions {
+): Omit<Dispatcher.DispatchOptions, "origin"> {
   const { method, path, body, idempotencyKey } = call;
   return {
     method,

@@ -98,12 +98,14 @@ describe("a request whose head never left", () => {
     expect(service.requests).toHaveLength(2);
   });
 
-  it("is rejected where undici cannot send it at all", async () => {
+  it("is known never to be sendable if undici cannot send it at all, or if its body is no JSON", async () => {
     const service = await faultyService();
     const attempt = await transportTo(service.url).send({ ...post, idempotencyKey: "two\nlines" });
-    expect([judge(attempt), codeOf(attempt)]).toEqual(["rejected", "UND_ERR_INVALID_ARG"]);
+    expect([judge(attempt), codeOf(attempt)]).toEqual(["unsendable", "UND_ERR_INVALID_ARG"]);
     const pathless = await transportTo(service.url).send({ ...post, path: undefined as never });
-    expect(judge(pathless)).toBe("rejected");
+    expect(judge(pathless)).toBe("unsendable");
+    const bodiless = await transportTo(service.url).send({ ...post, body: { amount: 1n } });
+    expect([judge(bodiless), codeOf(bodiless)]).toEqual(["unsendable", "ERR_UNSENDABLE"]);
   });
 });
 

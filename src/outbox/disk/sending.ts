@@ -1,5 +1,6 @@
 import type { Endpoint } from "../../service/endpoints.js";
 import type { Clock } from "../../shared/clock.js";
+import { harmless } from "../../shared/harmless.js";
 import type { Capacity, Deliver, Verdict } from "../outbox.js";
 import { createPrefetched } from "./prefetched.js";
 import type { DiskClaim, Snapshot } from "./protocol.js";
@@ -75,8 +76,8 @@ export function createSending(parts: {
     begun.add(attempt);
     void deliver({ ...claim, isHeld })
       .catch((error): Verdict => {
-        // The service may have taken it.
-        onError(error);
+        // It never rejects. If it does, the service may have taken the event.
+        harmless(() => onError(error));
         return { type: "dead", reason: "unconfirmed", attempts: claim.history.attempts + 1 };
       })
       .then((verdict) => {

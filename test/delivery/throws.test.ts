@@ -1,0 +1,196 @@
+import type { EventKind, OutboxEvent } from "express-affiliate";
+import type { Outbox } from "express-affiliate/outbox";
+import fc from "fast-check";
+import { afterEach, describe, expect, it } from "vitest";
+import { createDelivery, type DeliveryJournal } from "../../src/delivery/delivery.js";
+import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
+import { JOURNAL_CALLS } from "../../src/outbox/remote.js";
+import { callsFor } from "../../src/service/calls.js";
+import type { Transport } from "../../src/service/transport.js";
+import { DESTINATION } from "../../src/testing/contract/samples.js";
+import { FakeClock } from "../helpers/fake-clock.js";
+import { removeScratchDirectories } from "../helpers/scratch.js";
+import { makeEvent, VirtualService, yes } from "../helpers/virtual-delivery.js";
+import { virtualDisk } from "../helpers/virtual-disk.js";
+
+const SEAMS = [
+  ...["referral", "call", "send", "rejection", "left", "answered", "claim"],
+  ...["journal", "circuits", "random", "hide", "now", "monotonic", "after"],
+] as const;
+type Seam = (typeof SEAMS)[number];
+
+const KINDS: readonly EventKind[] = ["click", "registration", "payment"];
+
+/** An outbox, delivery and service as they are, between which anything may throw. */
+function started(createOutbox: (clock: FakeClock) => Outbox) {
+  const clock = new FakeClock();
+  const service = new VirtualService(clock, ({ method }) =>
+    method === "GET" ? { ...yes, body: { hasAffiliate: true } } : yes,
+  );
+  const outbox = createOutbox(clock);
+  const armed = new Map<Seam, number>();
+  const fired = new Map<Seam, number>();
+  let isOff = false;
+
+  function fire(seam: Seam): void {
+    const left = armed.get(seam) ?? 0;
+    if (left === 0 || isOff) return;
+    armed.set(seam, left - 1);
+    fired.set(seam, (fired.get(seam) ?? 0) + 1);
+    throw new Error(`thrown by ${seam}`);
+  }
+
+  /** The same methods, each of which may throw first. */
+  function mined<T extends object>(seam: (name: keyof T) => Seam, object: T): T {
+    const methods = Object.entries(object).map(([name, method]) => [
+      name,
+      (...args: unknown[]) => {
+        fire(seam(name as keyof T));
+        return method.apply(object, args);
+      },
+    ]);
+    return Object.fromEntries(methods);
+  }
+
+  const transport: Pick<Transport, "send"> = {
+    async send(call, options = {}) {
+      fire("rejection");
+      if (options.mayLeave && !options.mayLeave()) throw new Error("a claim was lost");
+      fire("left");
+      const attempt = await service.transport.send(call, {});
+      fire("answered");
+      return attempt;
+    },
+  };
+  const { now, monotonic, after } = clock;
+  const journal = Object.fromEntries(
+    JOURNAL_CALLS.map((name) => [name, () => {}]),
+  ) as unknown as DeliveryJournal;
+  const { circuits } = outbox;
+  const delivery = createDelivery({
+    ...{
+      destination: DESTINATION,
+      concurrency: 8,
+      maxAgeMs: 72 * 3_600_000,
+      confirmReferral: "always" as const,
+    },
+    ambiguous: { click: "retry", registration: "retry", payment: "hold" },
+    transport: mined(() => "send", transport),
+    calls: mined((name) => (name === "status" ? "referral" : "call"), callsFor(1)),
+    journal: mined(() => "journal", journal),
+    circuits: circuits && mined(() => "circuits", { read: circuits.read, replace: circuits.replace }),
+    clock: mined((name) => name, { now, monotonic, after }),
+    onCapacity: () => outbox.wake(),
+    random() {
+      fire("random");
+      return 0.5;
+    },
+    hide(text) {
+      fire("hide");
+      return text;
+    },
+  });
+  outbox.start(
+    {
+      ...delivery,
+      // Not in an attempt: here the host would have thrown, or the loop.
+      capacity() {
+        isOff = true;
+        const capacity = delivery.capacity();
+        isOff = false;
+        return capacity;
+      },
+      get endpoints() {
+        return delivery.endpoints;
+      },
+      deliver: (claim) =>
+        delivery.deliver({
+          ...claim,
+          isHeld() {
+            fire("claim");
+            return claim.isHeld?.() ?? true;
+          },
+        }),
+    } as typeof delivery,
+    { dropped() {}, degraded() {}, recovered() {} },
+  );
+  let number = 0;
+  async function add(kind: EventKind): Promise<OutboxEvent> {
+    const nth = number++;
+    const event = makeEvent(kind, { clickId: `c${nth}`, sessionId: `s${nth}` }, nth, clock.now());
+    await outbox.add(event);
+    return event;
+  }
+
+  return { clock, service, outbox, delivery, armed, fired, add };
+}
+
+const shots = fc.array(
+  fc.record({
+    kind: fc.constantFrom(...KINDS),
+    seam: fc.option(fc.constantFrom(...SEAMS)),
+    times: fc.integer({ min: 1, max: 3 }),
+    afterMs: fc.integer({ min: 0, max: 60 }),
+  }),
+  { minLength: 1, maxLength: 16 },
+);
+
+describe.each<[string, (clock: FakeClock) => Outbox, numRuns: number]>([
+  ["the host's engine", (clock) => memoryOutbox({}, clock), 100],
+  ["the loop of the disk outbox", (clock) => virtualDisk(clock), 20],
+])("whatever throws in an attempt of %s", (_name, createOutbox, numRuns) => {
+  afterEach(removeScratchDirectories);
+
+  it("its slot is free again, nothing that was not sent is held, and later events are as if nothing was", async () => {
+    await fc.assert(
+      fc.asyncProperty(shots, async (shot) => {
+        const { clock, service, outbox, delivery, armed, fired, add } = started(createOutbox);
+        const events: OutboxEvent[] = [];
+        for (const { kind, seam, times, afterMs } of shot) {
+          if (seam) armed.set(seam, times);
+          events.push(await add(kind));
+          await clock.pass(afterMs);
+        }
+        await clock.pass(5_000);
+        armed.clear();
+        await clock.pass(30_000);
+
+        const { queued, dead } = outbox.counts();
+        expect([queued, delivery.inFlight]).toEqual([0, 0]);
+        // A request that may have left is in doubt. What cannot be made is given up. Nothing else is lost, or held.
+        const inDoubt = (fired.get("left") ?? 0) + (fired.get("answered") ?? 0);
+        const unmade = (fired.get("call") ?? 0) + (fired.get("referral") ?? 0);
+        expect(dead.unconfirmed).toBeLessThanOrEqual(inDoubt);
+        expect(dead.rejected).toBeLessThanOrEqual(unmade);
+        expect(dead.expired).toBe(0);
+        const letters = await outbox.deadLetters.list();
+        const given = new Set(letters.map(({ id }) => id));
+        for (const { id } of events) expect(service.takenAt.has(id) || given.has(id)).toBe(true);
+        const payments = events.filter(({ kind }) => kind === "payment").map(({ id }) => id);
+        for (const id of payments) expect(service.taken.filter((each) => each === id).length).toBeLessThan(2);
+
+        const later = await Promise.all(KINDS.map(add));
+        await clock.pass(100);
+        for (const { id } of later) expect(service.takenAt.has(id)).toBe(true);
+        const { limit, lanes } = delivery.capacity();
+        expect([limit, ...lanes.map((lane) => lane.limit)]).toEqual([8, 6, 6, 6, 6]);
+        await outbox.close();
+      }),
+      { numRuns },
+    );
+  });
+
+  it("a call that can never be made is a dead letter that says why", async () => {
+    const { clock, outbox, armed, add } = started(createOutbox);
+    for (const seam of ["referral", "call"] as const) {
+      armed.set(seam, 1);
+      await add("payment");
+      await clock.pass(100);
+    }
+    expect(await outbox.deadLetters.list()).toMatchObject([
+      { reason: "rejected", message: "thrown by referral" },
+      { reason: "rejected", message: "thrown by call" },
+    ]);
+    await outbox.close();
+  });
+});
