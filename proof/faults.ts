@@ -86,6 +86,7 @@ async function prove(fault: string): Promise<Row> {
     destination: DESTINATION,
     transport,
     calls: callsFor(1),
+    keyOf: ({ id }) => id,
     concurrency: CONCURRENCY,
     maxAgeMs: 72 * 60 * 60_000,
     ambiguous: { click: "retry", registration: "retry", payment: "hold" },

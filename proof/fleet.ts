@@ -14,6 +14,7 @@ import { parseArgs } from "node:util";
 import { startFaultyService, type Taken } from "./fleet/service.js";
 import { runWorker, type Task, type WorkerOptions } from "./fleet/worker.js";
 import { type Kind, kindFrom, open, startServer } from "./outboxes/server.js";
+import { keyOf } from "./shared/keys.js";
 
 const { values, positionals } = parseArgs({
   options: {
@@ -85,9 +86,9 @@ async function prove(kind: Kind, visitors: number, events: number): Promise<bool
   service.close();
   await server.destroy();
   return judge(
-    rows.map(({ id }) => id),
+    rows.map(({ id }) => keyOf(id)),
     held.map(({ id, reason, kind }) => ({
-      id,
+      id: keyOf(id),
       isUnconfirmedPayment: reason === "unconfirmed" && kind === "payment",
     })),
   );
@@ -102,7 +103,7 @@ async function prove(kind: Kind, visitors: number, events: number): Promise<bool
     worker.child.on("message", (said: { safe?: Task; error?: string }) => {
       if (said.error) errors.push(said.error);
       if (!said.safe) return;
-      worker.asked.delete(keyOf(said.safe));
+      worker.asked.delete(taskOf(said.safe));
       safe++;
       const { visitor, nth } = said.safe;
       if (nth < perVisitor) ask({ visitor, nth: nth + 1 });
@@ -112,7 +113,7 @@ async function prove(kind: Kind, visitors: number, events: number): Promise<bool
 
   function ask(task: Task): void {
     const worker = workers[turn++ % workers.length] as Worker;
-    worker.asked.set(keyOf(task), task);
+    worker.asked.set(taskOf(task), task);
     worker.child.send([task]);
   }
 
@@ -173,6 +174,6 @@ function misplaced(taken: readonly Taken[]): number {
   return count;
 }
 
-function keyOf({ visitor, nth }: Task): string {
+function taskOf({ visitor, nth }: Task): string {
   return `${visitor} ${nth}`;
 }

@@ -5,6 +5,7 @@ import type { EventKind } from "./events.js";
 import type { Click, Payment, Registration } from "./inputs.js";
 import { createJournal, type Notices, type Stats } from "./journal/journal.js";
 import type { AffiliateOptions } from "./options.js";
+import { shownLetters } from "./outbox/dead-letters.js";
 import type { OutboxCounts, QueuedOfKind } from "./outbox/outbox.js";
 import { attributionFrom } from "./request/attribution-input.js";
 import { createKeepClickId } from "./request/keep-click-id.js";
@@ -56,6 +57,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
   const shutdown = createShutdown({ outbox, engine, journal });
   const track = createTrack({
     clientId,
+    hasApiKey: apiKey !== undefined,
     enabled,
     outbox,
     journal,
@@ -104,7 +106,7 @@ export function affiliate(options: AffiliateOptions): Affiliate {
     trackRegistration: reporter<Registration>("registration"),
     trackPayment: reporter<Payment>("payment"),
     client,
-    deadLetters: outbox.deadLetters,
+    deadLetters: shownLetters(outbox.deadLetters),
     stats(): Stats {
       const { queued, byKind, dead, oldest, trouble } = outbox.counts();
       const { unreported, delivered, retried, duplicates, skipped, dropped } = journal.counts;

@@ -66,10 +66,12 @@ export type EventKind = keyof EventData;
 export interface Provenance {
   /** Whether the digest of a login session is its only id. Then delivery first asks the service whether an affiliate referred the visitor. */
   readonly byLoginSession?: true;
+  /** Its `Idempotency-Key`, if it was reported without an API key: 32 random hex digits, which are sent and never shown. */
+  readonly idempotencyKey?: string;
 }
 
 type EventOf<Kind extends EventKind> = {
-  /** 32 hex digits, the same for each report of the same event: dedupe key and `Idempotency-Key`. */
+  /** 32 hex digits, the same for each report of the same event: the dedupe key. */
   readonly id: string;
   /** The client id that it was reported for. Programs that share an outbox's storage are told apart by it. */
   readonly destination: number;
@@ -81,6 +83,11 @@ type EventOf<Kind extends EventKind> = {
 
 /** An event as an outbox keeps it, discriminated by `kind`: plain JSON. */
 export type OutboxEvent = { [Kind in EventKind]: EventOf<Kind> }[EventKind];
+
+/** The data of an event as it is shown. */
+export function shownData({ idempotencyKey: _, ...data }: OutboxEvent["data"]): OutboxEvent["data"] {
+  return data;
+}
 
 /** All defined properties of these objects; later ones win. No spreads: they take microseconds in Node 20. */
 export function definedOf(...parts: readonly object[]): object {

@@ -64,6 +64,8 @@ export interface EventContext {
   readonly clientId: number;
   readonly now: number;
   readonly byLoginSession?: true | undefined;
+  /** See `Provenance`. */
+  readonly idempotencyKey?: string | undefined;
 }
 
 /** Makes an event of a host's report. `clientId` is part of the id: two programs may both have an order 1. */
@@ -71,12 +73,12 @@ export function eventFrom(
   kind: EventKind,
   input: unknown,
   attribution: Attribution,
-  { clientId, now, byLoginSession }: EventContext,
+  { clientId, now, byLoginSession, idempotencyKey }: EventContext,
 ): OutboxEvent | InvalidInput {
   const fields = fieldsFrom(kind, input);
   if ("invalid" in fields) return fields as InvalidInput;
   if ((fields as { leadValue?: number }).leadValue === 0) return { invalid: "it is zero", skip: "zero" };
-  const data = definedOf(attribution, fields, { byLoginSession }) as Record<string, unknown>;
+  const data = definedOf(attribution, fields, { byLoginSession, idempotencyKey }) as Record<string, unknown>;
   if (kind === "click") data.clickId ??= randomUUID();
   for (const name in data) if (typeof data[name] === "string") data[name] = ownCopy(data[name]);
   const identity = identityOf(kind, data as unknown as EventData[EventKind]);

@@ -3,6 +3,7 @@ import { idsOfNothing, unknownFields } from "./fields.js";
 import { eventFrom, type InvalidInput } from "./inputs.js";
 import type { DropReason, Journal, SkipReason } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
+import { randomIdempotencyKey } from "./service/idempotency.js";
 import type { Clock } from "./shared/clock.js";
 
 /**
@@ -46,6 +47,8 @@ export type Track = (
 /** What `createTrack` needs. */
 export interface TrackerParts {
   readonly clientId: number;
+  /** Whether delivery derives the `Idempotency-Key` of each event. Otherwise an event keeps one of its own. */
+  readonly hasApiKey: boolean;
   readonly enabled: boolean;
   readonly outbox: Outbox;
   readonly journal: Journal;
@@ -55,7 +58,7 @@ export interface TrackerParts {
 
 /** Makes an event of what a host reports, and puts it into the outbox. Never rejects; the receipt says what became of it. */
 export function createTrack(parts: TrackerParts): Track {
-  const { clientId, enabled, outbox, journal, clock, isClosed } = parts;
+  const { clientId, hasApiKey, enabled, outbox, journal, clock, isClosed } = parts;
 
   function skip(kind: EventKind, reason: SkipReason): Receipt {
     journal.skipped(kind, reason);
@@ -80,7 +83,9 @@ export function createTrack(parts: TrackerParts): Track {
     const now = clock.now();
     journal.notSent(kind, unknownFields(kind, input));
     for (const { name, text } of idsOfNothing(input)) journal.noId(`the \`${name}\` of a ${kind}`, text);
-    const event = eventFrom(kind, input, attribution, { clientId, now, byLoginSession });
+    const idempotencyKey = hasApiKey ? undefined : randomIdempotencyKey();
+    const about = { clientId, now, byLoginSession, idempotencyKey };
+    const event = eventFrom(kind, input, attribution, about);
     if ("skip" in event && event.skip) return skip(kind, event.skip);
     if ("invalid" in event) return drop(kind, "invalid", event.invalid);
     try {

@@ -19,6 +19,7 @@ import mysql from "mysql2/promise";
 import pg from "pg";
 import { type Cluster, programsOfPostgres, startCluster } from "../../test/helpers/cluster.js";
 import { programOfMariaDb, startMariaDb } from "../../test/helpers/mariadb.js";
+import { API_KEY, keyOf } from "../shared/keys.js";
 import { chance } from "../simulate/random.js";
 
 type Misbehave = (res: ServerResponse) => void;
@@ -82,7 +83,13 @@ async function startService() {
 /** One tracker and its service. */
 async function open(outbox: Outbox) {
   const service = await startService();
-  const tracker = affiliate({ baseUrl: service.url, clientId: 1, outbox, logger: { warn() {}, error() {} } });
+  const tracker = affiliate({
+    baseUrl: service.url,
+    clientId: 1,
+    apiKey: API_KEY,
+    outbox,
+    logger: { warn() {}, error() {} },
+  });
   const addedAt = new Map<string, number>();
   let unsettled = 0;
   let number = 0;
@@ -105,9 +112,10 @@ async function open(outbox: Outbox) {
           ? await tracker.trackPayment(payment, attribution)
           : await tracker.trackRegistration(customer, attribution);
     if (receipt.outcome !== "queued") throw new Error(`an event was ${receipt.outcome}`);
-    addedAt.set(receipt.id, performance.now());
+    const key = keyOf(receipt.id);
+    addedAt.set(key, performance.now());
     unsettled++;
-    return receipt.id;
+    return key;
   }
 
   return {

@@ -1,5 +1,6 @@
 import { affiliate } from "express-affiliate";
 import { type Kind, open } from "../outboxes/server.js";
+import { API_KEY } from "../shared/keys.js";
 
 export interface WorkerOptions {
   readonly url: string;
@@ -20,6 +21,7 @@ export async function runWorker({ url, kind, uri, leaseMs }: WorkerOptions): Pro
   const tracker = affiliate({
     baseUrl: url,
     clientId: 1,
+    apiKey: API_KEY,
     outbox,
     delivery: { concurrency: 32 },
     logger: { warn: () => {}, error: (line) => process.send?.({ error: line }) },

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { keyOf } from "../shared/keys.js";
 import { type Child, startChild } from "./child.js";
 import type { HostOptions } from "./host.js";
 import { type Arrival, startService } from "./service.js";
@@ -46,8 +47,8 @@ export async function proveAwaited(rounds: number): Promise<boolean> {
 
   function host(options: HostOptions): Child {
     return startChild(options, (said) => {
-      if (said.acknowledged) acknowledged.add(said.acknowledged);
-      if (said.dead && said.reason === "unconfirmed") held.add(said.dead);
+      if (said.acknowledged) acknowledged.add(keyOf(said.acknowledged));
+      if (said.dead && said.reason === "unconfirmed") held.add(keyOf(said.dead));
       else if (said.dead) errors.push(`a dead letter: ${JSON.stringify(said)}`);
       if (said.error) errors.push(said.error);
     });

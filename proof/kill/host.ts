@@ -1,6 +1,7 @@
 import { writeSync } from "node:fs";
 import { affiliate } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
+import { API_KEY } from "../shared/keys.js";
 
 const VISITORS = 8;
 // A fast machine tracks thousands of events before the kill. A visitor with too many clicks that wait loses the oldest.
@@ -31,6 +32,7 @@ export async function runHost({ url, directory, name, task }: HostOptions): Prom
   const tracker = affiliate({
     baseUrl: url,
     clientId: 1,
+    apiKey: API_KEY,
     outbox: diskOutbox({ directory }),
     logger: { warn: () => {}, error: (line) => say({ error: line }) },
   });

@@ -10,7 +10,8 @@ export { createTransport } from "./transport.js";
 
 /** Replaces the parts of src/engine/engine.ts in a host's thread. */
 export function createDelivery(options: DeliveryOptions): Delivery {
-  return adapted(create({ ...options, random: hostOf(theClock().current).random }));
+  // The ledger knows events by their ids.
+  return adapted(create({ ...options, keyOf: ({ id }) => id, random: hostOf(theClock().current).random }));
 }
 
 /** With the bug that a test has planted. */

@@ -108,6 +108,7 @@ export function startProcess(
   });
   const shutdown = createShutdown({ outbox, engine, journal });
   const track: Track = createTrack({
+    hasApiKey: true,
     clientId,
     enabled: true,
     outbox,

@@ -12,5 +12,5 @@ export { createTransport };
 
 /** Replaces the parts of src/engine/engine.ts in an outbox's thread. */
 export function createDelivery(options: DeliveryOptions): Delivery {
-  return adapted(create(options));
+  return adapted(create({ ...options, keyOf: ({ id }) => id }));
 }

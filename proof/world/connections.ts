@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { affiliate } from "express-affiliate";
 import { type Kind, open, startServer } from "../outboxes/server.js";
+import { API_KEY, keyOf } from "../shared/keys.js";
 import type { Figure, Part } from "./shared/part.js";
 import { startPaymentService } from "./shared/payment-service.js";
 
@@ -27,6 +28,7 @@ async function proveOn(kind: Kind, seconds: number): Promise<Figure[]> {
   const tracker = affiliate({
     baseUrl: `http://127.0.0.1:${service.port}`,
     clientId: 1,
+    apiKey: API_KEY,
     outbox,
     logger: { warn() {}, error() {} },
   });
@@ -50,7 +52,7 @@ async function proveOn(kind: Kind, seconds: number): Promise<Figure[]> {
     reports.push(
       tracker.trackPayment(payment, { sessionId: `payer-${nth}` }).then((receipt) => {
         outcomes.push("reason" in receipt ? `${receipt.reason}` : receipt.outcome);
-        if ("id" in receipt) ids.push(receipt.id);
+        if ("id" in receipt) ids.push(keyOf(receipt.id));
       }),
     );
     await sleep(1_000 / A_SECOND);
@@ -65,7 +67,7 @@ async function proveOn(kind: Kind, seconds: number): Promise<Figure[]> {
   await Promise.all([end(), others.end()]);
   await server.destroy();
   await service.goAway();
-  const known = new Set([...service.recorded.keys(), ...held.map(({ id }) => id)]);
+  const known = new Set([...service.recorded.keys(), ...held.map(({ id }) => keyOf(id))]);
   const of = (what: string) => `${kind}: ${what}`;
   return [
     { what: of("payments reported"), measured: outcomes.length },

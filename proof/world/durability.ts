@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { affiliate } from "express-affiliate";
 import { type Kind, open, startServer } from "../outboxes/server.js";
+import { API_KEY, keyOf } from "../shared/keys.js";
 import type { Figure, Part } from "./shared/part.js";
 import { startPaymentService } from "./shared/payment-service.js";
 
@@ -43,6 +44,7 @@ async function prove({ kind, settings, isDurable }: Case, kills: number): Promis
   const tracker = affiliate({
     baseUrl: `http://127.0.0.1:${service.port}`,
     clientId: 1,
+    apiKey: API_KEY,
     outbox,
     delivery: { timeoutMs: 600 },
     logger: { warn() {}, error() {} },
@@ -55,7 +57,7 @@ async function prove({ kind, settings, isDurable }: Case, kills: number): Promis
     for (let nth = 0; !isOver; nth++) {
       const payment = { paymentId: nth, customerEmail: "ann@shop.example", leadValue: 1 };
       void tracker.trackPayment(payment, { sessionId: `payer-${nth}` }).then((receipt) => {
-        if (receipt.outcome === "queued" && !receipt.reason) stored.add(receipt.id);
+        if (receipt.outcome === "queued" && !receipt.reason) stored.add(keyOf(receipt.id));
       });
       await sleep(EVERY_MS);
     }
@@ -76,7 +78,7 @@ async function prove({ kind, settings, isDurable }: Case, kills: number): Promis
   await end();
   await server.destroy();
   await service.goAway();
-  const known = new Set([...service.recorded.keys(), ...letters.map(({ id }) => id)]);
+  const known = new Set([...service.recorded.keys(), ...letters.map(({ id }) => keyOf(id))]);
   const bound = isDurable ? { atMost: 0 } : {};
   const words = Object.entries(settings).map(([name, value]) => `${name} ${value}`);
   const of = (what: string) => `${kind}, ${words.join(", ")}: ${what}`;

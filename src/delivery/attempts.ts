@@ -27,6 +27,8 @@ export type DeliveryJournal = Pick<Journal, JournalCall[0]>;
 export interface AttemptOptions {
   readonly transport: Pick<Transport, "send">;
   readonly calls: Calls;
+  /** The `Idempotency-Key` of an event. */
+  readonly keyOf: (event: OutboxEvent) => string;
   readonly maxAgeMs: number;
   readonly ambiguous: Readonly<Record<EventKind, AmbiguousPolicy>>;
   /** Default: `never`. */
@@ -53,7 +55,7 @@ function tell(call: () => void): void {
 
 /** Makes single attempts at events. */
 export function createAttempts(parts: Parts) {
-  const { transport, calls, maxAgeMs, ambiguous, journal, clock, random = Math.random } = parts;
+  const { transport, calls, keyOf, maxAgeMs, ambiguous, journal, clock, random = Math.random } = parts;
   const { health, shared, announce, hasStopped } = parts;
   const referral = new ReferralCheck({
     ...{ transport, calls, mode: parts.confirmReferral ?? "never", bodyMs: BODY_MS },
@@ -131,7 +133,7 @@ export function createAttempts(parts: Parts) {
       progress.hasLeft = claim.isHeld?.() ?? true;
       return progress.hasLeft;
     }
-    const answer = await sent(() => callFor(event, calls), mayLeave);
+    const answer = await sent(() => ({ ...callFor(event, calls), idempotencyKey: keyOf(event) }), mayLeave);
     progress.attempt = answer;
     const ended = endedWith(claim, answer, mayBeTaken(claim));
     const { outcome, othersPassed } = ended;

@@ -1,6 +1,7 @@
 import { createDelivery, type Delivery, type DeliveryOptions } from "../delivery/delivery.js";
 import type { DeliveryPlan } from "../outbox/remote.js";
 import { callsFor } from "../service/calls.js";
+import { idempotencyKeys } from "../service/idempotency.js";
 import { createTransport, type Transport } from "../service/transport.js";
 import { presentable, Secret } from "../shared/secret.js";
 import { VERSION } from "../shared/version.js";
@@ -44,6 +45,7 @@ export function createEngine(
         destination: clientId,
         transport,
         calls: callsFor(clientId),
+        keyOf: idempotencyKeys(apiKey),
         concurrency,
         maxAgeMs: plan.maxAgeMs,
         ambiguous: plan.ambiguous,

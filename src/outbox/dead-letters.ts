@@ -1,4 +1,4 @@
-import type { EventKind, OutboxEvent } from "../events.js";
+import { type EventKind, type OutboxEvent, shownData } from "../events.js";
 import { OutboxError } from "../shared/errors.js";
 
 /**
@@ -77,6 +77,23 @@ export function deadLetterOf(
   diedAt: number,
 ): DeadLetter {
   return { id, destination, kind, event: data, ...death, createdAt, diedAt };
+}
+
+/** A dead letter as people see it: without its `Idempotency-Key`. */
+export function shownLetter(letter: DeadLetter): DeadLetter {
+  return { ...letter, event: shownData(letter.event) };
+}
+
+/** The same dead letters, as people see them. */
+export function shownLetters(stored: DeadLetters): DeadLetters {
+  return {
+    list: async (query) => (await stored.list(query)).map(shownLetter),
+    retry: (id) => stored.retry(id),
+    retryAll: (filter) => stored.retryAll(filter),
+    discard: (id) => stored.discard(id),
+    ...(stored.sums && { sums: stored.sums.bind(stored) }),
+    ...(stored.ids && { ids: stored.ids.bind(stored) }),
+  };
 }
 
 /** A sum as a database's driver gives it: numbers may be texts. */

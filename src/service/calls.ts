@@ -102,12 +102,8 @@ export function callsFor(clientId: number) {
 
 export type Calls = ReturnType<typeof callsFor>;
 
-/** The call that reports an event, with the event's id as idempotency key. */
+/** The call that reports an event. */
 export function callFor(event: OutboxEvent, calls: Calls): Call {
-  return { idempotencyKey: event.id, ...bareCallFor(event, calls) };
-}
-
-function bareCallFor(event: OutboxEvent, calls: Calls): Call {
   switch (event.kind) {
     case "click":
       return calls.click(event.data);

@@ -45,6 +45,7 @@ function deliveryTo(status: number) {
       },
     },
     calls: callsFor(1),
+    keyOf: ({ id }) => id,
     concurrency: 8,
     maxAgeMs: 60_000,
     ambiguous: { click: "retry", registration: "retry", payment: "hold" },

@@ -2,7 +2,8 @@ import type { EventKind, OutboxEvent } from "express-affiliate";
 import type { Outbox } from "express-affiliate/outbox";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { createDelivery, type DeliveryJournal } from "../../src/delivery/delivery.js";
+import type { DeliveryJournal } from "../../src/delivery/attempts.js";
+import { createDelivery } from "../../src/delivery/delivery.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import { JOURNAL_CALLS } from "../../src/outbox/remote.js";
 import { callsFor } from "../../src/service/calls.js";
@@ -77,6 +78,10 @@ function started(createOutbox: (clock: FakeClock) => Outbox) {
     ambiguous: { click: "retry", registration: "retry", payment: "hold" },
     transport: mined(() => "send", transport),
     calls: mined((name) => (name === "status" ? "referral" : "call"), callsFor(1)),
+    keyOf({ id }) {
+      fire("call");
+      return id;
+    },
     journal: mined(() => "journal", journal),
     circuits: circuits && mined(() => "circuits", { read: circuits.read, replace: circuits.replace }),
     clock: mined((name) => name, { now, monotonic, after }),

@@ -86,7 +86,7 @@ describe("several processes", () => {
   it("with the memory outbox report twice what reaches two of them, with one Idempotency-Key", async () => {
     const { url, posted } = await startService();
     const trackers = [0, 1].map(() =>
-      closing(affiliate({ baseUrl: url, clientId: 1, logger: linesLogger() })),
+      closing(affiliate({ baseUrl: url, clientId: 1, apiKey: "key", logger: linesLogger() })),
     );
     for (const tracker of trackers) await tracker.trackPayment(payment, { sessionId: "s1" });
     for (const tracker of trackers) await tracker.flush();

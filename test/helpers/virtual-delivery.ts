@@ -122,6 +122,7 @@ export function startDelivery({
     destination: DESTINATION,
     transport: service.transport,
     calls: callsFor(1),
+    keyOf: ({ id }) => id,
     concurrency: 8,
     maxAgeMs: 72 * 3_600_000,
     ambiguous: { click: "retry", registration: "retry", payment: "hold" },

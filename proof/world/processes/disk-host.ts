@@ -1,5 +1,6 @@
 import { affiliate } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
+import { API_KEY, keyOf } from "../../shared/keys.js";
 
 /**
  * A host with a disk outbox, at its default lease. Reports a click, a registration and a payment of each of so many visitors, where
@@ -9,11 +10,12 @@ const [url = "", directory = "", visitors = "0"] = process.argv.slice(2);
 const tracker = affiliate({
   baseUrl: url,
   clientId: 1,
+  apiKey: API_KEY,
   outbox: diskOutbox({ directory }),
   logger: { warn() {}, error: console.error },
 });
 
-tracker.on("dead", ({ id }) => console.log(`held ${id}`));
+tracker.on("dead", ({ id }) => console.log(`held ${keyOf(id)}`));
 await Promise.all(Array.from({ length: Number(visitors) }, (_, visitor) => visit(`visitor-${visitor}`)));
 console.log("ready");
 setInterval(() => {}, 1_000);

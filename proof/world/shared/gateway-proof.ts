@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { affiliate } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
+import { API_KEY, keyOf } from "../../shared/keys.js";
 import type { StartGateway } from "../programs/gateway.js";
 import type { Figure } from "./part.js";
 import { type PaymentService, startPaymentService } from "./payment-service.js";
@@ -70,6 +71,7 @@ async function prove(scenario: Scenario, start: StartGateway): Promise<Figure[]>
   const tracker = affiliate({
     baseUrl: gateway.url,
     clientId: 1,
+    apiKey: API_KEY,
     outbox: diskOutbox({ directory }),
     delivery: { concurrency: CONCURRENCY },
     logger: { warn() {}, error() {} },
@@ -82,7 +84,7 @@ async function prove(scenario: Scenario, start: StartGateway): Promise<Figure[]>
       const number = visitors++;
       const payment = { paymentId: number, customerEmail: "ann@shop.example", leadValue: 1 };
       const receipt = await tracker.trackPayment(payment, { sessionId: `payer-${number}` });
-      if (receipt.outcome === "queued") payments.add(receipt.id);
+      if (receipt.outcome === "queued") payments.add(keyOf(receipt.id));
       await tracker.trackClick({ affiliateReference: "ANNA" }, { sessionId: `visitor-${number}` });
       await sleep(1_000 / PAYMENTS_A_SECOND);
     }
@@ -95,7 +97,7 @@ async function prove(scenario: Scenario, start: StartGateway): Promise<Figure[]>
   const seconds = (performance.now() - began) / 1_000;
 
   const held = await tracker.deadLetters.list({ limit: 1_000, reason: "unconfirmed" });
-  const known = new Set([...service.recorded.keys(), ...held.map(({ id }) => id)]);
+  const known = new Set([...service.recorded.keys(), ...held.map(({ id }) => keyOf(id))]);
   await tracker.close();
   await gateway.stop();
   await service.goAway();

@@ -1,5 +1,5 @@
 import type { OutboxEvent } from "../../events.js";
-import type { DeadLetter, DeadLetterFilter } from "../../outbox/dead-letters.js";
+import { type DeadLetter, type DeadLetterFilter, shownLetter } from "../../outbox/dead-letters.js";
 import type { Outbox, OutboxCounts } from "../../outbox/outbox.js";
 import { maskEmail, maskEmails } from "../../shared/emails.js";
 import { printable } from "../../shared/printable.js";
@@ -109,7 +109,7 @@ export async function list(
   const areOfSeveral = new Set(deadLetters.map(({ destination }) => destination)).size > 1;
   return {
     isWell: true,
-    json: { deadLetters, more },
+    json: { deadLetters: deadLetters.map(shownLetter), more },
     lines: (terminal) => [
       ...deadLetters.flatMap((letter) => describe(letter, areOfSeveral, terminal)),
       ...(deadLetters.length === 0 ? [lineOf(well("no dead letters"), terminal)] : []),

@@ -1,0 +1,118 @@
+import { createHash, createHmac, hkdfSync } from "node:crypto";
+import { memoryOutbox, type OutboxEvent } from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
+import type { Outbox } from "express-affiliate/outbox";
+import { recordingOutbox } from "express-affiliate/testing";
+import { describe, expect, it } from "vitest";
+import { idempotencyKeys, randomIdempotencyKey } from "../../src/service/idempotency.js";
+import { sample } from "../../src/testing/contract/samples.js";
+import { describeWithPostgres } from "../helpers/postgres.js";
+import { scratchDirectory } from "../helpers/scratch.js";
+import { startService } from "../helpers/service.js";
+import { linesLogger, startTracker } from "../helpers/tracker.js";
+
+const payment = { paymentId: "order-1", customerEmail: "ada@shop.example", leadValue: 1 };
+
+describe("an Idempotency-Key", () => {
+  it("is derived from the API key and the event's id, as docs/wire.md says", () => {
+    const event = sample("payment");
+    const subkey = Buffer.from(hkdfSync("sha256", "the key", "", "express-affiliate Idempotency-Key", 32));
+    const half = createHmac("sha256", subkey).update(event.id).digest().subarray(0, 16).toString("hex");
+    expect(idempotencyKeys("the key")(event)).toBe(half);
+    expect(half).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it("is another for another event, for another API key, and in each process that has none", () => {
+    const events = [sample("payment"), sample("payment"), sample("click")];
+    const givers = [
+      idempotencyKeys("a"),
+      idempotencyKeys("b"),
+      idempotencyKeys(undefined),
+      idempotencyKeys(undefined),
+    ];
+    const keys = givers.flatMap((keyOf) => events.map(keyOf));
+    expect(new Set(keys).size).toBe(12);
+    expect(events.map(idempotencyKeys("a"))).toEqual(keys.slice(0, 3));
+  });
+
+  it("is the event's own if it was reported without an API key, whatever delivery has", () => {
+    const event = sample("payment");
+    const own = { ...event, data: { ...event.data, idempotencyKey: randomIdempotencyKey() } } as OutboxEvent;
+    expect(own.data.idempotencyKey).toMatch(/^[0-9a-f]{32}$/);
+    expect(idempotencyKeys("a")(own)).toBe(own.data.idempotencyKey);
+    expect(idempotencyKeys(undefined)(own)).toBe(own.data.idempotencyKey);
+  });
+
+  it("is the same for two processes that have the API key, and none that a stranger can compute", async () => {
+    const { url: baseUrl, posted } = await startService();
+    for (const outbox of [memoryOutbox(), memoryOutbox()]) {
+      const tracker = startTracker({ baseUrl, outbox });
+      await tracker.trackPayment(payment, { sessionId: "s1" });
+      await tracker.flush();
+    }
+    const keys = posted.map(({ headers }) => headers["idempotency-key"]);
+    expect(keys[1]).toBe(keys[0]);
+    const guess = createHash("sha256").update("42 payment order-1").digest("hex").slice(0, 32);
+    expect(keys[0]).not.toBe(guess);
+  });
+
+  it("that is random is not in what a test of a host sees", async () => {
+    const outbox = recordingOutbox();
+    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", apiKey: undefined, outbox });
+    await tracker.trackPayment(payment, { sessionId: "s1" });
+    expect(outbox.events[0]?.data).toEqual({ ...payment, sessionId: "s1" });
+  });
+});
+
+/** Without an API key, an outbox gives an event the same key after a restart; and shows it nowhere. */
+async function keepsKeys(reopen: () => Outbox | Promise<Outbox>): Promise<void> {
+  let status = 500;
+  const { url: baseUrl, posted } = await startService((_request, res) => {
+    res.statusCode = status;
+    return { success: status === 200, error: "no", message: "no", status };
+  });
+  const logger = linesLogger();
+  const told: object[] = [];
+  async function open() {
+    const tracker = startTracker({ baseUrl, apiKey: undefined, logger, outbox: await reopen() });
+    for (const name of ["queued", "attempt", "retry", "dead", "delivered"] as const)
+      tracker.on(name, (notice) => told.push(notice));
+    return tracker;
+  }
+
+  const first = await open();
+  await first.trackPayment(payment, { sessionId: "s1" });
+  await expect.poll(() => posted.length).toBeGreaterThan(1);
+  await first.close();
+  status = 400;
+  const second = await open();
+  await expect.poll(() => second.stats().dead.rejected).toBe(1);
+  const letters = await second.deadLetters.list();
+  status = 200;
+  await second.deadLetters.retry(letters[0]?.id as string);
+  await expect.poll(() => second.stats().delivered).toBe(1);
+
+  const keys = new Set(posted.map(({ headers }) => headers["idempotency-key"]));
+  expect(keys.size).toBe(1);
+  const [key] = keys as Set<string>;
+  expect(key).toMatch(/^[0-9a-f]{32}$/);
+  expect(key).not.toBe(letters[0]?.id);
+  expect(letters[0]?.event).toEqual({ ...payment, sessionId: "s1" });
+  expect(JSON.stringify([told, logger.lines, letters, posted.map(({ body }) => body)])).not.toContain(key);
+}
+
+it("a random Idempotency-Key is kept with its event on disk, and shown nowhere", () => {
+  const directory = scratchDirectory();
+  return keepsKeys(() => diskOutbox({ directory }));
+});
+
+describeWithPostgres("in a database", ({ create, reopen }) => {
+  it("a random Idempotency-Key is kept with its event, and shown nowhere", async () => {
+    let isThere = false;
+    await keepsKeys(() => {
+      if (isThere) return reopen();
+      isThere = true;
+      return create();
+    });
+  });
+});
