@@ -10,7 +10,7 @@ import { createClickId, wasReported } from "./click-id.js";
 import { type CookieSettings, cookieSettings, firstPartyCookie } from "./first-party-cookie.js";
 import { type Landing, landingOf } from "./landing-page.js";
 import { isLoadedAhead, isOpenedByPerson } from "./page-view.js";
-import { keepFromSharedCaches } from "./private-response.js";
+import { askBeforeEachUse, keepFromSharedCaches } from "./private-response.js";
 import { warnOfSecondTracker } from "./second-tracker.js";
 import { affiliateOf, type RequestContext, type Visitor } from "./visitor.js";
 
@@ -59,6 +59,7 @@ export function createOnClick(context: RequestContext) {
       const skipReason = reasonToSkip(req, visitor, context);
       if (skipReason) {
         journal.skipped("click", skipReason);
+        askBeforeEachUse(res);
         return false;
       }
       const { clickId } = visitor.attribution;

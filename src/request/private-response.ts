@@ -24,6 +24,20 @@ export function keepFromSharedCaches(res: Response): void {
   });
 }
 
+/**
+ * Lets the visitor's own browser keep this page only if it asks before it shows the page again. Otherwise a page that an image
+ * loaded, or that was opened before consent, would be shown later without a request, and would be no click.
+ */
+export function askBeforeEachUse(res: Response): void {
+  onHeaders(res, function makeAsk() {
+    const type = String(res.getHeader("Content-Type") ?? "text/html");
+    if (!/^text\/html\b/i.test(type)) return;
+    const said = [res.getHeader("Cache-Control") ?? []].flat().join(", ");
+    if (/\bno-cache$/i.test(said)) return;
+    res.setHeader("Cache-Control", said ? `${said}, no-cache` : "no-cache");
+  });
+}
+
 /** The same directives, without those that let a shared cache keep the response. `no-store` is kept: it forbids that too. */
 function privately(cacheControl: string): string {
   const directives = (cacheControl.slice(0, LONGEST_CACHE_CONTROL).match(DIRECTIVE) ?? [])

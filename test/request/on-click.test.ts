@@ -126,21 +126,29 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     ["curl", { "User-Agent": "curl/8.5.0", Accept: "*/*" }],
     ["an image", image],
     ["a visitor without consent", { Cookie: "declined=1" }],
-  ])(
-    "keeps the response to %s out of shared caches, too, but not that to a plain address",
-    async (_, headers) => {
-      const consent = (req: Request) => !req.headers.cookie?.includes("declined");
-      const { app, tracker, visit } = await landing({}, { consent });
-      const publicly: RequestHandler = (_req, res) =>
-        void res.set("Cache-Control", "public, max-age=600").send("hello");
-      app.get("/public", tracker.onClick(), tracker.onClick({ param: "via" }), publicly);
-      for (const query of ["?ref=ALICE", "?via=ALICE", "?ref=ALICE&via=BOB"]) {
-        const response = await visit(`/public${query}`, headers);
-        expect([response.get("Cache-Control"), cookiesOf(response)]).toEqual(["private, max-age=600", []]);
-      }
-      expect((await visit("/public?page=2", headers)).get("Cache-Control")).toBe("public, max-age=600");
-    },
-  );
+  ])("keeps the response to %s out of caches, too, but not that to a plain address", async (_, headers) => {
+    const consent = (req: Request) => !req.headers.cookie?.includes("declined");
+    const { app, tracker, visit } = await landing({}, { consent });
+    const publicly: RequestHandler = (_req, res) =>
+      void res.set("Cache-Control", "public, max-age=600").send("hello");
+    app.get("/public", tracker.onClick(), tracker.onClick({ param: "via" }), publicly);
+    for (const query of ["?ref=ALICE", "?via=ALICE", "?ref=ALICE&via=BOB"]) {
+      const response = await visit(`/public${query}`, headers);
+      expect([response.get("Cache-Control"), cookiesOf(response)]).toEqual([
+        "private, max-age=600, no-cache",
+        [],
+      ]);
+    }
+    expect((await visit("/public?page=2", headers)).get("Cache-Control")).toBe("public, max-age=600");
+  });
+
+  it("lets browsers keep what is no page, whoever asked", async () => {
+    const { app, tracker, visit } = await landing();
+    app.get("/logo.svg", tracker.onClick(), (_req, res) => {
+      res.set("Cache-Control", "public, max-age=600").type("svg").send("<svg/>");
+    });
+    expect((await visit("/logo.svg?ref=header", image)).get("Cache-Control")).toBe("private, max-age=600");
+  });
 
   it("keeps the response to a reload out of shared caches, too, and that to HEAD", async () => {
     const { app, server, tracker, visit } = await landing();
