@@ -4,9 +4,10 @@ import { createHostEngine } from "./engine/host-engine.js";
 import type { EventKind } from "./events.js";
 import type { Click, Payment, Registration } from "./inputs.js";
 import { createJournal, type Notices, type Stats } from "./journal/journal.js";
+import { byKind } from "./kinds.js";
 import type { AffiliateOptions } from "./options.js";
 import { shownLetters } from "./outbox/dead-letters.js";
-import type { OutboxCounts, QueuedOfKind } from "./outbox/outbox.js";
+import type { OutboxCounts } from "./outbox/outbox.js";
 import { attributionFrom } from "./request/attribution-input.js";
 import { createKeepClickId } from "./request/keep-click-id.js";
 import { createOnClick } from "./request/on-click.js";
@@ -151,9 +152,8 @@ export function affiliate(options: AffiliateOptions): Affiliate {
   return tracker;
 }
 
-function waitingAt(now: number, { click, registration, payment }: NonNullable<OutboxCounts["byKind"]>) {
-  const of = ({ queued, oldest }: QueuedOfKind) => ({ queued, oldestMs: ageAt(now, oldest) });
-  return { click: of(click), registration: of(registration), payment: of(payment) };
+function waitingAt(now: number, kinds: NonNullable<OutboxCounts["byKind"]>) {
+  return byKind((kind) => ({ queued: kinds[kind].queued, oldestMs: ageAt(now, kinds[kind].oldest) }));
 }
 
 function ageAt(now: number, happened: number | null): number | null {

@@ -2,6 +2,7 @@ import type { Request } from "express";
 import * as z from "zod/mini";
 import { networkDefaults } from "./engine/network-defaults.js";
 import type { Logger } from "./journal/journal.js";
+import { byKind, rowOf } from "./kinds.js";
 import type { AffiliateOptions, DeliverySettings } from "./options.js";
 import { memoryOutbox } from "./outbox/memory/memory-outbox.js";
 import type { Outbox } from "./outbox/outbox.js";
@@ -43,7 +44,7 @@ const delivery = z.strictObject(
     maxAgeMs: milliseconds(72 * HOUR_MS),
     ambiguous: z.prefault(
       z.strictObject(
-        { click: policy("retry"), registration: policy("retry"), payment: policy("hold") },
+        byKind((kind) => policy(rowOf(kind).ifMaybeTaken)),
         anObject,
       ),
       {},

@@ -1,11 +1,9 @@
 import * as z from "zod/mini";
 import { type Attribution, type EventData, type EventKind, isTextOfNothing, isVisitorId } from "./events.js";
+import { rowOf } from "./kinds.js";
 import { harmless } from "./shared/harmless.js";
 import { amountFrom } from "./shared/money.js";
 import { cut } from "./shared/text.js";
-
-/** The most characters of each text. Ids and e-mail addresses that are longer are refused; other texts are cut. */
-export const LONGEST = { hostId: 256, email: 320, name: 256, source: 256, userAgent: 512, url: 2_048 };
 
 // Databases return null for a missing value, and an empty string means nothing to the service.
 const optionalText = (longest: number) =>
@@ -15,24 +13,26 @@ const optionalText = (longest: number) =>
   );
 
 // The host's own ids: strings on the wire (section 2.3), numbers in many databases.
-const hostId = z.pipe(
-  z.custom<string | number | bigint>(isHostId, {
-    error: ({ input }) =>
-      isTextOfNothing(input)
-        ? `must be an id, got the text "${input}"`
-        : `must be a string of 1 to ${LONGEST.hostId} characters or an integer`,
-  }),
-  z.transform(String),
-);
+const hostId = (longest: number) =>
+  z.pipe(
+    z.custom<string | number | bigint>((id) => isHostId(id, longest), {
+      error: ({ input }) =>
+        isTextOfNothing(input)
+          ? `must be an id, got the text "${input}"`
+          : `must be a string of 1 to ${longest} characters or an integer`,
+    }),
+    z.transform(String),
+  );
 
 // Refuses only addresses that no mail system can deliver to: a stricter pattern would lose conversions.
-const emailAddress = z
-  .string({ error: "must be an e-mail address" })
-  .check(
-    z.maxLength(LONGEST.email, { error: `must be at most ${LONGEST.email} characters` }),
-    z.regex(/^[^\s@]+@[^\s@]+$/, { error: "must be an e-mail address" }),
-    z.refine(isWellFormed, { error: "must not contain half a character" }),
-  );
+const emailAddress = (longest: number) =>
+  z
+    .string({ error: "must be an e-mail address" })
+    .check(
+      z.maxLength(longest, { error: `must be at most ${longest} characters` }),
+      z.regex(/^[^\s@]+@[^\s@]+$/, { error: "must be an e-mail address" }),
+      z.refine(isWellFormed, { error: "must not contain half a character" }),
+    );
 
 const visitorId = z.optional(z.transform((value) => (isVisitorId(value) ? value : undefined)));
 
@@ -41,24 +41,24 @@ const schemas = {
     affiliateReference: z.custom<string>(isVisitorId, { error: "must be an affiliate's reference code" }),
     clickId: visitorId,
     sessionId: visitorId,
-    clickedUrl: optionalText(LONGEST.url),
-    referrerUrl: optionalText(LONGEST.url),
-    userAgent: optionalText(LONGEST.userAgent),
-    source: optionalText(LONGEST.source),
+    clickedUrl: optionalText(rowOf("click").longest.clickedUrl),
+    referrerUrl: optionalText(rowOf("click").longest.referrerUrl),
+    userAgent: optionalText(rowOf("click").longest.userAgent),
+    source: optionalText(rowOf("click").longest.source),
   }),
   registration: z.object({
-    email: emailAddress,
+    email: emailAddress(rowOf("registration").longest.email),
     customerId: z.optional(
       z.pipe(
         z.transform((id) => (id === null || isTextOfNothing(id) ? undefined : id)),
-        z.optional(hostId),
+        z.optional(hostId(rowOf("registration").longest.customerId)),
       ),
     ),
-    customerName: optionalText(LONGEST.name),
+    customerName: optionalText(rowOf("registration").longest.customerName),
   }),
   payment: z.object({
-    paymentId: hostId,
-    customerEmail: emailAddress,
+    paymentId: hostId(rowOf("payment").longest.paymentId),
+    customerEmail: emailAddress(rowOf("payment").longest.customerEmail),
     leadValue: z.transform((given, { issues }) => {
       const amount = amountFrom(given);
       if (typeof amount === "number") return amount;
@@ -101,11 +101,11 @@ function entriesOf(input: unknown): [string, unknown][] {
   return harmless(() => Object.entries(input)) ?? [];
 }
 
-function isHostId(id: unknown): id is string | number | bigint {
+function isHostId(id: unknown, longest: number): id is string | number | bigint {
   if (isTextOfNothing(id)) return false;
   const isId =
     typeof id === "string" ? id.isWellFormed() : typeof id === "bigint" || Number.isSafeInteger(id);
-  return isId && id !== "" && String(id).length <= LONGEST.hostId;
+  return isId && id !== "" && String(id).length <= longest;
 }
 
 // Two ids that differ in an unpaired surrogate alone would have one key: in UTF-8 both are U+FFFD.

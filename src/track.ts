@@ -2,6 +2,7 @@ import type { Attribution, EventKind, OutboxEvent } from "./events.js";
 import { idsOfNothing, unknownFields } from "./fields.js";
 import { eventFrom, type InvalidInput } from "./inputs.js";
 import type { DropReason, Journal, SkipReason } from "./journal/journal.js";
+import { rowOf } from "./kinds.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { randomIdempotencyKey } from "./service/idempotency.js";
 import type { Clock } from "./shared/clock.js";
@@ -108,5 +109,5 @@ export function createTrack(parts: TrackerParts): Track {
 }
 
 function isReferred(kind: EventKind, { clickId, sessionId }: Attribution): boolean {
-  return kind === "click" || clickId !== undefined || sessionId !== undefined;
+  return !rowOf(kind).needsAttribution || clickId !== undefined || sessionId !== undefined;
 }

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { EventData } from "../events.js";
+import { LEAST_URGENT_FIRST } from "../kinds.js";
 import {
   DEATH_REASONS,
   type DeadLetter,
@@ -7,14 +8,13 @@ import {
   type DeadLetterSum,
   type DeadLetters,
 } from "../outbox/dead-letters.js";
-import { SHEDDING_ORDER } from "../outbox/shedding.js";
 import { Secret } from "../shared/secret.js";
 import { shownAddress, shownText } from "./masked.js";
 
 /** All of them: the outbox bounds how many it keeps. */
 const NO_LIMIT = 2 ** 31 - 1;
 
-const kind = z.optional(z.enum(SHEDDING_ORDER));
+const kind = z.optional(z.enum(LEAST_URGENT_FIRST));
 const reason = z.optional(z.enum(DEATH_REASONS));
 
 /** Which dead letters are meant, as the page says it. */

@@ -1,5 +1,6 @@
 import type { EventKind } from "../events.js";
 import type { EventNotice, Notices, PauseScope } from "../journal/notices.js";
+import { byKind, KINDS } from "../kinds.js";
 import type { Clock } from "../shared/clock.js";
 import type { Affiliate } from "../tracker.js";
 
@@ -12,10 +13,7 @@ const MINUTES = 60;
 const MOST_FAILURES = 30;
 
 /** How often something happened in the last hour: by kind, and minute by minute, the current one last. */
-export interface LastHour {
-  readonly click: number;
-  readonly registration: number;
-  readonly payment: number;
+export interface LastHour extends Readonly<Record<EventKind, number>> {
   readonly minutes: readonly number[];
 }
 
@@ -79,7 +77,7 @@ function wordsOf(reason: string, message: string | undefined): string {
 
 /** Counts of sixty minutes, each in the place of the one an hour before it. */
 class Hour {
-  readonly #counts = { click: places(), registration: places(), payment: places() };
+  readonly #counts = byKind(places);
   #minute = 0;
 
   count(kind: EventKind, now: number): void {
@@ -90,12 +88,11 @@ class Hour {
 
   read(now: number): LastHour {
     this.#turnTo(now);
-    const { click, registration, payment } = this.#counts;
     const minutes = Array.from({ length: MINUTES }, (_, nth) => {
       const place = (this.#minute + 1 + nth) % MINUTES;
-      return (click[place] ?? 0) + (registration[place] ?? 0) + (payment[place] ?? 0);
+      return KINDS.reduce((all, kind) => all + (this.#counts[kind][place] ?? 0), 0);
     });
-    return { click: sum(click), registration: sum(registration), payment: sum(payment), minutes };
+    return { ...byKind((kind) => sum(this.#counts[kind])), minutes };
   }
 
   #turnTo(now: number): void {

@@ -1,4 +1,5 @@
 import type { OutboxEvent } from "../events.js";
+import { rowOf } from "../kinds.js";
 import type { ConfirmReferral } from "../outbox/remote.js";
 import { type Answer, type Attempt, unsendable } from "../service/attempt.js";
 import type { Call, Calls } from "../service/calls.js";
@@ -48,7 +49,7 @@ export class ReferralCheck {
 
   isDue({ kind, data }: OutboxEvent): boolean {
     // A click comes before any referral.
-    if (kind === "click" || data.sessionId === undefined || this.#mode === "never") return false;
+    if (!rowOf(kind).needsAttribution || data.sessionId === undefined || this.#mode === "never") return false;
     return this.#mode === "always" || (data.byLoginSession === true && data.clickId === undefined);
   }
 

@@ -14,11 +14,12 @@ export interface ClaimStep {
 
 // Where no payment waits, events that were never tried go before all that have failed. Otherwise clicks that a sign-up waits
 // for, and that the service never takes, would go before all other clicks again and again.
+const [MOST_URGENT, OTHERS] = [URGENCIES.slice(0, 1), URGENCIES.slice(1)];
 const ORDER: readonly (readonly [ClaimStep["which"], ...Urgency[]])[] = [
-  ["untried", "payment"],
-  ["rested", "payment"],
-  ["untried", "registration", "click"],
-  ["rested", "registration", "click"],
+  ["untried", ...MOST_URGENT],
+  ["rested", ...MOST_URGENT],
+  ["untried", ...OTHERS],
+  ["rested", ...OTHERS],
   ["resting", ...URGENCIES],
 ];
 

@@ -1,4 +1,5 @@
 import type { EventKind, OutboxEvent } from "../events.js";
+import { byKind } from "../kinds.js";
 import { type InLine, Line } from "../shared/line.js";
 import type { OpenReceipt } from "./receipts.js";
 import { shedFor, sizeOf } from "./shedding.js";
@@ -28,11 +29,7 @@ interface SheddableEvent extends InLine<SheddableEvent> {
 /** The events that are on their way to a storage, or wait for it, in the order in which they came. Bounded in bytes. */
 export class PendingEvents {
   readonly #line = new Line<Pending>();
-  readonly #sheddable: Record<EventKind, Line<SheddableEvent>> = {
-    click: new Line(),
-    registration: new Line(),
-    payment: new Line(),
-  };
+  readonly #sheddable: Record<EventKind, Line<SheddableEvent>> = byKind(() => new Line());
   // By both: two destinations may have the same id.
   readonly #keys = new Set<string>();
   readonly #maxBytes: number;

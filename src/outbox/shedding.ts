@@ -1,12 +1,10 @@
 import type { EventKind, OutboxEvent } from "../events.js";
+import { LEAST_URGENT_FIRST } from "../kinds.js";
 import type { Death } from "./dead-letters.js";
-
-/** In which order kinds are shed when an outbox is full. */
-export const SHEDDING_ORDER: readonly EventKind[] = ["click", "registration", "payment"];
 
 /** The kinds that are shed for this one, in that order. */
 export function kindsBelow(kind: EventKind): readonly EventKind[] {
-  return SHEDDING_ORDER.slice(0, SHEDDING_ORDER.indexOf(kind));
+  return LEAST_URGENT_FIRST.slice(0, LEAST_URGENT_FIRST.indexOf(kind));
 }
 
 /** The event or dead letter to shed first, of a list that has the oldest first. */
@@ -14,7 +12,7 @@ export function firstToGiveWay<T extends { readonly kind: EventKind }>(
   oldestFirst: Iterable<T>,
 ): T | undefined {
   const all = [...oldestFirst];
-  const least = SHEDDING_ORDER.find((kind) => all.some((each) => each.kind === kind));
+  const least = LEAST_URGENT_FIRST.find((kind) => all.some((each) => each.kind === kind));
   return all.find(({ kind }) => kind === least);
 }
 

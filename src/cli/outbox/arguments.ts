@@ -1,4 +1,4 @@
-import type { EventKind } from "../../events.js";
+import { LEAST_URGENT_FIRST } from "../../kinds.js";
 import { DEATH_REASONS, type DeadLetterFilter } from "../../outbox/dead-letters.js";
 import { PREFIX } from "../../outbox/mysql/migrations.js";
 import { SCHEMA_NAME } from "../../outbox/postgres/migrations.js";
@@ -49,7 +49,6 @@ no outbox there, trouble with its storage, an id without a dead letter, or the
 answer no to a question; 2 for arguments that are wrong.`;
 
 const ACTIONS = ["status", "list", "retry", "discard", "hold", "backup"] as const;
-const KINDS: readonly EventKind[] = ["click", "registration", "payment"];
 
 /** Where the outbox is. */
 export type OutboxLocation =
@@ -101,7 +100,7 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
   if (!where) throw usageError("say where it is: a directory, or a Postgres or MySQL URL");
   const { all, yes, json, limit = "100" } = flags;
   if (yes && !(action === "discard" && all)) throw usageError("--yes goes with discard --all");
-  const kind = oneOf(KINDS, "--kind", flags.kind);
+  const kind = oneOf(LEAST_URGENT_FIRST, "--kind", flags.kind);
   const reason = oneOf(DEATH_REASONS, "--reason", flags.reason);
   if ((kind || reason) && !(action === "list" || all))
     throw usageError("--kind and --reason go with list and --all");

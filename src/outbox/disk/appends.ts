@@ -1,4 +1,5 @@
 import type { OutboxEvent } from "../../events.js";
+import { priorityOf, raisesOthers } from "../../kinds.js";
 import { endpointOf } from "../../service/endpoints.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import { kindsBelow, shedFor } from "../shedding.js";
@@ -9,7 +10,7 @@ import type { Evictable, Letters } from "./letters.js";
 import type { LiveEvents } from "./live-events.js";
 import type { Dropped } from "./protocol.js";
 import type { Queues } from "./queues.js";
-import { eventFromRow, GROUPS, type QueuePosition, rankOf, sizeOnDisk } from "./rows.js";
+import { eventFromRow, GROUPS, type QueuePosition, sizeOnDisk } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {
@@ -73,7 +74,7 @@ export function createAppends(
       id,
       kind,
       endpoint: endpointOf(event),
-      urgency: rankOf(kind),
+      urgency: priorityOf(kind),
       click_id: event.data.clickId ?? null,
       session_id: event.data.sessionId ?? null,
       data,
@@ -105,8 +106,8 @@ export function createAppends(
     if (!fits(0)) {
       live.removeDelivered();
       queues.enter(Number.POSITIVE_INFINITY, now);
-      if (kind !== "click")
-        queues.raise({ ...idsOf(event), destination, seq: LAST, urgency: rankOf(kind) }, now);
+      if (raisesOthers(kind))
+        queues.raise({ ...idsOf(event), destination, seq: LAST, urgency: priorityOf(kind) }, now);
     }
     return shedFor<SheddableRow | Evictable>(kind, {
       oldestFirst,
@@ -131,9 +132,9 @@ export function createAppends(
   function* oldestFirst(urgency: Urgency): Generator<SheddableRow> {
     const { totals, claims } = cache.known;
     const own = totals.destinations.flatMap((destination) =>
-      GROUPS.filter(({ rank, kind }) => rank === rankOf(urgency) && totals.rows(destination, kind) > 0).map(
-        ({ kind }) => [destination, rankOf(urgency), kind] as const,
-      ),
+      GROUPS.filter(
+        ({ rank, kind }) => rank === priorityOf(urgency) && totals.rows(destination, kind) > 0,
+      ).map(({ kind }) => [destination, priorityOf(urgency), kind] as const),
     );
     const claimed = JSON.stringify(claims.seqs());
     for (let after = 0; ; ) {

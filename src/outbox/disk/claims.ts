@@ -1,3 +1,4 @@
+import { priorityOf } from "../../kinds.js";
 import { kindOf } from "../../service/endpoints.js";
 import { objectFromJson } from "../../shared/json.js";
 import { type ClaimStep, claimStepsOf } from "../claim-steps.js";
@@ -7,7 +8,7 @@ import { createLaneClaims, type Row } from "./lane-claims.js";
 import type { LiveEvents } from "./live-events.js";
 import type { Claimed, DiskClaim } from "./protocol.js";
 import type { Queues } from "./queues.js";
-import { eventFromRow, type QueuedRow, rankOf } from "./rows.js";
+import { eventFromRow, type QueuedRow } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import type { Upkeep } from "./upkeep.js";
 
@@ -101,7 +102,7 @@ export function createClaims(
       const row: Omit<QueuedRow, "seq"> | undefined =
         claims.ownerOf(seq) === owner ? place.get(seq, id) : undefined;
       if (row) {
-        if (claims.onArrival(seq)) enter.run(seq, id, now, rankOf(kind));
+        if (claims.onArrival(seq)) enter.run(seq, id, now, priorityOf(kind));
         claims.remove(seq);
         queues.noteReady(row);
         return true;

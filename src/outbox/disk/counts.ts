@@ -1,3 +1,4 @@
+import { byKind } from "../../kinds.js";
 import type { OutboxCounts, QueuedOfKind } from "../outbox.js";
 import type { DestinationCounts, Snapshot } from "./protocol.js";
 
@@ -15,12 +16,8 @@ export function countsOf(
   const sumOf = (of: (each: DestinationCounts) => number) => own.reduce((sum, each) => sum + of(each), 0);
   const queuedOf = (kind: keyof DestinationCounts["byKind"]) =>
     own.map(({ byKind }) => byKind[kind]).reduce(together, NONE_QUEUED);
-  const byKind = {
-    click: queuedOf("click"),
-    registration: queuedOf("registration"),
-    payment: queuedOf("payment"),
-  };
-  const { queued, oldest } = Object.values(byKind).reduce(together, NONE_QUEUED);
+  const kinds = byKind(queuedOf);
+  const { queued, oldest } = Object.values(kinds).reduce(together, NONE_QUEUED);
   const waiting = Object.entries(counts).map(
     ([name, each]) => [name, Object.values(each.byKind).reduce(together, NONE_QUEUED).queued] as const,
   );
@@ -32,7 +29,7 @@ export function countsOf(
       unconfirmed: sumOf(({ dead }) => dead.unconfirmed),
       expired: sumOf(({ dead }) => dead.expired),
     },
-    byKind,
+    byKind: kinds,
     byDestination: Object.fromEntries(
       waiting.filter(([name, number]) => number > 0 || name === String(destination)),
     ),

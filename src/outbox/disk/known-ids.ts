@@ -1,5 +1,5 @@
 import type { EventKind } from "../../events.js";
-import { SHEDDING_ORDER } from "../shedding.js";
+import { LEAST_URGENT_FIRST, rowOf } from "../../kinds.js";
 import type { Cache } from "./cache.js";
 import { type Database, prepareAll } from "./sqlite.js";
 import { ALL } from "./totals.js";
@@ -34,11 +34,7 @@ export const TABLE_STATEMENTS = Object.fromEntries(
 
 const MOST_NEW = 4_096;
 const MOST_YOUNG = 16 * MOST_NEW;
-const DAY_MS = 24 * 60 * 60 * 1_000;
 const BYTES_EACH = 120;
-// A click that is reported again comes soon after the first report, and a flood of them must not take space for long.
-const MOST_CLICKS = 10_000;
-const SHARES = { click: 0.1, registration: 0.3, payment: 0.6 } as const;
 // So few that no other request waits for it.
 const AT_ONCE = 1_000;
 
@@ -77,13 +73,13 @@ export function createKnownIds(
   function tooManyOf(kind: EventKind): number {
     const { totals } = cache.known;
     const rows = totals.destinations.reduce((sum, each) => sum + totals.rows(each, `delivered ${kind}`), 0);
-    const bySpace = Math.floor((maxBytes * SHARES[kind]) / BYTES_EACH);
-    return rows - (kind === "click" ? Math.min(bySpace, MOST_CLICKS) : bySpace);
+    const { most, shareOfSpace } = rowOf(kind).remembered;
+    return rows - Math.min(Math.floor((maxBytes * shareOfSpace) / BYTES_EACH), most);
   }
 
   function forgetSomeOf(kind: EventKind): void {
     const tooMany = tooManyOf(kind);
-    const forMs = kind === "click" ? Math.min(rememberMs, DAY_MS) : rememberMs;
+    const forMs = Math.min(rememberMs, rowOf(kind).remembered.ms);
     const limit = tooMany > 0 ? Math.min(AT_ONCE, tooMany) : AT_ONCE;
     const gone: { destination: number; id: string }[] = forgetSome.all(
       ...[kind, limit, cache.inUseMs - forMs, +(tooMany > 0)],
@@ -123,7 +119,7 @@ export function createKnownIds(
     keepAllDelivered: (seqs: string): void => void rememberAll.run(cache.inUseMs, seqs),
     /** Forgets some of those that are too old, or too many. */
     forgetOld(): void {
-      for (const kind of SHEDDING_ORDER) forgetSomeOf(kind);
+      for (const kind of LEAST_URGENT_FIRST) forgetSomeOf(kind);
     },
   };
 }

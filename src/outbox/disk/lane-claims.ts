@@ -1,10 +1,11 @@
+import { priorityOf } from "../../kinds.js";
 import { kindOf } from "../../service/endpoints.js";
 import type { Lane } from "../outbox.js";
 import type { Urgency } from "../urgency.js";
 import type { Cache } from "./cache.js";
 import type { Claimer } from "./claimed-events.js";
 import type { Queues } from "./queues.js";
-import { type NewRow, rankOf } from "./rows.js";
+import type { NewRow } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 const ENTERED_AT_ONCE = 256;
@@ -47,7 +48,8 @@ export function createLaneClaims(db: Database, cache: Cache, queues: Queues) {
   /** The claims of one process at one moment. */
   function begin(claimer: Claimer, destination: number, now: number) {
     const { claims } = cache.known;
-    const keyOf = ({ endpoint }: Lane, urgency: Urgency) => [destination, endpoint, rankOf(urgency)] as const;
+    const keyOf = ({ endpoint }: Lane, urgency: Urgency) =>
+      [destination, endpoint, priorityOf(urgency)] as const;
 
     function claim(rows: readonly Row[]): readonly Row[] {
       for (const { seq } of rows) claims.add(seq, claimer);

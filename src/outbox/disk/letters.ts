@@ -1,4 +1,5 @@
 import type { EventKind } from "../../events.js";
+import { LEAST_URGENT_FIRST } from "../../kinds.js";
 import { objectFromJson } from "../../shared/json.js";
 import {
   DEATH_REASONS,
@@ -12,7 +13,6 @@ import {
   isMeant,
   isRetried,
 } from "../dead-letters.js";
-import { SHEDDING_ORDER } from "../shedding.js";
 import type { Cache } from "./cache.js";
 import type { KnownIds } from "./known-ids.js";
 import type { Claimed, Dropped, Letter } from "./protocol.js";
@@ -91,7 +91,7 @@ export function createLetters(
     isOne = (_: { kind: EventKind; reason: DeathReason }) => true,
   ): Group[] {
     const groups = numbersOf(destination).flatMap((each) =>
-      SHEDDING_ORDER.flatMap((kind) => DEATH_REASONS.map((reason) => [each, kind, reason] as const)),
+      LEAST_URGENT_FIRST.flatMap((kind) => DEATH_REASONS.map((reason) => [each, kind, reason] as const)),
     );
     return groups.filter((each) => rowsOf(each) > 0 && isOne({ kind: each[1], reason: each[2] }));
   }
@@ -135,7 +135,9 @@ export function createLetters(
   }
 
   function areTooMany(): boolean {
-    return bytes(SHEDDING_ORDER) > maxBytes || groupsOf().reduce((sum, each) => sum + rowsOf(each), 0) > max;
+    return (
+      bytes(LEAST_URGENT_FIRST) > maxBytes || groupsOf().reduce((sum, each) => sum + rowsOf(each), 0) > max
+    );
   }
 
   /** Stores a row, with its old sequence number if it has one. */
@@ -187,7 +189,7 @@ export function createLetters(
       });
       // Evicts no more bytes than came: an outbox beyond its bounds, as after a restore, keeps its letters.
       for (let freed = 0; areTooMany() && freed < size; ) {
-        const [least] = SHEDDING_ORDER.flatMap((kind) => oldestFirst(kind).next().value ?? []);
+        const [least] = LEAST_URGENT_FIRST.flatMap((kind) => oldestFirst(kind).next().value ?? []);
         if (!least) return;
         evict(least);
         freed += least.size;

@@ -1,12 +1,12 @@
 import type { EventKind } from "../../events.js";
-import { SHEDDING_ORDER } from "../shedding.js";
+import { LEAST_URGENT_FIRST, priorityOf } from "../../kinds.js";
 import type { Cache } from "./cache.js";
 import { kindKeyOf } from "./queues.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {
   oldest: `
-    ${SHEDDING_ORDER.map((_, rank) => `select seq, created_at from events where destination = ?1 and urgency = ${rank} and kind = ?2 and seq > ?3`).join(" union all ")}
+    ${LEAST_URGENT_FIRST.map((urgency) => `select seq, created_at from events where destination = ?1 and urgency = ${priorityOf(urgency)} and kind = ?2 and seq > ?3`).join(" union all ")}
     order by seq limit ?4`,
 } as const;
 

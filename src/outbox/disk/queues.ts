@@ -1,9 +1,10 @@
 import type { EventKind } from "../../events.js";
+import { priorityOf, raisesOthers } from "../../kinds.js";
 import type { Endpoint } from "../../service/endpoints.js";
 import { objectFromJson } from "../../shared/json.js";
 import type { History } from "../outbox.js";
 import type { Cache } from "./cache.js";
-import { type NewRow, type QueuedRow, type QueuePosition, rankOf } from "./rows.js";
+import type { NewRow, QueuedRow, QueuePosition } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 /** Whether no queue has an earlier event with one of this event's ids. */
@@ -177,7 +178,7 @@ export function createQueues(db: Database, cache: Cache) {
       enterAsHeads(heads);
       const { known } = cache;
       if (behind.length > 0) known.anyQueued = known.anyBehind = true;
-      for (const event of behind) if (event.kind !== "click") raise(event, now);
+      for (const event of behind) if (raisesOthers(event.kind)) raise(event, now);
     },
     /** An event has left its visitor's queues; the new heads are ready. */
     leave({ destination, click_id, session_id }: Omit<QueuePosition, "seq">, now: number): void {
@@ -199,7 +200,7 @@ export function createQueues(db: Database, cache: Cache) {
       const { enteredUpTo, haveAllEntered, lastNew } = cache.known;
       if (haveAllEntered) return false;
       const key = kindKeyOf(destination, kind);
-      const seq = lastNew.get(key) ?? last.get(destination, rankOf(kind), kind, enteredUpTo)?.seq ?? 0;
+      const seq = lastNew.get(key) ?? last.get(destination, priorityOf(kind), kind, enteredUpTo)?.seq ?? 0;
       lastNew.set(key, seq);
       return seq > enteredUpTo;
     },

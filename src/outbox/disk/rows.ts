@@ -1,8 +1,7 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
+import { LEAST_URGENT_FIRST, priorityOf } from "../../kinds.js";
 import type { Endpoint } from "../../service/endpoints.js";
 import { objectFromJson } from "../../shared/json.js";
-import { SHEDDING_ORDER } from "../shedding.js";
-import type { Urgency } from "../urgency.js";
 
 /** What decides an event's position in its visitor's queues. */
 export interface QueuePosition {
@@ -36,13 +35,11 @@ export interface NewRow extends EventRow, QueuedRow {
   readonly event?: OutboxEvent;
 }
 
-/** An urgency as the file keeps it: a higher number is more urgent. */
-export const rankOf = (urgency: Urgency): number => SHEDDING_ORDER.indexOf(urgency);
-
 /** All combinations of an event's urgency and kind, the least urgent first. */
-export const GROUPS: readonly { readonly rank: number; readonly kind: EventKind }[] = SHEDDING_ORDER.flatMap(
-  (_, rank) => SHEDDING_ORDER.slice(0, rank + 1).map((kind) => ({ rank, kind })),
-);
+export const GROUPS: readonly { readonly rank: number; readonly kind: EventKind }[] =
+  LEAST_URGENT_FIRST.flatMap((urgency, nth) =>
+    LEAST_URGENT_FIRST.slice(0, nth + 1).map((kind) => ({ rank: priorityOf(urgency), kind })),
+  );
 
 /** The event of a row; `undefined` where the row cannot be read. */
 export function eventFromRow(

@@ -1,5 +1,5 @@
+import { LEAST_URGENT_FIRST } from "../../kinds.js";
 import { DEATH_REASONS } from "../dead-letters.js";
-import { SHEDDING_ORDER } from "../shedding.js";
 import type { StoredClaims } from "./claimed-events.js";
 import { GROUPS } from "./rows.js";
 import type { LostRow } from "./saving.js";
@@ -29,7 +29,7 @@ export function salvage(lost: Database, into: Store): Saved {
   const numbers = destinationsOf(lost);
   if (!numbers) return saved;
   const dead = numbers.flatMap((each) =>
-    SHEDDING_ORDER.flatMap((kind) => DEATH_REASONS.map((reason) => [each, kind, reason])),
+    LEAST_URGENT_FIRST.flatMap((kind) => DEATH_REASONS.map((reason) => [each, kind, reason])),
   );
   const underWay = underWayIn(lost);
   // Waiting events first: a delivered id must not make one of them look known.

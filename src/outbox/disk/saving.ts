@@ -1,14 +1,14 @@
 import type { OutboxEvent } from "../../events.js";
+import { LEAST_URGENT_FIRST, priorityOf } from "../../kinds.js";
 import { endpointOf } from "../../service/endpoints.js";
 import { objectFromJson } from "../../shared/json.js";
-import { SHEDDING_ORDER } from "../shedding.js";
 import type { Cache } from "./cache.js";
 import type { Claimer } from "./claimed-events.js";
 import type { KnownIds } from "./known-ids.js";
 import type { LetterRow, Letters } from "./letters.js";
 import type { LiveEvents } from "./live-events.js";
 import type { Queues } from "./queues.js";
-import { type EventRow, isEventId, type NewRow, rankOf } from "./rows.js";
+import { type EventRow, isEventId, type NewRow } from "./rows.js";
 import { failureOf, type Value } from "./sqlite.js";
 
 /** A row of a lost file, not checked yet, and the process that has claimed it. */
@@ -33,14 +33,19 @@ export function createSaving(parts: {
     const { known } = cache;
     const { id, kind } = row as LostRow & Pick<EventRow, "id" | "kind">;
     const event = table === "delivered" ? undefined : eventIfSound(row);
-    if (!isEventId(id) || !SHEDDING_ORDER.includes(kind)) return false;
+    if (!isEventId(id) || !LEAST_URGENT_FIRST.includes(kind)) return false;
     if ((table !== "delivered" && !event) || !ids.learn(destination, id)) return false;
     if (!event) ids.keepDelivered(destination, kind, id);
     else if (table === "dead_letters")
       letters.put({ ...(row as unknown as LetterRow), destination, seq: null });
     else {
       const { claimer, ...columns } = row as unknown as NewRow & Pick<LostRow, "claimer">;
-      const place = { seq: known.nextSeq(), destination, endpoint: endpointOf(event), urgency: rankOf(kind) };
+      const place = {
+        seq: known.nextSeq(),
+        destination,
+        endpoint: endpointOf(event),
+        urgency: priorityOf(kind),
+      };
       const saved: NewRow = { ...columns, ...place };
       live.put(saved);
       // It stays claimed: its owner may be sending it.

@@ -7,7 +7,7 @@ export const MIGRATIONS: readonly string[] = [
     id text not null,
     kind text not null,
     endpoint text not null,
-    -- 2: a payment's; 1: a registration's; 0: a click's. That of the most urgent event behind it, once both are in a queue.
+    -- 3: a payment's; 2: a registration's; 1: a click's. That of the most urgent event behind it, once both are in a queue.
     urgency integer not null,
     click_id text,
     session_id text,

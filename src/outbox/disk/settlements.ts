@@ -1,3 +1,4 @@
+import { priorityOf } from "../../kinds.js";
 import { objectFromJson } from "../../shared/json.js";
 import { HELD } from "../dead-letters.js";
 import { type History, UNTRIED, type Verdict } from "../outbox.js";
@@ -8,7 +9,7 @@ import type { KnownIds } from "./known-ids.js";
 import { type LetterRow, type Letters, sizeOfWords } from "./letters.js";
 import type { LiveEvents } from "./live-events.js";
 import type { Claimed, Letter, Request } from "./protocol.js";
-import { eventFromRow, rankOf } from "./rows.js";
+import { eventFromRow } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {
@@ -98,7 +99,7 @@ export function createSettlements(
       // Delivered payments do not wait.
       live.removeDelivered();
       const { destinations } = cache.known.totals;
-      const found = destinations.flatMap((each) => waiting.all(each, rankOf("payment")));
+      const found = destinations.flatMap((each) => waiting.all(each, priorityOf("payment")));
       for (const { seq } of found) {
         const row = live.takeOut(seq, now);
         const history = objectFromJson(row.history) as Partial<History> | undefined;

@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import type { EventKind, OutboxEvent } from "../../events.js";
+import { LEAST_URGENT_FIRST } from "../../kinds.js";
 import { objectFromJson } from "../../shared/json.js";
-import { SHEDDING_ORDER } from "../shedding.js";
 import { isEventId } from "./rows.js";
 
 // Far longer than any event: each of its fields has a length.
@@ -23,7 +23,7 @@ export function eventFromLine(line: string): OutboxEvent | undefined {
 }
 
 function isSound({ id, destination, kind, createdAt, data }: Partial<OutboxEvent>): boolean {
-  if (!isEventId(id) || !SHEDDING_ORDER.includes(kind as EventKind)) return false;
+  if (!isEventId(id) || !LEAST_URGENT_FIRST.includes(kind as EventKind)) return false;
   if (!Number.isSafeInteger(destination) || !Number.isSafeInteger(createdAt)) return false;
   if (typeof data !== "object" || data === null || Array.isArray(data)) return false;
   return [data.clickId, data.sessionId].every((each) => each === undefined || typeof each === "string");

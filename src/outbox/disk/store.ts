@@ -1,7 +1,8 @@
 import type { EventKind } from "../../events.js";
+import { byKind, LEAST_URGENT_FIRST } from "../../kinds.js";
 import { DEATH_REASONS } from "../dead-letters.js";
 import { clockOfAllThreads, type TwoClocks } from "../lease.js";
-import { SHARE_OF_DEAD_LETTERS, SHEDDING_ORDER } from "../shedding.js";
+import { SHARE_OF_DEAD_LETTERS } from "../shedding.js";
 import { createAppends } from "./appends.js";
 import { createCache } from "./cache.js";
 import { createCircuits } from "./circuits.js";
@@ -149,11 +150,11 @@ export function createStore(
       oldest: oldest(destination, kind),
     });
     const [rejected = 0, unconfirmed = 0, expired = 0] = DEATH_REASONS.map((reason) =>
-      SHEDDING_ORDER.reduce((sum, kind) => sum + totals.rows(destination, `${kind} ${reason}`), 0),
+      LEAST_URGENT_FIRST.reduce((sum, kind) => sum + totals.rows(destination, `${kind} ${reason}`), 0),
     );
     return {
       dead: { rejected, unconfirmed, expired },
-      byKind: { click: queued("click"), registration: queued("registration"), payment: queued("payment") },
+      byKind: byKind(queued),
     };
   }
 

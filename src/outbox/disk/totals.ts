@@ -1,6 +1,6 @@
 import type { EventKind } from "../../events.js";
+import { LEAST_URGENT_FIRST } from "../../kinds.js";
 import type { DeathReason } from "../dead-letters.js";
-import { SHEDDING_ORDER } from "../shedding.js";
 
 /** What is counted: live events by kind, dead letters by kind and reason, what was delivered by kind, and known ids. */
 export type Counted =
@@ -51,7 +51,7 @@ export function createTotals(json: string) {
     },
     /** Whether no event is live. */
     get isEmpty(): boolean {
-      return this.destinations.every((each) => SHEDDING_ORDER.every((kind) => rows(each, kind) === 0));
+      return this.destinations.every((each) => LEAST_URGENT_FIRST.every((kind) => rows(each, kind) === 0));
     },
     /** What the file is to say. */
     get json(): string {

@@ -1,4 +1,5 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
+import { byKind, LEAST_URGENT_FIRST } from "../../kinds.js";
 import { type InLine, Line } from "../../shared/line.js";
 import {
   type DeadLetter,
@@ -8,7 +9,7 @@ import {
   isMeant,
 } from "../dead-letters.js";
 import type { Claim, Verdict } from "../outbox.js";
-import { SHEDDING_ORDER, sizeOfLetter } from "../shedding.js";
+import { sizeOfLetter } from "../shedding.js";
 
 /** A dead letter, with what a retry needs. */
 export interface KeptLetter extends InLine<KeptLetter> {
@@ -25,11 +26,7 @@ export class DeadLetterBox {
   readonly #maxBytes: number;
   readonly #kept = new Map<string, KeptLetter>();
   readonly #counts: Record<DeathReason, number> = { rejected: 0, unconfirmed: 0, expired: 0 };
-  readonly #kinds: Record<EventKind, Line<KeptLetter>> = {
-    click: new Line(),
-    registration: new Line(),
-    payment: new Line(),
-  };
+  readonly #kinds: Record<EventKind, Line<KeptLetter>> = byKind(() => new Line());
   #bytes = 0;
 
   constructor(max: number, maxBytes: number) {
@@ -72,7 +69,7 @@ export class DeadLetterBox {
   /** The one to evict, where there are too many. */
   get tooMany(): KeptLetter | undefined {
     if (this.#kept.size <= this.#max && this.#bytes <= this.#maxBytes) return undefined;
-    const kind = SHEDDING_ORDER.find((each) => this.#kinds[each].length > 0);
+    const kind = LEAST_URGENT_FIRST.find((each) => this.#kinds[each].length > 0);
     return kind && this.#kinds[kind].first;
   }
 

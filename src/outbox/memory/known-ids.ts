@@ -1,4 +1,5 @@
 import type { EventKind } from "../../events.js";
+import { byKind } from "../../kinds.js";
 import { Ring } from "../../shared/ring.js";
 
 /** The ids of the events in an outbox, and of the last of each kind that have left it. */
@@ -7,8 +8,8 @@ export class KnownIds {
   readonly #done: Record<EventKind, Ring<string>>;
 
   /** @param sizes how many ids of each kind to remember once their events have left. */
-  constructor({ click, registration, payment }: Readonly<Record<EventKind, number>>) {
-    this.#done = { click: new Ring(click), registration: new Ring(registration), payment: new Ring(payment) };
+  constructor(sizes: Readonly<Record<EventKind, number>>) {
+    this.#done = byKind((kind) => new Ring(sizes[kind]));
   }
 
   has(id: string): boolean {

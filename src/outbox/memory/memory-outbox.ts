@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { OutboxEvent } from "../../events.js";
+import { byKind, rowOf } from "../../kinds.js";
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { isRetried } from "../dead-letters.js";
@@ -39,9 +40,6 @@ const schema = z.strictObject({
   maxDeadLetters: positiveInteger(1_000),
 } satisfies SchemaOf<MemoryOutboxOptions>);
 
-// A click that is reported again comes soon after the first report, and a flood of them must not take memory for long.
-const CLICKS_REMEMBERED = 10_000;
-
 /**
  * Keeps events in this process's memory: they survive an outage of the service, and nothing else. For trying out, for
  * tests, and for hosts that may lose what a crash takes.
@@ -57,11 +55,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   const relay = createRelay({ claim, settle }, (error) => observer?.degraded(error as Error));
   const clicks = new ClicksByVisitor();
   /** Also of events that were delivered, discarded or evicted: reported again, each is still a duplicate. */
-  const ids = new KnownIds({
-    click: Math.min(maxEvents, CLICKS_REMEMBERED),
-    registration: maxEvents,
-    payment: maxEvents,
-  });
+  const ids = new KnownIds(byKind((kind) => Math.min(maxEvents, rowOf(kind).remembered.most)));
   const dead = new DeadLetterBox(maxDeadLetters, maxBytes * SHARE_OF_DEAD_LETTERS);
   let observer: OutboxObserver | undefined;
   /** Of live events. */

@@ -1,4 +1,5 @@
 import type { EventKind } from "../../events.js";
+import { byKind } from "../../kinds.js";
 import { ENDPOINTS, type Endpoint } from "../../service/endpoints.js";
 import { Line } from "../../shared/line.js";
 import { claimStepsOf } from "../claim-steps.js";
@@ -11,12 +12,10 @@ import { VisitorOrder } from "./visitor-order.js";
 /** The live events in memory, and the heads of visitors' queues. Each operation costs the same however many wait. */
 export class Queue {
   /** In the order in which they came. */
-  readonly #alive = byUrgency(() => new Line<Entry>());
+  readonly #alive = byKind(() => new Line<Entry>());
   /** In the order in which they got their urgency. */
-  readonly #equals = byUrgency(
-    () => new Line<Entry, "equalBefore", "equalAfter">("equalBefore", "equalAfter"),
-  );
-  readonly #heads = byUrgency(
+  readonly #equals = byKind(() => new Line<Entry, "equalBefore", "equalAfter">("equalBefore", "equalAfter"));
+  readonly #heads = byKind(
     () =>
       Object.fromEntries(ENDPOINTS.map((name) => [name, new Heads<Entry>()])) as Record<
         Endpoint,
@@ -46,12 +45,10 @@ export class Queue {
   }
 
   get byKind(): Record<EventKind, QueuedOfKind> {
-    const { click, registration, payment } = this.#alive;
-    const of = ({ length, first }: Line<Entry>) => ({
-      queued: length,
-      oldest: first?.event.createdAt ?? null,
+    return byKind((kind) => {
+      const { length, first } = this.#alive[kind];
+      return { queued: length, oldest: first?.event.createdAt ?? null };
     });
-    return { click: of(click), registration: of(registration), payment: of(payment) };
   }
 
   /** Adds an event behind its visitor's earlier ones, which become as urgent as it is. */
@@ -156,8 +153,4 @@ export class Queue {
     entry.headLine?.leave(entry);
     entry.headLine = undefined;
   }
-}
-
-function byUrgency<T>(create: () => T): Record<Urgency, T> {
-  return { click: create(), registration: create(), payment: create() };
 }

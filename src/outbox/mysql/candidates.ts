@@ -1,10 +1,11 @@
+import { kindOfPriority, priorityOf, raisesOthers } from "../../kinds.js";
 import { ENDPOINTS, type Endpoint, kindOf } from "../../service/endpoints.js";
 import { claimStepsOf } from "../claim-steps.js";
 import type { Capacity, Lane } from "../outbox.js";
 import type { Urgency } from "../urgency.js";
 import { integer, listOf, NOW } from "./literals.js";
 import { type IndexPart, periodIn } from "./sweep.js";
-import { NOT_ENTERED, urgencyIn, urgencyNumber, urgencyOf } from "./urgency.js";
+import { NOT_ENTERED, urgencyIn } from "./urgency.js";
 import { beforeOf, begunBesides } from "./visitor-queue.js";
 
 /** One part of a search: events of one lane and one urgency that were never tried, have rested, or rest. */
@@ -34,7 +35,7 @@ export interface Candidate {
 export const ENTERED_AT_ONCE = 250;
 const OLDEST_FIRST = "period, due_at, seq";
 // No click has to enter a queue: it makes no other event more urgent.
-const ENTERING = ENDPOINTS.filter((endpoint) => kindOf(endpoint) !== "click");
+const ENTERING = ENDPOINTS.filter((endpoint) => raisesOthers(kindOf(endpoint)));
 
 /** The parts of a claim's search, in the order of the claim. */
 export function partsOf({ lanes, limit }: Capacity, most: number): Part[] {
@@ -83,7 +84,7 @@ export function candidatesOf(
 
   const selects = parts.map(({ urgency, lane, which, look }, nth) => {
     const { endpoint } = lane;
-    const at = { urgency: urgencyNumber(urgency), endpoint };
+    const at = { urgency: priorityOf(urgency), endpoint };
     const since = `(${NOW} - ${integer(lane.newWithinMs ?? 0)})`;
     const isNew =
       lane.newWithinMs === undefined ? "true" : `period >= ${periodIn(since)} and due_at + 0 >= ${since}`;
@@ -170,7 +171,7 @@ function isIn({ urgency, endpoint, due_for }: Candidate, { urgency: asked, lane,
   const isNew = Number(due_for) <= (lane.newWithinMs ?? Number.POSITIVE_INFINITY);
   return (
     (which === "newest" || which === "oldest") &&
-    urgencyOf(urgency) === asked &&
+    kindOfPriority(Number(urgency)) === asked &&
     endpoint === lane.endpoint &&
     isNew
   );

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { kindOfPriority } from "../../kinds.js";
 import type { Clock } from "../../shared/clock.js";
 import { isWithin, type Moment, momentBy } from "../lease.js";
 import { type Capacity, type Claim, type Lane, UNTRIED } from "../outbox.js";
@@ -10,7 +11,7 @@ import { EVENT_COLUMNS, RELEASED } from "./rows.js";
 import type { Search } from "./search.js";
 import type { ServerTime } from "./server-time.js";
 import type { Sweep } from "./sweep.js";
-import { urgencyIn, urgencyOf } from "./urgency.js";
+import { urgencyIn } from "./urgency.js";
 import { begunBesides, type createVisitorQueue } from "./visitor-queue.js";
 
 export interface MysqlClaim extends Claim {
@@ -170,7 +171,7 @@ export function createClaims(
       seq: Number(row.seq),
       event: eventOf(row, destination),
       lane,
-      urgency: urgencyOf(row.urgency),
+      urgency: kindOfPriority(Number(row.urgency)),
       history: row.history === null ? UNTRIED : JSON.parse(row.history),
       interrupted: Number(row.interrupted) === 1,
       queuedAt: Number(row.queued_at),

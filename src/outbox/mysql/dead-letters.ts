@@ -14,7 +14,7 @@ import type { Evicted } from "../sql/eviction.js";
 import type { Database } from "./database.js";
 import { ascii, binary, due, integer, listOf, NOW } from "./literals.js";
 import { insertsOf, KNOWN, LETTER_COLUMNS } from "./rows.js";
-import { NOT_ENTERED } from "./urgency.js";
+import { NOT_ENTERED, ownUrgency } from "./urgency.js";
 
 type StoredRow = LetterRow & {
   readonly seq: number;
@@ -163,7 +163,7 @@ export function createDeadLetters(
       for (const row of await one(id, destination)) {
         if (row.reason !== "unconfirmed" || JSON.parse(row.death).code !== "ERR_INTERRUPTED") continue;
         const revived = await database.write(
-          `update ${events} set state = 'queued', urgency = if(history is null and kind <> 'click', ${NOT_ENTERED}, urgency),
+          `update ${events} set state = 'queued', urgency = if(history is null and ${ownUrgency()} > 1, ${NOT_ENTERED}, urgency),
              ${due(NOW)}, tried = (history is not null), reason = null, death = null
            where seq = ${integer(row.seq)} and state = 'dead' and reason = 'unconfirmed'`,
         );

@@ -1,8 +1,9 @@
 import type { OutboxEvent } from "../../events.js";
+import { priorityOf, raisesOthers } from "../../kinds.js";
 import { endpointOf } from "../../service/endpoints.js";
 import { asciiJson } from "../sql/ascii-json.js";
 import { ascii, binary, integer, NOW } from "./literals.js";
-import { NOT_ENTERED, urgencyNumber } from "./urgency.js";
+import { NOT_ENTERED, ownUrgency } from "./urgency.js";
 
 /** An event's columns. */
 export const EVENT_COLUMNS = "seq, lower(hex(id)) as id, kind, data, created_at";
@@ -10,7 +11,7 @@ export const EVENT_COLUMNS = "seq, lower(hex(id)) as id, kind, data, created_at"
 export const LETTER_COLUMNS = `${EVENT_COLUMNS}, reason, death, due_at as died_at`;
 
 /** When an event that is released untried is due again. One that has become more urgent counts as newly come. */
-export const RELEASED = `if(tried = 1 or urgency > kind + 0, ${NOW}, least(queued_at, ${NOW}))`;
+export const RELEASED = `if(tried = 1 or urgency > ${ownUrgency()}, ${NOW}, least(queued_at, ${NOW}))`;
 
 /** The row of a known event: it holds nothing of its visitor. */
 export const KNOWN = `state = 'known', urgency = 0, due_at = ${NOW}, tried = 0, interrupted = 0, claimed_by = null,
@@ -54,7 +55,7 @@ function rowOf(event: OutboxEvent): string {
     binary(id),
     `'${kind}'`,
     `'${endpointOf(event)}'`,
-    kind === "click" ? urgencyNumber(kind) : NOT_ENTERED,
+    raisesOthers(kind) ? NOT_ENTERED : priorityOf(kind),
     ascii(data.clickId),
     ascii(data.sessionId),
     ascii(asciiJson(data)),

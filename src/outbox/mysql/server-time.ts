@@ -1,3 +1,4 @@
+import { priorityOf } from "../../kinds.js";
 import { ENDPOINTS } from "../../service/endpoints.js";
 import type { Clock } from "../../shared/clock.js";
 import { ServerClock } from "../sql/server-clock.js";
@@ -5,7 +6,7 @@ import { URGENCIES } from "../urgency.js";
 import type { Database } from "./database.js";
 import { due, integer, listOf, NOW } from "./literals.js";
 import { periodIn } from "./sweep.js";
-import { canBe, NOT_ENTERED, urgencyNumber } from "./urgency.js";
+import { canBe, NOT_ENTERED } from "./urgency.js";
 
 export type ServerTime = ReturnType<typeof createServerTime>;
 
@@ -17,7 +18,7 @@ const LEAST_PATIENCE_MS = 60_000;
 
 /** The parts of the index with a destination's queued events, each as a condition. */
 const PARTS = ENDPOINTS.flatMap((endpoint) =>
-  [...URGENCIES.filter((urgency) => canBe(urgency, endpoint)).map(urgencyNumber), NOT_ENTERED].flatMap(
+  [...URGENCIES.filter((urgency) => canBe(urgency, endpoint)).map(priorityOf), NOT_ENTERED].flatMap(
     (urgency) =>
       [0, 1].map((tried) => `urgency = ${urgency} and endpoint = '${endpoint}' and tried = ${tried}`),
   ),

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { OutboxEvent } from "../../events.js";
+import { priorityOf } from "../../kinds.js";
 import { ENDPOINTS } from "../../service/endpoints.js";
 import type { Clock } from "../../shared/clock.js";
 import { type EventRow, eventOf } from "../sql/event-rows.js";
@@ -8,7 +9,7 @@ import type { Database } from "./database.js";
 import { ascii, binary, due, integer, listOf, NOW } from "./literals.js";
 import { EVENT_COLUMNS } from "./rows.js";
 import type { Search } from "./search.js";
-import { canBe, type createLending, urgencyNumber } from "./urgency.js";
+import { canBe, type createLending } from "./urgency.js";
 import type { createVisitorQueue } from "./visitor-queue.js";
 
 // Several, because other processes may claim some meanwhile. If they claim all of these, it looks again.
@@ -63,7 +64,7 @@ export function createShedding(
       ].map(
         ([which, order]) => `(
           select seq from ${events} force index (\`${prefix}events_due\`)
-          where state = 'queued' and destination = ${number} and urgency = ${urgencyNumber(urgency)} and endpoint = '${endpoint}'
+          where state = 'queued' and destination = ${number} and urgency = ${priorityOf(urgency)} and endpoint = '${endpoint}'
             and ${which} and claimed_by is null
           order by ${order} limit ${LOOK}
         )`,

@@ -1,9 +1,10 @@
+import { priorityOf, raisesOthers } from "../../kinds.js";
 import { ENDPOINTS, type Endpoint, kindOf } from "../../service/endpoints.js";
 import type { Clock } from "../../shared/clock.js";
 import { URGENCIES } from "../urgency.js";
 import type { Database } from "./database.js";
 import { NOW } from "./literals.js";
-import { canBe, NOT_ENTERED, urgencyNumber } from "./urgency.js";
+import { canBe, NOT_ENTERED } from "./urgency.js";
 
 export type Sweep = ReturnType<typeof createSweep>;
 
@@ -36,14 +37,14 @@ const EXTRA_AT_MOST = 16;
 
 /** The parts that a search looks through. No click has to enter a queue. */
 const PARTS: readonly IndexPart[] = ENDPOINTS.flatMap((endpoint) => {
-  const urgencies = URGENCIES.filter((urgency) => canBe(urgency, endpoint)).map(urgencyNumber);
+  const urgencies = URGENCIES.filter((urgency) => canBe(urgency, endpoint)).map(priorityOf);
   const entered = urgencies.flatMap((urgency) => [
     { urgency, endpoint, tried: 0 as const },
     { urgency, endpoint, tried: 1 as const },
   ]);
-  return kindOf(endpoint) === "click"
-    ? entered
-    : [...entered, { urgency: NOT_ENTERED, endpoint, tried: 0 as const }];
+  return raisesOthers(kindOf(endpoint))
+    ? [...entered, { urgency: NOT_ENTERED, endpoint, tried: 0 as const }]
+    : entered;
 });
 
 /** The period of a time, in SQL. */

@@ -1,6 +1,7 @@
 import type { OutboxEvent } from "../../events.js";
+import { KINDS, LEAST_URGENT_FIRST, priorityOf, raisesOthers } from "../../kinds.js";
 import { type Endpoint, kindOf } from "../../service/endpoints.js";
-import { URGENCIES, type Urgency } from "../urgency.js";
+import type { Urgency } from "../urgency.js";
 import type { Database } from "./database.js";
 import { ascii, listOf, NOW } from "./literals.js";
 
@@ -12,22 +13,16 @@ const RAISED_AT_ONCE = 500;
 /** The `due_at` of an event that rests or has rested, in SQL; else null. Raising the event does not change it. */
 const restedSince = (row = "") => `if(${row}tried = 1 and ${row}claimed_by is null, ${row}due_at, null)`;
 
-/** An urgency as its column has it: the number that MySQL gives the kind's name in `kind`. */
-export function urgencyNumber(urgency: Urgency): number {
-  return URGENCIES.length - URGENCIES.indexOf(urgency);
-}
-
-/** Undoes `urgencyNumber`. */
-export function urgencyOf(number: number): Urgency {
-  return URGENCIES[URGENCIES.length - Number(number)] as Urgency;
-}
+/** The priority of the kind of a row's event, in SQL. */
+export const ownUrgency = (row = "") =>
+  `field(${row}kind, ${LEAST_URGENT_FIRST.map((kind) => `'${kind}'`).join(", ")})`;
 
 /** How urgent the event of a row is, as a number. */
-export const urgencyIn = (row = "") => `greatest(${row}urgency, ${row}kind + 0)`;
+export const urgencyIn = (row = "") => `greatest(${row}urgency, ${ownUrgency(row)})`;
 
 /** Whether an endpoint's events may be that urgent. */
 export function canBe(urgency: Urgency, endpoint: Endpoint): boolean {
-  return urgencyNumber(kindOf(endpoint)) <= urgencyNumber(urgency);
+  return priorityOf(kindOf(endpoint)) <= priorityOf(urgency);
 }
 
 /** An event and its urgency. */
@@ -84,7 +79,7 @@ export function createLending(
   return {
     /** Has these events lend their urgency. */
     async lend(all: readonly Urgent[]): Promise<void> {
-      for (const urgency of URGENCIES.slice(0, -1).map(urgencyNumber)) {
+      for (const urgency of KINDS.filter(raisesOthers).map(priorityOf)) {
         const those = all.filter((each) => Number(each.urgency) === urgency);
         await raiseBefore(
           those.map(({ seq }) => Number(seq)),
@@ -94,7 +89,7 @@ export function createLending(
     },
     /** Lends the urgency of an event that is about to be stored. */
     async lendBefore({ kind, destination, data }: OutboxEvent): Promise<void> {
-      const urgency = urgencyNumber(kind);
+      const urgency = priorityOf(kind);
       const by = (column: "click_id" | "session_id", id: string | undefined) => `
         select seq, ${restedSince()} as rested from ${events} where destination = ${destination} and state = 'queued'
           and ${column} = ${ascii(id)} and ${urgencyIn()} < ${urgency}`;

@@ -15,7 +15,7 @@ export function createAttempt(
   { schema, onStored }: { schema: string; onStored: (dueAt: number) => void },
 ) {
   const text = `select outcome from ${schema}.append(
-    $1, $2, $3, $4, $5, $6, $7, $8, ${CLICKS_OF_A_VISITOR}, 'try'
+    $1, $2, $3, $4, $5, $6, $7, $8, $9, ${CLICKS_OF_A_VISITOR}, 'try'
   ) as outcome`;
 
   return async function attempt(events: readonly OutboxEvent[]): Promise<AttemptOutcome[]> {

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { kindOfPriority } from "../../kinds.js";
 import type { Clock } from "../../shared/clock.js";
 import { isWithin, type Moment, momentBy } from "../lease.js";
 import { type Capacity, type Claim, type Lane, UNTRIED, type Verdict } from "../outbox.js";
@@ -8,7 +9,7 @@ import type { Counts } from "../sql/counts.js";
 import { type EventRow, eventOf } from "../sql/event-rows.js";
 import type { OnDeath } from "../sql/eviction.js";
 import { repeatWhereLost } from "../sql/lost-connection.js";
-import { URGENCIES, type Urgency } from "../urgency.js";
+import type { Urgency } from "../urgency.js";
 import { type Database, isLost } from "./database.js";
 import { EVENT_COLUMNS, inMs } from "./rows.js";
 import { stepsOf } from "./steps.js";
@@ -104,7 +105,7 @@ export function createClaims(
       seq: row.seq,
       event: eventOf(row, destination),
       lane,
-      urgency: URGENCIES[row.urgency] as Urgency,
+      urgency: kindOfPriority(row.urgency),
       dueAt: Number(row.due_at),
       history: row.history === null ? UNTRIED : JSON.parse(row.history),
       interrupted: row.interrupted,

@@ -1,4 +1,5 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
+import { priorityOf } from "../../kinds.js";
 import {
   type DeadLetterFilter,
   type DeadLetterSum,
@@ -46,26 +47,32 @@ export function createDeadLetters(
 
   /** Queues these dead letters again, in the order in which their events happened. */
   async function reviveAll(which: string, values: unknown[]): Promise<number> {
-    const rows = await database.query<Owned & { id: string }>(
-      `select destination::text, id from ${schema}.dead_letters
+    const rows = await database.query<Owned & Pick<RevivedRow, "kind"> & { id: string }>(
+      `select destination::text, id, kind from ${schema}.dead_letters
        where ${which} and json_typeof(data) = 'object' order by created_at, seq`,
       values,
     );
     let revived = 0;
     for (const destination of new Set(rows.map((row) => Number(row.destination)))) {
-      const ids = rows.filter((row) => Number(row.destination) === destination).map(({ id }) => id);
-      for (let nth = 0; nth < ids.length; nth += REVIVED_AT_ONCE) {
-        revived += await revive(destination, ids.slice(nth, nth + REVIVED_AT_ONCE));
+      const own = rows.filter((row) => Number(row.destination) === destination);
+      for (let nth = 0; nth < own.length; nth += REVIVED_AT_ONCE) {
+        revived += await revive(destination, own.slice(nth, nth + REVIVED_AT_ONCE));
       }
     }
     return revived;
   }
 
-  async function revive(destination: number, ids: readonly string[], interrupted = false): Promise<number> {
-    const values = [destination, ids, DOUBTFUL, interrupted];
+  async function revive(
+    destination: number,
+    letters: readonly { readonly id: string; readonly kind: EventKind }[],
+    interrupted = false,
+  ): Promise<number> {
+    const ids = letters.map(({ id }) => id);
+    const urgencies = letters.map(({ kind }) => priorityOf(kind));
+    const values = [destination, ids, urgencies, DOUBTFUL, interrupted];
     const rows = await counts.during(() =>
       database.queryOnce<RevivedRow>(
-        `select kind, reason, size from ${schema}.revive($1, $2, $3, $4)`,
+        `select kind, reason, size from ${schema}.revive($1, $2, $3, $4, $5)`,
         values,
       ),
     );
@@ -134,8 +141,8 @@ export function createDeadLetters(
   return {
     deadLetters,
     /** Requeues an `unconfirmed` event that was never sent. */
-    async reviveInterrupted({ destination, id }: OutboxEvent): Promise<void> {
-      await revive(destination, [id], true);
+    async reviveInterrupted(event: OutboxEvent): Promise<void> {
+      await revive(event.destination, [event], true);
     },
     evictOldest(destination: number, kind: EventKind, limit: number): Promise<readonly Evicted[]> {
       const oldest = `destination = $1 and kind = $2 and seq in (

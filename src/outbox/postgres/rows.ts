@@ -1,4 +1,5 @@
 import type { OutboxEvent } from "../../events.js";
+import { priorityOf } from "../../kinds.js";
 import { endpointOf } from "../../service/endpoints.js";
 import { asciiJson } from "../sql/ascii-json.js";
 
@@ -12,7 +13,7 @@ export function inMs(column: string, time = column): string {
   return `(extract(epoch from ${time}) * 1000)::bigint::text as ${column}`;
 }
 
-/** The values of `append`'s first eight parameters. */
+/** The values of `append`'s first nine parameters. */
 export function columnsOf(events: readonly OutboxEvent[]): unknown[] {
   return [
     events.map(({ destination }) => destination),
@@ -23,5 +24,6 @@ export function columnsOf(events: readonly OutboxEvent[]): unknown[] {
     events.map(({ data }) => data.sessionId ?? null),
     events.map(({ createdAt }) => createdAt),
     events.map(({ data }) => asciiJson(data)),
+    events.map(({ kind }) => priorityOf(kind)),
   ];
 }

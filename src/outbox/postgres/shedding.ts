@@ -1,6 +1,7 @@
 import type { OutboxEvent } from "../../events.js";
+import { priorityOf } from "../../kinds.js";
 import { type EventRow, eventOf } from "../sql/event-rows.js";
-import { URGENCIES, type Urgency } from "../urgency.js";
+import type { Urgency } from "../urgency.js";
 import type { Database } from "./database.js";
 import { EVENT_COLUMNS } from "./rows.js";
 
@@ -21,8 +22,8 @@ export function createShedding(database: Database, schema: string) {
     ): Promise<OutboxEvent | undefined> {
       const [row] = await database.query<EventRow>(ofUrgency, [
         destination,
-        URGENCIES.indexOf(urgency),
-        URGENCIES.indexOf(kind),
+        priorityOf(urgency),
+        priorityOf(kind),
         data.clickId ?? null,
         data.sessionId ?? null,
       ]);

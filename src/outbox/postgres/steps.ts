@@ -1,7 +1,7 @@
+import { priorityOf } from "../../kinds.js";
 import type { Endpoint } from "../../service/endpoints.js";
 import { claimStepsOf } from "../claim-steps.js";
 import type { Lane } from "../outbox.js";
-import { URGENCIES } from "../urgency.js";
 
 /** One scan of a claim: which of the events of one endpoint and urgency it looks for, and in which order. */
 export interface Step {
@@ -27,7 +27,7 @@ export function stepsOf(
 ): Step[] {
   return claimStepsOf(lanes).map(({ urgency: word, which, place: { lane } }) => {
     const { endpoint, newestFirst, newWithinMs } = lane;
-    const urgency = URGENCIES.indexOf(word);
+    const urgency = priorityOf(word);
     const untried = newestFirst ? "newest" : "oldest";
     return {
       lane: lanes.indexOf(lane) + 1,

@@ -1,7 +1,7 @@
+import { KINDS, priorityOf } from "../../kinds.js";
 import { ENDPOINTS, type Endpoint, kindOf } from "../../service/endpoints.js";
 import type { Clock } from "../../shared/clock.js";
 import { ServerClock } from "../sql/server-clock.js";
-import { URGENCIES } from "../urgency.js";
 import type { Database } from "./database.js";
 
 interface SweepRow {
@@ -23,7 +23,7 @@ const SET_RIGHT_AT_ONCE = 1_000;
 /** The endpoints, and the urgencies: each endpoint with each urgency that its events can have. */
 const ALL: readonly [endpoints: string[], urgencies: number[]] = [[], []];
 for (const endpoint of ENDPOINTS) {
-  for (let urgency = 0; urgency <= URGENCIES.indexOf(kindOf(endpoint)); urgency++) {
+  for (const urgency of KINDS.map(priorityOf).filter((each) => each >= priorityOf(kindOf(endpoint)))) {
     ALL[0].push(endpoint);
     ALL[1].push(urgency);
   }

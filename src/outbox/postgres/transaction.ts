@@ -1,4 +1,5 @@
 import type { OutboxEvent } from "../../events.js";
+import { priorityOf } from "../../kinds.js";
 import { endpointOf } from "../../service/endpoints.js";
 import { OutboxError } from "../../shared/errors.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
@@ -48,7 +49,7 @@ export async function enqueue(
     // Texts, each with its type in the statement: libraries convert other values in different ways.
     `select ${options.quotedSchema}.enqueue(
        $1::text::bigint, $2::text::uuid, $3::text, $4::text, $5::text, $6::text, $7::text::double precision, $8::text,
-       ${CLICKS_OF_A_VISITOR}, $9::text
+       ${priorityOf(kind)}::smallint, ${CLICKS_OF_A_VISITOR}, $9::text
      ) as outcome`,
     [
       String(event.destination),

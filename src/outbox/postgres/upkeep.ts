@@ -1,5 +1,5 @@
 import type { EventKind } from "../../events.js";
-import { SHEDDING_ORDER } from "../shedding.js";
+import { LEAST_URGENT_FIRST } from "../../kinds.js";
 import { rememberedMs, UPKEEP_MS } from "../sql/remembered.js";
 import type { Database } from "./database.js";
 
@@ -25,7 +25,7 @@ export async function forgetOld(database: Database, schema: string, rememberMs: 
     `update ${schema}.clock set written_at = now(), at = greatest(at, least(now(),
        coalesce(at + 2 * least(now() - written_at, interval '${UPKEEP_MS} milliseconds'), now())))`,
   );
-  for (const kind of SHEDDING_ORDER) {
+  for (const kind of LEAST_URGENT_FIRST) {
     await forgetOf(kind, rememberedMs(kind, rememberMs));
   }
 

@@ -1,4 +1,5 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
+import { byKind, KINDS } from "../../kinds.js";
 import type { DeathReason } from "../dead-letters.js";
 import type { OutboxCounts, QueuedOfKind } from "../outbox.js";
 
@@ -31,7 +32,6 @@ interface Tally extends Counted {
   readonly leaving: Record<Name, number>;
 }
 
-const KINDS = ["click", "registration", "payment"] as const;
 const REASONS = ["rejected", "unconfirmed", "expired"] as const;
 const NAMES = [...KINDS, ...REASONS] as const;
 
@@ -99,15 +99,12 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
     current(destination: number | undefined): Omit<OutboxCounts, "trouble"> {
       const meant = destination === undefined ? [...tallies.values()] : [tallyOf(destination)];
       const sum = (name: Name) => meant.reduce((all, { numbers }) => all + numbers[name], 0);
-      const byKind = (kind: EventKind): QueuedOfKind => ({
-        queued: sum(kind),
-        oldest: earliestOf(meant.map(({ oldest }) => oldest[kind])),
-      });
-      const kinds = {
-        click: byKind("click"),
-        registration: byKind("registration"),
-        payment: byKind("payment"),
-      };
+      const kinds = byKind(
+        (kind): QueuedOfKind => ({
+          queued: sum(kind),
+          oldest: earliestOf(meant.map(({ oldest }) => oldest[kind])),
+        }),
+      );
       return {
         queued: KINDS.reduce((all, kind) => all + kinds[kind].queued, 0),
         dead: { rejected: sum("rejected"), unconfirmed: sum("unconfirmed"), expired: sum("expired") },
@@ -199,15 +196,15 @@ function emptyTally(): Tally {
 }
 
 function nothing(): Counted {
-  return { numbers: zeros(), oldest: { click: null, registration: null, payment: null }, deadBytes: 0 };
+  return { numbers: zeros(), oldest: byKind(() => null), deadBytes: 0 };
 }
 
 function zeros(): Record<Name, number> {
-  return { click: 0, registration: 0, payment: 0, rejected: 0, unconfirmed: 0, expired: 0 };
+  return { ...byKind(() => 0), rejected: 0, unconfirmed: 0, expired: 0 };
 }
 
 function queuedOf({ numbers }: Tally): number {
-  return numbers.click + numbers.registration + numbers.payment;
+  return KINDS.reduce((sum, kind) => sum + numbers[kind], 0);
 }
 
 function isEventKind(name: Name): name is EventKind {

@@ -1,6 +1,6 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
+import { LEAST_URGENT_FIRST } from "../../kinds.js";
 import type { Death } from "../dead-letters.js";
-import { SHEDDING_ORDER } from "../shedding.js";
 import { asciiJson } from "./ascii-json.js";
 import type { Counts } from "./counts.js";
 
@@ -65,7 +65,7 @@ export function createEviction(options: {
     if (isEvicting) return;
     isEvicting = true;
     try {
-      for (const kind of SHEDDING_ORDER) await evictOf(kind, destination);
+      for (const kind of LEAST_URGENT_FIRST) await evictOf(kind, destination);
       if (tooMany(destination) > 0 || tooLarge(destination) > 0) return;
       letters = 0;
       bytes = 0;

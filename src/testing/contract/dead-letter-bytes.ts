@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { EventKind } from "../../events.js";
-import { SHEDDING_ORDER } from "../../outbox/shedding.js";
+import { LEAST_URGENT_FIRST } from "../../kinds.js";
 import { fill } from "./bounds.js";
 import { until } from "./recorder.js";
 import { largeSample } from "./samples.js";
@@ -61,7 +61,7 @@ export function testDeadLetterBytes(
     await stage.holds(most);
     const { dropped } = stage.delivery;
     const kinds = dropped.map(({ event }) => event.kind);
-    assert.deepEqual(kinds, SHEDDING_ORDER.slice(0, kinds.length));
+    assert.deepEqual(kinds, LEAST_URGENT_FIRST.slice(0, kinds.length));
     assert.ok(dropped.every(({ reason }) => reason === "dead-letters-full"));
     const left = await stage.outbox.deadLetters.list();
     assert.equal(left.length + dropped.length, letters.length);

@@ -1,8 +1,9 @@
 import type { MysqlPool } from "express-affiliate/mysql";
 import type { Lane } from "express-affiliate/outbox";
 import { beforeAll, expect, test } from "vitest";
+import { priorityOf } from "../../../src/kinds.js";
 import { ENTERED_AT_ONCE } from "../../../src/outbox/mysql/candidates.js";
-import { NOT_ENTERED, urgencyNumber } from "../../../src/outbox/mysql/urgency.js";
+import { NOT_ENTERED } from "../../../src/outbox/mysql/urgency.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { paying, sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
@@ -104,7 +105,7 @@ describeWithMariaDb("rows that are read", (database) => {
       insert into $prefixevents
         (destination, id, kind, endpoint, urgency, click_id, data, created_at, queued_at, due_at)
       select destination, unhex(md5(nth)), if(nth % 2, 'payment', 'click'), if(nth % 2, 'lead/payment', 'click'),
-        if(nth % 2, ${NOT_ENTERED}, ${urgencyNumber("click")}), concat('c', nth div 2), '{}', 1, nth, nth
+        if(nth % 2, ${NOT_ENTERED}, ${priorityOf("click")}), concat('c', nth div 2), '{}', 1, nth, nth
       from $prefixevents, (select seq as nth from seq_2_to_10000) as numbers`);
     stage.delivery.capacity = 8;
     stage.start();

@@ -22,12 +22,12 @@ describeWithPostgres("durability", (database) => {
   const worker = "00000000-0000-0000-0000-000000000000";
   const statements = {
     "storing an event":
-      "select $schema.append('{1}', array[gen_random_uuid()], '{click}', '{click}', '{a}', '{b}', '{0}', array['{}'], 100, 'try')",
+      "select $schema.append('{1}', array[gen_random_uuid()], '{click}', '{click}', '{a}', '{b}', '{0}', array['{}'], '{1}', 100, 'try')",
     claiming: `select $schema.claim(1, '${worker}', '1 minute', 1, '{}', '{1}', '[]', null, null)`,
     settling: `select $schema.settle(1, '${worker}', '{}', '{}', '{}', '{}', '{}', '{}')`,
     shedding: "select $schema.shed(1, 2::smallint, 1, 0::smallint, 'a', 'b')",
     "shedding a visitor's clicks": "select $schema.shed_clicks(1, 'a', 'b', 99)",
-    "retrying a dead letter": "select $schema.revive(1, '{}', '{}', false)",
+    "retrying a dead letter": "select $schema.revive(1, '{}', '{}', '{}', false)",
     "holding payments": 'select $schema.hold(\'{"reason": "unconfirmed"}\', 1)',
   };
 
@@ -44,7 +44,7 @@ describeWithPostgres("durability", (database) => {
 
   test("a report in the host's own transaction leaves the host's setting", async () => {
     await (await create()).close();
-    const text = `select $schema.enqueue(1, gen_random_uuid(), 'click', 'click', 'a', 'b', 0, '{}', 100, null)`;
+    const text = `select $schema.enqueue(1, gen_random_uuid(), 'click', 'click', 'a', 'b', 0, '{}', 1::smallint, 100, null)`;
 
     for (const setting of ["off", "on", "remote_apply"])
       expect(await commitGoesBy(setting, text)).toBe(setting);

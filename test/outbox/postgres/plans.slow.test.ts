@@ -27,7 +27,7 @@ describeWithPostgresServer("plans", (database) => {
         (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, urgency, tried, due_at)
       select nth % 2, gen_random_uuid(), case nth / 2 % 2 when 0 then 'click' else 'payment' end,
         case nth / 2 % 2 when 0 then 'click' else 'lead/payment' end, 'c' || nth, 's' || nth, '{}', now(), now(),
-        case nth / 2 % 2 when 0 then nth / 4 % 3 else 0 end, nth > ${WAITING / 2}, now() + case when nth > ${0.75 * WAITING} then 1 else -1 end * nth * interval '1 millisecond'
+        case nth / 2 % 2 when 0 then 1 + nth / 4 % 3 else 3 end, nth > ${WAITING / 2}, now() + case when nth > ${0.75 * WAITING} then 1 else -1 end * nth * interval '1 millisecond'
       from generate_series(1, ${WAITING}) as nth`);
   }, 300_000);
 
@@ -108,11 +108,11 @@ describeWithPostgresServer("plans", (database) => {
       const theirs = `
         insert into $schema.events
           (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, urgency, due_at)
-        select 1, gen_random_uuid(), 'click', 'click', 'theirs' || nth, 'theirs', '{}', now(), now(), 2, now()
+        select 1, gen_random_uuid(), 'click', 'click', 'theirs' || nth, 'theirs', '{}', now(), now(), 1, now()
         from generate_series(1, ${number}) as nth`;
       const append = `
         select outcome
-        from $schema.append('{1}', $1, '{click}', '{click}', '{new}', '{theirs}', '{0}', array['{}'], 100, 'try') as outcome`;
+        from $schema.append('{1}', $1, '{click}', '{click}', '{new}', '{theirs}', '{0}', array['{}'], '{1}', 100, 'try') as outcome`;
 
       const stored = await explain(theirs, append, [[newId()]]);
       const shed = await explain(theirs, "select * from $schema.shed_clicks(1, 'new', 'theirs', 99)", []);
@@ -125,17 +125,17 @@ describeWithPostgresServer("plans", (database) => {
 
   test("sheds the oldest click by indexes, and raises what the new payment waits for, however many wait", async () => {
     const [waiting] = await sql(
-      "select click_id, session_id from $schema.events where destination = 1 and urgency = 2 order by seq offset 100 limit 1",
+      "select click_id, session_id from $schema.events where destination = 1 and urgency = 1 order by seq offset 100 limit 1",
     );
     const ids = [waiting?.click_id, waiting?.session_id];
 
     const found = await explain(
       "select",
-      "select * from $schema.shed(1, 2::smallint, 1, 0::smallint, $1, $2)",
+      "select * from $schema.shed(1, 1::smallint, 1, 3::smallint, $1, $2)",
       ids,
     );
 
-    expect(found.rows).toMatchObject([{ urgency: 2 }]);
+    expect(found.rows).toMatchObject([{ urgency: 1 }]);
     expect(found.plan).toMatch(/update \S+events as event\s+set urgency = lent.urgency/);
     expectIndexes(found, LIMIT);
   });

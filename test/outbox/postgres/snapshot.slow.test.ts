@@ -61,8 +61,8 @@ describeWithPostgresServer("while another session's snapshot is open", (database
          (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, urgency, lines_up, written_at, due_at)
        select $1, gen_random_uuid(), 'click', endpoint, 'c' || nth, 's' || nth, '{}', at, at, urgency, nth % 2 = 0, at, at
        from generate_series(1, ${DEAD} / 8) as nth,
-         (values ('lead/payment', 0), ('registration', 0), ('lead/registration', 0), ('click', 0),
-           ('registration', 1), ('lead/registration', 1), ('click', 1), ('click', 2)) as scan (endpoint, urgency),
+         (values ('lead/payment', 3), ('registration', 3), ('lead/registration', 3), ('click', 3),
+           ('registration', 2), ('lead/registration', 2), ('click', 2), ('click', 1)) as scan (endpoint, urgency),
          lateral (select now() - nth * interval '80 milliseconds' - interval '5 seconds') as times (at)`,
       [DESTINATION],
     );
@@ -74,7 +74,7 @@ describeWithPostgresServer("while another session's snapshot is open", (database
     await sql(
       `insert into $schema.events
          (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, urgency)
-       select 0, gen_random_uuid(), 'click', 'click', 'c', 's', '{}', now(), now(), 2 from generate_series(1, 2)`,
+       select 0, gen_random_uuid(), 'click', 'click', 'c', 's', '{}', now(), now(), 1 from generate_series(1, 2)`,
     );
     await sql("vacuum analyze $schema.events");
     await sql("delete from $schema.events");

@@ -2,7 +2,7 @@ import type { EventKind } from "express-affiliate";
 import type { Death } from "express-affiliate/outbox";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { SHEDDING_ORDER } from "../../../src/outbox/shedding.js";
+import { LEAST_URGENT_FIRST } from "../../../src/kinds.js";
 import { asciiJson } from "../../../src/outbox/sql/ascii-json.js";
 import { createCounts } from "../../../src/outbox/sql/counts.js";
 import { createEviction, type Evicted } from "../../../src/outbox/sql/eviction.js";
@@ -39,7 +39,7 @@ function boxOf(bounds: { max: number; maxBytes: number }) {
   return { rows, evicted, counts, die };
 }
 
-const deaths = fc.array(fc.tuple(fc.constantFrom(...SHEDDING_ORDER), fc.nat(2_000)), { maxLength: 50 });
+const deaths = fc.array(fc.tuple(fc.constantFrom(...LEAST_URGENT_FIRST), fc.nat(2_000)), { maxLength: 50 });
 
 test("stays within its bounds, and drops no payment while there is anything else", async () => {
   await fc.assert(
@@ -53,8 +53,8 @@ test("stays within its bounds, and drops no payment while there is anything else
         expect(counts.deadBytes(DESTINATION)).toBe(rows.reduce((sum, { size }) => sum + size, 0));
         expect(counts.deadBytes(DESTINATION)).toBeLessThanOrEqual(8_000);
         const last = evicted.slice(before).at(-1)?.event.kind;
-        const left = rows.map(({ event }) => SHEDDING_ORDER.indexOf(event.kind));
-        if (last) expect(Math.min(...left, 2)).toBeGreaterThanOrEqual(SHEDDING_ORDER.indexOf(last));
+        const left = rows.map(({ event }) => LEAST_URGENT_FIRST.indexOf(event.kind));
+        if (last) expect(Math.min(...left, 2)).toBeGreaterThanOrEqual(LEAST_URGENT_FIRST.indexOf(last));
       }
     }),
   );

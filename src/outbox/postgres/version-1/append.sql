@@ -20,7 +20,9 @@ $function$;
 -- Stores events: once it has the locks ('wait'), or none of them where another open transaction has one ('try').
 create function affiliate.append(
   p_destinations bigint[], p_ids uuid[], p_kinds text[], p_endpoints text[], p_click_ids text[], p_session_ids text[],
-  p_created_at double precision[], p_data text[], p_clicks_of_a_visitor integer, p_locks text
+  p_created_at double precision[], p_data text[],
+  p_urgencies smallint[], -- as the events' kinds have them: 1 is the least
+  p_clicks_of_a_visitor integer, p_locks text
 ) returns setof text -- queued, crowded (queued, and its visitor has too many clicks), duplicate, busy or rolled back: of each, in order
 language plpgsql
 -- The plan does not follow the statistics: the batch is small, and an index finds a visitor's clicks.
@@ -55,8 +57,9 @@ begin
     select *, to_timestamp(created_at / 1000) as at,
       lag(nth) over (partition by destination, click_id order by nth) is not null and click_id is not null
         or lag(nth) over (partition by destination, session_id order by nth) is not null and session_id is not null as is_behind
-    from unnest(p_destinations, p_ids, p_kinds, p_endpoints, p_click_ids, p_session_ids, p_created_at, p_data) with ordinality
-      as event (destination, id, kind, endpoint, click_id, session_id, created_at, data, nth)
+    from unnest(
+      p_destinations, p_ids, p_kinds, p_endpoints, p_click_ids, p_session_ids, p_created_at, p_data, p_urgencies
+    ) with ordinality as event (destination, id, kind, endpoint, click_id, session_id, created_at, data, urgency, nth)
   ), fresh as (
     insert into affiliate.known_ids (destination, id, kind, reported_at) select destination, id, kind, at from event
     on conflict do nothing returning destination, id
@@ -64,8 +67,8 @@ begin
     insert into affiliate.events
       (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at, urgency, lines_up)
     select destination, id, kind, endpoint, click_id, session_id, data::json, at, at, least(at, now()),
-      affiliate.urgency_of(kind),
-      kind <> 'click' and (
+      urgency,
+      urgency > 1 and (
         is_behind or exists (select from affiliate.right_before(event.destination, null, event.click_id, event.session_id))
       )
     from event join fresh using (destination, id)
@@ -101,7 +104,7 @@ $function$;
 -- Stores one event in the host's own transaction, and never fails: it undoes what goes wrong, and returns it.
 create function affiliate.enqueue(
   p_destination bigint, p_id uuid, p_kind text, p_endpoint text, p_click_id text, p_session_id text,
-  p_created_at double precision, p_data text, p_clicks_of_a_visitor integer, p_channel text
+  p_created_at double precision, p_data text, p_urgency smallint, p_clicks_of_a_visitor integer, p_channel text
 ) returns text -- queued, crowded, duplicate, or what went wrong
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -112,14 +115,14 @@ begin
   begin
     v_outcome := affiliate.append(
       array[p_destination], array[p_id], array[p_kind], array[p_endpoint], array[p_click_id], array[p_session_id],
-      array[p_created_at], array[p_data], p_clicks_of_a_visitor, 'wait'
+      array[p_created_at], array[p_data], array[p_urgency], p_clicks_of_a_visitor, 'wait'
     );
   exception
     when deadlock_detected then
       -- Two transactions report two visitors in opposite order. Both are stored; their order is open.
       v_outcome := affiliate.append(
         array[p_destination], array[p_id], array[p_kind], array[p_endpoint], array[p_click_id], array[p_session_id],
-        array[p_created_at], array[p_data], p_clicks_of_a_visitor, 'none'
+        array[p_created_at], array[p_data], array[p_urgency], p_clicks_of_a_visitor, 'none'
       );
     when serialization_failure then
       -- The id is there, and this transaction cannot see it: its snapshot is older.

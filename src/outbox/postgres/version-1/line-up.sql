@@ -2,13 +2,6 @@
 -- a host's open transaction would lock the earlier rows. A row that could not raise the earlier ones keeps its mark (lines_up),
 -- and the next claim tries again.
 
--- The urgency of an event of this kind for which no event waits.
-create function affiliate.urgency_of(p_kind text) returns smallint
-language sql immutable
-as $function$
-  select case p_kind when 'payment' then 0::smallint when 'registration' then 1::smallint else 2::smallint end
-$function$;
-
 -- The event that is right before this one by its click id, and the one by its session id. Without p_seq: the last ones.
 -- Destination and seq stand together, here and in all that follows, so that the primary key cannot serve the statement: while
 -- another session's snapshot is open, a scan of it steps over all that was delivered since.
@@ -53,13 +46,13 @@ begin
     )) and not lines_up;
 
     with lent as (
-      select before, min(urgency) as urgency from unnest(v_seqs, v_urgencies) as each (before, urgency)
+      select before, max(urgency) as urgency from unnest(v_seqs, v_urgencies) as each (before, urgency)
       where before = any (v_locked) group by before
     ), raised as (
       update affiliate.events as event
       set urgency = lent.urgency, written_at = now(),
           due_at = case when tried or due_at is null then due_at else now() end
-      from lent where event.seq = lent.before and event.seq = any (v_locked) and event.urgency > lent.urgency
+      from lent where event.seq = lent.before and event.seq = any (v_locked) and event.urgency < lent.urgency
       returning event.*
     )
     select coalesce(array_agg(raised.seq), '{}'), coalesce(array_agg(before), '{}'), array_agg(urgency)

@@ -2,7 +2,11 @@
 
 -- p_doubtful is the history of a dead letter that may have been taken. With p_interrupted, only those that were
 -- held because their process seemed to have ended during an attempt: they are queued as they were.
-create function affiliate.revive(p_destination bigint, p_ids uuid[], p_doubtful json, p_interrupted boolean)
+create function affiliate.revive(
+  p_destination bigint, p_ids uuid[],
+  p_urgencies smallint[], -- as their kinds have them
+  p_doubtful json, p_interrupted boolean
+)
 returns setof affiliate.dead_letters
 language plpgsql
 -- The plan does not follow the statistics, which may be stale: the indexes were made for these statements.
@@ -26,13 +30,13 @@ begin
     insert into affiliate.events
       (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at, urgency, lines_up, tried, history)
     select destination, id, kind, endpoint, click_id, session_id, data, created_at,
-      case when p_interrupted then created_at else now() end, now(), affiliate.urgency_of(kind), true,
+      case when p_interrupted then created_at else now() end, now(), urgency, true,
       p_interrupted and history is not null,
       case
         when p_interrupted then history
         when reason = 'unconfirmed' or (history ->> 'maybeTaken')::boolean then p_doubtful
       end
-    from risen order by created_at, seq
+    from risen join unnest(p_ids, p_urgencies) as own (id, urgency) using (id) order by created_at, seq
   )
   select * from risen;
 end

@@ -43,7 +43,7 @@ comment on table  affiliate.events is 'What waits to be reported, or is under wa
 comment on column affiliate.events.seq is 'The order of a visitor''s events is the order in which they were committed.';
 comment on column affiliate.events.history is 'What the attempts at it have taught. Null: there was none.';
 comment on column affiliate.events.urgency is
-  '0: as urgent as a payment, 1: as a registration, 2: as a click. The least is that of its kind; an event that waits behind it raises it.';
+  '3: as urgent as a payment, 2: as a registration, 1: as a click. The least is that of its kind; an event that waits behind it raises it.';
 comment on column affiliate.events.lines_up is
   'It may wait behind events that are not as urgent as it is yet. The next claim raises them.';
 comment on column affiliate.events.due_at is
