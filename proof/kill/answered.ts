@@ -57,6 +57,10 @@ export async function proveAnswered(rounds: number): Promise<boolean> {
   async function sellUntilKilled({ spoken, kill }: Child, visitors: number): Promise<void> {
     const { port } = await spoken;
     const agent = new Agent({ keepAlive: true, maxSockets: visitors });
+    let begin = () => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
     const selling = Promise.all(
       Array.from({ length: visitors }, async (_, visitor) => {
         for (;;) {
@@ -65,10 +69,13 @@ export async function proveAnswered(rounds: number): Promise<boolean> {
           pathOf.set(id, path);
           if (!(await isAnswered(id, { port, agent, path }))) return;
           answered.add(id);
+          begin();
         }
       }),
     );
-    await new Promise((resolve) => setTimeout(resolve, 100 + Math.random() * 600));
+    // The moment counts from the first answer, so that it is in the middle of something on a slow machine too.
+    await begun;
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 600));
     await kill();
     await selling;
     agent.destroy();
