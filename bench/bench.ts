@@ -15,6 +15,7 @@ import { writeSummary } from "./readme.js";
 import { type Bench, createReport } from "./report.js";
 import { benchAnswers } from "./sections/answers.js";
 import { benchBacklog } from "./sections/backlog.js";
+import { benchBurst } from "./sections/burst.js";
 import { benchDashboard } from "./sections/dashboard.js";
 import { benchHandOver } from "./sections/hand-over.js";
 import { benchHost } from "./sections/host.js";
@@ -27,6 +28,7 @@ import { compareWithOthers } from "./with-others.js";
 const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   answers: benchAnswers,
   backlog: benchBacklog,
+  burst: benchBurst,
   "main-thread": benchMainThread,
   host: benchHost,
   "start-up": benchStartUp,
