@@ -70,7 +70,8 @@ export interface Provenance {
   readonly idempotencyKey?: string;
 }
 
-type EventOf<Kind extends EventKind> = {
+/** An event of one kind. */
+export type EventOf<Kind extends EventKind> = {
   /** 32 hex digits, the same for each report of the same event: the dedupe key. */
   readonly id: string;
   /** The client id that it was reported for. Programs that share an outbox's storage are told apart by it. */
@@ -90,13 +91,20 @@ export function shownData({ idempotencyKey: _, ...data }: OutboxEvent["data"]): 
 }
 
 /** All defined properties of these objects; later ones win. No spreads: they take microseconds in Node 20. */
-export function definedOf(...parts: readonly object[]): object {
+export function definedOf<One extends object, Other extends object = object, Third extends object = object>(
+  ...parts: readonly [One, Other?, Third?]
+): Defined<One> & Defined<Other> & Defined<Third> {
   const defined: Record<string, unknown> = {};
   for (const part of parts as readonly Record<string, unknown>[]) {
     for (const name in part) if (part[name] !== undefined) defined[name] = part[name];
   }
-  return defined;
+  return defined as Defined<One> & Defined<Other> & Defined<Third>;
 }
+
+/** The same properties; those that may be undefined are missing then. */
+type Defined<All extends object> = {
+  [Name in keyof All as undefined extends All[Name] ? never : Name]: All[Name];
+} & { [Name in keyof All as undefined extends All[Name] ? Name : never]?: Exclude<All[Name], undefined> };
 
 /** The visitor of an event, as one string. For counting visitors, not for ordering their events. */
 export function visitorOf({ id, data }: OutboxEvent): string {

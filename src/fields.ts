@@ -36,7 +36,14 @@ const emailAddress = (longest: number) =>
 
 const visitorId = z.optional(z.transform((value) => (isVisitorId(value) ? value : undefined)));
 
-const schemas = {
+/** What a schema makes of a report: the ids are not checked against each other, and may be missing. */
+type Fields<Kind extends EventKind> = Omit<EventData[Kind], keyof Attribution> & {
+  readonly [Id in keyof Attribution]?: string | undefined;
+};
+
+const schemas: {
+  readonly [Kind in EventKind]: z.ZodMiniType<Fields<Kind>> & { readonly shape: object };
+} = {
   click: z.object({
     affiliateReference: z.custom<string>(isVisitorId, { error: "must be an affiliate's reference code" }),
     clickId: visitorId,
@@ -66,13 +73,16 @@ const schemas = {
       return z.NEVER;
     }),
   }),
-} satisfies { readonly [Kind in EventKind]: z.ZodMiniType<Omit<EventData[Kind], keyof Attribution>> };
+};
 
 /** Reads the fields of what a host reports; or says why it is no event. The reason shows no value but an amount. */
-export function fieldsFrom(kind: EventKind, input: unknown): object {
+export function fieldsFrom<Kind extends EventKind>(
+  kind: Kind,
+  input: unknown,
+): { readonly fields: Fields<Kind> } | { readonly invalid: string } {
   const read = harmless(() => schemas[kind].safeParse(input));
   if (!read) return { invalid: "it threw when it was read" };
-  if (read.success) return read.data;
+  if (read.success) return { fields: read.data };
   const problems = read.error.issues.map(({ path: [name], message }) =>
     name === undefined ? "it must be an object" : `\`${String(name)}\`: ${message}`,
   );

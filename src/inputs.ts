@@ -1,5 +1,5 @@
 import { hash, randomUUID } from "node:crypto";
-import { type Attribution, definedOf, type EventData, type EventKind, type OutboxEvent } from "./events.js";
+import { type Attribution, definedOf, type EventKind, type EventOf, type OutboxEvent } from "./events.js";
 import { fieldsFrom } from "./fields.js";
 import type { Amount } from "./shared/money.js";
 import { ownCopy } from "./shared/text.js";
@@ -68,29 +68,64 @@ export interface EventContext {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** Makes an event of a host's report. `clientId` is part of the id: two programs may both have an order 1. */
+type Maker = (input: unknown, attribution: Attribution, context: EventContext) => OutboxEvent | InvalidInput;
+
+const MAKERS: Readonly<Record<EventKind, Maker>> = {
+  click(input, attribution, context) {
+    const read = fieldsFrom("click", input);
+    if ("invalid" in read) return read;
+    const clickId = read.fields.clickId ?? attribution.clickId ?? randomUUID();
+    const visitor = { clickId, sessionId: attribution.sessionId };
+    return eventOf(
+      "click",
+      definedOf(visitor, read.fields, provenanceOf(context)),
+      `click ${clickId}`,
+      context,
+    );
+  },
+  registration(input, attribution, context) {
+    const read = fieldsFrom("registration", input);
+    if ("invalid" in read) return read;
+    const { customerId, email } = read.fields;
+    const key =
+      customerId === undefined ? `registration by ${inLowerCase(email)}` : `registration of ${customerId}`;
+    return eventOf("registration", definedOf(attribution, read.fields, provenanceOf(context)), key, context);
+  },
+  payment(input, attribution, context) {
+    const read = fieldsFrom("payment", input);
+    if ("invalid" in read) return read;
+    if (read.fields.leadValue === 0) return { invalid: "it is zero", skip: "zero" };
+    const key = `payment ${read.fields.paymentId}`;
+    return eventOf("payment", definedOf(attribution, read.fields, provenanceOf(context)), key, context);
+  },
+};
+
+/** Makes an event of a host's report. */
 export function eventFrom(
   kind: EventKind,
   input: unknown,
   attribution: Attribution,
-  { clientId, now, byLoginSession, idempotencyKey }: EventContext,
+  context: EventContext,
 ): OutboxEvent | InvalidInput {
-  const fields = fieldsFrom(kind, input);
-  if ("invalid" in fields) return fields as InvalidInput;
-  if ((fields as { leadValue?: number }).leadValue === 0) return { invalid: "it is zero", skip: "zero" };
-  const data = definedOf(attribution, fields, { byLoginSession, idempotencyKey }) as Record<string, unknown>;
-  if (kind === "click") data.clickId ??= randomUUID();
-  for (const name in data) if (typeof data[name] === "string") data[name] = ownCopy(data[name]);
-  const identity = identityOf(kind, data as unknown as EventData[EventKind]);
-  const id = ownCopy(hash("sha256", `${clientId} ${identity}`).slice(0, 32));
-  return { id, destination: clientId, kind, data, createdAt: now } as unknown as OutboxEvent;
+  return MAKERS[kind](input, attribution, context);
 }
 
-function identityOf(kind: EventKind, data: EventData[EventKind]): string {
-  if (kind === "click") return `click ${data.clickId}`;
-  if (kind === "payment") return `payment ${(data as EventData["payment"]).paymentId}`;
-  const { customerId, email } = data as EventData["registration"];
-  return customerId === undefined ? `registration by ${inLowerCase(email)}` : `registration of ${customerId}`;
+function provenanceOf({ byLoginSession, idempotencyKey }: EventContext) {
+  return { byLoginSession, idempotencyKey };
+}
+
+/** @param key what makes it the same event. With the client id: two programs may both have an order 1. */
+function eventOf<Kind extends EventKind>(
+  kind: Kind,
+  data: EventOf<Kind>["data"],
+  key: string,
+  { clientId, now }: EventContext,
+): EventOf<Kind> {
+  for (const [name, value] of Object.entries(data)) {
+    if (typeof value === "string") Reflect.set(data, name, ownCopy(value));
+  }
+  const id = ownCopy(hash("sha256", `${clientId} ${key}`).slice(0, 32));
+  return { id, destination: clientId, kind, data, createdAt: now };
 }
 
 // ASCII letters alone: `toLowerCase` turns the Kelvin sign into a k, and so two customers into one.

@@ -86,6 +86,13 @@ describe("the sandbox", () => {
 });
 
 describe("an outbox", () => {
+  it.each(files.filter((file) => file.startsWith("outbox/")))(
+    "runs without the contract's tests: %s",
+    (file) => {
+      for (const imported of importsOf(file)) expect(imported).not.toMatch(/^testing\//);
+    },
+  );
+
   it.each(files.filter((file) => file.startsWith("outbox/")))("knows no client: %s", (file) => {
     expect(importsOf(file)).not.toContain("service/client.ts");
     expect(importsOf(file)).not.toContain("service/transport.ts");
