@@ -1,8 +1,5 @@
-import { LEAST_URGENT_FIRST } from "../../kinds.js";
-import { DEATH_REASONS } from "../dead-letters.js";
 import type { StoredClaims } from "./claimed-events.js";
-import { GROUPS } from "./rows.js";
-import type { LostRow } from "./saving.js";
+import type { LostRow, LostTable } from "./saving.js";
 import { MIGRATIONS } from "./schema.js";
 import type { Database } from "./sqlite.js";
 import type { Store } from "./store.js";
@@ -17,6 +14,8 @@ const AT_ONCE = 200;
 // For a file that does not say which events were under way, or delivered and not deleted yet: each head of a queue is in doubt
 // then, and so are the first that have entered none. Twenty processes have claimed no more of these.
 const MOST_UNDER_WAY = 1_024;
+// A tenth of a second if none is there.
+const MOST_TRIED = 50_000;
 
 /**
  * Saves what can be read of a file that was deleted, replaced or damaged: the events that wait, the dead letters, and the
@@ -26,30 +25,16 @@ const MOST_UNDER_WAY = 1_024;
  */
 export function salvage(lost: Database, into: Store): Saved {
   const saved = { events: 0, deadLetters: 0 };
-  const numbers = destinationsOf(lost);
-  if (!numbers) return saved;
-  const dead = numbers.flatMap((each) =>
-    LEAST_URGENT_FIRST.flatMap((kind) => DEATH_REASONS.map((reason) => [each, kind, reason])),
-  );
+  if (attempt(() => lost.prepare("pragma user_version").get().user_version) !== MIGRATIONS.length)
+    return saved;
   const underWay = underWayIn(lost);
   // Waiting events first: a delivered id must not make one of them look known.
-  for (const rows of lotsOf(lost, "events", {
-    index: "events_urgencies",
-    where: "destination = ? and urgency = ? and kind = ?",
-    groups: numbers.flatMap((each) => GROUPS.map(({ rank, kind }) => [each, rank, kind])),
-  })) {
+  for (const rows of lotsOf(lost, "events")) {
     const { waiting, delivered } = underWay.apart(rows);
     saved.events += into.save("events", waiting);
     if (delivered.length > 0) into.save("delivered", delivered);
   }
-  const meant = {
-    index: "dead_letters_meant",
-    where: "destination = ? and kind = ? and reason = ?",
-    groups: dead,
-  };
-  for (const rows of lotsOf(lost, "dead_letters", meant)) {
-    saved.deadLetters += into.save("dead_letters", rows);
-  }
+  for (const rows of lotsOf(lost, "dead_letters")) saved.deadLetters += into.save("dead_letters", rows);
   for (const rows of lotsOf(lost, "delivered")) into.save("delivered", rows);
   return saved;
 }
@@ -81,28 +66,10 @@ function underWayIn(lost: Database) {
   };
 }
 
-/** The destinations of the rows, as far as the indexes can be read; `undefined` if the file is of another version. */
-function destinationsOf(lost: Database): readonly number[] | undefined {
-  const version = attempt(() => lost.prepare("pragma user_version").get().user_version);
-  if (version !== MIGRATIONS.length) return undefined;
-  const found = [
-    "select distinct destination from events indexed by events_urgencies",
-    "select distinct destination from dead_letters indexed by dead_letters_meant",
-  ].flatMap((sql) => attempt(() => lost.prepare(sql).all()) ?? []);
-  return [...new Set(found.map(({ destination }) => destination as number))];
-}
-
-interface Hints {
-  readonly index: string;
-  readonly where: string;
-  /** The keys to look up in the index, which may be intact where the table is not. */
-  readonly groups: readonly (readonly (string | number)[])[];
-}
-
 /** All rows that can be read, some at a time: each lot is saved by one fsync. */
-function* lotsOf(...source: Parameters<typeof readableRowsOf>): Generator<readonly LostRow[]> {
+function* lotsOf(lost: Database, table: LostTable): Generator<readonly LostRow[]> {
   let lot: LostRow[] = [];
-  for (const row of readableRowsOf(...source)) {
+  for (const row of readableRowsOf(lost, table)) {
     lot.push(row);
     if (lot.length < AT_ONCE) continue;
     yield lot;
@@ -111,42 +78,40 @@ function* lotsOf(...source: Parameters<typeof readableRowsOf>): Generator<readon
   if (lot.length > 0) yield lot;
 }
 
-/** All rows that can be read: in order up to the first that cannot, and then one by one those behind it. */
-function* readableRowsOf(lost: Database, table: string, hints?: Hints): Generator<LostRow> {
+/**
+ * All rows that can be read: in order up to the first that cannot, and then one by one those behind it. Lost are the rows of damaged
+ * pages, and what is between two of them and further behind the first than `MOST_TRIED`.
+ */
+function* readableRowsOf(lost: Database, table: LostTable): Generator<LostRow> {
   let last = -1;
-  for (const rows of walk(lost, `select * from ${table} where seq > ? order by seq limit ?`, [], last)) {
+  for (const rows of walk(lost, `select * from ${table} where seq > ? order by seq limit ?`, last)) {
     last = rows.at(-1)?.seq ?? last;
     yield* rows;
   }
-  const behind = new Set<number>();
+  const behind: number[] = [];
+  let isReached = false;
   const fromTheEnd = `select seq from ${table} where seq < ? order by seq desc limit ?`;
-  for (const rows of walk(lost, fromTheEnd, [], Number.MAX_SAFE_INTEGER)) {
-    for (const { seq } of rows) if (seq > last) behind.add(seq);
-    if ((rows.at(-1)?.seq ?? 0) <= last) break;
+  for (const rows of walk(lost, fromTheEnd, Number.MAX_SAFE_INTEGER)) {
+    for (const { seq } of rows) if (seq > last) behind.push(seq);
+    isReached = (rows.at(-1)?.seq ?? last) <= last;
+    if (isReached) break;
   }
-  for (const group of hints?.groups ?? []) {
-    const byIndex = `
-      select seq from ${table} indexed by ${hints?.index} where ${hints?.where} and seq > ? order by seq limit ?`;
-    for (const rows of walk(lost, byIndex, group, last)) for (const { seq } of rows) behind.add(seq);
-  }
+  // Neither way leads to a row between two damaged places. So each number is tried.
+  const gap = Math.min((behind.at(-1) ?? Number.MAX_SAFE_INTEGER) - last - 1, MOST_TRIED);
+  const between = Array.from({ length: isReached ? 0 : gap }, (_, nth) => last + 1 + nth);
   const bySeq = attempt(() => lost.prepare(`select * from ${table} where seq = ?`));
-  for (const seq of [...behind].sort((a, b) => a - b)) {
+  for (const seq of [...between, ...behind.reverse()]) {
     const row = attempt(() => bySeq?.get(seq));
     if (row) yield row;
   }
 }
 
 /** The rows of a statement, from a sequence number on, up to the first that cannot be read. */
-function* walk(
-  lost: Database,
-  sql: string,
-  values: readonly (string | number)[],
-  from: number,
-): Generator<readonly LostRow[]> {
+function* walk(lost: Database, sql: string, from: number): Generator<readonly LostRow[]> {
   const statement = attempt(() => lost.prepare(sql));
   let seq = from;
   for (let limit = AT_ONCE; statement; ) {
-    const rows: readonly LostRow[] | undefined = attempt(() => statement.all(...values, seq, limit));
+    const rows: readonly LostRow[] | undefined = attempt(() => statement.all(seq, limit));
     if (rows) yield rows;
     else if (limit === 1) return;
     // One unreadable row hides the others of its batch: go on one by one.

@@ -235,6 +235,26 @@ test("saves what is before and behind the damage of a file by the hundred, not e
   anew.close();
 });
 
+test("saves what is between two damaged places of a file", () => {
+  const directory = scratchDirectory();
+  const disk = openDisk(directory);
+  const events = Array.from({ length: 1_000 }, () => sample("payment"));
+  disk.append(...events);
+  disk.db.exec("pragma wal_checkpoint(truncate)");
+  disk.close();
+  for (const nth of [200, 800]) damagePageOf(events[nth] as OutboxEvent, disk.path);
+  const lost = openDisk(directory);
+  const anew = openDisk(scratchDirectory());
+
+  expect(salvage(lost.db, anew.store).events).toBeGreaterThan(960);
+  expect(anew.append(events[500] as OutboxEvent, events[999] as OutboxEvent)).toEqual([
+    "duplicate",
+    "duplicate",
+  ]);
+  lost.close();
+  anew.close();
+});
+
 test("saves what can be read of a damaged file, wherever the damage is", async () => {
   const directory = scratchDirectory();
   const path = join(directory, "outbox.db");
