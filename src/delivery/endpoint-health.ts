@@ -4,7 +4,8 @@ import type { Endpoint } from "../service/endpoints.js";
 import { type InLine, Line } from "../shared/line.js";
 import { FailureStreak } from "./failure-streak.js";
 import type { Failure } from "./finding.js";
-import { clamp, SavedTrials } from "./saved-trials.js";
+import { SavedTrials } from "./saved-trials.js";
+import { costlyProbeMs, probeMs } from "./when-again.js";
 
 /** An attempt under way. */
 export interface Ticket extends InLine<Ticket> {
@@ -39,19 +40,6 @@ const SUSPECT_MS = 15_000;
 const STUCK_AT_MOST = 3;
 
 const NONE = { newcomers: 0, others: 0 };
-
-/** How long an endpoint rests at most after a trial that has cost an event, in milliseconds. */
-export const LONGEST_REST_MS = 3_600_000;
-
-/** How long it rests after a trial that has cost nothing, in an outage that has lasted so long. */
-export function restMs(lastedMs: number): number {
-  return clamp(lastedMs / 10, 1_000, 60_000);
-}
-
-/** The same, after a trial that has cost an event. */
-export function restWhereItCostsMs(lastedMs: number): number {
-  return clamp(3.5 * lastedMs, 45_000, LONGEST_REST_MS);
-}
 
 /**
  * What attempts have shown of one endpoint, and so which events may try next. Pure state: the caller gives the time, in
@@ -296,6 +284,6 @@ export class EndpointHealth {
   /** How long after a failed trial any event may try again: the longer, the longer the outage; longer still where it costs. */
   #restMs(now: number): number {
     const lasted = now - (this.#outage?.since ?? now);
-    return this.#isSwallowing ? restWhereItCostsMs(lasted) : restMs(lasted);
+    return this.#isSwallowing ? costlyProbeMs(lasted) : probeMs(lasted);
   }
 }

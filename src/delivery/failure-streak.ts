@@ -1,4 +1,4 @@
-import { clamp } from "./saved-trials.js";
+import { clamp } from "./when-again.js";
 
 const FAILURES_OF_AN_OUTAGE = 16;
 const SHORTEST_OUTAGE_MS = 500;

@@ -2,12 +2,11 @@ import type { Capacity, Lane } from "../outbox/outbox.js";
 import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
 import { EndpointHealth, type KnownOutage, type Pause, type Ticket } from "./endpoint-health.js";
 import type { Finding, StatusAnswer } from "./finding.js";
-import { clamp } from "./saved-trials.js";
+import { PROBES_APART_MS, probeMs } from "./when-again.js";
 
 export type { Pause, Ticket };
 
 const UNREACHABLES_OF_AN_OUTAGE = 3;
-const TRIALS_APART_MS = 500;
 
 /**
  * Whose fault is it? A failure to connect is the **origin**'s; an answer, or none, is that **endpoint**'s. Both decide which events may
@@ -65,7 +64,7 @@ export class Health {
     if (this.#originDown) return undefined;
     const endpoint = this.#endpoints[lane.endpoint];
     const ticket = endpoint.begin(lane, now, now >= this.#trialsAt);
-    if (ticket && endpoint.pause) this.#trialsAt = now + TRIALS_APART_MS;
+    if (ticket && endpoint.pause) this.#trialsAt = now + PROBES_APART_MS;
     return ticket;
   }
 
@@ -136,7 +135,7 @@ export class Health {
     }
     this.#doubtedSince = undefined;
     const since = this.#originDown?.since ?? this.#swallowsSince ?? now;
-    this.#askAt = now + Math.max(restMs, clamp((now - since) / 10, 1_000, 60_000));
+    this.#askAt = now + Math.max(restMs, probeMs(now - since));
     if (this.#originDown) this.#originDown.askAt = this.#askAt;
     const answers = answer === "well";
     if (answers && !this.#statusAnswers) for (const endpoint of this.#all) endpoint.tryNow(now);
@@ -179,7 +178,7 @@ export class Health {
   #disconnected(now: number): boolean {
     this.#unreachables++;
     if (this.#unreachables >= UNREACHABLES_OF_AN_OUTAGE) {
-      this.#originDown ??= { since: now, askAt: now + 1_000 };
+      this.#originDown ??= { since: now, askAt: now + probeMs(0) };
     }
     return this.#originDown !== undefined;
   }

@@ -3,10 +3,10 @@ import type { DeathReason } from "../outbox/dead-letters.js";
 import type { Claim, History, Verdict } from "../outbox/outbox.js";
 import type { AmbiguousPolicy } from "../outbox/remote.js";
 import type { Attempt } from "../service/attempt.js";
-import { backoffMs } from "./backoff.js";
 import type { Details } from "./details.js";
 import type { Finding } from "./finding.js";
 import { isOfGateway, type Outcome, pauseReasonOf } from "./outcome.js";
+import { backoffMs } from "./when-again.js";
 
 /** An attempt that has ended. */
 export interface Ended {

@@ -3,6 +3,7 @@ import { leadIdOf } from "../service/lead-id.js";
 import { isYes } from "../service/refusal.js";
 import { retryAfterMs } from "../service/retry-after.js";
 import { errorCodeOf } from "../shared/errors.js";
+import { askedPauseMs } from "./when-again.js";
 
 /**
  * What the answer to one attempt means. A pure function of what undici and the service said:
@@ -30,9 +31,6 @@ export type Outcome =
         | "unsendable"
         | "unsent";
     };
-
-const SHORTEST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60 * 60 * 1_000;
 
 const UNAUTHORIZED = new Set([401, 403, 407]);
 const REFUSED = new Set([...UNAUTHORIZED, 404, 405, 410, 501]);
@@ -73,10 +71,7 @@ export function outcomeOf(
 
   const pause = status === 429 || status === 503 ? retryAfterMs(retryAfter, now) : undefined;
   if (pause !== undefined) {
-    return {
-      type: "throttled",
-      retryAfterMs: Math.min(Math.max(pause, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS),
-    };
+    return { type: "throttled", retryAfterMs: askedPauseMs(pause) };
   }
   if (NOT_TAKEN.has(status)) return { type: "failed" };
   // `NO_ANSWER_BEHIND`, and every 5xx that does not say whether the request was taken.

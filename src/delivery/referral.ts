@@ -5,7 +5,7 @@ import { type Answer, type Attempt, unsendable } from "../service/attempt.js";
 import type { Call, Calls } from "../service/calls.js";
 import type { Transport } from "../service/transport.js";
 import { errorFrom } from "../shared/errors.js";
-import { clamp } from "./saved-trials.js";
+import { probeMs, REFERRAL_WAIT_MS } from "./when-again.js";
 
 /** What the status endpoint says of an event's visitor. */
 export type Referral =
@@ -63,7 +63,7 @@ export class ReferralCheck {
     }
     const began = now();
     if (this.#failing && began < this.#failing.until) {
-      return { type: "not-asked", forMs: Math.min(this.#failing.until - began, 5_000) };
+      return { type: "not-asked", forMs: Math.min(this.#failing.until - began, REFERRAL_WAIT_MS) };
     }
     const before = this.#failing;
     const since = before?.since ?? began;
@@ -78,7 +78,7 @@ export class ReferralCheck {
       throw error;
     }
     if (!isAnswered(attempt)) {
-      this.#failing = { since, until: now() + againMs(now() - since) };
+      this.#failing = { since, until: now() + probeMs(now() - since) };
       return { type: "later", attempt };
     }
     this.#failing = undefined;
@@ -89,11 +89,6 @@ export class ReferralCheck {
     if (typeof hasAffiliate !== "boolean") return { type: "unanswered", attempt };
     return { type: hasAffiliate ? "referred" : "not-referred" };
   }
-}
-
-/** How long the status endpoint is not asked, after it has not answered for so long. */
-function againMs(lastedMs: number): number {
-  return clamp(lastedMs / 10, 1_000, 60_000);
 }
 
 /** Whether the service has decided on the question. A body that breaks off decides nothing. */

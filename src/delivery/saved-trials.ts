@@ -1,3 +1,5 @@
+import { savedProbeMs } from "./when-again.js";
+
 const MOST_SAVED = 5;
 
 /**
@@ -23,19 +25,10 @@ export class SavedTrials {
   /** When the next one is there: now, or later. */
   nextAt(now: number, since: number): number {
     const missing = 1 - this.#numberAt(now, since);
-    return missing <= 0 ? now : now + missing * savingMs(now, since);
+    return missing <= 0 ? now : now + missing * savedProbeMs(now - since);
   }
 
   #numberAt(now: number, since: number): number {
-    return Math.min(MOST_SAVED, this.#number + (now - this.#at) / savingMs(now, since));
+    return Math.min(MOST_SAVED, this.#number + (now - this.#at) / savedProbeMs(now - since));
   }
-}
-
-/** How long it takes to save one. */
-function savingMs(now: number, since: number): number {
-  return clamp((now - since) / 10, 1_000, 5_000);
-}
-
-export function clamp(value: number, least: number, most: number): number {
-  return Math.min(Math.max(value, least), most);
 }

@@ -1,7 +1,8 @@
 import { type Circuit, type Circuits, type StoredCircuits, textOf } from "../outbox/circuits.js";
 import type { Endpoint } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
-import { type KnownOutage, LONGEST_REST_MS, restMs, restWhereItCostsMs } from "./endpoint-health.js";
+import type { KnownOutage } from "./endpoint-health.js";
+import { costlyProbeMs, LONGEST_COSTLY_MS, probeMs } from "./when-again.js";
 
 /** While events go, how old may be what this process has read. */
 const FRESH_MS = 250;
@@ -58,7 +59,7 @@ export class SharedCircuits {
         const known = this.#current(endpoint);
         if (!known || !isOpen(known)) return undefined;
         const now = this.#now();
-        const longMs = restWhereItCostsMs(now - known.since);
+        const longMs = costlyProbeMs(now - known.since);
         const isDue = now >= trialAtOf(known, now);
         if (!isDue && !(isHurried && now >= known.hurriedAt + longMs)) return this.#outageOf(known);
         const next = {
@@ -82,7 +83,7 @@ export class SharedCircuits {
     this.#change(endpoint, (known, now) => {
       const since = Math.min(known?.since ?? now, this.#inStorage(beganAt));
       const next = { ...known, since, attempts: (known?.attempts ?? 0) + 1 };
-      const trialAt = known && isOpen(known) ? known.trialAt : now + restWhereItCostsMs(now - since);
+      const trialAt = known && isOpen(known) ? known.trialAt : now + costlyProbeMs(now - since);
       return { failed: false, hurriedAt: 0, ...next, trialAt };
     });
   }
@@ -105,7 +106,7 @@ export class SharedCircuits {
       const since = Math.min(known?.since ?? now, this.#inStorage(beganAt));
       const attempts = (known?.attempts ?? 0) + Number(!isCounted || !known);
       // An attempt of another process was at another visitor's event.
-      const longMs = isOutage || !this.#isOwn(endpoint) ? restWhereItCostsMs(now - since) : 0;
+      const longMs = isOutage || !this.#isOwn(endpoint) ? costlyProbeMs(now - since) : 0;
       return { since, attempts, failed: true, trialAt: now + longMs, hurriedAt: known?.hurriedAt ?? 0 };
     });
   }
@@ -116,7 +117,7 @@ export class SharedCircuits {
     if (!current || !isOpen(current)) return;
     this.#change(endpoint, (known, now) => {
       if (!known) return undefined;
-      return { ...known, trialAt: Math.min(known.trialAt, now + restMs(now - known.since)) };
+      return { ...known, trialAt: Math.min(known.trialAt, now + probeMs(now - known.since)) };
     });
   }
 
@@ -220,5 +221,5 @@ function isOpen({ attempts, failed }: Circuit): boolean {
 
 function trialAtOf({ trialAt }: Circuit, now: number): number {
   // The storage's clock was set back since.
-  return trialAt > now + LONGEST_REST_MS ? now : trialAt;
+  return trialAt > now + LONGEST_COSTLY_MS ? now : trialAt;
 }

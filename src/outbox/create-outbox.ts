@@ -13,6 +13,7 @@ import {
 import { createDurable } from "./durable.js";
 import { MIB, positiveInteger } from "./option-types.js";
 import type { Capacity, Claim, Outbox, OutboxCounts, OutboxObserver, Verdict } from "./outbox.js";
+import { wakeForRetry } from "./verdicts.js";
 
 /** What a storage calls to tell of what it does on its own. */
 export interface StorageNotices {
@@ -109,8 +110,7 @@ export function createOutbox<C extends Claim = Claim>(
       claim: (capacity) => parts.claim(capacity),
       async settle(claim, verdict) {
         await parts.settle(claim, verdict, notices);
-        // The next poll would come too late.
-        if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
+        wakeForRetry(verdict, { pollMs, clock, wake });
       },
       counts: (destination) => (destination === undefined ? NOTHING : parts.counts(destination)),
       deadLetters: deadLettersOf(parts.deadLetters, () => wake()),

@@ -1,5 +1,14 @@
+import type { Clock } from "../shared/clock.js";
 import type { Claim, Verdict } from "./outbox.js";
 import type { StorageState } from "./storage-state.js";
+
+/** Wakes the relay when an event may be tried again, if that is before the next poll. */
+export function wakeForRetry(
+  verdict: Verdict,
+  { pollMs, clock, wake }: { pollMs: number; clock: Pick<Clock, "after">; wake: () => void },
+): void {
+  if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
+}
 
 interface Settling<C> {
   readonly claim: C;

@@ -142,7 +142,7 @@ const shots = fc.array(
 
 describe.each<[string, (clock: FakeClock) => Outbox, numRuns: number]>([
   ["the host's engine", (clock) => memoryOutbox({}, clock), 100],
-  ["the loop of the disk outbox", (clock) => virtualDisk(clock), 20],
+  ["the loop of the disk outbox", (clock) => virtualDisk(clock), 10],
 ])("whatever throws in an attempt of %s", (_name, createOutbox, numRuns) => {
   afterEach(removeScratchDirectories);
 
@@ -158,7 +158,7 @@ describe.each<[string, (clock: FakeClock) => Outbox, numRuns: number]>([
         }
         await clock.pass(5_000);
         armed.clear();
-        await clock.pass(30_000);
+        await clock.pass(15_000);
 
         const { queued, dead } = outbox.counts();
         expect([queued, delivery.inFlight]).toEqual([0, 0]);

@@ -5,6 +5,7 @@ import type { StoredDeadLetters } from "../dead-letters.js";
 import { createDurable } from "../durable.js";
 import type { Capacity, Claim, Outbox, OutboxCounts, Verdict } from "../outbox.js";
 import type { Urgency } from "../urgency.js";
+import { wakeForRetry } from "../verdicts.js";
 import { again } from "./again.js";
 import { type AppendOutcome, type AttemptOutcome, createAppend } from "./append.js";
 import { createBound } from "./bound.js";
@@ -180,8 +181,7 @@ export function createSqlOutbox<C extends SqlClaim>(
     // Another process may have taken the event over, and made a dead letter of a payment that was never sent.
     const isUnsent = verdict.type === "release" && !claim.interrupted;
     if (isUnsent && !claim.isHeld()) await dialect.reviveInterrupted(claim.event);
-    // The next poll would come too late.
-    if (verdict.type === "retry" && verdict.inMs < pollMs) clock.after(verdict.inMs, wake);
+    wakeForRetry(verdict, { pollMs, clock, wake });
     return isActedOn;
   }
 

@@ -1,5 +1,11 @@
 import { expect, it } from "vitest";
-import { backoffMs } from "../../src/delivery/backoff.js";
+import {
+  askedPauseMs,
+  backoffMs,
+  costlyProbeMs,
+  probeMs,
+  savedProbeMs,
+} from "../../src/delivery/when-again.js";
 
 it("rests 250 ms, and half as long again each time, 15 minutes at most", () => {
   const rests = Array.from({ length: 24 }, (_, n) => Math.round(backoffMs(n + 1, 1)));
@@ -17,4 +23,17 @@ it("rests 15 minutes after however many attempts", () => {
   for (const attempt of [100, 1_023, 1_024, 5_000, Number.MAX_SAFE_INTEGER]) {
     expect(backoffMs(attempt, 1)).toBe(900_000);
   }
+});
+
+it.each([
+  ["a tenth of the outage, 1 s to 60 s", probeMs, [1_000, 1_000, 6_000, 60_000]],
+  [
+    "3.5 times the outage, 45 s to 1 h, if a probe costs a payment",
+    costlyProbeMs,
+    [45_000, 45_000, 210_000, 3_600_000],
+  ],
+  ["a tenth of the outage, 1 s to 5 s, for what was never tried", savedProbeMs, [1_000, 1_000, 5_000, 5_000]],
+  ["as long as the service asks, 1 s to 1 h", askedPauseMs, [1_000, 5_000, 60_000, 3_600_000]],
+] as const)("probes again after %s", (_name, againMs, expected) => {
+  expect([0, 5_000, 60_000, 86_400_000].map(againMs)).toEqual(expected);
 });
