@@ -38,8 +38,8 @@ export default {
 
 /** Rejects if a visit does not end. */
 function inTime<T>(visit: Promise<T>): Promise<T> {
-  const late = sleep(20_000, undefined, { ref: false }).then(() => {
-    throw new Error("a visit has not ended after 20 s");
+  const late = sleep(60_000, undefined, { ref: false }).then(() => {
+    throw new Error("a visit has not ended after 60 s");
   });
   return Promise.race([visit, late]);
 }

@@ -92,7 +92,7 @@ async function prove(program: ProxyProgram, seconds: number): Promise<{ scene: S
         measured: Math.round(took * 10) / 10,
         unit: "s",
         // A pause is looked at again after a tenth of its time, 1 s at least; and the events have to be sent.
-        atMost: 2 + seconds / 10 + waiting * 0.02,
+        atMost: Math.round(2 + seconds / 10 + waiting * 0.02),
       });
       await comeFor((seconds * 1_000) / 2);
       continue;
