@@ -30,9 +30,9 @@ export type { AttributionInput } from "./request/attribution-input.js";
 export type { CookieSettings } from "./request/first-party-cookie.js";
 export type { KeepClickIdOptions } from "./request/keep-click-id.js";
 export type { OnClickOptions } from "./request/on-click.js";
-export type { WrapHandler } from "./request/on-conversion.js";
 export type { RequestSource } from "./request/request-source.js";
 export type { Attributed, RequestAffiliate } from "./request/visitor.js";
+export type { WrapHandler } from "./request/wrap-handler.js";
 export type {
   ClickAnswer,
   PaymentAnswer,

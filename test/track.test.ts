@@ -22,6 +22,23 @@ it("has a line in the log for each payment that a full outbox refuses", async ()
   ]);
 });
 
+it("hands an event to the outbox before it returns: a response that is sent then leaves after an outbox on disk has stored it", () => {
+  const outbox = memoryOutbox();
+  const { add } = outbox;
+  const ids: string[] = [];
+  Object.assign(outbox, {
+    add: (...args: Parameters<typeof add>) => {
+      ids.push(args[0].id);
+      return add.apply(outbox, args);
+    },
+  });
+  const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
+  for (let nth = 1; nth <= 3; nth++) {
+    void tracker.trackPayment(paid(nth), { clickId: `c${nth}` });
+    expect(ids).toHaveLength(nth);
+  }
+});
+
 it("has a line for each payment that an outbox does not take", async () => {
   const logger = linesLogger();
   const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", logger });

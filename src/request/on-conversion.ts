@@ -3,66 +3,10 @@ import type { EventKind } from "../events.js";
 import { AffiliateError, OptionsError } from "../shared/errors.js";
 import { shown } from "../shared/printable.js";
 import { type Head, watchHead, whenClosed } from "./response-head.js";
+import { holdBytes } from "./response-hold.js";
 import { createUnreported, routeOf, type Why } from "./unreported.js";
-import { type Attributed, affiliateOf, type RequestContext } from "./visitor.js";
-
-type Params = Request["params"];
-type Query = Request["query"];
-// biome-ignore lint/suspicious/noExplicitAny: Express' own default for what it does not know; a narrower one would refuse hosts' handlers.
-type Unknown = any;
-type AnyLocals = Record<string, Unknown>;
-
-/** What happened; `undefined` or `null` where nothing did. */
-// biome-ignore lint/suspicious/noConfusingVoidType: handlers that sometimes return nothing are what this is for.
-type Perhaps<Happened> = Happened | null | undefined | void;
-type Awaitable<T> = T | Promise<T>;
-
-/**
- * Wraps a route's handler and reports the registration or payment that it returns, in the background (§4.2, §4.3, §4.4). What the
- * handler throws goes to `next(error)`, on Express 4 too, and then nothing is reported.
- */
-export interface WrapHandler<Happened> {
-  /**
-   * Reports what the handler's promise resolves with, if the response's head says a status below 400, whoever writes the head. If
-   * the visitor hangs up before any head, the status so far decides. Compute what you return before you respond. To return the
-   * response, as in `return res.status(400).end()`, is to return nothing.
-   *
-   * @throws OptionsError where the handler is no function, or is wrapped already: a wrapped handler hands on nothing that it returns.
-   */
-  <P = Params, ResBody = Unknown, ReqBody = Unknown, ReqQuery = Query, Locals extends AnyLocals = AnyLocals>(
-    handler: (
-      req: Attributed<Request<P, ResBody, ReqBody, ReqQuery, Locals>>,
-      res: Response<ResBody, Locals>,
-      next: NextFunction,
-    ) => Awaitable<Perhaps<Happened> | Response<ResBody, Locals>>,
-  ): RequestHandler<P, ResBody, ReqBody, ReqQuery, Locals>;
-  /**
-   * For a handler that you cannot change: reports what `pick` returns. `pick` is called once a response below 400 has gone out.
-   *
-   * @example
-   * ```js
-   * app.post(
-   *   "/checkout/complete",
-   *   tracker.onPayment(completeCheckout, (req, res) => ({
-   *     paymentId: res.locals.order.id,
-   *     customerEmail: res.locals.order.email,
-   *     leadValue: res.locals.order.total,
-   *   })),
-   * );
-   * ```
-   */
-  <P = Params, ResBody = Unknown, ReqBody = Unknown, ReqQuery = Query, Locals extends AnyLocals = AnyLocals>(
-    handler: (
-      req: Attributed<Request<P, ResBody, ReqBody, ReqQuery, Locals>>,
-      res: Response<ResBody, Locals>,
-      next: NextFunction,
-    ) => unknown,
-    pick: (
-      req: Attributed<Request<P, ResBody, ReqBody, ReqQuery, Locals>>,
-      res: Response<ResBody, Locals>,
-    ) => Awaitable<Perhaps<Happened>>,
-  ): RequestHandler<P, ResBody, ReqBody, ReqQuery, Locals>;
-}
+import { affiliateOf, type RequestContext } from "./visitor.js";
+import type { WrapHandler } from "./wrap-handler.js";
 
 type AnyHandler = (req: Request, res: Response, next: NextFunction) => unknown;
 type AnyPick = (req: Request, res: Response) => unknown;
@@ -97,10 +41,18 @@ export function createWrapper<Happened>(
       const { visitor, report, reportNothing } = begin(req, res, handler);
       const { whenKnown } = watchHead(req, res);
       let went: "on" | "wrong" | undefined;
-      const onward = (error?: unknown) => {
+      let isResolved = false;
+      let release = () => {};
+      whenKnown(({ status, written }) => {
+        if (written && status < 400 && !isResolved) release = holdBytes(req, res);
+      });
+
+      function onward(error?: unknown): void {
         went = isError(error) ? "wrong" : "on";
+        // Express destroys the connection of a response that has begun, and what is held with it.
+        if (went === "wrong") release();
         next(error);
-      };
+      }
 
       function settle(happened: unknown, { status, written }: Head, isLate: boolean): unknown {
         if (happened === undefined || happened === null || happened === res) {
@@ -118,12 +70,17 @@ export function createWrapper<Happened>(
         runHandler(handler, req, res, onward).then(
           (happened) =>
             new Promise((resolve) => {
+              isResolved = true;
               let isLate = false;
               // Not in a promise's callback: the event is stored before the head leaves.
               whenKnown((head) => resolve(settle(happened, head, isLate)));
               isLate = true;
+              release();
             }),
-          (reason) => next(failureFrom(kind, reason)),
+          (reason) => {
+            isResolved = true;
+            onward(failureFrom(kind, reason));
+          },
         ),
       );
     };

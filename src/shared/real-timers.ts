@@ -14,6 +14,9 @@ export const setTimeout = detached(own.setTimeout);
 export const setInterval = detached(own.setInterval);
 export const setImmediate = detached(own.setImmediate);
 
+/** Like `setImmediate`, but its task runs in the async context of the caller. */
+export const { setImmediate: setImmediateInContext, clearImmediate } = own;
+
 /** Runs a task once the code that runs has returned, before the event loop goes on; in no request's async context. */
 export const nextTick = detached(process.nextTick.bind(process));
 

@@ -1,0 +1,251 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { once } from "node:events";
+import { type AddressInfo, connect } from "node:net";
+import { Readable } from "node:stream";
+import { Worker } from "node:worker_threads";
+import type { Express, NextFunction, Request, RequestHandler, Response } from "express";
+import { memoryOutbox, type Payment } from "express-affiliate";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { order } from "../helpers/conversions.js";
+import { eachExpress } from "../helpers/express.js";
+import { startTracker } from "../helpers/tracker.js";
+
+type Handler = (req: Request, res: Response, next: NextFunction) => Payment | Promise<Payment>;
+
+/** A visitor in a thread of its own: what the host's thread computes does not keep it from reading. */
+const VISITOR = `
+  const { connect } = require("node:net");
+  const { parentPort, workerData } = require("node:worker_threads");
+  const stored = new Int32Array(workerData.stored);
+  const socket = connect(workerData.port, "127.0.0.1", () => socket.write(workerData.requests));
+  let atFirstByte, text = "";
+  socket.on("data", (bytes) => {
+    atFirstByte ??= Atomics.load(stored, 0);
+    text += bytes.toString("latin1");
+  });
+  socket.on("error", () => {});
+  socket.on("close", () => parentPort.postMessage({ atFirstByte, text }));
+`;
+
+const requestsOf = (paths: readonly string[]) =>
+  paths
+    .map((path, nth) => {
+      const last = nth === paths.length - 1 ? "Connection: close\r\n" : "";
+      return `POST ${path} HTTP/1.1\r\nHost: shop\r\n${last}Cookie: svc_session_id=s1\r\n\r\n`;
+    })
+    .join("");
+
+const compute = (ms: number) => {
+  const start = performance.now();
+  while (performance.now() - start < ms);
+};
+
+async function startHost(
+  express: () => Express,
+  handlers: Record<string, Handler>,
+  { tracked = true, before }: { tracked?: boolean; before?: RequestHandler } = {},
+) {
+  const stored = new SharedArrayBuffer(4);
+  const outbox = memoryOutbox();
+  const { add } = outbox;
+  Object.assign(outbox, {
+    add: (...args: Parameters<typeof add>) => {
+      Atomics.add(new Int32Array(stored), 0, 1);
+      return add.apply(outbox, args);
+    },
+  });
+  const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
+  const app = express();
+  app.set("env", "test");
+  if (before) app.use(before);
+  for (const [name, handler] of Object.entries(handlers)) {
+    const untracked = (req: Request, res: Response, next: NextFunction) =>
+      void (async () => handler(req, res, next))().catch(next);
+    app.post(`/${name}`, tracked ? tracker.onPayment(handler) : untracked);
+  }
+  const server = app.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    tracker,
+    /** What a visitor gets. */
+    async read(...paths: string[]): Promise<string> {
+      const socket = connect(port, "127.0.0.1", () => socket.write(requestsOf(paths)));
+      let text = "";
+      socket.on("data", (bytes) => {
+        text += bytes.toString("latin1");
+      });
+      socket.on("error", () => {});
+      await once(socket, "close");
+      return text.replace(/^(Date|ETag): .*\r\n/gm, "");
+    },
+    async visit(...paths: string[]): Promise<{ atFirstByte: number; text: string }> {
+      Atomics.store(new Int32Array(stored), 0, 0);
+      const workerData = { stored, port, requests: requestsOf(paths) };
+      const [seen] = await once(new Worker(VISITOR, { eval: true, workerData }), "message");
+      return seen;
+    },
+  };
+}
+
+const lines = (size: number) => Readable.from(Array.from({ length: 20 }, () => "y".repeat(size)));
+const sent: Record<string, Handler> = {
+  json: (_req, res) => {
+    res.json({ id: 1 });
+    compute(40);
+    return order;
+  },
+  late: async (_req, res) => {
+    await new Promise(setImmediate);
+    res.status(201).json({ id: 1 });
+    await null;
+    compute(40);
+    return order;
+  },
+  text: (_req, res) => {
+    res.end("done");
+    compute(10);
+    return order;
+  },
+  empty: (_req, res) => {
+    res.status(204).end();
+    compute(10);
+    return order;
+  },
+  twice: (_req, res) => {
+    res.end("done");
+    res.end();
+    compute(10);
+    return order;
+  },
+  head: (_req, res) => {
+    res.writeHead(201, { "x-order": "1" });
+    res.flushHeaders();
+    compute(10);
+    res.end("done");
+    return order;
+  },
+  writes: (_req, res) => {
+    for (let n = 0; n < 1_000; n++) res.write("x".repeat(100));
+    res.end();
+    compute(10);
+    return order;
+  },
+  corked: (_req, res) => {
+    res.cork();
+    res.write("a");
+    res.uncork();
+    res.end("b");
+    compute(10);
+    return order;
+  },
+  written: async (_req, res) => {
+    res.write("a");
+    compute(10);
+    res.end("b");
+    return order;
+  },
+};
+const unheld: Record<string, Handler> = {
+  stream: (_req, res) => {
+    lines(5_000).pipe(res);
+    return order;
+  },
+  streamed: async (_req, res) => {
+    lines(5_000).pipe(res);
+    await once(res, "finish");
+    return order;
+  },
+  drained: async (_req, res) => {
+    for (let n = 0; n < 50; n++) if (!res.write("z".repeat(10_000))) await once(res, "drain");
+    res.end();
+    return order;
+  },
+  events: async (_req, res) => {
+    res.type("text/event-stream").flushHeaders();
+    await new Promise((resolve) => res.write("data: 1\n\n", resolve));
+    res.end("data: 2\n\n");
+    return order;
+  },
+  file: async (_req, res) => {
+    await new Promise<void>((resolve) => res.sendFile(import.meta.filename, () => resolve()));
+    return order;
+  },
+  throws: (_req, res) => {
+    res.json({ id: 1 });
+    throw new Error("late");
+  },
+  next: (_req, res, next) => {
+    res.json({ id: 1 });
+    next(new Error("late"));
+    return order;
+  },
+};
+
+describe.each(eachExpress)("the response on $name", ({ express }) => {
+  it.each(Object.keys(sent))("leaves after the event is stored: %s", async (name) => {
+    const { visit } = await startHost(express, sent);
+    expect((await visit(`/${name}`)).atFirstByte).toBe(1);
+  });
+
+  it("leaves after the event is stored, on connections that are kept and with requests that wait in line", async () => {
+    const { visit } = await startHost(express, sent);
+    expect((await visit("/json", "/late", "/text")).atFirstByte).toBeGreaterThan(0);
+    expect((await visit("/text", "/json")).atFirstByte).toBeGreaterThan(0);
+  });
+
+  it("does not wait for a handler that takes longer than its turn of the event loop", async () => {
+    let resolve = () => {};
+    const gone = new Promise<void>((done) => {
+      resolve = done;
+    });
+    const { visit, tracker } = await startHost(express, {
+      slow: async (_req, res) => {
+        res.json({ id: 1 });
+        await gone;
+        return order;
+      },
+    });
+    expect(await visit("/slow")).toMatchObject({ atFirstByte: 0, text: expect.stringContaining('{"id":1}') });
+    resolve();
+    await expect.poll(() => tracker.stats().queued).toBe(1);
+  });
+
+  it("is byte for byte what it would be without the tracker", async () => {
+    const handlers = { ...sent, ...unheld };
+    const tracked = await startHost(express, handlers);
+    const plain = await startHost(express, handlers, { tracked: false });
+    for (const name of Object.keys(handlers))
+      expect([name, await tracked.read(`/${name}`)]).toEqual([name, await plain.read(`/${name}`)]);
+    const inLine = ["/json", "/writes", "/stream", "/empty", "/corked", "/late"];
+    expect(await tracked.read(...inLine)).toBe(await plain.read(...inLine));
+  });
+
+  it("looks sent to the handler, and its `finish` comes in the request's async context", async () => {
+    const storage = new AsyncLocalStorage<string>();
+    let seen: unknown;
+    const finished: unknown[] = [];
+    const onFinish = () => finished.push(storage.getStore());
+    const handlers: Record<string, Handler> = {
+      seen: (_req, res) => {
+        res.once("finish", onFinish).json({ id: 1 });
+        seen = [res.headersSent, res.writableEnded, res.finished];
+        return order;
+      },
+      late: async (_req, res) => {
+        await once(res.once("finish", onFinish).json({ id: 1 }), "finish");
+        return order;
+      },
+    };
+    const { read } = await startHost(express, handlers, {
+      before: (_req, _res, next) => storage.run("request", next),
+    });
+    await read("/seen", "/late");
+    expect(seen).toEqual([true, true, true]);
+    expect(finished).toEqual(["request", "request"]);
+  });
+});
