@@ -13,6 +13,7 @@ import { createKeepClickId } from "./request/keep-click-id.js";
 import { createOnClick } from "./request/on-click.js";
 import { createWrapper } from "./request/on-conversion.js";
 import { createReferenceWatch } from "./request/reference-watch.js";
+import { passesUncalled, uncalledLine } from "./request/uncalled.js";
 import { affiliateOf, createAttributionOf, type RequestContext } from "./request/visitor.js";
 import { createSafeToFreeze } from "./safe-to-freeze.js";
 import { createClient } from "./service/client.js";
@@ -40,7 +41,10 @@ import type { Affiliate, TrackFunction } from "./tracker.js";
  * ```
  * @throws OptionsError that lists everything that is wrong with the options.
  */
-export function affiliate(options: AffiliateOptions): Affiliate {
+export function affiliate(options: AffiliateOptions): Affiliate;
+export function affiliate(...args: [AffiliateOptions]): Affiliate {
+  if (passesUncalled(args, tellUncalled)) return undefined as never;
+  const [options] = args;
   const config = readConfig(options);
   const { clientId, outbox, enabled, delivers, apiKey } = config;
   const clock = systemClock;
@@ -97,9 +101,15 @@ export function affiliate(options: AffiliateOptions): Affiliate {
       track(kind, happened, attributionFrom(attribution, journal.noId), { transaction, matchByEmail });
   }
 
+  function passable<Args extends unknown[]>(name: string, make: (...args: Args) => RequestHandler) {
+    const tell = () => journal.once("warn", name, uncalledLine(name, `${name}()`));
+    return (...args: Args): RequestHandler =>
+      passesUncalled(args, tell) ? (undefined as never) : make(...args);
+  }
+
   const members = {
-    onClick: createOnClick(context),
-    keepClickId: createKeepClickId(context),
+    onClick: passable("tracker.onClick", createOnClick(context)),
+    keepClickId: passable("tracker.keepClickId", createKeepClickId(context)),
     onRegistration: createWrapper<Registration>("registration", context),
     onPayment: createWrapper<Payment>("payment", context),
     attributionOf: createAttributionOf(context),
@@ -150,6 +160,17 @@ export function affiliate(options: AffiliateOptions): Affiliate {
   };
   const tracker = Object.assign(middleware, members) as Affiliate;
   return tracker;
+}
+
+let hasToldUncalled = false;
+
+function tellUncalled(): void {
+  if (hasToldUncalled) return;
+  hasToldUncalled = true;
+  // There are no options, and so no logger.
+  console.warn(
+    `express-affiliate: ${uncalledLine("affiliate", "app.use(affiliate({ baseUrl, clientId }))")}`,
+  );
 }
 
 function waitingAt(now: number, kinds: NonNullable<OutboxCounts["byKind"]>) {

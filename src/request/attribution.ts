@@ -3,7 +3,7 @@ import type { Request } from "express";
 import type { Config } from "../config.js";
 import { type Attribution, definedOf, isTextOfNothing, isVisitorId } from "../events.js";
 import type { Journal } from "../journal/journal.js";
-import { harmless } from "../shared/harmless.js";
+import { harmless, isThenable } from "../shared/harmless.js";
 import { broughtSession, signedCookie, visitorCookie } from "./cookies.js";
 
 /** The session cookie that `onClick` sets. It is read before express-session's, because it outlives the new session at login. */
@@ -44,11 +44,17 @@ export class RequestAttribution {
   /** Whether the visitor has agreed. `consent` is asked once a request; a throw counts as no. */
   get consented(): boolean {
     const { config, journal } = this.#context;
-    this.#consented ??=
-      harmless(
+    if (this.#consented === undefined) {
+      const answer: unknown = harmless(
         () => config.consent(this.#req),
         (error) => journal.warn("consent", `\`consent\` threw, which counts as no: ${error}`),
-      ) === true;
+      );
+      if (isThenable(answer)) {
+        const mend = "Return true or false; ask in a middleware above, and keep the answer on the request";
+        journal.once("warn", "consent", `\`consent\` returned a promise, which counts as no. ${mend}`);
+      }
+      this.#consented = answer === true;
+    }
     return this.#consented;
   }
 
@@ -96,10 +102,18 @@ export class RequestAttribution {
     const { config, journal } = this.#context;
     const { session } = config;
     if (typeof session === "function") {
-      const id = harmless(
+      const id: unknown = harmless(
         () => session(this.#req),
         (error) => journal.warn("session", `\`session\` threw, so the request has no session id: ${error}`),
       );
+      if (isThenable(id)) {
+        const mend = "Return the id; look it up in a middleware above, and keep it on the request";
+        journal.once(
+          "warn",
+          "session",
+          `\`session\` returned a promise, so the request has no session id. ${mend}`,
+        );
+      }
       if (isTextOfNothing(id)) journal.noId("what `session` returned", id);
       return isVisitorId(id) ? id : undefined;
     }

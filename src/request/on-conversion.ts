@@ -4,6 +4,7 @@ import { AffiliateError, OptionsError } from "../shared/errors.js";
 import { shown } from "../shared/printable.js";
 import { type Head, watchHead, whenClosed } from "./response-head.js";
 import { holdBytes } from "./response-hold.js";
+import { passesUncalled, uncalledLine } from "./uncalled.js";
 import { createUnreported, routeOf, type Why } from "./unreported.js";
 import { affiliateOf, type RequestContext } from "./visitor.js";
 import type { WrapHandler } from "./wrap-handler.js";
@@ -26,7 +27,10 @@ export function createWrapper<Happened>(
 ): WrapHandler<Happened> {
   const unreported = createUnreported(kind, context.journal);
 
-  function wrap(handler: AnyHandler, pick?: AnyPick): RequestHandler {
+  function wrap(handler: AnyHandler, pick?: AnyPick, ...rest: unknown[]): RequestHandler | undefined {
+    const name = `tracker.${NAMES[kind][0]}`;
+    const tell = () => context.journal.once("warn", name, uncalledLine(name, `${name}(handler)`));
+    if (passesUncalled([handler, pick, ...rest], tell)) return undefined;
     checkFunction(kind, "handler", handler);
     if (pick) checkFunction(kind, "`pick`", pick);
     const kindInside = kindOfWrapper.get(handler);

@@ -21,6 +21,7 @@ export function harmless<T>(call: () => T, onError: (error: unknown) => void = (
   }
 }
 
-function isThenable(value: unknown): value is PromiseLike<unknown> {
+/** Whether it is a promise, or can be awaited like one. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
 }

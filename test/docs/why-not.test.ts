@@ -1,5 +1,4 @@
-import type express from "express";
-import type { Request, RequestHandler, Response } from "express";
+import express, { type Request, type RequestHandler, type Response } from "express";
 import {
   type Affiliate,
   type AffiliateOptions,
@@ -222,6 +221,24 @@ describe("nothing is counted", () => {
       app.post("/answered", (_req, res) => void res.end());
       app.post("/answered", tracker.onPayment(returning(payment)));
       await referred().post("/answered").expect(200);
+    },
+    "the route is above `app.use(tracker)`, so `req.affiliate` is `undefined`: mount the tracker first, wrap the handler, or pass `tracker.attributionOf(req)` to `tracker.trackPayment`":
+      async ({ tracker }) => {
+        const app = express();
+        app.post("/", (req, res) => {
+          void req.affiliate?.trackPayment(payment);
+          res.end();
+        });
+        app.use(tracker);
+        await browser(app).post("/").set("Cookie", cookies).expect(200);
+      },
+    "`tracker.onClick`, `tracker.onPayment` or `affiliate` is passed to Express without a call": async ({
+      app,
+      tracker,
+      referred,
+    }) => {
+      app.post("/uncalled", tracker.onPayment as never, (_req, res) => void res.end());
+      await referred().post("/uncalled").expect(200);
     },
     "the landing page has no `?ref=…`, has two, or was posted to": async ({ app, visitor, tracker }) => {
       app.post("/landing", tracker.onClick(), (_req, res) => void res.end());
