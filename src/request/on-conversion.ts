@@ -94,15 +94,17 @@ export function createWrapper<Happened>(
     return function affiliateConversion(req, res, next) {
       const { visitor, report, reportNothing } = begin(req, res, handler);
       // Attached before the handler runs, so that an early close is not missed.
-      const closed = new Promise<void>((resolve) => whenClosed(req, res, resolve));
+      // What is written after it counts no more: nobody gets it.
+      const closed = new Promise<Head>((resolve) =>
+        whenClosed(req, res, () => resolve({ status: res.statusCode, written: res.headersSent })),
+      );
       visitor.addPendingWork(async () => {
-        await closed;
-        const { headersSent, statusCode } = res;
-        if (!headersSent) return hintAt("its visitor hung up before it answered");
-        if (statusCode >= 400) return answeredWith(statusCode);
+        const { status, written } = await closed;
+        if (!written) return hintAt("its visitor hung up before it answered");
+        if (status >= 400) return answeredWith(status);
         try {
           const happened = await pick(req, res);
-          if (happened === undefined || happened === null) reportNothing(statusCode, "pick");
+          if (happened === undefined || happened === null) reportNothing(status, "pick");
           else await report(happened);
         } catch (error) {
           context.journal.dropped(kind, "pick", { message: `its \`pick\` threw: ${error}` });
