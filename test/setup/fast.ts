@@ -15,7 +15,7 @@ const SLOW_FILES = /^(src\/cli\/main\.ts|test\/(helpers\/)?docs\/|example-app\/)
 
 const isSlow = new Map<string, boolean>();
 
-/** Whether a file of the tests, or a file of the tests that it imports, starts something. */
+/** Whether a file of the tests or proofs, or one that it imports, starts something. */
 function startsSomething(file: string): boolean {
   const known = isSlow.get(file);
   if (known !== undefined) return known;
@@ -24,7 +24,7 @@ function startsSomething(file: string): boolean {
   const answer = importedFiles.some(({ fileName: name }) => {
     if (!name.startsWith(".")) return SLOW_MODULES.test(name);
     const imported = relative(ROOT, resolve(ROOT, dirname(file), name)).replace(/\.js$/, ".ts");
-    return SLOW_FILES.test(imported) || (imported.startsWith("test/") && startsSomething(imported));
+    return SLOW_FILES.test(imported) || (/^(test|proof)\//.test(imported) && startsSomething(imported));
   });
   isSlow.set(file, answer);
   return answer;

@@ -1,0 +1,21 @@
+import { simulateRoutes } from "./routes/simulate.js";
+import type { Part } from "./shared/part.js";
+
+export { type RoutesSummary, simulateRoutes } from "./routes/simulate.js";
+
+export default {
+  title: "routes that answer early, late, twice or never, on Express 4 and 5, and visitors who hang up",
+  async prove({ short }) {
+    const seed = Date.now();
+    const { visits, expected, reported, wrong } = await simulateRoutes({
+      seed,
+      visits: short ? 5_000 : 50_000,
+    });
+    const counts = (payments: number) => ({ clicks: 0, signUps: 0, payments });
+    return {
+      scenes: [
+        { what: `seed ${seed}`, visitors: visits, expected: counts(expected), seen: counts(reported), wrong },
+      ],
+    };
+  },
+} satisfies Part;

@@ -1,0 +1,14 @@
+import { expect, it } from "vitest";
+import { simulateRoutes } from "../../proof/front/routes.js";
+import { isFull } from "../helpers/promises.js";
+
+it("reports a payment once, if and only if its visitor got an answer below 400 or hung up on one", async () => {
+  const seed = Date.now();
+  const { answered, hungUp, expected, reported, wrong } = await simulateRoutes({
+    seed,
+    visits: isFull ? 10_000 : 500,
+  });
+  expect(wrong, `seed ${seed}`).toEqual([]);
+  expect(reported).toBe(expected);
+  expect(Math.min(answered, hungUp, reported)).toBeGreaterThan(0);
+});
