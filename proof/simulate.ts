@@ -6,7 +6,7 @@
  * and two destinations on one directory or on the same tables. A seed gives a schedule: a list of steps. Hosts report, repeat reports
  * and flood; the service fails in every way of faults.ts, for some endpoints, visitors or requests; processes are killed, stand
  * still, close and start again; threads end; disks are full, locked, slow or lose their answers; the clock is set; operators retry
- * and discard dead letters.
+ * and discard dead letters, and cancel payments that wait for their `notBefore`.
  *
  * Of a database: the server is away, silent, slow, full, read-only, or has too many clients; it cuts connections before or after a
  * statement took effect, ends deadlocks, and is started again; a host has all connections of its pool, or a transaction of its own
@@ -20,6 +20,7 @@
  * - an event ends once; a duplicate is recognised, and nothing else is called one; receipts are there within 1 s (accounts.ts);
  * - `stats()` adds up; no process makes more attempts at once than allowed;
  * - on disk, what was reported is not lost when its process is killed in the same moment, unless its spool file could not be written;
+ * - no payment is sent before its `notBefore`, and none that was cancelled (checks.ts, steps.ts);
  * - once all faults have ended, everything accepted is delivered, dead, or counted as dropped, skipped or discarded;
  * - no visitor waits for another, payments go first, no crowd of strangers delays a payment or what it waits for, and what waited is
  *   soon sent, where a schedule is made for it (waits.ts).

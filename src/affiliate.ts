@@ -23,6 +23,7 @@ import { presentable } from "./shared/secret.js";
 import { createShutdown } from "./shutdown.js";
 import { createTrack } from "./track.js";
 import type { Affiliate, TrackFunction } from "./tracker.js";
+import { createWithdrawal } from "./withdrawal.js";
 
 /**
  * Creates a tracker: it reports clicks, registrations and payments of this backend to the tracking service, each exactly as often
@@ -117,9 +118,10 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
     trackRegistration: reporter<Registration>("registration"),
     trackPayment: reporter<Payment>("payment"),
     client,
+    ...createWithdrawal({ clientId, outbox, enabled }),
     deadLetters: shownLetters(outbox.deadLetters),
     stats(): Stats {
-      const { queued, byKind, dead, oldest, trouble } = outbox.counts();
+      const { queued, scheduled, byKind, dead, oldest, trouble } = outbox.counts();
       const { unreported, delivered, retried, duplicates, skipped, dropped } = journal.counts;
       const { endpoints } = engine;
       const isPaused = Object.values(endpoints).some(({ state }) => state === "paused");
@@ -127,6 +129,12 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
       return {
         unreported: { ...unreported },
         queued,
+        ...(scheduled && {
+          scheduled: {
+            count: scheduled.count,
+            nextInMs: scheduled.next === null ? null : Math.max(0, scheduled.next - now),
+          },
+        }),
         ...(byKind && { waiting: waitingAt(now, byKind) }),
         inFlight: engine.inFlight,
         delivered,

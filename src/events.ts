@@ -6,6 +6,7 @@
  * - An **event** is a click or a conversion on its way to the service. Its id is a digest of its key (a payment's `paymentId`),
  *   so that the same conversion, reported twice, is the same event.
  * - An **outbox** keeps events until an **attempt** delivers them, or they become **dead letters**.
+ * - A **scheduled** payment waits in the outbox for its `notBefore`. It enters its visitor's queue only then.
  */
 
 /** What links a conversion to a click (specification, section 1). Plain JSON; you can store it on the user's row. */
@@ -56,6 +57,8 @@ export interface EventData {
     readonly paymentId: string;
     readonly customerEmail: string;
     readonly leadValue: number;
+    /** Not sent before this time, in milliseconds since the epoch. */
+    readonly notBefore?: number | undefined;
   };
 }
 
@@ -109,6 +112,11 @@ type Defined<All extends object> = {
 /** The visitor of an event, as one string. For counting visitors, not for ordering their events. */
 export function visitorOf({ id, data }: OutboxEvent): string {
   return data.sessionId ?? data.clickId ?? id;
+}
+
+/** The time that a payment waits for, in milliseconds since the epoch; `undefined` if it waits for none. */
+export function notBeforeOf({ kind, data }: Pick<OutboxEvent, "kind" | "data">): number | undefined {
+  return kind === "payment" ? (data as EventData["payment"]).notBefore : undefined;
 }
 
 /** The customer's address, where the event has one. */

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import * as z from "zod/mini";
 import { type Attribution, type EventData, type EventKind, isTextOfNothing, isVisitorId } from "./events.js";
 import { rowOf } from "./kinds.js";
@@ -23,6 +24,8 @@ const hostId = (longest: number) =>
     }),
     z.transform(String),
   );
+
+const paymentId = hostId(rowOf("payment").longest.paymentId);
 
 // Refuses only addresses that no mail system can deliver to: a stricter pattern would lose conversions.
 const emailAddress = (longest: number) =>
@@ -64,7 +67,7 @@ const schemas: {
     customerName: optionalText(rowOf("registration").longest.customerName),
   }),
   payment: z.object({
-    paymentId: hostId(rowOf("payment").longest.paymentId),
+    paymentId,
     customerEmail: emailAddress(rowOf("payment").longest.customerEmail),
     leadValue: z.transform((given, { issues }) => {
       const amount = amountFrom(given);
@@ -72,6 +75,10 @@ const schemas: {
       issues.push({ code: "custom", input: given, message: amount });
       return z.NEVER;
     }),
+    notBefore: z.pipe(
+      z.nullish(z.custom<Date>(isValidDate, { error: "must be a valid Date" })),
+      z.transform((date) => (date ? timeOf(date) : undefined)),
+    ),
   }),
 };
 
@@ -87,6 +94,12 @@ export function fieldsFrom<Kind extends EventKind>(
     name === undefined ? "it must be an object" : `\`${String(name)}\`: ${message}`,
   );
   return { invalid: problems.join("; ") };
+}
+
+/** A payment's id as text; or says why it is none. */
+export function paymentIdFrom(id: unknown): string | { readonly invalid: string } {
+  const read = paymentId.safeParse(id);
+  return read.success ? read.data : { invalid: read.error.issues[0]?.message ?? "is no id" };
 }
 
 /** The names of a kind's fields. */
@@ -116,6 +129,15 @@ function isHostId(id: unknown, longest: number): id is string | number | bigint 
   const isId =
     typeof id === "string" ? id.isWellFormed() : typeof id === "bigint" || Number.isSafeInteger(id);
   return isId && id !== "" && String(id).length <= longest;
+}
+
+// Not `instanceof`: a test runner may have a `Date` of its own.
+function isValidDate(date: unknown): date is Date {
+  return types.isDate(date) && !Number.isNaN(timeOf(date));
+}
+
+function timeOf(date: Date): number {
+  return Date.prototype.getTime.call(date);
 }
 
 // Two ids that differ in an unpaired surrogate alone would have one key: in UTF-8 both are U+FFFD.

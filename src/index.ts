@@ -26,6 +26,8 @@ export type {
   DeathReason,
 } from "./outbox/dead-letters.js";
 export { type MemoryOutboxOptions, memoryOutbox } from "./outbox/memory/memory-outbox.js";
+export type { CancelOutcome } from "./outbox/outbox.js";
+export type { Person, PersonalEvent } from "./outbox/personal-data.js";
 export type { AttributionInput } from "./request/attribution-input.js";
 export type { CookieSettings } from "./request/first-party-cookie.js";
 export type { KeepClickIdOptions } from "./request/keep-click-id.js";

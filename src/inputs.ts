@@ -1,6 +1,7 @@
 import { hash, randomUUID } from "node:crypto";
 import { type Attribution, definedOf, type EventKind, type EventOf, type OutboxEvent } from "./events.js";
-import { fieldsFrom } from "./fields.js";
+import { fieldsFrom, paymentIdFrom } from "./fields.js";
+import { ArgumentError } from "./shared/errors.js";
 import type { Amount } from "./shared/money.js";
 import { ownCopy } from "./shared/text.js";
 
@@ -46,11 +47,19 @@ export interface Payment {
    * whose text is a plain decimal, such as Prisma's `Decimal`. Zero is skipped; a negative amount and a bigint are refused.
    */
   readonly leadValue: Amount;
+  /**
+   * Not sent before this time, at most 400 days ahead: `tracker.cancelPayment(paymentId)` withdraws it until then. Default: sent at
+   * once, and so is a payment whose time has come.
+   */
+  readonly notBefore?: Date | null | undefined;
   /** The service has no field for it: convert `leadValue` to the currency of your programme. */
   readonly currency?: never;
   /** It is called `leadValue`. */
   readonly amount?: never;
 }
+
+// Longer than any shop takes goods back. A mistake in the unit of a date is farther off.
+const FARTHEST_MS = 400 * 24 * 60 * 60 * 1_000;
 
 /** Why an input is no event. The reason names the field; it shows no value but an amount. */
 export interface InvalidInput {
@@ -95,7 +104,10 @@ const MAKERS: Readonly<Record<EventKind, Maker>> = {
     const read = fieldsFrom("payment", input);
     if ("invalid" in read) return read;
     if (read.fields.leadValue === 0) return { invalid: "it is zero", skip: "zero" };
-    const key = `payment ${read.fields.paymentId}`;
+    const { paymentId, notBefore = context.now } = read.fields;
+    if (notBefore > context.now + FARTHEST_MS)
+      return { invalid: "`notBefore`: must be at most 400 days from now" };
+    const key = `payment ${paymentId}`;
     return eventOf("payment", definedOf(attribution, read.fields, provenanceOf(context)), key, context);
   },
 };
@@ -124,8 +136,22 @@ function eventOf<Kind extends EventKind>(
   for (const [name, value] of Object.entries(data)) {
     if (typeof value === "string") Reflect.set(data, name, ownCopy(value));
   }
-  const id = ownCopy(hash("sha256", `${clientId} ${key}`).slice(0, 32));
-  return { id, destination: clientId, kind, data, createdAt: now };
+  return { id: idOf(clientId, key), destination: clientId, kind, data, createdAt: now };
+}
+
+/**
+ * The id of the event that a payment became when it was reported.
+ *
+ * @throws ArgumentError if there can be no such payment.
+ */
+export function paymentEventId(clientId: number, paymentId: unknown): string {
+  const id = paymentIdFrom(paymentId);
+  if (typeof id !== "string") throw new ArgumentError(`cancelPayment: \`paymentId\` ${id.invalid}`);
+  return idOf(clientId, `payment ${id}`);
+}
+
+function idOf(clientId: number, key: string): string {
+  return ownCopy(hash("sha256", `${clientId} ${key}`).slice(0, 32));
 }
 
 // ASCII letters alone: `toLowerCase` turns the Kelvin sign into a k, and so two customers into one.

@@ -1,4 +1,5 @@
 import type { Journal } from "./journal/journal.js";
+import { dueIn } from "./outbox/counts.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { monotonic, sleep } from "./shared/real-timers.js";
 
@@ -20,9 +21,11 @@ export function createSafeToFreeze(parts: {
   const isDurable = outbox.durable;
 
   return async function safeToFreeze(id) {
+    // It has ended, or it is scheduled.
+    if (!journal.awaits(id)) return;
     if (!isDurable) {
-      // With nothing queued, the event has ended.
-      if (outbox.counts().queued > 0) await journal.ended(id).promise;
+      // With nothing queued but scheduled events, it has ended.
+      if (dueIn(outbox.counts()) > 0) await journal.ended(id).promise;
       return;
     }
     const deadline = monotonic() + attemptMs;

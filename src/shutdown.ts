@@ -1,5 +1,6 @@
 import type { HostEngine } from "./engine/host-engine.js";
 import type { Journal } from "./journal/journal.js";
+import { dueIn } from "./outbox/counts.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { createProcessHooks } from "./shared/process-hooks.js";
 import { clearTimeout, monotonic, setTimeout, sleep } from "./shared/real-timers.js";
@@ -39,6 +40,9 @@ export function createShutdown(parts: {
   const { outbox, engine, journal } = parts;
   let closing: Promise<{ left: number; durable: boolean }> | undefined;
 
+  /** Nothing here waits for scheduled events. */
+  const due = () => dueIn(outbox.counts());
+
   // Its timers are not unref'ed: the caller waits for this.
   async function flush({ timeoutMs = DEFAULT_TIMEOUT_MS }: FlushOptions = {}) {
     const deadline = monotonic() + timeoutMs;
@@ -53,10 +57,10 @@ export function createShutdown(parts: {
       // the first look: otherwise a caller that flushes in a loop would never let the outbox work.
       const isAllForNow = looks > 1 && outbox.idle === true && outbox.durable;
       // Another process may have delivered some of the counted events.
-      if (isAllForNow && outbox.counts().queued > 0 && outbox.look)
-        await waitAtMost(remaining, outbox.look());
-      const left = outbox.counts().queued;
-      if (left === 0 || isAllForNow || closing || !(remaining > 0)) return { settled: left === 0, left };
+      if (isAllForNow && due() > 0 && outbox.look) await waitAtMost(remaining, outbox.look());
+      const settled = due() === 0;
+      if (settled || isAllForNow || closing || !(remaining > 0))
+        return { settled, left: outbox.counts().queued };
       await sleep(Math.min(pauseMs(looks), remaining));
     }
   }
@@ -90,18 +94,22 @@ export function createShutdown(parts: {
 
   /** Before a process ends by itself, it sends its own events, for so long in all. */
   let leftMs = LAST_WORDS_MS;
-  const leftOfOwn = () => Math.min(journal.withoutOutcome, outbox.counts().queued);
+  const leftOfOwn = () => Math.min(journal.withoutOutcome, due());
   function onExit(): void {
+    const scheduled = outbox.counts().scheduled?.count ?? 0;
     const left = leftOfOwn();
-    if (left === 0 || (outbox.durable && outbox.idle)) return;
-    if (leftMs > 0) {
+    if (left + scheduled === 0 || (outbox.durable && (left === 0 || outbox.idle))) return;
+    if (leftMs > 0 && left > 0) {
       void sendOwn();
       return;
     }
     // Once: an asynchronous logger makes the process emit `beforeExit` again.
     beforeExit.remove(onExit);
     if (outbox.durable) return;
-    journal.log("warn", `the process ends with ${left} events that could not be delivered: they are lost`);
+    journal.log(
+      "warn",
+      `the process ends with ${left + scheduled} events that could not be delivered: they are lost`,
+    );
   }
 
   // Its timers are not unref'ed: they keep the process alive.

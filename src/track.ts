@@ -1,4 +1,4 @@
-import type { Attribution, EventKind, OutboxEvent } from "./events.js";
+import { type Attribution, type EventKind, notBeforeOf, type OutboxEvent } from "./events.js";
 import { idsOfNothing, unknownFields } from "./fields.js";
 import { eventFrom, type InvalidInput } from "./inputs.js";
 import type { DropReason, Journal, SkipReason } from "./journal/journal.js";
@@ -89,6 +89,15 @@ export function createTrack(parts: TrackerParts): Track {
     const event = eventFrom(kind, input, attribution, about);
     if ("skip" in event && event.skip) return skip(kind, event.skip);
     if ("invalid" in event) return drop(kind, "invalid", event.invalid);
+    const isScheduled = (notBeforeOf(event) ?? 0) > now;
+    if (isScheduled && !outbox.cancel) {
+      return drop(
+        kind,
+        "outbox",
+        `the ${outbox.name} outbox cannot keep a payment until its \`notBefore\``,
+        event,
+      );
+    }
     try {
       const added = await outbox.add(event, { transaction });
       if (added === "full") return drop(kind, "full", `the ${outbox.name} outbox is full`, event);
@@ -96,7 +105,7 @@ export function createTrack(parts: TrackerParts): Track {
         journal.duplicate();
         return { outcome: "duplicate", id: event.id };
       }
-      journal.queued(event);
+      journal.queued(event, isScheduled);
       return {
         outcome: "queued",
         id: event.id,

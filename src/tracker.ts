@@ -2,7 +2,8 @@ import type { RequestHandler } from "express";
 import type { Attribution } from "./events.js";
 import type { Click, Payment, Registration } from "./inputs.js";
 import type { Notices, Stats } from "./journal/journal.js";
-import type { Outbox } from "./outbox/outbox.js";
+import type { CancelOutcome, Outbox } from "./outbox/outbox.js";
+import type { Person, PersonalEvent } from "./outbox/personal-data.js";
 import type { AttributionInput } from "./request/attribution-input.js";
 import type { KeepClickIdOptions } from "./request/keep-click-id.js";
 import type { OnClickOptions } from "./request/on-click.js";
@@ -119,6 +120,30 @@ export interface Affiliate extends RequestHandler {
    */
   readonly trackPayment: TrackFunction<Payment>;
   /**
+   * Withdraws a payment that waits for its `notBefore`. Rejects if the storage fails: then let the gateway call its webhook again.
+   *
+   * @returns `cancelled`: it is never sent, and its id stays known. `sent`: it was queued, delivered or given up before. `unknown`: no
+   * such payment is known.
+   * @example
+   * ```js
+   * const outcome = await tracker.cancelPayment(order.id); // the `paymentId` of its report
+   * ```
+   */
+  cancelPayment(paymentId: Payment["paymentId"]): Promise<CancelOutcome>;
+  /**
+   * Lists the queued events and dead letters of a person: conversions with the address, in upper or lower case; conversions and clicks
+   * with the click id or session id; and clicks that share an id with one of these conversions. Reads the whole outbox, a few events at a
+   * time. Rejects if the storage fails.
+   *
+   * @example
+   * ```js
+   * const events = await tracker.personalData({ email: user.email, ...user.affiliate });
+   * ```
+   */
+  personalData(person: Person): Promise<readonly PersonalEvent[]>;
+  /** Removes what `personalData` lists, unsent, but what is `under-way`. The ids stay known. Resolves to the number of removed events. */
+  erase(person: Person): Promise<number>;
+  /**
    * `{ clickId, sessionId }` of a request that is not Express's: a request of Node, a `Request` or `Headers` of the Fetch
    * standard. Pass them to `trackRegistration` or `trackPayment`. Honours `consent`, `cookieName` and `session`; your functions get
    * an object with `headers`, `cookies` and `get()`. Never throws.
@@ -163,9 +188,9 @@ export interface Affiliate extends RequestHandler {
   off<Name extends keyof Notices>(name: Name, listener: (notice: Notices[Name]) => void): this;
   /**
    * Waits until all queued events are delivered or given up; with a durable outbox, until nothing more can be delivered now; at
-   * most for `timeoutMs` milliseconds (default 5,000). Never rejects.
+   * most for `timeoutMs` milliseconds (default 5,000). Does not wait for a payment's `notBefore`. Never rejects.
    *
-   * @returns `settled`: whether the outbox is empty; `left`: how many events are queued.
+   * @returns `settled`: whether nothing is queued but payments that wait for their `notBefore`; `left`: how many events are queued.
    */
   flush(options?: FlushOptions): Promise<{ settled: boolean; left: number }>;
   /**

@@ -185,7 +185,7 @@ function checkEnd({ ledger, schedule }: World, record: EventRecord, letter: Dead
   const isPromised = record.isSpooled || (record.accepted > 0 && !(isGone && mayBeLost));
   if (!isPromised || taken > 0 || ends.length > 0) return;
   // The process that told of it may have been killed before it could.
-  if (mayHaveGoneUnheard(schedule, record)) return;
+  if (mayHaveGoneUnheard(schedule, record) || record.isToBeCancelled) return;
   const promise =
     record.accepted > 0 ? "nothing that was accepted is lost" : "no kill loses what was reported";
   ledger.breaks(promise, `${name} was neither delivered nor is it dead`);

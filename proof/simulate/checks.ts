@@ -22,6 +22,7 @@ export function watchEvents(ledger: Ledger): void {
     }
     pauses.sent(request as Request, record);
     checkCommitted(ledger, record);
+    checkDue(ledger, record, request as Request);
     checkSame(ledger, record, request as Request);
     checkEnded(ledger, record);
     checkHeld(ledger, record);
@@ -37,6 +38,13 @@ function checkSame(ledger: Ledger, record: EventRecord, { call }: Request): void
     ledger.breaks("every attempt says the same", `${record.name}: ${record.content}, then ${content}`);
   }
   record.content = content;
+}
+
+/** By the clock on the wall, unless it was set back meanwhile. */
+function checkDue(ledger: Ledger, { name, notBefore = 0 }: EventRecord, { sender }: Request): void {
+  const earlyMs = notBefore - ledger.noteTime();
+  if (earlyMs > 0)
+    ledger.breaks("no payment is sent before its time", `${name}, ${earlyMs} ms early by ${sender.name}`);
 }
 
 function checkCommitted(ledger: Ledger, { name, reports, rolledBack }: EventRecord): void {
@@ -92,6 +100,8 @@ export function hasStoodStillSince(owner: Owner, time: number): boolean {
 
 /** Once an event was sent, no earlier event of its visitor is. */
 function checkOrder(ledger: Ledger, record: EventRecord, later: EventRecord): void {
+  // It was put behind what came while it was scheduled.
+  if (record.notBefore !== undefined) return;
   // Stored by a process that was killed before it could say so: its position is unknown.
   if (later.accepted === 0) return;
   if (later.requests.length === later.requestsBefore || !isBefore(record, later) || isRevivable(record))

@@ -49,6 +49,10 @@ export interface EventRecord {
   deadCode: string | undefined;
   /** How often an operator queued it again. */
   retries: number;
+  /** The earliest time before which no report of it lets it be sent, by the clock on the wall. */
+  notBefore: number | undefined;
+  /** Whether it was to be cancelled: a process that did so may not have lived to say so. */
+  isToBeCancelled: boolean;
 }
 
 const meanings = new Map<number, Meaning>([[200, "delivered"]]);
@@ -104,5 +108,7 @@ export function newRecord(
     isToldTwice: false,
     deadCode: undefined,
     retries: 0,
+    notBefore: undefined,
+    isToBeCancelled: false,
   };
 }

@@ -31,6 +31,7 @@ export class Ledger implements Observer {
   readonly #forgets: boolean;
   readonly #byVisitor = new Map<string, EventRecord[]>();
   #order = 0;
+  #latestTime = 0;
 
   /** @param forgets whether the bounds are so small that delivered ids are soon forgotten. */
   constructor(clock: VirtualClock, { keepsTrace, forgets }: { keepsTrace: boolean; forgets: boolean }) {
@@ -39,6 +40,12 @@ export class Ledger implements Observer {
     this.trace = keepsTrace ? [] : undefined;
     clock.onError = (owner, error) =>
       this.breaks("no code throws", `${owner.name}: ${(error as Error)?.stack}`);
+  }
+
+  /** The clock on the wall may be set back from here on. Returns the latest time that it has shown. */
+  noteTime(): number {
+    this.#latestTime = Math.max(this.#latestTime, this.#clock.now());
+    return this.#latestTime;
   }
 
   breaks(promise: string, details: string): void {
@@ -148,6 +155,7 @@ export class Ledger implements Observer {
         takenAt: undefined,
       });
       Object.assign(record, { accepted: 0, reports: 0, retries: 0, reporter: undefined, requestsBefore: 0 });
+      Object.assign(record, { notBefore: undefined, isToBeCancelled: false });
     }
   }
 

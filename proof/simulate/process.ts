@@ -145,13 +145,14 @@ export function startProcess(
   function eventOf(what: Happening): OutboxEvent {
     const { byLoginSession } = what;
     const context = { clientId, now: clock.now(), byLoginSession };
-    return eventFrom(what.kind, inputOf(what, program), attributionOf(what), context) as OutboxEvent;
+    const input = inputOf(what, program, clock.now());
+    return eventFrom(what.kind, input, attributionOf(what), context) as OutboxEvent;
   }
 
   function report(what: Happening, transaction?: unknown): Promise<Receipt> {
     const { byLoginSession } = what;
     const more = { byLoginSession, ...(transaction !== undefined && { transaction }) };
-    return track(what.kind, inputOf(what, program), attributionOf(what), more);
+    return track(what.kind, inputOf(what, program, clock.now()), attributionOf(what), more);
   }
 
   return process;
@@ -183,10 +184,17 @@ function createSqlOutbox(
   return postgresOutbox({ ...given, pool: postgresPool(pool, time, owner), schema: SCHEMA, listen }, clock);
 }
 
-function inputOf({ number, kind, visitor, clickId }: Happening, program: string): object {
+function inputOf(
+  { number, kind, visitor, clickId, waitsMs }: Happening,
+  program: string,
+  now: number,
+): object {
   const email = `visitor-${visitor}@shop-${program}.example`;
   if (kind === "click") return { affiliateReference: "ALICE", clickId, source: program };
-  if (kind === "payment") return { paymentId: number, customerEmail: email, leadValue: number + 1 };
+  if (kind === "payment") {
+    const notBefore = waitsMs === undefined ? undefined : new Date(now + waitsMs);
+    return { paymentId: number, customerEmail: email, leadValue: number + 1, notBefore };
+  }
   return { email, customerId: number, customerName: String(number) };
 }
 

@@ -118,6 +118,8 @@ function chaos(writer: Writer, { outbox }: Pick<Schedule, "outbox">): Step[] {
   some(1, () => [{ at: at(), do: "discard", process: process(), nth: dice.whole(0, 3) }]);
   some(1, () => [{ at: at(), do: "flush", process: process(), ms: dice.one([0, 100, 5_000]) }]);
   if (dice.happens(0.1)) steps.push(flood(writer));
+  some(3, () => [{ at: at(), do: "report", process: process(), what: writer.scheduled() }]);
+  some(3, () => [{ at: at(), do: "cancel", process: process(), nth: dice.whole(0, 2) }]);
   return steps;
 }
 

@@ -10,6 +10,8 @@ export interface Happening {
   readonly clickId?: string | undefined;
   readonly sessionId?: string | undefined;
   readonly byLoginSession?: true | undefined;
+  /** Of a payment: how long it waits for its `notBefore`. */
+  readonly waitsMs?: number | undefined;
 }
 
 /** One thing that a schedule does, so many milliseconds after its beginning. */
@@ -44,6 +46,8 @@ export type Step = { readonly at: number } & (
       readonly commits: boolean;
     }
   | { readonly do: "set clock"; readonly ms: number }
+  /** A refund: of the payments that were reported with a `notBefore`, one is cancelled. */
+  | { readonly do: "cancel"; readonly process: number; readonly nth: number }
   | { readonly do: "retry" | "discard"; readonly process: number; readonly nth: number }
   | { readonly do: "retry all"; readonly process: number; readonly unconfirmedToo: boolean }
 );

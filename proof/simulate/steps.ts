@@ -75,7 +75,11 @@ export function perform(world: World, step: Step): void {
       world.transact(slot, step);
       return;
     case "set clock":
+      ledger.noteTime();
       clock.wallAheadMs += step.ms;
+      return;
+    case "cancel":
+      cancel(world, slot, step.nth);
       return;
     default:
       byHand(world, slot, step);
@@ -111,6 +115,30 @@ function restart({ clock, slots, options }: World): void {
     if (process) clock.soon(clock.outside, () => process.pool?.cut());
   }
   clock.soon(clock.outside, () => options.server?.restart());
+}
+
+/** What a gateway's webhook of a refund does. It may fail, and is not done again here. */
+function cancel(world: World, slot: Slot, nth: number): void {
+  const { ledger } = world;
+  world.as(slot, ({ outbox, owner, program }) => {
+    const scheduled = [...ledger.records.values()].filter(
+      (record) => record.program === program && record.notBefore !== undefined,
+    );
+    const record = scheduled[nth % Math.max(1, scheduled.length)];
+    if (!record) return;
+    record.isToBeCancelled = true;
+    outbox.cancel?.(record.id).then(
+      (outcome) => {
+        ledger.write(`${owner.name}: ${record.name} is ${outcome}`);
+        if (outcome !== "cancelled" || !owner.isAlive || record.ends.at(-1) === "discarded") return;
+        if (record.requests.length > record.requestsBefore)
+          ledger.breaks("a payment that is cancelled was not sent", record.name);
+        ledger.of(owner).discarded++;
+        record.ends.push("discarded");
+      },
+      (error) => ledger.write(`${owner.name}: cancelling ${record.name} failed: ${error}`),
+    );
+  });
 }
 
 type ByHand = Extract<Step, { do: "retry" | "discard" | "retry all" }>;

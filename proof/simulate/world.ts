@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import type { Receipt } from "express-affiliate";
+import { notBeforeOf } from "../../src/events.js";
 import { checkAtTheEnd, checkNow, checkReceipt } from "./accounts.js";
 import { noteStall, watchEvents } from "./checks.js";
 import { type Owner, VirtualClock } from "./clock.js";
@@ -70,6 +71,7 @@ export class World {
       "fail",
       "heal",
       "set clock",
+      "cancel",
       "flush",
       "retry",
       "discard",
@@ -141,6 +143,8 @@ export class World {
       const reportedAt = clock.monotonic();
       const isKnown = record.storedAs !== Number.POSITIVE_INFINITY && record.ends.at(-1) !== "dropped";
       const before = { isKnown };
+      const notBefore = notBeforeOf(event);
+      if (notBefore !== undefined) record.notBefore = Math.min(record.notBefore ?? notBefore, notBefore);
       ledger.reports(record, reportedAs);
       this.#expectReceipts(process.owner, 1);
       ledger.write(`${process.owner.name}: reports ${record.name}`);

@@ -49,6 +49,13 @@ export class Writer {
     return what;
   }
 
+  /** A payment with a `notBefore`. */
+  scheduled(): Happening {
+    const what = { ...this.happening("payment"), waitsMs: this.dice.span(1_000, 120_000) };
+    this.happened[this.happened.length - 1] = what;
+    return what;
+  }
+
   /** So many numbers of what happens: the first of them. */
   numbers(count: number): number {
     this.number += count;

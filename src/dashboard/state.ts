@@ -18,12 +18,13 @@ export function createState(
 
   return function state() {
     const now = clock.now();
-    const { queued, oldestMs, waiting, dead, trouble, endpoints, ...own } = tracker.stats();
+    const { queued, scheduled, oldestMs, waiting, dead, trouble, endpoints, ...own } = tracker.stats();
     return {
       at: at(now),
       outbox: {
         queued,
         oldestMs,
+        scheduled: scheduled ?? null,
         waiting: waiting ?? null,
         dead,
         ...(trouble !== undefined && { trouble: shownText(trouble) }),

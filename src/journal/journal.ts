@@ -118,16 +118,19 @@ export function createJournal(parts: {
     endWaits(): void {
       for (const id of awaited.keys()) endWait(id);
     },
-    /** Own events without a known outcome, of the last 10,000. */
+    /** Own events without a known outcome, of the last 10,000; no scheduled ones. */
     get withoutOutcome(): number {
       return own.size;
     },
-    queued(event: OutboxEvent) {
+    /** Whether the outcome of an own event is expected soon. */
+    awaits: (id: string): boolean => own.has(id),
+    queued(event: OutboxEvent, isScheduled = false) {
+      tell("queued", () => noticeOf(event));
+      if (isScheduled) return;
       // Not by the set's first element: to find it, V8 steps over all deleted ones.
       const oldest = lastOwn.replaceOldest(event.id);
       if (oldest !== undefined) own.delete(oldest);
       own.add(event.id);
-      tell("queued", () => noticeOf(event));
     },
     duplicate() {
       counts.duplicates++;

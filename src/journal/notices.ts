@@ -111,8 +111,14 @@ export interface Notices {
 export interface Stats {
   /** Wrapped handlers that answered below 400 and reported nothing, by kind. */
   readonly unreported: Readonly<Record<Exclude<EventKind, "click">, number>>;
-  /** Events that wait or are under way. */
+  /** Events that wait or are under way, scheduled ones included. */
   readonly queued: number;
+  /** Payments that wait for their `notBefore`; absent if the outbox takes none. */
+  readonly scheduled?: {
+    readonly count: number;
+    /** In how many milliseconds the first of them is due; `null` if there is none. */
+    readonly nextInMs: number | null;
+  };
   /** The same for each kind; absent where the outbox does not know. */
   readonly waiting?: {
     readonly [Kind in EventKind]: {
@@ -136,7 +142,7 @@ export interface Stats {
   readonly dropped: Readonly<Record<DropReason, number>>;
   /** Dead letters in the outbox, by reason. */
   readonly dead: Readonly<Record<DeathReason, number>>;
-  /** How long ago the oldest queued event happened, in milliseconds. */
+  /** How long ago the oldest queued event happened, in milliseconds; a payment with a `notBefore` counts from then on. */
   readonly oldestMs: number | null;
   /** `paused`: the service or at least one of its endpoints is. */
   readonly state: "open" | "paused" | "closed";

@@ -12,7 +12,16 @@ import {
 } from "./dead-letters.js";
 import { createDurable } from "./durable.js";
 import { MIB, positiveInteger } from "./option-types.js";
-import type { Capacity, Claim, Outbox, OutboxCounts, OutboxObserver, Verdict } from "./outbox.js";
+import type {
+  CancelOutcome,
+  Capacity,
+  Claim,
+  Outbox,
+  OutboxCounts,
+  OutboxObserver,
+  Verdict,
+} from "./outbox.js";
+import type { PersonalStorage } from "./personal-data.js";
 import { wakeForRetry } from "./verdicts.js";
 
 /** What a storage calls to tell of what it does on its own. */
@@ -57,6 +66,13 @@ export interface OutboxParts<C extends Claim = Claim> {
   };
   /** See `Outbox`. */
   readonly circuits?: Circuits | undefined;
+  /**
+   * Withdraws a scheduled payment: see `Outbox`. With it, `append` keeps a payment apart from the queue until its `data.notBefore`, and
+   * `counts` has `scheduled`. Without it, the outbox is given no such payment.
+   */
+  cancel?(destination: number, id: string): Promise<CancelOutcome>;
+  /** For the search for a person's events. Without it, `personalData` and `erase` are refused. */
+  readonly personal?: PersonalStorage | undefined;
   /** The outbox has been started for one destination: the time to listen for what other processes store. */
   start?(notices: StorageNotices, destination: number): void;
   /** Every call has ended: lets go of files, connections and timers. */
@@ -115,6 +131,13 @@ export function createOutbox<C extends Claim = Claim>(
       counts: (destination) => (destination === undefined ? NOTHING : parts.counts(destination)),
       deadLetters: deadLettersOf(parts.deadLetters, () => wake()),
       circuits: parts.circuits,
+      ...(parts.cancel && {
+        cancel: async (id: string, destination: number | undefined) =>
+          destination === undefined
+            ? ("unknown" as const)
+            : (parts as Required<OutboxParts<C>>).cancel(destination, id),
+      }),
+      personal: parts.personal,
       start(destination) {
         parts.start?.(notices, destination);
         poll();

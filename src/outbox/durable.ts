@@ -5,6 +5,7 @@ import type { Circuits } from "./circuits.js";
 import type { StoredDeadLetters } from "./dead-letters.js";
 import { createFallback, type Storage } from "./fallback.js";
 import {
+  type CancelOutcome,
   type Claim,
   type Deliver,
   noTransaction,
@@ -12,6 +13,7 @@ import {
   type OutboxCounts,
   type OutboxObserver,
 } from "./outbox.js";
+import { eraseIn, type PersonalStorage, personalDataIn } from "./personal-data.js";
 import { createRelay } from "./relay.js";
 
 /** The storage of a durable outbox. */
@@ -25,6 +27,10 @@ export interface DurableStorage<C extends Claim> extends Storage<C> {
   readonly deadLetters: StoredDeadLetters;
   /** See `Outbox`. */
   readonly circuits?: Circuits | undefined;
+  /** See `Outbox`. */
+  cancel?(id: string, destination: number | undefined): Promise<CancelOutcome>;
+  /** For the search for a person's events. */
+  readonly personal?: PersonalStorage | undefined;
   /** Delivers in a thread of the storage, where it has one: then nothing is claimed from here. Returns whether it does. */
   deliver?(deliver: Deliver): boolean;
   /** Whether delivery in that thread has nothing to do. */
@@ -120,6 +126,7 @@ export function createDurable<C extends Claim>(
     await storage.close?.();
   }
 
+  const { personal } = storage;
   const { sums, ids } = storage.deadLetters;
   const outbox: Outbox = {
     name,
@@ -161,6 +168,22 @@ export function createDurable<C extends Claim>(
       ...(ids && { ids: (filter = {}) => ids(filter, destination) }),
     },
     ...(storage.circuits && { circuits: storage.circuits }),
+    ...(storage.cancel && {
+      async cancel(id) {
+        await fallback.stored((event) => event.id === id);
+        return storage.cancel?.(id, destination) ?? "unknown";
+      },
+    }),
+    ...(personal && {
+      async personalData(person) {
+        await fallback.stored(() => true);
+        return personalDataIn(personal, person, destination);
+      },
+      async erase(person) {
+        await fallback.stored(() => true);
+        return eraseIn(personal, person, destination);
+      },
+    }),
     close() {
       closing ??= close();
       return closing;

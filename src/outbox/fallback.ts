@@ -35,6 +35,8 @@ export interface Fallback<C extends Claim> {
   readonly isDurable: boolean;
   /** When the first of them happened, in milliseconds since the epoch; `null` where there is none. */
   readonly oldest: number | null;
+  /** Waits until these events are stored, of those that are on their way. Rejects if the storage fails, and one waits in memory. */
+  stored(isMeant: (event: OutboxEvent) => boolean): Promise<void>;
   /** Waits for calls under way, and tries a failing storage once more. What is left is in memory only. */
   close(): Promise<void>;
 }
@@ -174,6 +176,11 @@ export function createFallback<C extends Claim>(
       }
     },
     settle: (claim, verdict) => verdicts.settle(claim, verdict),
+    async stored(isMeant) {
+      const meant = () => pending.peek(pending.length).filter(({ event }) => isMeant(event));
+      await Promise.allSettled(meant().map(({ storing }) => storing));
+      if (state.problem && meant().length > 0) throw state.problem;
+    },
     async close() {
       state.end();
       await Promise.allSettled(pending.peek(pending.length).map(({ storing }) => storing));

@@ -1,10 +1,14 @@
-import type { EventKind, OutboxEvent } from "../events.js";
+import type { OutboxEvent } from "../events.js";
 import type { Endpoint } from "../service/endpoints.js";
 import { OutboxError } from "../shared/errors.js";
 import type { Circuits } from "./circuits.js";
-import type { DeadLetters, Death, DeathReason } from "./dead-letters.js";
+import type { OutboxCounts } from "./counts.js";
+import type { DeadLetters, Death } from "./dead-letters.js";
+import type { Person, PersonalEvent } from "./personal-data.js";
 import type { RemoteDelivery } from "./remote.js";
 import type { Urgency } from "./urgency.js";
+
+export type { OutboxCounts, QueuedOfKind } from "./counts.js";
 
 /** What the attempts at an event have taught. Plain JSON: an outbox stores it as it gets it, and hands it over again. */
 export interface History {
@@ -120,30 +124,6 @@ export interface OutboxObserver {
   cautioned?(caution: string): void;
 }
 
-/** What is in an outbox, in numbers. */
-export interface OutboxCounts {
-  /** Events that wait or are under way. */
-  readonly queued: number;
-  /** Dead letters, by reason. */
-  readonly dead: Readonly<Record<DeathReason, number>>;
-  /** When the oldest of the queued happened, in milliseconds since the epoch; `null` where there is none. */
-  readonly oldest: number | null;
-  /** The queued ones of each kind; absent where the outbox does not know. */
-  readonly byKind?: Readonly<Record<EventKind, QueuedOfKind>>;
-  /** How many are queued for each destination, this one's included; absent where the storage is this outbox's alone. */
-  readonly byDestination?: Readonly<Record<string, number>>;
-  /** What is wrong with the storage at this moment, in words; absent where nothing is. */
-  readonly trouble?: string;
-}
-
-/** How many events of one kind are queued, and when the oldest happened, in milliseconds since the epoch. */
-export interface QueuedOfKind {
-  /** Events that wait or are under way. */
-  readonly queued: number;
-  /** When the oldest of them happened, in milliseconds since the epoch; `null` where there is none. */
-  readonly oldest: number | null;
-}
-
 /**
  * What became of an event that was added:
  *
@@ -153,6 +133,15 @@ export interface QueuedOfKind {
  * - `full`: not stored; the outbox is full, and holds nothing that is less urgent.
  */
 export type AddOutcome = "queued" | "in-memory" | "duplicate" | "full";
+
+/**
+ * What became of a payment that was to be cancelled:
+ *
+ * - `cancelled`: it was scheduled, and is never sent. Also if it had been cancelled before.
+ * - `sent`: its id is known, and it is not scheduled: it is queued, delivered or given up.
+ * - `unknown`: its id is not known.
+ */
+export type CancelOutcome = "cancelled" | "sent" | "unknown";
 
 /**
  * Where events wait. Every outbox promises:
@@ -167,6 +156,8 @@ export type AddOutcome = "queued" | "in-memory" | "duplicate" | "full";
  *   event lends its urgency also while its own endpoint has no lane. A claim takes what is as urgent as a payment, first what
  *   was never tried; then registrations and what they wait for, then clicks, all that were never tried; then those that were
  *   tried, in the same order. In each of these steps it takes lanes in their order, and of a lane the older first;
+ * - **scheduled**: a payment with a `notBefore` in the future, by the storage's clock, is in no queue. It holds back no event and lends no
+ *   urgency. Once it is due, it goes to the end of its visitor's queue as if it had happened then. Only with `cancel`;
  * - **bounded**: when full, the least urgent are shed first: clicks that no conversion waits for, then what no payment waits
  *   for. What a payment waits for is kept like a payment, also where that payment is the one that comes. A visitor has at
  *   most `CLICKS_OF_A_VISITOR` live clicks, of which the oldest gives way to a new one. Of dead letters clicks give way first,
@@ -208,6 +199,12 @@ export interface Outbox {
    * Without it, each process goes by what it has itself seen.
    */
   readonly circuits?: Circuits | undefined;
+  /** Withdraws a scheduled payment. Its id stays known. Without it, the outbox is given no payment whose `notBefore` is in the future. */
+  cancel?(id: string): Promise<CancelOutcome>;
+  /** Lists the queued events and dead letters of a person. Rejects with an ArgumentError if the person is no `Person`. */
+  personalData?(person: Person): Promise<readonly PersonalEvent[]>;
+  /** Removes a person's events but those under way; their ids stay known. Resolves to their number. Rejects as `personalData` does. */
+  erase?(person: Person): Promise<number>;
   /** Hands over nothing more. Awaits the verdicts of what is under way, then lets go of files, connections and timers. */
   close(): Promise<void>;
 }

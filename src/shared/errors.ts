@@ -24,7 +24,7 @@ export class OptionsError extends AffiliateError {
   }
 }
 
-/** An argument of `tracker.client` that cannot be sent as it is, such as a session id of `..`. Nothing was sent. */
+/** An argument that cannot be used as it is, such as a session id of `..`. Nothing was sent, cancelled or erased. */
 export class ArgumentError extends AffiliateError {
   /** `ArgumentError`. */
   override readonly name = "ArgumentError";

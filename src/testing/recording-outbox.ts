@@ -1,5 +1,6 @@
-import { type OutboxEvent, shownData } from "../events.js";
+import { notBeforeOf, type OutboxEvent, shownData } from "../events.js";
 import type { Outbox } from "../outbox/outbox.js";
+import { eraseIn, type PersonalStorage, personalDataIn, personalEventOf } from "../outbox/personal-data.js";
 
 /** An outbox for tests: it records events, and sends nothing. */
 export interface RecordingOutbox extends Outbox {
@@ -9,7 +10,7 @@ export interface RecordingOutbox extends Outbox {
 
 /**
  * For the tests of a host: they see whole events, and need neither a service nor SQLite. An event that is in `events` already
- * is a `duplicate`, as in any other outbox. `flush()` does not wait. A `transaction` counts as committed.
+ * is a `duplicate`, as in any other outbox. `cancelPayment` and `erase` take events out of it. `flush()` does not wait. A `transaction` counts as committed.
  *
  * @example
  * ```js
@@ -24,6 +25,16 @@ export interface RecordingOutbox extends Outbox {
  */
 export function recordingOutbox(): RecordingOutbox {
   const events: OutboxEvent[] = [];
+  const personal: PersonalStorage = {
+    async *pages() {
+      yield events.map((event) => personalEventOf(event, "waiting"));
+    },
+    async remove(_, found) {
+      const removed = events.filter((event) => found.some(({ id }) => id === event.id));
+      for (const event of removed) events.splice(events.indexOf(event), 1);
+      return removed.length;
+    },
+  };
 
   return {
     name: "recording",
@@ -38,6 +49,15 @@ export function recordingOutbox(): RecordingOutbox {
     start() {},
     wake() {},
     counts: () => ({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null }),
+    async cancel(id) {
+      const event = events.find((each) => each.id === id);
+      if (!event) return "unknown";
+      if ((notBeforeOf(event) ?? 0) <= Date.now()) return "sent";
+      events.splice(events.indexOf(event), 1);
+      return "cancelled";
+    },
+    personalData: (person) => personalDataIn(personal, person, undefined),
+    erase: (person) => eraseIn(personal, person, undefined),
     deadLetters: {
       list: async () => [],
       retry: async () => false,

@@ -77,6 +77,17 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
     );
   });
 
+  it("shows how many payments are scheduled, and when the first is due", async () => {
+    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1" });
+    const page = await openDashboard(appWith(tracker, { express }));
+    expect((await page.get("state")).body.outbox.scheduled).toEqual({ count: 0, nextInMs: null });
+    const notBefore = new Date(Date.now() + 3_600_000);
+    await tracker.trackPayment({ ...order, notBefore }, { sessionId: "s" });
+    const { scheduled, queued, oldestMs } = (await page.get("state")).body.outbox;
+    expect({ queued, oldestMs, count: scheduled.count }).toEqual({ queued: 1, oldestMs: null, count: 1 });
+    expect(scheduled.nextInMs).toBeGreaterThan(3_000_000);
+  });
+
   it("shows what waits, by kind and age, and how the endpoints are", async () => {
     const service = await faultyService({ onRequest: answering(503) });
     const tracker = startTracker({ baseUrl: service.url });

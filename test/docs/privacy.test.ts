@@ -199,21 +199,29 @@ describe("consent", () => {
 });
 
 describe("a person's data", () => {
-  it("can be deleted from the dead letters", async () => {
+  it("is listed, and erased with the clicks and in every spelling of the address, but what is under way", async () => {
     const { url: baseUrl } = await startService((_request, res) => {
       res.statusCode = 422;
       return {};
     });
     const { tracker } = await startShop({ baseUrl });
-    await tracker.trackPayment(payment, { sessionId: "s1" });
+    const user = { id: 7, email: "Ada@shop.example", affiliate: { clickId: "c1" } as object | null };
+    const users = { update: async (_id: number, change: object) => void Object.assign(user, change) };
+    await tracker.trackClick({ affiliateReference: "ALICE", clickId: "c1" }, { sessionId: "s1" });
+    await tracker.trackPayment(payment, { sessionId: "s2" });
     await tracker.trackRegistration(ada, { clickId: "c1" });
-    await tracker.trackPayment(
-      { ...payment, paymentId: 2, customerEmail: "bo@shop.example" },
-      { sessionId: "s1" },
-    );
-    const { forget } = await page.run("Deleting a person's data", { tracker });
-    await forget(ada.email);
+    const other = { ...payment, paymentId: 2, customerEmail: "bo@shop.example" };
+    await tracker.trackPayment(other, { sessionId: "s2" });
+    await tracker.flush();
+    const { dataOf, forget } = await page.run("A person's data", { tracker, users });
+    const kinds = async (of: object) => (await dataOf(of)).map(({ kind }: { kind: string }) => kind).sort();
+    expect(await kinds(user)).toEqual(["click", "payment", "registration"]);
+    expect(await forget({ ...user })).toBe(3);
+    expect(await kinds(user)).toEqual([]);
+    expect(user.affiliate).toBe(null);
     expect(await tracker.deadLetters.list()).toMatchObject([{ event: { customerEmail: "bo@shop.example" } }]);
+    const again = await tracker.trackPayment(payment, { sessionId: "s2" });
+    expect(again.outcome).toBe("duplicate");
   });
 });
 

@@ -16,6 +16,8 @@ testOutbox(
     createSmall: () => memoryOutbox({ maxEvents: 1_000, maxBytes: 200_000, maxDeadLetters: 10 }),
     maxDeadLetters: 10,
     maxDeadLetterBytes: 100_000,
+    schedules: true,
+    findsPersons: true,
   },
   { describe, it },
 );
@@ -36,6 +38,8 @@ testOutbox(
     maxDeadLetterBytes: 350_000,
     reopen: () => diskOutbox({ directory }),
     hasCircuits: true,
+    schedules: true,
+    findsPersons: true,
     cutOff() {
       locking = openDisk(directory);
       locking.db.exec("begin exclusive");

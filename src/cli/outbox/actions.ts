@@ -1,4 +1,5 @@
 import type { OutboxEvent } from "../../events.js";
+import type { ScheduledCount } from "../../outbox/counts.js";
 import { type DeadLetter, type DeadLetterFilter, shownLetter } from "../../outbox/dead-letters.js";
 import type { Outbox, OutboxCounts } from "../../outbox/outbox.js";
 import { maskEmail, maskEmails } from "../../shared/emails.js";
@@ -8,7 +9,9 @@ import type { Terminal } from "../terminal.js";
 import { countOf, spanOf, timeOf } from "./words.js";
 
 /** An outbox that the command reads, and that the host's processes may use at the same time. */
-export interface OpenOutbox extends Pick<Outbox, "name" | "deadLetters" | "close"> {
+export interface OpenOutbox
+  extends Pick<Outbox, "name" | "deadLetters" | "close">,
+    Required<Pick<Outbox, "personalData" | "erase">> {
   look(): Promise<OutboxCounts>;
   /**
    * Makes an unconfirmed dead letter of each payment that waits. Rejects with `ERR_AFFILIATE_OUTBOX_RUNNING`, and holds none, where a
@@ -42,19 +45,21 @@ interface Selection {
 // docs/observability.md recommends an alert at this age: an outage should not last longer.
 const LONG_MS = 60 * 60 * 1_000;
 
+const NONE_SCHEDULED: ScheduledCount = { count: 0, next: null };
 const NO_LIMIT = 2 ** 31 - 1;
 const UNREADABLE = "what is stored of it cannot be read: discard it";
 
 /** How many events wait, since when, and how many were given up. */
 export async function status(outbox: OpenOutbox): Promise<Report> {
   const counts = await outbox.look();
-  const { queued, oldest, dead, byDestination = {}, trouble } = counts;
+  const { queued, oldest, dead, byDestination = {}, trouble, scheduled = NONE_SCHEDULED } = counts;
   return {
     isWell: trouble === undefined,
     json: {
       outbox: outbox.name,
       queued,
       oldestMs: ageOf(oldest),
+      scheduled: scheduledAsJson(scheduled),
       byDestination,
       dead,
       trouble: trouble ?? null,
@@ -70,10 +75,12 @@ export function findingsOf({
   dead,
   byDestination = {},
   trouble,
+  scheduled = NONE_SCHEDULED,
 }: OutboxCounts): CheckResult[] {
   const { count, list } = summaryOf(dead);
   return [
-    waiting(queued, oldest, ageOf(oldest)),
+    waiting(queued - scheduled.count, oldest, ageOf(oldest)),
+    ...scheduledFindings(scheduled),
     ...destinations(byDestination),
     count === 0 ? well("no dead letters") : note(`${countOf(count, "dead letter")}: ${list}`),
     ...(trouble === undefined ? [] : [wrong(trouble)]),
@@ -84,8 +91,18 @@ function ageOf(oldest: number | null): number | null {
   return oldest === null ? null : Math.max(0, Date.now() - oldest);
 }
 
+function scheduledFindings({ count, next }: ScheduledCount): CheckResult[] {
+  if (next === null) return [];
+  const says = `${countOf(count, "payment")} scheduled by \`notBefore\`, the first for ${timeOf(next)}`;
+  return [well(says)];
+}
+
+function scheduledAsJson({ count, next }: ScheduledCount) {
+  return { count, nextInMs: next === null ? null : Math.max(0, next - Date.now()) };
+}
+
 function waiting(queued: number, oldest: number | null, oldestMs: number | null): CheckResult {
-  if (oldest === null || oldestMs === null) return well("nothing waits");
+  if (queued === 0 || oldest === null || oldestMs === null) return well("nothing waits");
   const says = `${countOf(queued, "event")} queued, the oldest for ${spanOf(oldestMs)}, since ${timeOf(oldest)}`;
   return oldestMs < LONG_MS ? well(says) : note(`${says}: read the log of the host's own process`);
 }
@@ -106,13 +123,15 @@ export async function list(
   const found = await outbox.deadLetters.list({ ...filter, limit: limit + 1 });
   const deadLetters = found.slice(0, limit);
   const more = found.length > limit;
+  const { scheduled = NONE_SCHEDULED } = await outbox.look();
   const areOfSeveral = new Set(deadLetters.map(({ destination }) => destination)).size > 1;
   return {
     isWell: true,
-    json: { deadLetters: deadLetters.map(shownLetter), more },
+    json: { deadLetters: deadLetters.map(shownLetter), more, scheduled: scheduledAsJson(scheduled) },
     lines: (terminal) => [
       ...deadLetters.flatMap((letter) => describe(letter, areOfSeveral, terminal)),
       ...(deadLetters.length === 0 ? [lineOf(well("no dead letters"), terminal)] : []),
+      ...scheduledFindings(scheduled).map((finding) => lineOf(finding, terminal)),
       ...(more ? [lineOf(note("there are more: --limit N lists them"), terminal)] : []),
     ],
   };
@@ -132,7 +151,7 @@ function describe(letter: DeadLetter, withDestination: boolean, terminal: Termin
 }
 
 /** What an event is about, in one line: a payment's id and amount, a customer's masked address, a click's affiliate. */
-function eventAsText(data: OutboxEvent["data"]): string {
+export function eventAsText(data: OutboxEvent["data"]): string {
   const { paymentId, leadValue, email, customerEmail, affiliateReference } = data as Partial<
     Record<"paymentId" | "leadValue" | "email" | "customerEmail" | "affiliateReference", string | number>
   >;

@@ -22,6 +22,9 @@ creates or migrates no outbox.
                           delivers them
   discard ID... | --all   removes dead letters; reported again, they are still
                           duplicates; --all asks first
+  person EMAIL [--erase]  the events of a customer with this address, and of their
+                          clicks; --erase removes them unsent, but what is under
+                          way
   hold                    after a restore, before the hosts start: every payment
                           that waits becomes an unconfirmed dead letter, as the
                           service may have it
@@ -48,7 +51,7 @@ Exit code: 0 where all is well, dead letters or not; 1 where something is wrong:
 no outbox there, trouble with its storage, an id without a dead letter, or the
 answer no to a question; 2 for arguments that are wrong.`;
 
-const ACTIONS = ["status", "list", "retry", "discard", "hold", "backup"] as const;
+const ACTIONS = ["status", "list", "retry", "discard", "person", "hold", "backup"] as const;
 
 /** Where the outbox is. */
 export type OutboxLocation =
@@ -66,6 +69,9 @@ export interface OutboxArguments {
   readonly yes: boolean;
   readonly limit: number;
   readonly filter: DeadLetterFilter;
+  /** Of `person`: whose events, and whether to erase them. */
+  readonly email: string;
+  readonly erase: boolean;
   /** Of `backup`. */
   readonly file: string;
   readonly json: boolean;
@@ -89,6 +95,7 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
       reason: { type: "string" },
       all: { type: "boolean", default: false },
       yes: { type: "boolean", default: false },
+      erase: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       help: { type: "boolean", short: "h" },
     },
@@ -98,7 +105,8 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
   const words = variable === undefined ? positionals : [urlIn(env, variable), ...positionals];
   const [where, action, ...ids] = words;
   if (!where) throw usageError("say where it is: a directory, or a Postgres or MySQL URL");
-  const { all, yes, json, limit = "100" } = flags;
+  const { all, yes, json, erase, limit = "100" } = flags;
+  if (erase && action !== "person") throw usageError("--erase goes with person");
   if (yes && !(action === "discard" && all)) throw usageError("--yes goes with discard --all");
   const kind = oneOf(LEAST_URGENT_FIRST, "--kind", flags.kind);
   const reason = oneOf(DEATH_REASONS, "--reason", flags.reason);
@@ -106,7 +114,17 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
     throw usageError("--kind and --reason go with list and --all");
   const filter = { ...(kind && { kind }), ...(reason && { reason }) };
   const [file = ""] = ids;
-  const given = { ids: [...new Set(ids)], file, all, yes, json, limit: Number(limit), filter };
+  const given = {
+    ids: [...new Set(ids)],
+    file,
+    email: file,
+    erase,
+    all,
+    yes,
+    json,
+    limit: Number(limit),
+    filter,
+  };
   switch (action) {
     case "retry":
     case "discard":
@@ -122,6 +140,11 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
     case "backup":
       if (ids.length !== 1 || all || flags.limit !== undefined) {
         throw usageError("backup takes one file's name, of a file that is not there yet");
+      }
+      break;
+    case "person":
+      if (ids.length !== 1 || !file.includes("@") || all || flags.limit !== undefined) {
+        throw usageError("person takes one e-mail address");
       }
       break;
     case "status":

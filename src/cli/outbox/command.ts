@@ -16,6 +16,7 @@ import { help, type OutboxArguments, readOutboxArguments } from "./arguments.js"
 import { backup, hold } from "./backups.js";
 import { openOutboxAt, problemAt } from "./open.js";
 import { passwordHider } from "./passwords.js";
+import { person } from "./person.js";
 
 /** `express-affiliate outbox`. Resolves with the exit code. */
 export async function outboxCommand(args: string[], terminal: Terminal): Promise<number> {
@@ -71,6 +72,8 @@ function act(outbox: OpenOutbox, given: OutboxArguments): Promise<Report> {
       return retry(outbox, given);
     case "discard":
       return discard(outbox, given);
+    case "person":
+      return person(outbox, given);
     case "hold":
       return hold(outbox);
     case "backup":

@@ -26,7 +26,7 @@ export function loadDriver<Driver>(wanted: {
 
 /** An outbox in a database, as the command uses it. `close` ends the pool that was made for it. */
 export function openedIn(
-  { name, look, deadLetters, hold, cautions, close }: SqlOutbox,
+  { name, look, deadLetters, personalData, erase, hold, cautions, close }: SqlOutbox,
   pool: { end(): Promise<void> },
   {
     checkWrites,
@@ -39,6 +39,8 @@ export function openedIn(
     name,
     look,
     deadLetters,
+    personalData,
+    erase,
     cautions,
     async close() {
       await close();

@@ -6,11 +6,13 @@ import { deadLettersThrough } from "../../outbox/disk/asked-dead-letters.js";
 import { countsOf } from "../../outbox/disk/counts.js";
 import { type FileOptions, openExistingFile } from "../../outbox/disk/file.js";
 import { createOwnerLocks } from "../../outbox/disk/owner-locks.js";
+import { personalThrough } from "../../outbox/disk/personal.js";
 import { problemOf } from "../../outbox/disk/problems.js";
 import type { Request, Results } from "../../outbox/disk/protocol.js";
 import { type Database, failureOf, findEngine } from "../../outbox/disk/sqlite.js";
 import { createStore, type Store } from "../../outbox/disk/store.js";
 import { createTakeIn, SETTLE_MS, type TakeIn } from "../../outbox/disk/take-in.js";
+import { eraseIn, personalDataIn } from "../../outbox/personal-data.js";
 import { systemClock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
@@ -41,6 +43,7 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
 
   const ask = async <R extends Request>(request: R) => run([request]).results[0] as Results[R["type"]];
   const letters = deadLettersThrough(ask);
+  const personal = personalThrough(ask);
 
   return {
     name: "disk",
@@ -56,6 +59,8 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
       retryAll: (filter = {}) => letters.retryAll(filter, undefined),
       discard: (id) => letters.discard(id, undefined),
     },
+    personalData: (person) => personalDataIn(personal, person, undefined),
+    erase: (person) => eraseIn(personal, person, undefined),
     async hold() {
       if (locks.running() > 0) throw hostRuns();
       return { held: await ask({ type: "hold" }), otherConnections: 0 };

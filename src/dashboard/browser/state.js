@@ -41,7 +41,7 @@ export function Summary({ outbox: { dead, trouble }, process }) {
 export function Figures({ outbox: { queued, oldestMs, dead }, process: { lastHour, inFlight } }) {
   const total = ({ payment, registration, click }) => payment + registration + click;
   const figures = [
-    ["Waiting", queued, oldestMs === null ? "nothing waits" : `the oldest for ${span(oldestMs)}`],
+    ["Waiting", queued, oldestMs === null ? noneIn(queued) : `the oldest for ${span(oldestMs)}`],
     ["Under way", inFlight, "attempts, at this moment"],
     ["Delivered", total(lastHour.delivered), "in the last hour"],
     ["Failed attempts", total(lastHour.retry), "in the last hour"],
@@ -56,6 +56,8 @@ export function Figures({ outbox: { queued, oldestMs, dead }, process: { lastHou
     `,
   );
 }
+
+const noneIn = (queued) => (queued === 0 ? "nothing waits" : "until its time comes");
 
 function reasonsIn(dead) {
   const reasons = Object.entries(dead).filter(([, count]) => count > 0);
@@ -81,8 +83,13 @@ export function Waiting({ outbox }) {
         <thead><tr><th scope="col">Kind</th><th scope="col">Events</th><th scope="col">Oldest</th></tr></thead>
         <tbody id="waiting">${outbox && rows()}</tbody>
       </table>
+      ${outbox?.scheduled?.count > 0 && html`<p id="scheduled" class="quiet">${scheduledIn(outbox.scheduled)}</p>`}
     </section>
   `;
+}
+
+function scheduledIn({ count, nextInMs }) {
+  return `Scheduled: ${countOf(count, "payment")}, the first to be sent in ${span(nextInMs)}.`;
 }
 
 export function Endpoints({ endpoints = [] }) {

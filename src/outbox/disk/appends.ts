@@ -1,4 +1,4 @@
-import type { OutboxEvent } from "../../events.js";
+import { notBeforeOf, type OutboxEvent } from "../../events.js";
 import { priorityOf, raisesOthers } from "../../kinds.js";
 import { endpointOf } from "../../service/endpoints.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
@@ -11,6 +11,7 @@ import type { LiveEvents } from "./live-events.js";
 import type { Dropped } from "./protocol.js";
 import type { Queues } from "./queues.js";
 import { eventFromRow, GROUPS, type QueuePosition, sizeOnDisk } from "./rows.js";
+import type { Scheduled } from "./scheduled.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {
@@ -48,12 +49,13 @@ export function createAppends(
     queues: Queues;
     letters: Letters;
     live: LiveEvents;
+    scheduled: Scheduled;
     maxBytes: number;
     drop: (dropped: Dropped) => void;
     onUnreadable: (id: string) => void;
   },
 ) {
-  const { cache, ids, queues, letters, live, maxBytes, drop, onUnreadable } = parts;
+  const { cache, ids, queues, letters, live, scheduled, maxBytes, drop, onUnreadable } = parts;
   const { sheddable, clicks, oldestClicks } = prepareAll(db, STATEMENTS);
 
   /** Returns `false`, and sheds nothing, where the file is too full for the event. */
@@ -106,7 +108,7 @@ export function createAppends(
     if (!fits(0)) {
       live.removeDelivered();
       queues.enter(Number.POSITIVE_INFINITY, now);
-      if (raisesOthers(kind))
+      if (raisesOthers(kind) && (notBeforeOf(event) ?? 0) <= now)
         queues.raise({ ...idsOf(event), destination, seq: LAST, urgency: priorityOf(kind) }, now);
     }
     return shedFor<SheddableRow | Evictable>(kind, {
@@ -161,7 +163,15 @@ export function createAppends(
       if (!ids.learn(destination, event.id)) return "duplicate";
       const json = JSON.stringify(event.data);
       const size = sizeOnDisk(event, json);
-      if (insert(event, json, { queuedAt: event.createdAt, history: null, size }, now)) return "queued";
+      const notBefore = notBeforeOf(event);
+      if (notBefore !== undefined && notBefore > now) {
+        if (makeSpace(event, destination, size, now)) {
+          const { id, createdAt } = event;
+          scheduled.put({ destination, id, not_before: notBefore, created_at: createdAt, size, data: json });
+          return "queued";
+        }
+      } else if (insert(event, json, { queuedAt: event.createdAt, history: null, size }, now))
+        return "queued";
       ids.forget(destination, event.id);
       return "full";
     },

@@ -135,6 +135,8 @@ function knownFrom(
     withoutReady: new Set<string>(),
     /** By destination and kind: the last event that had entered no queue. */
     lastNew: new Map<string, number>(),
+    /** By destination: when its first scheduled payment is due. */
+    nextScheduled: new Map<number, number>(),
     /** By destination and kind. */
     oldest: new Map<string, { readonly seq: number; readonly created_at: number }>(),
     /** By destination and kind: no event is left up to this one. */

@@ -14,6 +14,7 @@ import { deadLettersThrough } from "./asked-dead-letters.js";
 import { countsOf } from "./counts.js";
 import { type Link, openLink } from "./link.js";
 import { useOneCopy } from "./one-copy.js";
+import { personalThrough } from "./personal.js";
 import { CLAIMED_AT_ONCE, type DiskClaim, type Done, settling } from "./protocol.js";
 import { createSpool } from "./spool.js";
 import { findEngine } from "./sqlite.js";
@@ -120,6 +121,10 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
         read: (destination) => link.ask({ type: "circuits", destination }),
         replace: (change) => link.ask({ type: "replace circuit", ...change }),
       },
+      async cancel(id, destination) {
+        return destination === undefined ? "unknown" : link.ask({ type: "cancel", destination, id });
+      },
+      personal: personalThrough(link.ask),
       deliver(deliver) {
         // Where the thread finds no undici, the host's thread sends, with the undici in its bundle.
         remote = undici === undefined ? undefined : deliver.remote;

@@ -10,7 +10,8 @@ const IS_KNOWN = (table: string) => `exists (select 1 from ${table} where destin
 export const STATEMENTS = {
   learn: `insert or ignore into ids_new select ?1, ?2 where not ${IS_KNOWN("ids_young")} and not ${IS_KNOWN("ids_old")}`,
   isKnown: `select ${TABLES.map(IS_KNOWN).join(" or ")} as known`,
-  remember: "insert into delivered (destination, kind, id, at) values (?, ?, ?, ?)",
+  remember: "insert into delivered (destination, kind, id, at, cancelled) values (?, ?, ?, ?, ?)",
+  isCancelled: "select 1 from delivered where id = ? and destination = ? and cancelled = 1",
   rememberAll: `
     insert into delivered (destination, kind, id, at)
     select destination, kind, id, ? from events where seq in (select value from json_each(?))`,
@@ -52,7 +53,7 @@ export function createKnownIds(
   cache: Cache,
   { maxBytes, rememberMs }: { maxBytes: number; rememberMs: number },
 ) {
-  const { learn, isKnown, remember, rememberAll, forgetSome } = prepareAll(db, STATEMENTS);
+  const { learn, isKnown, isCancelled, remember, rememberAll, forgetSome } = prepareAll(db, STATEMENTS);
   const tables = TABLES.map((table) => prepareAll(db, tableStatements(table)));
 
   function moveOn(from: "ids_new" | "ids_young", to: "ids_young" | "ids_old"): void {
@@ -112,9 +113,15 @@ export function createKnownIds(
     countDelivered,
     /** The event is delivered: its id is kept for a while. */
     keepDelivered(destination: number, kind: EventKind, id: string): void {
-      remember.run(destination, kind, id, cache.inUseMs);
+      remember.run(destination, kind, id, cache.inUseMs, 0);
       countDelivered(destination, kind);
     },
+    /** The same for a payment that was cancelled. */
+    keepCancelled(destination: number, id: string): void {
+      remember.run(destination, "payment", id, cache.inUseMs, 1);
+      countDelivered(destination, "payment");
+    },
+    isCancelled: (destination: number, id: string): boolean => isCancelled.get(id, destination) !== undefined,
     /** The same for events that were counted and are still in their table. */
     keepAllDelivered: (seqs: string): void => void rememberAll.run(cache.inUseMs, seqs),
     /** Forgets some of those that are too old, or too many. */

@@ -24,6 +24,10 @@ export const STATEMENTS = {
 const ROWS_AT_ONCE = 256;
 const BYTES_AT_ONCE = 128 * 1024;
 const SHARE_OF_DELIVERED = 0.02;
+
+/** An event, and the process that is to have claimed it. */
+type Owned = Pick<Claimed, "seq" | "id"> & { readonly owner: string | undefined };
+
 export type LiveEvents = ReturnType<typeof createLiveEvents>;
 
 /** The rows of events that wait or are under way. */
@@ -113,10 +117,12 @@ export function createLiveEvents(
       ids.keepDelivered(row.destination, row.kind, id);
       return true;
     },
-    /** Deletes it, unless another process has claimed it meanwhile. */
-    removeOwn({ seq, id, owner }: Claimed, now: number): EventRow | undefined {
+    /** Deletes it, unless another process has claimed it meanwhile. Owner `undefined`: unless any process has. */
+    removeOwn({ seq, id, owner }: Owned, now: number): EventRow | undefined {
       if (cache.known.claims.ownerOf(seq) !== owner) return undefined;
       const row: EventRow | undefined = remove.get(seq, id);
+      // It may be one of them.
+      if (owner === undefined) cache.known.upcoming = [];
       if (row) countOut(row, now);
       return row;
     },

@@ -1,7 +1,8 @@
 import type { OutboxEvent } from "../../events.js";
 import type { CircuitChange, StoredCircuits } from "../circuits.js";
 import type { DeadLetter, DeadLetterFilter, DeadLetterQuery, DeadLetterSum } from "../dead-letters.js";
-import type { Capacity, Claim, OutboxCounts, Verdict } from "../outbox.js";
+import type { CancelOutcome, Capacity, Claim, OutboxCounts, Verdict } from "../outbox.js";
+import type { FoundEvent } from "../personal-data.js";
 import type { DeliveryPlan, DeliveryReport } from "../remote.js";
 import type { Urgency } from "../urgency.js";
 import type { LeaseEpoch } from "./upkeep.js";
@@ -79,9 +80,22 @@ export type Request =
   | { readonly type: "retried"; readonly filter: DeadLetterFilter; readonly destination: number | undefined }
   | { readonly type: "retry"; readonly letters: readonly Letter[] }
   | { readonly type: "discard"; readonly letter: Letter }
+  | { readonly type: "cancel"; readonly destination: number; readonly id: string }
+  | { readonly type: "page"; readonly destination: number | undefined; readonly from: PagePosition }
+  | {
+      readonly type: "erase";
+      readonly destination: number;
+      readonly found: readonly { readonly id: string; readonly seq: number }[];
+    }
   | { readonly type: "hold" }
   | { readonly type: "circuits"; readonly destination: number }
   | ({ readonly type: "replace circuit" } & CircuitChange);
+
+/** How far a search for a person's events has come. */
+export interface PagePosition {
+  readonly table: "scheduled" | "events" | "dead_letters";
+  readonly after: number;
+}
 
 /** What is needed to find a dead letter; without a destination, those with its id of all destinations. */
 export interface Letter {
@@ -101,6 +115,10 @@ export interface Results {
   readonly retried: readonly Letter[];
   readonly retry: number;
   readonly discard: boolean;
+  readonly cancel: CancelOutcome;
+  readonly page: { readonly found: readonly FoundEvent[]; readonly next: PagePosition | undefined };
+  /** How many events were removed. */
+  readonly erase: number;
   /** How many payments waited. */
   readonly hold: number;
   readonly circuits: StoredCircuits;
@@ -134,7 +152,7 @@ export interface Snapshot {
 }
 
 /** How many rows a destination has. */
-export type DestinationCounts = Required<Pick<OutboxCounts, "dead" | "byKind">>;
+export type DestinationCounts = Required<Pick<OutboxCounts, "dead" | "byKind" | "scheduled">>;
 
 export interface Dropped {
   readonly event: OutboxEvent;

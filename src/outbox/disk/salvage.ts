@@ -34,6 +34,7 @@ export function salvage(lost: Database, into: Store): Saved {
     saved.events += into.save("events", waiting);
     if (delivered.length > 0) into.save("delivered", delivered);
   }
+  for (const rows of lotsOf(lost, "scheduled")) saved.events += into.save("scheduled", rows);
   for (const rows of lotsOf(lost, "dead_letters")) saved.deadLetters += into.save("dead_letters", rows);
   for (const rows of lotsOf(lost, "delivered")) into.save("delivered", rows);
   return saved;

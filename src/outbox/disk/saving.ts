@@ -9,6 +9,7 @@ import type { LetterRow, Letters } from "./letters.js";
 import type { LiveEvents } from "./live-events.js";
 import type { Queues } from "./queues.js";
 import { type EventRow, isEventId, type NewRow } from "./rows.js";
+import type { Scheduled, ScheduledRow } from "./scheduled.js";
 import { failureOf, type Value } from "./sqlite.js";
 
 /** A row of a lost file, not checked yet, and the process that has claimed it. */
@@ -17,7 +18,7 @@ export interface LostRow extends Readonly<Record<string, Value | Claimer | undef
   readonly claimer?: Claimer | undefined;
 }
 
-export type LostTable = "events" | "dead_letters" | "delivered";
+export type LostTable = "scheduled" | "events" | "dead_letters" | "delivered";
 
 /** Stores rows of a lost file as they were. */
 export function createSaving(parts: {
@@ -26,16 +27,19 @@ export function createSaving(parts: {
   queues: Queues;
   letters: Letters;
   live: LiveEvents;
+  scheduled: Scheduled;
 }) {
-  const { cache, ids, queues, letters, live } = parts;
+  const { cache, ids, queues, letters, live, scheduled } = parts;
 
   function save(table: LostTable, row: LostRow, destination: number): boolean {
     const { known } = cache;
-    const { id, kind } = row as LostRow & Pick<EventRow, "id" | "kind">;
+    const { id, kind = "payment" } = row as LostRow & Pick<EventRow, "id" | "kind">;
     const event = table === "delivered" ? undefined : eventIfSound(row);
     if (!isEventId(id) || !LEAST_URGENT_FIRST.includes(kind)) return false;
     if ((table !== "delivered" && !event) || !ids.learn(destination, id)) return false;
-    if (!event) ids.keepDelivered(destination, kind, id);
+    if (!event && row.cancelled) ids.keepCancelled(destination, id);
+    else if (!event) ids.keepDelivered(destination, kind, id);
+    else if (table === "scheduled") scheduled.put({ ...(row as unknown as ScheduledRow), destination });
     else if (table === "dead_letters")
       letters.put({ ...(row as unknown as LetterRow), destination, seq: null });
     else {

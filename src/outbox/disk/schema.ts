@@ -35,6 +35,19 @@ export const MIGRATIONS: readonly string[] = [
   create index events_by_session on events (destination, session_id) where state <> 'new' and session_id is not null;
   create index events_behind on events (state) where state = 'behind';
 
+  -- Payments that wait for their notBefore, in no queue.
+  create table scheduled (
+    seq integer primary key,
+    destination integer not null,
+    id text not null,
+    not_before integer not null,
+    created_at integer not null,
+    size integer not null,
+    data text not null,
+    unique (id, destination)
+  ) strict;
+  create index scheduled_due on scheduled (destination, not_before);
+
   create table dead_letters (
     seq integer primary key,
     destination integer not null,
@@ -69,9 +82,11 @@ export const MIGRATIONS: readonly string[] = [
 
   -- What the service has. The column "at" counts as state.in_use_ms does.
   create table delivered (
-    seq integer primary key, destination integer not null, kind text not null, id text not null, at integer not null
+    seq integer primary key, destination integer not null, kind text not null, id text not null, at integer not null,
+    cancelled integer not null default 0 -- 1: a payment that was cancelled while it was scheduled
   ) strict;
   create index delivered_kinds on delivered (kind);
+  create index delivered_cancelled on delivered (id, destination) where cancelled = 1;
 
   -- The ids of all of them, in three sizes of table. Without rowid: a statement tells the last one, and 64 bits are more
   -- than a number of JavaScript holds.

@@ -10,6 +10,7 @@ import { type LetterRow, type Letters, sizeOfWords } from "./letters.js";
 import type { LiveEvents } from "./live-events.js";
 import type { Claimed, Letter, Request } from "./protocol.js";
 import { eventFromRow } from "./rows.js";
+import type { Scheduled } from "./scheduled.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
 export const STATEMENTS = {
@@ -26,9 +27,10 @@ export function createSettlements(
     live: LiveEvents;
     appends: Appends;
     claims: Claims;
+    scheduled: Scheduled;
   },
 ) {
-  const { cache, ids, letters, live, appends, claims } = parts;
+  const { cache, ids, letters, live, appends, claims, scheduled } = parts;
   const { waiting } = prepareAll(db, STATEMENTS);
 
   /** Returns whether the event is there, and this process's. */
@@ -94,8 +96,9 @@ export function createSettlements(
       });
       return queued.length > 0;
     },
-    /** Makes an unconfirmed dead letter of each payment that waits, claimed or not. Returns their number. */
+    /** Makes an unconfirmed dead letter of each payment that is due and waits, claimed or not. Returns their number. */
     hold(now: number): number {
+      scheduled.release(now, Number.MAX_SAFE_INTEGER);
       // Delivered payments do not wait.
       live.removeDelivered();
       const { destinations } = cache.known.totals;

@@ -7,6 +7,7 @@ import { createAppends } from "./appends.js";
 import { createCache } from "./cache.js";
 import { createCircuits } from "./circuits.js";
 import { createClaims } from "./claims.js";
+import { earlier } from "./counts.js";
 import { createKnownIds } from "./known-ids.js";
 import { createLetters } from "./letters.js";
 import { createLiveEvents } from "./live-events.js";
@@ -14,6 +15,7 @@ import { transactionsOf } from "./lock.js";
 import { createLogCleaner } from "./log-cleaner.js";
 import { createOldest } from "./oldest.js";
 import type { OwnerLocks } from "./owner-locks.js";
+import { createPersonal } from "./personal.js";
 import type {
   DestinationCounts,
   Dropped,
@@ -25,6 +27,7 @@ import type {
 } from "./protocol.js";
 import { createQueues } from "./queues.js";
 import { createSaving, type LostRow, type LostTable } from "./saving.js";
+import { createScheduled } from "./scheduled.js";
 import { createSettlements } from "./settlements.js";
 import type { Database } from "./sqlite.js";
 import { createUpkeep } from "./upkeep.js";
@@ -75,10 +78,12 @@ export function createStore(
   });
   const live = createLiveEvents(db, { cache, ids, queues, onUnreadable, maxFileBytes: maxBytes });
   const events = { cache, ids, queues, letters, live, drop, onUnreadable };
-  const appends = createAppends(db, { ...events, maxBytes: maxBytes * SHARE_OF_EVENTS });
+  const scheduled = createScheduled(db, events);
+  const personal = createPersonal(db, { ...events, scheduled });
+  const appends = createAppends(db, { ...events, scheduled, maxBytes: maxBytes * SHARE_OF_EVENTS });
   const claims = createClaims(db, { ...events, upkeep });
-  const settlements = createSettlements(db, { ...events, appends, claims });
-  const saveRows = createSaving(events);
+  const settlements = createSettlements(db, { ...events, appends, claims, scheduled });
+  const saveRows = createSaving({ ...events, scheduled });
   const circuits = createCircuits(db);
   const oldest = createOldest(db, cache);
   const log = createLogCleaner(db);
@@ -109,6 +114,12 @@ export function createStore(
         return circuits.read(request.destination, now);
       case "replace circuit":
         return circuits.replace(request);
+      case "cancel":
+        return scheduled.cancel(request.destination, request.id);
+      case "page":
+        return personal.page(request);
+      case "erase":
+        return personal.erase(request, now);
       case "hold":
         return settlements.hold(now);
     }
@@ -122,6 +133,7 @@ export function createStore(
         const now = clock.now();
         cache.begin(now);
         upkeep.followClock(now);
+        scheduled.release(now);
         const results = body(now);
         live.removeDeliveredIfDue();
         cache.end(now);
@@ -137,7 +149,7 @@ export function createStore(
     const counts = cache.known.totals.destinations.map((each) => [each, countsOf(each)]);
     return {
       counts: Object.fromEntries(counts),
-      nextReadyAt: claims.nextReadyAt(now),
+      nextReadyAt: earlier(claims.nextReadyAt(now), scheduled.nextAt),
       leaseEpoch: upkeep.leaseEpoch,
       hasChanged: cache.known.hasChanged,
     };
@@ -153,6 +165,7 @@ export function createStore(
       LEAST_URGENT_FIRST.reduce((sum, kind) => sum + totals.rows(destination, `${kind} ${reason}`), 0),
     );
     return {
+      scheduled: scheduled.countOf(destination),
       dead: { rejected, unconfirmed, expired },
       byKind: byKind(queued),
     };

@@ -2,11 +2,12 @@ import type { EventKind } from "../../events.js";
 import { LEAST_URGENT_FIRST } from "../../kinds.js";
 import type { DeathReason } from "../dead-letters.js";
 
-/** What is counted: live events by kind, dead letters by kind and reason, what was delivered by kind, and known ids. */
+/** What is counted: live events by kind, dead letters by kind and reason, what was delivered by kind, scheduled payments, and known ids. */
 export type Counted =
   | EventKind
   | `${EventKind} ${DeathReason}`
   | `delivered ${EventKind}`
+  | "scheduled"
   | "ids_new"
   | "ids_young"
   | "ids_old";

@@ -42,6 +42,10 @@ export class DeadLetterBox {
     return this.#bytes;
   }
 
+  get events(): OutboxEvent[] {
+    return [...this.#kept.values()].map(({ event }) => event);
+  }
+
   /** Those of a kind. */
   oldestFirst(kind: EventKind): Iterable<KeptLetter> {
     return this.#kinds[kind];

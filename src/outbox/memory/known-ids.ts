@@ -5,6 +5,7 @@ import { Ring } from "../../shared/ring.js";
 /** The ids of the events in an outbox, and of the last of each kind that have left it. */
 export class KnownIds {
   readonly #known = new Set<string>();
+  readonly #cancelled = new Set<string>();
   readonly #done: Record<EventKind, Ring<string>>;
 
   /** @param sizes how many ids of each kind to remember once their events have left. */
@@ -23,7 +24,19 @@ export class KnownIds {
   /** The event has left: its id stays known until so many others of its kind have left that there is no more space. */
   retire(id: string, kind: EventKind): void {
     const oldest = this.#done[kind].replaceOldest(id);
-    if (oldest !== undefined) this.#known.delete(oldest);
+    if (oldest === undefined) return;
+    this.#known.delete(oldest);
+    this.#cancelled.delete(oldest);
+  }
+
+  /** The payment has left, and was never sent. */
+  cancel(id: string): void {
+    this.#cancelled.add(id);
+    this.retire(id, "payment");
+  }
+
+  isCancelled(id: string): boolean {
+    return this.#cancelled.has(id);
   }
 
   /** Forgets the id, as if the event had never come. */

@@ -1,13 +1,15 @@
 import * as z from "zod/mini";
-import type { OutboxEvent } from "../../events.js";
+import { notBeforeOf, type OutboxEvent } from "../../events.js";
 import { byKind, rowOf } from "../../kinds.js";
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
+import { withScheduled } from "../counts.js";
 import { isRetried } from "../dead-letters.js";
 import { alreadyStarted } from "../durable.js";
 import { MIB, positiveInteger } from "../option-types.js";
 import {
   type AddOutcome,
+  type CancelOutcome,
   type Capacity,
   type History,
   noTransaction,
@@ -16,13 +18,16 @@ import {
   UNTRIED,
   type Verdict,
 } from "../outbox.js";
+import { eraseIn, personalDataIn } from "../personal-data.js";
 import { createRelay } from "../relay.js";
 import { SHARE_OF_DEAD_LETTERS, shedFor } from "../shedding.js";
 import { ClicksByVisitor } from "./clicks-by-visitor.js";
 import { DeadLetterBox, type KeptLetter } from "./dead-letters.js";
 import { Entry } from "./entry.js";
 import { KnownIds } from "./known-ids.js";
+import { createPersonal } from "./personal.js";
 import { Queue } from "./queue.js";
+import { Scheduled } from "./scheduled.js";
 
 /** What `memoryOutbox()` takes. */
 export interface MemoryOutboxOptions {
@@ -57,8 +62,10 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   /** Also of events that were delivered, discarded or evicted: reported again, each is still a duplicate. */
   const ids = new KnownIds(byKind((kind) => Math.min(maxEvents, rowOf(kind).remembered.most)));
   const dead = new DeadLetterBox(maxDeadLetters, maxBytes * SHARE_OF_DEAD_LETTERS);
+  const scheduled = new Scheduled(clock, (event) => join(new Entry(event, UNTRIED, event.createdAt)));
+  const personal = createPersonal({ queue, scheduled, dead, ids, remove, cancel });
   let observer: OutboxObserver | undefined;
-  /** Of live events. */
+  /** Of the events in the queue. */
   let bytes = 0;
 
   function claim(capacity: Capacity): Entry[] {
@@ -90,20 +97,34 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
 
   function add(event: OutboxEvent): AddOutcome {
     if (ids.has(event.id)) return "duplicate";
-    if (!enter(event, UNTRIED, event.createdAt)) return "full";
+    const isScheduled = (notBeforeOf(event) ?? 0) > clock.now();
+    if (!(isScheduled ? schedule(event) : enter(event, UNTRIED, event.createdAt))) return "full";
     ids.add(event.id);
     return "queued";
   }
 
-  function fits(more: number): boolean {
-    return bytes + dead.bytes + more <= maxBytes;
+  function schedule(event: OutboxEvent): boolean {
+    scheduled.add(event);
+    if (makeSpace({ urgency: event.kind })) return true;
+    scheduled.take(event.id);
+    return false;
   }
 
-  function makeSpace({ urgency }: Entry): boolean {
+  function cancel(id: string): CancelOutcome {
+    if (scheduled.take(id)) ids.cancel(id);
+    if (ids.isCancelled(id)) return "cancelled";
+    return ids.has(id) ? "sent" : "unknown";
+  }
+
+  function fits(more: number): boolean {
+    return bytes + scheduled.bytes + dead.bytes + more <= maxBytes;
+  }
+
+  function makeSpace({ urgency }: Pick<Entry, "urgency">): boolean {
     return shedFor<Entry | KeptLetter>(urgency, {
       oldestFirst: (lower) => queue.idle(lower),
       dead: (own) => (fits(0) ? [] : dead.oldestFirst(own)),
-      isEnough: (events, freed) => queue.length - events <= maxEvents && fits(-freed),
+      isEnough: (events, freed) => queue.length + scheduled.count.count - events <= maxEvents && fits(-freed),
       shed: (each) => ("letter" in each ? evict(each) : shed(each, "full")),
     });
   }
@@ -183,7 +204,14 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     get idle() {
       return relay.idle;
     },
-    counts: () => ({ queued: queue.length, dead: dead.counts, oldest: queue.oldest, byKind: queue.byKind }),
+    counts() {
+      const { length, oldest, byKind } = queue;
+      const queued = { queued: length, oldest, byKind, dead: dead.counts };
+      return withScheduled(queued, scheduled.count);
+    },
+    cancel: async (id) => cancel(id),
+    personalData: (person) => personalDataIn(personal, person, undefined),
+    erase: (person) => eraseIn(personal, person, undefined),
     deadLetters: {
       list: async (query = {}) => dead.list(query),
       retry: async (id) => retry({ id }),
@@ -198,6 +226,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
       },
     },
     async close() {
+      scheduled.stop();
       await relay.stop();
       for (const entry of queue) entry.cancelRest?.();
     },

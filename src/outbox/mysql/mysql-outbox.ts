@@ -11,7 +11,9 @@ import { openDatabase } from "./database.js";
 import { createDeadLetters } from "./dead-letters.js";
 import { createHold } from "./hold.js";
 import { type MysqlOutboxOptions, mysqlOptions } from "./options.js";
+import { createPersonal } from "./personal.js";
 import { createPoll, type Poll } from "./poll.js";
+import { createScheduled } from "./scheduled.js";
 import { createSearch } from "./search.js";
 import { createServerTime } from "./server-time.js";
 import { createSettle } from "./settle.js";
@@ -85,7 +87,11 @@ export function mysqlOutbox(given: MysqlOutboxOptions, clock: Clock = systemCloc
       onRevived: wake,
     });
 
+    const scheduled = createScheduled(database, { prefix, counts });
     return {
+      release: scheduled.release,
+      cancel: scheduled.cancel,
+      personal: createPersonal(database, { prefix, counts, queue }),
       attempt: createAttempt(database, { prefix, sweep }),
       storedBy: createStoredBy(database, prefix),
       isLost: database.isLost,

@@ -1,4 +1,4 @@
-import type { OutboxEvent } from "../../events.js";
+import { notBeforeOf, type OutboxEvent } from "../../events.js";
 import { priorityOf, raisesOthers } from "../../kinds.js";
 import { endpointOf } from "../../service/endpoints.js";
 import { asciiJson } from "../sql/ascii-json.js";
@@ -16,6 +16,9 @@ export const RELEASED = `if(tried = 1 or urgency > ${ownUrgency()}, ${NOW}, leas
 /** The row of a known event: it holds nothing of its visitor. */
 export const KNOWN = `state = 'known', urgency = 0, due_at = ${NOW}, tried = 0, interrupted = 0, claimed_by = null,
   click_id = null, session_id = null, data = null, history = null, reason = null, death = null`;
+
+/** The row of a payment that was cancelled while it was scheduled. */
+export const CANCELLED = KNOWN.replace("reason = null", "reason = 'cancelled'");
 
 // Half of the smallest packet that the outbox works with.
 const LONGEST = 524_288;
@@ -43,16 +46,20 @@ export function insertOf(prefix: string, event: OutboxEvent): string {
 
 function insertOfRows(prefix: string, rows: readonly string[]): string {
   return `insert into \`${prefix}events\`
-    (destination, id, kind, endpoint, urgency, click_id, session_id, data, created_at, queued_at, due_at, written_at)
+    (destination, id, state, kind, endpoint, urgency, click_id, session_id, data, created_at, queued_at, due_at, written_at)
     values ${rows.join(", ")}`;
 }
 
 function rowOf(event: OutboxEvent): string {
   const { id, destination, kind, data, createdAt } = event;
   const at = integer(createdAt);
+  const notBefore = notBeforeOf(event);
+  const isScheduled = notBefore !== undefined && `${integer(notBefore)} > ${NOW}`;
+  const dueAt = `least(${at}, ${NOW})`;
   return `(${[
     integer(destination),
     binary(id),
+    isScheduled ? `if(${isScheduled}, 'scheduled', 'queued')` : "'queued'",
     `'${kind}'`,
     `'${endpointOf(event)}'`,
     raisesOthers(kind) ? NOT_ENTERED : priorityOf(kind),
@@ -61,7 +68,7 @@ function rowOf(event: OutboxEvent): string {
     ascii(asciiJson(data)),
     at,
     at,
-    `least(${at}, ${NOW})`,
+    isScheduled ? `if(${isScheduled}, ${integer(notBefore)}, ${dueAt})` : dueAt,
     NOW,
   ].join(", ")})`;
 }

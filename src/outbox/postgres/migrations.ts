@@ -6,6 +6,7 @@ import claim from "./version-1/claim.sql?raw";
 import hold from "./version-1/hold.sql?raw";
 import lineUp from "./version-1/line-up.sql?raw";
 import queueAgain from "./version-1/queue-again.sql?raw";
+import scheduled from "./version-1/scheduled.sql?raw";
 import settle from "./version-1/settle.sql?raw";
 import tables from "./version-1/tables.sql?raw";
 
@@ -16,7 +17,7 @@ export interface MigrationClient {
 }
 
 /** The SQL for version 1, 2, … of the tables, in the schema `affiliate`. Never changed once published. */
-const VERSIONS = [[tables, lineUp, append, claim, settle, bounds, queueAgain, hold].join("\n")];
+const VERSIONS = [[tables, lineUp, append, claim, settle, bounds, queueAgain, hold, scheduled].join("\n")];
 
 /** A name that needs only quotes in SQL, and is short enough for the channel's name. */
 export const SCHEMA_NAME = {

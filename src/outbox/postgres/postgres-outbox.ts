@@ -13,6 +13,8 @@ import { createHold } from "./hold.js";
 import { listen } from "./listen.js";
 import { quoted } from "./migrations.js";
 import { type PostgresOutboxOptions, postgresOptions } from "./options.js";
+import { createPersonal } from "./personal.js";
+import { createScheduled } from "./scheduled.js";
 import { createShedding } from "./shedding.js";
 import { enqueue } from "./transaction.js";
 import { forgetOld } from "./upkeep.js";
@@ -56,7 +58,11 @@ export function postgresOutbox(given: PostgresOutboxOptions, clock: Clock = syst
       onRevived: wake,
     });
 
+    const scheduled = createScheduled(database, { schema, counts });
     return {
+      release: (destination) => claims.during(() => scheduled.release(destination)),
+      cancel: scheduled.cancel,
+      personal: createPersonal(database, { schema, counts }),
       attempt: (events) => claims.during(() => attempt(events)),
       storedBy: createStoredBy(database, schema),
       isLost,

@@ -1,25 +1,26 @@
 import type { EventKind, OutboxEvent } from "../../events.js";
 import { byKind, KINDS } from "../../kinds.js";
+import { type OutboxCounts, type QueuedOfKind, withScheduled } from "../counts.js";
 import type { DeathReason } from "../dead-letters.js";
-import type { OutboxCounts, QueuedOfKind } from "../outbox.js";
 
-/** How many events of a kind wait, or how many dead letters of a reason there are, for one destination. */
+/** How many events of a kind wait, how many payments are scheduled, or how many dead letters of a reason there are, for one destination. */
 export interface CountRow {
   readonly destination: string | number;
   readonly name: Name;
   readonly number: string | number;
-  /** Of events: when the oldest happened, in milliseconds since the epoch. */
+  /** Of events: when the oldest happened; of scheduled ones: when the first is due. In milliseconds since the epoch. */
   readonly created_at: string | number | null;
   /** Of dead letters. */
   readonly bytes: string | number | null;
 }
 
-type Name = EventKind | DeathReason;
+type Live = EventKind | "scheduled";
+type Name = Live | DeathReason;
 
 /** What the server says of one destination. */
 interface Counted {
   readonly numbers: Record<Name, number>;
-  readonly oldest: Record<EventKind, number | null>;
+  readonly oldest: Record<Live, number | null>;
   deadBytes: number;
 }
 
@@ -32,8 +33,9 @@ interface Tally extends Counted {
   readonly leaving: Record<Name, number>;
 }
 
+const LIVE = [...KINDS, "scheduled"] as const;
 const REASONS = ["rejected", "unconfirmed", "expired"] as const;
-const NAMES = [...KINDS, ...REASONS] as const;
+const NAMES = [...LIVE, ...REASONS] as const;
 
 export type Counts = ReturnType<typeof createCounts>;
 
@@ -77,7 +79,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
       const counted = all.get(called) ?? nothing();
       all.set(called, counted);
       counted.numbers[name] = Number(number);
-      if (isEventKind(name)) counted.oldest[name] = Number(created_at);
+      if (isLive(name)) counted.oldest[name] = Number(created_at);
       else counted.deadBytes += Number(bytes);
     }
     return all;
@@ -105,11 +107,15 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
           oldest: earliestOf(meant.map(({ oldest }) => oldest[kind])),
         }),
       );
-      return {
+      const counted = {
         queued: KINDS.reduce((all, kind) => all + kinds[kind].queued, 0),
         dead: { rejected: sum("rejected"), unconfirmed: sum("unconfirmed"), expired: sum("expired") },
         oldest: earliestOf(KINDS.map((kind) => kinds[kind].oldest)),
         byKind: kinds,
+      };
+      const next = earliestOf(meant.map(({ oldest }) => oldest.scheduled));
+      return {
+        ...withScheduled(counted, { count: sum("scheduled"), next }),
         byDestination: Object.fromEntries(
           [...tallies]
             .map(([name, tally]) => [name, queuedOf(tally)] as const)
@@ -117,7 +123,13 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
         ),
       };
     },
-    add(destination: number, kind: EventKind, number: number, createdAt?: number): void {
+    /** Counts scheduled payments that were moved into the queue. */
+    release(destination: number, number: number): void {
+      if (number === 0) return;
+      this.add(destination, "scheduled", -number);
+      this.add(destination, "payment", number);
+    },
+    add(destination: number, kind: Live, number: number, createdAt?: number): void {
       const { numbers, added, oldest } = tallyOf(destination);
       changes += Math.abs(number);
       numbers[kind] = Math.max(0, numbers[kind] + number);
@@ -185,7 +197,7 @@ function correct(
     // events that are about to be removed.
     numbers[name] = counted.numbers[name] + added[name] - addedBefore[name] + leaving[name];
   }
-  for (const kind of KINDS) {
+  for (const kind of LIVE) {
     oldest[kind] = numbers[kind] === 0 ? null : (counted.oldest[kind] ?? oldest[kind]);
   }
   if (!areSame || most === 0) tally.deadBytes = counted.deadBytes;
@@ -196,19 +208,19 @@ function emptyTally(): Tally {
 }
 
 function nothing(): Counted {
-  return { numbers: zeros(), oldest: byKind(() => null), deadBytes: 0 };
+  return { numbers: zeros(), oldest: { ...byKind(() => null), scheduled: null }, deadBytes: 0 };
 }
 
 function zeros(): Record<Name, number> {
-  return { ...byKind(() => 0), rejected: 0, unconfirmed: 0, expired: 0 };
+  return { ...byKind(() => 0), scheduled: 0, rejected: 0, unconfirmed: 0, expired: 0 };
 }
 
 function queuedOf({ numbers }: Tally): number {
-  return KINDS.reduce((sum, kind) => sum + numbers[kind], 0);
+  return LIVE.reduce((sum, name) => sum + numbers[name], 0);
 }
 
-function isEventKind(name: Name): name is EventKind {
-  return (KINDS as readonly string[]).includes(name);
+function isLive(name: Name): name is Live {
+  return (LIVE as readonly string[]).includes(name);
 }
 
 function earliestOf(times: readonly (number | null)[]): number | null {

@@ -1,9 +1,10 @@
-import type { EventKind, OutboxEvent } from "../../events.js";
+import { type EventKind, notBeforeOf, type OutboxEvent } from "../../events.js";
 import type { Clock } from "../../shared/clock.js";
 import type { Circuits } from "../circuits.js";
 import type { StoredDeadLetters } from "../dead-letters.js";
 import { createDurable } from "../durable.js";
-import type { Capacity, Claim, Outbox, OutboxCounts, Verdict } from "../outbox.js";
+import type { CancelOutcome, Capacity, Claim, Outbox, OutboxCounts, Verdict } from "../outbox.js";
+import type { PersonalStorage } from "../personal-data.js";
 import type { Urgency } from "../urgency.js";
 import { wakeForRetry } from "../verdicts.js";
 import { again } from "./again.js";
@@ -11,11 +12,14 @@ import { type AppendOutcome, type AttemptOutcome, createAppend } from "./append.
 import { createBound } from "./bound.js";
 import { type CountRow, type Counts, createCounts } from "./counts.js";
 import { createEviction, type Evicted, type OnDeath } from "./eviction.js";
+import { createReleases } from "./releases.js";
 import { UPKEEP_MS } from "./remembered.js";
 import { createVisitorClicks } from "./visitor-clicks.js";
 
+type PersonalSearch = "personalData" | "erase";
+
 /** An outbox in a database of the host's own. */
-export interface SqlOutbox extends Outbox {
+export interface SqlOutbox extends Omit<Outbox, PersonalSearch>, Required<Pick<Outbox, PersonalSearch>> {
   /** Makes the server count, also before the outbox is started. `counts()` says the same from then on. */
   look(): Promise<OutboxCounts>;
   /** @internal Makes an unconfirmed dead letter of each payment that waits. Resolves to their number. */
@@ -53,6 +57,10 @@ export interface SqlDialect<C extends SqlClaim> {
   /** Requeues an `unconfirmed` event that was never sent. */
   reviveInterrupted(event: OutboxEvent): Promise<void>;
   readonly circuits: Circuits;
+  /** Moves some scheduled payments that are due into the queue. Resolves to their number. */
+  release(destination: number): Promise<number>;
+  cancel(id: string, destination: number): Promise<CancelOutcome>;
+  readonly personal: PersonalStorage;
   /** Makes an unconfirmed dead letter of each payment that waits, of all destinations. */
   hold(): Promise<number>;
   /** The settings by which the server may lose commits, in words. */
@@ -122,6 +130,7 @@ export function createSqlOutbox<C extends SqlClaim>(
     remove: dialect.evictOldest,
     onEvicted: (event) => tell((to) => to.dropped(event, "dead-letters-full")),
   });
+  const releases = createReleases({ clock, counts, release: dialect.release, wake: () => wake() });
   const shedClicks = createVisitorClicks({
     counts,
     shed: dialect.shedClicks,
@@ -137,6 +146,10 @@ export function createSqlOutbox<C extends SqlClaim>(
       look: counts.take,
       deadLetters: dialect.deadLetters,
       circuits: dialect.circuits,
+      async cancel(id, destination) {
+        return destination === undefined ? "unknown" : dialect.cancel(id, destination);
+      },
+      personal: dialect.personal,
       start,
       stop: append.stop,
       close,
@@ -152,7 +165,12 @@ export function createSqlOutbox<C extends SqlClaim>(
     const outcome = await counts
       .during(async () => {
         const stored = await append.append(event, waits);
-        if (stored !== "duplicate") counts.add(destination, kind, 1, createdAt);
+        if (stored === "duplicate") return stored;
+        const notBefore = notBeforeOf(event);
+        // By this clock: the next count corrects it by the server's.
+        if (notBefore !== undefined && notBefore > clock.now())
+          counts.add(destination, "scheduled", 1, notBefore);
+        else counts.add(destination, kind, 1, createdAt);
         return stored;
       })
       .finally(arrived);
@@ -194,6 +212,7 @@ export function createSqlOutbox<C extends SqlClaim>(
       dialect.watch(wake, destination),
       again(clock, () => leaseMs / 3, dialect.renew),
       again(clock, countAgainIn, counts.take),
+      releases.begin(destination),
       again(
         clock,
         () => UPKEEP_MS,
@@ -219,7 +238,12 @@ export function createSqlOutbox<C extends SqlClaim>(
     dialect.close?.();
   }
 
-  const { hold, cautions } = dialect;
+  async function hold(): Promise<number> {
+    await releases.everywhere();
+    return dialect.hold();
+  }
+
+  const { cautions } = dialect;
   return Object.assign(outbox as Omit<SqlOutbox, "hold" | "cautions">, { hold, cautions });
 }
 

@@ -9,6 +9,8 @@ import { testInheritedUrgency } from "./inherited-urgency.js";
 import { testKeptForTheUrgent } from "./kept-for-the-urgent.js";
 import { testOnce } from "./once.js";
 import { testOrder } from "./order.js";
+import { testPersonalData } from "./personal-data.js";
+import { testLastingSchedule, testScheduled } from "./scheduled.js";
 import { testSurvival } from "./survival.js";
 import type { OutboxUnderTest, TestRunner } from "./under-test.js";
 import { testUrgency } from "./urgency.js";
@@ -51,6 +53,11 @@ export function testOutbox(
     if (createSmall && maxDeadLetterBytes) {
       describe("large dead letters", () => testDeadLetterBytes(it, createSmall, maxDeadLetterBytes));
     }
+    if (outbox.schedules) describe("scheduled", () => testScheduled(it, outbox));
+    if (outbox.schedules && reopen) {
+      describe("scheduled, with other processes", () => testLastingSchedule(it, { ...outbox, reopen }));
+    }
+    if (outbox.findsPersons) describe("a person's data", () => testPersonalData(it, outbox));
     if (cutOff && restore) describe("cut off", () => testCutOff(it, { ...outbox, cutOff, restore }));
     if (reopen) describe("durable", () => testSurvival(it, { ...outbox, reopen }));
     if (reopen) describe("its own", () => testDestinations(it, { ...outbox, reopen }));

@@ -25,6 +25,19 @@ export function sample(kind: EventKind, visitor: Attribution = stranger()): Outb
   } as OutboxEvent;
 }
 
+/** A new payment that is due in so many milliseconds. */
+export function scheduledSample(inMs: number, visitor: Attribution = stranger()): OutboxEvent {
+  const payment = sample("payment", visitor);
+  return { ...payment, data: { ...payment.data, notBefore: Date.now() + inMs } } as OutboxEvent;
+}
+
+/** A new event of a customer with this address. */
+export function sampleOf(email: string, kind: EventKind, visitor: Attribution = stranger()): OutboxEvent {
+  const event = sample(kind, visitor);
+  const name = { click: undefined, registration: "email", payment: "customerEmail" }[kind];
+  return { ...event, data: { ...event.data, ...(name && { [name]: email }) } } as OutboxEvent;
+}
+
 /** A new event with a text of so many characters. */
 export function largeSample(kind: EventKind, length: number): OutboxEvent {
   const event = sample(kind);

@@ -12,6 +12,10 @@ export interface OutboxUnderTest {
   readonly reopen?: Creates;
   /** Whether outboxes have `circuits`. Default `false`. */
   readonly hasCircuits?: boolean;
+  /** Whether outboxes have `cancel`, and so take scheduled payments. Default `false`. */
+  readonly schedules?: boolean;
+  /** Whether outboxes have `personalData` and `erase`. Default `false`. */
+  readonly findsPersons?: boolean;
   /** How many dead letters the outboxes of `createSmall` keep: a few. Without it, the tests of this bound are left out. */
   readonly maxDeadLetters?: number;
   /** How many bytes these take at most, by a rough count: at least 50,000. Without it, the tests of this bound are left out. */

@@ -20,7 +20,7 @@ describe("the command `outbox`", () => {
   it.each([
     [[], "say where it is"],
     [["", "status"], "say where it is"],
-    [["here"], "say what to do after where it is: status, list, retry, discard, hold"],
+    [["here"], "say what to do after where it is: status, list, retry, discard, person, hold"],
     [["here", "look"], "say what to do after where it is"],
     [["status", DATABASE], "say what to do after where it is"],
     [["here", "status", ID], "status takes no ids"],

@@ -35,6 +35,7 @@ describe("status", () => {
         outbox: "disk",
         queued: 0,
         oldestMs: null,
+        scheduled: { count: 0, nextInMs: null },
         byDestination: {},
         dead: { rejected: 0, unconfirmed: 0, expired: 0 },
         trouble: null,
@@ -117,6 +118,7 @@ describe("list", () => {
           },
         ],
         more: false,
+        scheduled: { count: 0, nextInMs: null },
       },
     });
   });

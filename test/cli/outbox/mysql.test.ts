@@ -30,6 +30,7 @@ describeWithMariaDb("an outbox in MySQL", (database) => {
         outbox: "mysql",
         queued: 1,
         oldestMs: expect.any(Number),
+        scheduled: { count: 0, nextInMs: null },
         byDestination: { [DESTINATION]: 1 },
         dead: { rejected: 2, unconfirmed: 1, expired: 0 },
         trouble: null,

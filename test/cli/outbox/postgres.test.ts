@@ -41,6 +41,7 @@ describeWithPostgres("an outbox in Postgres", (database) => {
         outbox: "postgres",
         queued: 1,
         oldestMs: expect.any(Number),
+        scheduled: { count: 0, nextInMs: null },
         byDestination: { [DESTINATION]: 1 },
         dead: { rejected: 2, unconfirmed: 1, expired: 0 },
         trouble: null,

@@ -28,6 +28,11 @@ app.post("/webhooks/stripe", express.raw({ type: "application/json" }), (req, re
 
 async function handle({ type, data: { object } }) {
   if (type === "invoice.paid") return reportInvoice(object);
+  if (type === "payment_intent.succeeded") return reportSale(object);
+  if (type === "charge.refunded" && object.payment_intent) {
+    await withdrawSale(object);
+    return true;
+  }
   if (type === "charge.refunded" || type === "charge.dispute.created") noteCorrection(type, object);
   return true;
 }
@@ -67,6 +72,29 @@ function noteCorrection(type, object) {
   const charge = isRefund ? object.id : object.charge;
   const amount = isRefund ? object.amount_refunded : object.amount; // of all refunds of this charge so far
   corrections.set(`${type} ${charge}`, { type, charge, amount: inEuros(amount, object.currency) });
+}
+// #endregion
+
+// #region window
+const WINDOW_MS = 14 * 24 * 60 * 60 * 1_000;
+
+async function reportSale(intent) {
+  const receipt = await tracker.trackPayment(
+    {
+      paymentId: intent.id,
+      customerEmail: intent.receipt_email,
+      leadValue: inEuros(intent.amount_received, intent.currency),
+      notBefore: new Date(Date.now() + WINDOW_MS),
+    },
+    intent.metadata,
+  );
+  return receipt.outcome !== "rejected" || receipt.reason === "invalid";
+}
+
+async function withdrawSale(charge) {
+  // Of a part of the amount: the rest is still a sale.
+  const outcome = charge.refunded ? await tracker.cancelPayment(charge.payment_intent) : "sent";
+  if (outcome === "sent") noteCorrection("charge.refunded", charge);
 }
 // #endregion
 

@@ -167,6 +167,43 @@ test("a refund and a chargeback are noted for a person, once, and not reported",
   assert.equal(await reported("payment"), before);
 });
 
+test("a sale that is refunded within the window is never reported; later, it is noted for a person", async () => {
+  const ada = person();
+  const customer = await signUp(await referred("HEIDI"), ada);
+  const sale = (id) =>
+    webhook("payment_intent.succeeded", {
+      id,
+      object: "payment_intent",
+      amount_received: 1990,
+      currency: "eur",
+      receipt_email: ada.email,
+      metadata: app.users.get(customer).affiliate,
+    });
+  const refund = (intent, id) =>
+    webhook("charge.refunded", {
+      id,
+      object: "charge",
+      payment_intent: intent,
+      refunded: true,
+      amount_refunded: 1990,
+      currency: "eur",
+    });
+  assert.equal(await deliver(sale("pi_1")), 204);
+  assert.equal(tracker.stats().scheduled.count, 1);
+  for (let nth = 0; nth < 2; nth++) assert.equal(await deliver(refund("pi_1", "ch_3")), 204);
+  assert.equal(tracker.stats().scheduled.count, 0);
+  assert.equal(await deliver(sale("pi_1")), 204);
+  assert.equal(await reported("payment", { customerEmail: ada.email }), 0);
+  assert.equal(app.corrections.has("charge.refunded ch_3"), false);
+
+  const invoice = paid({ customer });
+  const { id } = JSON.parse(invoice).data.object;
+  assert.equal(await deliver(invoice), 204);
+  assert.equal(await reported("payment", { customerEmail: ada.email }), 1);
+  assert.equal(await deliver(refund(id, "ch_4")), 204);
+  assert.equal(app.corrections.has("charge.refunded ch_4"), true);
+});
+
 test("Stripe is asked to come again where the outbox takes nothing", async () => {
   const customer = await signUp(await referred("FRANK"), person());
   await tracker.close();

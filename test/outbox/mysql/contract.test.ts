@@ -13,6 +13,8 @@ describeWithMariaDb("the contract", (database) => {
       maxDeadLetterBytes: 50_000,
       reopen: () => database.reopen(),
       hasCircuits: true,
+      schedules: true,
+      findsPersons: true,
       cutOff: () => database.server.halt("immediate"),
       restore: () => database.server.resume(),
     },

@@ -13,6 +13,8 @@ describeWithPostgresServer("the contract", (database) => {
       maxDeadLetterBytes: 50_000,
       reopen: () => database.reopen(),
       hasCircuits: true,
+      schedules: true,
+      findsPersons: true,
       cutOff: () => database.cluster.halt("immediate"),
       restore: () => database.cluster.resume(),
     },

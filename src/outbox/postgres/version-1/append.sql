@@ -17,6 +17,15 @@ begin
 end
 $function$;
 
+-- When a payment is due, if that is in the future.
+create function affiliate.not_before_of(p_kind text, p_data text) returns timestamptz
+language sql stable
+as $function$
+  select at from (
+    select case when p_kind = 'payment' then to_timestamp((p_data::json ->> 'notBefore')::double precision / 1000) end as at
+  ) as due where at > now()
+$function$;
+
 -- Stores events: once it has the locks ('wait'), or none of them where another open transaction has one ('try').
 create function affiliate.append(
   p_destinations bigint[], p_ids uuid[], p_kinds text[], p_endpoints text[], p_click_ids text[], p_session_ids text[],
@@ -54,7 +63,7 @@ begin
     end if;
   end if;
   with event as (
-    select *, to_timestamp(created_at / 1000) as at,
+    select *, to_timestamp(created_at / 1000) as at, affiliate.not_before_of(kind, data) as not_before,
       lag(nth) over (partition by destination, click_id order by nth) is not null and click_id is not null
         or lag(nth) over (partition by destination, session_id order by nth) is not null and session_id is not null as is_behind
     from unnest(
@@ -72,10 +81,17 @@ begin
         is_behind or exists (select from affiliate.right_before(event.destination, null, event.click_id, event.session_id))
       )
     from event join fresh using (destination, id)
+    where not_before is null
     order by nth
     returning destination, id
+  ), scheduled as (
+    insert into affiliate.scheduled (destination, id, not_before, data, created_at)
+    select destination, id, not_before, data::json, at from event join fresh using (destination, id)
+    where not_before is not null
+    returning destination, id
   )
-  select coalesce(array_agg(nth), '{}') into v_queued from event join stored using (destination, id);
+  select coalesce(array_agg(nth), '{}') into v_queued
+  from event join (select * from stored union all select * from scheduled) as new using (destination, id);
 
   -- A new statement, which sees what was stored.
   return query

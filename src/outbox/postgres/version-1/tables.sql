@@ -69,6 +69,7 @@ create table affiliate.known_ids (
   kind         text not null,
   reported_at  timestamptz not null,
   delivered_at timestamptz,
+  cancelled    boolean not null default false,
   primary key (destination, id)
 ) with (
   -- Space for delivered_at to be written beside the row, without touching an index.
@@ -76,6 +77,7 @@ create table affiliate.known_ids (
 );
 comment on table affiliate.known_ids is 'What was reported already, so that it is not reported again.';
 comment on column affiliate.known_ids.reported_at is 'By the reporting host''s clock. With it a report is known again whose answer was lost.';
+comment on column affiliate.known_ids.cancelled is 'A payment that was cancelled while it was scheduled.';
 create index known_ids_reported on affiliate.known_ids (kind, reported_at);
 
 create table affiliate.dead_letters (
@@ -97,6 +99,17 @@ create table affiliate.dead_letters (
   unique (destination, id)
 );
 comment on table affiliate.dead_letters is 'What was given up, until it is retried or discarded.';
+
+create table affiliate.scheduled (
+  destination bigint not null,
+  id          uuid not null,
+  not_before  timestamptz not null,
+  data        json not null,
+  created_at  timestamptz not null,
+  primary key (destination, id)
+);
+comment on table affiliate.scheduled is 'Payments that wait for their notBefore, in no queue.';
+create index scheduled_due on affiliate.scheduled (destination, not_before);
 
 create table affiliate.circuits (
   destination bigint not null,

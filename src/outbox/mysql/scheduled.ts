@@ -1,0 +1,73 @@
+import type { CancelOutcome } from "../outbox.js";
+import type { Counts } from "../sql/counts.js";
+import { type EventRow, eventOf } from "../sql/event-rows.js";
+import type { Database } from "./database.js";
+import { binary, due, integer, listOf, NOW } from "./literals.js";
+import { CANCELLED, EVENT_COLUMNS, insertsOf } from "./rows.js";
+
+type DueRow = EventRow & { readonly seq: number; readonly due_at: number };
+
+const RELEASED_AT_ONCE = 50;
+
+/** The payments that wait for their `notBefore`. */
+export function createScheduled(database: Database, { prefix, counts }: { prefix: string; counts: Counts }) {
+  const events = `\`${prefix}events\``;
+
+  /** The first that are due. In the order of an index; locks nothing. */
+  function dueOf(destination: number): Promise<DueRow[]> {
+    return database.rows<DueRow>(
+      `select ${EVENT_COLUMNS}, due_at from ${events} force index (\`${prefix}events_due\`)
+       where state = 'scheduled' and destination = ${integer(destination)} and urgency = 0
+         and endpoint = 'lead/payment' and tried = 0 and period <= ${NOW} div 8192 and due_at <= ${NOW}
+       order by period, due_at, seq limit ${RELEASED_AT_ONCE}`,
+    );
+  }
+
+  /** Each becomes a new row, because it goes to the end of its visitor's queue. */
+  function enqueue(found: readonly DueRow[], destination: number): Promise<number> {
+    return database.transact(async ({ rows, write }) => {
+      const locked = await rows<{ seq: number }>(
+        `select seq from ${events} force index (primary)
+         where seq in (${listOf(found.map(({ seq }) => String(seq)))}) and state = 'scheduled' for update`,
+      );
+      const left = new Set(locked.map(({ seq }) => Number(seq)));
+      const released = found.filter(({ seq }) => left.has(Number(seq)));
+      if (released.length === 0) return 0;
+      await write(`delete from ${events} where seq in (${listOf(released.map(({ seq }) => String(seq)))})`);
+      const fresh = released.map((row) => eventOf({ ...row, created_at: row.due_at }, destination));
+      for (const text of insertsOf(prefix, fresh)) await write(text);
+      const keys = fresh.map(({ id }) => `(${binary(id)}, ${integer(destination)})`);
+      await write(`update ${events} set ${due(NOW)} where (id, destination) in (${listOf(keys)})`);
+      return released.length;
+    });
+  }
+
+  return {
+    /** Moves some of those that are due into the queue, as if they had happened then. Resolves to their number. */
+    async release(destination: number): Promise<number> {
+      const found = await dueOf(destination);
+      if (found.length === 0) return 0;
+      const released = await counts.during(() => enqueue(found, destination));
+      counts.release(destination, released);
+      return released;
+    },
+    async cancel(id: string, destination: number): Promise<CancelOutcome> {
+      const which = `id = ${binary(id)} and destination = ${integer(destination)}`;
+      const look = () =>
+        database.rows<{ state: string; reason: string | null }>(
+          `select cast(state as char) as state, cast(reason as char) as reason from ${events} where ${which}`,
+        );
+      // Not written at once: that would wait for the end of a host's transaction that has just reported it.
+      let [row] = await look();
+      if (row?.state === "scheduled") {
+        const cancelled = await counts.during(() =>
+          database.write(`update ${events} set ${CANCELLED} where ${which} and state = 'scheduled'`),
+        );
+        counts.add(destination, "scheduled", -cancelled);
+        [row] = await look();
+      }
+      if (!row) return "unknown";
+      return row.state === "known" && row.reason === "cancelled" ? "cancelled" : "sent";
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import { emailOf, isVisitorId, type OutboxEvent, shownData } from "../events.js";
+import { ArgumentError } from "../shared/errors.js";
+
+/** Whose data is meant: a person is known by an address, a click id, a session id, or several of these. */
+export interface Person {
+  /** The customer's e-mail address; upper and lower case are the same. */
+  readonly email?: string | null | undefined;
+  /** A click id of this person's, such as the one that is kept on the user's row. */
+  readonly clickId?: string | null | undefined;
+  /** A session id of this person's. */
+  readonly sessionId?: string | null | undefined;
+}
+
+/** An event in an outbox, as `personalData` lists it. */
+export interface PersonalEvent extends Pick<OutboxEvent, "id" | "destination" | "kind"> {
+  /** All that is kept of it: the specification's fields and the visitor's ids. */
+  readonly event: OutboxEvent["data"];
+  /** When it happened, in milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** `under-way`: a process has taken it for an attempt, and `erase` leaves it alone. `dead`: it is a dead letter. */
+  readonly state: "waiting" | "under-way" | "dead";
+}
+
+export function personalEventOf(
+  { id, destination, kind, data, createdAt }: OutboxEvent,
+  state: PersonalEvent["state"],
+): PersonalEvent {
+  return { id, destination, kind, event: data, createdAt, state };
+}
+
+/** An event that a search has found, and where: for `remove`. */
+export type FoundEvent = PersonalEvent & { readonly place?: number | string };
+
+/** A storage that can be searched. Destination `undefined`: all destinations. */
+export interface PersonalStorage {
+  /**
+   * Everything in the storage, some events at a time: first what is scheduled, then what is queued, then dead letters, so that an event
+   * that moves on meanwhile is not missed.
+   */
+  pages(destination: number | undefined): AsyncIterable<readonly FoundEvent[]>;
+  /** Removes events of one destination that are not under way. Their ids stay known. Resolves to their number. */
+  remove(destination: number, found: readonly FoundEvent[]): Promise<number>;
+}
+
+const REMOVED_AT_ONCE = 200;
+
+/**
+ * The events of a person: conversions with the address, conversions and clicks with one of the ids, and the clicks that share an id with
+ * one of these conversions. A conversion of another address that shares an id may be another person's, and is left out.
+ */
+export async function personalDataIn(
+  { pages }: Pick<PersonalStorage, "pages">,
+  person: Person,
+  destination: number | undefined,
+): Promise<readonly PersonalEvent[]> {
+  const found = await search(pages, person, destination);
+  return found.map(({ place: _, ...each }) => ({ ...each, event: shownData(each.event) }));
+}
+
+async function search(
+  pages: PersonalStorage["pages"],
+  person: Person,
+  destination: number | undefined,
+): Promise<readonly FoundEvent[]> {
+  const { email, ...given } = checked(person);
+  const found = new Map<string, FoundEvent>();
+  const ids = new Set(idsOf(given));
+
+  async function look(isMeant: (event: PersonalEvent) => boolean): Promise<void> {
+    for await (const page of pages(destination)) {
+      for (const each of page) if (isMeant(each)) found.set(`${each.destination} ${each.id}`, each);
+    }
+  }
+
+  await look((each) => sharesOneOf(ids, each) || isSameAddress(email, emailOf(eventOf(each))));
+  const more = new Set([...found.values()].filter(isConversion).flatMap(({ event }) => idsOf(event)));
+  for (const id of ids) more.delete(id);
+  if (more.size > 0) await look((each) => each.kind === "click" && sharesOneOf(more, each));
+  return [...found.values()].sort((one, other) => one.createdAt - other.createdAt);
+}
+
+/** Removes the events of a person that are not under way. Resolves to their number. */
+export async function eraseIn(
+  storage: PersonalStorage,
+  person: Person,
+  destination: number | undefined,
+): Promise<number> {
+  const found = await search(storage.pages, person, destination);
+  let removed = 0;
+  for (const owner of new Set(found.map((each) => each.destination))) {
+    const own = found.filter((each) => each.destination === owner && each.state !== "under-way");
+    for (let nth = 0; nth < own.length; nth += REMOVED_AT_ONCE) {
+      removed += await storage.remove(owner, own.slice(nth, nth + REMOVED_AT_ONCE));
+    }
+  }
+  return removed;
+}
+
+/** @throws ArgumentError A search by nothing, or by a misspelt name, must not look as if nothing were kept. */
+function checked(person: Person): Person {
+  const { email, clickId, sessionId, ...others } = Object(person) as Person;
+  const problems = [
+    email != null &&
+      !(typeof email === "string" && /^[^\s@]+@[^\s@]+$/.test(email)) &&
+      "`email` must be an e-mail address",
+    clickId != null && !isVisitorId(clickId) && "`clickId` must be a click id",
+    sessionId != null && !isVisitorId(sessionId) && "`sessionId` must be a session id",
+    ...Object.keys(others).map((name) => `\`${name}\` is no field of a person`),
+    (email ?? clickId ?? sessionId) == null && "it needs `email`, `clickId` or `sessionId`",
+  ].filter((each) => each !== false);
+  if (problems.length > 0) throw new ArgumentError(`person: ${problems.join("; ")}`);
+  return { email, clickId, sessionId };
+}
+
+function eventOf({ kind, event }: PersonalEvent): OutboxEvent {
+  return { kind, data: event } as OutboxEvent;
+}
+
+function isConversion({ kind }: PersonalEvent): boolean {
+  return kind !== "click";
+}
+
+function idsOf({ clickId, sessionId }: Person): string[] {
+  return [...(clickId ? [`click ${clickId}`] : []), ...(sessionId ? [`session ${sessionId}`] : [])];
+}
+
+function sharesOneOf(ids: ReadonlySet<string>, { event }: PersonalEvent): boolean {
+  return idsOf(event).some((id) => ids.has(id));
+}
+
+// Both ways: in lower case alone the Kelvin sign is a k, and one person would get another's data.
+function isSameAddress(one: string | null | undefined, other: string | undefined): boolean {
+  if (one == null || other === undefined) return false;
+  return one.toLowerCase() === other.toLowerCase() && one.toUpperCase() === other.toUpperCase();
+}

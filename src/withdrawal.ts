@@ -1,0 +1,37 @@
+import { paymentEventId } from "./inputs.js";
+import type { Outbox } from "./outbox/outbox.js";
+import { OutboxError } from "./shared/errors.js";
+import type { Affiliate } from "./tracker.js";
+
+/** The functions that take events out of an outbox unsent. */
+export function createWithdrawal(parts: {
+  clientId: number;
+  enabled: boolean;
+  outbox: Outbox;
+}): Pick<Affiliate, "cancelPayment" | "personalData" | "erase"> {
+  const { clientId, enabled, outbox } = parts;
+
+  function refusal(member: string): OutboxError {
+    return new OutboxError(
+      "ERR_AFFILIATE_OUTBOX_UNABLE",
+      `${member}: the ${outbox.name} outbox cannot do this: it was made without what it takes`,
+    );
+  }
+
+  return {
+    async cancelPayment(paymentId) {
+      const id = paymentEventId(clientId, paymentId);
+      if (!enabled) return "unknown";
+      if (!outbox.cancel) throw refusal("cancelPayment");
+      return outbox.cancel(id);
+    },
+    async personalData(person) {
+      if (!outbox.personalData) throw refusal("personalData");
+      return outbox.personalData(person);
+    },
+    async erase(person) {
+      if (!outbox.erase) throw refusal("erase");
+      return outbox.erase(person);
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { diskOutbox } from "express-affiliate/disk";
+import { describe, expect, it } from "vitest";
+import { notBeforeOf } from "../../../src/events.js";
+import { sample, sampleOf, scheduledSample, stranger } from "../../../src/testing/contract/samples.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
+import { directoryWith, jsonOf, outbox } from "./helpers.js";
+
+const HOUR_MS = 3_600_000;
+
+describe("person", () => {
+  it("lists the events of an address, masked, and with --json whole", async () => {
+    const visitor = stranger();
+    const [click, paid] = [sample("click", visitor), sampleOf("Ada@shop.example", "payment", visitor)];
+    const dead = sampleOf("ada@shop.example", "registration");
+    const directory = await directoryWith({ waiting: [click, paid, sample("payment")], dead: [dead] });
+
+    const { code, out } = await outbox([directory, "person", "ADA@shop.example"]);
+    expect(code).toBe(0);
+    const lines = out.split("\n");
+    expect(lines.filter((line) => /^[0-9a-f]{32}/.test(line)).sort()).toEqual(
+      [
+        `${click.id}  click  waits`,
+        `${paid.id}  payment  waits`,
+        `${dead.id}  registration  dead letter`,
+      ].sort(),
+    );
+    expect(out).toContain("A***@shop.example");
+    expect(out).not.toContain("Ada@");
+
+    const { json } = await jsonOf([directory, "person", "ada@shop.example"]);
+    expect(json.events).toHaveLength(3);
+    expect(json.events).toContainEqual(
+      expect.objectContaining({ id: paid.id, event: paid.data, state: "waiting" }),
+    );
+  });
+
+  it("erases them with --erase, and still knows them", async () => {
+    const [own, other] = [sampleOf("ada@shop.example", "payment"), sample("payment")];
+    const directory = await directoryWith({ waiting: [own, other] });
+
+    expect(await jsonOf([directory, "person", "ada@shop.example", "--erase"])).toEqual({
+      code: 0,
+      json: { erased: 1, events: [] },
+    });
+    expect(await outbox([directory, "person", "ada@shop.example"])).toMatchObject({
+      out: "ok      no event with this address",
+    });
+    await using stage = await Stage.open(() => diskOutbox({ directory }));
+    expect(await stage.outbox.add(own)).toBe("duplicate");
+    await stage.holds(1);
+  });
+
+  it.each([[[]], [["ada"]], [["a@b", "c@d"]], [["a@b", "--all"]], [["a@b", "--limit", "2"]]])(
+    "takes one address: not %j",
+    async (args) => {
+      const { code, err } = await outbox(["somewhere", "person", ...args]);
+      expect(code).toBe(2);
+      expect(err).toContain("person takes one e-mail address");
+    },
+  );
+
+  it("is what --erase goes with", async () => {
+    const { code, err } = await outbox(["somewhere", "list", "--erase"]);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining("--erase goes with person") });
+  });
+});
+
+it("status and list tell how many payments are scheduled, and for when", async () => {
+  const [first, second] = [scheduledSample(HOUR_MS), scheduledSample(2 * HOUR_MS)];
+  const directory = await directoryWith({ waiting: [second, first] });
+  const says = `ok      2 payments scheduled by \`notBefore\`, the first for ${new Date(notBeforeOf(first) ?? 0).toISOString()}`;
+  for (const action of ["status", "list"]) {
+    expect((await outbox([directory, action])).out.split("\n")).toContain(says);
+    const { json } = await jsonOf([directory, action]);
+    expect(json.scheduled).toEqual({ count: 2, nextInMs: expect.any(Number) });
+    expect(json.scheduled.nextInMs).toBeLessThanOrEqual(HOUR_MS);
+  }
+  expect((await outbox([directory, "status"])).out).toContain("ok      nothing waits");
+});

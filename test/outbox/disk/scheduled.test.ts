@@ -1,0 +1,106 @@
+import { expect, onTestFinished, test } from "vitest";
+import { notBeforeOf, type OutboxEvent } from "../../../src/events.js";
+import type { Request, Result } from "../../../src/outbox/disk/protocol.js";
+import { salvage } from "../../../src/outbox/disk/salvage.js";
+import { DESTINATION, sample, scheduledSample, stranger } from "../../../src/testing/contract/samples.js";
+import { type Disk, openDisk } from "../../helpers/disk-store.js";
+import { scratchDirectory } from "../../helpers/scratch.js";
+
+const HOUR_MS = 3_600_000;
+
+function open(options: Parameters<typeof openDisk>[1] = {}, directory = scratchDirectory()) {
+  const disk = openDisk(directory, options);
+  onTestFinished(() => disk.close());
+  return disk;
+}
+
+const ask = ({ store }: Disk, request: Request): Result => store.run([request]).results[0] as Result;
+const cancel = (disk: Disk, { id }: OutboxEvent) =>
+  ask(disk, { type: "cancel", destination: DESTINATION, id });
+
+test("any transaction moves what is due to the end of its visitor's queue", () => {
+  let now = Date.now();
+  const disk = open({ time: () => now });
+  const visitor = stranger();
+  const [payment, click] = [scheduledSample(HOUR_MS, visitor), sample("click", visitor)];
+  disk.append(payment, click);
+  expect(disk.counts()).toMatchObject({ queued: 2, scheduled: { count: 1, next: notBeforeOf(payment) } });
+  now += 2 * HOUR_MS;
+  disk.store.lookForKilled();
+  expect(disk.counts()).toMatchObject({ queued: 2, scheduled: { count: 0, next: null } });
+  const [first, ...others] = disk.claim(8);
+  expect([first?.event.id, others]).toEqual([click.id, []]);
+  if (first) disk.settle(first, { type: "delivered" });
+  const [second] = disk.claim(8);
+  expect(second?.event).toEqual({ ...payment, createdAt: notBeforeOf(payment) });
+});
+
+test("moves some at a time, and asks for the next transaction soon", () => {
+  let now = Date.now();
+  const disk = open({ time: () => now });
+  disk.append(...Array.from({ length: 500 }, () => scheduledSample(HOUR_MS)));
+  now += 2 * HOUR_MS;
+  const { snapshot } = disk.store.run([]);
+  expect(disk.counts().scheduled?.count).toBeLessThan(500);
+  expect(snapshot.nextReadyAt).toBeLessThanOrEqual(now);
+  for (let nth = 0; nth < 5; nth++) disk.store.run([]);
+  expect(disk.counts().scheduled?.count).toBe(0);
+});
+
+test("a lost file's scheduled payments are saved, and those that were cancelled stay so", () => {
+  const [lost, next] = [open(), open()];
+  const [kept, cancelled] = [scheduledSample(HOUR_MS), scheduledSample(HOUR_MS)];
+  lost.append(kept, cancelled);
+  expect(cancel(lost, cancelled)).toBe("cancelled");
+  salvage(lost.db, next.store);
+  expect(next.counts().scheduled).toEqual({ count: 1, next: notBeforeOf(kept) });
+  expect(next.append(kept, cancelled)).toEqual(["duplicate", "duplicate"]);
+  expect(cancel(next, cancelled)).toBe("cancelled");
+  expect(cancel(next, kept)).toBe("cancelled");
+  expect(next.claim(8)).toEqual([]);
+});
+
+test("`hold` holds what is due, and leaves what is not", () => {
+  let now = Date.now();
+  const disk = open({ time: () => now });
+  const later = scheduledSample(4 * HOUR_MS);
+  disk.append(...Array.from({ length: 300 }, () => scheduledSample(HOUR_MS)), later);
+  now += 2 * HOUR_MS;
+  expect(ask(disk, { type: "hold" })).toBe(300);
+  expect(disk.counts()).toMatchObject({ queued: 1, dead: { unconfirmed: 300 } });
+  expect(cancel(disk, later)).toBe("cancelled");
+});
+
+test("one whose row cannot be read is set aside once it is due", () => {
+  let now = Date.now();
+  const disk = open({ time: () => now });
+  const [broken, intact] = [scheduledSample(HOUR_MS), scheduledSample(HOUR_MS)];
+  disk.append(broken, intact);
+  disk.db.exec(`update scheduled set data = '{"cut' where id = '${broken.id}'`);
+  now += 2 * HOUR_MS;
+  expect(disk.claim(8).map(({ event }) => event.id)).toEqual([intact.id]);
+  expect(disk.counts().queued).toBe(1);
+});
+
+test("forgets a cancelled id when it forgets a delivered one", () => {
+  let now = Date.now();
+  const disk = open({ time: () => now, rememberMs: 60_000 });
+  const payment = scheduledSample(HOUR_MS);
+  disk.append(payment);
+  expect(cancel(disk, payment)).toBe("cancelled");
+  now += 61_000;
+  disk.store.lookAfter();
+  expect(cancel(disk, payment)).toBe("unknown");
+});
+
+test("is found by an index, however many wait", () => {
+  const disk = open();
+  const plans = disk.db
+    .prepare(
+      "explain query plan select not_before from scheduled where destination = 1 order by not_before limit 1",
+    )
+    .all()
+    .map(({ detail }) => detail);
+  expect(plans.join()).toContain("scheduled_due");
+  expect(plans.join()).not.toContain("TEMP B-TREE");
+});

@@ -1,0 +1,207 @@
+import express from "express";
+import { type Affiliate, type AffiliateOptions, memoryOutbox, type Payment } from "express-affiliate";
+import { createOutbox, type OutboxParts } from "express-affiliate/outbox";
+import { recordingOutbox } from "express-affiliate/testing";
+import request from "supertest";
+import { describe, expect, it, vi } from "vitest";
+import { startService } from "./helpers/service.js";
+import { linesLogger, startTracker } from "./helpers/tracker.js";
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
+const ada = { sessionId: "s1" };
+const order: Payment = { paymentId: "order-1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+
+function trackerWith(options: Partial<AffiliateOptions>): Affiliate {
+  return startTracker({ baseUrl: "http://127.0.0.1:1", ...options });
+}
+
+async function trackerAndRequests() {
+  const { url: baseUrl, posted: requests } = await startService();
+  return { tracker: trackerWith({ baseUrl }), requests };
+}
+
+describe("a payment with `notBefore`", () => {
+  it("is queued, waits, and is never sent once it is cancelled", async () => {
+    const { tracker, requests } = await trackerAndRequests();
+    const scheduled = { ...order, notBefore: inDays(14) };
+    expect(await tracker.trackPayment(scheduled, ada)).toMatchObject({ outcome: "queued" });
+    expect(await tracker.trackPayment(scheduled, ada)).toMatchObject({ outcome: "duplicate" });
+    const { queued, oldestMs, scheduled: counted } = tracker.stats();
+    expect({ queued, oldestMs, count: counted?.count }).toEqual({ queued: 1, oldestMs: null, count: 1 });
+    expect(counted?.nextInMs).toBeGreaterThan(13 * DAY_MS);
+
+    expect(await tracker.cancelPayment(order.paymentId)).toBe("cancelled");
+
+    expect(tracker.stats().queued).toBe(0);
+    expect(await tracker.trackPayment(order, ada)).toMatchObject({ outcome: "duplicate" });
+    expect(requests).toEqual([]);
+  });
+
+  it("is sent once its time has come, and `notBefore` is not sent", async () => {
+    const { tracker, requests } = await trackerAndRequests();
+    await tracker.trackPayment({ ...order, notBefore: new Date(Date.now() + 50) }, ada);
+    await vi.waitFor(() => expect(requests).toHaveLength(1), { timeout: 10_000 });
+    expect(JSON.stringify(requests)).not.toContain("notBefore");
+    expect(await tracker.cancelPayment(order.paymentId)).toBe("sent");
+    expect(await tracker.cancelPayment("order-2")).toBe("unknown");
+  });
+
+  it.each([new Date(0), new Date(), null, undefined])("of %s is sent at once", async (notBefore) => {
+    const { tracker, requests } = await trackerAndRequests();
+    await tracker.trackPayment({ ...order, notBefore }, ada);
+    await tracker.flush();
+    expect(requests).toHaveLength(1);
+  });
+
+  it.each([
+    ["2030-01-01", "`notBefore`: must be a valid Date"],
+    [1_900_000_000_000, "`notBefore`: must be a valid Date"],
+    [new Date(Number.NaN), "`notBefore`: must be a valid Date"],
+    [inDays(401), "`notBefore`: must be at most 400 days from now"],
+  ])("of %s is rejected", async (notBefore, message) => {
+    const logger = linesLogger();
+    const tracker = trackerWith({ logger });
+    const receipt = await tracker.trackPayment({ ...order, notBefore } as Payment, ada);
+    expect(receipt).toEqual({ outcome: "rejected", reason: "invalid" });
+    expect(logger.lines.join()).toContain(message);
+  });
+
+  it("does not keep a process from being frozen", async () => {
+    const { url: baseUrl } = await startService();
+    const work: Promise<void>[] = [];
+    const tracker = trackerWith({ baseUrl, waitUntil: (promise) => void work.push(promise) });
+    const app = express().use(tracker);
+    app.post("/checkout", async (req, res) => {
+      await req.affiliate?.trackPayment({ ...order, notBefore: inDays(1) });
+      await req.affiliate?.trackPayment({ ...order, paymentId: 2 });
+      res.end();
+    });
+    await request(app).post("/checkout").set("Cookie", "svc_session_id=s1");
+    expect(work.length).toBeGreaterThan(0);
+    await Promise.all(work);
+    expect(tracker.stats()).toMatchObject({ queued: 1, delivered: 1 });
+  });
+
+  it("holds back neither `flush()` nor `close()`", async () => {
+    const { tracker } = await trackerAndRequests();
+    await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
+    await tracker.trackPayment({ ...order, paymentId: 2 }, ada);
+    expect(await tracker.flush({ timeoutMs: 60_000 })).toEqual({ settled: true, left: 1 });
+    expect(await tracker.close({ timeoutMs: 60_000 })).toEqual({ left: 1, durable: false });
+  });
+
+  it("does not wait in an outbox that has no `cancel`, and is rejected", async () => {
+    const logger = linesLogger();
+    const { cancel: _, ...outbox } = memoryOutbox();
+    const tracker = trackerWith({ outbox, logger });
+    const receipt = await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
+    expect(receipt).toEqual({ outcome: "rejected", reason: "outbox" });
+    expect(logger.lines.join()).toContain("the memory outbox cannot keep a payment until its `notBefore`");
+    await expect(tracker.cancelPayment("1")).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_UNABLE" });
+  });
+
+  it("is unknown where nothing is sent", async () => {
+    const tracker = trackerWith({ enabled: false });
+    const receipt = await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
+    expect(receipt).toEqual({ outcome: "skipped", reason: "disabled" });
+    expect(await tracker.cancelPayment(order.paymentId)).toBe("unknown");
+  });
+
+  it.each([undefined, null, "", "undefined", {}, 1.5])("with the id %s cannot be cancelled", async (id) => {
+    const cancelled = trackerWith({}).cancelPayment(id as string);
+    await expect(cancelled).rejects.toMatchObject({ code: "ERR_AFFILIATE_ARGUMENT" });
+  });
+
+  it("has its id as an integer or a text", async () => {
+    const tracker = trackerWith({});
+    await tracker.trackPayment({ ...order, paymentId: 7, notBefore: inDays(1) }, ada);
+    expect(await tracker.cancelPayment("7")).toBe("cancelled");
+    expect(await tracker.cancelPayment(7n)).toBe("cancelled");
+  });
+});
+
+describe("a recording outbox", () => {
+  it("has scheduled payments among its events, until they are cancelled or erased", async () => {
+    const outbox = recordingOutbox();
+    const tracker = trackerWith({ outbox });
+    const notBefore = inDays(14);
+    await tracker.trackPayment({ ...order, notBefore }, ada);
+    await tracker.trackPayment({ ...order, paymentId: 2 }, ada);
+    await tracker.trackRegistration({ email: "bo@shop.example" }, ada);
+    expect(outbox.events[0]?.data).toMatchObject({ notBefore: notBefore.getTime() });
+
+    expect(await tracker.cancelPayment("order-1")).toBe("cancelled");
+    expect(await tracker.cancelPayment(2)).toBe("sent");
+    expect(await tracker.erase({ email: "ADA@shop.example" })).toBe(1);
+
+    expect(outbox.events.map(({ kind }) => kind)).toEqual(["registration"]);
+  });
+});
+
+describe("an outbox of another author's", () => {
+  const counts = () => ({ queued: 0, oldest: null, dead: { rejected: 0, unconfirmed: 0, expired: 0 } });
+  const parts: OutboxParts = {
+    name: "other",
+    append: async () => "queued",
+    claim: async () => [],
+    settle: async () => {},
+    counts,
+    deadLetters: { list: async () => [], retry: async () => false, discard: async () => false },
+  };
+
+  it("schedules and finds persons with its own `cancel` and `personal`", async () => {
+    const cancel = vi.fn(async () => "cancelled" as const);
+    const outbox = createOutbox({
+      ...parts,
+      cancel,
+      personal: { async *pages() {}, remove: async () => 0 },
+    });
+    const tracker = trackerWith({ outbox });
+    const receipt = await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
+    expect(receipt).toMatchObject({ outcome: "queued" });
+    expect(await tracker.cancelPayment(order.paymentId)).toBe("cancelled");
+    const { id } = receipt as { id: string };
+    expect(cancel.mock.calls).toEqual([[42, id]]);
+    expect(await tracker.personalData({ email: "ada@shop.example" })).toEqual([]);
+  });
+
+  it("says so without them", async () => {
+    const tracker = trackerWith({ outbox: createOutbox(parts) });
+    for (const refused of [tracker.personalData({ email: "a@b" }), tracker.erase({ email: "a@b" })]) {
+      await expect(refused).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_UNABLE" });
+    }
+  });
+});
+
+describe("while the storage fails", () => {
+  it("a payment in memory is not cancelled: the call rejects, and works once the storage does", async () => {
+    let isAway = true;
+    const stored: string[] = [];
+    const reach = async () => {
+      if (isAway) throw new Error("the server is away");
+    };
+    const outbox = createOutbox({
+      name: "far",
+      async append({ id }) {
+        await reach();
+        stored.push(id);
+        return "queued";
+      },
+      claim: async () => reach().then(() => []),
+      settle: reach,
+      counts: () => ({ queued: 0, oldest: null, dead: { rejected: 0, unconfirmed: 0, expired: 0 } }),
+      deadLetters: { list: async () => [], retry: async () => false, discard: async () => false },
+      async cancel(_, id) {
+        await reach();
+        return stored.includes(id) ? "cancelled" : "unknown";
+      },
+    });
+    const tracker = trackerWith({ outbox });
+    await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
+    await expect(tracker.cancelPayment(order.paymentId)).rejects.toThrow("the server is away");
+    isAway = false;
+    await vi.waitFor(() => expect(stored).toHaveLength(1), { timeout: 20_000 });
+    expect(await tracker.cancelPayment(order.paymentId)).toBe("cancelled");
+  });
+});
