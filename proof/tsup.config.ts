@@ -5,7 +5,7 @@ import { virtualModules } from "./simulate/virtual-modules.js";
 
 const common = {
   outDir: "node_modules/.cache/proof",
-  external: ["cors", "express-session", "playwright-core"],
+  external: ["cors", "express-session", "express4", "playwright-core"],
   format: "esm",
   target: "node20",
   shims: true,
