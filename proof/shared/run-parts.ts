@@ -27,9 +27,10 @@ export async function runParts<Part extends { readonly title: string }>(
   }
   const missed: string[] = [];
   for (const name of names.length > 0 ? names : known) {
-    const part: Part = (await import(new URL(`${folder}/${name}.js`, import.meta.url).href)).default;
-    const title = `\n${name}: ${part.title}`;
+    let title = `\n${name}`;
     try {
+      const part: Part = (await import(new URL(`${folder}/${name}.js`, import.meta.url).href)).default;
+      title += `: ${part.title}`;
       const { lines, kept } = await prove(part);
       // In one piece: two proofs may run side by side.
       console.log([title, ...lines].join("\n"));
