@@ -10,6 +10,7 @@ import { type CheckResult, lineOf, painted } from "../finding.js";
 import { locationFrom, type OutboxLocation, urlIn } from "../outbox/arguments.js";
 import { passwordHider } from "../outbox/passwords.js";
 import type { Terminal } from "../terminal.js";
+import { lastInSandbox } from "./last-in-sandbox.js";
 import { checkOutbox } from "./outbox.js";
 import { checkName, checkTls } from "./reach.js";
 import { checkSession, checkStatus, noTestClick, sendTestClick, type Target } from "./service.js";
@@ -35,6 +36,8 @@ outbox does. Only reads, unless you add --send-test-click.
                        so that no shell remembers its password
   --schema NAME        the schema of the Postgres outbox's tables
   --prefix PREFIX      what the names of the MySQL outbox's tables begin with
+  --last               also says what the last five events were, and what became
+                       of them: of the outbox, and of a sandbox at --base-url
   --json               prints one JSON document
   --help               prints this
 
@@ -95,6 +98,7 @@ function parseFlags(args: string[]) {
       "env-file": text,
       session: text,
       "send-test-click": { type: "boolean" },
+      last: { type: "boolean", default: false },
       outbox: text,
       "outbox-url-env": text,
       schema: text,
@@ -161,7 +165,7 @@ async function* examineAll(
   location: OutboxLocation | undefined,
 ): AsyncGenerator<CheckResult> {
   if (target) yield* examine(target, flags);
-  if (location) yield* checkOutbox(location, target?.clientId);
+  if (location) yield* checkOutbox(location, target?.clientId, flags.last);
 }
 
 /** Yields each finding as soon as it is known. If a step fails, the steps that need it are left out. */
@@ -176,4 +180,5 @@ async function* examine(target: Target, flags: Flags): AsyncGenerator<CheckResul
   if (flags.session !== undefined) yield await checkSession(target, flags.session);
   if (flags["send-test-click"]) yield* sendTestClick(target);
   else yield noTestClick(target);
+  if (flags.last) yield* lastInSandbox(baseUrl);
 }

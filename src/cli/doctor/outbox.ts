@@ -2,16 +2,22 @@ import { errorFrom } from "../../shared/errors.js";
 import { type CheckResult, note, well, wrong } from "../finding.js";
 import { findingsOf } from "../outbox/actions.js";
 import type { OutboxLocation } from "../outbox/arguments.js";
+import { lastEventsFound } from "../outbox/last-events.js";
 import { openOutboxAt, problemAt } from "../outbox/open.js";
+
+/** How many events `--last` shows. */
+export const LAST = 5;
 
 /**
  * Checks whether there is an outbox, of this version, that may be written to, and says what waits in it. Changes nothing.
  *
  * @param clientId the one that is examined, if it is given.
+ * @param showsLast whether it also says what the last events were and what became of them.
  */
 export async function* checkOutbox(
   location: OutboxLocation,
   clientId: number | undefined,
+  showsLast: boolean,
 ): AsyncGenerator<CheckResult> {
   try {
     const outbox = openOutboxAt(location);
@@ -21,6 +27,7 @@ export async function* checkOutbox(
       await outbox.checkWrites?.();
       yield well("it may be written to");
       yield* findingsOf(counts);
+      if (showsLast) yield* lastEventsFound(await outbox.last(LAST), Date.now());
       for (const caution of (await outbox.cautions?.()) ?? []) yield note(caution);
       const { byDestination = {} } = counts;
       const others = Object.keys(byDestination).filter(

@@ -6,6 +6,7 @@ import { maskEmail, maskEmails } from "../../shared/emails.js";
 import { printable } from "../../shared/printable.js";
 import { type CheckResult, lineOf, note, painted, well, wrong } from "../finding.js";
 import type { Terminal } from "../terminal.js";
+import type { LastEvent } from "./last-events.js";
 import { countOf, spanOf, timeOf } from "./words.js";
 
 /** An outbox that the command reads, and that the host's processes may use at the same time. */
@@ -18,6 +19,8 @@ export interface OpenOutbox
    * host's process runs. `otherConnections`: to the same database; they may be hosts.
    */
   hold(): Promise<{ readonly held: number; readonly otherConnections: number }>;
+  /** The events that it has dealt with last, the latest first. */
+  last(limit: number): Promise<readonly LastEvent[]>;
   /** Of a directory: writes a copy into a new file. Resolves to its bytes. */
   backup?(file: string): Promise<number>;
   /** Of a database: rejects where its server takes no writes, or this user may make none. Changes nothing. */

@@ -31,10 +31,12 @@ export function openedIn(
   {
     checkWrites,
     otherConnections,
-  }: { checkWrites: () => Promise<void>; otherConnections: () => Promise<number> },
+    last,
+  }: Required<Pick<OpenOutbox, "checkWrites" | "last">> & { otherConnections: () => Promise<number> },
 ): OpenOutbox {
   return {
     checkWrites,
+    last,
     hold: async () => ({ held: await hold(), otherConnections: await otherConnections() }),
     name,
     look,

@@ -17,6 +17,7 @@ import { systemClock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
 import type { OpenOutbox } from "./actions.js";
+import { lastEventsIn } from "./disk-last-events.js";
 
 // The command does not know the host's limits, and needs none: a retried event takes the bytes of its dead letter.
 const NO_LIMITS = { maxBytes: 2 ** 42, maxDeadLetters: 2 ** 42, rememberMs: 2 ** 42, leaseMs: 2 ** 42 };
@@ -65,6 +66,7 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
       if (locks.running() > 0) throw hostRuns();
       return { held: await ask({ type: "hold" }), otherConnections: 0 };
     },
+    last: async (limit) => inPlainWords(path, () => lastEventsIn(file.db, limit)),
     backup: async (target) => copyInto(file.db, resolve(target)),
     close: async () => file.close(),
   };

@@ -3,6 +3,7 @@ import { mysqlOutbox } from "../../outbox/mysql/mysql-outbox.js";
 import { problem, problemOf } from "../../outbox/mysql/problems.js";
 import type { OpenOutbox } from "./actions.js";
 import { loadDriver, openedIn, TIMEOUT_MS } from "./database.js";
+import { type LastEvent, newest } from "./last-events.js";
 
 /**
  * Connects to the outbox in a database. Creates no tables.
@@ -28,6 +29,21 @@ export function openMysql(url: string, prefix: string | undefined): OpenOutbox {
         throw problemOf(error, begin);
       }
     },
+    async last(limit) {
+      const begin = prefix ?? "affiliate_";
+      try {
+        const [rows] = await pool.query(
+          `select lower(hex(id)) as id, kind, if(state = 'queued', created_at, due_at) as at, due_at as until, reason,
+             case state when 'dead' then 'dead' when 'known' then 'known' else
+               if(claimed_by is not null, 'under-way', if(due_at is null, 'behind', 'waiting')) end as state
+           from \`${begin}events\` order by seq desc limit ?`,
+          [limit],
+        );
+        return newest((rows as LastEvent[]).map(withNumbers), limit);
+      } catch (error) {
+        throw problemOf(error, begin);
+      }
+    },
     async otherConnections() {
       const [rows] = await pool.query(
         "select count(*) as number from information_schema.processlist where db = database() and id <> connection_id()",
@@ -35,6 +51,11 @@ export function openMysql(url: string, prefix: string | undefined): OpenOutbox {
       return Number((rows as { number: number }[])[0]?.number);
     },
   });
+}
+
+/** The driver may return a bigint column as a text. */
+function withNumbers(event: LastEvent): LastEvent {
+  return { ...event, at: Number(event.at), until: event.until === null ? null : Number(event.until) };
 }
 
 /** The parts of the URL. The driver does not read them, because it prints what it does not understand, which may be a part of the password. */

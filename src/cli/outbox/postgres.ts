@@ -3,6 +3,7 @@ import { postgresOutbox } from "../../outbox/postgres/postgres-outbox.js";
 import { problemOf } from "../../outbox/postgres/problems.js";
 import type { OpenOutbox } from "./actions.js";
 import { loadDriver, openedIn, TIMEOUT_MS } from "./database.js";
+import { newest } from "./last-events.js";
 
 /**
  * Connects to the outbox in a database. Creates no tables.
@@ -34,6 +35,27 @@ export function openPostgres(url: string, schema: string | undefined): OpenOutbo
         throw problemOf(error, name);
       }
     },
+    async last(limit) {
+      const name = schema ?? "affiliate";
+      const tables = quoted(name);
+      try {
+        const { rows } = await pool.query(
+          `select replace(id::text, '-', '') as id, kind, state, ${msOf("at")} as at, ${msOf("until")} as until, reason
+           from (
+             (select id, kind, created_at as at, due_at as until, null as reason,
+                case when claimed_until is not null then 'under-way' when due_at is null then 'behind' else 'waiting' end as state
+              from ${tables}.events order by seq desc limit $1)
+             union all (select id, kind, died_at, null, reason, 'dead' from ${tables}.dead_letters order by died_at desc limit $1)
+             union all (select id, kind, delivered_at, null, null, 'known' from ${tables}.known_ids
+                        where delivered_at is not null order by delivered_at desc limit $1)
+           ) last`,
+          [limit],
+        );
+        return newest(rows, limit);
+      } catch (error) {
+        throw problemOf(error, name);
+      }
+    },
     async otherConnections() {
       const { rows } = await pool.query(
         `select count(*)::integer as number from pg_stat_activity
@@ -42,4 +64,8 @@ export function openPostgres(url: string, schema: string | undefined): OpenOutbo
       return rows[0].number;
     },
   });
+}
+
+function msOf(time: string): string {
+  return `round(extract(epoch from ${time}) * 1000)::float8`;
 }

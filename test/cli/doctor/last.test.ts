@@ -1,0 +1,140 @@
+import { diskOutbox } from "express-affiliate/disk";
+import { createSandbox } from "express-affiliate/sandbox";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { doctorCommand } from "../../../src/cli/doctor/command.js";
+import { type LastEvent, lastEventsFound } from "../../../src/cli/outbox/last-events.js";
+import type { Outbox } from "../../../src/outbox/outbox.js";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
+import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { describeWithPostgres } from "../../helpers/postgres.js";
+import { scratchDirectory } from "../../helpers/scratch.js";
+import { startService } from "../../helpers/service.js";
+
+async function doctor(args: string[]): Promise<string[]> {
+  const out: string[] = [];
+  const write = (line: string) => void out.push(line);
+  await doctorCommand(args, { stdout: write, stderr: write, env: {}, isTerminal: false, columns: undefined });
+  return out;
+}
+
+const TIME = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`;
+
+async function showsLast(create: () => Outbox | Promise<Outbox>, where: () => readonly string[]) {
+  await using stage = await Stage.open(create);
+  const [delivered, dead, click, behind] = [
+    sample("payment"),
+    sample("payment"),
+    sample("click"),
+    sample("payment"),
+  ];
+  stage.start();
+  await stage.add(delivered);
+  (await stage.delivery.next()).settle({ type: "delivered" });
+  await stage.empty();
+  await stage.giveUp([dead]);
+  stage.delivery.capacity = 0;
+  await stage.add(click, behind);
+  // A claim that was under way as the capacity changed may have taken one of them.
+  stage.delivery.close();
+  await stage.close();
+
+  const here = where();
+  const out = await doctor([...here, "--last"]);
+  const line = (mark: string, { kind, id }: { kind: string; id: string }, fate: string) =>
+    expect.stringMatching(new RegExp(`^${mark} +${kind} ${id}: ${fate.replace("TIME", TIME)}`));
+  const isReported = "reported TIME, (waits|an attempt is under way)";
+  expect(out).toEqual(
+    expect.arrayContaining([
+      line("ok", delivered, "delivered, or discarded by hand, TIME$"),
+      line("note", dead, "given up TIME: rejected; "),
+      line("ok", click, isReported),
+      line("ok", behind, isReported),
+    ]),
+  );
+  expect(await doctor([...here])).not.toContainEqual(expect.stringContaining(click.id));
+}
+
+describe("doctor --last", () => {
+  it("shows what became of the last events of a disk outbox", async () => {
+    const directory = scratchDirectory();
+    await showsLast(
+      () => diskOutbox({ directory }),
+      () => ["--outbox", directory],
+    );
+  });
+
+  it("says of an outbox without events that there were none", async () => {
+    const directory = scratchDirectory();
+    await diskOutbox({ directory }).close();
+    expect(await doctor(["--outbox", directory, "--last"])).toContain("note    no event was reported yet");
+  });
+
+  it("shows what a sandbox has recorded last, and whom it credits", async () => {
+    const sandbox = await createSandbox();
+    onTestFinished(() => sandbox.close());
+    const post = (path: string, body: object) =>
+      fetch(`${sandbox.url}/api/v1/tracking/${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ clientId: sandbox.clientId, ...body }),
+      });
+    const here = ["--base-url", sandbox.url, "--client-id", String(sandbox.clientId), "--last"];
+    expect(await doctor(here)).toContain("note    the sandbox has recorded nothing yet");
+    const lead = { leadType: "PAYMENT", customerEmail: "ada@shop.example", leadValue: 1 };
+    await post("click", { affiliateReference: "ALICE", sessionId: "s1" });
+    await post("lead/payment", { ...lead, sessionId: "s1" });
+    await post("lead/payment", { ...lead, customerEmail: "bo@shop.example", sessionId: "s2" });
+    const out = await doctor(here);
+    expect(out.filter((line) => line.includes("recorded 2"))).toEqual([
+      expect.stringMatching(
+        new RegExp(`^note +recorded ${TIME}: a payment, credited to no affiliate: no-click`),
+      ),
+      expect.stringMatching(new RegExp(`^ok +recorded ${TIME}: a payment, credited to ALICE$`)),
+      expect.stringMatching(new RegExp(`^ok +recorded ${TIME}: a click, credited to ALICE$`)),
+    ]);
+  });
+
+  it.each([{ success: true }, { clicks: 1 }, { clicks: [], registrations: [null], payments: [] }])(
+    "says that a service has no ledger: it answers %j",
+    async (answer) => {
+      const { url } = await startService(() => answer);
+      expect(await doctor(["--base-url", url, "--client-id", "42", "--last"])).toContainEqual(
+        expect.stringMatching(/^- +what the service has recorded last cannot be asked/),
+      );
+    },
+  );
+
+  it("says of each state what it means", () => {
+    const event = { id: "a", kind: "click", at: 0, until: null, reason: null } satisfies Partial<LastEvent>;
+    const fates = lastEventsFound(
+      [
+        { ...event, state: "waiting", until: 2_000 },
+        { ...event, state: "waiting", until: 500 },
+        { ...event, state: "behind" },
+        { ...event, state: "under-way" },
+      ],
+      1_000,
+    ).map(({ text }) => text.replace("click a: reported 1970-01-01T00:00:00.000Z, ", ""));
+    expect(fates).toEqual([
+      "waits until 1970-01-01T00:00:02.000Z",
+      "waits for a process that delivers, or for the service",
+      "waits for an earlier event of its visitor",
+      "an attempt is under way",
+    ]);
+  });
+});
+
+describeWithMariaDb("doctor --last", (database) => {
+  const here = () => ["--outbox", database.server.uri, "--prefix", database.prefix];
+
+  it("shows what became of the last events of a MySQL outbox", () =>
+    showsLast(() => database.create(), here));
+});
+
+describeWithPostgres("doctor --last", (database) => {
+  const here = () => ["--outbox", database.cluster.connectionString, "--schema", database.schema];
+
+  it("shows what became of the last events of a Postgres outbox", () =>
+    showsLast(() => database.create(), here));
+});
