@@ -1,0 +1,177 @@
+import { EventEmitter, once } from "node:events";
+import type { AddressInfo } from "node:net";
+import cookieParser from "cookie-parser";
+import express from "express";
+import type { Attribution } from "express-affiliate";
+import request from "supertest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { pageToRun } from "../helpers/docs/run.js";
+import { browser, referred, startShop } from "../helpers/docs/shop.js";
+import { startService } from "../helpers/service.js";
+import { startTracker } from "../helpers/tracker.js";
+
+const page = pageToRun("docs/recipes.md");
+const json = express.json();
+
+/** A shop to which one visitor has come by a link of ALICE. */
+async function shopWithClick() {
+  const shop = await startShop({ before: [json] });
+  await shop.tracker.trackClick({ affiliateReference: "ALICE", clickId: "c1", sessionId: "s1" });
+  return shop;
+}
+
+describe("Stripe Checkout", () => {
+  it("is a payment of the affiliate, through the session's metadata", async () => {
+    const { app, tracker, sandbox } = await shopWithClick();
+    const sessions: { metadata: Record<string, string> }[] = [];
+    const create = async (session: { metadata: Record<string, string> }) => {
+      sessions.push(session);
+      return { url: "https://checkout.stripe.example/" };
+    };
+    const stripe = { checkout: { sessions: { create } } };
+    const { checkoutCompleted } = await page.run("Stripe Checkout", { app, tracker, stripe });
+    await referred(app).post("/checkout").send({ price: "price_1" }).expect(303);
+    await browser(app).post("/checkout").send({ price: "price_1" }).expect(303);
+    const [ofAlice, ofNobody] = sessions;
+    expect(Object.values(ofAlice?.metadata ?? {})).toEqual(['{"clickId":"c1","sessionId":"s1"}']);
+
+    const paid = { id: "cs_1", payment_status: "paid", amount_total: 1990 };
+    const session = { ...paid, ...ofAlice, customer_details: { email: "ada@shop.example" } };
+    await checkoutCompleted({ ...session, payment_status: "unpaid" });
+    await checkoutCompleted(session);
+    await checkoutCompleted(session);
+    await checkoutCompleted({ ...session, ...ofNobody, id: "cs_2" });
+    await tracker.flush();
+    expect(sandbox.ledger.payments()).toMatchObject([{ affiliateReference: "ALICE", leadValue: 19.9 }]);
+    expect(tracker.stats().skipped["no-attribution"]).toBe(1);
+  });
+});
+
+describe("a code typed at checkout", () => {
+  it("credits the code's affiliate; without one, the link's", async () => {
+    const { app, tracker, sandbox } = await shopWithClick();
+    const orders = {
+      complete: async (order: object) => ({ email: "ada@shop.example", total: 19.9, ...order }),
+    };
+    await page.run("A coupon, or a code typed at checkout", { app, tracker, orders });
+    await referred(app).post("/orders").send({ id: "o1", affiliateCode: "BOB" }).expect(201);
+    await referred(app).post("/orders").send({ id: "o2" }).expect(201);
+    await tracker.flush();
+    const credited = sandbox.ledger.payments().map(({ affiliateReference }) => affiliateReference);
+    expect(credited.sort()).toEqual(["ALICE", "BOB"]);
+  });
+});
+
+describe("Global Privacy Control", () => {
+  it("is a no, whatever the banner's cookie says", async () => {
+    const { consent } = await page.run("Global Privacy Control");
+    const { app } = await startShop({ before: [cookieParser()], consent });
+    app.get("/", (req, res) => void res.json(req.affiliate?.snapshot()));
+    const visit = (cookie: string, headers = {}) =>
+      request(app)
+        .get("/")
+        .set({ Cookie: `svc_click_id=c1; ${cookie}`, ...headers });
+    expect((await visit("consent=all")).body).toEqual({ clickId: "c1" });
+    expect((await visit("consent=all", { "Sec-GPC": "1" })).body).toEqual({});
+    expect((await visit("consent=none")).body).toEqual({});
+  });
+});
+
+describe("a sign-up that is confirmed in another browser", () => {
+  it("is the affiliate's, once", async () => {
+    const { app, tracker, sandbox } = await shopWithClick();
+    const pending: { email: string; affiliate: Attribution }[] = [];
+    const pendingUsers = {
+      add: async (user: (typeof pending)[number]) => void pending.push(user),
+      confirm: async () => pending.splice(0).map((user) => ({ id: 7, ...user }))[0],
+    };
+    await page.run("A sign-up that is confirmed by e-mail", { app, tracker, pendingUsers });
+    await referred(app).post("/signup").send({ email: "ada@shop.example" }).expect(202);
+    for (let times = 0; times < 2; times++) await browser(app).get("/confirm/token").expect(302);
+    await tracker.flush();
+    expect(sandbox.ledger.registrations()).toMatchObject([{ affiliateReference: "ALICE", customerId: "7" }]);
+  });
+});
+
+describe("a subscriber without a request", () => {
+  it("reports with what the cart kept", async () => {
+    const { app, tracker, sandbox } = await shopWithClick();
+    const carts = { create: async (cart: object) => cart };
+    const orderEvents = new EventEmitter();
+    await page.run("Subscribers and jobs without a request", { app, tracker, carts, orderEvents });
+    const { body: cart } = await referred(app).post("/carts").expect(201);
+    orderEvents.emit("placed", { id: "o1", email: "ada@shop.example", total: 19.9, ...cart });
+    await sandbox.ledger.waitFor({ kind: "payment", affiliateReference: "ALICE" });
+  });
+});
+
+describe("the first click", () => {
+  it("keeps the visitor, whose later links are no clicks", async () => {
+    const { app, tracker, sandbox } = await startShop();
+    await page.run("First click, not last", { app, tracker });
+    app.get("/", (_req, res) => void res.send("Welcome"));
+    const visitor = browser(app);
+    await visitor.get("/?ref=ALICE");
+    await visitor.get("/?ref=BOB");
+    await tracker.flush();
+    expect(sandbox.ledger.clicks()).toMatchObject([{ affiliateReference: "ALICE" }]);
+  });
+});
+
+describe("the banner", () => {
+  it("has the affiliate's name, or none where nobody invited, and while the service is down", async () => {
+    const { app, tracker, sandbox } = await shopWithClick();
+    await page.run('"Ada invited you"', { app, tracker, names: new Map([["ALICE", "Alice"]]) });
+    await sandbox.ledger.waitFor({ kind: "click" });
+    const nameFor = async (visitor: ReturnType<typeof browser>) =>
+      (await visitor.get("/invited-by")).body.name;
+    expect(await nameFor(referred(app))).toBe("Alice");
+    expect(await nameFor(browser(app))).toBeNull();
+    await sandbox.fail("503");
+    expect(await nameFor(referred(app))).toBeNull();
+  });
+});
+
+describe("a proxy before a service that differs", () => {
+  it("gives it the payment in its own words, and the tracker its answer", async () => {
+    let isLost = false;
+    const service = await startService((_request, res) => {
+      if (isLost) return void res.destroy();
+      res.statusCode = 201;
+      return { ok: true };
+    });
+    process.env.SERVICE_URL = service.url;
+    onTestFinished(() => void delete process.env.SERVICE_URL);
+    const { payment } = await page.run("If your service differs");
+    const proxy = express().use(json).post("/api/v1/tracking/lead/payment", payment).listen(0, "127.0.0.1");
+    await once(proxy, "listening");
+    onTestFinished(() => void proxy.close());
+    const tracker = startTracker({
+      baseUrl: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+      apiKey: "key",
+      confirmReferral: "never",
+    });
+    const report = (paymentId: string) =>
+      tracker.trackPayment(
+        { paymentId, customerEmail: "ada@shop.example", leadValue: 19.9 },
+        { sessionId: paymentId },
+      );
+    await report("s1");
+    await tracker.flush();
+    expect(service.posted).toMatchObject([
+      {
+        path: "/v2/conversions",
+        headers: { authorization: "Bearer key", "idempotency-key": expect.stringMatching(/\w{16}/) },
+        body: { email: "ada@shop.example", cents: 1990, visitor: "s1" },
+      },
+    ]);
+    isLost = true;
+    const dead = new Promise((resolve) => tracker.on("dead", resolve));
+    await report("s2");
+    expect(await dead).toMatchObject({ reason: "unconfirmed" });
+  });
+});
+
+it("has run every block of the page", () => {
+  expect(page.notRun).toEqual([]);
+});
