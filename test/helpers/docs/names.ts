@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, extname, join } from "node:path";
 import ts from "typescript";
 import { type Block, root } from "./pages.js";
 
@@ -9,7 +9,9 @@ import { type Block, root } from "./pages.js";
 const fileOf = (name: string) => join(root, "test/helpers/docs", `${name}.ts`);
 
 export function preludesOf(block: Block): string[] {
-  return [basename(block.page, ".md").toLowerCase(), "common"].map(fileOf).filter((file) => existsSync(file));
+  return [basename(block.page, extname(block.page)).toLowerCase(), "common"]
+    .map(fileOf)
+    .filter((file) => existsSync(file));
 }
 
 /** The names that `Names` of a prelude holds. */

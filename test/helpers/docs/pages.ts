@@ -23,7 +23,7 @@ export const pages: readonly string[] = [
   "CONTRIBUTING.md",
   "SECURITY.md",
   ...readdirSync(join(root, "docs"))
-    .filter((name) => name.endsWith(".md"))
+    .filter((name) => name.endsWith(".md") || name === "llms.txt")
     .sort()
     .map((name) => `docs/${name}`),
 ];

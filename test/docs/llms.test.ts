@@ -1,0 +1,82 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it, vi } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
+import { textOf } from "../helpers/docs/pages.js";
+import { pageToRun } from "../helpers/docs/run.js";
+import { browser, closing, startShop } from "../helpers/docs/shop.js";
+
+const PAGE = "docs/llms.txt";
+const page = pageToRun(PAGE);
+const text = textOf(PAGE);
+
+describe("the page for coding assistants", () => {
+  it("is in the package, and short enough for a context", () => {
+    expect(packageJson.files).toContain(PAGE);
+    expect(text.split(/\s+/).length).toBeLessThan(1_000);
+  });
+
+  it("begins as llmstxt.org says: a title, then what it is about", () => {
+    expect(text).toMatch(/^# express-affiliate\n\n> \S/);
+  });
+
+  it("names each recipe of the page of recipes", () => {
+    const headings = readFileSync("docs/recipes.md", "utf8").match(/^## .+/gm) ?? [];
+    for (const heading of headings) {
+      const anchor = heading
+        .slice("## ".length)
+        .toLowerCase()
+        .replaceAll(/[^\w\s-]/g, "")
+        .replaceAll(" ", "-");
+      expect(text).toContain(`recipes.md#${anchor}`);
+    }
+  });
+});
+
+describe("its three lines", () => {
+  it("report a click, a sign-up and a payment", async () => {
+    const { sandbox, env } = await startShop();
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+    const { app, tracker } = await page.run("The three lines", {
+      users: { create: async (body: object) => ({ id: 7, name: "Ada", ...body }) },
+      orders: { complete: async (body: object) => ({ id: "o1", total: 19.9, ...body }) },
+    });
+    vi.unstubAllEnvs();
+    closing(tracker);
+    app.get("/", (_req: unknown, res: { send(text: string): void }) => res.send("Welcome"));
+    const visitor = browser(app);
+    await visitor.get("/?ref=ALICE").expect(200);
+    await visitor.post("/signup").send({ email: "ada@shop.example" }).expect(201);
+    await visitor.post("/checkout").send({ email: "ada@shop.example" }).expect(200);
+    await tracker.flush();
+    expect(sandbox.ledger.leads()).toMatchObject([
+      { kind: "registration", affiliateReference: "ALICE", customerId: "7" },
+      { kind: "payment", affiliateReference: "ALICE", leadValue: 19.9 },
+    ]);
+  });
+});
+
+describe("its webhook", () => {
+  it("is a payment of the affiliate who led to the sign-up", async () => {
+    const { tracker, sandbox } = await startShop();
+    await tracker.trackClick({ affiliateReference: "ALICE", clickId: "c1", sessionId: "s1" });
+    const user = { id: 7, email: "ada@shop.example", affiliate: {} };
+    const users = { update: async (_id: number, row: object) => void Object.assign(user, row) };
+    const req = { affiliate: { snapshot: () => ({ clickId: "c1", sessionId: "s1" }) } };
+    await page.run("Webhooks and jobs", { tracker, req, users, user, invoice: { id: "in_1", total: 19.9 } });
+    await sandbox.ledger.waitFor({ kind: "payment", affiliateReference: "ALICE" });
+  });
+});
+
+describe("its test", () => {
+  it("records what is reported", async () => {
+    const { tracker, outbox } = await page.run("A test");
+    closing(tracker);
+    const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+    await tracker.trackPayment(payment, { sessionId: "s1" });
+    expect(outbox.events).toMatchObject([{ kind: "payment", data: { paymentId: "o1", leadValue: 19.9 } }]);
+  });
+});
+
+it("has run every block of the page", () => {
+  expect(page.notRun).toEqual([]);
+});
