@@ -1,5 +1,4 @@
 import { type ClaimedEvents, createClaimedEvents, type StoredClaims } from "./claimed-events.js";
-import type { NewRow } from "./rows.js";
 import { type Database, prepareAll, UnreadableError } from "./sqlite.js";
 import { createSteadyClock } from "./steady-clock.js";
 import { createTotals, type Totals } from "./totals.js";
@@ -18,13 +17,13 @@ export const STATEMENTS = {
 
 export const CLOCK_TOLERANCE_MS = 1_000;
 
-/** What the file's state row says, which the transaction may change, and what was looked up. */
+/** What the file's state row says, which the transaction may change. */
 export type Known = ReturnType<typeof knownFrom>;
 
 export type Cache = ReturnType<typeof createCache>;
 
 /**
- * All that is known of the file from one transaction to the next. It holds while no other process writes: then, and where a
+ * All that is known of the file from one transaction to the next. It holds while no other process writes: then, and if a
  * transaction is rolled back, it is dropped as a whole.
  *
  * @param monotonic milliseconds of a clock that is never set.
@@ -79,6 +78,18 @@ export function createCache(db: Database, monotonic: () => number) {
       cache.end(now);
       known = undefined;
     },
+    /**
+     * What a module has looked up in the file, and keeps from one transaction to the next. It is made anew when all that is known is
+     * dropped. Only that module reads and writes it.
+     */
+    lookedUp<T>(create: () => T): () => T {
+      let found: { readonly of: Known; readonly value: T } | undefined;
+      return () => {
+        const { known } = cache;
+        if (found?.of !== known) found = { of: known, value: create() };
+        return found.value;
+      };
+    },
     /** How long processes have used the file, in milliseconds. */
     get inUseMs(): number {
       return steady.now;
@@ -114,33 +125,10 @@ function knownFrom(
     enteredUpTo: row.entered_up_to,
     totals,
     claims,
-    /** Delivered events whose rows are still to be deleted. */
-    delivered: new Set(delivered),
-    deliveredBytes,
+    delivered: createDelivered(deliveredBytes, delivered),
     /** The time of the last change. */
     changedAt: row.now,
     stored: "",
-
-    /** Whether an event may have become ready or more urgent since this process last claimed. */
-    hasChanged: true,
-    /** The next events to enter a queue. */
-    upcoming: [] as NewRow[],
-    /** Whether an event may wait behind another in a queue. */
-    anyBehind: undefined as boolean | undefined,
-    /** Whether any queue may hold an event. */
-    anyQueued: undefined as boolean | undefined,
-    /** By destination: whether an event may have been tried. */
-    anyTried: new Map<number, boolean>(),
-    /** Destinations, endpoints and urgencies without an event that is ready and was never tried. */
-    withoutReady: new Set<string>(),
-    /** By destination and kind: the last event that had entered no queue. */
-    lastNew: new Map<string, number>(),
-    /** By destination: when its first scheduled payment is due. */
-    nextScheduled: new Map<number, number>(),
-    /** By destination and kind. */
-    oldest: new Map<string, { readonly seq: number; readonly created_at: number }>(),
-    /** By destination and kind: no event is left up to this one. */
-    noneUpTo: new Map<string, number>(),
 
     get haveAllEntered(): boolean {
       return known.enteredUpTo === known.lastSeq;
@@ -152,12 +140,36 @@ function knownFrom(
   return known;
 }
 
-function valuesOf(
-  known: Pick<Known, "lastSeq" | "enteredUpTo" | "totals" | "claims" | "deliveredBytes" | "delivered">,
-) {
-  const { lastSeq, enteredUpTo, totals, claims, deliveredBytes, delivered } = known;
-  return [
-    ...[lastSeq, enteredUpTo, totals.json, claims.json],
-    JSON.stringify([deliveredBytes, ...delivered]),
-  ] as const;
+function valuesOf(known: Pick<Known, "lastSeq" | "enteredUpTo" | "totals" | "claims" | "delivered">) {
+  const { lastSeq, enteredUpTo, totals, claims, delivered } = known;
+  return [...[lastSeq, enteredUpTo, totals.json, claims.json], delivered.json] as const;
+}
+
+/** Delivered events whose rows are still to be deleted. `json` is what the file is to say. */
+function createDelivered(bytes: number, seqs: readonly number[]) {
+  const all = new Set(seqs);
+  let sum = bytes;
+  return {
+    get bytes() {
+      return sum;
+    },
+    get seqs(): readonly number[] {
+      return [...all];
+    },
+    get rows() {
+      return all.size;
+    },
+    has: (seq: number): boolean => all.has(seq),
+    add(seq: number, size: number): void {
+      all.add(seq);
+      sum += size;
+    },
+    clear(): void {
+      all.clear();
+      sum = 0;
+    },
+    get json(): string {
+      return JSON.stringify([sum, ...all]);
+    },
+  };
 }

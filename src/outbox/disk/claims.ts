@@ -93,7 +93,7 @@ export function createClaims(
       // A step waits until all more urgent events are known.
       hasMore = !claimStepsOf(lanes).every(take);
       // An unreadable event used up a slot. Another claim may use the slot, and may take the visitor's next event.
-      known.hasChanged = isAnySetAside;
+      queues.notes.noteClaimed(isAnySetAside);
       return claims;
     },
     /** Releases a claimed event. Returns whether it was still claimed. */
@@ -115,8 +115,7 @@ export function createClaims(
       if (known.claims.ownerOf(seq) !== owner) return false;
       if (rest.run(seq, id, JSON.stringify(history), Math.ceil(readyAt)).changes === 0) return false;
       known.claims.remove(seq);
-      known.anyQueued = true;
-      known.anyTried.set(destination, true);
+      queues.notes.noteTried(destination);
       return true;
     },
     /** The sequence number of an event that this process has claimed. */
@@ -126,11 +125,11 @@ export function createClaims(
     nextReadyAt(now: number): number | null {
       if (own === undefined) return null;
       if (hasMore) return now;
-      const { anyTried, claims } = cache.known;
+      const { claims } = cache.known;
       if (!laneClaims.hasTried(own)) return null;
       const found = nextReady.get(own, Math.min(claimedAt, now), JSON.stringify(claims.seqs()));
       // Perhaps none is left.
-      if (!found) anyTried.delete(own);
+      if (!found) queues.notes.forgetTried(own);
       return found?.ready_at ?? null;
     },
   };

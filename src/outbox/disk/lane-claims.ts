@@ -37,10 +37,11 @@ export function createLaneClaims(db: Database, cache: Cache, queues: Queues) {
   const { oldest, newest, tried, anyTried } = prepareAll(db, STATEMENTS);
 
   function hasTried(destination: number): boolean {
-    const { anyTried: found, totals } = cache.known;
-    const has = found.get(destination) ?? (!totals.isEmpty && anyTried.get(destination) !== undefined);
-    found.set(destination, has);
-    return has;
+    const { totals } = cache.known;
+    return queues.notes.mayBeTried(
+      destination,
+      () => !totals.isEmpty && anyTried.get(destination) !== undefined,
+    );
   }
 
   const claimed = () => JSON.stringify(cache.known.claims.seqs());
@@ -68,10 +69,10 @@ export function createLaneClaims(db: Database, cache: Cache, queues: Queues) {
         const isOfKind = kindOf(endpoint) === urgency;
         const areTaken = isOfKind && !newestFirst && newWithinMs === undefined;
         const take = () => {
-          if (missing() <= 0 || !queues.mayBeReady(...key)) return;
+          if (missing() <= 0 || !queues.notes.mayBeReady(...key)) return;
           const found: Row[] = (newestFirst ? newest : oldest).all(...key, since, claimed(), missing());
           rows.push(...claim(found.sort((a, b) => (newestFirst ? b.seq - a.seq : a.seq - b.seq))));
-          if (missing() > 0 && newWithinMs === undefined) queues.noteNoneReady(...key);
+          if (missing() > 0 && newWithinMs === undefined) queues.notes.noteNoneReady(...key);
         };
         const takeNew = (event: NewRow) => {
           if (!areTaken || event.endpoint !== endpoint || event.destination !== destination) return false;

@@ -1,7 +1,8 @@
 import type { Cache } from "./cache.js";
 import type { KnownIds } from "./known-ids.js";
+import type { Oldest } from "./oldest.js";
 import type { Claimed } from "./protocol.js";
-import { kindKeyOf, type Queues } from "./queues.js";
+import type { Queues } from "./queues.js";
 import type { EventRow, NewRow, QueuePosition } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
@@ -37,18 +38,19 @@ export function createLiveEvents(
     cache: Cache;
     ids: KnownIds;
     queues: Queues;
+    oldest: Oldest;
     maxFileBytes: number;
     onUnreadable: (id: string) => void;
   },
 ) {
-  const { cache, ids, queues, onUnreadable } = parts;
+  const { cache, ids, queues, oldest, onUnreadable } = parts;
   const { put, remove, take, removeAll, keepUnreadable } = prepareAll(db, STATEMENTS);
   const bytesAtOnce = Math.min(BYTES_AT_ONCE, parts.maxFileBytes * SHARE_OF_DELIVERED);
 
   function takeOut(seq: number, now: number): EventRow {
     const row: EventRow = take.get(seq);
     // It may be one of them.
-    cache.known.upcoming = [];
+    queues.notes.forgetUpcoming();
     countOut(row, now);
     return row;
   }
@@ -56,37 +58,32 @@ export function createLiveEvents(
   /** The event is no longer live: its visitor's next event becomes the head of the queue. */
   function countOut(row: QueuePosition & Pick<EventRow, "kind" | "size">, now: number): void {
     const { seq, destination, kind, size } = row;
-    const { claims, totals, oldest, noneUpTo } = cache.known;
+    const { claims, totals } = cache.known;
     claims.remove(seq);
     totals.add(destination, kind, -1, -size);
-    const key = kindKeyOf(destination, kind);
-    if (oldest.get(key)?.seq === seq) {
-      oldest.delete(key);
-      noneUpTo.set(key, seq);
-    }
+    oldest.leave(row);
     queues.leave(row, now);
   }
 
   function removeDelivered(): void {
-    const { known } = cache;
-    if (known.delivered.size === 0) return;
-    const seqs = JSON.stringify([...known.delivered]);
+    const { delivered } = cache.known;
+    if (delivered.rows === 0) return;
+    const seqs = JSON.stringify(delivered.seqs);
     ids.keepAllDelivered(seqs);
     removeAll.run(seqs);
-    known.delivered.clear();
-    known.deliveredBytes = 0;
+    delivered.clear();
   }
 
   return {
     put(row: NewRow): void {
       const { seq, destination, id, kind, endpoint, urgency, click_id, session_id, data } = row;
       const { created_at, queued_at, size, history, interrupted } = row;
-      const { totals, oldest } = cache.known;
+      const { totals } = cache.known;
       put.run(
         ...[seq, destination, id, kind, endpoint, urgency, click_id, session_id, data],
         ...[created_at, queued_at, size, history, interrupted],
       );
-      if (totals.rows(destination, kind) === 0) oldest.set(kindKeyOf(destination, kind), { seq, created_at });
+      if (totals.rows(destination, kind) === 0) oldest.noteFirst(row);
       totals.add(destination, kind, 1, size);
       queues.append(row);
     },
@@ -95,8 +92,8 @@ export function createLiveEvents(
     removeDelivered,
     /** Deletes delivered events whose rows are still there, if there are many, or nothing is under way. */
     removeDeliveredIfDue(): void {
-      const { claims, delivered, deliveredBytes } = cache.known;
-      if (delivered.size >= ROWS_AT_ONCE || deliveredBytes >= bytesAtOnce || claims.seqs().length === 0)
+      const { claims, delivered } = cache.known;
+      if (delivered.rows >= ROWS_AT_ONCE || delivered.bytes >= bytesAtOnce || claims.seqs().length === 0)
         removeDelivered();
     },
     /** The event is delivered, even if another process has claimed it meanwhile. Returns whether it was live. */
@@ -105,8 +102,7 @@ export function createLiveEvents(
       const arrival = known.claims.onArrival(seq);
       if (arrival?.id === id) {
         // In no queue, so its row can be deleted later.
-        known.delivered.add(seq);
-        known.deliveredBytes += arrival.size;
+        known.delivered.add(seq, arrival.size);
         ids.countDelivered(arrival.destination, arrival.kind);
         countOut(arrival, now);
         return true;
@@ -122,7 +118,7 @@ export function createLiveEvents(
       if (cache.known.claims.ownerOf(seq) !== owner) return undefined;
       const row: EventRow | undefined = remove.get(seq, id);
       // It may be one of them.
-      if (owner === undefined) cache.known.upcoming = [];
+      if (owner === undefined) queues.notes.forgetUpcoming();
       if (row) countOut(row, now);
       return row;
     },

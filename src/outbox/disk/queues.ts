@@ -1,9 +1,9 @@
 import type { EventKind } from "../../events.js";
 import { priorityOf, raisesOthers } from "../../kinds.js";
-import type { Endpoint } from "../../service/endpoints.js";
 import { objectFromJson } from "../../shared/json.js";
 import type { History } from "../outbox.js";
 import type { Cache } from "./cache.js";
+import { createQueueNotes, laneKeyOf } from "./queue-notes.js";
 import type { NewRow, QueuedRow, QueuePosition } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
@@ -80,12 +80,15 @@ export function createQueues(db: Database, cache: Cache) {
     db,
     STATEMENTS,
   );
+  const notes = createQueueNotes(cache);
+  const lookedUp = notes.all;
 
   function takeNext(): NewRow | undefined {
     const { known } = cache;
     if (known.haveAllEntered) return undefined;
-    if (known.upcoming.length === 0) known.upcoming = next.all(known.enteredUpTo, READ_AT_ONCE);
-    const event = known.upcoming.shift();
+    const own = lookedUp();
+    if (own.upcoming.length === 0) own.upcoming = next.all(known.enteredUpTo, READ_AT_ONCE);
+    const event = own.upcoming.shift();
     // If there is none, the last ones were shed, or were saved from a lost file and are another process's.
     known.enteredUpTo = event?.seq ?? known.lastSeq;
     return event;
@@ -94,8 +97,9 @@ export function createQueues(db: Database, cache: Cache) {
   function isBehind({ seq, destination, click_id, session_id }: QueuePosition): boolean {
     const { known } = cache;
     if (known.claims.aheadOf({ destination, click_id, session_id }).length > 0) return true;
-    known.anyQueued ??= anyQueued.get().any === 1;
-    return known.anyQueued && first.get(seq, destination, click_id, session_id).first === 0;
+    const own = lookedUp();
+    own.anyQueued ??= anyQueued.get().any === 1;
+    return own.anyQueued && first.get(seq, destination, click_id, session_id).first === 0;
   }
 
   /** The head of a queue has become ready, or more urgent. */
@@ -104,9 +108,10 @@ export function createQueues(db: Database, cache: Cache) {
     endpoint,
     urgency,
   }: Omit<QueuedRow, keyof QueuePosition> & { destination: number }): void {
-    cache.known.anyQueued = true;
-    cache.known.withoutReady.delete(laneKeyOf(destination, endpoint, urgency));
-    cache.known.hasChanged = true;
+    const own = lookedUp();
+    own.anyQueued = true;
+    own.withoutReady.delete(laneKeyOf(destination, endpoint, urgency));
+    own.hasChanged = true;
   }
 
   /**
@@ -120,7 +125,7 @@ export function createQueues(db: Database, cache: Cache) {
     const arrivals = known.claims.aheadOf(event, ...raised).map((each) => each.seq);
     if (arrivals.length > 0) raising.raiseArrivals.run(urgency, JSON.stringify(arrivals));
     for (const each of raised) noteReady(each);
-    known.hasChanged = true;
+    lookedUp().hasChanged = true;
   }
 
   function enterAs(state: "behind" | "ready" | "tried", events: readonly NewRow[]): void {
@@ -129,7 +134,7 @@ export function createQueues(db: Database, cache: Cache) {
 
   /** These events enter their queues as the heads. */
   function enterAsHeads(events: readonly NewRow[]): void {
-    const { anyTried } = cache.known;
+    const { anyTried } = lookedUp();
     const tried = events.filter(({ history }) => wasTried(history));
     enterAs("tried", tried);
     enterAs("ready", tried.length === 0 ? events : events.filter((event) => !tried.includes(event)));
@@ -138,17 +143,17 @@ export function createQueues(db: Database, cache: Cache) {
   }
 
   return {
+    notes,
     isBehind,
     enterAsHeads,
     raise,
     noteReady,
     /** An event was stored. */
     append(event: NewRow): void {
-      const { known } = cache;
-      const { upcoming, enteredUpTo } = known;
-      const isNext = (upcoming.at(-1)?.seq ?? enteredUpTo) === event.seq - 1;
+      const { upcoming, lastNew } = lookedUp();
+      const isNext = (upcoming.at(-1)?.seq ?? cache.known.enteredUpTo) === event.seq - 1;
       if (isNext && upcoming.length < MOST_UPCOMING) upcoming.push(event);
-      known.lastNew.set(kindKeyOf(event.destination, event.kind), event.seq);
+      lastNew.set(kindKeyOf(event.destination, event.kind), event.seq);
     },
     /**
      * The next events enter their visitors' queues, until there are enough, or `most` were looked at. The events before them in
@@ -176,45 +181,38 @@ export function createQueues(db: Database, cache: Cache) {
       }
       enterAs("behind", behind);
       enterAsHeads(heads);
-      const { known } = cache;
-      if (behind.length > 0) known.anyQueued = known.anyBehind = true;
+      const own = lookedUp();
+      if (behind.length > 0) own.anyQueued = own.anyBehind = true;
       for (const event of behind) if (raisesOthers(event.kind)) raise(event, now);
     },
     /** An event has left its visitor's queues; the new heads are ready. */
     leave({ destination, click_id, session_id }: Omit<QueuePosition, "seq">, now: number): void {
       const { known } = cache;
-      if (known.anyQueued) known.anyQueued = undefined;
-      known.anyBehind ??= !known.totals.isEmpty && anyBehind.get() !== undefined;
-      if (!known.anyBehind) return;
+      const own = lookedUp();
+      if (own.anyQueued) own.anyQueued = undefined;
+      own.anyBehind ??= !known.totals.isEmpty && anyBehind.get() !== undefined;
+      if (!own.anyBehind) return;
       for (const head of heads.all(destination, click_id, session_id) as (QueuedRow &
         Pick<NewRow, "history">)[]) {
         if (known.claims.aheadOf(head).length > 0) continue;
         promote.run(wasTried(head.history) ? "tried" : "ready", now, head.seq);
         noteReady(head);
-        known.anyTried.delete(destination);
-        known.anyBehind = undefined;
+        own.anyTried.delete(destination);
+        own.anyBehind = undefined;
       }
     },
     /** Whether some events of this destination and kind have not entered a queue yet. */
     hasMore(destination: number, kind: EventKind): boolean {
-      const { enteredUpTo, haveAllEntered, lastNew } = cache.known;
+      const { enteredUpTo, haveAllEntered } = cache.known;
       if (haveAllEntered) return false;
+      const { lastNew } = lookedUp();
       const key = kindKeyOf(destination, kind);
       const seq = lastNew.get(key) ?? last.get(destination, priorityOf(kind), kind, enteredUpTo)?.seq ?? 0;
       lastNew.set(key, seq);
       return seq > enteredUpTo;
     },
-    /** Whether an event may be ready that was never tried. */
-    mayBeReady: (destination: number, endpoint: Endpoint, urgency: number): boolean =>
-      !cache.known.withoutReady.has(laneKeyOf(destination, endpoint, urgency)),
-    /** All that were ready and never tried have been claimed. */
-    noteNoneReady: (destination: number, endpoint: Endpoint, urgency: number): void =>
-      void cache.known.withoutReady.add(laneKeyOf(destination, endpoint, urgency)),
   };
 }
-
-const laneKeyOf = (destination: number, endpoint: Endpoint, urgency: number) =>
-  `${destination} ${endpoint} ${urgency}`;
 
 export const kindKeyOf = (destination: number, kind: EventKind) => `${destination} ${kind}`;
 

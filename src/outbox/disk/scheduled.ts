@@ -5,6 +5,7 @@ import type { CancelOutcome } from "../outbox.js";
 import type { Cache } from "./cache.js";
 import type { KnownIds } from "./known-ids.js";
 import type { LiveEvents } from "./live-events.js";
+import type { Queues } from "./queues.js";
 import { type EventRow, eventFromRow } from "./rows.js";
 import { type Database, prepareAll } from "./sqlite.js";
 
@@ -32,21 +33,22 @@ export type Scheduled = ReturnType<typeof createScheduled>;
 /** The payments that wait for their `notBefore`. */
 export function createScheduled(
   db: Database,
-  { cache, ids, live }: { cache: Cache; ids: KnownIds; live: LiveEvents },
+  { cache, ids, live, queues }: { cache: Cache; ids: KnownIds; live: LiveEvents; queues: Queues },
 ) {
   const { put, take, takeDue, next } = prepareAll(db, STATEMENTS);
+  /** By destination: when its first scheduled payment is due. */
+  const nextAt = cache.lookedUp(() => new Map<number, number>());
 
   function nextOf(destination: number): number | null {
-    const { totals, nextScheduled } = cache.known;
-    if (totals.rows(destination, "scheduled") === 0) return null;
-    const found = nextScheduled.get(destination) ?? (next.get(destination)?.not_before as number);
-    nextScheduled.set(destination, found);
+    if (cache.known.totals.rows(destination, "scheduled") === 0) return null;
+    const found = nextAt().get(destination) ?? (next.get(destination)?.not_before as number);
+    nextAt().set(destination, found);
     return found;
   }
 
   function count({ destination, size }: Pick<ScheduledRow, "destination" | "size">, rows: 1 | -1): void {
     cache.known.totals.add(destination, "scheduled", rows, rows * size);
-    cache.known.nextScheduled.delete(destination);
+    nextAt().delete(destination);
   }
 
   /** It goes to the end of its visitor's queue, as if it had happened when it became due. */
@@ -87,7 +89,7 @@ export function createScheduled(
           count(row, -1);
           enqueue(row);
         }
-        cache.known.hasChanged = true;
+        queues.notes.noteChanged();
       }
     },
     /** Takes one out. It counts as cancelled. Returns whether there was one. */

@@ -76,7 +76,8 @@ export function createStore(
     ...{ cache, ids, drop, onUnreadable, max: maxDeadLetters },
     maxBytes: maxBytes * SHARE_OF_EVENTS * SHARE_OF_DEAD_LETTERS,
   });
-  const live = createLiveEvents(db, { cache, ids, queues, onUnreadable, maxFileBytes: maxBytes });
+  const oldest = createOldest(db, cache, queues);
+  const live = createLiveEvents(db, { cache, ids, queues, oldest, onUnreadable, maxFileBytes: maxBytes });
   const events = { cache, ids, queues, letters, live, drop, onUnreadable };
   const scheduled = createScheduled(db, events);
   const personal = createPersonal(db, { ...events, scheduled });
@@ -85,7 +86,6 @@ export function createStore(
   const settlements = createSettlements(db, { ...events, appends, claims, scheduled });
   const saveRows = createSaving({ ...events, scheduled });
   const circuits = createCircuits(db);
-  const oldest = createOldest(db, cache);
   const log = createLogCleaner(db);
   const freePages = db.prepare("pragma freelist_count");
   const inTransaction = transactionsOf(db);
@@ -151,7 +151,7 @@ export function createStore(
       counts: Object.fromEntries(counts),
       nextReadyAt: earlier(claims.nextReadyAt(now), scheduled.nextAt),
       leaseEpoch: upkeep.leaseEpoch,
-      hasChanged: cache.known.hasChanged,
+      hasChanged: queues.notes.haveChanged,
     };
   }
 
@@ -159,7 +159,7 @@ export function createStore(
     const { totals } = cache.known;
     const queued = (kind: EventKind) => ({
       queued: totals.rows(destination, kind),
-      oldest: oldest(destination, kind),
+      oldest: oldest.of(destination, kind),
     });
     const [rejected = 0, unconfirmed = 0, expired = 0] = DEATH_REASONS.map((reason) =>
       LEAST_URGENT_FIRST.reduce((sum, kind) => sum + totals.rows(destination, `${kind} ${reason}`), 0),
