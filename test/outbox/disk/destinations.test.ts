@@ -21,6 +21,7 @@ test("counts for each destination apart", () => {
     dead: { rejected: 0, unconfirmed: 0, expired: 0 },
     byKind: { click: { queued: 2, oldest: 1 }, registration: none, payment: none },
     byDestination: { [DESTINATION]: 2, [OLD]: 1 },
+    scheduled: { count: 0, next: null },
   });
   expect(disk.counts()).toMatchObject({ queued: 3, oldest: 1 });
   expect(disk.counts(43)).toMatchObject({ queued: 0, oldest: null });
