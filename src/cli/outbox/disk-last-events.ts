@@ -14,6 +14,8 @@ const LAST = `
     select seq, id, kind, state, created_at as at, ready_at as until, null as reason
     from events order by seq desc limit ?1)
   union all select * from (
+    select null, id, 'payment', 'waiting', created_at, not_before, null from scheduled order by created_at desc limit ?1)
+  union all select * from (
     select null, id, kind, 'dead', died_at, null, reason from dead_letters order by seq desc limit ?1)
   union all select * from (
     select null, id, kind, 'known', state.now - (state.in_use_ms - at), null, null

@@ -33,7 +33,7 @@ export function openMysql(url: string, prefix: string | undefined): OpenOutbox {
       const begin = prefix ?? "affiliate_";
       try {
         const [rows] = await pool.query(
-          `select lower(hex(id)) as id, kind, if(state = 'queued', created_at, due_at) as at, due_at as until, reason,
+          `select lower(hex(id)) as id, kind, if(state in ('queued', 'scheduled'), created_at, due_at) as at, due_at as until, reason,
              case state when 'dead' then 'dead' when 'known' then 'known' else
                if(claimed_by is not null, 'under-way', if(due_at is null, 'behind', 'waiting')) end as state
            from \`${begin}events\` order by seq desc limit ?`,

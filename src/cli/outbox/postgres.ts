@@ -45,6 +45,8 @@ export function openPostgres(url: string, schema: string | undefined): OpenOutbo
              (select id, kind, created_at as at, due_at as until, null as reason,
                 case when claimed_until is not null then 'under-way' when due_at is null then 'behind' else 'waiting' end as state
               from ${tables}.events order by seq desc limit $1)
+             union all (select id, 'payment', created_at, not_before, null, 'waiting' from ${tables}.scheduled
+                        order by created_at desc limit $1)
              union all (select id, kind, died_at, null, reason, 'dead' from ${tables}.dead_letters order by died_at desc limit $1)
              union all (select id, kind, delivered_at, null, null, 'known' from ${tables}.known_ids
                         where delivered_at is not null order by delivered_at desc limit $1)

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { doctorCommand } from "../../../src/cli/doctor/command.js";
 import { type LastEvent, lastEventsFound } from "../../../src/cli/outbox/last-events.js";
 import type { Outbox } from "../../../src/outbox/outbox.js";
-import { sample } from "../../../src/testing/contract/samples.js";
+import { sample, scheduledSample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
@@ -34,7 +34,8 @@ async function showsLast(create: () => Outbox | Promise<Outbox>, where: () => re
   await stage.empty();
   await stage.giveUp([dead]);
   stage.delivery.capacity = 0;
-  await stage.add(click, behind);
+  const later = scheduledSample(60_000);
+  await stage.add(click, behind, later);
   // A claim that was under way as the capacity changed may have taken one of them.
   stage.delivery.close();
   await stage.close();
@@ -42,7 +43,7 @@ async function showsLast(create: () => Outbox | Promise<Outbox>, where: () => re
   const here = where();
   const out = await doctor([...here, "--last"]);
   const line = (mark: string, { kind, id }: { kind: string; id: string }, fate: string) =>
-    expect.stringMatching(new RegExp(`^${mark} +${kind} ${id}: ${fate.replace("TIME", TIME)}`));
+    expect.stringMatching(new RegExp(`^${mark} +${kind} ${id}: ${fate.replaceAll("TIME", TIME)}`));
   const isReported = "reported TIME, (waits|an attempt is under way)";
   expect(out).toEqual(
     expect.arrayContaining([
@@ -50,6 +51,7 @@ async function showsLast(create: () => Outbox | Promise<Outbox>, where: () => re
       line("note", dead, "given up TIME: rejected; "),
       line("ok", click, isReported),
       line("ok", behind, isReported),
+      line("ok", later, "reported TIME, waits until TIME$"),
     ]),
   );
   expect(await doctor([...here])).not.toContainEqual(expect.stringContaining(click.id));
