@@ -13,7 +13,6 @@ export { createOutbox, type OutboxParts, type StorageNotices } from "./outbox/cr
 export { type Death, deadLetterOf } from "./outbox/dead-letters.js";
 export type {
   AddOutcome,
-  CancelOutcome,
   Capacity,
   Claim,
   Deliver,

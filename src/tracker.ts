@@ -126,7 +126,7 @@ export interface Affiliate extends RequestHandler {
    * such payment is known.
    * @example
    * ```js
-   * const outcome = await tracker.cancelPayment(order.id); // the `paymentId` of its report
+   * const outcome = await tracker.cancelPayment("order-1"); // the `paymentId` of its report
    * ```
    */
   cancelPayment(paymentId: Payment["paymentId"]): Promise<CancelOutcome>;

@@ -110,6 +110,7 @@ describe("the API reference", () => {
     const withExample = entries().filter(({ comment }) => comment?.getTag("@example"));
     expect(withExample.map(({ name }) => name.replace(/^express-affiliate(\/\w+)?\./, "")).sort()).toEqual([
       "Affiliate.attributionOf",
+      "Affiliate.cancelPayment",
       "Affiliate.close",
       "Affiliate.deadLetters",
       "Affiliate.keepClickId",
@@ -117,6 +118,7 @@ describe("the API reference", () => {
       "Affiliate.onClick",
       "Affiliate.onPayment",
       "Affiliate.onRegistration",
+      "Affiliate.personalData",
       "Affiliate.trackPayment",
       "AffiliateOptions.consent",
       "AffiliateOptions.isBot",

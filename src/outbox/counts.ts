@@ -29,6 +29,7 @@ export interface QueuedOfKind {
 
 /** The payments that wait for their `notBefore`. */
 export interface ScheduledCount {
+  /** How many there are. */
   readonly count: number;
   /** When the first of them is due, in milliseconds since the epoch; `null` if there is none. */
   readonly next: number | null;

@@ -21,6 +21,7 @@ export interface PersonalEvent extends Pick<OutboxEvent, "id" | "destination" | 
   readonly state: "waiting" | "under-way" | "dead";
 }
 
+/** An event, as a search lists it. */
 export function personalEventOf(
   { id, destination, kind, data, createdAt }: OutboxEvent,
   state: PersonalEvent["state"],
