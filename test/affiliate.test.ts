@@ -185,7 +185,7 @@ describe("the tracker", () => {
       await tracker.trackRegistration({ ...ada, customerId: "undefined" }, visitor);
       await tracker.trackClick({ affiliateReference: "ALICE", sessionId: "NaN" });
     }
-    const fields = "which is not sent; its fields are `paymentId`, `customerEmail`, `leadValue`";
+    const fields = "which is not sent; its fields are `paymentId`, `customerEmail`, `leadValue`, `notBefore`";
     expect(logger.lines.filter((line) => !line.includes("dropped"))).toEqual([
       `express-affiliate: a payment was reported with \`currency\`, "__proto__\\u001b" (string), ${fields}`,
       `express-affiliate: a payment was reported with \`amount\`, ${fields}`,

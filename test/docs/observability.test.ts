@@ -60,6 +60,7 @@ describe("the command's documents", () => {
     const documents = [
       await jsonOf([directory, "status"]),
       await jsonOf([directory, "list"]),
+      await jsonOf([directory, "person", "ada@shop.example"]),
       await jsonOf([directory, "retry", "unknown"]),
       await jsonOf([directory, "discard", letter.id]),
       await jsonOf([directory, "hold"]),

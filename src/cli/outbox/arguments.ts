@@ -22,9 +22,9 @@ creates or migrates no outbox.
                           delivers them
   discard ID... | --all   removes dead letters; reported again, they are still
                           duplicates; --all asks first
-  person EMAIL [--erase]  the events of a customer with this address, and of their
-                          clicks; --erase removes them unsent, but what is under
-                          way
+  person EMAIL [--erase]  the events of a customer with this address, and their
+                          clicks; --erase removes them unsent, but not what is
+                          under way
   hold                    after a restore, before the hosts start: every payment
                           that waits becomes an unconfirmed dead letter, as the
                           service may have it

@@ -14,8 +14,8 @@ const AT_ONCE = 200;
 // For a file that does not say which events were under way, or delivered and not deleted yet: each head of a queue is in doubt
 // then, and so are the first that have entered none. Twenty processes have claimed no more of these.
 const MOST_UNDER_WAY = 1_024;
-// A tenth of a second if none is there.
-const MOST_TRIED = 50_000;
+// A receipt waits for it. In a damaged table each number may fail, and an error costs ten times as much as a missing row.
+const MOST_TRIED = 2_500;
 
 /**
  * Saves what can be read of a file that was deleted, replaced or damaged: the events that wait, the dead letters, and the

@@ -88,7 +88,8 @@ describeWithPostgres("operations", (database) => {
       grant usage on schema $schema to shop;
       grant select on $schema.migrations to shop;
       grant select, update on $schema.clock to shop;
-      grant select, insert, update, delete on $schema.events, $schema.known_ids, $schema.dead_letters, $schema.circuits
+      grant select, insert, update, delete on $schema.events, $schema.scheduled, $schema.known_ids, $schema.dead_letters,
+        $schema.circuits
         to shop;`);
     const pool = database.pool({ user: "shop" });
     await expect(pool.query("create table public.own ()")).rejects.toThrow(/permission denied/);
