@@ -32,19 +32,25 @@ export class Ledger implements Observer {
   readonly #byVisitor = new Map<string, EventRecord[]>();
   #order = 0;
   #latestTime = 0;
+  readonly #startedAt: number;
 
   /** @param forgets whether the bounds are so small that delivered ids are soon forgotten. */
   constructor(clock: VirtualClock, { keepsTrace, forgets }: { keepsTrace: boolean; forgets: boolean }) {
     this.#clock = clock;
+    this.#startedAt = clock.now() - clock.monotonic();
     this.#forgets = forgets;
     this.trace = keepsTrace ? [] : undefined;
     clock.onError = (owner, error) =>
       this.breaks("no code throws", `${owner.name}: ${(error as Error)?.stack}`);
   }
 
-  /** The clock on the wall may be set back from here on. Returns the latest time that it has shown. */
+  /**
+   * The clock on the wall may be set back from here on. Returns the latest time that it has shown, or the server's, which goes on
+   * when the host's is set back: a server judges by its own.
+   */
   noteTime(): number {
-    this.#latestTime = Math.max(this.#latestTime, this.#clock.now());
+    const clock = this.#clock;
+    this.#latestTime = Math.max(this.#latestTime, clock.now(), this.#startedAt + clock.monotonic());
     return this.#latestTime;
   }
 

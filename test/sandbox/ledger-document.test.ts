@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import * as z from "zod/mini";
 import { ledgerSchema } from "../../src/sandbox/ledger/document.js";
 import { call, click, payment, registration, startSandbox } from "./helpers.js";
 
@@ -8,7 +9,7 @@ test("/ledger.json has all that was recorded, as the OpenAPI document says, whil
   await call(sandbox, "registration", registration());
   await call(sandbox, "lead/payment", payment(), { "idempotency-key": "k1" });
   const atService = await (await fetch(`${sandbox.url}/ledger.json`)).json();
-  expect(ledgerSchema.strict().parse(atService)).toEqual(atService);
+  expect(z.strictObject(ledgerSchema.shape).parse(atService)).toEqual(atService);
   const { ledger } = sandbox;
   expect(atService).toMatchObject({
     clicks: ledger.clicks(),

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { z } from "zod";
+import * as z from "zod/mini";
 import { Refused, sendJson } from "../http.js";
 import type { Click, Payment, RecordedRequest, Registration } from "./entries.js";
 import type { LedgerStore } from "./ledger.js";
@@ -39,8 +39,8 @@ function ledgerDocument(ledger: LedgerStore, url: string): LedgerDocument {
   };
 }
 
-const text = z.string().nullable();
-const number = z.int().nullable();
+const text = z.nullable(z.string());
+const number = z.nullable(z.int());
 const entry = { id: z.int(), at: z.iso.datetime(), clickId: text, sessionId: text };
 const lead = {
   ...entry,
