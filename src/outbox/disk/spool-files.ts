@@ -29,7 +29,7 @@ export interface SpoolOfAnother {
   readonly bytes: number;
 }
 
-/** Where the n-th spool file of an owner is. */
+/** The path of an owner's n-th spool file. */
 export const spoolPath = (path: string, owner: string, nth: number): string =>
   `${path}-spool-${owner}.${nth}`;
 

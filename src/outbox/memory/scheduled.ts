@@ -6,7 +6,7 @@ import { sizeOf } from "../shedding.js";
 interface Waiting {
   readonly event: OutboxEvent;
   readonly at: number;
-  /** Where it is in the heap. */
+  /** Its index in the heap. */
   place: number;
 }
 
