@@ -103,6 +103,7 @@ export default {
     "AmbiguousPolicy",
     "faultModes",
     "Kind",
+    "Row",
     "Entries",
     "Where",
     "Expected",

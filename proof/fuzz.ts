@@ -106,7 +106,7 @@ async function send(
     req.on("error", (error) => resolve(isOurFault(error) ? [`${error.message}: ${said}`] : []));
     req.on("response", (res: IncomingMessage) => {
       res.resume();
-      res.on("end", () => resolve(problemsWithAnswer(res, said)));
+      res.on("end", () => resolve(problemsWithAnswer(res, said, headers.purpose === "prefetch")));
       res.on("error", () => resolve([`the answer broke off: ${said}`]));
     });
     req.end(body);

@@ -25,10 +25,19 @@ export function problemsWith(event: OutboxEvent): string[] {
   return problems;
 }
 
-/** What is wrong with the answer that a stranger's request got. */
-export function problemsWithAnswer({ statusCode = 0, headers }: IncomingMessage, request: string): string[] {
+/**
+ * What is wrong with the answer that a stranger's request got.
+ *
+ * @param isPrefetch if the browser may show the page later, or never: `onClick` answers 503 then, so that it is asked for again.
+ */
+export function problemsWithAnswer(
+  { statusCode = 0, headers }: IncomingMessage,
+  request: string,
+  isPrefetch: boolean,
+): string[] {
   const problems: string[] = [];
-  if (statusCode >= 500) problems.push(`answered ${statusCode}: ${request}`);
+  const isPutOff = isPrefetch && statusCode === 503 && headers["cache-control"] === "no-store";
+  if (statusCode >= 500 && !isPutOff) problems.push(`answered ${statusCode}: ${request}`);
   const ours = (headers["set-cookie"] ?? []).filter((cookie) => cookie.startsWith("svc_"));
   if (ours.some((cookie) => !OUR_COOKIE.test(cookie))) problems.push(`the cookies ${ours}: ${request}`);
   if (ours.length > 0 && !/^(private|no-store)\b/.test(headers["cache-control"] ?? ""))

@@ -16,10 +16,10 @@ import { createReleases } from "./releases.js";
 import { UPKEEP_MS } from "./remembered.js";
 import { createVisitorClicks } from "./visitor-clicks.js";
 
-type PersonalSearch = "personalData" | "erase";
+type Always = "cancel" | "personalData" | "erase";
 
 /** An outbox in a database of the host's own. */
-export interface SqlOutbox extends Omit<Outbox, PersonalSearch>, Required<Pick<Outbox, PersonalSearch>> {
+export interface SqlOutbox extends Omit<Outbox, Always>, Required<Pick<Outbox, Always>> {
   /** Makes the server count, also before the outbox is started. `counts()` says the same from then on. */
   look(): Promise<OutboxCounts>;
   /** @internal Makes an unconfirmed dead letter of each payment that waits. Resolves to their number. */

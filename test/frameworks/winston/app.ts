@@ -40,13 +40,12 @@ app.post(
   }),
 );
 
-// The mistake that the walk makes: the whole row, where the snapshot in it is meant.
+// The mistake that the walk makes: the user's id instead of the snapshot in the user's row.
 app.post("/renewals", async (req, res) => {
   const user = users.get(req.body.email);
   if (!user) return void res.sendStatus(404);
   const payment = { paymentId: req.body.id, customerEmail: user.email, leadValue: 19.9 };
-  // @ts-expect-error it has neither `clickId` nor `sessionId`.
-  res.json(await tracker.trackPayment(payment, user));
+  res.json(await tracker.trackPayment(payment, user.id));
 });
 
 export const server = app.listen(process.env.PORT ?? 3000);

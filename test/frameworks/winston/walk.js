@@ -5,13 +5,13 @@ import { walkWithJson } from "./json-walk.js";
 
 walkWithJson();
 
-test("a user's whole row as attribution is refused, and winston's log says at syslog's level what to pass", async () => {
+test("a user's id as attribution is refused, and winston's log says at syslog's level what to pass", async () => {
   const visitor = await referred("ERIN");
   const erin = person();
   await visitor.post("/signup", erin);
   const { body: receipt } = await visitor.post("/renewals", { id: "renewal-1", email: erin.email });
   assert.deepEqual(receipt, { outcome: "rejected", reason: "invalid" });
   const [line, ...others] = app.lines.filter((text) => text.includes("was dropped"));
-  assert.match(line, /^warning: express-affiliate: a payment was dropped: .*`user\.affiliate`/);
+  assert.match(line, /^warning: express-affiliate: a payment was dropped: .*`req\.affiliate\.snapshot\(\)`/);
   assert.deepEqual(others, []);
 });
