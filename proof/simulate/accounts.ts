@@ -149,7 +149,9 @@ function isDone({ slots, ledger, transactions }: World): boolean {
   if (ledger.pendingReceipts > 0 || transactions.size > 0) return false;
   return slots.every(({ owner, process }) => {
     if (!owner?.isAlive || !process || owner.isStalled) return false;
-    return process.outbox.counts().queued === 0 && process.engine.inFlight === 0;
+    const { queued, trouble } = process.outbox.counts();
+    // An outbox that could not open its file yet does not know what is in it.
+    return queued === 0 && trouble === undefined && process.engine.inFlight === 0;
   });
 }
 

@@ -78,6 +78,25 @@ describe("the simulator", () => {
     expect(Number.parseFloat(sent[0] ?? "")).toBeLessThan(14_072 + 5_000);
   });
 
+  it("does not take an outbox for empty that could not open its file", async () => {
+    const ids = { visitor: 3, sessionId: "session-3" };
+    const { broken, trace = [] } = await simulator.run(
+      {
+        ...{ seed: 1729, profile: "chaos", outbox: "disk", processes: 1, programs: 1 },
+        ...{ repeated: "conflict", maxAgeMs: 3 * 24 * 3_600_000 },
+        steps: [
+          { at: 0, do: "report", process: 0, what: { number: 1, kind: "payment", ...ids, waitsMs: 60_000 } },
+          { at: 1_000, do: "disk", process: 0, fault: "full" },
+          { at: 2_000, do: "crash", process: 0 },
+          { at: 3_000, do: "start", process: 0 },
+        ],
+      },
+      { directory: scratchDirectory(), keepsTrace: true },
+    );
+    expect(broken).toBeUndefined();
+    expect(trace.filter((line) => line.includes("the service takes payment 1"))).toHaveLength(1);
+  });
+
   it.each<[string, string, Options["outbox"], Sabotage]>([
     [
       "sends a held payment again",
