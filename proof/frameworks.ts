@@ -6,15 +6,15 @@
  * beside the packed package in a project of its own, with Express 4 and 5 where its framework takes both, and walked with
  * real requests on Node 20 and 24. Prints a table. Exits with 1 where a walk fails.
  */
-import { execFile } from "node:child_process";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs, promisify } from "node:util";
+import { parseArgs } from "node:util";
 import { startDatabases } from "./frameworks/databases.js";
 import { install, type Project, walk } from "./frameworks/project.js";
 import { recipes } from "./frameworks/recipes.js";
 import { createTable } from "./frameworks/table.js";
+import { nodeOf, pack } from "./shared/packed.js";
 
 const { values } = parseArgs({
   options: {
@@ -25,7 +25,6 @@ const { values } = parseArgs({
     keep: { type: "boolean", default: false },
   },
 });
-const run = promisify(execFile);
 const SIDE_BY_SIDE = 3;
 const NODES = [20, 24];
 const EXPRESS = [4, 5] as const;
@@ -73,18 +72,4 @@ async function prove(): Promise<boolean> {
     if (values.keep) console.log(`the projects are in ${scratch}`);
     else await rm(scratch, { recursive: true, force: true });
   }
-}
-
-/** The package as `npm pack` packs it, built anew. */
-async function pack(scratch: string): Promise<string> {
-  await run("npm", ["pack", "--pack-destination", scratch]);
-  const [tarball] = (await readdir(scratch)).filter((name) => name.endsWith(".tgz"));
-  return join(scratch, tarball as string);
-}
-
-/** The program of this major of Node: the one that runs here, or one that is installed for it. */
-async function nodeOf(major: number): Promise<string> {
-  if (process.versions.node.startsWith(`${major}.`)) return process.execPath;
-  const { stdout } = await run(".ci/node", [String(major)]);
-  return join(stdout.trim(), "node");
 }

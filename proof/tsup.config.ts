@@ -16,12 +16,13 @@ const common = {
 export default defineConfig([
   {
     ...common,
-    // What is run: a proof, a part of `world` or `front`, a process that a part starts.
+    // What is run: a proof, a part of `world`, `front` or `apps`, a process that a part starts.
     entry: [
       "proof/*.ts",
       "proof/world/*.ts",
       "proof/world/processes/*.ts",
       "proof/front/*.ts",
+      "proof/apps/*.ts",
       "!proof/*.config.ts",
       "!proof/simulate.ts",
     ],

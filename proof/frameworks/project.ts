@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { cp, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
+import { npmFlags } from "../shared/packed.js";
 import { expressRanges, inEveryProject, recipes } from "./recipes.js";
 
 const run = promisify(execFile);
@@ -43,8 +44,7 @@ export async function install(
     };
     const manifest = { name: `recipe-${name}`, private: true, type: "module", dependencies };
     await writeFile(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
-    const flags = ["--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"];
-    await run("npm", ["install", ...flags], { cwd: folder });
+    await run("npm", ["install", ...npmFlags], { cwd: folder });
     const [command, ...args] = recipe?.prepare ?? [];
     if (command) await run(command, args, { cwd: folder });
     return undefined;

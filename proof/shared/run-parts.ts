@@ -8,6 +8,13 @@ export interface Shown {
   readonly kept: boolean;
 }
 
+/** The names of the parts of a proof: of the files in proof/FOLDER/. */
+export function partsOf(folder: string): string[] {
+  return readdirSync(join(root, "proof", folder), { withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+    .map(({ name }) => name.replace(/\.ts$/, ""));
+}
+
 /**
  * Runs the parts of a proof that are named, or all: each is the default export of a file in proof/FOLDER/. Prints what each
  * shows. Exits with 1 if a name is unknown, if a part throws, or if a bound was missed.
@@ -15,11 +22,9 @@ export interface Shown {
 export async function runParts<Part extends { readonly title: string }>(
   folder: string,
   names: readonly string[],
-  prove: (part: Part) => Promise<Shown>,
+  prove: (part: Part, name: string) => Promise<Shown>,
 ): Promise<never> {
-  const known = readdirSync(join(root, "proof", folder), { withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
-    .map(({ name }) => name.replace(/\.ts$/, ""));
+  const known = partsOf(folder);
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
     console.error(`no part is named ${unknown}; there are ${known.join(", ")}`);
@@ -31,7 +36,7 @@ export async function runParts<Part extends { readonly title: string }>(
     try {
       const part: Part = (await import(new URL(`${folder}/${name}.js`, import.meta.url).href)).default;
       title += `: ${part.title}`;
-      const { lines, kept } = await prove(part);
+      const { lines, kept } = await prove(part, name);
       // In one piece: two proofs may run side by side.
       console.log([title, ...lines].join("\n"));
       if (!kept) missed.push(name);

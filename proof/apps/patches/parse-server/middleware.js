@@ -1,0 +1,3 @@
+const { tracker } = require("./tracker.js");
+
+module.exports = [tracker, tracker.onClick()];

@@ -1,0 +1,29 @@
+import type { Edit } from "./patch.js";
+import type { Project } from "./project.js";
+import type { Walk } from "./walk.js";
+
+/** An application that other people wrote, and how it is walked: the default export of proof/apps/NAME.ts. */
+export interface App {
+  readonly title: string;
+  /** The major of Node that it needs, if it does not run on Node 20. */
+  readonly node?: 24;
+  /** The server whose database it gets, as `DATABASE_URL`. */
+  readonly needs?: "postgres" | "mysql";
+  /**
+   * Makes it in an empty folder, from packages of exact versions, as its own documentation says. What is in the folder then is
+   * kept between runs, until this function changes.
+   */
+  make(project: Project): Promise<void>;
+  /** The folder of the project to whose package.json the package is added. Default: the project's own. */
+  readonly root?: string;
+  /** What a user of the package changes: at most 40 lines. */
+  readonly patch: readonly Edit[];
+  /** Builds it and migrates its database: after the patch, before the start. */
+  prepare?(project: Project): Promise<void>;
+  /** Its environment, beside `PORT`, `DATABASE_URL`, `OUTBOX_DIRECTORY` and the addresses of the service. */
+  environment?(at: { readonly port: number; readonly databaseUrl: string }): Readonly<Record<string, string>>;
+  /** The command that starts it, and the path that answers below 500 when it has started. */
+  readonly start: readonly string[];
+  readonly ready?: string;
+  walk(walk: Walk): Promise<void>;
+}
