@@ -5,6 +5,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { pageScripts } from "../../inline-plugin.js";
 import type { Options, Sabotage } from "../../proof/simulate/main.js";
 import { virtualModules } from "../../proof/simulate/virtual-modules.js";
+import type { OutboxEvent } from "../../src/events.js";
+import { notBeforeOf } from "../../src/events.js";
 import { rawText } from "../../tsup.config.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
@@ -180,6 +182,14 @@ describe("the simulator", () => {
           ),
       },
     ],
+    ["sends a payment before its time", "no payment is sent before its time", undefined, tooEarly],
+    ["sends a payment that was cancelled", "what has ended is not sent", undefined, withoutCancelling],
+    [
+      "has a payment again after a restart that was cancelled",
+      "what has ended is not sent",
+      "disk",
+      forgettingWhatWasCancelled(),
+    ],
   ])("finds a tracker that %s, and shrinks the schedule", async (_name, promise, outbox, sabotage) => {
     const { findings } = await simulator.simulate({ ...MANY, outbox, sabotage, enough: 1 });
     const [found] = findings;
@@ -188,6 +198,25 @@ describe("the simulator", () => {
     expect(found?.schedule.steps.length).toBeLessThanOrEqual(8);
     expect(whole.steps).toEqual(expect.arrayContaining([...(found?.schedule.steps ?? [])]));
   });
+
+  it.each(
+    (["mysql", "postgres"] as const).flatMap((outbox) => [
+      [outbox, "sends a payment before its time", "no payment is sent before its time", tooEarly] as const,
+      [
+        outbox,
+        "sends a payment that was cancelled",
+        "what has ended is not sent",
+        withoutCancelling,
+      ] as const,
+    ]),
+  )(
+    "finds on a real server of %s a tracker that %s",
+    async (outbox, _name, promise, sabotage) => {
+      const { findings } = await simulator.simulate({ ...MANY, outbox, sabotage, enough: 1, shrinks: false });
+      expect(findings.map(({ promise }) => promise)).toEqual([promise]);
+    },
+    300_000,
+  );
 
   it.each(["mysql", "postgres"] as const)(
     "finds such a tracker on a real server of %s",
@@ -204,6 +233,58 @@ describe("the simulator", () => {
     300_000,
   );
 });
+
+/** A tracker that takes two seconds off a `notBefore`. */
+const tooEarly: Sabotage = {
+  process({ outbox }) {
+    const { add } = outbox;
+    outbox.add = (event, options) => {
+      const notBefore = notBeforeOf(event);
+      if (notBefore === undefined) return add(event, options);
+      return add({ ...event, data: { ...event.data, notBefore: notBefore - 2_000 } } as OutboxEvent, options);
+    };
+  },
+};
+
+/** A tracker that says of a scheduled payment that it is cancelled, and leaves it as it is. */
+const withoutCancelling: Sabotage = {
+  process({ outbox }) {
+    outbox.cancel = async () => "cancelled";
+  },
+};
+
+/** A tracker to which a payment that was cancelled is new when its host starts again, as if a spool file still had it. */
+function forgettingWhatWasCancelled(): Sabotage {
+  const reported = new Map<string, OutboxEvent>();
+  const cancelled = new Set<string>();
+  return {
+    // Called once a run.
+    disk() {
+      reported.clear();
+      cancelled.clear();
+    },
+    process({ outbox, host, program }) {
+      const { add, cancel } = outbox;
+      for (const id of cancelled) {
+        const event = reported.get(id);
+        if (!event || String(event.destination) !== program) continue;
+        for (const db of host.disk.files) {
+          db.exec(`delete from ids_new where id = ${BigInt.asIntN(64, BigInt(`0x${id.slice(0, 16)}`))}`);
+        }
+        void add(event);
+      }
+      outbox.add = (event, options) => {
+        reported.set(event.id, event);
+        return add(event, options);
+      };
+      outbox.cancel = async (id) => {
+        const outcome = (await cancel?.(id)) ?? "unknown";
+        if (outcome === "cancelled") cancelled.add(id);
+        return outcome;
+      };
+    },
+  };
+}
 
 type Deliver = import("../../src/outbox/outbox.js").Deliver["deliver"];
 type Verdict = Awaited<ReturnType<Deliver>>;
