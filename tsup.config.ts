@@ -47,7 +47,16 @@ const common = {
 
 export default defineConfig([
   { ...common, entry: { ...library, cli: "src/cli/main.ts" }, format: "esm", dts: { entry: library } },
-  { ...common, entry: library, format: "cjs", dts: true },
+  {
+    ...common,
+    entry: library,
+    format: "cjs",
+    dts: true,
+    // Jest cannot `import()` from CommonJS: `require` takes its place.
+    esbuildOptions: (esbuild) => {
+      esbuild.supported = { "dynamic-import": false };
+    },
+  },
   {
     entry: scripts,
     format: "cjs",

@@ -20,6 +20,7 @@ export function createTransport({ baseUrl }: { readonly baseUrl: URL }): Transpo
   const afterReading = (judge: () => void) => clock.soon(owner, () => clock.soon(owner, judge));
 
   return {
+    prepare() {},
     send(call, { mayLeave = () => true } = {}) {
       return new Promise<Attempt>((resolve) => {
         const deadline = clock.monotonic() + TIMEOUT_MS;

@@ -43,7 +43,10 @@ export function createHostEngine(
   let hasStopped = !parts.delivers;
 
   function delivery(): Delivery {
-    own ??= engine.createDelivery();
+    if (!own) {
+      own = engine.createDelivery();
+      if (!hasStopped) transport.prepare();
+    }
     if (hasStopped) own.stop();
     return own;
   }

@@ -1,10 +1,8 @@
 import { Socket } from "node:net";
-import type { Dispatcher } from "undici";
-// Imports the main file by name: in Bun, `undici` alone means a module of Bun's own that cannot dispatch.
-import { buildConnector, EnvHttpProxyAgent, Pool, ProxyAgent } from "undici/index.js";
+import type { buildConnector, Dispatcher, Pool } from "undici";
 import { OptionsError } from "../shared/errors.js";
-import { loadEarlyInJest } from "./loaded-early.js";
 import { withProxyErrors } from "./proxy-tunnels.js";
+import type { Undici } from "./undici.js";
 
 /** An outgoing proxy's address, or `environment` for HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
 export type OutgoingProxy = URL | "environment";
@@ -16,6 +14,9 @@ export interface DispatcherOptions {
   readonly proxy?: OutgoingProxy | undefined;
 }
 
+/** Makes the connections. What undici reads from the environment was read before. */
+export type MakeDispatcher = (undici: Undici) => Dispatcher;
+
 /** The options that undici makes a proxy's pools with. */
 type Given = Pool.Options & { readonly connect: buildConnector.connector };
 
@@ -24,16 +25,15 @@ const IDLE_MS = 750;
 
 /**
  * The keep-alive connections to the service's origin: direct, or through a proxy's tunnels (CONNECT). The proxy sees the origin's
- * name and nothing else of a request.
+ * name and nothing else of a request. Each call of what is returned makes new ones.
  *
- * @throws OptionsError where the environment's proxy has no usable address.
+ * @throws OptionsError if the environment's proxy has no usable address.
  */
-export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  loadEarlyInJest();
+export function dispatcherTo(options: DispatcherOptions): MakeDispatcher {
   const { baseUrl, connections, connectTimeoutMs, proxy } = options;
   const pool = {
     connections,
-    // Servers close idle connections unannounced, and a payment written at that moment is in doubt. Where the server announces
+    // Servers close idle connections unannounced, and a payment written at that moment is in doubt. If the server announces
     // the time, undici closes 2 s earlier, and never later than this.
     keepAliveTimeout: IDLE_MS,
     keepAliveMaxTimeout: IDLE_MS,
@@ -42,28 +42,52 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     bodyTimeout: 0,
   };
   const tls = { timeout: connectTimeoutMs };
-  const connect = unreferenced(buildConnector(tls));
-  if (proxy === undefined) return new Pool(baseUrl.origin, { ...pool, connect });
-  const poolOf = (origin: string | URL, given: Given) =>
-    new Pool(origin, { ...given, connect: unreferenced(given.connect) });
-  const tunnels = {
-    ...pool,
-    proxyTls: tls,
-    requestTls: tls,
-    factory: poolOf,
-    // Otherwise a proxy that does not answer CONNECT would block one of the few connections for five minutes.
-    clientFactory: (origin: URL, given: Given) =>
-      withProxyErrors(poolOf(origin, { ...given, headersTimeout: connectTimeoutMs })),
+  const direct = ({ buildConnector }: Undici) => unreferenced(buildConnector(tls));
+  if (proxy === undefined)
+    return (undici) => new undici.Pool(baseUrl.origin, { ...pool, connect: direct(undici) });
+
+  const tunnelsBy = (undici: Undici) => {
+    const poolOf = (origin: string | URL, given: Given) =>
+      new undici.Pool(origin, { ...given, connect: unreferenced(given.connect) });
+    return {
+      ...pool,
+      proxyTls: tls,
+      requestTls: tls,
+      factory: poolOf,
+      // Otherwise a proxy that does not answer CONNECT would block one of the few connections for five minutes.
+      clientFactory: (origin: URL, given: Given) =>
+        withProxyErrors(poolOf(origin, { ...given, headersTimeout: connectTimeoutMs })),
+    };
   };
-  if (proxy !== "environment") return new ProxyAgent({ ...tunnels, uri: proxy.href });
-  try {
-    // If NO_PROXY names the host, undici uses `connect`.
-    return new EnvHttpProxyAgent({ ...tunnels, connect });
-  } catch {
-    // Undici's own error repeats the address, which may contain a password.
+  if (proxy !== "environment")
+    return (undici) => new undici.ProxyAgent({ ...tunnelsBy(undici), uri: proxy.href });
+
+  const proxies = proxiesOfEnvironment(process.env);
+  // If NO_PROXY names the host, undici uses `connect`.
+  return (undici) =>
+    new undici.EnvHttpProxyAgent({ ...tunnelsBy(undici), ...proxies, connect: direct(undici) });
+}
+
+function proxiesOfEnvironment(env: NodeJS.ProcessEnv): { httpProxy: string; httpsProxy: string } {
+  // In undici's order. An empty text means none.
+  const httpProxy = env.http_proxy ?? env.HTTP_PROXY ?? "";
+  const httpsProxy = env.https_proxy ?? env.HTTPS_PROXY ?? "";
+  // Undici's own error would repeat the address, which may contain a password.
+  if (![httpProxy, httpsProxy].every((address) => address === "" || isProxyAddress(address)))
     throw new OptionsError("affiliate", [
       "`proxy` is the environment's, and HTTPS_PROXY or HTTP_PROXY is no address, such as http://proxy.example:3128",
     ]);
+  return { httpProxy, httpsProxy };
+}
+
+function isProxyAddress(address: string): boolean {
+  try {
+    const { protocol, username, password } = new URL(address);
+    // It throws if they are not encoded as a URL's.
+    decodeURIComponent(username + password);
+    return /^(https?|socks5?):$/.test(protocol);
+  } catch {
+    return false;
   }
 }
 

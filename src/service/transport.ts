@@ -6,7 +6,8 @@ import { clearInterval, setInterval, timersAreFaked } from "../shared/real-timer
 import { withoutTrailingSlashes } from "../shared/text.js";
 import { type Attempt, AttemptHandler, HeldBack, unsendable } from "./attempt.js";
 import type { Call } from "./calls.js";
-import { createDispatcher, type DispatcherOptions } from "./dispatcher.js";
+import { createConnections } from "./connections.js";
+import type { DispatcherOptions } from "./dispatcher.js";
 import { afterTick, EventLoop } from "./event-loop.js";
 
 export interface TransportOptions extends DispatcherOptions {
@@ -26,6 +27,8 @@ export interface SendOptions {
 }
 
 export interface Transport {
+  /** Loads now what the first attempt would otherwise wait for. To be called when events will be sent. */
+  prepare(): void;
   send(call: Call, options?: SendOptions): Promise<Attempt>;
   /** Ends all attempts under way. Each resolves with what is known of it. */
   abort(): void;
@@ -44,17 +47,20 @@ const claimLost = () => new HeldBack("ERR_CLAIM_LOST", "another process has take
 const stoodStill = () =>
   new HeldBack("ERR_STOOD_STILL", "this process stood still before it could send the event");
 
-/** Sends single requests over a pool of keep-alive connections to one origin. Does not follow redirects: they are answers. */
+/**
+ * Sends single requests over a pool of keep-alive connections to one origin. Does not follow redirects: they are answers.
+ *
+ * @throws OptionsError if the environment's proxy has no usable address.
+ */
 export function createTransport(options: TransportOptions): Transport {
   const { baseUrl, timeoutMs, clock } = options;
   const prefix = withoutTrailingSlashes(baseUrl.pathname);
   const underWay = new Line<AttemptHandler>();
-  const connections = createDispatcher(options);
+  const connections = createConnections(options);
   const loop = new EventLoop(clock);
-  // Undici waits for a timer before it reuses a connection. Where a test fakes timers, each call gets a new connection.
-  let fresh: Dispatcher | undefined;
 
   return {
+    prepare: connections.prepare,
     send(call, { mayLeave = () => true, bodyMs = timeoutMs, keepsAlive = false } = {}) {
       let request: Dispatcher.DispatchOptions;
       try {
@@ -94,18 +100,9 @@ export function createTransport(options: TransportOptions): Transport {
           return clock.after(ms, () => afterTick(() => attempt.stop(tooLate(what, ms))));
         }
 
-        const isFaked = timersAreFaked();
-        const dispatch = () => {
-          try {
-            if (isFaked) fresh ??= createDispatcher(options);
-            const pool = (isFaked && fresh) || connections;
-            pool.dispatch({ ...request, reset: isFaked }, attempt);
-          } catch (error) {
-            attempt.onResponseError(undefined, errorFrom(error));
-          }
-        };
+        const dispatch = () => connections.dispatch(request, attempt);
         // After a standstill, undici first has to notice which connections the service has closed, and to close idle ones.
-        if (isFaked || loop.hasPassedWithin(TICK_MS)) dispatch();
+        if (timersAreFaked() || loop.hasPassedWithin(TICK_MS)) dispatch();
         else afterTick(dispatch);
         loop.watch();
       });
@@ -115,11 +112,7 @@ export function createTransport(options: TransportOptions): Transport {
         for (const attempt of underWay.peek(underWay.length)) attempt.stop(aborted());
       });
     },
-    async close() {
-      const destroyed = Promise.all([connections.destroy(), fresh?.destroy()]);
-      // Undici resolves this by a microtask, and Jest fakes those as well.
-      if (!timersAreFaked()) await destroyed;
-    },
+    close: connections.close,
   };
 }
 

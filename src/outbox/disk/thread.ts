@@ -120,6 +120,7 @@ function deliver(plan: DeliveryPlan): void {
       replace: (change) => loop.ask({ type: "replace circuit", ...change }),
     },
   });
+  transport.prepare();
   const delivery = createDelivery();
   engine = {
     report: () => ({ entries: record.take(), inFlight: delivery.inFlight, endpoints: delivery.endpoints }),

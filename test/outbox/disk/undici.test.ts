@@ -19,6 +19,7 @@ async function main() {
   await tracker.trackPayment({ paymentId: "o-1", customerEmail: "ada@shop.example", leadValue: 19.9 }, { clickId: "c-1" });
   await tracker.flush();
   await tracker.close();
+  console.log(globalThis.hasLoadedUndici === true);
 }
 
 main();
@@ -27,6 +28,7 @@ main();
 // A release of undici that says in each request which one it is, and where it runs.
 const telling = (version: string) => `
 const { isMainThread } = require("node:worker_threads");
+globalThis.hasLoadedUndici = true;
 module.exports.Pool = class extends module.exports.Pool {
   dispatch(options, handler) {
     const headers = { ...options.headers, "x-sent-by": "${version} in " + (isMainThread ? "the host" : "the thread") };
@@ -87,11 +89,15 @@ async function bundled(project: string, format: "cjs" | "esm"): Promise<string> 
 /** By which undici, in which thread, the host's payment is sent. */
 async function sentBy(folder: string, ...args: string[]): Promise<unknown> {
   const service = await startService();
-  const { code, stderr } = await outputOf(runNode(folder, [...args, service.url, join(folder, "outbox")]));
+  const run = runNode(folder, [...args, service.url, join(folder, "outbox")]);
+  const { code, stderr, stdout } = await outputOf(run);
   expect(stderr).toBe("");
   expect(code).toBe(0);
   expect(service.posted).toHaveLength(1);
-  return service.posted[0]?.headers["x-sent-by"];
+  const by = String(service.posted[0]?.headers["x-sent-by"]);
+  // Only the thread that sends has it in memory.
+  expect({ by, stdout }).toEqual({ by, stdout: `${by.endsWith("in the host")}\n` });
+  return by;
 }
 
 test("sends from its thread with the undici that is installed, whichever release that is", async () => {

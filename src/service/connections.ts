@@ -1,0 +1,70 @@
+import type { Dispatcher } from "undici";
+import { errorFrom } from "../shared/errors.js";
+import { timersAreFaked } from "../shared/real-timers.js";
+import { type DispatcherOptions, dispatcherTo } from "./dispatcher.js";
+import { isInJest, loadUndici } from "./undici.js";
+
+/** The connections to the service. Undici is loaded, and they are made, when the first of them is wanted. */
+export interface Connections {
+  /** Loads undici now. To be called when events will be sent. */
+  prepare(): void;
+  /** Never throws: the handler hears of what fails. */
+  dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
+  close(): Promise<void>;
+}
+
+/** @throws OptionsError if the environment's proxy has no usable address. */
+export function createConnections(options: DispatcherOptions): Connections {
+  const makeDispatcher = dispatcherTo(options);
+  let opening: Promise<void> | undefined;
+  let kept: Dispatcher | undefined;
+  // Undici waits for a timer before it reuses a connection. If a test fakes timers, each call gets a new connection.
+  let fresh: Dispatcher | undefined;
+  let makeFresh = (): Dispatcher | undefined => undefined;
+  let isClosed = false;
+
+  function open(): Promise<void> {
+    opening ??= loadUndici().then((undici) => {
+      kept = makeDispatcher(undici);
+      makeFresh = () => makeDispatcher(undici);
+      if (isClosed) void kept.destroy();
+    });
+    return opening;
+  }
+
+  function dispatchNow(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    const isFaked = timersAreFaked();
+    try {
+      if (isFaked) fresh ??= makeFresh();
+      const dispatcher = isFaked ? fresh : kept;
+      dispatcher?.dispatch({ ...request, reset: isFaked }, handler);
+    } catch (error) {
+      handler.onResponseError?.(undefined as never, errorFrom(error));
+    }
+  }
+
+  function prepare(): void {
+    // Whoever sends a request hears of what is wrong.
+    open().catch(() => {});
+  }
+
+  if (isInJest()) prepare();
+
+  return {
+    prepare,
+    dispatch(request, handler) {
+      if (kept) dispatchNow(request, handler);
+      else
+        open().then(
+          () => dispatchNow(request, handler),
+          (error) => handler.onResponseError?.(undefined as never, errorFrom(error)),
+        );
+    },
+    async close() {
+      isClosed = true;
+      const destroyed = Promise.all([kept?.destroy(), fresh?.destroy()]);
+      // Undici resolves this by a microtask, and Jest fakes those as well.
+      if (!timersAreFaked()) await destroyed;
+    },
+  };
+}
