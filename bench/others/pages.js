@@ -7,35 +7,49 @@ import { scenarios } from "./scenarios.js";
 const at = (path) => new URL(`../../${path}`, import.meta.url);
 const BEGIN = "<!-- begin: from bench/others/results by `npm run bench others` -->";
 const END = "<!-- end: from bench/others/results -->";
-const SHORT = ["fetch", "segment", "posthog", "disk"];
+const SHORT = ["fetch", "segment", "posthog", "memory", "disk"];
+/** The rows of README.md. Each stands alone, so a title that leans on the row above has another one here. */
+const SHORT_ROWS = {
+  down: undefined,
+  silent: undefined,
+  lose: undefined,
+  "deploy-down": "host deployed, service down",
+  "kill-down": "host killed (`kill -9`), service down",
+  reload: undefined,
+};
 
-/** Puts the last results into README.md and docs/compare.md. */
+/**
+ * The pages that show the last results, and what puts them there.
+ *
+ * @type {[string, (page: string, results: any) => string][]}
+ */
+export const PAGES = [
+  ["README.md", withShort],
+  ["docs/compare.md", withWhole],
+  ["bench/results/others.md", withTimes],
+];
+
 export function writePages() {
   const results = readResults();
-  for (const [path, withTables] of [
-    ["README.md", withShort],
-    ["docs/compare.md", withWhole],
-  ]) {
+  for (const [path, withTables] of PAGES)
     writeFileSync(at(path), withTables(readFileSync(at(path), "utf8"), results));
-  }
 }
 
-/** README.md with its table: what became of the payments in each scenario. */
+/** README.md with its table: what became of the payments in the scenarios that decide. */
 export function withShort(page, { measuredOn, outcomes }) {
   const columns = adapters.filter(({ name }) => SHORT.includes(name));
   const head = [`of ${number(measuredOn.payments)} payments`, ...columns.map(({ title }) => title)];
-  return between(page, tableOf(head, columns, outcomes, fate));
+  const rows = scenarios
+    .filter(({ name }) => name in SHORT_ROWS)
+    .map(({ name, title }) => ({ name, title: SHORT_ROWS[name] ?? title }));
+  return between(page, tableOf(head, columns, rows, outcomes, fate));
 }
 
-/** docs/compare.md with everything: a table for each question, the costs, and how each was set up. */
+/** docs/compare.md: what became of the payments, the costs, and how each was set up. */
 export function withWhole(page, { measuredOn, outcomes, costs }) {
-  const { node, cores, payments, inMs } = measuredOn;
-  const head = ["", ...adapters.map(({ title }) => title)];
   const parts = [
-    `${number(payments)} payments in ${inMs / 1_000} s, on Node ${node} and ${cores} cores that other work shared. The figures promise nothing.`,
-    ...QUESTIONS.map(({ question, explained, answer }) =>
-      section(question, explained(outcomes), tableOf(head, adapters, outcomes, answer)),
-    ),
+    circumstances(measuredOn),
+    answered(FATE, outcomes),
     section(
       "What does it cost the host?",
       `The heap is the main thread's: BullMQ's events wait in Redis, those of our disk outbox in a file. From Node 22.13 on, our disk outbox takes ${megabytes(costs.disk.bytesOnDisk - costs.memory.bytesOnDisk)} MB less.`,
@@ -56,9 +70,23 @@ export function withWhole(page, { measuredOn, outcomes, costs }) {
   return between(page, parts.join("\n\n"));
 }
 
+/** bench/results/others.md: how long it took, in each scenario. */
+export function withTimes(page, { measuredOn, outcomes }) {
+  const parts = [circumstances(measuredOn), ...TIMES.map((time) => answered(time, outcomes))];
+  return between(page, parts.join("\n\n"));
+}
+
+const circumstances = ({ node, cores, payments, inMs }) =>
+  `${number(payments)} payments in ${inMs / 1_000} s, on Node ${node} and ${cores} cores that other work shared. The figures promise nothing.`;
+
+function answered({ question, explained, answer }, outcomes) {
+  const head = ["", ...adapters.map(({ title }) => title)];
+  return section(question, explained(outcomes), tableOf(head, adapters, scenarios, outcomes, answer));
+}
+
 /** A row for each scenario, a column for each adapter. */
-function tableOf(head, columns, outcomes, answer) {
-  const rows = scenarios.map(({ name, title }) => [
+function tableOf(head, columns, acts, outcomes, answer) {
+  const rows = acts.map(({ name, title }) => [
     title,
     ...columns.map((adapter) => answer(outcomes[name][adapter.name])),
   ]);
@@ -85,16 +113,17 @@ function fateAndOrder(outcome) {
 
 const counted = (count, word) => (count > 0 ? [`${number(count)} ${word}`] : []);
 
-const QUESTIONS = [
-  {
-    question: "What became of the payments?",
-    explained: (outcomes) =>
-      [
-        "Of those whose checkout succeeded. ✓: each arrived once, in order. *Missing*: not there when nothing had come for 70 s. *Held*: given up, and an operator can send it: our dead letters, BullMQ's failed jobs. *Repeated*: arrived again; with an asterisk, with the same id, by which Segment's and PostHog's services drop it. *Late*: after a later payment of that visitor, who pays once a second.",
-        ...lostByKill(outcomes),
-      ].join("\n\n"),
-    answer: fateAndOrder,
-  },
+const FATE = {
+  question: "What became of the payments?",
+  explained: (outcomes) =>
+    [
+      "Of those whose checkout succeeded. ✓: each arrived once, in order. *Missing*: not there when nothing had come for 70 s. *Held*: given up, and an operator can send it: our dead letters, BullMQ's failed jobs. *Repeated*: arrived again; with an asterisk, with the same id, by which Segment's and PostHog's services drop it. *Late*: after a later payment of that visitor, who pays once a second.",
+      ...lostByKill(outcomes),
+    ].join("\n\n"),
+  answer: fateAndOrder,
+};
+
+const TIMES = [
   {
     question: "When did the last one arrive?",
     explained: () => "Seconds after the last visitor had come and the service was well.",
@@ -121,7 +150,7 @@ function lostByKill(outcomes) {
     });
   if (lost.length === 0) return [];
   return [
-    `Where payments are kept outside the process, \`kill -9\` loses those that were answered and not stored yet, within ${lost.join(", ")} of it. None is lost if the shop [awaits](#what-would-a-setting-change) the receipt.`,
+    `\`kill -9\` loses payments that were answered and not stored yet: within ${lost.join(", ")} of the kill. None is lost if the shop [awaits](#what-would-a-setting-change) the receipt.`,
   ];
 }
 

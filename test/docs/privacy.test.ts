@@ -47,23 +47,19 @@ describe("what is sent", () => {
     return shop.sandbox.ledger.requests().map(({ path, body }) => ({ path, body: body ?? "" }));
   }
 
-  it("is what the table says", async () => {
-    const [, section = ""] = textOf("docs/privacy.md").split("## What is sent\n");
-    const rows = [...section.matchAll(/^\| (?:click|registration|payment).*? \| (.+) \|$/gm)];
-    const said = rows.map(([, fields = ""]) => [...fields.matchAll(/`(\w+)`/g)].map(([, name]) => name));
-    const [click, byClick, bySession, paid] = said;
+  it("is what the table of docs/wire.md says", async () => {
+    const rows = [
+      ...textOf("docs/wire.md").matchAll(/^\| [^|]+ \| `POST \/api\/v1\/tracking\/(.+)` \| (.+) \|$/gm),
+    ];
+    const said = rows.map(([, path = "", fields = ""]) => [
+      path,
+      [...fields.matchAll(/`(\w+)`/g)].map(([, name]) => name),
+    ]);
     const sent = (await bodies()).map(({ path, body }) => [
       path.replace(/.*tracking\//, ""),
       Object.keys(JSON.parse(body)),
     ]);
-    expect(new Map(sent as [string, string[]][])).toEqual(
-      new Map([
-        ["click", click],
-        ["registration", byClick],
-        ["lead/registration", bySession],
-        ["lead/payment", paid],
-      ]),
-    );
+    expect(new Map(sent as [string, string[]][])).toEqual(new Map(said as [string, string[]][]));
   });
 
   it("is nothing else of the request, and not the order's id", async () => {

@@ -1,29 +1,32 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import express from "express";
+import { type DiskOutboxOptions, diskOutbox } from "express-affiliate/disk";
 import { describe, expect, it } from "vitest";
-import { blocksOf, root, textOf } from "../helpers/docs/pages.js";
+import { blocksOf, isCode, root, textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, referred, startShop } from "../helpers/docs/shop.js";
-import { startService } from "../helpers/service.js";
-import { startTracker } from "../helpers/tracker.js";
+import { scratchDirectory } from "../helpers/scratch.js";
 
-// The quick start runs as a process of its own, in test/readme.test.ts; here is the rest.
 const page = pageToRun("README.md");
 
 describe("README.md", () => {
   it("begins with eight lines of code that report a payment once, however often the page is reloaded", async () => {
-    const [block] = blocksOf("README.md");
+    const [block] = blocksOf("README.md").filter(isCode);
     expect(block?.heading).toBe("express-affiliate");
     expect(block?.code.split("\n").filter((line) => line !== "")).toHaveLength(8);
 
     const { sandbox } = await startShop();
     const app = express();
-    const { tracker } = await page.run("express-affiliate", {
+    const names = {
       app,
       ...{ baseUrl: sandbox.url, clientId: sandbox.clientId, apiKey: sandbox.apiKey },
       checkout: async () => ({ paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 }),
-    });
+    };
+    const directory = scratchDirectory();
+    const inDirectory = (options: DiskOutboxOptions) => diskOutbox({ ...options, directory });
+    const modules = { "express-affiliate/disk": { diskOutbox: inDirectory } };
+    const { tracker } = await page.run("express-affiliate", names, { modules });
     closing(tracker);
     for (let load = 0; load < 3; load++) await referred(app).post("/checkout").expect(200, { paid: true });
     await tracker.flush();
@@ -31,31 +34,16 @@ describe("README.md", () => {
     expect(tracker.stats()).toMatchObject({ delivered: 1, duplicates: 2 });
   });
 
-  it("names the paths that are called, and the fields that are sent", async () => {
-    const { url, received } = await startService(({ method }) =>
-      method === "GET" ? { sessionId: "s1", hasAffiliate: false } : { success: true },
+  it("shows its eight lines with the outbox of the table's last column", () => {
+    const [block] = blocksOf("README.md").filter(isCode);
+    expect(block?.code).toContain("diskOutbox({ directory");
+    expect(/^\| of [\d,]+ payments \| .*$/m.exec(textOf("README.md"))?.[0]).toMatch(
+      /\| ours, memory \| ours, disk \|$/,
     );
-    const { client } = startTracker({ baseUrl: url });
-    await client.click({
-      ...{ affiliateReference: "ALICE", clickId: "c1", sessionId: "s1", source: "letter" },
-      ...{ clickedUrl: "https://shop.example/", referrerUrl: "https://blog.example/", userAgent: "Firefox" },
-    });
-    await client.registration({ clickId: "c1", email: "a@b", customerId: "1", customerName: "Ada" });
-    await client.registrationLead({ customerEmail: "a@b", customerName: "Ada", sessionId: "s1" });
-    await client.paymentLead({ customerEmail: "a@b", leadValue: 1, sessionId: "s1" });
-    await client.status("{sessionId}");
+  });
 
-    const cells = /^\| `(\w+) (\/api\/\S+)` \| [^|]+ \| (.*) ?\|$/gm;
-    const named = [...textOf("README.md").matchAll(cells)].map(([, method, path, fields = ""]) => ({
-      ...{ method, path },
-      fields: [...fields.matchAll(/`(\w+)`/g)].map(([, field]) => field),
-    }));
-    expect(named).toEqual(
-      received.map(({ method, path, body = {} }) => ({
-        ...{ method, path: decodeURIComponent(path) },
-        fields: Object.keys(body),
-      })),
-    );
+  it("is read in five minutes", () => {
+    expect(textOf("README.md").trim().split(/\s+/).length).toBeLessThanOrEqual(900);
   });
 
   it("says what to run in a clone", () => {
@@ -73,7 +61,16 @@ describe("README.md", () => {
     expect(Math.abs(shown / (png.readUInt32BE(16) / png.readUInt32BE(20)) - 1)).toBeLessThan(0.01);
   });
 
-  it("has no other block that is not run", () => {
-    expect(page.notRun).toEqual([expect.stringContaining("(Quick start)")]);
+  it("asks for consent as it says", async () => {
+    const { consent } = await page.run("Consent");
+    expect([{ consent: "all" }, { consent: "none" }, {}].map((cookies) => consent({ cookies }))).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  it("has run every block of the page", () => {
+    expect(page.notRun).toEqual([]);
   });
 });

@@ -1,9 +1,11 @@
 import { recordingOutbox } from "express-affiliate/testing";
 import { describe, expect, it } from "vitest";
 import { textOf } from "../helpers/docs/pages.js";
+import { startService } from "../helpers/service.js";
 import { startTracker } from "../helpers/tracker.js";
 
-const rows = [...textOf("docs/wire.md").matchAll(/^\| (`.+`) \| ([\d,]+) \| (\w+)/gm)].flatMap(
+const page = textOf("docs/wire.md");
+const rows = [...page.matchAll(/^\| (`.+`) \| ([\d,]+) \| (\w+)/gm)].flatMap(
   ([, names = "", longest = "", becomes = ""]) =>
     [...names.matchAll(/`(\w+)`/g)].map(([, name = ""]) => ({
       name,
@@ -24,6 +26,33 @@ const fieldsOf = {
 };
 
 describe("docs/wire.md", () => {
+  it("names the paths that are called, and the fields that are sent", async () => {
+    const { url, received } = await startService(({ method }) =>
+      method === "GET" ? { sessionId: "s1", hasAffiliate: false } : { success: true },
+    );
+    const { client } = startTracker({ baseUrl: url });
+    await client.click({
+      ...{ affiliateReference: "ALICE", clickId: "c1", sessionId: "s1", source: "letter" },
+      ...{ clickedUrl: "https://shop.example/", referrerUrl: "https://blog.example/", userAgent: "Firefox" },
+    });
+    await client.registration({ clickId: "c1", email: "a@b", customerId: "1", customerName: "Ada" });
+    await client.registrationLead({ customerEmail: "a@b", customerName: "Ada", sessionId: "s1" });
+    await client.paymentLead({ customerEmail: "a@b", leadValue: 1, sessionId: "s1" });
+    await client.status("{sessionId}");
+
+    const cells = /^\| [^|]+ \| `(\w+) (\/api\/\S+)` \| (.*) ?\|$/gm;
+    const named = [...page.matchAll(cells)].map(([, method, path, fields = ""]) => ({
+      ...{ method, path },
+      fields: [...fields.matchAll(/`(\w+)`/g)].map(([, field]) => field),
+    }));
+    expect(named).toEqual(
+      received.map(({ method, path, body = {} }) => ({
+        ...{ method, path: decodeURIComponent(path) },
+        fields: Object.keys(body),
+      })),
+    );
+  });
+
   it("has a row for each text of an event", () => {
     expect(rows.map(({ name }) => name).sort()).toEqual(Object.values(fieldsOf).flat().sort());
   });

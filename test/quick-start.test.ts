@@ -1,23 +1,16 @@
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { resolve } from "node:path";
 import { createSandbox } from "express-affiliate/sandbox";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { problemsIn } from "./helpers/docs/check.js";
-import { type Block, blocksOf } from "./helpers/docs/pages.js";
+import { type Block, blocksOf, isCode } from "./helpers/docs/pages.js";
+import { pageToRun } from "./helpers/docs/run.js";
 import { browser } from "./helpers/docs/shop.js";
 import { runNode, userProject } from "./helpers/user-project.js";
 
-const readme = readFileSync(resolve(import.meta.dirname, "../README.md"), "utf8");
-
-function blockUnder(heading: string): string {
-  const [, section = ""] = readme.split(`## ${heading}\n`);
-  const [, block] = /```js\n((?:.|\n)+?)```/.exec(section) ?? [];
-  if (block === undefined) throw new Error(`README.md has no block of code under "${heading}"`);
-  return block;
-}
+const page = pageToRun("docs/quick-start.md");
+const code = page.codeToRun("Quick start");
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
@@ -38,7 +31,7 @@ describe("the quick start", () => {
   ])("runs as it stands, as $format", async ({ file, translate }) => {
     const sandbox = await createSandbox();
     onTestFinished(() => sandbox.close());
-    const project = await userProject({ [file]: translate(blockUnder("Quick start")) });
+    const project = await userProject({ [file]: translate(code) });
     const port = await freePort();
     const app = runNode(project, [file], {
       env: {
@@ -75,7 +68,11 @@ describe("the quick start", () => {
   });
 
   it("is right for TypeScript's strict mode", () => {
-    const [block] = blocksOf("README.md").filter(({ heading }) => heading === "Quick start");
+    const [block] = blocksOf("docs/quick-start.md").filter(isCode);
     expect(problemsIn([{ ...(block as Block), info: "ts" }])).toEqual([]);
   }, 60_000);
+
+  it("is the page's only block of code", () => {
+    expect(page.notRun).toEqual([]);
+  });
 });
