@@ -12,6 +12,8 @@ const style = `
   header { display: flex; justify-content: space-between; align-items: baseline; border-bottom: 1px solid var(--line); margin-bottom: 2rem }
   header a { font-size: 1.3rem; color: inherit; text-decoration: none; letter-spacing: .02em }
   h1 { font-weight: 400; font-size: clamp(1.6rem, 4vw, 2.4rem); line-height: 1.2 }
+  footer { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: .8rem; font-size: .9rem }
+  footer a { color: var(--accent) }
   .shelf { display: grid; gap: 1.2rem; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); padding: 0; list-style: none }
   .card, form.panel { background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: 1.2rem }
   .price { font-variant-numeric: tabular-nums; color: var(--accent) }
@@ -48,6 +50,8 @@ function layout({ title, body, user }) {
 <style>${style}</style>
 <header><a href="/">Hearth &amp; Thread</a><span>${user ? `Hello, ${html(user.name)}` : ""}</span></header>
 <main>${body}</main>
+<footer>Behind the shop: <a href="/records" target="_blank">what the tracking service recorded</a>, and
+  <a href="/admin/affiliate/" target="_blank">what waits in the outbox</a>.</footer>
 </html>`;
 }
 

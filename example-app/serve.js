@@ -13,10 +13,10 @@ import { createShop } from "./shop.js";
  * Starts the tracking service's sandbox and the shop that reports to it, both on free ports of this machine, and on the same
  * ones when `data` is used again: so bookmarks, and the cookies of who was there, are good for the next start.
  *
- * @param {{ data?: string }} [options] `data`: the folder for the outbox, the ledger and the ports; by default one that is
- *   removed when the shop closes.
+ * @param {{ data?: string, attemptMs?: number }} [options] `data`: the folder for the outbox, the ledger and the ports; by default
+ *   one that is removed when the shop closes. `attemptMs`: how long the service may take for an answer.
  */
-export async function serve({ data } = {}) {
+export async function serve({ data, attemptMs = 10_000 } = {}) {
   const folder = data ?? (await mkdtemp(join(tmpdir(), "example-shop-")));
   await mkdir(folder, { recursive: true });
   const ports = await portsOf(folder);
@@ -31,9 +31,12 @@ export async function serve({ data } = {}) {
     apiKey: sandbox.apiKey,
     // What has happened is on the disk before it is sent: kill the shop as you like.
     outbox: diskOutbox({ directory: join(folder, "outbox") }),
+    delivery: { timeoutMs: attemptMs },
   });
   const snippet = { url: `${sandbox.url}/snippet.js`, clientId: sandbox.clientId };
-  const server = createShop({ tracker, gateway: createGateway(), snippet }).listen(ports.shop, "127.0.0.1");
+  const recordsUrl = sandbox.inspectorUrl;
+  const shop = createShop({ tracker, gateway: createGateway(), snippet, recordsUrl });
+  const server = shop.listen(ports.shop, "127.0.0.1");
   await once(server, "listening");
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
   await keepPorts(folder, {

@@ -32,9 +32,10 @@ export const products = [
  * @param {Affiliate} parts.tracker
  * @param {ReturnType<typeof createGateway>} parts.gateway The payment gateway, which charges subscriptions by itself.
  * @param {Snippet} [parts.snippet] The service's browser snippet, for the home page.
+ * @param {string} parts.recordsUrl The page of the sandbox, to which each page of the shop leads.
  * @returns {import("express").Express}
  */
-export function createShop({ tracker, gateway, snippet }) {
+export function createShop({ tracker, gateway, snippet, recordsUrl }) {
   const app = express();
   /** @type {Map<string, User>} */
   const users = new Map();
@@ -49,6 +50,8 @@ export function createShop({ tracker, gateway, snippet }) {
 
   // → For operators: what waits, and what was given up. This shop has no log-in for operators, so it lets in this machine alone.
   app.use("/admin/affiliate", dashboard(tracker, { authorize: isFromThisMachine }));
+
+  app.get("/records", (_req, res) => res.redirect(recordsUrl));
 
   // → The home page carries the service's browser snippet, which turns `?ref=CODE` into a click by itself.
   app.get("/", (req, res) => {

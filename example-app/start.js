@@ -5,14 +5,20 @@ import { fileURLToPath } from "node:url";
 import { serve } from "./serve.js";
 import { walk } from "./walk.js";
 
+const PATIENCE_MS = 120_000;
 const once = process.argv.includes("--once");
 const data = fileURLToPath(new URL(".data", import.meta.url));
-const example = await serve(once ? {} : { data }).catch((error) => {
+console.log("Starting the tracking service and the shop …");
+// A machine may be busy with something else: the walk checks what happens, not how fast.
+const example = await serve(once ? { attemptMs: PATIENCE_MS } : { data }).catch((error) => {
   console.error(`The example does not start: ${error.message}`);
   console.error(`If it is running already, end it first. Remove ${data} to start anew, on other ports.`);
   process.exit(1);
 });
 const { sandbox, tracker, shopUrl, dashboardUrl } = example;
+tracker.on("delivered", ({ kind, email }) =>
+  console.log(`  recorded: ${kind}${email ? ` of ${email}` : ""}`),
+);
 
 if (once) {
   try {
@@ -22,26 +28,16 @@ if (once) {
   }
 } else {
   console.log(`
-  The shop              ${shopUrl}
-  The tracking service  ${sandbox.inspectorUrl}
-  The shop's dashboard  ${dashboardUrl} (for this machine alone)
+  Open  ${shopUrl}/?ref=ALICE
 
-  1. Open the tracking service's page, and keep it beside the shop.
-  2. Follow an affiliate's link:  ${shopUrl}/?ref=ALICE (by the browser snippet)
-                             or:  ${shopUrl}/welcome?via=ALICE (by the server)
-  3. Sign up, and buy something. Reload the last page: it stays one payment.
-  4. Have the service fail at the press of a button, and buy again: the shop does not notice.
-  5. Have it fail with "reset-after", and buy: whether the payment arrived is yours to find out, and to decide in the dashboard.
-  6. Subscribe to the tea, and let a month pass: the payment comes by webhook, and is ALICE's still.
+  You are a visitor whom ALICE's link has led to a shop. Sign up, and buy something. The foot of each page leads to
+  what the service recorded, and to the shop's dashboard. This window says what happens, and what to try next.
 
   Ctrl-C ends both, in order; kill -9 ${process.pid} at any moment. Either way nothing that was paid is lost, and
-  npm run example goes on where it was, at the same addresses.
+  npm run example goes on where it was, at the same address.
 `);
   const suggest = suggestions();
-  tracker.on("delivered", ({ kind, email }) => {
-    console.log(`  recorded: ${kind}${email ? ` of ${email}` : ""}`);
-    suggest(kind);
-  });
+  tracker.on("delivered", ({ kind }) => suggest(kind));
   tracker.on("retry", ({ kind }) => {
     console.log(`  not recorded yet: ${kind}`);
     suggest("retry");
@@ -57,27 +53,49 @@ if (once) {
 
 /** What to try next, said once each. */
 function suggestions() {
-  const said = new Set();
-  /** @type {Record<string, string>} */
+  /** @type {Record<string, string[]>} */
   const next = {
-    click: "sign up in the shop.",
-    registration: `buy something, and look at ${sandbox.inspectorUrl}`,
-    payment: `press "down" at ${sandbox.inspectorUrl} and buy something else.`,
-    dead: `decide what becomes of it at ${dashboardUrl}`,
-    retry: `kill -9 ${process.pid}, and npm run example: the payment is not lost.`,
+    click: ["sign up in the shop."],
+    registration: [`buy something, and look at ${sandbox.inspectorUrl}`],
+    payment: [
+      `reload the last page: it stays one payment. Then make the service fail ("down") at ${sandbox.inspectorUrl}, and buy again.`,
+      "subscribe to the tea, and let a month pass: the payment comes by webhook, and is ALICE's still.",
+      `make the service fail with "reset-after", and buy: whether that payment arrived is yours to decide at ${dashboardUrl}`,
+      `open ${shopUrl}/welcome?via=BOB in a private window: on this page the server makes the click, and no script.`,
+    ],
+    dead: [`decide what becomes of it at ${dashboardUrl}`],
+    retry: [`kill -9 ${process.pid}, and npm run example: the payment is not lost.`],
   };
   /** @param {string} what */
   return function suggest(what) {
-    if (said.has(what) || !next[what]) return;
-    said.add(what);
-    console.log(`    next: ${next[what]}`);
+    const step = next[what]?.shift();
+    if (step) console.log(`    next: ${step}`);
   };
+}
+
+/** Resolves once the service has taken so many events. @param {number} count */
+function delivered(count) {
+  return new Promise((resolve, reject) => {
+    const fail = (/** @type {string} */ why) =>
+      reject(new Error(`${why}. ${JSON.stringify(tracker.stats(), undefined, 2)}`));
+    const timer = setTimeout(() => fail(`not ${count} events in ${PATIENCE_MS / 1_000} s`), PATIENCE_MS);
+    let taken = 0;
+    tracker.on("delivered", () => {
+      if (++taken < count) return;
+      clearTimeout(timer);
+      resolve(undefined);
+    });
+    tracker.on("dead", ({ kind, reason }) => fail(`a ${kind} was given up: ${reason}`));
+  });
 }
 
 async function walkOnce() {
   const email = "grace@customers.example";
-  const { sessionId } = await walk(shopUrl, { reference: "ALICE", name: "Grace", email });
-  await tracker.flush();
+  // A click, a sign-up, a payment and a renewal.
+  const [{ sessionId }] = await Promise.all([
+    walk(shopUrl, { reference: "ALICE", name: "Grace", email }),
+    delivered(4),
+  ]);
 
   const status = await tracker.client.status(sessionId);
   const clicks = sandbox.ledger.clicks();

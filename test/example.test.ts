@@ -68,7 +68,7 @@ describe("the example shop", () => {
     expect(await addresses()).toEqual(await addresses());
   });
 
-  it("says which process to kill and what to try next, and starts at the same addresses after that", async () => {
+  it("opens with one address, says which process to kill and what to try next, and starts there again", async () => {
     const folder = resolve(import.meta.dirname, "../example-app");
     const files = readdirSync(folder).filter((name) => name.endsWith(".js"));
     const sources = files.map((name) => [name, readFileSync(join(folder, name), "utf8")]);
@@ -85,13 +85,14 @@ describe("the example shop", () => {
       });
       await expect.poll(() => out).toContain("npm run example goes on");
       expect(out).toContain(`kill -9 ${child.pid} at any moment`);
-      return { child, output: () => out, shopUrl: /The shop +(\S+)/.exec(out)?.[1] ?? "" };
+      expect(out.match(/http:/g)).toHaveLength(1);
+      return { child, output: () => out, shopUrl: /Open +(\S+)\/\?ref=ALICE/.exec(out)?.[1] ?? "" };
     }
     const first = await start();
     await walk(first.shopUrl, { reference: "ALICE", name: "Grace", email: "grace@customers.example" });
     await expect
       .poll(first.output)
-      .toMatch(/recorded: click.*next: sign up.*next: buy something.*next: press "down"/s);
+      .toMatch(/recorded: click.*next: sign up.*next: buy something.*next: reload.*next: subscribe/s);
     first.child.kill("SIGKILL");
     await once(first.child, "close");
     expect((await start()).shopUrl).toBe(first.shopUrl);
@@ -109,6 +110,16 @@ describe("the example shop", () => {
     const thanks = pages.filter((page) => page.includes("Thank you"));
     expect(thanks).toHaveLength(2);
     for (const page of thanks) expect(page).toContain('<a href="/">Back to the shop</a>');
+  });
+
+  it("leads from each page to what the service recorded, and to the dashboard", async () => {
+    const { shopUrl, sandbox, dashboardUrl, close } = await serve();
+    onTestFinished(close);
+    const footer = /<footer>.*<\/footer>/s.exec(await (await fetch(shopUrl)).text())?.[0] ?? "";
+    const links = [...footer.matchAll(/href="([^"]+)"/g)].map(([, href = ""]) => new URL(href, shopUrl));
+    expect(links.map(String)).toEqual([`${shopUrl}/records`, dashboardUrl]);
+    const { status, headers } = await fetch(`${shopUrl}/records`, { redirect: "manual" });
+    expect([status, headers.get("location")]).toEqual([302, sandbox.inspectorUrl]);
   });
 
   it("shows its dashboard to this machine alone", async () => {
