@@ -11,6 +11,7 @@ import { type AttributionContext, RequestAttribution } from "./attribution.js";
 import { PendingWork } from "./pending-work.js";
 import type { ReferenceWatch } from "./reference-watch.js";
 import { type RequestSource, requestFrom } from "./request-source.js";
+import { presentIn, watchUnseen } from "./unseen-request.js";
 
 /** What the tracker adds to a request: who the visitor is, and functions that report for this visitor. */
 export interface RequestAffiliate {
@@ -63,8 +64,9 @@ export interface RequestContext extends AttributionContext {
 
 /** The `req.affiliate` of a request: made once, when the tracker first sees the request. */
 export function affiliateOf(req: Request, context: RequestContext): Visitor {
-  const present = req.affiliate;
+  const present = presentIn(req);
   if (present instanceof Visitor && present.isOf(context)) return present;
+  watchUnseen(req, context.journal);
   // If an app has two trackers, a wrapped handler reports through the tracker that wraps it.
   if (present instanceof Visitor) present.setAside();
   const visitor = context.visitors.get(req) ?? new Visitor(req, context);
@@ -83,7 +85,7 @@ export function createAttributionOf(context: RequestContext): (source: RequestSo
       );
       return {};
     }
-    const present = req.affiliate;
+    const present = presentIn(req);
     return present instanceof Visitor && present.isOf(context)
       ? present.snapshot()
       : new RequestAttribution(req, context).snapshot();

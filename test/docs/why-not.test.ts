@@ -5,6 +5,7 @@ import {
   type Logger,
   memoryOutbox,
   type Notices,
+  type RequestAffiliate,
 } from "express-affiliate";
 import { createSandbox } from "express-affiliate/sandbox";
 import session from "express-session";
@@ -230,6 +231,7 @@ describe("nothing is counted", () => {
           res.end();
         });
         app.use(tracker);
+        await browser(app).get("/nothing").expect(404);
         await browser(app).post("/").set("Cookie", cookies).expect(200);
       },
     "`tracker.onClick`, `tracker.onPayment` or `affiliate` is passed to Express without a call": async ({
@@ -269,7 +271,24 @@ describe("nothing is counted", () => {
     const isReload = because.includes("within the last hour");
     expect({ delivered, duplicates }).toEqual({ delivered: isReload ? 1 : 0, duplicates: 0 });
     expect(Object.values({ ...skipped, ...dropped }).every((number) => number === 0)).toBe(true);
-    expectLine(shop.lines, says.startsWith("nothing of this package's") ? "" : says);
+    const [line = ""] = /(?<=^`)[^`]+/.exec(says) ?? [says];
+    expectLine(shop.lines, line.startsWith("nothing of this package's") ? "" : line);
+  });
+
+  it("has the error that a developer sees if a route above the tracker calls `req.affiliate.trackPayment`", async () => {
+    const app = express();
+    app.post("/", (req) =>
+      (req as unknown as { affiliate: RequestAffiliate }).affiliate.trackPayment(payment),
+    );
+    app.use(((error: Error, _req, res, _next) => {
+      res.status(500).send(error.message);
+    }) as express.ErrorRequestHandler);
+    const { text: message } = await browser(app).post("/").expect(500);
+    const [row = []] = rowsUnder("Nothing is counted").filter(([because]) =>
+      because?.startsWith("the route is above"),
+    );
+    expect(row[1]).toContain(`\`${message}\``);
+    expect(row[0]).toContain("mount the tracker first, wrap the handler");
   });
 });
 
