@@ -1,9 +1,10 @@
-import { execFileSync } from "node:child_process";
-import { accessSync, constants, readdirSync, readFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { accessSync, constants, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import manifest from "../package.json" with { type: "json" };
+import { scratchDirectory } from "./helpers/scratch.js";
 import { ALONE } from "./setup/alone.js";
 
 const root = resolve(import.meta.dirname, "..");
@@ -68,6 +69,50 @@ describe("the workflow", () => {
     const run = [...calls].map(([, name]) => name);
     const proofs = filesIn("proof").flatMap((path) => path.match(/^proof\/(\w+)\.ts$/)?.[1] ?? []);
     expect(new Set(run)).toEqual(new Set(proofs));
+  });
+});
+
+describe("a release", () => {
+  const [, section = ""] = textOf("CONTRIBUTING.md").split("\n## Release\n");
+  const [, path = ""] = /`(\.github\/workflows\/\S+\.yml)`/.exec(section) ?? [];
+  const workflow = parse(textOf(path), { strict: true });
+  const commands: string[] = workflow.jobs.publish.steps.flatMap(({ run }: { run?: string }) => run ?? []);
+  const bash = (script: string | undefined, env: NodeJS.ProcessEnv = {}) =>
+    spawnSync("bash", ["-e"], { cwd: root, input: script ?? "", env: { ...process.env, ...env } });
+
+  it("is published by the workflow that CONTRIBUTING.md names, for a tag alone, with a provenance", () => {
+    expect(workflow.on).toEqual({ push: { tags: ["v*"] } });
+    expect(workflow.permissions).toEqual({ contents: "read", "id-token": "write" });
+    expect(manifest.publishConfig).toMatchObject({ access: "public", provenance: true });
+    expect(commands.join("\n")).toContain("npm publish");
+  });
+
+  it("is not published if the tag is another version's", () => {
+    const [check] = commands;
+    expect(bash(check, { GITHUB_REF_NAME: `v${manifest.version}` }).status).toBe(0);
+    expect(bash(check, { GITHUB_REF_NAME: "v99.0.0" }).status).toBe(1);
+  });
+
+  it("has its date in CHANGELOG.md, below what is unreleased", () => {
+    const [first, second = ""] = [...textOf("CHANGELOG.md").matchAll(/^## (.+)$/gm)].map(
+      ([, title]) => title,
+    );
+    expect(first).toBe("Unreleased");
+    expect(second).toMatch(
+      new RegExp(`^${manifest.version.replaceAll(".", "\\.")} \\(\\d{4}-\\d\\d-\\d\\d\\)$`),
+    );
+  });
+
+  it("begins with a repository's name, which package.json takes as CONTRIBUTING.md says", () => {
+    const folder = scratchDirectory();
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "x", version: "1.0.0" }));
+    const [, command = ""] = /```sh\n((?:.|\n)+?)```/.exec(section) ?? [];
+    execFileSync("bash", ["-e"], { cwd: folder, input: command });
+    expect(JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))).toMatchObject({
+      repository: { type: "git", url: "git+https://github.com/OWNER/NAME.git" },
+      homepage: "https://github.com/OWNER/NAME#readme",
+      bugs: { url: "https://github.com/OWNER/NAME/issues" },
+    });
   });
 });
 
