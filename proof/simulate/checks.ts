@@ -40,7 +40,7 @@ function checkSame(ledger: Ledger, record: EventRecord, { call }: Request): void
   record.content = content;
 }
 
-/** By the clock on the wall, unless it was set back meanwhile. */
+/** By the clock that judges, unless it was set back meanwhile. */
 function checkDue(ledger: Ledger, { name, notBefore = 0 }: EventRecord, { sender }: Request): void {
   const earlyMs = notBefore - ledger.noteTime();
   if (earlyMs > 0)

@@ -32,25 +32,27 @@ export class Ledger implements Observer {
   readonly #byVisitor = new Map<string, EventRecord[]>();
   #order = 0;
   #latestTime = 0;
-  readonly #startedAt: number;
+  readonly #today: () => number;
 
-  /** @param forgets whether the bounds are so small that delivered ids are soon forgotten. */
-  constructor(clock: VirtualClock, { keepsTrace, forgets }: { keepsTrace: boolean; forgets: boolean }) {
+  /**
+   * @param options.today what the clock says that judges when a payment is due.
+   * @param options.forgets whether the bounds are so small that delivered ids are soon forgotten.
+   */
+  constructor(
+    clock: VirtualClock,
+    { today, keepsTrace, forgets }: { today: () => number; keepsTrace: boolean; forgets: boolean },
+  ) {
     this.#clock = clock;
-    this.#startedAt = clock.now() - clock.monotonic();
+    this.#today = today;
     this.#forgets = forgets;
     this.trace = keepsTrace ? [] : undefined;
     clock.onError = (owner, error) =>
       this.breaks("no code throws", `${owner.name}: ${(error as Error)?.stack}`);
   }
 
-  /**
-   * The clock on the wall may be set back from here on. Returns the latest time that it has shown, or the server's, which goes on
-   * when the host's is set back: a server judges by its own.
-   */
+  /** The clock that judges when a payment is due may be set back from here on. Returns the latest time that it has shown. */
   noteTime(): number {
-    const clock = this.#clock;
-    this.#latestTime = Math.max(this.#latestTime, clock.now(), this.#startedAt + clock.monotonic());
+    this.#latestTime = Math.max(this.#latestTime, this.#today());
     return this.#latestTime;
   }
 

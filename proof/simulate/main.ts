@@ -67,14 +67,16 @@ export async function simulate(options: Options): Promise<Summary> {
       tasks += outcome.tasks;
       events += outcome.events;
       if (outcome.broken) {
-        const { promise } = outcome.broken;
+        const { promise, message } = outcome.broken;
+        // First of all: to shorten a long one takes minutes, and may not end before CI does.
+        print(`\nseed ${seed} breaks a promise: ${message}`);
         const again = (fewer: Schedule) => run(fewer, { directory, sabotage, server });
         const short = options.shrinks === false ? schedule : await shrink(schedule, promise, again);
         const { broken, trace = [] } = await run(short, { directory, sabotage, server, keepsTrace: true });
         findings.push({
           seed,
           promise,
-          message: broken?.message ?? `${outcome.broken.message} (not again with the same steps)`,
+          message: broken?.message ?? `${message} (not again with the same steps)`,
           schedule: short,
           trace,
         });
@@ -100,7 +102,7 @@ function describe({ seed, message, schedule }: Finding): string {
     ({ at, do: name, ...rest }) => `  ${String(at).padStart(6)} ms  ${name} ${JSON.stringify(rest)}`,
   );
   return [
-    `\nseed ${seed} (${profile}; ${outbox}, ${processes} processes, ${programs} programs) breaks a promise:`,
+    `seed ${seed} in short (${profile}; ${outbox}, ${processes} processes, ${programs} programs):`,
     `  ${message}`,
     ...lines,
   ].join("\n");

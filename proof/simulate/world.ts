@@ -39,6 +39,7 @@ export class World {
     let turns = 0;
     this.clock = new VirtualClock((count) => Math.floor(chance(seed, "turn", turns++) * count));
     this.ledger = new Ledger(this.clock, {
+      today: options.server ? this.clock.unset : this.clock.now,
       keepsTrace: options.keepsTrace === true,
       forgets: schedule.bounds !== undefined,
     });
