@@ -91,6 +91,22 @@ describe.skipIf(!hasChromium)("the dashboard", () => {
     await picture(page, "dashboard-walk-decided");
   });
 
+  test("has a row for the wrapped handlers that answered and reported nothing, with their number", async () => {
+    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1" });
+    const app = express().use("/admin/affiliate", dashboard(tracker, { authorize: () => true }));
+    app.post(
+      "/pay",
+      tracker.onPayment((_req, res) => void res.end()),
+    );
+    const url = await listen(app);
+    const page = await open(`${url}/admin/affiliate`);
+    const table = page.getByRole("table", { name: "Unreported, skipped and dropped, by reason" });
+    const body = () => table.locator("tbody tr").allInnerTexts();
+    expect(await body()).toEqual(["none\t0"]);
+    for (let visit = 0; visit < 2; visit++) await fetch(`${url}/pay`, { method: "POST" });
+    await expect.poll(body).toEqual(["unreported: a wrapped handler answered, and returned no payment\t2"]);
+  });
+
   test("sends nothing again where the reader cancels, and gives the focus back", async () => {
     const { url, tracker, service } = await startHost();
     await aBusyDay(tracker, service);

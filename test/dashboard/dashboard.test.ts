@@ -88,6 +88,17 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
     expect(scheduled.nextInMs).toBeGreaterThan(3_000_000);
   });
 
+  it("counts, by kind, the wrapped handlers that answered and reported nothing", async () => {
+    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1" });
+    const app = appWith(tracker, { express });
+    app.post("/pay", tracker.onPayment((_req, res) => void res.end()) as express.RequestHandler);
+    const page = await openDashboard(app);
+    for (let visit = 0; visit < 2; visit++) await request(app).post("/pay").expect(200);
+    await expect
+      .poll(async () => (await page.get("state")).body.process.unreported)
+      .toEqual({ registration: 0, payment: 2 });
+  });
+
   it("shows what waits, by kind and age, and how the endpoints are", async () => {
     const service = await faultyService({ onRequest: answering(503) });
     const tracker = startTracker({ baseUrl: service.url });
