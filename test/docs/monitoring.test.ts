@@ -8,12 +8,15 @@ import {
   PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-node";
+import type { Express } from "express";
 import { type Affiliate, memoryOutbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { register } from "prom-client";
 import request from "supertest";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
+import { exportToOpenTelemetry, traceAttempts } from "../../docs/monitoring/opentelemetry.js";
+import { exportToPrometheus } from "../../docs/monitoring/prometheus.js";
 import { root, textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { referred, startShop } from "../helpers/docs/shop.js";
@@ -47,11 +50,16 @@ async function startRefusing() {
   return startShop({ baseUrl });
 }
 
+async function startExport(app: Express, tracker: Affiliate): Promise<void> {
+  exportToPrometheus(tracker);
+  await page.run("Prometheus", { app });
+}
+
 /** The text of `/metrics`, after some events. */
 async function scraped(): Promise<string> {
   const { app, tracker } = await startRefusing();
   onTestFinished(() => register.clear());
-  await page.run("Prometheus", { app, tracker });
+  await startExport(app, tracker);
   await happen(tracker);
   app.post(
     "/nothing",
@@ -97,7 +105,7 @@ describe("metrics", () => {
     });
     const { app, tracker } = await startShop({ baseUrl });
     onTestFinished(() => register.clear());
-    await page.run("Prometheus", { app, tracker });
+    await startExport(app, tracker);
     for (let id = 0; id < 20; id++)
       await tracker.trackPayment({ ...payment, paymentId: id }, { sessionId: `s${id}` });
     const paused = async () => {
@@ -118,7 +126,7 @@ describe("metrics", () => {
       await provider.shutdown();
     });
     const { tracker } = await startRefusing();
-    await page.run("OpenTelemetry", { tracker });
+    exportToOpenTelemetry(tracker);
     await happen(tracker);
     await provider.forceFlush();
 
@@ -267,7 +275,7 @@ describe("traces", () => {
         return { ...payment, paymentId: String(req.query.id ?? payment.paymentId) };
       }),
     );
-    await page.run("Traces", { tracker });
+    traceAttempts(tracker);
     return { ...started, requests };
   }
 
@@ -336,7 +344,7 @@ describe("traces", () => {
     const { attempts } = startTracing();
     const { tracker } = await startShop();
     await tracker.trackPayment(payment, { sessionId: "s1" });
-    await page.run("Traces", { tracker });
+    traceAttempts(tracker);
     await tracker.flush();
     expect(attempts()).toMatchObject([{ links: [], status: { code: 0 } }]);
   });
