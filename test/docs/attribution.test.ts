@@ -31,6 +31,17 @@ describe("clicks", () => {
     expect(sandbox.ledger.clicks()).toHaveLength(2);
   });
 
+  it("are the visitor's first alone where `attribution` says so", async () => {
+    const { app, tracker, sandbox } = await startShop();
+    app.use(tracker.onClick({ attribution: "first" }));
+    app.get("/", (_req, res) => void res.send("Welcome"));
+    const visitor = browser(app);
+    await visitor.get("/?ref=ALICE");
+    await visitor.get("/?ref=BOB");
+    await tracker.flush();
+    expect(sandbox.ledger.clicks()).toMatchObject([{ affiliateReference: "ALICE" }]);
+  });
+
   it("are found under another parameter where one is named", async () => {
     const { app, tracker, sandbox } = await startShop();
     app.get("/", tracker.onClick({ param: "via" }), (_req, res) => void res.send("Welcome"));

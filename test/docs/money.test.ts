@@ -1,9 +1,12 @@
 import express from "express";
+import type { Payment } from "express-affiliate";
 import { describe, expect, it } from "vitest";
+import { ISO_4217, majorUnits, payments } from "../../docs/gateways/amounts.js";
 import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { referred, startShop } from "../helpers/docs/shop.js";
 
+const asPayment: Record<string, (object: never) => Omit<Payment, "customerEmail">> = payments;
 const page = pageToRun("docs/money.md");
 
 describe("docs/money.md", () => {
@@ -37,13 +40,11 @@ describe("docs/money.md", () => {
     [1990n, "EUR", 19.9],
     [500, "JPY", 500],
     [1990, "KWD", 1.99],
-  ])("makes of %o %s %d", async (amount, currency, major) => {
-    const { majorUnits } = await page.run("Minor units");
+  ])("makes of %o %s %d", (amount, currency, major) => {
     expect(majorUnits(amount, currency)).toBe(major);
   });
 
-  it("divides by 100 what gateways count in hundredths, where Intl has no decimals", async () => {
-    const { majorUnits, ISO_4217 } = await page.run("Minor units");
+  it("divides by 100 what gateways count in hundredths, where Intl has no decimals", () => {
     const decimalsInIntl = (currency: string) =>
       new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits;
     const trap = Intl.supportedValuesOf("currency").filter(
@@ -72,15 +73,22 @@ describe("docs/money.md", () => {
     ["braintree", { id: "bt_1", amount: "19.90", currencyIsoCode: "EUR" }, "bt_1", 19.9],
   ])("reports what %s counts", async (gateway, object, paymentId, leadValue) => {
     const { tracker, sandbox } = await startShop();
-    const { payments } = await page.run("Minor units");
-    const payment = { ...payments[gateway](object), customerEmail: "ada@shop.example" };
+    const toPayment = asPayment[gateway] as (object: object) => Omit<Payment, "customerEmail">;
+    const payment = { ...toPayment(object), customerEmail: "ada@shop.example" };
     expect(payment.paymentId).toBe(paymentId);
     expect(await tracker.trackPayment(payment, { sessionId: "s1" })).toMatchObject({ outcome: "queued" });
     await sandbox.ledger.waitFor({ kind: "payment", leadValue });
   });
 
-  it("has a sample for each gateway of the payments page", async () => {
-    const { payments } = await page.run("Minor units");
+  it("reports what the sample makes of an object", async () => {
+    const { tracker, sandbox } = await startShop();
+    const invoice = { id: "in_1", amount_paid: 1_990, currency: "eur" };
+    const user = { email: "ada@shop.example", affiliate: { sessionId: "s1" } };
+    await page.run("Minor units", { tracker, payments, invoice, user });
+    await sandbox.ledger.waitFor({ kind: "payment", customerEmail: user.email, leadValue: 19.9 });
+  });
+
+  it("has a sample for each gateway of the payments page", () => {
     const nameOf = (gateway: string) =>
       gateway
         .replace(/ Billing|,.*| SDK/g, "")

@@ -7,6 +7,7 @@ import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { browser, closing, envFor, referred, startShop } from "../helpers/docs/shop.js";
 import { startService } from "../helpers/service.js";
+import { startTracker } from "../helpers/tracker.js";
 
 const page = pageToRun("docs/privacy.md");
 
@@ -80,9 +81,8 @@ describe("what is sent", () => {
 
   it("is about everybody with an express-session, unless the cookie is named", async () => {
     const { sandbox, tracker } = await startShop();
-    const named = closing(
-      (await page.run("Visitors with a login session", { process: { env: envFor(sandbox) } })).tracker,
-    );
+    const [, cookie] = /name the cookie: `session: "(\w+)"`/.exec(textOf("docs/privacy.md")) ?? [];
+    const named = startTracker({ baseUrl: sandbox.url, session: `${cookie}` });
     const app = express().use(session({ secret: "s", resave: false, saveUninitialized: true }));
     app.post("/named", named, (req, res) => void res.json(req.affiliate?.snapshot()));
     app.post("/unnamed", tracker, (req, res) => void res.json(req.affiliate?.snapshot()));
@@ -123,10 +123,8 @@ describe("what is set", () => {
 
 describe("fraud", () => {
   it("does not get by signed cookies", async () => {
-    const { sandbox } = await startShop();
-    const env = { ...envFor(sandbox), COOKIE_SECRETS: "new,old" };
-    const { tracker } = await page.run("Fraud", { process: { env } });
-    const app = express().use(closing(tracker));
+    expect(textOf("docs/privacy.md")).toContain('`signed: process.env.COOKIE_SECRETS.split(",")`');
+    const { app, tracker, sandbox } = await startShop({ signed: "new,old".split(",") });
     addRoutes({ app, tracker });
     await request(app).post("/checkout").set("Cookie", "svc_click_id=forged; svc_session_id=forged");
     const visitor = browser(app);
@@ -167,6 +165,17 @@ describe("consent", () => {
     await browser(app).get("/?ref=ALICE");
     await browser(app).get("/?ref=ALICE").set("Cookie", "consent=all");
     await sandbox.ledger.waitFor({ kind: "click", affiliateReference: "ALICE" });
+  });
+
+  it("is refused by Global Privacy Control, whatever the banner's cookie says", async () => {
+    const { app } = await shopWithBanner();
+    app.get("/ids", (req: express.Request, res: express.Response) => res.json(req.affiliate?.snapshot()));
+    const visit = (headers = {}) =>
+      request(app)
+        .get("/ids")
+        .set({ Cookie: "svc_click_id=c1; consent=all", ...headers });
+    expect((await visit()).body).toEqual({ clickId: "c1" });
+    expect((await visit({ "Sec-GPC": "1" })).body).toEqual({});
   });
 
   it("takes everything with it when it is withdrawn", async () => {

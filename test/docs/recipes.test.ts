@@ -1,9 +1,7 @@
-import { EventEmitter, once } from "node:events";
+import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import cookieParser from "cookie-parser";
 import express from "express";
 import type { Attribution } from "express-affiliate";
-import request from "supertest";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { pageToRun } from "../helpers/docs/run.js";
 import { browser, referred, startShop } from "../helpers/docs/shop.js";
@@ -62,21 +60,6 @@ describe("a code typed at checkout", () => {
   });
 });
 
-describe("Global Privacy Control", () => {
-  it("is a no, whatever the banner's cookie says", async () => {
-    const { consent } = await page.run("Global Privacy Control");
-    const { app } = await startShop({ before: [cookieParser()], consent });
-    app.get("/", (req, res) => void res.json(req.affiliate?.snapshot()));
-    const visit = (cookie: string, headers = {}) =>
-      request(app)
-        .get("/")
-        .set({ Cookie: `svc_click_id=c1; ${cookie}`, ...headers });
-    expect((await visit("consent=all")).body).toEqual({ clickId: "c1" });
-    expect((await visit("consent=all", { "Sec-GPC": "1" })).body).toEqual({});
-    expect((await visit("consent=none")).body).toEqual({});
-  });
-});
-
 describe("a sign-up that is confirmed in another browser", () => {
   it("is the affiliate's, once", async () => {
     const { app, tracker, sandbox } = await shopWithClick();
@@ -90,31 +73,6 @@ describe("a sign-up that is confirmed in another browser", () => {
     for (let times = 0; times < 2; times++) await browser(app).get("/confirm/token").expect(302);
     await tracker.flush();
     expect(sandbox.ledger.registrations()).toMatchObject([{ affiliateReference: "ALICE", customerId: "7" }]);
-  });
-});
-
-describe("a subscriber without a request", () => {
-  it("reports with what the cart kept", async () => {
-    const { app, tracker, sandbox } = await shopWithClick();
-    const carts = { create: async (cart: object) => cart };
-    const orderEvents = new EventEmitter();
-    await page.run("Subscribers and jobs without a request", { app, tracker, carts, orderEvents });
-    const { body: cart } = await referred(app).post("/carts").expect(201);
-    orderEvents.emit("placed", { id: "o1", email: "ada@shop.example", total: 19.9, ...cart });
-    await sandbox.ledger.waitFor({ kind: "payment", affiliateReference: "ALICE" });
-  });
-});
-
-describe("the first click", () => {
-  it("keeps the visitor, whose later links are no clicks", async () => {
-    const { app, tracker, sandbox } = await startShop();
-    await page.run("First click, not last", { app, tracker });
-    app.get("/", (_req, res) => void res.send("Welcome"));
-    const visitor = browser(app);
-    await visitor.get("/?ref=ALICE");
-    await visitor.get("/?ref=BOB");
-    await tracker.flush();
-    expect(sandbox.ledger.clicks()).toMatchObject([{ affiliateReference: "ALICE" }]);
   });
 });
 

@@ -1,4 +1,3 @@
-import type { EventEmitter } from "node:events";
 import type { Attribution } from "express-affiliate";
 
 interface Order {
@@ -26,8 +25,6 @@ export interface Names {
     add(user: { email: string; affiliate: Attribution }): Promise<void>;
     confirm(token: string): Promise<{ id: number; email: string; affiliate: Attribution } | undefined>;
   };
-  readonly carts: { create(cart: { metadata: { affiliate: Attribution } }): Promise<object> };
-  readonly orderEvents: EventEmitter<{ placed: [Order & { metadata: { affiliate: Attribution } }] }>;
   /** The names of affiliates by their references. */
   readonly names: ReadonlyMap<string, string>;
 }
