@@ -45,7 +45,7 @@ export function withShort(page, { measuredOn, outcomes }) {
   return between(page, tableOf(head, columns, rows, outcomes, fate));
 }
 
-/** docs/compare.md: what became of the payments, the costs, and how each was set up. */
+/** docs/compare.md: what became of the payments, and the costs. */
 export function withWhole(page, { measuredOn, outcomes, costs }) {
   const parts = [
     circumstances(measuredOn),
@@ -58,21 +58,21 @@ export function withWhole(page, { measuredOn, outcomes, costs }) {
         [none, ...adapters].map((adapter) => costRow(adapter, costs)),
       ),
     ),
-    section(
-      "How was each set up?",
-      "Versions: `bench/others/package.json`. Nothing else is set.",
-      table(
-        ["its documentation", "set-up"],
-        adapters.map(({ title, setUp, follows }) => [linked(title, follows), setUp]),
-      ),
-    ),
   ];
   return between(page, parts.join("\n\n"));
 }
 
-/** bench/results/others.md: how long it took, in each scenario. */
+/** bench/results/others.md: how each was set up, and how long it took in each scenario. */
 export function withTimes(page, { measuredOn, outcomes }) {
-  const parts = [circumstances(measuredOn), ...TIMES.map((time) => answered(time, outcomes))];
+  const setUp = section(
+    "How was each set up?",
+    "Versions: `bench/others/package.json`. Nothing else is set.",
+    table(
+      ["its documentation", "set-up"],
+      adapters.map(({ title, setUp, follows }) => [linked(title, follows), setUp]),
+    ),
+  );
+  const parts = [circumstances(measuredOn), setUp, ...TIMES.map((time) => answered(time, outcomes))];
   return between(page, parts.join("\n\n"));
 }
 
@@ -188,7 +188,7 @@ function section(heading, text, rows) {
 /** The title leads to the first page, numbers to the others. */
 function linked(title, pages) {
   return pages
-    .map((page, nth) => `[${nth === 0 ? title : nth + 1}](${page.replace(/^docs\//, "")})`)
+    .map((page, nth) => `[${nth === 0 ? title : nth + 1}](${page.replace(/^docs\//, "../../docs/")})`)
     .join(", ");
 }
 
