@@ -39,12 +39,16 @@ export interface Database {
    */
   writeUnlessLocked(texts: readonly string[]): Promise<void>;
   /** Runs statements in one transaction, on one connection: all of them, or none. It is not repeated where the connection is lost. */
-  transact<T>(work: (connection: Pick<Database, "rows" | "write">) => Promise<T>): Promise<T>;
+  transact<T>(work: Statements<T>): Promise<T>;
+  /** The same. Fails with `LOCK_WAIT_TIMEOUT` as `writeUnlessLocked` does. */
+  transactUnlessLocked<T>(work: Statements<T>): Promise<T>;
   /** Resolves once the tables are right. Tries anew at each call until they are. */
   ready(): Promise<void>;
   /** Whether an error says that the connection was lost: how far the request got is unknown then. */
   isLost(error: unknown): boolean;
 }
+
+type Statements<T> = (connection: Pick<Database, "rows" | "write">) => Promise<T>;
 
 /** ER_LOCK_DEADLOCK. A node of a Galera cluster says so too, if another node's transaction came first. */
 export const DEADLOCK = 1213;
@@ -163,21 +167,14 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
     isLost,
     rows: (text) => repeated((connection) => rowsOn(connection, text)),
     write: (text) => repeated((connection) => writeOn(connection, text)),
-    writeUnlessLocked: (texts) =>
-      prepared(async (connection, { patience }) => {
-        await writeOn(connection, "set innodb_lock_wait_timeout = 1");
-        try {
-          for (const text of texts) await writeOn(connection, text);
-        } finally {
-          await writeOn(connection, `set innodb_lock_wait_timeout = ${patience}`);
-        }
-      }, texts.length > 1),
-    transact: (work) =>
-      prepared(
-        (connection) =>
-          work({ rows: (text) => rowsOn(connection, text), write: (text) => writeOn(connection, text) }),
-        true,
-      ),
+    async writeUnlessLocked(texts) {
+      const writeAll: Statements<void> = async ({ write }) => {
+        for (const text of texts) await write(text);
+      };
+      await prepared(unlessLocked(writeAll), texts.length > 1);
+    },
+    transact: (work) => prepared((connection) => work(statementsOn(connection)), true),
+    transactUnlessLocked: (work) => prepared(unlessLocked(work), true),
     ready() {
       const { prefix, migrate: allowed } = options;
       readiness ??= repeatWhereLost(
@@ -191,6 +188,21 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
     },
   };
   return database;
+}
+
+function unlessLocked<T>(work: Statements<T>): Work<T> {
+  return async (connection, { patience }) => {
+    await writeOn(connection, "set innodb_lock_wait_timeout = 1");
+    try {
+      return await work(statementsOn(connection));
+    } finally {
+      await writeOn(connection, `set innodb_lock_wait_timeout = ${patience}`);
+    }
+  };
+}
+
+function statementsOn(connection: MysqlConnection): Pick<Database, "rows" | "write"> {
+  return { rows: (text) => rowsOn(connection, text), write: (text) => writeOn(connection, text) };
 }
 
 async function sessionOf(connection: MysqlConnection): Promise<Session> {

@@ -23,12 +23,16 @@ export const CANCELLED = KNOWN.replace("reason = null", "reason = 'cancelled'");
 // Half of the smallest packet that the outbox works with.
 const LONGEST = 524_288;
 
-/** The statements that store events: one, where it is not too long for a server. */
-export function insertsOf(prefix: string, events: readonly OutboxEvent[]): string[] {
+/**
+ * The statements that store events: one, where it is not too long for a server.
+ *
+ * @param areDue whether they are queued as of now, whatever their times say.
+ */
+export function insertsOf(prefix: string, events: readonly OutboxEvent[], areDue = false): string[] {
   const batches: string[][] = [[]];
   let length = 0;
   for (const event of events) {
-    const row = rowOf(event);
+    const row = rowOf(event, areDue);
     if (length > 0 && length + row.length > LONGEST) {
       batches.push([]);
       length = 0;
@@ -50,12 +54,12 @@ function insertOfRows(prefix: string, rows: readonly string[]): string {
     values ${rows.join(", ")}`;
 }
 
-function rowOf(event: OutboxEvent): string {
+function rowOf(event: OutboxEvent, isDue = false): string {
   const { id, destination, kind, data, createdAt } = event;
   const at = integer(createdAt);
   const notBefore = notBeforeOf(event);
-  const isScheduled = notBefore !== undefined && `${integer(notBefore)} > ${NOW}`;
-  const dueAt = `least(${at}, ${NOW})`;
+  const isScheduled = !isDue && notBefore !== undefined && `${integer(notBefore)} > ${NOW}`;
+  const dueAt = isDue ? NOW : `least(${at}, ${NOW})`;
   return `(${[
     integer(destination),
     binary(id),

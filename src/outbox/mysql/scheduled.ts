@@ -1,8 +1,8 @@
 import type { CancelOutcome } from "../outbox.js";
 import type { Counts } from "../sql/counts.js";
 import { type EventRow, eventOf } from "../sql/event-rows.js";
-import type { Database } from "./database.js";
-import { binary, due, integer, listOf, NOW } from "./literals.js";
+import { type Database, errnoOf, LOCK_WAIT_TIMEOUT } from "./database.js";
+import { binary, integer, listOf, NOW } from "./literals.js";
 import { CANCELLED, EVENT_COLUMNS, insertsOf } from "./rows.js";
 
 type DueRow = EventRow & { readonly seq: number; readonly due_at: number };
@@ -25,7 +25,7 @@ export function createScheduled(database: Database, { prefix, counts }: { prefix
 
   /** Each becomes a new row, because it goes to the end of its visitor's queue. */
   function enqueue(found: readonly DueRow[], destination: number): Promise<number> {
-    return database.transact(async ({ rows, write }) => {
+    return database.transactUnlessLocked(async ({ rows, write }) => {
       const locked = await rows<{ seq: number }>(
         `select seq from ${events} force index (primary)
          where seq in (${listOf(found.map(({ seq }) => String(seq)))}) and state = 'scheduled' for update`,
@@ -35,11 +35,24 @@ export function createScheduled(database: Database, { prefix, counts }: { prefix
       if (released.length === 0) return 0;
       await write(`delete from ${events} where seq in (${listOf(released.map(({ seq }) => String(seq)))})`);
       const fresh = released.map((row) => eventOf({ ...row, created_at: row.due_at }, destination));
-      for (const text of insertsOf(prefix, fresh)) await write(text);
-      const keys = fresh.map(({ id }) => `(${binary(id)}, ${integer(destination)})`);
-      await write(`update ${events} set ${due(NOW)} where (id, destination) in (${listOf(keys)})`);
+      for (const text of insertsOf(prefix, fresh, true)) await write(text);
       return released.length;
     });
+  }
+
+  /**
+   * A row that takes a deleted one's place in a unique index waits for the next row in there, too. If a host's open transaction has
+   * just stored that, its payment stays scheduled, and the others go.
+   */
+  async function enqueueUnlessLocked(found: readonly DueRow[], destination: number): Promise<number> {
+    try {
+      return await enqueue(found, destination);
+    } catch (error) {
+      if (errnoOf(error) !== LOCK_WAIT_TIMEOUT) throw error;
+    }
+    let released = 0;
+    if (found.length > 1) for (const row of found) released += await enqueueUnlessLocked([row], destination);
+    return released;
   }
 
   return {
@@ -47,7 +60,7 @@ export function createScheduled(database: Database, { prefix, counts }: { prefix
     async release(destination: number): Promise<number> {
       const found = await dueOf(destination);
       if (found.length === 0) return 0;
-      const released = await counts.during(() => enqueue(found, destination));
+      const released = await counts.during(() => enqueueUnlessLocked(found, destination));
       counts.release(destination, released);
       return released;
     },
