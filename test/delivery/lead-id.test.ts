@@ -2,6 +2,7 @@ import { memoryOutbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import type { Outbox } from "express-affiliate/outbox";
 import { expect, test } from "vitest";
+import { describeWithMariaDb } from "../helpers/mysql.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { startService } from "../helpers/service.js";
@@ -48,3 +49,7 @@ describeWithPostgres(
     test("`delivered` has the service's lead id", async () => tellsLeadIds(await create()));
   },
 );
+
+describeWithMariaDb("with the MySQL outbox", ({ create }) => {
+  test("`delivered` has the service's lead id", async () => tellsLeadIds(await create()));
+});
