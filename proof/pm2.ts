@@ -23,6 +23,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSandbox } from "express-affiliate/sandbox";
 import { blocksOf, root } from "../test/helpers/docs/pages.js";
+import { shopToServe } from "../test/helpers/docs/server.js";
 
 const VERSION = "7";
 const ORDERS = 60;
@@ -39,7 +40,7 @@ const folder = mkdtempSync(join(tmpdir(), "express-affiliate-pm2-"));
 const blockUnder = (heading: string) =>
   blocksOf("docs/deployment.md").find((block) => block.heading === heading)?.code ?? "";
 writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-writeFileSync(join(folder, "server.js"), blockUnder("Which shutdown"));
+writeFileSync(join(folder, "server.js"), shopToServe + blockUnder("Which shutdown"));
 writeFileSync(join(folder, "ecosystem.config.cjs"), blockUnder("PM2 and cluster"));
 mkdirSync(join(folder, "node_modules/@photostructure"), { recursive: true });
 symlinkSync(root, join(folder, "node_modules/express-affiliate"));

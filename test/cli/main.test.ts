@@ -67,15 +67,21 @@ describe("the command line", () => {
     },
   );
 
-  it("has every option and the exit codes of every command in its guide", async () => {
+  it("has in its help what its guide says, and the exit codes", async () => {
     const guide = readFileSync(join(resolve(import.meta.dirname, "../../docs"), "cli.md"), "utf8");
     for (const command of commands) {
       const { stdout } = await cli(command, "--help");
       expect(stdout).toContain("Exit code: 0");
-      const [, section = ""] = guide.split(`## ${command}`);
       const options = stdout.match(/(?<=^ +)--[a-z-]+/gm) ?? [];
       expect(options).toContain("--help");
-      for (const option of options) expect(section).toContain(option);
+      const [, rest = ""] = guide.split(`\n## ${command}\n`);
+      const [section = ""] = rest.split("\n## ");
+      for (const [named] of section.matchAll(/--[a-z-]+/g)) {
+        // What stands in the line of an action is an option too: `--erase`.
+        expect(stdout).toContain(named);
+        if (named !== "--erase") expect(options).toContain(named);
+      }
     }
+    for (const command of ["doctor", "outbox"]) expect(guide).toContain(`\n## ${command}\n`);
   });
 });

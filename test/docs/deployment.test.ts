@@ -10,6 +10,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { blocksOf, textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
+import { shopToServe } from "../helpers/docs/server.js";
 import { browser, closing, envFor, startShop } from "../helpers/docs/shop.js";
 import { problemsAsType } from "../helpers/docs/typed.js";
 import { scratchDirectory } from "../helpers/scratch.js";
@@ -36,7 +37,7 @@ async function startSandbox(): Promise<Sandbox> {
 
 describe("a server with the disk outbox", () => {
   async function project() {
-    const code = page.codeToRun("Which shutdown");
+    const code = shopToServe + page.codeToRun("Which shutdown");
     const folder = await userProject({ "server.mjs": code }, ["express", "@photostructure/sqlite"]);
     return async function start(sandbox: Sandbox) {
       const port = await freePort();

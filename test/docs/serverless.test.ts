@@ -2,7 +2,7 @@ import express from "express";
 import { type Affiliate, affiliate } from "express-affiliate";
 import { postgresOutbox } from "express-affiliate/postgres";
 import request from "supertest";
-import { afterEach, expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, startShop } from "../helpers/docs/shop.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
@@ -11,16 +11,15 @@ const page = pageToRun("docs/serverless.md");
 const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
 
 describeWithPostgres("docs/serverless.md", (database) => {
-  afterEach(() => void vi.unstubAllEnvs());
-
   let platforms = 0;
   async function platform() {
-    const { sandbox, env } = await startShop();
-    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+    const { sandbox } = await startShop();
+    const { url: baseUrl, clientId, apiKey } = sandbox;
     const pool = database.pool();
     const schema = `serverless_${++platforms}`;
     const inSchema = (options: object) => postgresOutbox({ ...options, pool, schema });
-    return { sandbox, names: { affiliate, postgresOutbox: inSchema, pool } };
+    const options = { baseUrl, clientId, apiKey };
+    return { sandbox, names: { options, affiliate, postgresOutbox: inSchema, pool } };
   }
 
   function shopOf(tracker: Affiliate) {

@@ -38,13 +38,11 @@ app.get("/", tracker.onClick(), (_req, res) => {
 
 const resolvers = {
   Mutation: {
-    // #region resolver
     signUp: async (_parent, input, { affiliate }) => {
       const user = await users.create(input);
       await affiliate.trackRegistration({ email: user.email, customerId: user.id });
       return user;
     },
-    // #endregion
     checkout: async (_parent, input, { affiliate }) => {
       const order = await orders.complete(input);
       await affiliate.trackPayment({

@@ -35,7 +35,6 @@ class Shop {
 class UsersController {
   constructor(private readonly shop: Shop) {}
 
-  // #region request
   @Post("signup")
   async signUp(@Req() req: Request, @Body() body: { email: string; name: string }) {
     const user = this.shop.signUp(body);
@@ -46,7 +45,6 @@ class UsersController {
     });
     return user;
   }
-  // #endregion
 }
 
 @Controller()

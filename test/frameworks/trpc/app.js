@@ -21,13 +21,11 @@ app.get("/", tracker.onClick(), (_req, res) => {
 const t = initTRPC.context().create();
 
 const router = t.router({
-  // #region procedure
   signUp: t.procedure.input(readPerson).mutation(async ({ input, ctx }) => {
     const user = await users.create(input);
     await ctx.affiliate.trackRegistration({ email: user.email, customerId: user.id });
     return user;
   }),
-  // #endregion
   checkout: t.procedure.input(readOrder).mutation(async ({ input, ctx }) => {
     const order = await orders.complete(input);
     await ctx.affiliate.trackPayment({
