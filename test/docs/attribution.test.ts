@@ -115,7 +115,14 @@ describe("an OAuth sign-up", () => {
   it("is reported in the callback, and a login is not", async () => {
     const { app, tracker, sandbox } = await startShop();
     const signIn = async (code: unknown) => ({ user: ada, isNew: code === "first" });
-    await page.run("OAuth sign-ups", { app, tracker, signIn });
+    app.get(
+      "/auth/callback",
+      tracker.onRegistration(async (req, res) => {
+        const { user, isNew } = await signIn(req.query.code);
+        res.redirect("/");
+        return isNew ? { email: user.email, customerId: user.id } : undefined;
+      }),
+    );
     const visitor = referred(app);
     await visitor.get("/auth/callback?code=again").expect(302);
     await tracker.flush();
@@ -128,7 +135,7 @@ describe("an OAuth sign-up", () => {
     const { app, tracker, sandbox } = await startShop({ before: [express.urlencoded()] });
     const signIn = async () => ({ user: ada, isNew: true });
     const pending = new Map<string, Attribution>();
-    await page.run("OAuth sign-ups", { app, tracker, signIn, pending }, { nth: 1 });
+    await page.run("OAuth sign-ups", { app, tracker, signIn, pending });
     const { headers } = await referred(app).get("/auth/start").expect(302);
     const state = new URL(String(headers.location)).searchParams.get("state");
     await request(app).post("/auth/form-callback").type("form").send({ code: "x", state }).expect(303);

@@ -8,7 +8,7 @@ import { diskOutbox } from "express-affiliate/disk";
 import { createSandbox, type Sandbox } from "express-affiliate/sandbox";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
-import { blocksOf, textOf } from "../helpers/docs/pages.js";
+import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { shopToServe } from "../helpers/docs/server.js";
 import { browser, closing, envFor, startShop } from "../helpers/docs/shop.js";
@@ -119,14 +119,12 @@ it("leaves PM2's workers the time that they need", async () => {
 });
 
 describe("the samples", () => {
-  const blocks = blocksOf("docs/deployment.md");
-  const sample = (info: string) => blocks.find((block) => block.info === info)?.code ?? "";
   const page = textOf("docs/deployment.md");
   /** What the page's own shutdown takes at most: 10 s for requests, 5 s for the tracker. */
   const shutdownSeconds = 15;
 
   it("have a Dockerfile without a mistake, from which signals reach Node", () => {
-    const dockerfile = sample("dockerfile");
+    const dockerfile = textOf("docs/deployment/Dockerfile");
     expect(validate(dockerfile)).toEqual([]);
     expect(validate(dockerfile.replace("WORKDIR", "WORKDRI"))).not.toEqual([]);
     const [, directory] = /^ENV OUTBOX_DIRECTORY=(.+)$/m.exec(dockerfile) ?? [];
@@ -141,7 +139,7 @@ describe("the samples", () => {
 
   it("have a Deployment that Kubernetes' types know, with time for the shutdown", () => {
     const type = 'import("kubernetes-types/apps/v1").Deployment';
-    const deployment = parse(sample("yaml"), { strict: true });
+    const deployment = parse(textOf("docs/deployment/kubernetes.yaml"), { strict: true });
     expect(problemsAsType(deployment, type)).toEqual([]);
     expect(problemsAsType({ ...deployment, replica: 3 }, type)).toEqual([expect.stringContaining("replica")]);
     const { spec } = deployment.spec.template;
