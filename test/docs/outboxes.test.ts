@@ -1,23 +1,9 @@
-import { join } from "node:path";
-import { type DiskOutboxOptions, diskOutbox } from "express-affiliate/disk";
 import { describe, expect, it } from "vitest";
 import * as mapOutbox from "../../docs/outboxes/map-outbox.js";
 import { textOf } from "../helpers/docs/pages.js";
-import { pageToRun, runBlock } from "../helpers/docs/run.js";
-import { closing } from "../helpers/docs/shop.js";
-import { scratchDirectory } from "../helpers/scratch.js";
-
-const page = pageToRun("docs/outboxes.md");
+import { runBlock } from "../helpers/docs/run.js";
 
 describe("docs/outboxes.md", () => {
-  it("makes a tracker with the disk outbox", async () => {
-    const root = scratchDirectory();
-    const elsewhere = ({ directory }: DiskOutboxOptions) => diskOutbox({ directory: join(root, directory) });
-    const modules = { "express-affiliate/disk": { diskOutbox: elsewhere } };
-    const { tracker } = await page.run("Outboxes", {}, { modules });
-    expect(await closing(tracker).close()).toEqual({ left: 0, durable: true });
-  });
-
   describe("an outbox of one's own", async () => {
     // Its call of `testOutbox`: its tests become tests here.
     const file = "docs/outboxes/map-outbox.test.ts";
@@ -30,9 +16,5 @@ describe("docs/outboxes.md", () => {
       expect(lines.length).toBeGreaterThan(50);
       expect(lines.length).toBeLessThan(110);
     });
-  });
-
-  it("has no block that is not run", () => {
-    expect(page.notRun).toEqual([]);
   });
 });
