@@ -1,0 +1,40 @@
+import type { Project } from "./project.js";
+
+const CREATE = `npx create-better-t-stack create shop --frontend none --backend express --runtime node --api trpc
+  --auth better-auth --database postgres --orm drizzle --db-setup none --payments none --addons none --examples todo
+  --no-git --no-install --package-manager npm --web-deploy none --server-deploy none --disable-analytics --no-render-title`;
+
+/** The app that create-better-t-stack makes: Express, tRPC, better-auth and Drizzle in a monorepo, in the folder `shop`. */
+export async function makeTStack({ write, install, run }: Project, version: string): Promise<void> {
+  await write("package.json", '{ "private": true }');
+  await install({ "create-better-t-stack": version });
+  await run(CREATE.split(/\s+/));
+  await run(["rm", "-r", "node_modules", "package.json", "package-lock.json"]);
+  // Its packages want versions of each other that do not go together, and its bundler is not to be had without one that is
+  // unpublished. It runs without that bundler, as in development.
+  await write("shop/.npmrc", "legacy-peer-deps=true\n");
+  await run(["npm", "pkg", "delete", "devDependencies.tsdown"], "shop/apps/server");
+  await run(["rm", "tsdown.config.ts"], "shop/apps/server");
+  await run([
+    "sed",
+    "-i",
+    "s/app.listen(3000,/app.listen(process.env.PORT,/",
+    "shop/apps/server/src/index.ts",
+  ]);
+  await install({}, "shop");
+}
+
+/** Its environment. */
+export const tStackEnvironment = ({ port }: { port: number }) => ({
+  BETTER_AUTH_URL: `http://localhost:${port}`,
+  BETTER_AUTH_SECRET: "a-secret-of-thirty-two-characters",
+  CORS_ORIGIN: `http://localhost:${port}`,
+});
+
+/** Creates its tables, and has TypeScript check it, as its own scripts do. */
+export async function prepareTStack({ run }: Project): Promise<void> {
+  await run(["npx", "drizzle-kit", "push", "--force"], "shop/packages/db");
+  await run(["npm", "run", "check-types"], "shop");
+}
+
+export const startTStack = ["sh", "-c", "cd shop/apps/server && exec npx tsx src/index.ts"];
