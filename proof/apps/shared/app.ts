@@ -2,6 +2,13 @@ import type { Edit } from "./patch.js";
 import type { Project } from "./project.js";
 import type { Walk } from "./walk.js";
 
+/** A server that an app calls. */
+export interface Beside {
+  /** By which the app finds it. */
+  readonly environment: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
 /** An application that other people wrote, and how it is walked: the default export of proof/apps/NAME.ts. */
 export interface App {
   readonly title: string;
@@ -20,6 +27,8 @@ export interface App {
   readonly patch: readonly Edit[];
   /** Builds it and migrates its database: after the patch, before the start. */
   prepare?(project: Project): Promise<void>;
+  /** Starts what it needs beside a database, in this process: another company's server. */
+  beside?(): Promise<Beside>;
   /** Its environment, beside `PORT`, `DATABASE_URL`, `OUTBOX_DIRECTORY` and the addresses of the service. */
   environment?(at: { readonly port: number; readonly databaseUrl: string }): Readonly<Record<string, string>>;
   /** The command that starts it, and the path that answers below 500 when it has started. */

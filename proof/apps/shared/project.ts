@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { root } from "../../../test/helpers/docs/pages.js";
 import { nodeOf, npmFlags } from "../../shared/packed.js";
@@ -19,6 +19,7 @@ export interface Project {
   run(command: readonly string[], below?: string): Promise<string>;
   /** `npm install` of packages with exact versions; without any, of what package.json says. */
   install(packages?: Readonly<Record<string, string>>, below?: string): Promise<void>;
+  read(path: string): Promise<string>;
   write(path: string, text: string): Promise<void>;
 }
 
@@ -38,6 +39,7 @@ export async function openProject(
       const specs = Object.entries(packages).map(([name, version]) => `${name}@${version}`);
       await run(["npm", "install", "--save-exact", ...npmFlags, ...specs], below);
     },
+    read: (path) => readFile(join(folder, path), "utf8"),
     async write(path, text) {
       await mkdir(dirname(join(folder, path)), { recursive: true });
       await writeFile(join(folder, path), text);

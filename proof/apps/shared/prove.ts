@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { freePort } from "../../../test/helpers/cluster.js";
 import { npmFlags } from "../../shared/packed.js";
 import type { Shown } from "../../shared/run-parts.js";
-import type { App } from "./app.js";
+import type { App, Beside } from "./app.js";
 import { applyPatch, linesOf, MOST_LINES } from "./patch.js";
 import { type Program, startProgram } from "./program.js";
 import { makeApp, openProject } from "./project.js";
@@ -37,6 +37,7 @@ export async function proveApp(name: string, app: App, means: Means): Promise<Sh
   };
   let service: Program | undefined;
   let host: Program | undefined;
+  let beside: Beside | undefined;
   let serviceUrl = "";
   const logs: string[] = [];
   const lines = linesOf(app.patch);
@@ -50,8 +51,10 @@ export async function proveApp(name: string, app: App, means: Means): Promise<Sh
     const origin = `http://localhost:${port}`;
     serviceUrl = `http://127.0.0.1:${servicePort}`;
     const databaseUrl = app.needs ? await means.database(app.needs) : "";
+    beside = await app.beside?.();
     const project = await openProject(folder, app.node, {
       ...{ PORT: String(port), DATABASE_URL: databaseUrl, ...app.environment?.({ port, databaseUrl }) },
+      ...beside?.environment,
       OUTBOX_DIRECTORY: join(folder, "outbox"),
       TRACKING_URL: serviceUrl,
       TRACKING_CLIENT_ID: String(CLIENT_ID),
@@ -105,6 +108,7 @@ export async function proveApp(name: string, app: App, means: Means): Promise<Sh
   } finally {
     await host?.stop();
     await service?.stop();
+    await beside?.stop();
     if (means.keep) console.log(`${name} is in ${folder}`);
     else await rm(scratch, { recursive: true, force: true });
   }

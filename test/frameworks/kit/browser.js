@@ -29,7 +29,7 @@ export function browser(origin) {
       status: response.statusCode,
       headers: response.headers,
       text,
-      body: isJson ? JSON.parse(text) : undefined,
+      body: isJson && text !== "" ? JSON.parse(text) : undefined,
     };
   }
 

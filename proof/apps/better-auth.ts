@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import type { App } from "./shared/app.js";
+import { startOAuthServer } from "./shared/oauth-server.js";
+import { makeTStack, prepareTStack, startTStack, tStackEnvironment } from "./shared/t-stack.js";
+import { taken, walkShop } from "./shared/walk.js";
+
+/** The app's own login with a provider, as better-auth's documentation has it. */
+const PROVIDER = `plugins: [
+      genericOAuth({
+        config: [
+          {
+            providerId: "company",
+            clientId: "shop",
+            clientSecret: "secret",
+            authorizationUrl: \`\${process.env.OAUTH_URL}/authorize\`,
+            tokenUrl: \`\${process.env.OAUTH_URL}/token\`,
+            userInfoUrl: \`\${process.env.OAUTH_URL}/userinfo\`,
+          },
+        ],
+      }),
+    ]`;
+
+const FIELDS_AND_HOOKS = `    user: {
+      additionalFields: {
+        affiliate: { type: "string", required: false, input: false, returned: false },
+      },
+    },
+    databaseHooks: {
+      user: {
+        create: {
+          before: async (user, context) => ({
+            data: { ...user, affiliate: JSON.stringify(attributionIn(context)) },
+          }),
+          after: async (user, context) => {
+            const registration = { email: user.email, customerId: user.id, customerName: user.name };
+            await tracker.trackRegistration(registration, attributionIn(context));
+          },
+        },
+      },
+    },`;
+
+const ATTRIBUTION = `
+const attributionIn = (context: { headers?: Headers } | null) =>
+  context?.headers ? tracker.attributionOf(context.headers) : {};`;
+
+const WEBHOOK = `
+app.post("/webhooks/payment", express.json(), async (req, res) => {
+  const { id, email, total } = req.body;
+  const user = await db.query.user.findFirst({ where: { email } });
+  await tracker.trackPayment({ paymentId: id, customerEmail: email, leadValue: total }, user?.affiliate);
+  res.sendStatus(204);
+});
+`;
+
+export default {
+  title:
+    "better-auth on Express: the app of create-better-t-stack, with sign-ups through OAuth, and payments by webhook",
+  node: 24,
+  needs: "postgres",
+  beside: startOAuthServer,
+  environment: tStackEnvironment,
+  async make(project) {
+    await makeTStack(project, "3.44.1");
+    const auth = "shop/packages/auth/src/index.ts";
+    const text = await project.read(auth);
+    const withProvider = text.replace("plugins: []", () => PROVIDER);
+    await project.write(auth, `import { genericOAuth } from "better-auth/plugins";\n${withProvider}`);
+  },
+  root: "shop",
+  patch: [
+    { copy: "tracker.ts", to: "shop/packages/auth/src/tracker.ts" },
+    {
+      file: "shop/packages/auth/src/index.ts",
+      below: 'import { betterAuth } from "better-auth";',
+      add: `import { tracker } from "./tracker";\n${ATTRIBUTION}`,
+    },
+    { file: "shop/packages/auth/src/index.ts", below: "emailAndPassword:", add: FIELDS_AND_HOOKS },
+    {
+      file: "shop/packages/db/src/schema/auth.ts",
+      below: 'image: text("image"),',
+      add: '  affiliate: text("affiliate"),',
+    },
+    {
+      file: "shop/apps/server/src/index.ts",
+      below: 'from "@shop/api/routers/index";',
+      add: 'import { tracker } from "@shop/auth/tracker";',
+    },
+    {
+      file: "shop/apps/server/src/index.ts",
+      replace: 'import { auth } from "./services";',
+      by: 'import { auth, db } from "./services";',
+    },
+    {
+      file: "shop/apps/server/src/index.ts",
+      below: "const app = express();",
+      add: `app.use(tracker.onClick());\n${WEBHOOK}`,
+    },
+  ],
+  prepare: prepareTStack,
+  start: startTStack,
+  walk: (walk) =>
+    walkShop(walk, {
+      async signUp(visitor, { email }) {
+        const way = { provider: "company", callbackURL: "/" };
+        const { body } = taken(await visitor.post("/api/auth/sign-in/social", way));
+        const atProvider = await walk.visitor().open(`${body.url}&login=${email}`);
+        const back = taken(await visitor.open(atProvider.headers.location ?? ""));
+        assert.equal(back.headers.location, "/");
+      },
+      async pay(_visitor, { email }, nth) {
+        const value = 10 * nth;
+        const webhook = async () =>
+          taken(await walk.visitor().post("/webhooks/payment", { id: `ch_${nth}`, email, total: value }));
+        await webhook();
+        return { value, payAgain: webhook };
+      },
+    }),
+} satisfies App;
