@@ -18,7 +18,7 @@ export interface App {
   readonly needs?: "postgres" | "mysql";
   /**
    * Makes it in an empty folder, from packages of exact versions, as its own documentation says. What is in the folder then is
-   * kept between runs, until this function changes.
+   * kept between runs. Does everything through the project: once without effect, to know what it does.
    */
   make(project: Project): Promise<void>;
   /** The folder of the project to whose package.json the package is added. Default: the project's own. */

@@ -47,9 +47,11 @@ export async function openProject(
   };
 }
 
-/** Makes the app in this folder, or copies what an earlier run has made. Says whether it was there. */
+/** Makes the app in this folder, or copies what an earlier run has made by the same steps. Says whether it was there. */
 export async function makeApp(name: string, app: App, folder: string): Promise<{ isCached: boolean }> {
-  const key = createHash("sha256").update(`${app.make} ${app.node} ${PUBLISHED_BEFORE}`).digest("hex");
+  const key = createHash("sha256")
+    .update(await stepsOf(app))
+    .digest("hex");
   const kept = join(CACHE, name, key.slice(0, 16));
   const isCached = existsSync(kept);
   if (!isCached) {
@@ -61,6 +63,20 @@ export async function makeApp(name: string, app: App, folder: string): Promise<{
   }
   await copy(kept, folder);
   return { isCached };
+}
+
+/** All that `make` does, as a text. */
+async function stepsOf({ make, node }: App): Promise<string> {
+  const steps: unknown[] = [node, PUBLISHED_BEFORE];
+  const note = async (...step: unknown[]) => {
+    steps.push(step);
+    return "";
+  };
+  await make({
+    ...{ folder: "", environment: {}, run: note, read: note, write: note as Project["write"] },
+    install: note as Project["install"],
+  });
+  return JSON.stringify(steps);
 }
 
 /** Its packages as hard links, since nothing writes into them; all else as copies, which the patch changes. */

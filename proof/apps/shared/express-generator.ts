@@ -1,0 +1,11 @@
+import type { Project } from "./project.js";
+
+/** The app that Express' own generator makes, on the Express 4.16 that it asks for; with packages beside. */
+export async function makeExpressApp(
+  { install, run }: Project,
+  packages: Readonly<Record<string, string>>,
+): Promise<void> {
+  await run(["npx", "--yes", "express-generator@4.16.1", "--no-view", "."]);
+  await install();
+  await install(packages);
+}
