@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { App } from "./shared/app.js";
+import { userEdits } from "./shared/better-auth.js";
 import { startOAuthServer } from "./shared/oauth-server.js";
 import { makeTStack, prepareTStack, startTStack, tStackEnvironment } from "./shared/t-stack.js";
 import { taken, walkShop } from "./shared/walk.js";
@@ -19,29 +20,6 @@ const PROVIDER = `plugins: [
         ],
       }),
     ]`;
-
-const FIELDS_AND_HOOKS = `    user: {
-      additionalFields: {
-        affiliate: { type: "string", required: false, input: false, returned: false },
-      },
-    },
-    databaseHooks: {
-      user: {
-        create: {
-          before: async (user, context) => ({
-            data: { ...user, affiliate: JSON.stringify(attributionIn(context)) },
-          }),
-          after: async (user, context) => {
-            const registration = { email: user.email, customerId: user.id, customerName: user.name };
-            await tracker.trackRegistration(registration, attributionIn(context));
-          },
-        },
-      },
-    },`;
-
-const ATTRIBUTION = `
-const attributionIn = (context: { headers?: Headers } | null) =>
-  context?.headers ? tracker.attributionOf(context.headers) : {};`;
 
 const WEBHOOK = `
 app.post("/webhooks/payment", express.json(), async (req, res) => {
@@ -68,23 +46,7 @@ export default {
   },
   root: "shop",
   patch: [
-    { copy: "tracker.ts", to: "shop/packages/auth/src/tracker.ts" },
-    {
-      file: "shop/packages/auth/src/index.ts",
-      below: 'import { betterAuth } from "better-auth";',
-      add: `import { tracker } from "./tracker";\n${ATTRIBUTION}`,
-    },
-    { file: "shop/packages/auth/src/index.ts", below: "emailAndPassword:", add: FIELDS_AND_HOOKS },
-    {
-      file: "shop/packages/db/src/schema/auth.ts",
-      below: 'image: text("image"),',
-      add: '  affiliate: text("affiliate"),',
-    },
-    {
-      file: "shop/apps/server/src/index.ts",
-      below: 'from "@shop/api/routers/index";',
-      add: 'import { tracker } from "@shop/auth/tracker";',
-    },
+    ...userEdits,
     {
       file: "shop/apps/server/src/index.ts",
       replace: 'import { auth } from "./services";',

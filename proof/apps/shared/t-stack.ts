@@ -34,7 +34,7 @@ export const tStackEnvironment = ({ port }: { port: number }) => ({
 /** Creates its tables, and has TypeScript check it, as its own scripts do. */
 export async function prepareTStack({ run }: Project): Promise<void> {
   await run(["npx", "drizzle-kit", "push", "--force"], "shop/packages/db");
-  await run(["npm", "run", "check-types"], "shop");
+  await run(["npm", "run", "check-types"], "shop/apps/server");
 }
 
 export const startTStack = ["sh", "-c", "cd shop/apps/server && exec npx tsx src/index.ts"];

@@ -1,0 +1,82 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import type { App } from "./shared/app.js";
+import { signUpByEmail, userEdits } from "./shared/better-auth.js";
+import { startStripe } from "./shared/stripe-api.js";
+import { makeTStack, prepareTStack, startTStack, tStackEnvironment } from "./shared/t-stack.js";
+import { taken, walkShop } from "./shared/walk.js";
+
+const SECRET = "whsec_proof";
+
+/** As the plugin's documentation has it. */
+const PLUGIN = `plugins: [
+      stripe({
+        stripeClient: new Stripe("sk_test_proof", { host: "127.0.0.1", port: process.env.STRIPE_PORT, protocol: "http" }),
+        stripeWebhookSecret: "${SECRET}",
+        createCustomerOnSignUp: true,
+      }),
+    ]`;
+
+const ON_EVENT = `        onEvent: async (event) => {
+          if (event.type !== "invoice.paid") return;
+          const { id, customer, amount_paid } = event.data.object;
+          const user = await database.query.user.findFirst({ where: { stripeCustomerId: String(customer) } });
+          if (!user) return;
+          const payment = { paymentId: id, customerEmail: user.email, leadValue: amount_paid / 100 };
+          await tracker.trackPayment(payment, user.affiliate);
+        },`;
+
+export default {
+  title:
+    "Stripe's SDK with signed webhooks: the app of create-better-t-stack, with better-auth's plugin for Stripe",
+  node: 24,
+  needs: "postgres",
+  beside: startStripe,
+  environment: tStackEnvironment,
+  async make(project) {
+    await makeTStack(project, "3.44.1");
+    await project.install({ "@better-auth/stripe": "1.7.5", stripe: "22.6.2" }, "shop");
+    const auth = "shop/packages/auth/src/index.ts";
+    const text = await project.read(auth);
+    const imports = 'import { stripe } from "@better-auth/stripe";\nimport Stripe from "stripe";\n';
+    await project.write(auth, imports + text.replace("plugins: []", () => PLUGIN));
+    const schema = "shop/packages/db/src/schema/auth.ts";
+    const column = 'stripeCustomerId: text("stripe_customer_id"),\n  image: text("image"),';
+    await project.write(schema, (await project.read(schema)).replace('image: text("image"),', column));
+  },
+  root: "shop",
+  patch: [
+    ...userEdits,
+    {
+      file: "shop/apps/server/src/index.ts",
+      below: "const app = express();",
+      add: "app.use(tracker.onClick());",
+    },
+    { file: "shop/packages/auth/src/index.ts", below: "createCustomerOnSignUp: true,", add: ON_EVENT },
+  ],
+  prepare: prepareTStack,
+  start: startTStack,
+  walk(walk) {
+    const load = createRequire(join(walk.project.folder, "shop/package.json"));
+    const stripe = new (load("stripe"))("sk_test_proof");
+
+    /** A webhook of Stripe, signed as Stripe signs it. */
+    async function send(type: string, object: object): Promise<void> {
+      const payload = JSON.stringify({ id: `evt_${Date.now()}`, object: "event", type, data: { object } });
+      const signature = stripe.webhooks.generateTestHeaderString({ payload, secret: SECRET });
+      const headers = { "content-type": "application/json", "stripe-signature": signature };
+      taken(await walk.visitor().send("POST", "/api/auth/stripe/webhook", headers, payload));
+    }
+
+    return walkShop(walk, {
+      signUp: signUpByEmail,
+      async pay(_visitor, { email }, nth) {
+        const invoice = { id: `in_${nth}`, object: "invoice", customer: `cus_${email}`, amount_paid: 1_990 };
+        const paid = () => send("invoice.paid", invoice);
+        await paid();
+        const charge = { id: `ch_${nth}`, object: "charge", amount_refunded: invoice.amount_paid };
+        return { value: 19.9, payAgain: paid, refund: () => send("charge.refunded", charge) };
+      },
+    });
+  },
+} satisfies App;

@@ -1,0 +1,164 @@
+import pg from "pg";
+import type { App } from "./shared/app.js";
+import { taken, type Visitor, walkShop } from "./shared/walk.js";
+
+const VERSION = "3.7.3";
+
+/** As `npx @vendure/create --ci --db postgres` writes its files, without the Docker container that it then starts. */
+const GENERATE = `
+const { copyFileSync, mkdirSync, writeFileSync } = require("node:fs");
+const { dirname } = require("node:path");
+
+const create = dirname(require.resolve("@vendure/create/package.json"));
+const { getCiConfiguration } = require(create + "/lib/gather-user-responses.js");
+const { getPackageManagerInfo, registerTemplateHelpers } = require(create + "/lib/helpers.js");
+
+async function generate() {
+  registerTemplateHelpers(getPackageManagerInfo("npm"));
+  const sources = await getCiConfiguration(process.cwd(), "npm", 3000, undefined, "postgres");
+  mkdirSync("src");
+  writeFileSync("src/vendure-config.ts", sources.configSource);
+  writeFileSync("src/index.ts", sources.indexSource);
+  writeFileSync("src/environment.d.ts", sources.envDtsSource);
+  writeFileSync(".env", sources.envSource);
+  for (const [from, to = from] of [["tsconfig.template.json", "tsconfig.json"], ["initial-data.json"], ["products.csv"]])
+    copyFileSync(create + "/assets/" + from, to);
+}
+generate();
+`;
+
+/** As that command fills the database. */
+const POPULATE = `
+require("ts-node").register({ transpileOnly: true });
+const { bootstrap } = require("@vendure/core");
+const { populate } = require("@vendure/core/cli");
+const { config } = require("./src/vendure-config");
+
+const dbConnectionOptions = { ...config.dbConnectionOptions, synchronize: true };
+const importExportOptions = { importAssetsDir: __dirname };
+populate(() => bootstrap({ ...config, dbConnectionOptions, importExportOptions }), __dirname + "/initial-data.json", __dirname + "/products.csv")
+  .then(() => process.exit(0), (error) => { console.error(error); process.exit(1); });
+`;
+
+async function ask(visitor: Visitor, query: string, variables: object = {}) {
+  const { body } = taken(await visitor.post("/shop-api", { query, variables }));
+  if (body.errors) throw new Error(JSON.stringify(body.errors));
+  return body.data;
+}
+
+/** A mutation of the shop that answers with one of several types. */
+async function change(visitor: Visitor, mutation: string, variables: object, types: string) {
+  const data = await ask(visitor, mutation, variables);
+  const [answer] = Object.values(data) as { __typename: string }[];
+  if (!answer || !types.includes(answer.__typename)) throw new Error(JSON.stringify(data));
+  return data;
+}
+
+export default {
+  title: "Vendure, with a plugin on its event bus, on PostgreSQL",
+  needs: "postgres",
+  environment({ databaseUrl }) {
+    const { hostname, port, pathname } = new URL(databaseUrl);
+    return {
+      DB_HOST: hostname,
+      DB_PORT: port,
+      DB_NAME: pathname.slice(1),
+      DB_USERNAME: "postgres",
+      DB_PASSWORD: "none",
+      VENDURE_DISABLE_TELEMETRY: "true",
+    };
+  },
+  async make({ install, run, write }) {
+    await write("package.json", '{ "name": "shop", "private": true }');
+    const own = ["core", "email-plugin", "asset-server-plugin", "graphiql-plugin", "create"];
+    await install({
+      ...Object.fromEntries(own.map((name) => [`@vendure/${name}`, VERSION])),
+      dotenv: "17.2.3",
+      pg: "8.16.3",
+      typescript: "5.8.2",
+      "ts-node": "10.9.2",
+    });
+    await write("generate.cjs", GENERATE);
+    await run(["node", "generate.cjs"]);
+    await run(["mkdir", "-p", "static/email"]);
+    // Without its dashboard, which is a project of its own.
+    const config = "src/vendure-config.ts";
+    await run(["sed", "-i", "/DashboardPlugin.init/,/^        }),/d; /dashboard\\/plugin/d", config]);
+    await run(["sed", "-i", '/"references"/,/}]/d', "tsconfig.json"]);
+    await run(["cp", "-r", "node_modules/@vendure/email-plugin/templates", "static/email/templates"]);
+    // Two products are enough.
+    await run(["sed", "-i", "4,$d", "products.csv"]);
+  },
+  patch: [
+    { copy: "tracker.ts", to: "src/tracker.ts" },
+    { copy: "vendure/affiliate.plugin.ts", to: "src/affiliate.plugin.ts" },
+    {
+      file: "src/vendure-config.ts",
+      below: "import 'dotenv/config';",
+      add: "import { AffiliatePlugin } from './affiliate.plugin';",
+    },
+    { file: "src/vendure-config.ts", below: "plugins: [", add: "        AffiliatePlugin," },
+  ],
+  async prepare({ run, write }) {
+    await write("populate.js", POPULATE);
+    await run(["npx", "tsc", "--noEmit", "-p", "."]);
+    await run(["node", "populate.js"]);
+  },
+  start: ["node", "-r", "ts-node/register/transpile-only", "src/index.ts"],
+  ready: "/health",
+  walk: (walk) =>
+    walkShop(walk, {
+      landing: "/health",
+      async signUp(visitor, { email, name, password }) {
+        const input = { emailAddress: email, firstName: name, lastName: "", password };
+        const register = `mutation ($input: RegisterCustomerInput!) {
+          registerCustomerAccount(input: $input) { __typename ... on ErrorResult { message } }
+        }`;
+        await change(visitor, register, { input }, "Success");
+        // The e-mail to the customer has it.
+        const database = new pg.Client({ connectionString: walk.project.environment.DATABASE_URL });
+        await database.connect();
+        const { rows } = await database.query(
+          'select "verificationToken" as token from authentication_method where identifier = $1',
+          [email],
+        );
+        await database.end();
+        const verify = `mutation ($token: String!) {
+          verifyCustomerAccount(token: $token) { __typename ... on ErrorResult { message } }
+        }`;
+        await change(visitor, verify, rows[0], "CurrentUser");
+      },
+      async pay(visitor) {
+        const { products } = await ask(visitor, "{ products { items { variants { id } } } }");
+        const order = "__typename ... on Order { code totalWithTax state } ... on ErrorResult { message }";
+        await change(
+          visitor,
+          `mutation ($id: ID!) { addItemToOrder(productVariantId: $id, quantity: 1) { ${order} } }`,
+          { id: products.items[0].variants[0].id },
+          "Order",
+        );
+        const address = '{ fullName: "Ada", streetLine1: "1 Road", city: "London", countryCode: "GB" }';
+        await change(
+          visitor,
+          `mutation { setOrderShippingAddress(input: ${address}) { ${order} } }`,
+          {},
+          "Order",
+        );
+        const { eligibleShippingMethods } = await ask(visitor, "{ eligibleShippingMethods { id } }");
+        await change(
+          visitor,
+          `mutation ($id: [ID!]!) { setOrderShippingMethod(shippingMethodId: $id) { ${order} } }`,
+          { id: [eligibleShippingMethods[0].id] },
+          "Order",
+        );
+        const transition = `mutation { transitionOrderToState(state: "ArrangingPayment") { ${order} } }`;
+        await change(visitor, transition, {}, "Order");
+        const pay = `mutation { addPaymentToOrder(input: { method: "standard-payment", metadata: {} }) { ${order} } }`;
+        const { addPaymentToOrder } = await change(visitor, pay, {}, "Order");
+        return {
+          value: addPaymentToOrder.totalWithTax / 100,
+          payAgain: () => change(visitor, pay, {}, "NoActiveOrderError"),
+        };
+      },
+    }),
+} satisfies App;
