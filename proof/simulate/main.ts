@@ -7,7 +7,6 @@ import type { Schedule } from "./schedule.js";
 import { shrink } from "./shrink.js";
 import { startRealMysql } from "./sql/real-mysql.js";
 import { startRealPostgres } from "./sql/real-postgres.js";
-import type { RealServer } from "./sql/real-server.js";
 import { SqlServer } from "./sql/server.js";
 import { perform } from "./steps.js";
 import { World } from "./world.js";
@@ -57,8 +56,7 @@ export async function simulate(options: Options): Promise<Summary> {
   const directory = mkdtempSync(join(tmpdir(), "express-affiliate-simulate-"));
   const findings: Finding[] = [];
   let [steps, tasks, events] = [0, 0, 0];
-  const real = await startReal(options.outbox);
-  const server = real && new SqlServer(real);
+  const server = await startServer(options.outbox);
   try {
     for (let seed = first; seed < first + schedules && findings.length < enough; seed++) {
       const schedule = scheduleOf(seed, options);
@@ -84,16 +82,16 @@ export async function simulate(options: Options): Promise<Summary> {
       }
     }
   } finally {
-    await real?.destroy();
+    await server?.destroy();
     rmSync(directory, { recursive: true, force: true });
   }
   return { schedules, steps, tasks, events, findings };
 }
 
 /** The server of an outbox that needs one. */
-export async function startReal(outbox: Schedule["outbox"] | undefined): Promise<RealServer | undefined> {
-  if (outbox === "mysql") return startRealMysql();
-  return outbox === "postgres" ? startRealPostgres() : undefined;
+export async function startServer(outbox: Schedule["outbox"] | undefined): Promise<SqlServer | undefined> {
+  if (outbox === "mysql") return new SqlServer(await startRealMysql());
+  return outbox === "postgres" ? new SqlServer(await startRealPostgres()) : undefined;
 }
 
 function describe({ seed, message, schedule }: Finding): string {

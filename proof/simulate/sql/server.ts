@@ -52,6 +52,10 @@ export class SqlServer {
     this.#running.clear();
   }
 
+  destroy(): Promise<void> {
+    return this.#real.destroy();
+  }
+
   /** Opens a connection, in a task of the outside. */
   connect(done: (session: Session) => void): void {
     this.#clock.hold(this.#session().then(done));
