@@ -4,10 +4,9 @@ import { Entry } from "../../../src/outbox/memory/entry.js";
 import { Queue } from "../../../src/outbox/memory/queue.js";
 import { UNTRIED } from "../../../src/outbox/outbox.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
-import { isFull } from "../../helpers/promises.js";
 import { makeEvent } from "../../helpers/virtual-delivery.js";
 
-const MANY = isFull ? 1_000_000 : 20_000;
+const MANY = 20_000;
 const NOW = Date.UTC(2025, 0, 1);
 const CAPACITY = {
   destination: 42,
@@ -54,4 +53,4 @@ it("looks at the same few events to raise, claim and shed, however many wait", (
     return looks;
   };
   expect(looksWith(MANY / 2)).toBe(looksWith(100));
-}, 60_000);
+});
