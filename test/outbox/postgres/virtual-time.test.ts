@@ -5,11 +5,11 @@ import { Stage } from "../../../src/testing/contract/stage.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 import { describeWithPostgres, passWith, virtualPool, withSlowSweeps } from "../../helpers/postgres.js";
 
-const HOUR_MS = 3_600_000;
+const REST_MS = 600_000;
 const POLL_MS = 10_000;
 
 describeWithPostgres("in virtual time", (database) => {
-  test("an event rests for an hour, and is then handed over", async () => {
+  test("an event rests for ten minutes, and is then handed over", async () => {
     const clock = new FakeClock();
     const pool = virtualPool(database.pool(), clock);
     await using stage = await Stage.open(() =>
@@ -18,10 +18,10 @@ describeWithPostgres("in virtual time", (database) => {
     const event = { ...sample("payment"), createdAt: clock.now() };
     stage.start();
     await stage.add(event);
-    (await stage.delivery.next()).settle(retryIn(HOUR_MS));
+    (await stage.delivery.next()).settle(retryIn(REST_MS));
     await pool.settled();
 
-    await passWith(pool, clock, HOUR_MS - 1_000, POLL_MS);
+    await passWith(pool, clock, REST_MS - 1_000, POLL_MS);
     expect(stage.delivery.ids).toEqual([event.id]);
     await passWith(pool, clock, 1_000 + POLL_MS, POLL_MS);
 
@@ -32,7 +32,7 @@ describeWithPostgres("in virtual time", (database) => {
   test("what a process claimed and never settled is another's once its lease is over, and not before", async () => {
     const clock = new FakeClock();
     const pool = virtualPool(database.pool(), clock);
-    const options = { pool, listen: false, leaseMs: HOUR_MS, pollMs: POLL_MS };
+    const options = { pool, listen: false, leaseMs: REST_MS, pollMs: POLL_MS };
     const stopped = { ...clock, now: clock.now, monotonic: clock.monotonic, after: () => () => {} };
     await using dead = await Stage.open(() => database.create(options, stopped));
     dead.start();
@@ -41,9 +41,9 @@ describeWithPostgres("in virtual time", (database) => {
     await using stage = await Stage.open(() => database.reopen(options, clock));
     stage.start();
 
-    await passWith(pool, clock, 0.9 * HOUR_MS - 1, POLL_MS);
+    await passWith(pool, clock, 0.9 * REST_MS - 1, POLL_MS);
     expect(live.isHeld?.()).toBe(true);
-    await passWith(pool, clock, 0.1 * HOUR_MS - 1, POLL_MS);
+    await passWith(pool, clock, 0.1 * REST_MS - 1, POLL_MS);
     expect(live.isHeld?.()).toBe(false);
     expect(stage.delivery.ids).toEqual([]);
     await passWith(pool, clock, POLL_MS + 2, POLL_MS);
