@@ -81,7 +81,7 @@ export const recipes: Readonly<Record<string, Recipe>> = {
     prepare: ["env", "NEXT_TELEMETRY_DISABLED=1", "npx", "next", "build"],
   },
   "async-local-storage": { express: onBoth({}) },
-  // A line each in the table of docs/frameworks.md.
+  // A line each at the end of docs/frameworks.md.
   feathers: { express: { 4: { "@feathersjs/feathers": "^5.0.50", "@feathersjs/express": "^5.0.50" } } },
   "parse-server": { express: { 5: { "parse-server": "^8.6.94" } }, postgres: true },
   "routing-controllers": {

@@ -1,10 +1,9 @@
-import express from "express";
 import type { Payment } from "express-affiliate";
 import { describe, expect, it } from "vitest";
 import { ISO_4217, majorUnits, payments } from "../../docs/gateways/amounts.js";
 import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
-import { referred, startShop } from "../helpers/docs/shop.js";
+import { startShop } from "../helpers/docs/shop.js";
 
 const asPayment: Record<string, (object: never) => Omit<Payment, "customerEmail">> = payments;
 const page = pageToRun("docs/money.md");
@@ -98,16 +97,6 @@ describe("docs/money.md", () => {
       [...text.matchAll(/^\| ([A-Z]\w+[^|]*?) \| /gm)].map(([, name = ""]) => nameOf(name));
     const samples = Object.keys(payments).map((name) => nameOf(name.replace("Sdk", "")));
     expect(new Set(gatewaysIn(textOf("docs/payments.md")))).toEqual(new Set(samples));
-  });
-
-  it("reports in the programme's currency", async () => {
-    const { app, tracker, sandbox } = await startShop({ before: [express.json()] });
-    const order = { id: "o1", email: "ada@shop.example", total: 100, currency: "CZK" };
-    const orders = { complete: async () => order };
-    const rates = { convert: async (amount: number) => amount / 25 };
-    await page.run("Which currency", { app, tracker, orders, rates });
-    await referred(app).post("/checkout/complete").send({ id: "o1" }).expect(200);
-    await sandbox.ledger.waitFor({ kind: "payment", leadValue: 4 });
   });
 
   it("has no block that is not run", () => {

@@ -5,7 +5,7 @@ import request from "supertest";
 import { describe, expect, it } from "vitest";
 import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
-import { browser, closing, envFor, referred, startShop } from "../helpers/docs/shop.js";
+import { browser, referred, startShop } from "../helpers/docs/shop.js";
 import { startService } from "../helpers/service.js";
 import { startTracker } from "../helpers/tracker.js";
 
@@ -137,9 +137,10 @@ describe("fraud", () => {
 
 describe("consent", () => {
   async function shopWithBanner() {
-    const { sandbox } = await startShop();
-    const { app, tracker } = await page.run("A cookie banner", { process: { env: envFor(sandbox) } });
-    return { sandbox, app, tracker: closing(tracker) };
+    const { consent } = await page.run("A cookie banner");
+    const shop = await startShop({ before: [cookieParser()], consent });
+    shop.app.get("/", shop.tracker.onClick(), (_req, res) => void res.send("Welcome"));
+    return shop;
   }
 
   it("is asked for before anything is read, set or sent", async () => {
