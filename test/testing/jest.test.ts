@@ -1,3 +1,5 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { startService } from "../helpers/service.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
@@ -8,6 +10,17 @@ const { affiliate } = require("express-affiliate");
 test("reports a payment, and forgets to close the tracker", () => {
   const tracker = affiliate({ baseUrl: process.env.SERVICE, clientId: 42 });
   void tracker.trackPayment({ paymentId: "1", customerEmail: "ada@shop.example", leadValue: 1 }, { sessionId: "s1" });
+});
+`;
+
+const forgetsDisk = `
+const { affiliate } = require("express-affiliate");
+const { diskOutbox } = require("express-affiliate/disk");
+
+test("reports a payment, and forgets to close the tracker", async () => {
+  const outbox = diskOutbox({ directory: process.env.DIRECTORY });
+  const tracker = affiliate({ baseUrl: process.env.SERVICE, clientId: 42, outbox });
+  await tracker.trackPayment({ paymentId: "1", customerEmail: "ada@shop.example", leadValue: 1 }, { sessionId: "s1" });
 });
 `;
 
@@ -33,4 +46,23 @@ describe("a tracker that a test in Jest has forgotten to close", () => {
       expect(stderr).not.toMatch(/torn down|Cannot log|open handle/);
     },
   );
+
+  it("has its disk outbox closed by the end of the process, whose thread would be torn out of SQLite otherwise", async () => {
+    const { url } = await startService();
+    const project = await userProject(
+      { "forgets.jest.js": forgetsDisk, "package.json": '{ "jest": { "testMatch": ["**/*.jest.js"] } }' },
+      ["jest"],
+    );
+    const directory = join(project, "outbox");
+    const { code, stderr } = await outputOf(
+      runNode(project, ["node_modules/jest/bin/jest.js"], {
+        env: { ...process.env, SERVICE: url, DIRECTORY: directory },
+      }),
+    );
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("1 passed") });
+    // A thread that ends by itself removes its lock.
+    const files = await readdir(directory);
+    expect(files).toContain("outbox.db");
+    expect(files.filter((name) => name.includes(".owner-"))).toEqual([]);
+  });
 });
