@@ -11,7 +11,7 @@ import type { Transport } from "../../src/service/transport.js";
 import { DESTINATION } from "../../src/testing/contract/samples.js";
 import { FakeClock } from "../helpers/fake-clock.js";
 import { removeScratchDirectories } from "../helpers/scratch.js";
-import { makeEvent, VirtualService, yes } from "../helpers/virtual-delivery.js";
+import { makeEvent, refused, says, VirtualService, yes } from "../helpers/virtual-delivery.js";
 import { virtualDisk } from "../helpers/virtual-disk.js";
 
 const SEAMS = [
@@ -184,6 +184,34 @@ describe.each<[string, (clock: FakeClock) => Outbox, numRuns: number]>([
       { numRuns },
     );
   });
+
+  // Without a clock that works, no time comes.
+  it.each(SEAMS.filter((seam) => !["left", "answered", "monotonic", "after"].includes(seam)))(
+    "what %s throws in an outage, or as it ends, makes it last no longer",
+    async (seam) => {
+      const { clock, service, outbox, delivery, armed, add } = started(createOutbox);
+      const answers = service.reply;
+      for (const reply of [refused, says(503)]) {
+        for (const isOfAll of [true, false]) {
+          // Of the status endpoint alone: then no event is known to be referred.
+          service.reply = (call) => (isOfAll || call.method === "GET" ? reply : answers(call));
+          for (const kind of KINDS) await add(kind);
+          for (let ms = 0; ms < 10_000; ms += 500) {
+            armed.set(seam, 1);
+            await clock.pass(500);
+          }
+          service.reply = answers;
+          armed.set(seam, 1);
+          await clock.pass(5_000);
+          armed.clear();
+          await clock.pass(10_000);
+          expect([outbox.counts().queued, delivery.inFlight]).toEqual([0, 0]);
+          expect(Object.values(delivery.endpoints).map(({ state }) => state)).not.toContain("paused");
+        }
+      }
+      await outbox.close();
+    },
+  );
 
   it("a call that can never be made is a dead letter that says why", async () => {
     const { clock, outbox, armed, add } = started(createOutbox);
