@@ -1,6 +1,7 @@
+import { createServer } from "node:http";
 import type { Affiliate, Notices } from "express-affiliate";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Behaviour, faultyService } from "../helpers/faulty-service.js";
+import { type Behaviour, closedPort, faultyService } from "../helpers/faulty-service.js";
 import { startTracker } from "../helpers/tracker.js";
 
 /** Longer than a test lasts: whoever waits so long for a body fails. */
@@ -71,6 +72,23 @@ describe("the status endpoint's answer", () => {
     service.onRequest = late(200, '{"hasAffiliate":true}');
     await expect.poll(() => tracker.stats().delivered, { timeout: 10_000 }).toBe(1);
     expect(service.requests.map(({ method }) => method)).toEqual(["GET", "GET", "POST"]);
+  });
+
+  it("shows that the service is there again as soon as it begins", async () => {
+    const port = await closedPort();
+    const tracker = startTracker({ baseUrl: `http://127.0.0.1:${port}`, delivery });
+    const paused = new Promise((resolve) => tracker.on("paused", resolve));
+    await pay(tracker, 1);
+    await paused;
+    const service = createServer(({ method }, res) => {
+      if (method === "GET") res.writeHead(200).write("{");
+      else res.end("{}");
+    }).listen(port, "127.0.0.1");
+    onTestFinished(() => {
+      service.closeAllConnections();
+      service.close();
+    });
+    await expect.poll(() => tracker.stats().delivered, { timeout: 15_000 }).toBe(1);
   });
 
   it("is waited for as long as the host allows if the host has asked", async () => {
