@@ -58,7 +58,8 @@ describeWithPostgres("docs/serverless.md", (database) => {
     const { sandbox, names } = await platform();
     const promises: Promise<void>[] = [];
     const waitUntil = (promise: Promise<void>) => void promises.push(promise);
-    const { tracker } = await page.run("Without delivery", { ...names, waitUntil });
+    const { options, postgresOutbox: outbox } = names;
+    const tracker = affiliate({ ...options, outbox: outbox({}), delivery: false, waitUntil });
     await shopOf(tracker)();
     await promises[0];
     expect(tracker.stats().queued).toBe(1);
