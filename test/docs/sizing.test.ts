@@ -23,8 +23,8 @@ describe("what one takes", () => {
     ["until its receipt, of 100 reported at once", "disk", "Handing over", "µs until the receipt"],
     ["until its receipt, of 100 reported at once", "Postgres", "Handing over", "µs until the receipt"],
     ["an event that waits", "memory", "Handing over", "bytes of heap"],
-    ["events delivered in a second, where the service answers at once", "memory", "Delivering", "events/s"],
-    ["events delivered in a second, where the service answers at once", "disk", "Delivering", "events/s"],
+    ["events delivered in a second, if the service answers at once", "memory", "Delivering", "events/s"],
+    ["events delivered in a second, if the service answers at once", "disk", "Delivering", "events/s"],
   ])("%s, %s: within a half of what was measured", (what, outbox, heading, column) => {
     const [least, most] = rangeIn(takes.find((row) => row.what === what)?.[outbox]);
     const key = heading === "Delivering" ? "carrier" : "outbox";
