@@ -1,6 +1,23 @@
 // Pieces that both pages show.
 import { html } from "./page.js";
 
+const MARKS = {
+  linked: "M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1zM4.2 8.2l2.7 2.7 5-5.4-1.1-1-3.9 4.2-1.6-1.6z",
+  waiting:
+    "M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1zm0 2a5 5 0 1 0 0 10A5 5 0 0 0 8 3zm-.8 1.8h1.6v2.9l2 1.4-.9 1.3-2.7-1.9z",
+  held: "M8 .4 15.6 8 8 15.6.4 8zM5.8 5v6h1.4V5zM8.8 5v6h1.4V5z",
+  lost: "M3.4 2 8 6.6 12.6 2 14 3.4 9.4 8l4.6 4.6-1.4 1.4L8 9.4 3.4 14 2 12.6 6.6 8 2 3.4z",
+};
+
+/**
+ * The mark of a state; words stand beside it.
+ *
+ * @param state `linked`: it arrived. `waiting`: it is sent later. `held`: it may have arrived. `lost`: it did not, or counts for no one.
+ */
+export function mark(state) {
+  return html`<svg class=${`mark ${state}`} viewBox="0 0 16 16" aria-hidden="true"><path fill-rule="evenodd" d=${MARKS[state]} /></svg>`;
+}
+
 /**
  * A text that a stranger chose. Whatever its script, it cannot turn the line around it: the characters that would do so even
  * from within an isolated element are written out, as `\u202e`.

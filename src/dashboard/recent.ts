@@ -4,13 +4,17 @@ import { byKind, KINDS } from "../kinds.js";
 import type { Clock } from "../shared/clock.js";
 import type { Affiliate } from "../tracker.js";
 
-/** What can become of an event, by the notice that tells of it. */
-export const OUTCOMES = ["queued", "delivered", "retry", "dead", "skipped", "dropped"] as const;
-export type RecentOutcome = (typeof OUTCOMES)[number];
+/** What can become of an event, by the name of its notice. `held`: it is dead as `unconfirmed`. */
+const NOTICES = ["queued", "delivered", "retry", "skipped", "dropped"] as const;
+const OUTCOMES = [...NOTICES, "held", "dead"] as const;
+type RecentOutcome = (typeof OUTCOMES)[number];
 
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
 const MOST_FAILURES = 30;
+
+/** How often the dashboard looks how many events wait: an outage of half a minute is to be seen, and a look costs microseconds. */
+const LOOK_MS = 10_000;
 
 /** How often something happened in the last hour: by kind, and minute by minute, the current one last. */
 export interface LastHour extends Readonly<Record<EventKind, number>> {
@@ -19,7 +23,7 @@ export interface LastHour extends Readonly<Record<EventKind, number>> {
 
 /** Failures of the same kind that gave the same reason, and the last event that met it. */
 export interface Failure {
-  readonly outcome: "retry" | "dead" | "dropped";
+  readonly outcome: "retry" | "held" | "dead" | "dropped";
   readonly kind: EventKind;
   readonly because: string;
   readonly count: number;
@@ -29,9 +33,13 @@ export interface Failure {
   readonly email?: string;
 }
 
-/** Keeps what the tracker's notices tell from now on: the last hour's numbers, the last failures, why endpoints are paused. Bounded. */
-export function recordRecent(tracker: Pick<Affiliate, "on">, clock: Clock) {
-  const hours = new Map(OUTCOMES.map((outcome) => [outcome, new Hour()]));
+/**
+ * Keeps from now on: the last hour's numbers, how many events waited in each of its minutes, the last failures, and why endpoints
+ * are paused. The memory that it takes does not grow.
+ */
+export function recordRecent(tracker: Pick<Affiliate, "on" | "stats">, clock: Clock) {
+  const hours = byOutcome(() => byKind(() => new Minutes()));
+  const waiting = new Minutes();
   const failures = new Map<string, Failure>();
   const causes = new Map<PauseScope, string>();
 
@@ -46,19 +54,31 @@ export function recordRecent(tracker: Pick<Affiliate, "on">, clock: Clock) {
     if (failures.size > MOST_FAILURES) failures.delete(failures.keys().next().value as string);
   }
 
-  for (const [outcome, hour] of hours) tracker.on(outcome, ({ kind }) => hour.count(kind, clock.now()));
+  function look(): void {
+    const { queued, state } = tracker.stats();
+    waiting.raise(clock.now(), queued);
+    if (state !== "closed") clock.after(LOOK_MS, look);
+  }
+
+  look();
+  for (const outcome of NOTICES) tracker.on(outcome, ({ kind }) => hours[outcome][kind].add(clock.now()));
   tracker.on("retry", (notice) => fail("retry", notice, notice.because));
-  tracker.on("dead", (notice) => fail("dead", notice, whyDead(notice)));
+  tracker.on("dead", (notice) => {
+    const outcome = notice.reason === "unconfirmed" ? "held" : "dead";
+    hours[outcome][notice.kind].add(clock.now());
+    fail(outcome, notice, whyDead(notice));
+  });
   tracker.on("dropped", (notice) => fail("dropped", notice, wordsOf(notice.reason, notice.message)));
   tracker.on("paused", ({ scope, because }) => void causes.set(scope, because));
   tracker.on("resumed", ({ scope }) => void causes.delete(scope));
 
   return {
     since: clock.now(),
-    lastHour(): Record<RecentOutcome, LastHour> {
-      const now = clock.now();
-      const read = [...hours].map(([outcome, hour]) => [outcome, hour.read(now)] as const);
-      return Object.fromEntries(read) as Record<RecentOutcome, LastHour>;
+    lastHour: () => byOutcome((outcome) => sumOf(hours[outcome], clock.now())),
+    /** The most events that waited at one time, of each minute, with those that wait now. */
+    waitingWith(queued: number): readonly number[] {
+      waiting.raise(clock.now(), queued);
+      return waiting.read(clock.now());
     },
     /** The last ones first. */
     failures: (): readonly Failure[] => [...failures.values()].reverse(),
@@ -75,37 +95,46 @@ function wordsOf(reason: string, message: string | undefined): string {
   return message ? `${reason}: ${message}` : reason;
 }
 
-/** Counts of sixty minutes, each in the place of the one an hour before it. */
-class Hour {
-  readonly #counts = byKind(places);
+function byOutcome<T>(make: (outcome: RecentOutcome) => T): Readonly<Record<RecentOutcome, T>> {
+  return Object.fromEntries(OUTCOMES.map((outcome) => [outcome, make(outcome)])) as Record<RecentOutcome, T>;
+}
+
+function sumOf(kinds: Readonly<Record<EventKind, Minutes>>, now: number): LastHour {
+  const read = byKind((kind) => kinds[kind].read(now));
+  const minutes = read.click.map((_, nth) => sum(KINDS.map((kind) => read[kind][nth] ?? 0)));
+  return { ...byKind((kind) => sum(read[kind])), minutes };
+}
+
+/** A number for each of sixty minutes, in the place of the one an hour before it. */
+class Minutes {
+  readonly #numbers = new Float64Array(MINUTES);
   #minute = 0;
 
-  count(kind: EventKind, now: number): void {
-    this.#turnTo(now);
-    const counts = this.#counts[kind];
-    counts[this.#minute % MINUTES] = (counts[this.#minute % MINUTES] ?? 0) + 1;
+  add(now: number): void {
+    const place = this.#placeOf(now);
+    this.#numbers[place] = (this.#numbers[place] ?? 0) + 1;
   }
 
-  read(now: number): LastHour {
-    this.#turnTo(now);
-    const minutes = Array.from({ length: MINUTES }, (_, nth) => {
-      const place = (this.#minute + 1 + nth) % MINUTES;
-      return KINDS.reduce((all, kind) => all + (this.#counts[kind][place] ?? 0), 0);
-    });
-    return { ...byKind((kind) => sum(this.#counts[kind])), minutes };
+  /** The current minute has at least this number. */
+  raise(now: number, number: number): void {
+    const place = this.#placeOf(now);
+    this.#numbers[place] = Math.max(this.#numbers[place] ?? 0, number);
   }
 
-  #turnTo(now: number): void {
+  /** The current minute last. */
+  read(now: number): number[] {
+    const last = this.#placeOf(now);
+    return [...this.#numbers.subarray(last + 1), ...this.#numbers.subarray(0, last + 1)];
+  }
+
+  #placeOf(now: number): number {
     const minute = Math.floor(now / MINUTE_MS);
     // A clock that was set back: the minutes until then count as the current one.
-    if (minute <= this.#minute) return;
-    const passed = Math.min(minute - this.#minute, MINUTES);
-    for (let nth = 0; nth < passed; nth++) {
-      for (const counts of Object.values(this.#counts)) counts[(minute - nth) % MINUTES] = 0;
-    }
-    this.#minute = minute;
+    const passed = Math.min(Math.max(minute - this.#minute, 0), MINUTES);
+    for (let nth = 0; nth < passed; nth++) this.#numbers[(minute - nth) % MINUTES] = 0;
+    this.#minute = Math.max(minute, this.#minute);
+    return this.#minute % MINUTES;
   }
 }
 
-const places = () => new Float64Array(MINUTES);
-const sum = (counts: Float64Array) => counts.reduce((total, count) => total + count, 0);
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

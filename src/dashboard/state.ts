@@ -45,6 +45,7 @@ export function createState(
           };
         }),
         lastHour: recent.lastHour(),
+        waitingByMinute: recent.waitingWith(queued),
         failures: recent.failures().map(({ firstAt, lastAt, because, ...failure }) => ({
           ...failure,
           because: shownText(because),

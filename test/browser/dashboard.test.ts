@@ -107,6 +107,24 @@ describe.skipIf(!hasChromium)("the dashboard", () => {
     await expect.poll(body).toEqual(["unreported: a wrapped handler answered, and returned no payment\t2"]);
   });
 
+  test("says in words what the plot of the last hour shows", async () => {
+    const { url, tracker, service } = await startHost();
+    await aBusyDay(tracker, service);
+    await service.stop();
+    for (let n = 0; n < 3; n++) await pay(tracker, `waiting-${n}`);
+    const page = await open(url);
+    const hour = page.getByRole("region", { name: "The last hour" });
+    const lane = (name: string, tens: RegExp) =>
+      hour.getByRole("img", {
+        name: new RegExp(`^${name}, by ten minutes of the last hour: ${tens.source}$`),
+      });
+    await lane("Delivered", /0, 0, 0, 0, 0, [1-9]\d*/).waitFor();
+    await lane("Waiting", /0, 0, 0, 0, 0, [1-9]\d*/).waitFor();
+    await lane("Failed", /0, 0, 0, 0, 0, [1-9]\d*/).waitFor();
+    await hour.getByText("3 now").waitFor();
+    await hour.getByText(/tried again, 2 held, 3 given up$/).waitFor();
+  });
+
   test("sends nothing again where the reader cancels, and gives the focus back", async () => {
     const { url, tracker, service } = await startHost();
     await aBusyDay(tracker, service);
@@ -158,7 +176,7 @@ describe.skipIf(!hasChromium)("the dashboard", () => {
     await discard.focus();
     await letter(page, "order-1044").locator("code").selectText();
     await pay(tracker, "order-2001", 118);
-    await expect.poll(() => figure("Dead letters").textContent()).toBe("6");
+    await expect.poll(() => figure("Held").textContent()).toBe("3");
     expect(await discard.evaluate((button) => document.activeElement === button)).toBe(true);
     expect(await selected()).toBe("order-1044");
 
@@ -166,7 +184,7 @@ describe.skipIf(!hasChromium)("the dashboard", () => {
     const question = page.getByRole("dialog", { name: "Discard payment order-1042 of 64.50?" });
     await question.getByRole("button", { name: "Discard" }).focus();
     await pay(tracker, "order-2002", 118);
-    await expect.poll(() => figure("Dead letters").textContent()).toBe("7");
+    await expect.poll(() => figure("Held").textContent()).toBe("4");
     await question.getByText("it cannot be brought back").waitFor();
     expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Discard");
   });

@@ -9,7 +9,7 @@ const root = resolve(import.meta.dirname, "../..");
 
 describe.skipIf(!hasChromium)("README's picture", () => {
   // `PICTURE=docs/sandbox.png npm run test:browser -- readme` makes it again.
-  test("shows a visitor's click, registration and payment, each linked to the affiliate", async () => {
+  test("shows a chain that is linked, who gets the credit, and a payment that is linked to no affiliate", async () => {
     const sandbox = await startSandbox();
     const { url: baseUrl, clientId, apiKey } = sandbox;
     const tracker = affiliate({ baseUrl, clientId, apiKey });
@@ -20,18 +20,23 @@ describe.skipIf(!hasChromium)("README's picture", () => {
     await tracker.trackRegistration({ email, customerId: "7", customerName: "Ada Lovelace" }, ada);
     await tracker.trackPayment({ paymentId: "o-1815", customerEmail: email, leadValue: 19.9 }, ada);
     await tracker.flush();
+    const ben = { paymentId: "o-1816", customerEmail: "ben@shop.example", leadValue: 12.5 };
+    await tracker.trackPayment(ben, { sessionId: "r5T1" });
+    await tracker.flush();
     await tracker.close();
 
     const browser = await launch();
     try {
-      const page = await openPage(browser, { viewport: { width: 1000, height: 700 }, colorScheme: "light" });
+      // As wide as README shows it, at twice the pixels.
+      const viewport = { width: 1140, height: 700 };
+      const page = await openPage(browser, { viewport, colorScheme: "light", deviceScaleFactor: 2 });
       await page.goto(sandbox.inspectorUrl);
       const visitor = page.getByRole("listitem", { name: "Ada Lovelace" });
       await visitor.getByText("ALICE, through the session id of click 1").waitFor();
       expect(await visitor.getByText("through the click id of click 1").count()).toBe(1);
+      await page.getByText("Linked to no affiliate: 1 payment of 12.50.").waitFor();
       const path = join(screenshots, "readme.png");
-      const { y = 0, height = 0 } = (await page.locator("#affiliates").boundingBox()) ?? {};
-      await page.screenshot({ path, clip: { x: 0, y: 0, width: 1000, height: Math.ceil(y + height) + 20 } });
+      await page.screenshot({ path, clip: { x: 0, y: 0, width: 1140, height: 607 } });
       if (process.env.PICTURE) copyFileSync(path, join(root, process.env.PICTURE));
       expect(existsSync(path)).toBe(true);
     } finally {

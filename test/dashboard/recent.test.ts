@@ -8,9 +8,10 @@ const MINUTE_MS = 60_000;
 
 function startRecording() {
   const clock = new FakeClock();
-  const tracker = new EventEmitter();
-  const recent = recordRecent(tracker as unknown as Pick<Affiliate, "on">, clock);
-  return { clock, tracker, recent };
+  const stats = { queued: 0, state: "open" };
+  const tracker = Object.assign(new EventEmitter(), { stats: () => stats });
+  const recent = recordRecent(tracker as unknown as Pick<Affiliate, "on" | "stats">, clock);
+  return { clock, tracker, recent, stats };
 }
 
 describe("the last hour", () => {
@@ -37,6 +38,44 @@ describe("the last hour", () => {
     await clock.pass(24 * 60 * MINUTE_MS);
     tracker.emit("queued", { kind: "click" });
     expect(recent.lastHour().queued).toMatchObject({ click: 1 });
+  });
+});
+
+it("counts apart what is given up and what is held, because it may have arrived", () => {
+  const { tracker, recent } = startRecording();
+  for (const reason of ["rejected", "unconfirmed", "unconfirmed", "expired"])
+    tracker.emit("dead", { kind: "payment", reason });
+  const { dead, held } = recent.lastHour();
+  expect([dead.payment, held.payment]).toEqual([2, 2]);
+  expect(recent.failures().map(({ outcome }) => outcome)).toEqual(["dead", "held", "dead"]);
+});
+
+describe("how many events waited", () => {
+  it("is the most of each minute, whether or not anyone looks, for an hour", async () => {
+    const { clock, recent, stats } = startRecording();
+    await clock.pass(5 * MINUTE_MS);
+    stats.queued = 7;
+    await clock.pass(30_000);
+    stats.queued = 2;
+    await clock.pass(40_000);
+    const minutes = recent.waitingWith(3);
+    expect(minutes).toHaveLength(60);
+    expect(minutes.slice(-3)).toEqual([0, 7, 3]);
+
+    stats.queued = 0;
+    await clock.pass(59 * MINUTE_MS);
+    expect(recent.waitingWith(0).filter((most) => most > 0)).toEqual([3]);
+    await clock.pass(2 * MINUTE_MS);
+    expect(recent.waitingWith(0)).toEqual(new Array(60).fill(0));
+  });
+
+  it("keeps one timer, however long it lasts, and none once the tracker is closed", async () => {
+    const { clock, stats } = startRecording();
+    await clock.pass(24 * 60 * MINUTE_MS);
+    expect(clock.pending).toBe(1);
+    stats.state = "closed";
+    await clock.pass(MINUTE_MS);
+    expect(clock.pending).toBe(0);
   });
 });
 

@@ -50,7 +50,7 @@ it("has a row for each part of the page", async () => {
   const titles = [...html.matchAll(/<h[23] id="(?!process|question)[^>]+>([^<]+?) *</g)].map(
     ([, title]) => title,
   );
-  expect(titles).toEqual(["Waiting", "Endpoints", "Dead letters", "The last hour"]);
+  expect(titles).toEqual(["Waiting", "Endpoints", "Dead letters", "The last hour", "The last hour, by kind"]);
   for (const title of [...titles, "Not reported", "The last failures"])
     expect(text).toContain(`| ${title} |`);
 });

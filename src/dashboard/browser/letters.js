@@ -1,6 +1,6 @@
 // The dead letters as the reader has chosen them.
 import { html } from "../../browser/page.js";
-import { amount, countOf, foreign, time } from "../../browser/pieces.js";
+import { amount, countOf, foreign, mark, time } from "../../browser/pieces.js";
 import { decide, discard, discardAll, nameOf, retry, retryAll } from "./decisions.js";
 import { choose, showMore } from "./look.js";
 import { sumOf } from "./state.js";
@@ -38,7 +38,7 @@ export function DeadLetters({ list, filter, unreadable, problem, done, isStopped
           </button>
         </fieldset>
       </div>
-      <div id="problem" role="alert" class="attention">${problem}</div>
+      <div id="problem" role="alert" class="lost">${problem}</div>
       <p id="done">${done}</p>
       <ol id="letters">
         ${isEmpty && html`<li class="quiet">${isNarrowed(chosen) ? "None is like that." : "None."}</li>`}
@@ -46,7 +46,7 @@ export function DeadLetters({ list, filter, unreadable, problem, done, isStopped
       </ol>
       <p class="more">
         <span id="letters-count">
-          ${unreadable ? html`<span class="attention">${unreadable}</span>` : list?.more && howMany(list)}
+          ${unreadable ? html`<span class="lost">${unreadable}</span>` : list?.more && howMany(list)}
         </span>
         ${" "}<button type="button" id="more" hidden=${!list?.canShowMore} onClick=${showMore}>Show more</button>
       </p>
@@ -73,6 +73,7 @@ function Letter({ letter, hasDestinations, isStopped }) {
   const { id, kind, reason, attempts, status, code, message, createdAt, diedAt, destination } = letter;
   const answer = [[status, code].filter(Boolean).join(" "), message].filter(Boolean).join(", ");
   const isUndecided = reason === "unconfirmed";
+  const state = isUndecided ? "held" : "lost";
   const button = (action, label) => html`
     <button type="button" key=${label} aria-describedby=${`what-${id}`} onClick=${() => action(letter)}>${label}</button>
   `;
@@ -83,9 +84,9 @@ function Letter({ letter, hasDestinations, isStopped }) {
         <p>${detailsOf(letter)}</p>
       </div>
       <div>
-        <p><strong class=${isUndecided && "attention"}>${reason}</strong>${answer && ": "}${foreign(answer)}</p>
+        <p><strong class=${state}>${mark(state)}${reason}</strong>${answer && ": "}${foreign(answer)}</p>
         <p class="quiet">
-          happened ${time(createdAt)}, given up ${time(diedAt)} after ${countOf(attempts, "attempt")}
+          happened ${time(createdAt)}, ${isUndecided ? "held" : "given up"} ${time(diedAt)} after ${countOf(attempts, "attempt")}
           ${hasDestinations && html`, for client id ${destination}`}
         </p>
       </div>
@@ -101,8 +102,7 @@ function Letter({ letter, hasDestinations, isStopped }) {
 
 function detailsOf({ amount: value, email, affiliate, unreadable }) {
   return [
-    unreadable &&
-      html`<span class="attention">what is stored of it cannot be read: it can be discarded</span>`,
+    unreadable && html`<span class="lost">what is stored of it cannot be read: it can be discarded</span>`,
     value !== undefined && html`<span class="amount">${amount(value)}</span> of `,
     email !== undefined && foreign(email),
     affiliate !== undefined && html`through ${foreign(affiliate)}`,

@@ -3,7 +3,7 @@ import { html, startPage } from "../../browser/page.js";
 import { time } from "../../browser/pieces.js";
 import { DeadLetters } from "./letters.js";
 import { startLooking } from "./look.js";
-import { Process } from "./process.js";
+import { LastHour, Process, Which } from "./process.js";
 import { Question } from "./question.js";
 import { Endpoints, Figures, pausedOf, Summary, Waiting } from "./state.js";
 
@@ -15,17 +15,19 @@ function Dashboard(shown) {
   return html`
     <header>
       <h1>Affiliate delivery</h1>
+      <${Which} ...${{ process, processes }} />
       <p id="connection" data-connection=${connection} role="status">${connectionIn(shown)}</p>
     </header>
     <main>
       <div id="summary" role="status">${process && html`<${Summary} ...${{ outbox, process }} />`}</div>
-      <dl id="figures">${process && html`<${Figures} ...${{ outbox, process }} />`}</dl>
+      <dl id="figures" class="tiles">${process && html`<${Figures} ...${{ outbox, process }} />`}</dl>
+      <${LastHour} ...${{ process, liveAt: shown.liveAt }} />
+      <${DeadLetters} ...${shown} isStopped=${isStopped} />
       <div class="pair">
         <${Waiting} outbox=${outbox} />
         <${Endpoints} endpoints=${process?.endpoints} />
       </div>
-      <${DeadLetters} ...${shown} isStopped=${isStopped} />
-      <${Process} ...${{ process, processes }} />
+      <${Process} process=${process} />
     </main>
     <${Question} question=${shown.question} />
     <div id="news" class="unseen" role="log" aria-label="News">${news && html`<p>${news}</p>`}</div>

@@ -1,15 +1,23 @@
 // What a process has done: the last hour, what it did not report, its last failures.
 import { change, html } from "../../browser/page.js";
-import { countOf, foreign, time } from "../../browser/pieces.js";
-import { sumOf } from "./state.js";
+import { foreign, mark, time } from "../../browser/pieces.js";
+import { Plot } from "./plot.js";
 
 const OUTCOMES = {
   queued: "Reported",
   delivered: "Delivered",
   retry: "Failed attempts",
+  held: "Held",
   dead: "Given up",
   skipped: "Skipped",
   dropped: "Dropped",
+};
+
+const FAILURES = {
+  retry: ["waiting", "not delivered, tried again"],
+  held: ["held", "held"],
+  dead: ["lost", "given up"],
+  dropped: ["lost", "dropped"],
 };
 
 const SKIPPED = {
@@ -38,29 +46,40 @@ const UNREPORTED = {
   payment: "a wrapped handler answered, and returned no payment",
 };
 
-export function Process({ process, processes }) {
+/** Whose numbers the page shows; of several processes the reader chooses one. */
+export function Which({ process, processes }) {
+  return html`
+    <label id="processes" hidden=${processes.length < 2}>Process${" "}
+      <select id="which" value=${process?.id} onChange=${({ target }) => change({ chosen: target.value })}>
+        ${processes.map(({ id, name }) => html`<option key=${id} value=${id}>${name}</option>`)}
+      </select>
+    </label>
+    <p id="process" class="quiet">
+      ${process && html`${processes.length < 2 && [foreign(process.name), ", "]}counting since ${time(process.since)}`}
+    </p>
+  `;
+}
+
+export function LastHour({ process, liveAt }) {
+  return html`
+    <section aria-labelledby="hour-title">
+      <h2 id="hour-title">The last hour <span class="quiet">of this process, minute by minute</span></h2>
+      ${process && html`<${Plot} process=${process} at=${liveAt} />`}
+    </section>
+  `;
+}
+
+export function Process({ process }) {
   return html`
     <section aria-labelledby="process-title">
-      <div class="head">
-        <h2 id="process-title">This process${" "}
-          <span id="process" class="quiet">
-            ${process && html`${foreign(process.name)}, counting since ${time(process.since)}`}
-          </span>
-        </h2>
-        <label id="processes" hidden=${processes.length < 2}>Process${" "}
-          <select id="which" value=${process?.id} onChange=${({ target }) => change({ chosen: target.value })}>
-            ${processes.map(({ id, name }) => html`<option key=${id} value=${id}>${name}</option>`)}
-          </select>
-        </label>
-      </div>
-      <div class="pair uneven">
+      <h2 id="process-title">This process</h2>
+      <div class="pair">
         <div>
-          <h3 id="hour-title">The last hour</h3>
-          <table aria-labelledby="hour-title">
+          <h3 id="outcomes-title">The last hour, by kind</h3>
+          <table aria-labelledby="outcomes-title">
             <thead>
               <tr>
                 <th scope="col">Outcome</th>
-                <th scope="col">By minute</th>
                 <th scope="col">Clicks</th>
                 <th scope="col">Regis\u00adtrations</th>
                 <th scope="col">Payments</th>
@@ -88,28 +107,14 @@ export function Process({ process, processes }) {
 
 function hourRows({ lastHour }) {
   return Object.entries(OUTCOMES).map(([outcome, label]) => {
-    const { minutes, ...kinds } = lastHour[outcome];
-    const numbers = ["click", "registration", "payment"].map((kind) => kinds[kind]);
+    const numbers = ["click", "registration", "payment"].map((kind) => lastHour[outcome][kind]);
     return html`
       <tr>
         <th scope="row">${label}</th>
-        <td>${bars(minutes, label)}</td>
         ${numbers.map((number) => html`<td class=${number === 0 && "quiet"}>${number.toLocaleString([])}</td>`)}
       </tr>
     `;
   });
-}
-
-/** A bar for each minute. Its shape is one path, so that it needs no style of its own. */
-function bars(minutes, label) {
-  const most = Math.max(1, ...minutes);
-  const heights = minutes.map((count) => (count === 0 ? 0 : Math.max(2, (20 * count) / most)));
-  const path = heights.map((height, x) => (height > 0 ? `M${x} 20v${-height}h.8V20z` : "")).join("");
-  const total = countOf(sumOf(minutes), "event");
-  const says = `${label}: ${total} in the last hour, ${Math.max(...minutes)} in the busiest minute`;
-  return html`
-    <svg viewBox="0 0 60 20" preserveAspectRatio="none" role="img" aria-label=${says}><path d=${path} /></svg>
-  `;
 }
 
 function unreportedRows({ unreported, skipped, dropped }) {
@@ -123,7 +128,7 @@ function unreportedRows({ unreported, skipped, dropped }) {
   return rows.map(
     ([group, words, count]) => html`
       <tr key=${`${group} ${words}`}>
-        <th scope="row"><span class=${group === "dropped" && "attention"}>${group}</span>: ${words}</th>
+        <th scope="row">${group === "dropped" && mark("lost")}${group}: ${words}</th>
         <td>${count.toLocaleString([])}</td>
       </tr>
     `,
@@ -135,11 +140,11 @@ function countsIn(counts) {
 }
 
 function failureLine({ outcome, kind, because, count, firstAt, lastAt, email }) {
-  const what = { retry: "not delivered, tried again", dead: "given up", dropped: "dropped" }[outcome];
+  const [state, what] = FAILURES[outcome];
   const times = count > 1 && html`${count.toLocaleString([])} times since ${time(firstAt)}, last `;
   return html`
     <li key=${`${outcome} ${kind} ${because}`}>
-      <p><strong>${kind}</strong> ${what}: ${foreign(because)}</p>
+      <p>${mark(state)}<strong>${kind}</strong> ${what}: ${foreign(because)}</p>
       <p class="quiet">${times}${time(lastAt)}${email !== undefined && html`, of ${foreign(email)}`}</p>
     </li>
   `;

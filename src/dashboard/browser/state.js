@@ -1,6 +1,6 @@
 // How delivery is: the numbers of the outbox, and of the process that the reader looks at.
 import { html } from "../../browser/page.js";
-import { countOf, foreign, span, time } from "../../browser/pieces.js";
+import { countOf, foreign, mark, span, time } from "../../browser/pieces.js";
 import { choose } from "./look.js";
 
 const KINDS = ["payment", "registration", "click"];
@@ -26,31 +26,34 @@ export function Summary({ outbox: { dead, trouble }, process }) {
   const link = (reason, text) =>
     html`<a href="#letters-title" onClick=${() => choose({ kind: "", reason })}>${text}</a>`;
   const says = [
-    trouble && html`The outbox’s storage fails: ${foreign(trouble)}. Events wait in memory.`,
-    process.state === "closed" && "The tracker is closed: this process delivers nothing more.",
-    paused.length > 0 && `Delivery is paused to ${where}. Events wait.`,
-    dead.unconfirmed > 0 &&
+    trouble && ["lost", html`The outbox’s storage fails: ${foreign(trouble)}. Events wait in memory.`],
+    process.state === "closed" && ["waiting", "The tracker is closed: this process delivers nothing more."],
+    paused.length > 0 && ["waiting", `Delivery is paused to ${where}. Events wait.`],
+    dead.unconfirmed > 0 && [
+      "held",
       html`${countOf(dead.unconfirmed, "event")} may or may not have arrived: ${link("unconfirmed", "decide what to do")}.`,
-    givenUp > 0 && html`${countOf(givenUp, "event")} given up: ${link("", "see why")}.`,
+    ],
+    givenUp > 0 && ["lost", html`${countOf(givenUp, "event")} given up: ${link("", "see why")}.`],
   ].filter(Boolean);
-  return says.length > 0
-    ? says.map((words) => html`<p class="attention">${words}</p>`)
-    : html`<p>All is well.</p>`;
+  if (says.length === 0) says.push(["linked", "All is well."]);
+  return says.map(([state, words]) => html`<p class=${state}>${mark(state)}${words}</p>`);
 }
 
+/** What became of events: one figure for each state. */
 export function Figures({ outbox: { queued, oldestMs, dead }, process: { lastHour, inFlight } }) {
-  const total = ({ payment, registration, click }) => payment + registration + click;
+  const { payment, registration, click } = lastHour.delivered;
+  const { unconfirmed, ...givenUp } = dead;
+  const oldest = oldestMs === null ? noneIn(queued) : `the oldest for ${span(oldestMs)}`;
   const figures = [
-    ["Waiting", queued, oldestMs === null ? noneIn(queued) : `the oldest for ${span(oldestMs)}`],
-    ["Under way", inFlight, "attempts, at this moment"],
-    ["Delivered", total(lastHour.delivered), "in the last hour"],
-    ["Failed attempts", total(lastHour.retry), "in the last hour"],
-    ["Dead letters", sumOf(dead), reasonsIn(dead)],
+    ["linked", "Delivered", payment + registration + click, "in the last hour"],
+    ["waiting", "Waiting", queued, inFlight > 0 ? `${oldest}, ${inFlight} under way` : oldest],
+    ["held", "Held", unconfirmed, "may have arrived"],
+    ["lost", "Given up", sumOf(givenUp), reasonsIn(givenUp)],
   ];
   return figures.map(
-    ([name, number, note]) => html`
-      <div>
-        <dt>${name}</dt>
+    ([state, name, number, note]) => html`
+      <div class=${number === 0 && "none"}>
+        <dt>${mark(state)}${name}</dt>
         <dd><strong>${number.toLocaleString([])}</strong><span class="quiet">${note}</span></dd>
       </div>
     `,
@@ -78,7 +81,7 @@ export function Waiting({ outbox }) {
       : KINDS.map((kind) => row(`${kind}s`, outbox.waiting[kind]));
   return html`
     <section aria-labelledby="waiting-title">
-      <h2 id="waiting-title">Waiting <span class="quiet">in the outbox, for all processes that share it</span></h2>
+      <h2 id="waiting-title">Waiting <span class="quiet">for all processes that share the outbox</span></h2>
       <table>
         <thead><tr><th scope="col">Kind</th><th scope="col">Events</th><th scope="col">Oldest</th></tr></thead>
         <tbody id="waiting">${outbox && rows()}</tbody>
@@ -97,7 +100,7 @@ export function Endpoints({ endpoints = [] }) {
     <tr key=${endpoint}>
       <th scope="row"><code>${breakable(endpoint)}</code></th>
       <td>
-        ${state === "open" ? "open" : html`<strong class="attention">paused</strong>: ${PAUSES[reason]}`}
+        ${state === "open" ? "open" : html`<strong class="waiting">${mark("waiting")}paused</strong>: ${PAUSES[reason]}`}
         ${because !== undefined && html`<div class="quiet">${foreign(because)}</div>`}
       </td>
       <td>${since !== undefined && time(since)}</td>

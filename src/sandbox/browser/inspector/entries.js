@@ -33,8 +33,8 @@ export function clickEntry(click) {
 }
 
 export function leadEntry(lead, visitor) {
-  const { id, kind, at, customerEmail, customerName, customerId, why } = lead;
-  const headline = kind === "payment" ? amount(lead.leadValue) : customerName || customerEmail;
+  const { id, at, customerEmail, customerId, why } = lead;
+  const headline = headlineOf(lead);
   return html`
     <div class="entry" key=${id}>
       <p>${foreign(headline, "strong")} ${time(at)} ${requestLink(lead)}</p>
@@ -42,9 +42,13 @@ export function leadEntry(lead, visitor) {
         ${![headline, visitor].includes(customerEmail) && html`${foreign(customerEmail)} `}
         ${customerId && html`customer ${foreign(customerId)}`}
       </p>
-      ${why ? notLinked(lead) : linked(lead)}
+      ${why ? html`<p class="lost">not linked</p>` : linked(lead)}
     </div>
   `;
+}
+
+function headlineOf({ kind, leadValue, customerName, customerEmail }) {
+  return kind === "payment" ? amount(leadValue) : customerName || customerEmail;
 }
 
 function linked({ affiliateReference, linkedThrough, linkedClick }) {
@@ -52,11 +56,14 @@ function linked({ affiliateReference, linkedThrough, linkedClick }) {
   return html`<p class="quiet">${foreign(affiliateReference)}, ${through}</p>`;
 }
 
-function notLinked({ kind, customerEmail, notLinked: reason, why }) {
+/** Why a lead is linked to no click. If there are several, each says first which one it is. */
+export function whyNotLinked(lead, _nth, { length }) {
+  const { id, kind, customerEmail, notLinked, why } = lead;
   const { carried, nearest, registration } = why;
   return html`
-    <p>
-      <strong class="attention">Not linked: ${reasons[reason]}. </strong>
+    <p class="why" key=${`why-${id}`}>
+      ${length > 1 && html`${foreign(headlineOf(lead))}: `}
+      <strong class="lost">Not linked: ${reasons[notLinked]}. </strong>
       ${carried ? html`It carried the ${fields[carried.field]} ${code(carried.value)}. ` : "It carried no id. "}
       ${nearest ? nearestClick(nearest, carried) : "No click came before it. "}
       ${kind === "payment" && html`${foreign(customerEmail)} ${registered(registration)}`}

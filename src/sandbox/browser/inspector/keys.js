@@ -1,9 +1,13 @@
 // Shortcuts of one key each, which a reader may turn off.
 import { $, change, html, shown } from "../../../browser/page.js";
+import { showFaults } from "./service.js";
 
 const actions = {
   "/": () => $("search").focus(),
-  f: () => $("modes").querySelector("button").focus(),
+  f: () => {
+    showFaults(true);
+    $("modes").querySelector("button").focus();
+  },
   j: () => step(1),
   k: () => step(-1),
   r: () => $("containing").focus(),

@@ -1,17 +1,18 @@
 // The inspector's page: shows what the sandbox tells it, whenever that has changed.
 import { html, startPage } from "../../../browser/page.js";
 import { time } from "../../../browser/pieces.js";
+import { Affiliates, Linking } from "./affiliates.js";
 import { connect } from "./feed.js";
 import { Keys, showKeys, startShortcuts } from "./keys.js";
 import { News } from "./news.js";
 import { OpenedRequest, openNamed, Requests } from "./requests.js";
-import { About, Decisions, FaultBar } from "./service.js";
-import { Affiliates, Visitors } from "./visitors.js";
+import { About, Decisions, FaultBar, showFaults } from "./service.js";
+import { Visitors } from "./visitors.js";
 
 const noFilters = { search: "", affiliate: "", state: "", containing: "", answered: "" };
 
 function Inspector(shown) {
-  const { connection, state, asked, filters, problem } = shown;
+  const { connection, state, asked, filters, problem, areFaultsOpen } = shown;
   const isStopped = connection === "stopped";
   const mode = state?.fault.mode ?? "ok";
   document.title = mode === "ok" ? "Affiliate sandbox" : `${mode} · Affiliate sandbox`;
@@ -24,12 +25,22 @@ function Inspector(shown) {
         <p class="quiet">The tracking service on this machine. For development and tests, never production.</p>
       </details>
       <p id="connection" data-connection=${connection} role="status">${connectionIn(shown)}</p>
+      <button
+        type="button"
+        id="faults"
+        aria-expanded=${areFaultsOpen}
+        aria-controls="modes"
+        onClick=${() => showFaults(!areFaultsOpen)}
+      >Faults</button>
       <button type="button" id="help" aria-keyshortcuts="?" onClick=${showKeys}>Shortcuts</button>
     </header>
     <main>
-      <${FaultBar} ...${{ state, isStopped, problem }} />
+      <div id="summary">
+        <${FaultBar} ...${{ state, isStopped, problem, areFaultsOpen }} />
+        <${Linking} affiliates=${state?.affiliates} />
+      </div>
+      <${Affiliates} ...${{ affiliates: state?.affiliates, areAllAffiliatesShown: shown.areAllAffiliatesShown }} />
       <${Visitors} ...${{ state, asked, filters, isStopped }} />
-      <${Affiliates} affiliates=${state?.affiliates} />
       <${Requests} ...${{ state, asked, filters, isStopped }} />
       <${Decisions} decisions=${shown.decisions} />
     </main>
@@ -52,6 +63,7 @@ startPage(Inspector, {
   filters: noFilters,
   asked: noFilters,
   problem: "",
+  areFaultsOpen: false,
   news: [],
   opened: { title: "Request" },
 });

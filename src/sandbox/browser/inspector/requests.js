@@ -1,6 +1,6 @@
 // The list of requests, and one of them in full.
 import { $, change, html } from "../../../browser/page.js";
-import { foreign, time } from "../../../browser/pieces.js";
+import { foreign, mark, time } from "../../../browser/pieces.js";
 import { filterBy, more, post } from "./feed.js";
 
 export function Requests({ state, asked, filters, isStopped }) {
@@ -46,6 +46,7 @@ function clear() {
 }
 
 function requestRow({ id, at, method, path, status, ms, fault, replayed }) {
+  const state = stateAfter(status);
   return html`
     <li key=${id}>
       <a href=${`#request-${id}`}>
@@ -54,12 +55,19 @@ function requestRow({ id, at, method, path, status, ms, fault, replayed }) {
         <span>
           ${fault !== "ok" && fault !== String(status) && `${fault}, `}
           ${replayed && "replayed, "}
-          <strong class=${status >= 200 && status < 300 ? "" : "attention"}>${status ?? "no answer"}</strong>
+          <strong class=${state}>${state && mark(state)}${status ?? "no answer"}</strong>
           ${` ${ms} ms`}
         </span>
       </a>
     </li>
   `;
+}
+
+/** What the app does after such an answer: it sends the event again, or cannot know whether it has arrived, or gives it up. */
+function stateAfter(status) {
+  if (status === null) return "held";
+  if (status >= 500 || status === 429 || status === 401) return "waiting";
+  return status >= 400 ? "lost" : "";
 }
 
 /** Opens the request that the address names, as `#request-7` does. */

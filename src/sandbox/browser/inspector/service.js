@@ -1,26 +1,30 @@
 // What the app needs to know of the service, and the buttons that make it fail.
 import { $, Component, change, html } from "../../../browser/page.js";
-import { countOf, foreign, span, time } from "../../../browser/pieces.js";
+import { countOf, foreign, mark, span, time } from "../../../browser/pieces.js";
 import { post } from "./feed.js";
 
-/** What each fault does, and what becomes of the reports that meet it. */
+/** What each fault does, what becomes of the reports that meet it, and what an app does with them. */
 const faults = {
-  ok: ["No fault: the service answers."],
-  down: ["The port refuses connections."],
-  slow: ["Requests are recorded at once and answered late.", "answered late"],
-  500: ["Every request fails with 500 Internal Server Error; nothing is recorded.", "missed"],
-  503: ["Every request fails with 503 Service Unavailable; nothing is recorded.", "missed"],
-  429: ["Every request fails with 429 Too Many Requests and Retry-After; nothing is recorded.", "missed"],
-  401: ["Every request fails with 401 Unauthorized; nothing is recorded.", "missed"],
-  hang: ["Requests are read and never answered; nothing is recorded.", "missed"],
-  reset: ["Requests are read, then the connection is reset; nothing is recorded.", "missed"],
+  ok: ["The service answers."],
+  down: ["The port refuses connections.", "missed", "waiting"],
+  slow: ["Requests are recorded at once and answered late.", "answered late", "waiting"],
+  500: ["500 Internal Server Error; nothing is recorded.", "missed", "waiting"],
+  503: ["503 Service Unavailable; nothing is recorded.", "missed", "waiting"],
+  429: ["429 Too Many Requests and Retry-After; nothing is recorded.", "missed", "waiting"],
+  401: ["401 Unauthorized; nothing is recorded.", "missed", "waiting"],
+  hang: ["Requests are read and never answered; nothing is recorded.", "missed", "held"],
+  reset: ["Requests are read, then the connection is reset; nothing is recorded.", "missed", "held"],
   "reset-after": [
     "Requests are recorded, then the connection is reset instead of an answer.",
     "recorded without an answer",
+    "held",
   ],
-  garbage: ["The answer is not HTTP; nothing is recorded.", "missed"],
+  garbage: ["The answer is not HTTP; nothing is recorded.", "missed", "held"],
 };
 const modes = ["ok", "down", "slow", "500", "503", "429", "401", "hang", "reset", "reset-after", "garbage"];
+
+/** What the app's events do during a fault: they are `waiting`, or its payments are `held`, for they may have arrived. */
+const stateIn = (mode) => faults[mode][2] ?? "linked";
 
 const nouns = {
   click: "click",
@@ -28,6 +32,13 @@ const nouns = {
   registrationLead: "registration",
   paymentLead: "payment",
 };
+
+/** What has become of the reports that met a fault; `undefined` if there were none. */
+export function stateAfter({ mode, reports, recorded }) {
+  const total = Object.values(reports).reduce((sum, count) => sum + count, 0);
+  if (total === 0 && mode !== "down") return undefined;
+  return total > 0 && recorded === total && mode !== "reset-after" ? "linked" : stateIn(mode);
+}
 
 /** What a fault cost, in words. */
 export function costsOf({ mode, requests, reports, recorded }) {
@@ -73,48 +84,61 @@ export function About({ about, isKeyCopied }) {
   `;
 }
 
-/** The fault in force, what it has cost so far, and the buttons that set one. */
-export function FaultBar({ state, isStopped, problem }) {
-  const mode = state?.fault.mode;
-  const button = (each) => html`
-    <button
-      type="button"
-      value=${each}
-      title=${faults[each][0]}
-      aria-pressed=${each === mode}
-      onClick=${() => setFault(each)}
-    >${each}</button>
+/** The fault in force and what it has cost so far; behind one button, the buttons that set one. */
+export function FaultBar({ state, isStopped, problem, areFaultsOpen }) {
+  const mode = state?.fault.mode ?? "ok";
+  const fault = (each) => html`
+    <p>
+      <button type="button" aria-pressed=${each === mode} aria-describedby=${`does-${each}`} onClick=${() => setFault(each)}>
+        ${each}
+      </button>
+      <span id=${`does-${each}`} class="quiet">${faults[each][0]}</span>
+    </p>
+  `;
+  const group = (name, title) => html`
+    <h2>${mark(name)}${title}</h2>
+    ${modes.filter((each) => stateIn(each) === name).map(fault)}
   `;
   return html`
-    <section class="bar" aria-label="Faults">
-      <p>
-        <span id="fault" role="status">${isStopped ? "The sandbox has stopped." : state && faultInForce(state.fault)}</span>
-        ${" "}<${TimeLeft} until=${state?.fault.until} />
+    <div role="region" aria-label="Faults">
+      <p id="fault" role="status">
+        ${isStopped ? "The sandbox has stopped." : state && faultInForce(state.fault)}
       </p>
-      <fieldset disabled=${isStopped}>
+      <p id="costs" class="quiet" hidden=${mode === "ok"}>
+        <button type="button" disabled=${isStopped} onClick=${endFault}>End the fault</button>
+        ${" "}<${TimeLeft} until=${state?.fault.until} /> ${state && costsSoFar(state)}
+      </p>
+      <fieldset id="modes" hidden=${!areFaultsOpen} disabled=${isStopped}>
         <legend class="unseen">How the service behaves</legend>
-        <span id="modes">${modes.map(button)}</span>
-        <label>for${" "}
-          <select id="duration">
-            <option value="10000">10 seconds</option>
-            <option value="30000" selected>30 seconds</option>
-            <option value="120000">2 minutes</option>
-            <option value="600000">10 minutes</option>
-            <option value="">until told otherwise</option>
-          </select>
-        </label>
-        <label>slow by <input id="delay" type="number" min="1" max="600000" defaultValue="2000" inputmode="numeric" /> ms</label>
+        <div>${group("linked", "No fault")}${group("held", "Your app holds payments: they may have arrived")}</div>
+        <div>${group("waiting", "Your app’s events wait")}</div>
+        <p class="how">
+          <label>for${" "}
+            <select id="duration">
+              <option value="10000">10 seconds</option>
+              <option value="30000" selected>30 seconds</option>
+              <option value="120000">2 minutes</option>
+              <option value="600000">10 minutes</option>
+              <option value="">until told otherwise</option>
+            </select>
+          </label>
+          <label>slow by <input id="delay" type="number" min="1" max="600000" defaultValue="2000" inputmode="numeric" /> ms</label>
+        </p>
       </fieldset>
-      <div id="costs" class="quiet">${state && costsSoFar(state)}</div>
-      <div id="problem" role="alert" class="attention">${problem}</div>
-    </section>
+      <div id="problem" role="alert" class="lost">${problem}</div>
+    </div>
   `;
 }
 
+/** Opens the faults, or closes them. */
+export function showFaults(areFaultsOpen) {
+  change({ areFaultsOpen });
+}
+
 function faultInForce({ mode, since, until }) {
-  if (mode === "ok") return faults.ok[0];
+  if (mode === "ok") return html`${mark("linked")}No fault: the service answers.`;
   const end = until ? html`, until ${time(until)}` : ", until told otherwise";
-  return html`<strong class="attention">${mode}</strong> since ${time(since)}${end}`;
+  return html`${mark(stateIn(mode))}<strong class=${stateIn(mode)}>${mode}</strong> since ${time(since)}${end}`;
 }
 
 function costsSoFar({ fault: { mode }, faults: [last] }) {
@@ -139,11 +163,17 @@ function setFault(mode) {
   return post("fault", { mode, ...how });
 }
 
+/** The button that was pressed disappears, so another one takes the focus. */
+function endFault() {
+  $("faults").focus();
+  return setFault("ok");
+}
+
 export function Decisions({ decisions = [] }) {
   const pair = ({ section, open, decision }) => html`<dt>${section}: ${open}</dt><dd>${decision}</dd>`;
   return html`
     <section aria-labelledby="decisions-title">
-      <div class="head"><h2 id="decisions-title">Where the specification is silent</h2></div>
+      <h2 id="decisions-title">Where the specification is silent</h2>
       <details>
         <summary>What this sandbox decided; the real service may do otherwise</summary>
         <dl id="decisions">${decisions.map(pair)}</dl>

@@ -1,9 +1,9 @@
-// The visitors and the faults between them, and the totals of each affiliate.
+// The visitors, each a chain of click, registration and payment, and the faults between them.
 import { html } from "../../../browser/page.js";
-import { amount, foreign, time } from "../../../browser/pieces.js";
-import { clickEntry, leadEntry } from "./entries.js";
+import { foreign, mark, time } from "../../../browser/pieces.js";
+import { clickEntry, leadEntry, whyNotLinked } from "./entries.js";
 import { filterBy, more } from "./feed.js";
-import { costsOf } from "./service.js";
+import { costsOf, stateAfter } from "./service.js";
 
 export function Visitors({ state, asked, filters, isStopped }) {
   const isNarrowed = [asked.search, asked.affiliate, asked.state].some((value) => value !== "");
@@ -40,7 +40,7 @@ export function Visitors({ state, asked, filters, isStopped }) {
         </p>
       </div>
       <div id="unlinked-part" hidden=${!unlinked?.total}>
-        <h3 class="attention">Not linked <span id="unlinked-count" class="quiet">${unlinked?.total}</span></h3>
+        <h3 class="lost">${mark("lost")}Not linked <span id="unlinked-count" class="quiet">${unlinked?.total}</span></h3>
         <ol id="unlinked">${unlinked?.shown.map(visitorRow)}</ol>
         <p id="unlinked-more" class="more">${unlinked && more("unlinked", unlinked)}</p>
         <h3 id="others" hidden=${stream.length === 0}>The others</h3>
@@ -73,21 +73,49 @@ function noVisitor(isNarrowed) {
     `;
 }
 
-function visitorRow({ key, name, clicks, registrations, payments, lastAt }) {
+function visitorRow(visitor) {
+  const { key, name, clicks, registrations, payments, lastAt } = visitor;
   const id = `visitor-${key}`;
+  const leads = [...registrations.shown, ...payments.shown];
+  const unlinked = leads.filter(({ why }) => why);
+  const entryOf = (lead) => leadEntry(lead, name);
+  const steps = [
+    ["Clicks", clicks, clickEntry, "no click"],
+    ["Registrations", registrations, entryOf, "not registered"],
+    ["Payments", payments, entryOf, "nothing paid"],
+  ].map((step) => [stateOf(step[1]), ...step]);
   return html`
     <li class="visitor" key=${id} tabindex="-1" aria-labelledby=${id}>
-      <h4 id=${id}>${foreign(name)} ${time(lastAt)}</h4>
-      ${step("Clicks", clicks, clickEntry, "no click")}
-      ${step("Registrations", registrations, (lead) => leadEntry(lead, name), "not registered")}
-      ${step("Payments", payments, (lead) => leadEntry(lead, name), "nothing paid")}
+      <div><h4 id=${id}>${foreign(name)} ${time(lastAt)}</h4>${creditOf(leads)}</div>
+      ${steps.map((step, nth) => chainStep(step, steps.slice(nth + 1)))}
+      ${unlinked.map(whyNotLinked)}
     </li>
   `;
 }
 
-function step(title, entries, show, nothing) {
+/** Who gets the credit for what the visitor did. */
+function creditOf(leads) {
+  if (leads.length === 0) return html`<p class="quiet">only clicked</p>`;
+  return [...new Set(leads.map(({ affiliateReference, why }) => (why ? null : affiliateReference)))].map(
+    (name) =>
+      name === null
+        ? html`<p class="lost" key="none">${mark("lost")}no affiliate</p>`
+        : html`<p class="linked" key=${`of ${name}`}>${mark("linked")}${foreign(name)}</p>`,
+  );
+}
+
+/** What is drawn of a step. `lost`: something in it is linked to no click. `none`: nothing has happened. */
+function stateOf({ shown }) {
+  if (shown.length === 0) return "none";
+  return shown.some(({ why }) => why) ? "lost" : "linked";
+}
+
+/** A step, and the line to the next one that has happened. */
+function chainStep([state, title, entries, show, nothing], later) {
+  const next = later.map(([state]) => state).find((state) => state !== "none") ?? "none";
   return html`
-    <div role="group" aria-label=${title}>
+    <div role="group" aria-label=${title} class=${`step to-${next}`}>
+      <span class=${`node ${state}`}>${state !== "none" && mark(state)}</span>
       ${entries.total > 0 ? entries.shown.map(show) : html`<p class="quiet">${nothing}</p>`}
       <p class="more">${more("entries", entries)}</p>
     </div>
@@ -96,9 +124,12 @@ function step(title, entries, show, nothing) {
 
 function faultMark(period) {
   const { id, mode, since, until } = period;
+  const state = stateAfter(period);
   const end = until ? html` to ${time(until)}` : " on";
   return html`
-    <li class="mark" key=${`fault-${id}`}><strong>${mode}</strong> from ${time(since)}${end}: ${costsOf(period)}</li>
+    <li class="period" key=${`fault-${id}`}>
+      <strong class=${state}>${state && mark(state)}${mode}</strong> from ${time(since)}${end}: ${costsOf(period)}
+    </li>
   `;
 }
 
@@ -110,40 +141,5 @@ function AffiliateFilter({ affiliates = [], chosen }) {
       <option value="" dir="auto">any affiliate</option>
       ${names.map((name) => html`<option key=${name} value=${name} dir="auto">${name}</option>`)}
     </select>
-  `;
-}
-
-export function Affiliates({ affiliates }) {
-  const row = ({ affiliateReference, clicks, registrations, payments, value }) => {
-    const name =
-      affiliateReference === null ? html`<span class="quiet">not linked</span>` : foreign(affiliateReference);
-    const numbers = [clicks, registrations, payments].map((number) => number.toLocaleString([]));
-    return html`
-      <tr key=${`affiliate ${affiliateReference}`}>
-        <th scope="row">${name}</th>
-        ${[...numbers, amount(value)].map((number) => html`<td>${number}</td>`)}
-      </tr>
-    `;
-  };
-  return html`
-    <section aria-labelledby="affiliates-title">
-      <div class="head"><h2 id="affiliates-title">Affiliates</h2></div>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Affiliate</th>
-            <th scope="col">Clicks</th>
-            <th scope="col">Registered</th>
-            <th scope="col">Paid</th>
-            <th scope="col">Value</th>
-          </tr>
-        </thead>
-        <tbody id="affiliates">
-          ${affiliates?.total === 0 && html`<tr><td colspan="5" class="quiet">None yet.</td></tr>`}
-          ${affiliates?.shown.map(row)}
-        </tbody>
-      </table>
-      <p id="affiliates-more" class="more">${affiliates && more("affiliates", affiliates)}</p>
-    </section>
   `;
 }
