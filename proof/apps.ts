@@ -4,7 +4,7 @@
  * Applications that other people wrote, from the npm registry, with the packed package and a patch of ours that a user would write.
  * Walks the apps that are named, or all: each is a file in proof/apps/. A customer comes through an affiliate's link, signs up and
  * pays; the app is restarted and killed, the payment is told again, and refunded. Prints for each app the lines changed and the time
- * from the installation to the first linked payment. Exits with 1 if the service has not each once, linked.
+ * from the installation of the package to the first linked payment. Exits with 1 if the service has not each once, linked.
  *
  * `--short` walks three, in turn by the day of the year.
  */

@@ -17,14 +17,18 @@ const PLUGIN = `plugins: [
       }),
     ]`;
 
-const ON_EVENT = `        onEvent: async (event) => {
+const ON_EVENT = `
+        // #region on-event
+        onEvent: async (event) => {
           if (event.type !== "invoice.paid") return;
           const { id, customer, amount_paid } = event.data.object;
           const user = await database.query.user.findFirst({ where: { stripeCustomerId: String(customer) } });
           if (!user) return;
           const payment = { paymentId: id, customerEmail: user.email, leadValue: amount_paid / 100 };
           await tracker.trackPayment(payment, user.affiliate);
-        },`;
+        },
+        // #endregion
+`;
 
 export default {
   title:

@@ -19,7 +19,11 @@ export const MOST_LINES = 40;
 /** How many lines of code a patch writes. Blank lines, and the comments that name regions for the docs, are none. */
 export function linesOf(patch: readonly Edit[]): number {
   const texts = patch.map((edit) =>
-    "copy" in edit ? textOf(edit.copy) : "add" in edit ? edit.add : changedLines(edit.replace, edit.by),
+    "copy" in edit
+      ? textOf(edit.copy)
+      : "add" in edit
+        ? withoutRegions(edit.add)
+        : changedLines(edit.replace, edit.by),
   );
   return texts.flatMap((text) => text.split("\n")).filter((line) => line.trim() !== "").length;
 }
@@ -48,7 +52,7 @@ function changed(text: string, edit: Exclude<Edit, { readonly copy: string }>): 
   const at = text.indexOf(isBelow ? edit.below : edit.above);
   const lineEnd = text.indexOf("\n", at);
   const cut = isBelow ? (lineEnd === -1 ? text.length : lineEnd + 1) : text.lastIndexOf("\n", at) + 1;
-  return `${text.slice(0, cut)}${edit.add}\n${text.slice(cut)}`;
+  return `${text.slice(0, cut)}${withoutRegions(edit.add)}\n${text.slice(cut)}`;
 }
 
 function changedLines(before: string, after: string): string {
@@ -59,10 +63,11 @@ function changedLines(before: string, after: string): string {
     .join("\n");
 }
 
-/** A file of proof/apps/patches/ without the comments that name regions. */
 function textOf(file: string): string {
-  return readFileSync(join(root, "proof/apps/patches", file), "utf8").replaceAll(
-    /^ *\/\/ #(end)?region.*\n/gm,
-    "",
-  );
+  return withoutRegions(readFileSync(join(root, "proof/apps/patches", file), "utf8"));
+}
+
+/** Without the comments by which the docs name a part. */
+function withoutRegions(text: string): string {
+  return text.replaceAll(/^ *\/\/ #(end)?region.*\n/gm, "");
 }
