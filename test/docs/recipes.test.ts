@@ -33,15 +33,17 @@ describe("Stripe Checkout", () => {
     const [ofAlice, ofNobody] = sessions;
     expect(Object.values(ofAlice?.metadata ?? {})).toEqual(['{"clickId":"c1","sessionId":"s1"}']);
 
-    const paid = { id: "cs_1", payment_status: "paid", amount_total: 1990 };
+    const paid = { id: "cs_1", payment_intent: "pi_1", payment_status: "paid", amount_total: 1990 };
     const session = { ...paid, ...ofAlice, customer_details: { email: "ada@shop.example" } };
     await checkoutCompleted({ ...session, payment_status: "unpaid" });
     await checkoutCompleted(session);
     await checkoutCompleted(session);
-    await checkoutCompleted({ ...session, ...ofNobody, id: "cs_2" });
+    await checkoutCompleted({ ...session, ...ofNobody, id: "cs_2", payment_intent: "pi_2" });
     await tracker.flush();
     expect(sandbox.ledger.payments()).toMatchObject([{ affiliateReference: "ALICE", leadValue: 19.9 }]);
     expect(tracker.stats().skipped["no-attribution"]).toBe(1);
+    // By the id that `charge.refunded` has.
+    expect(await tracker.cancelPayment("pi_1")).toBe("sent");
   });
 });
 
