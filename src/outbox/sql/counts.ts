@@ -87,6 +87,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
 
   return {
     of: (destination: number, kind: EventKind): number => tallyOf(destination).numbers[kind],
+    scheduled: (destination: number): number => tallyOf(destination).numbers.scheduled,
     /** Events that are stored or about to be. */
     queued(destination: number): number {
       const tally = tallyOf(destination);

@@ -2,7 +2,7 @@ import type { Clock } from "../../shared/clock.js";
 import { again } from "./again.js";
 import type { Counts } from "./counts.js";
 
-/** A due payment waits so long at most for its place in the queue. */
+/** A due payment waits so long at most for its place in the queue, once it is counted. */
 const EVERY_MS = 1_000;
 
 /**
@@ -20,7 +20,7 @@ export function createReleases(options: {
   const { clock, counts, release, wake } = options;
 
   async function releaseAll(destination: number): Promise<void> {
-    while ((await release(destination)) > 0) wake();
+    while (counts.scheduled(destination) > 0 && (await release(destination)) > 0) wake();
   }
 
   return {

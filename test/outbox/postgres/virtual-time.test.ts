@@ -52,6 +52,36 @@ describeWithPostgres("in virtual time", (database) => {
     expect((await stage.delivery.next()).live.interrupted).toBe(true);
   });
 
+  test("asks for no scheduled payment that is due until one waits, and then hands it over once it is", async () => {
+    const clock = new FakeClock();
+    const pool = virtualPool(database.pool(), clock);
+    const { query } = pool;
+    let asked = 0;
+    pool.query = (config) => {
+      if (config.text.includes(".release_due(")) asked++;
+      return query(config);
+    };
+    await using stage = await Stage.open(() =>
+      database.create({ pool, listen: false, pollMs: POLL_MS }, clock),
+    );
+    stage.start();
+    await stage.add({ ...sample("payment"), createdAt: clock.now() });
+    (await stage.delivery.next()).settle(retryIn(REST_MS));
+    await passWith(pool, clock, 60_000, 1_000);
+    expect(asked).toBe(0);
+
+    const event = sample("payment");
+    const scheduled = {
+      ...event,
+      createdAt: clock.now(),
+      data: { ...event.data, notBefore: clock.now() + 60_000 },
+    };
+    await stage.add(scheduled as typeof event);
+    await passWith(pool, clock, 62_000, 1_000);
+    expect(stage.delivery.ids.at(-1)).toBe(event.id);
+    expect(asked).toBeGreaterThan(0);
+  });
+
   describe("while all dead rows are scanned once a minute, for they are many", () => {
     /** Has a host's transaction report a payment, and others be delivered before it is committed. */
     async function reportLate(listen: boolean) {
