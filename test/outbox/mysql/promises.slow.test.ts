@@ -16,11 +16,11 @@ describeWithMariaDb("on the MySQL outbox", (database) => {
   }
 
   testPromises(create, {
-    many: 40,
+    many: 20,
     strangers: [10],
     kinds: 1,
     longestMs: MINUTE_MS,
-    rounds: 24,
+    rounds: 16,
     floods: [15],
   });
 });

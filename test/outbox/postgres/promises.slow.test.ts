@@ -19,11 +19,11 @@ describeWithPostgresServer("on the Postgres outbox", (database) => {
   }
 
   testPromises(create, {
-    many: 40,
+    many: 20,
     strangers: [10],
     kinds: 1,
     longestMs: MINUTE_MS,
-    rounds: 24,
+    rounds: 16,
     floods: [15],
   });
 });
