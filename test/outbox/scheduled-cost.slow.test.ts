@@ -26,16 +26,12 @@ function expectSame(what: string, before: Reads, beside: Reads): void {
   if (isFull) console.info(`${what} beside none and ${SCHEDULED}: ${JSON.stringify([before, beside])}`);
   for (const [name, reads] of Object.entries(before)) {
     expect(reads, name).toBeGreaterThan(0);
-    expect(beside[name], name).toBeLessThanOrEqual(1.1 * reads);
+    // Three pages more, if these are so few: an index may have got another level.
+    expect(beside[name], name).toBeLessThanOrEqual(Math.max(1.1 * reads, reads + 3));
   }
 }
 
-/** Of the middle half: a server reads pages for work of its own, too. */
-function meanOf(numbers: readonly number[]): number {
-  const sorted = [...numbers].sort((one, other) => one - other);
-  const middle = sorted.slice(sorted.length >> 2, Math.ceil((3 * sorted.length) / 4));
-  return middle.reduce((sum, each) => sum + each, 0) / middle.length;
-}
+const meanOf = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0) / numbers.length;
 
 /** Reports payments, of which each is delivered before the next. */
 async function payEach(stage: Stage): Promise<void> {
@@ -158,7 +154,12 @@ describeWithMariaDb("in MariaDB", (database) => {
     "look for due ones": /where state = 'scheduled'/,
   } as const;
 
-  /** A pool of one connection that counts the pages that each of these statements reads. */
+  /** How many periods a search names: it looks into each. One if it names none. */
+  function periodsIn(text: string): number {
+    return /period in \(([^)]*)\)/.exec(text)?.[1]?.split(",").length ?? 1;
+  }
+
+  /** A pool of one connection that counts the pages that each of these statements reads, for each period that it names. */
   function counting(pages: Record<string, number[]>) {
     const pool = database.pool({ connectionLimit: 1 });
     return Object.assign(Object.create(pool) as typeof pool, {
@@ -176,7 +177,7 @@ describeWithMariaDb("in MariaDB", (database) => {
             if (!name) return connection.query(options);
             const before = await requests();
             const result = await connection.query(options);
-            pages[name]?.push((await requests()) - before);
+            pages[name]?.push(((await requests()) - before) / periodsIn(options.sql));
             return result;
           },
         });
@@ -198,7 +199,8 @@ describeWithMariaDb("in MariaDB", (database) => {
         for (const each of Object.values(pages)) each.length = 0;
         await payEach(stage);
         await expect.poll(() => pages["look for due ones"]?.length, { timeout: 10_000 }).toBeGreaterThan(3);
-        return Object.fromEntries(Object.entries(pages).map(([name, each]) => [name, meanOf(each)]));
+        // The least: the server reads pages for work of its own, too.
+        return Object.fromEntries(Object.entries(pages).map(([name, each]) => [name, Math.min(...each)]));
       }
 
       async function insert(number: number, state: string, dueAt: string): Promise<void> {
