@@ -6,67 +6,46 @@ import { sumOf } from "./state.js";
 const HEIGHT = 20;
 
 export function Plot({ process: { lastHour, waitingByMinute }, at }) {
-  const { delivered, retry, held, dead } = lastHour;
-  const ended = dead.minutes.map((count, minute) => count + held.minutes[minute]);
-  const failed = retry.minutes.map((count, minute) => count + ended[minute]);
-  const [sent, retried, unconfirmed, givenUp] = [delivered, retry, held, dead].map(({ minutes }) =>
-    sumOf(minutes),
+  const [delivered, retried, held, givenUp] = ["delivered", "retry", "held", "dead"].map(
+    (outcome) => lastHour[outcome].minutes,
   );
-  const lanes = [
-    ["linked", "Delivered", delivered.minutes, countOf(sent, "event"), sumOf],
-    ["waiting", "Waiting", waitingByMinute, `${waitingByMinute.at(-1).toLocaleString([])} now`, most],
-    [
-      "failed",
-      "Failed",
-      failed,
-      `${countOf(retried, "attempt")} tried again, ${unconfirmed} held, ${givenUp} given up`,
-      sumOf,
-    ],
-  ];
+  const ended = added(held, givenUp);
+  const failed = `${countOf(sumOf(retried), "attempt")} tried again, ${sumOf(held)} held, ${sumOf(givenUp)} given up`;
+  const clock = (ago) => {
+    const when = new Date(Date.parse(at) - ago * 60_000);
+    return html`<span>${when.toLocaleTimeString([], { timeStyle: "short", hour12: false })}</span>`;
+  };
   return html`
-    ${lanes.map(([state, name, minutes, note, ofTen]) => {
-      const tens = [0, 10, 20, 30, 40, 50].map((first) => ofTen(minutes.slice(first, first + 10)));
-      return html`
-        <div class="lane" key=${name}>
-          <p>
-            ${state !== "failed" && mark(state)}
-            <strong>${name}</strong> <span class="quiet">${note}</span>
-            <span class="quiet" aria-hidden="true">most in a minute: ${most(minutes).toLocaleString([])}</span>
-          </p>
-          <svg
-            class=${`plot ${state}`}
-            viewBox=${`0 0 60 ${HEIGHT}`}
-            preserveAspectRatio="none"
-            role="img"
-            aria-label=${`${name}, by ten minutes of the last hour: ${tens.join(", ")}`}
-          >
-            <path d=${bars(minutes, most(minutes), state === "waiting" ? 1 : 0.75)} />
-            ${
-              state === "failed" &&
-              html`
-              <path class="held" d=${bars(ended, most(minutes), 0.75)} />
-              <path class="lost" d=${bars(dead.minutes, most(minutes), 0.75)} />
-            `
-            }
-          </svg>
-        </div>
-      `;
-    })}
-    <p class="axis quiet" aria-hidden="true">
-      ${[60, 45, 30, 15, 0].map((ago) => html`<span>${clockTime(Date.parse(at) - ago * 60_000)}</span>`)}
-    </p>
+    ${lane("linked", "Delivered", countOf(sumOf(delivered), "event"), sumOf, [delivered])}
+    ${lane("waiting", "Waiting", `${waitingByMinute.at(-1).toLocaleString([])} now`, most, [waitingByMinute])}
+    ${lane("failed", "Failed", failed, sumOf, [added(retried, ended), ended, givenUp])}
+    <p class="axis quiet" aria-hidden="true">${[60, 45, 30, 15, 0].map(clock)}</p>
   `;
 }
 
+/** @param layers of each minute: all of them, then those that are held or given up, then those that are given up. */
+function lane(state, name, note, ofTen, layers) {
+  const [minutes] = layers;
+  const tens = [0, 10, 20, 30, 40, 50].map((first) => ofTen(minutes.slice(first, first + 10)));
+  const says = `${name}, by ten minutes of the last hour: ${tens.join(", ")}`;
+  return html`
+    <p class="lane">
+      ${state !== "failed" && mark(state)}<strong>${name}</strong>
+      <span class="quiet">${note}</span>
+      <span class="quiet" aria-hidden="true">most in a minute: ${most(minutes).toLocaleString([])}</span>
+    </p>
+    <svg class=${`plot ${state}`} viewBox=${`0 0 60 ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label=${says}>
+      ${layers.map((layer, nth) => html`<path class=${["", "held", "lost"][nth]} d=${bars(layer, most(minutes))} />`)}
+    </svg>
+  `;
+}
+
+const added = (some, others) => some.map((count, minute) => count + others[minute]);
 const most = (numbers) => Math.max(...numbers);
 
 /** One path, so that it needs no style of its own. What is not zero can be seen. */
-function bars(minutes, highest, width) {
+function bars(minutes, highest) {
   const bar = (count, minute) =>
-    count > 0 ? `M${minute} ${HEIGHT}v${-Math.max(2, (HEIGHT * count) / highest)}h${width}V${HEIGHT}z` : "";
+    count > 0 ? `M${minute} ${HEIGHT}v${-Math.max(2, (HEIGHT * count) / highest)}h.8V${HEIGHT}z` : "";
   return minutes.map(bar).join("");
-}
-
-function clockTime(at) {
-  return new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
 }

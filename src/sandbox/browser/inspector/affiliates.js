@@ -9,17 +9,14 @@ const FEW = 5;
 export function Linking({ affiliates = { shown: [] } }) {
   const isLead = ({ registrations, payments }) => registrations + payments > 0;
   const lost = affiliates.shown.find(({ affiliateReference }) => affiliateReference === null);
-  if (lost) return html`<p class="lost">${mark("lost")}Linked to no affiliate: ${leadsIn(lost)}.</p>`;
-  return (
-    affiliates.shown.some(isLead) &&
-    html`<p>${mark("linked")}Every registration and payment is linked to an affiliate.</p>`
-  );
+  if (lost) return html`<p class="lost">${mark("lost")}Linked to no affiliate: ${countsIn(lost)}.</p>`;
+  if (!affiliates.shown.some(isLead)) return null;
+  return html`<p>${mark("linked")}Every registration and payment is linked to an affiliate.</p>`;
 }
 
-function leadsIn({ registrations, payments, value }) {
-  const registered = registrations > 0 && countOf(registrations, "registration");
-  const paid = payments > 0 && `${countOf(payments, "payment")} of ${amount(value)}`;
-  return [registered, paid].filter(Boolean).join(" and ");
+function countsIn({ clicks, registrations, payments }) {
+  const counts = Object.entries({ click: clicks, registration: registrations, payment: payments });
+  return counts.flatMap(([noun, count]) => (count > 0 ? countOf(count, noun) : [])).join(", ");
 }
 
 export function Affiliates({ affiliates, areAllAffiliatesShown }) {
@@ -27,33 +24,23 @@ export function Affiliates({ affiliates, areAllAffiliatesShown }) {
   const isShown = ({ affiliateReference }, nth) =>
     areAllAffiliatesShown || nth < FEW || affiliateReference === null;
   const tile = (totals) => {
-    const { affiliateReference: name, clicks, registrations, payments, value } = totals;
-    const counts = [
-      clicks > 0 && countOf(clicks, "click"),
-      registrations > 0 && countOf(registrations, "registration"),
-      payments > 0 && countOf(payments, "payment"),
-    ];
+    const { affiliateReference: name, registrations, payments, value } = totals;
     const state = name === null ? "lost" : registrations + payments > 0 && "linked";
     return html`
       <li key=${`affiliate ${name}`}>
         <span class=${name === null && "lost"}>${state && mark(state)}${name === null ? "no affiliate" : foreign(name)}</span>
         <strong class=${value === 0 && "quiet"}>${amount(value)}</strong>
-        <span class="quiet">${counts.filter(Boolean).join(", ")}</span>
+        <span class="quiet">${countsIn(totals)}</span>
       </li>
     `;
   };
+  const showAll = () => change({ areAllAffiliatesShown: true });
+  const all = html`<button type="button" onClick=${showAll}>All ${total} affiliates</button>`;
   return html`
     <h2 class="unseen">Affiliates</h2>
     <ul id="affiliates" class="tiles">${shown.filter(isShown).map(tile)}</ul>
     <p id="affiliates-more" class="more">
-      ${areAllAffiliatesShown && more("affiliates", affiliates)}
-      ${
-        !areAllAffiliatesShown &&
-        shown.length > FEW + 1 &&
-        html`
-        <button type="button" onClick=${() => change({ areAllAffiliatesShown: true })}>All ${total} affiliates</button>
-      `
-      }
+      ${areAllAffiliatesShown ? more("affiliates", affiliates) : shown.length > FEW + 1 && all}
     </p>
   `;
 }

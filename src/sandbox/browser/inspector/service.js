@@ -21,7 +21,6 @@ const faults = {
   ],
   garbage: ["The answer is not HTTP; nothing is recorded.", "missed", "held"],
 };
-const modes = ["ok", "down", "slow", "500", "503", "429", "401", "hang", "reset", "reset-after", "garbage"];
 
 /** What the app's events do during a fault: they are `waiting`, or its payments are `held`, for they may have arrived. */
 const stateIn = (mode) => faults[mode][2] ?? "linked";
@@ -97,7 +96,9 @@ export function FaultBar({ state, isStopped, problem, areFaultsOpen }) {
   `;
   const group = (name, title) => html`
     <h2>${mark(name)}${title}</h2>
-    ${modes.filter((each) => stateIn(each) === name).map(fault)}
+    ${Object.keys(faults)
+      .filter((each) => stateIn(each) === name)
+      .map(fault)}
   `;
   return html`
     <div role="region" aria-label="Faults">
