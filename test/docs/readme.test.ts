@@ -56,7 +56,9 @@ describe("README.md", () => {
       /<img src="(\S+)" width="(\d+)" height="(\d+)" alt="[^"]+">/.exec(textOf("README.md")) ?? [];
     const png = readFileSync(join(root, path));
     expect(png.subarray(1, 4).toString()).toBe("PNG");
-    expect(statSync(join(root, path)).size).toBeLessThan(80_000);
+    // At twice the pixels or more, so that text is sharp.
+    expect(statSync(join(root, path)).size).toBeLessThan(300_000);
+    expect(png.readUInt32BE(16)).toBeGreaterThanOrEqual(2 * Number(width));
     const shown = Number(width) / Number(height);
     expect(Math.abs(shown / (png.readUInt32BE(16) / png.readUInt32BE(20)) - 1)).toBeLessThan(0.01);
   });
