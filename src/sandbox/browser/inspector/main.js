@@ -25,13 +25,7 @@ function Inspector(shown) {
         <p class="quiet">The tracking service on this machine. For development and tests, never production.</p>
       </details>
       <p id="connection" data-connection=${connection} role="status">${connectionIn(shown)}</p>
-      <button
-        type="button"
-        id="faults"
-        aria-expanded=${areFaultsOpen}
-        aria-controls="modes"
-        onClick=${() => showFaults(!areFaultsOpen)}
-      >Faults</button>
+      <button type="button" id="faults" aria-expanded=${areFaultsOpen} onClick=${() => showFaults(!areFaultsOpen)}>Faults</button>
       <button type="button" id="help" aria-keyshortcuts="?" onClick=${showKeys}>Shortcuts</button>
     </header>
     <main>

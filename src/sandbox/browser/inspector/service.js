@@ -102,9 +102,7 @@ export function FaultBar({ state, isStopped, problem, areFaultsOpen }) {
   `;
   return html`
     <div role="region" aria-label="Faults">
-      <p id="fault" role="status">
-        ${isStopped ? "The sandbox has stopped." : state && faultInForce(state.fault)}
-      </p>
+      <p id="fault" role="status">${isStopped ? "The sandbox has stopped." : state && faultInForce(state.fault)}</p>
       <p id="costs" class="quiet" hidden=${mode === "ok"}>
         <button type="button" disabled=${isStopped} onClick=${endFault}>End the fault</button>
         ${" "}<${TimeLeft} until=${state?.fault.until} /> ${state && costsSoFar(state)}
