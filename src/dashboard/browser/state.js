@@ -36,7 +36,9 @@ export function Summary({ outbox: { dead, trouble }, process }) {
     givenUp > 0 && ["lost", html`${countOf(givenUp, "event")} given up: ${link("", "see why")}.`],
   ].filter(Boolean);
   if (says.length === 0) says.push(["linked", "All is well."]);
-  return says.map(([state, words]) => html`<p class=${state}>${mark(state)}${words}</p>`);
+  return says.map(
+    ([state, words]) => html`<p class=${state !== "linked" && state}>${mark(state)}${words}</p>`,
+  );
 }
 
 /** What became of events: one figure for each state. */
@@ -47,7 +49,7 @@ export function Figures({ outbox: { queued, oldestMs, dead }, process: { lastHou
   const figures = [
     ["linked", "Delivered", payment + registration + click, "in the last hour"],
     ["waiting", "Waiting", queued, inFlight > 0 ? `${oldest}, ${inFlight} under way` : oldest],
-    ["held", "Held", unconfirmed, "may have arrived"],
+    ["held", "Held", unconfirmed, unconfirmed > 0 ? "may have arrived" : "none"],
     ["lost", "Given up", sumOf(givenUp), reasonsIn(givenUp)],
   ];
   return figures.map(
