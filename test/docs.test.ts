@@ -60,7 +60,7 @@ describe("the docs' recipes", () => {
     .flatMap((block) => recipesOf(block).map((recipe) => ({ ...block, ...recipe })));
 
   it.each(shown)("are the code that is walked: $page:$line, $file", ({ code, file, region }) => {
-    expect(file).toMatch(/^test\/frameworks\//);
+    expect(file).toMatch(/^(test\/frameworks|proof\/apps)\//);
     expect(partOf(file, region)).toBe(code);
   });
 
