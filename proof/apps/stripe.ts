@@ -18,7 +18,6 @@ const PLUGIN = `plugins: [
     ]`;
 
 const ON_EVENT = `
-        // #region on-event
         onEvent: async (event) => {
           if (event.type !== "invoice.paid") return;
           const { id, customer, amount_paid } = event.data.object;
@@ -27,7 +26,6 @@ const ON_EVENT = `
           const payment = { paymentId: id, customerEmail: user.email, leadValue: amount_paid / 100 };
           await tracker.trackPayment(payment, user.affiliate);
         },
-        // #endregion
 `;
 
 export default {

@@ -34,6 +34,7 @@ async function reportIfPaid(order) {
   const payment = { paymentId: order.id, customerEmail: order.email, leadValue: order.total };
   await tracker.trackPayment(payment, order.affiliate);
 }
+// #endregion
 
 app.post("/webhooks/gateway", async (req, res) => {
   await reportIfPaid(orders.get(req.body.order));
@@ -44,6 +45,5 @@ app.get("/thanks/:id", async (req, res) => {
   await reportIfPaid(orders.get(req.params.id));
   res.send("Thank you");
 });
-// #endregion
 
 export const server = app.listen(process.env.PORT ?? 3000);

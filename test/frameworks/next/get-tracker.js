@@ -1,4 +1,3 @@
-// #region tracker
 import { affiliate } from "express-affiliate";
 
 /** Made at the first use: `next build` loads this file too. In `globalThis`: Next loads a copy of this file. */
@@ -11,4 +10,3 @@ export function getTracker() {
   });
   return globalThis.affiliateTracker;
 }
-// #endregion

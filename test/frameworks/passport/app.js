@@ -8,12 +8,10 @@ import { tracker } from "./tracker.js";
 const users = new Map();
 const app = express();
 
-// #region mount
 app.use(express.json());
 app.use(session({ secret: process.env.SESSION_SECRET, resave: false, saveUninitialized: false }));
 app.use(tracker); // after the session, before Passport: a login gives the visitor a new session
 app.use(passport.session());
-// #endregion
 
 passport.serializeUser((user, done) => done(null, user.id));
 passport.deserializeUser((id, done) => done(null, users.get(id) ?? false));

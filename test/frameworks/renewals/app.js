@@ -28,12 +28,10 @@ app.post(
   }),
 );
 
-// #region columns
 async function renew(user, invoice) {
   const payment = { paymentId: invoice.id, customerEmail: user.email, leadValue: invoice.total };
   return tracker.trackPayment(payment, { clickId: user.click_id, sessionId: user.session_id });
 }
-// #endregion
 
 async function signUp(table, email, affiliate) {
   const values = [randomUUID(), email, JSON.stringify(affiliate)];
