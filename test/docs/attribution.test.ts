@@ -17,6 +17,7 @@ describe("clicks", () => {
   it("are counted by the server where it is asked to", async () => {
     const { app, tracker, sandbox } = await startShop();
     await page.run("Clicks: the snippet or the server", { app, tracker });
+    app.get("/", (_req, res) => void res.send("Welcome"));
     await browser(app).get("/?ref=ALICE").expect(200, "Welcome");
     await sandbox.ledger.waitFor({ kind: "click", affiliateReference: "ALICE" });
   });

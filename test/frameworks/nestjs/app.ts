@@ -90,11 +90,9 @@ class AppModule implements NestModule, OnApplicationShutdown {
   // #endregion
 }
 
-// #region mount
 const app = await NestFactory.create(AppModule, { logger: ["error", "warn"] });
 app.use(tracker);
 app.enableShutdownHooks();
 export const server = await app.listen(process.env.PORT ?? 3000);
-// #endregion
 
 export const close = () => app.close();

@@ -66,14 +66,12 @@ function inEuros(amount, currency) {
 }
 // #endregion
 
-// #region refunds
 function noteCorrection(type, object) {
   const isRefund = type === "charge.refunded";
   const charge = isRefund ? object.id : object.charge;
   const amount = isRefund ? object.amount_refunded : object.amount; // of all refunds of this charge so far
   corrections.set(`${type} ${charge}`, { type, charge, amount: inEuros(amount, object.currency) });
 }
-// #endregion
 
 // #region window
 const WINDOW_MS = 14 * 24 * 60 * 60 * 1_000;

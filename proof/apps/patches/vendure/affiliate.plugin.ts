@@ -7,6 +7,7 @@ import {
 } from "@vendure/core";
 import { tracker } from "./tracker";
 
+// #region plugin
 @VendurePlugin({
   imports: [PluginCommonModule],
   configuration: (config) => {
@@ -27,3 +28,4 @@ export class AffiliatePlugin {
     });
   }
 }
+// #endregion
