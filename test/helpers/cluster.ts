@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { standStill } from "./stand-still.js";
 
 /** Where a PostgreSQL database is. */
 export interface Address {
@@ -99,7 +100,10 @@ export async function startCluster(settings: Record<string, string | number> = {
     const pid = server?.pid;
     if (pid === undefined) return;
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
-    for (const each of [pid, ...children.split(" ").filter(Boolean).map(Number)]) process.kill(each, signal);
+    for (const each of [pid, ...children.split(" ").filter(Boolean).map(Number)]) {
+      if (signal === "SIGSTOP") standStill(each);
+      else process.kill(each, signal);
+    }
   }
 
   // The process that started it may end by an error.

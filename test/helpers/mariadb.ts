@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { ConnectionOptions } from "mysql2";
+import { standStill } from "./stand-still.js";
 
 /** A MariaDB server of one's own, on a free port of this machine. */
 export interface MariaDb {
@@ -121,7 +122,9 @@ export async function startMariaDb(settings: Record<string, string | number> = {
     connection,
     halt,
     resume,
-    suspend: () => void server?.kill("SIGSTOP"),
+    suspend() {
+      if (server?.pid !== undefined) standStill(server.pid);
+    },
     wake: () => void server?.kill("SIGCONT"),
     async destroy() {
       process.removeListener("exit", cleanUp);
