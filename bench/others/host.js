@@ -5,6 +5,7 @@ import { request } from "undici";
 
 // As long as a patient visitor waits.
 const VISITOR_MS = 60_000;
+const NO_PROCESS = ["ECONNREFUSED", "ECONNRESET", "EPIPE", "UND_ERR_SOCKET"];
 const SHOP = fileURLToPath(new URL("shop.js", import.meta.url));
 
 /** Starts a shop in a process of its own. */
@@ -24,9 +25,13 @@ export async function startHost(adapter, place, execArgv = []) {
       shop.send(question);
       return (await answer)[0];
     },
-    /** Pays. What the visitor got, when, and after how many milliseconds; the status is 0 where there was no answer. */
+    /**
+     * Pays. What the visitor got, when, and after how many milliseconds. Without an answer the status is 0, and `isUnserved` says
+     * whether there was no process to give one.
+     */
     async pay(email, visitor, dispatcher) {
       const began = performance.now();
+      let isUnserved = false;
       const status = await request(`http://127.0.0.1:${port}/checkout`, {
         method: "POST",
         headers: { "content-type": "application/json" },
@@ -39,10 +44,13 @@ export async function startHost(adapter, place, execArgv = []) {
           await response.body.dump();
           return response.statusCode;
         },
-        () => 0,
+        ({ code }) => {
+          isUnserved = NO_PROCESS.includes(code);
+          return 0;
+        },
       );
       const answered = performance.now();
-      return { email, status, answered, waited: answered - began };
+      return { email, status, isUnserved, answered, waited: answered - began };
     },
   };
 }

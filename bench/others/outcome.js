@@ -1,9 +1,9 @@
 const IS_EVENT = /^e-(\d+)@/;
 
 /**
- * What became of the payments whose visitors were answered with success, and what the visitors waited.
+ * What became of the payments whose visitors were answered with success, and how many visitors were not.
  *
- * @param visits what each visitor got: `email`, `status`, `answered` (when), `waited`.
+ * @param visits what each visitor got: `email`, `status`, `isUnserved`, `answered` (when).
  * @param arrivals what the service recorded, in its order: `email`, `key`, `when`.
  * @param held the addresses of the payments that an operator can still send.
  * @param ended when all visitors had come and the service was well again.
@@ -27,7 +27,10 @@ export function outcomeOf({ visits, arrivals, held, ended, killedAt, visitors })
     outOfOrder: overtaken([...first.keys()], visitors),
     lastMs: Math.round(Math.max(0, ...[...first.values()].map(({ when }) => when - ended))),
     ...(killedAt !== undefined && lost.size > 0 && { answeredMs: around(killedAt, lost, visits) }),
-    visitors: { ...waitsOf(visits), failed: visits.filter(({ status }) => status !== 201).length },
+    visitors: {
+      failed: visits.filter(({ status, isUnserved }) => status !== 201 && !isUnserved).length,
+      unserved: visits.filter(({ isUnserved }) => isUnserved).length,
+    },
   };
 }
 
@@ -48,11 +51,4 @@ function overtaken(emails, visitors) {
     latest.set(nth % visitors, Math.max(before, nth));
     return before > nth;
   }).length;
-}
-
-function waitsOf(visits) {
-  const waited = visits.map((visit) => visit.waited).sort((a, b) => a - b);
-  const at = (share) =>
-    Math.round(waited[Math.min(waited.length - 1, Math.floor(share * waited.length))] * 10) / 10;
-  return { p50: at(0.5), p99: at(0.99), max: at(1) };
 }

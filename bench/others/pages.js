@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { adapters } from "./adapters/index.js";
 import none from "./adapters/none.js";
+import { PER_SECOND } from "./costs.js";
 import { readResults } from "./results.js";
 import { scenarios } from "./scenarios.js";
 
@@ -37,7 +38,7 @@ export function writePages() {
 
 /** README.md with its table: what became of the payments in the scenarios that decide. */
 export function withShort(page, { measuredOn, outcomes }) {
-  const columns = adapters.filter(({ name }) => SHORT.includes(name));
+  const columns = measuredIn(outcomes).filter(({ name }) => SHORT.includes(name));
   const head = [`of ${number(measuredOn.payments)} payments`, ...columns.map(({ title }) => title)];
   const rows = scenarios
     .filter(({ name }) => name in SHORT_ROWS)
@@ -52,10 +53,10 @@ export function withWhole(page, { measuredOn, outcomes, costs }) {
     answered(FATE, outcomes),
     section(
       "What does it cost the host?",
-      `The heap is the main thread's: BullMQ's events wait in Redis, those of our disk outbox in a file. From Node 22.13 on, our disk outbox takes ${megabytes(costs.disk.bytesOnDisk - costs.memory.bytesOnDisk)} MB less.`,
+      `One package at a time, at ${PER_SECOND} requests a second. The first three columns are ratios to the shop without tracking in the same round: the median round, and the spread of the rounds. "–": the rounds differed by more than a third. The heap is the main thread's: BullMQ's events wait in Redis, those of our disk outbox in a file. From Node 22.13 on, our disk outbox takes ${megabytes(costs.disk.bytesOnDisk - costs.memory.bytesOnDisk)} MB less.`,
       table(
         COSTS,
-        [none, ...adapters].map((adapter) => costRow(adapter, costs)),
+        [none, ...adapters].filter(({ name }) => costs[name]).map((adapter) => costRow(adapter, costs)),
       ),
     ),
   ];
@@ -69,32 +70,39 @@ export function withTimes(page, { measuredOn, outcomes }) {
     "Versions: `bench/others/package.json`. Nothing else is set.",
     table(
       ["its documentation", "set-up"],
-      adapters.map(({ title, setUp, follows }) => [linked(title, follows), setUp]),
+      measuredIn(outcomes).map(({ title, setUp, follows }) => [linked(title, follows), setUp]),
     ),
   );
   const parts = [circumstances(measuredOn), setUp, ...TIMES.map((time) => answered(time, outcomes))];
   return between(page, parts.join("\n\n"));
 }
 
+/** Those whose every scenario was measured, in the order of the tables. */
+function measuredIn(outcomes) {
+  return adapters.filter(({ name }) => scenarios.every((scenario) => outcomes[scenario.name]?.[name]));
+}
+
 const circumstances = ({ node, cores, payments, inMs }) =>
-  `${number(payments)} payments in ${inMs / 1_000} s, on Node ${node} and ${cores} cores that other work shared. The figures promise nothing.`;
+  `${number(payments)} payments in ${inMs / 1_000} s, on Node ${node} and ${cores} cores that the shop, its visitors and the service share. The figures promise nothing.`;
 
 function answered({ question, explained, answer }, outcomes) {
-  const head = ["", ...adapters.map(({ title }) => title)];
-  return section(question, explained(outcomes), tableOf(head, adapters, scenarios, outcomes, answer));
+  const columns = measuredIn(outcomes);
+  const head = ["", ...columns.map(({ title }) => title)];
+  return section(question, explained(outcomes), tableOf(head, columns, scenarios, outcomes, answer));
 }
 
 /** A row for each scenario, a column for each adapter. */
 function tableOf(head, columns, acts, outcomes, answer) {
   const rows = acts.map(({ name, title }) => [
     title,
-    ...columns.map((adapter) => answer(outcomes[name][adapter.name])),
+    ...columns.map((adapter) => answer(outcomes[name][adapter.name], adapter)),
   ]);
   return table(head, rows);
 }
 
 /** `5 missing, 2 held`, or `all once`. An asterisk: each repetition has the first one's id. */
-function fate({ happened, arrived, held, twice, repeatedKeys }) {
+function fate({ happened, arrived, held, twice, repeatedKeys }, { dropsKnown = false }) {
+  if (dropsKnown && repeatedKeys === twice) return fate({ happened, arrived, held, twice: 0 }, {});
   const marked = repeatedKeys === twice ? "*" : "";
   const words = [
     ...counted(happened - arrived - held, "missing"),
@@ -104,11 +112,17 @@ function fate({ happened, arrived, held, twice, repeatedKeys }) {
   return words.join(", ") || "all once";
 }
 
-function fateAndOrder(outcome) {
-  const words = [...counted(outcome.outOfOrder, "late")];
-  const what = fate(outcome);
-  if (what === "all once") return words[0] ?? "✓";
-  return [what, ...words].join(", ");
+function fateAndOrder(outcome, adapter) {
+  const { failed, unserved = 0 } = outcome.visitors;
+  const words = [
+    ...counted(outcome.outOfOrder, "late"),
+    ...counted(failed, "checkouts failed"),
+    ...counted(unserved, "unserved"),
+  ];
+  const what = fate(outcome, adapter);
+  return [what === "all once" ? "✓" : what, ...words]
+    .filter((word, _, { length }) => word !== "✓" || length === 1)
+    .join(", ");
 }
 
 const counted = (count, word) => (count > 0 ? [`${number(count)} ${word}`] : []);
@@ -117,7 +131,7 @@ const FATE = {
   question: "What became of the payments?",
   explained: (outcomes) =>
     [
-      "Of those whose checkout succeeded. ✓: each arrived once, in order. *Missing*: not there when nothing had come for 70 s. *Held*: given up, and an operator can send it: our dead letters, BullMQ's failed jobs. *Repeated*: arrived again; with an asterisk, with the same id, by which Segment's and PostHog's services drop it. *Late*: after a later payment of that visitor, who pays once a second.",
+      "Of those whose checkout succeeded. ✓: each arrived once, in order. *Missing*: not there when nothing had come for 70 s. *Held*: given up, and an operator can send it: our dead letters, BullMQ's failed jobs. *Repeated*: arrived again; with an asterisk, with the same id, by which Segment's and PostHog's services drop it. *Late*: after a later payment of that visitor, who pays once a second. *Failed*: the visitor got an error, or no answer within a minute. *Unserved*: no process was there to answer.",
       ...lostByKill(outcomes),
     ].join("\n\n"),
   answer: fateAndOrder,
@@ -129,18 +143,11 @@ const TIMES = [
     explained: () => "Seconds after the last visitor had come and the service was well.",
     answer: ({ lastMs }) => (lastMs / 1_000).toFixed(1),
   },
-  {
-    question: "What did the visitor wait?",
-    explained: () =>
-      "Milliseconds: the median/the 99th percentile, and how many failed: an error, or no answer within a minute.",
-    answer: ({ visitors: { p50, p99, failed } }) =>
-      [`${number(p50)}/${number(p99)}`, ...(failed > 0 ? [number(failed)] : [])].join(", "),
-  },
 ];
 
 /** What a kill cost those that keep payments outside the process: how close to it the visitors had their answer. */
 function lostByKill(outcomes) {
-  const lost = adapters
+  const lost = measuredIn(outcomes)
     .filter(({ isDurable }) => isDurable)
     .flatMap(({ name, title }) => {
       const found = scenarios.flatMap((scenario) => outcomes[scenario.name][name].answeredMs ?? []);
@@ -156,27 +163,32 @@ function lostByKill(outcomes) {
 
 const COSTS = [
   "",
-  "main thread, µs a request",
-  "service down",
-  "successes a second, saturated",
-  "service down",
+  "visitor's wait, median",
+  "99th percentile",
+  "main thread",
   "heap, bytes an event that waits",
   "`import`, ms",
   "with dependencies, MB",
 ];
 
 function costRow({ name, title }, costs) {
-  const { healthy, refusing, heapPerEvent, importMs, bytesOnDisk } = costs[name];
+  const { p50, p99, mainThread, heapPerEvent, importMs, bytesOnDisk } = costs[name];
   return [
     title,
-    number(healthy.mainThreadMicros),
-    number(refusing.mainThreadMicros),
-    number(healthy.perSecond),
-    number(refusing.perSecond),
+    beside(p50),
+    beside(p99),
+    beside(mainThread),
     heapPerEvent === null ? "–" : number(heapPerEvent),
     number(importMs),
     megabytes(bytesOnDisk),
   ];
+}
+
+/** `1.21 (1.18 to 1.25)`: the median of the rounds and their spread. A figure whose rounds do not agree is not there. */
+function beside(rounds) {
+  if (!rounds) return "–";
+  const sorted = [...rounds].sort((one, other) => one - other).map((each) => each.toFixed(2));
+  return `${sorted[(sorted.length - 1) / 2]} (${sorted[0]} to ${sorted.at(-1)})`;
 }
 
 const megabytes = (bytes) => (bytes / 1e6).toFixed(1);

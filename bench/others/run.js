@@ -19,7 +19,7 @@ const AT_ONCE = 20;
 const COSTS = { name: "costs" };
 const QUICK = {
   only: ["fetch/errors", "memory/errors"],
-  load: { ...LOAD, events: 200, ms: 1_000, quietMs: 3_000 },
+  load: { ...LOAD, events: 200, ms: 1_000, quietMs: 3_000, costs: { warmMs: 100, pacedMs: 500 } },
 };
 
 /**
@@ -56,7 +56,7 @@ export async function run({ startCluster, only = [], quick = false }) {
       ),
     );
     const measured = pairs.filter(({ act }) => act === COSTS).map(({ adapter }) => adapter);
-    keep({ costs: await costsOf(measured, servers.placeFor) });
+    keep({ costs: await costsOf(measured, servers.placeFor, load.costs) });
     if (failures.length > 0) throw new AggregateError(failures, "some have to be measured again");
     if (!quick) writePages();
   } finally {
@@ -81,18 +81,19 @@ function chosen(only) {
 }
 
 async function startServers(pairs, scratch, startCluster) {
-  const needs = (name) => pairs.some(({ adapter }) => adapter.name === name);
-  const redis = needs("bullmq") ? await startRedis(scratch) : undefined;
+  const needs = (server) => pairs.some(({ adapter }) => adapter.needs === server);
+  const redis = needs("redis") ? await startRedis(scratch) : undefined;
   const cluster = needs("postgres") ? await startCluster() : undefined;
   const dist = fileURLToPath(new URL("../../dist", import.meta.url));
   let runs = 0;
   return {
     /** A directory, a queue's name and a database of its own. */
     async placeFor(adapter) {
+      const server = adapters.find((each) => each.name === adapter)?.needs;
       const name = `run_${++runs}`;
       const directory = join(scratch, name);
       mkdirSync(directory);
-      const postgres = adapter === "postgres" ? await createDatabase(cluster, name) : undefined;
+      const postgres = server === "postgres" ? await createDatabase(cluster, name) : undefined;
       return { run: name, directory, redis: redis?.port, postgres, dist };
     },
     async stop() {

@@ -1,8 +1,15 @@
 /**
  * So many payments in so many milliseconds, by so many visitors: four of each visitor, a second apart. What has not come after
- * `quietMs` without any other is missing: p-retry waits 64 s before its seventh retry.
+ * `quietMs` without any other is missing: p-retry waits 64 s before its seventh retry. `costs`: for how long each round of a package
+ * warms up, and measures.
  */
-export const LOAD = { events: 2_000, ms: 4_000, visitors: 500, quietMs: 70_000 };
+export const LOAD = {
+  events: 2_000,
+  ms: 4_000,
+  visitors: 500,
+  quietMs: 70_000,
+  costs: { warmMs: 3_000, pacedMs: 10_000 },
+};
 
 const DOWN = [
   [1_000, "down"],

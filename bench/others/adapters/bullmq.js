@@ -6,6 +6,7 @@ export default {
   setUp:
     "`await queue.add()` with 3 attempts and exponential backoff from 1 s; in the shop, a worker of the default concurrency 1, which posts with `fetch` and a limit of 10 s; Redis with an append-only file. At the end `worker.close()`",
   isDurable: true,
+  needs: "redis",
   packages: ["bullmq", "ioredis"],
   loads: ["bullmq"],
   follows: [
@@ -13,7 +14,7 @@ export default {
     "https://docs.bullmq.io/guide/workers/graceful-shutdown",
     "https://docs.bullmq.io/guide/going-to-production",
   ],
-  async start({ service, redis, run }) {
+  async start({ service, redis, run }, idOf = () => undefined) {
     const { Queue, Worker } = await import("bullmq");
     const connection = { host: "127.0.0.1", port: redis };
     const queue = new Queue(run, { connection });
@@ -23,7 +24,11 @@ export default {
     for (const each of [queue, worker]) each.on("error", () => {});
     return {
       async track(payment) {
-        await queue.add("payment", payment, { attempts: 3, backoff: { type: "exponential", delay: 1_000 } });
+        await queue.add("payment", payment, {
+          attempts: 3,
+          backoff: { type: "exponential", delay: 1_000 },
+          jobId: idOf(payment.paymentId),
+        });
       },
       async held() {
         return (await queue.getFailed()).map(({ data }) => data.email);

@@ -5,6 +5,7 @@ export default {
   title: "ours, Postgres",
   setUp: "the same, with `postgresOutbox({ pool })`; pg and PostgreSQL at their defaults",
   isDurable: true,
+  needs: "postgres",
   packages: ["express-affiliate", "pg"],
   loads: ["../../dist/index.js", "../../dist/postgres.js"],
   follows,

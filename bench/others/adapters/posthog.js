@@ -6,13 +6,14 @@ export default {
   packages: ["posthog-node"],
   loads: ["posthog-node"],
   follows: ["https://posthog.com/docs/libraries/node"],
-  async start({ service }) {
+  async start({ service }, idOf = () => undefined) {
     const { PostHog } = await import("posthog-node");
     const client = new PostHog("key", { host: service });
     client.on("error", () => {});
     return {
       track({ visitor, paymentId, email, total }) {
-        client.capture({ distinctId: visitor, event: "payment", properties: { paymentId, email, total } });
+        const properties = { paymentId, email, total };
+        client.capture({ distinctId: visitor, event: "payment", properties, uuid: idOf(paymentId) });
       },
       close: () => client.shutdown(),
     };

@@ -5,13 +5,14 @@ export default {
   packages: ["@segment/analytics-node"],
   loads: ["@segment/analytics-node"],
   follows: ["https://segment.com/docs/connections/sources/catalog/libraries/server/node/"],
-  async start({ service }) {
+  async start({ service }, idOf = () => undefined) {
     const { Analytics } = await import("@segment/analytics-node");
     const analytics = new Analytics({ writeKey: "key", host: service });
     analytics.on("error", () => {});
     return {
       track({ visitor, paymentId, email, total }) {
-        analytics.track({ userId: visitor, event: "Payment", properties: { paymentId, email, total } });
+        const properties = { paymentId, email, total };
+        analytics.track({ userId: visitor, event: "Payment", properties, messageId: idOf(paymentId) });
       },
       close: () => analytics.closeAndFlush(),
     };
