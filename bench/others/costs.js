@@ -11,7 +11,7 @@ import { sizeOf } from "./size.js";
 /** Requests a second while it is measured what they cost. */
 export const PER_SECOND = 100;
 const ROUNDS = 3;
-const TRIES = 3;
+const TRIES = 2;
 /** Rounds whose greatest figure is above the least by more than a third do not agree. */
 const AGREE = 4 / 3;
 const FIGURES = ["p50", "p99", "mainThread"];

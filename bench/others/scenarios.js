@@ -8,7 +8,7 @@ export const LOAD = {
   ms: 4_000,
   visitors: 500,
   quietMs: 70_000,
-  costs: { warmMs: 3_000, pacedMs: 10_000 },
+  costs: { warmMs: 2_000, pacedMs: 7_000 },
 };
 
 const DOWN = [
