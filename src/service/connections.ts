@@ -2,13 +2,13 @@ import type { Dispatcher } from "undici";
 import { errorFrom } from "../shared/errors.js";
 import { timersAreFaked } from "../shared/real-timers.js";
 import { type DispatcherOptions, dispatcherTo } from "./dispatcher.js";
-import { isInJest, loadUndici } from "./undici.js";
+import { isInJest, loadUndici, type Undici } from "./undici.js";
 
 /** The connections to the service. Undici is loaded, and they are made, when the first of them is wanted. */
 export interface Connections {
   /** Loads undici now. To be called when events will be sent. */
   prepare(): void;
-  /** Never throws: the handler hears of what fails. */
+  /** Never throws: a failure is passed to the handler. */
   dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   close(): Promise<void>;
 }
@@ -20,13 +20,13 @@ export function createConnections(options: DispatcherOptions): Connections {
   let kept: Dispatcher | undefined;
   // Undici waits for a timer before it reuses a connection. If a test fakes timers, each call gets a new connection.
   let fresh: Dispatcher | undefined;
-  let makeFresh = (): Dispatcher | undefined => undefined;
+  let undici: Undici | undefined;
   let isClosed = false;
 
   function open(): Promise<void> {
-    opening ??= loadUndici().then((undici) => {
-      kept = makeDispatcher(undici);
-      makeFresh = () => makeDispatcher(undici);
+    opening ??= loadUndici().then((loaded) => {
+      undici = loaded;
+      kept = makeDispatcher(loaded);
       if (isClosed) void kept.destroy();
     });
     return opening;
@@ -35,7 +35,7 @@ export function createConnections(options: DispatcherOptions): Connections {
   function dispatchNow(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     const isFaked = timersAreFaked();
     try {
-      if (isFaked) fresh ??= makeFresh();
+      if (isFaked && undici) fresh ??= makeDispatcher(undici);
       const dispatcher = isFaked ? fresh : kept;
       dispatcher?.dispatch({ ...request, reset: isFaked }, handler);
     } catch (error) {
@@ -44,7 +44,7 @@ export function createConnections(options: DispatcherOptions): Connections {
   }
 
   function prepare(): void {
-    // Whoever sends a request hears of what is wrong.
+    // If undici cannot be loaded, each request fails with the reason.
     open().catch(() => {});
   }
 

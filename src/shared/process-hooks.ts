@@ -1,7 +1,7 @@
 import { runInThisContext } from "node:vm";
 
 /**
- * Tasks for one event of the process. They share one listener: Node warns of a leak where there are many.
+ * Tasks for one event of the process. They share one listener: Node warns of a leak if there are many.
  *
  * Jest gives each test file a `process` of its own, which emits nothing. `exit` is the real one's: a thread has to end before
  * its process. `beforeExit` is not: what a test has left does not keep Jest alive.

@@ -24,7 +24,7 @@ export const CANCELLED = KNOWN.replace("reason = null", "reason = 'cancelled'");
 const LONGEST = 524_288;
 
 /**
- * The statements that store events: one, where it is not too long for a server.
+ * The statements that store events: one, unless it would be too long for a server.
  *
  * @param areDue whether they are queued as of now, whatever their times say.
  */
