@@ -6,7 +6,7 @@ const PREFIX = "inline:";
 const SCRIPT = "?script";
 
 /**
- * A thread's script has no `node_modules` beside it: the host's thread says which file is undici (src/outbox/disk/undici.ts). It is
+ * A thread's script has no `node_modules` beside it: the host's thread says which file is undici (src/outbox/disk/thread/worker.ts). It is
  * loaded as the thread starts, before the host's first event: loading takes longer than an event may wait for its receipt.
  */
 const installedUndici: Plugin = {
@@ -91,7 +91,7 @@ export const inlineWith = (plugins: Plugin[]): Plugin => ({
 export const inlineForEsbuild = inlineWith([]);
 
 /**
- * For tsup, where scripts are so large that the two formats of the package share them: `inline:` and `?script` imports lead to files
+ * For tsup, if scripts are so large that the two formats of the package share them: `inline:` and `?script` imports lead to files
  * beside the importer's output.
  *
  * @param scripts the files' names, without `.cjs`, and the modules that they are made of, as `asText` does.
@@ -110,7 +110,7 @@ export const inlineBeside = (scripts: Readonly<Record<string, string>>): Plugin 
   },
 });
 
-/** Of a page where it is JavaScript, else of a thread. */
+/** Of a page if it is JavaScript, else of a thread. */
 const buildText = (path: string) => (path.endsWith(".js") ? buildPageScript(path) : buildScript(path));
 
 /** For tsup: makes each entry a module whose one export is its script, as a text. */

@@ -32,7 +32,7 @@ const library = {
 };
 /** What both formats share: a file each. */
 const scripts = {
-  "disk-thread": "src/outbox/disk/thread.ts",
+  "disk-thread": "src/outbox/disk/thread/thread.ts",
   "inspector-page": "src/sandbox/browser/inspector/main.js",
   "dashboard-page": "src/dashboard/browser/main.js",
 };

@@ -26,7 +26,7 @@ function project(name: string, test: TestProjectInlineConfiguration["test"]): Te
     test: {
       name,
       setupFiles: ["test/setup/scratch.ts"],
-      // Where a file runs its processes side by side.
+      // If a file runs its processes side by side.
       maxConcurrency: 3,
       testTimeout: isFull ? 60_000 : 20_000,
       hookTimeout: 60_000,

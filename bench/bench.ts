@@ -1,11 +1,13 @@
 /**
  * `npm run bench`, or `npm run bench -- --quick`, or `npm run bench -- --only host`
  *
- * What the package costs a host, measured against a host without it, or with what one would write without it, in the
- * same run. Prints it, writes it to bench/results/, and puts the aims into bench/results/README.md. `--quick` only sees that
- * everything runs, `--only` measures one section (`SECTIONS`); both write nothing.
+ * What the package costs a host, measured against a host without it, or with what one would write
+ * without it, in the same run. Prints it, writes it to bench/results/, and puts the aims into
+ * bench/results/README.md. `--quick` only sees that everything runs, `--only` measures one section
+ * (`SECTIONS`); both write nothing.
  *
- * `npm run bench others`, or `npm run bench others -- --only disk/down`: beside what people use today. See bench/others/run.js.
+ * `npm run bench others`, or `npm run bench others -- --only disk/down`: beside what people use
+ * today. See bench/others/run.js.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";

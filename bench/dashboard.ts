@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import express from "express";
 import { affiliate, type EventKind, memoryOutbox } from "express-affiliate";
 import { dashboard } from "express-affiliate/dashboard";
@@ -8,12 +6,15 @@ import type { Outbox } from "express-affiliate/outbox";
 import { RecordingDelivery } from "../src/testing/contract/recorder.js";
 import { DESTINATION, largeSample } from "../src/testing/contract/samples.js";
 import { scratch } from "./scratch.js";
-import { argument, say } from "./task.js";
+import { addressOf, argument, say } from "./task.js";
 import { mainThreadMicros } from "./thread-clock.js";
 
 export interface DashboardReport {
   readonly url: string;
-  /** Processor time of the main thread since the last report, and the most of it before other code had its turn, in milliseconds. */
+  /**
+   * Processor time of the main thread since the last report, and the most of it before other code
+   * had its turn, in milliseconds.
+   */
   readonly mainThreadMs: number;
   readonly longestMs: number;
 }
@@ -38,7 +39,8 @@ async function fill({ add, counts }: Outbox): Promise<void> {
       largeSample(kinds[at % 2] as EventKind, LETTER_LENGTH),
     );
     await Promise.all(events.map((event) => add(event)));
-    // A receipt may come before the event is stored, and of what is not stored memory holds only so much.
+    // A receipt may come before the event is stored, and of what is not stored memory holds only so
+    // much.
     while (counts().dead.rejected < nth + AT_ONCE) await new Promise((resolve) => setTimeout(resolve, 1));
   }
   // What is retried waits.
@@ -54,9 +56,7 @@ const tracker = affiliate({
 });
 const app = express();
 app.use(dashboard(tracker, { authorize: () => true }));
-const server = app.listen(0, "127.0.0.1");
-await once(server, "listening");
-const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const url = await addressOf(app.listen(0, "127.0.0.1"));
 
 globalThis.gc?.();
 let used = mainThreadMicros();

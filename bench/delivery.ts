@@ -12,8 +12,9 @@ import { mainThreadMicros } from "./thread-clock.js";
 import { transactionsIn } from "./transactions.js";
 
 /**
- * Who delivers: this package from one of its outboxes, or a host without it. `disk, storing` is handed the events just before. They
- * are payments; of `disk, clicks`, clicks. `undici, marked` is the least that knows of each payment, on the disk, that it is under way.
+ * Who delivers: this package from one of its outboxes, or a host without it. `disk, storing` is
+ * handed the events just before. They are payments; of `disk, clicks`, clicks. `undici, marked` is
+ * the least that knows of each payment, on the disk, that it is under way.
  */
 export type Carrier =
   | "memory"
@@ -26,7 +27,10 @@ export type Carrier =
 
 export interface DeliveryReport {
   readonly eventsPerSecond: number;
-  /** Processor time for each event, in microseconds: of all threads of this process, and of its main thread. */
+  /**
+   * Processor time for each event, in microseconds: of all threads of this process, and of its main
+   * thread.
+   */
   readonly cpuMicros: number;
   readonly mainThreadMicros: number;
   /** Of the disk outbox: transactions that wrote, for each event. */
@@ -53,7 +57,7 @@ const delivery = { concurrency };
 const isFromFile = carrier === "disk" || carrier === "disk, clicks" || carrier === "undici, marked";
 
 interface Work {
-  /** What the events wait in, where they wait. */
+  /** What the events wait in, if they wait. */
   prepare(events: number): Promise<void>;
   /** Resolves when the service has all but so many. */
   deliver(allBut?: number): Promise<void>;
@@ -80,11 +84,15 @@ async function fromFile(): Promise<Work> {
   const directory = await filledDirectory();
   const outbox = diskOutbox({ directory });
   const tracker = affiliate({ baseUrl: service, clientId: 1, outbox, delivery });
+  return { directory, ...waiting(() => tracker.stats().queued) };
+}
+
+/** What waits already, and goes without being asked for. */
+function waiting(left: () => number): Work {
   return {
-    directory,
     async prepare() {},
     async deliver(allBut = 0) {
-      while (tracker.stats().queued > allBut) await sleep(5);
+      while (left() > allBut) await sleep(5);
     },
   };
 }
@@ -116,12 +124,7 @@ async function markedOnly(): Promise<Work> {
   const marked = createMarked(join(scratch(), "marked.db"), sockets, (body) => post(pool, body));
   marked.store(Array.from({ length: warmUp + events }, (_, nth) => bodyOf(nth)));
   marked.start();
-  return {
-    async prepare() {},
-    async deliver(allBut = 0) {
-      while (marked.left > allBut) await sleep(5);
-    },
-  };
+  return waiting(() => marked.left);
 }
 
 async function post(pool: Pool, body: string): Promise<unknown> {
@@ -130,13 +133,13 @@ async function post(pool: Pool, body: string): Promise<unknown> {
 }
 
 function withoutTracker(send: (body: string) => Promise<unknown>): Work {
-  const waiting: number[] = [];
+  const unsent: number[] = [];
   async function sender(): Promise<void> {
-    for (let nth = waiting.pop(); nth !== undefined; nth = waiting.pop()) await send(bodyOf(nth));
+    for (let nth = unsent.pop(); nth !== undefined; nth = unsent.pop()) await send(bodyOf(nth));
   }
   return {
     async prepare(number) {
-      for (let nth = 0; nth < number; nth++) waiting.push(nth);
+      for (let nth = 0; nth < number; nth++) unsent.push(nth);
     },
     async deliver() {
       await Promise.all(Array.from({ length: sockets }, sender));

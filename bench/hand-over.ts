@@ -23,13 +23,18 @@ export type HandOverReport = readonly HandOver[];
 
 export interface HandOver {
   readonly waiting: number;
-  /** Microseconds of the main thread's processor time for each event: from the call until the receipt is there. */
+  /**
+   * Microseconds of the main thread's processor time for each event: from the call until the
+   * receipt is there.
+   */
   readonly mainThread: number;
-  /** Microseconds for each event until the receipt is there, of those that are handed over together. */
+  /**
+   * Microseconds for each event until the receipt is there, of those that are handed over together.
+   */
   readonly untilReceipt: number;
   /** Bytes of heap for each event that waits. */
   readonly heapBytes: number;
-  /** Bytes in the outbox's directory for each event that waits, where it has one. */
+  /** Bytes in the outbox's directory for each event that waits, if it has one. */
   readonly diskBytes: number | undefined;
 }
 
@@ -66,14 +71,16 @@ async function createSubject(): Promise<Subject> {
   }
 }
 
-function trackerOf({ outbox }: Subject): Affiliate {
+/** Does something with a new tracker. */
+async function withTracker<T>(task: (tracker: Affiliate, directory?: string) => Promise<T>): Promise<T> {
+  const { outbox, directory, destroy } = await createSubject();
   // Nobody listens there: what is handed over waits.
-  return affiliate({
-    baseUrl: "http://127.0.0.1:9",
-    clientId: 1,
-    outbox,
-    logger: { warn() {}, error() {} },
-  });
+  const baseUrl = "http://127.0.0.1:9";
+  const tracker = affiliate({ baseUrl, clientId: 1, outbox, logger: { warn() {}, error() {} } });
+  const result = await task(tracker, directory);
+  await tracker.close({ timeoutMs: 0 });
+  await destroy?.();
+  return result;
 }
 
 /** As a host gets them: parsed from a request. */
@@ -116,10 +123,7 @@ function sizeOf(folder: string): number {
   return readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
 }
 
-async function measure(): Promise<HandOverReport> {
-  const subject = await createSubject();
-  const tracker = trackerOf(subject);
-  const { directory } = subject;
+async function measure(tracker: Affiliate, directory?: string): Promise<HandOverReport> {
   const heapBefore = heapUsed();
   const first = handedOver;
   const measured: HandOver[] = [];
@@ -134,18 +138,10 @@ async function measure(): Promise<HandOverReport> {
       diskBytes: directory === undefined ? undefined : sizeOf(directory) / waits,
     });
   }
-  await tracker.close({ timeoutMs: 0 });
-  await subject.destroy?.();
   return measured;
 }
 
-// The compiler's work is no part of what is measured: what it has made for the first tracker it makes anew for the next, and
-// keeps from then on.
-for (let trial = 0; trial < 3; trial++) {
-  const subject = await createSubject();
-  const tracker = trackerOf(subject);
-  await handOver(tracker, 3 * BATCHES);
-  await tracker.close({ timeoutMs: 0 });
-  await subject.destroy?.();
-}
-say<HandOverReport>(await measure());
+// The compiler's work is no part of what is measured: what it has made for the first tracker it
+// makes anew for the next, and keeps from then on.
+for (let trial = 0; trial < 3; trial++) await withTracker((tracker) => handOver(tracker, 3 * BATCHES));
+say<HandOverReport>(await withTracker(measure));

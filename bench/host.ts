@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { performance } from "node:perf_hooks";
 import cookieParser from "cookie-parser";
 import express, { type Request, type RequestHandler, type Response } from "express";
@@ -10,12 +8,12 @@ import { Pool } from "undici";
 import { HEADERS, PATH } from "./payments.js";
 import { scratch } from "./scratch.js";
 import { SOCKETS_OF_AN_ENDPOINT } from "./sockets.js";
-import { argument, say } from "./task.js";
+import { addressOf, argument, say } from "./task.js";
 import { mainThreadMicros } from "./thread-clock.js";
 
 /**
- * How a host reports a payment: not at all; through this package, from memory, from disk, or from an outbox that keeps
- * nothing; or as one would without the package.
+ * How a host reports a payment: not at all; through this package, from memory, from disk, or from
+ * an outbox that keeps nothing; or as one would without the package.
  */
 export type Way = "none" | "memory" | "disk" | "unkept" | "undici" | "fetch";
 
@@ -51,7 +49,7 @@ function paymentOf({ id, email, total }: Order) {
   return { paymentId: id, customerEmail: email, leadValue: total };
 }
 
-/** What is left of the cost where nothing is kept and nothing delivered. */
+/** What is left of the cost if nothing is kept and nothing delivered. */
 const unkept: Outbox = {
   name: "unkept",
   durable: false,
@@ -105,9 +103,7 @@ app.use(cookieParser(), express.json());
 const handler = checkout();
 app.post("/checkout", handler);
 app.post("/page", (req, res) => void complete(req, res));
-const server = app.listen(0, "127.0.0.1");
-await once(server, "listening");
-const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const url = await addressOf(app.listen(0, "127.0.0.1"));
 
 let reported = performance.eventLoopUtilization();
 

@@ -31,7 +31,8 @@ export async function load(
   { connections, oneIn, requests = Number.POSITIVE_INFINITY, forMs = Number.POSITIVE_INFINITY }: LoadOptions,
 ): Promise<Load> {
   const { port, hostname } = new URL(host.ready.url);
-  // Made beforehand, and of an answer only its ends are looked at: the load is to take little of the machine.
+  // Made beforehand, and of an answer only its ends are looked at: the load is to take little of
+  // the machine.
   const prepared = Array.from({ length: VISITORS }, (_, nth) => request(nth, isTracked(nth)));
   const began = performance.now();
   let sent = 0;

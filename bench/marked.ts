@@ -19,8 +19,9 @@ interface Waiting {
 }
 
 /**
- * The least that tells after `kill -9` what may have been sent, with SQLite: it keeps no order, counts nothing, expects no failure and
- * no other process. What was answered within a millisecond is settled, and as many are marked as under way, by one transaction.
+ * The least that tells after `kill -9` what may have been sent, with SQLite: it keeps no order,
+ * counts nothing, expects no failure and no other process. What was answered within a millisecond
+ * is settled, and as many are marked as under way, by one transaction.
  *
  * @param places how many are under way at a time.
  */

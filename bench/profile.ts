@@ -27,7 +27,9 @@ interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-/** Profiles the one thread that this process has beside its main thread, by V8's sampling profiler. */
+/**
+ * Profiles the one thread that this process has beside its main thread, by V8's sampling profiler.
+ */
 export async function profileThread() {
   const session = new Session();
   session.connect();
@@ -57,7 +59,10 @@ export async function profileThread() {
   await ask("Profiler.enable");
   await ask("Profiler.start");
   return {
-    /** Microseconds of the thread's time in each part since the profile began. Waiting for work is in none. */
+    /**
+     * Microseconds of the thread's time in each part since the profile began. Waiting for work is
+     * in none.
+     */
     async end(): Promise<Parts> {
       const { profile } = (await ask("Profiler.stop")) as { profile: CpuProfile };
       session.disconnect();
@@ -83,7 +88,8 @@ function partOf({ callFrame: { functionName, url, lineNumber } }: Node, caller?:
   const isNative = url === "" && lineNumber < 0;
   if (functionName === "postMessage" || /^node:internal\/(worker|per_context\/messageport)/.test(url))
     return "messages";
-  // All other native functions that the thread's script calls are SQLite's. Some versions give them one name: the caller tells them apart.
+  // All other native functions that the thread's script calls are SQLite's. Some versions give them
+  // one name: the caller tells them apart.
   if (isNative && caller?.callFrame.url === SCRIPT)
     return caller.callFrame.functionName === "commit" ? "flush" : "SQLite";
   if (url.includes("/undici/")) return "undici";

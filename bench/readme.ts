@@ -6,7 +6,9 @@ const NODES = ["20", "24"] as const;
 const BEGIN = "<!-- begin: aims, from results/ by `npm run bench` -->";
 const END = "<!-- end: aims -->";
 
-/** Puts what was aimed at, and what the last results of each Node are, into bench/results/README.md. */
+/**
+ * Puts what was aimed at, and what the last results of each Node are, into bench/results/README.md.
+ */
 export function writeSummary(): void {
   writeFileSync(README, withSummary(readFileSync(README, "utf8"), readResults()));
 }

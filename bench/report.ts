@@ -13,15 +13,30 @@ export function createReport() {
     console.log(text);
   }
 
+  /** Says on the error output what is measured now. */
+  function progress(what: string): void {
+    console.error(`${`${Math.round((performance.now() - began) / 1_000)}`.padStart(4)} s  ${what}`);
+  }
+
   return {
     aims: createAims(),
     print,
     section(title: string, explanation: string, rows: readonly Row[]): void {
       print(`\n## ${title}\n\n${explanation}\n\n${tableOf(rows)}`);
     },
-    /** Says on the error output what is measured now. */
-    progress(what: string): void {
-      console.error(`${`${Math.round((performance.now() - began) / 1_000)}`.padStart(4)} s  ${what}`);
+    progress,
+    /** Measures something so many times. */
+    async rounds<Measured>(
+      number: number,
+      what: string,
+      measure: () => Promise<Measured>,
+    ): Promise<Measured[]> {
+      const measured: Measured[] = [];
+      for (let nth = 1; nth <= number; nth++) {
+        progress(`${what}, round ${nth} of ${number}`);
+        measured.push(await measure());
+      }
+      return measured;
     },
     text: () => `${lines.join("\n")}\n`,
   };

@@ -1,7 +1,5 @@
-import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { say } from "./task.js";
+import { addressOf, say } from "./task.js";
 
 /** How the tracking service is. */
 export type State = "healthy" | "slow" | "refusing" | "silent";
@@ -14,7 +12,7 @@ export interface ServiceReport {
   readonly mostSockets: number;
 }
 
-/** How long it takes to answer where it is slow, in milliseconds. */
+/** How long it takes to answer if it is slow, in milliseconds. */
 const SLOW_MS = 500;
 let state: State = "healthy";
 /** How long the service takes to answer while it is healthy, in milliseconds. */
@@ -45,8 +43,7 @@ server.on("connection", (socket) => {
   mostSockets = Math.max(mostSockets, ++sockets);
   socket.once("close", () => sockets--);
 });
-await once(server, "listening");
-const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const url = await addressOf(server);
 
 /** How the service behaves from now on. */
 export interface Conduct {

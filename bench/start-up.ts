@@ -5,7 +5,10 @@ import { scratch } from "./scratch.js";
 import { argument, say } from "./task.js";
 
 export interface StartUpReport {
-  /** Milliseconds from the process' start until the tracker is there, and until the first receipt is. */
+  /**
+   * Milliseconds from the process' start until the tracker is there, and until the first receipt
+   * is.
+   */
   readonly trackerMs: number;
   readonly receiptMs: number;
   /** Processor time of all threads until then, in milliseconds. */
@@ -18,7 +21,7 @@ const { outbox: name, service } = argument as { outbox: "memory" | "disk"; servi
 const SETTLE_MS = 300;
 const MICROS_PER_MS = 1_000;
 
-// The disk outbox is loaded only where it is used, as in a host.
+// The disk outbox is loaded only if it is used, as in a host.
 const outbox =
   name === "disk"
     ? (await import("express-affiliate/disk")).diskOutbox({ directory: scratch() })

@@ -1,4 +1,7 @@
-/** The middle one: a few that are out of the ordinary change nothing. Of an even number, the mean of the two in the middle. */
+/**
+ * The middle one: a few that are out of the ordinary change nothing. Of an even number, the mean of
+ * the two in the middle.
+ */
 export function median(numbers: readonly number[]): number {
   const sorted = [...numbers].sort((a, b) => a - b);
   const at = (index: number) => sorted[Math.floor(index)] as number;

@@ -1,9 +1,22 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
 /** What this process was started with. */
 export const argument = JSON.parse(process.argv[2] ?? "{}");
 
-/** Says what there is to say to the process that started this one: once at the start, and then whenever that one asks. */
+/**
+ * Says what there is to say to the process that started this one: once at the start, and then
+ * whenever that one asks.
+ */
 export function say<Report>(ready: Report, report: (asked: object) => Report = () => ready): void {
   process.on("message", (asked: object) => process.send?.(report(asked)));
   process.on("disconnect", () => process.exit());
   process.send?.(ready);
+}
+
+/** The address of a server, once it listens. */
+export async function addressOf(server: Server): Promise<string> {
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

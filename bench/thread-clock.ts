@@ -5,10 +5,10 @@ const NS_PER_MICRO = 1_000;
 const { threadCpuUsage } = process as { threadCpuUsage?: () => { user: number; system: number } };
 
 /**
- * Processor time that the main thread has had so far, in microseconds. It leaves out the work of other threads, and the time
- * for which the thread was ready and had no core.
+ * Processor time that the main thread has had so far, in microseconds. It leaves out the work of
+ * other threads, and the time for which the thread was ready and had no core.
  *
- * @throws where neither Node nor the system tells: on Node 20 outside Linux.
+ * @throws if neither Node nor the system tells: on Node 20 outside Linux.
  */
 export function mainThreadMicros(): number {
   if (threadCpuUsage) {

@@ -2,8 +2,8 @@ import { pathToFileURL } from "node:url";
 import { startCluster } from "../test/helpers/cluster.js";
 
 /**
- * Compares this package with what people use today: bench/others/, which no bundle holds, because its packages are in a folder of
- * its own.
+ * Compares this package with what people use today: bench/others/, which no bundle holds, because
+ * its packages are in a folder of its own.
  */
 export async function compareWithOthers(options: {
   readonly only?: readonly string[];

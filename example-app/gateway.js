@@ -11,7 +11,8 @@ export function createGateway(secret = randomUUID()) {
 
   return {
     /**
-     * Charges a customer, a month later, and posts the invoice to the shop's webhook. Twice, as gateways do.
+     * Charges a customer, a month later, and posts the invoice to the shop's webhook. Twice, as
+     * gateways do.
      *
      * @param {string} webhookUrl
      * @param {{ customer: string, total: number }} subscription
@@ -28,7 +29,7 @@ export function createGateway(secret = randomUUID()) {
     },
 
     /**
-     * The invoice in a webhook's body, or nothing where somebody else signed it.
+     * The invoice in a webhook's body, or nothing if somebody else signed it.
      *
      * @param {unknown} body
      * @param {string | undefined} signature

@@ -80,7 +80,10 @@ const signUpForm = `<form class="panel" method="post" action="/signup">
   <button>Sign up</button>
 </form>`;
 
-/** @param {{ products: readonly Product[], user: User | undefined, snippet: Snippet | undefined }} page */
+/**
+ * @param {{ products: readonly Product[], user: User | undefined, snippet: Snippet | undefined }}
+ * page
+ */
 export function homePage(page) {
   return layout({
     title: "Things for the house",

@@ -10,11 +10,13 @@ import { createGateway } from "./gateway.js";
 import { createShop } from "./shop.js";
 
 /**
- * Starts the tracking service's sandbox and the shop that reports to it, both on free ports of this machine, and on the same
- * ones when `data` is used again: so bookmarks, and the cookies of who was there, are good for the next start.
+ * Starts the tracking service's sandbox and the shop that reports to it, both on free ports of this
+ * machine, and on the same ones when `data` is used again: so bookmarks, and the cookies of who was
+ * there, are good for the next start.
  *
- * @param {{ data?: string, attemptMs?: number }} [options] `data`: the folder for the outbox, the ledger and the ports; by default
- *   one that is removed when the shop closes. `attemptMs`: how long the service may take for an answer.
+ * @param {{ data?: string, attemptMs?: number }} [options] `data`: the folder for the outbox, the
+ * ledger and the ports; by default one that is removed when the shop closes. `attemptMs`: how long
+ * the service may take for an answer.
  */
 export async function serve({ data, attemptMs = 10_000 } = {}) {
   const folder = data ?? (await mkdtemp(join(tmpdir(), "example-shop-")));
@@ -52,8 +54,8 @@ export async function serve({ data, attemptMs = 10_000 } = {}) {
     shopUrl,
     dashboardUrl: `${shopUrl}/admin/affiliate/`,
     /**
-     * In this order: no new requests, then a moment for what they left in the outbox, then the tracker. What is left after
-     * that waits on the disk for the next start.
+     * In this order: no new requests, then a moment for what they left in the outbox, then the
+     * tracker. What is left after that waits on the disk for the next start.
      */
     async close() {
       const closed = once(server, "close");
@@ -69,7 +71,7 @@ export async function serve({ data, attemptMs = 10_000 } = {}) {
 }
 
 /**
- * The ports of the last start; any free ones where there was none.
+ * The ports of the last start; any free ones if there was none.
  *
  * @param {string} folder
  * @returns {Promise<{ shop: number, service: number, inspector: number }>}

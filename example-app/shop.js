@@ -11,7 +11,9 @@ import { checkoutPage, errorPage, homePage, renewedPage, thanksPage, welcomePage
 /** @import { Snippet } from "./pages.js" */
 /** @typedef {{ id: string, email: string, name: string, affiliate: Attribution }} User */
 /** @typedef {{ id: string, product: Product, buyer: User, total: number, paid: boolean }} Order */
-/** @typedef {{ id: string, name: string, price: number, blurb: string, monthly?: boolean }} Product */
+/**
+ * @typedef {{ id: string, name: string, price: number, blurb: string, monthly?: boolean }} Product
+ */
 
 /** @type {readonly Product[]} */
 export const products = [
@@ -30,7 +32,8 @@ export const products = [
 /**
  * @param {object} parts
  * @param {Affiliate} parts.tracker
- * @param {ReturnType<typeof createGateway>} parts.gateway The payment gateway, which charges subscriptions by itself.
+ * @param {ReturnType<typeof createGateway>} parts.gateway The payment gateway, which charges
+ * subscriptions by itself.
  * @param {Snippet} [parts.snippet] The service's browser snippet, for the home page.
  * @param {string} parts.recordsUrl The page of the sandbox, to which each page of the shop leads.
  * @returns {import("express").Express}
@@ -48,18 +51,21 @@ export function createShop({ tracker, gateway, snippet, recordsUrl }) {
   // → From here on `req.affiliate` says which click brought the visitor.
   app.use(tracker);
 
-  // → For operators: what waits, and what was given up. This shop has no log-in for operators, so it lets in this machine alone.
+  // → For operators: what waits, and what was given up. This shop has no log-in for operators, so
+  // it lets in this machine alone.
   app.use("/admin/affiliate", dashboard(tracker, { authorize: isFromThisMachine }));
 
   app.get("/records", (_req, res) => res.redirect(recordsUrl));
 
-  // → The home page carries the service's browser snippet, which turns `?ref=CODE` into a click by itself.
+  // → The home page carries the service's browser snippet, which turns `?ref=CODE` into a click by
+  // itself.
   app.get("/", (req, res) => {
     res.send(homePage({ products, user: currentUser(req), snippet }));
   });
 
-  // → A landing page without the snippet: here the server makes the click. It never delays the page. A site without the snippet has
-  //   `app.use(tracker, tracker.onClick())` above; the parameter is another one here, because the home page's `ref` is the snippet's.
+  // → A landing page without the snippet: here the server makes the click. It never delays the
+  // page. A site without the snippet has `app.use(tracker, tracker.onClick())` above; the parameter
+  // is another one here, because the home page's `ref` is the snippet's.
   app.get("/welcome", tracker.onClick({ param: "via" }), (req, res) => {
     res.send(welcomePage({ products, user: currentUser(req) }));
   });
@@ -116,9 +122,9 @@ export function createShop({ tracker, gateway, snippet, recordsUrl }) {
     }),
   );
 
-  // → Months later, the gateway calls: no cookie, no session. The snapshot says who referred this customer, the invoice's id
-  //   makes a webhook that comes twice one payment. The receipt means that the event is on the disk: now the gateway may
-  //   forget it.
+  // → Months later, the gateway calls: no cookie, no session. The snapshot says who referred this
+  // customer, the invoice's id makes a webhook that comes twice one payment. The receipt means that
+  // the event is on the disk: now the gateway may forget it.
   app.post("/webhooks/gateway", express.raw({ type: "application/json" }), async (req, res) => {
     const invoice = gateway.read(req.body, req.get("gateway-signature"));
     if (!invoice) {
@@ -161,7 +167,8 @@ function regenerate(req) {
 }
 
 /**
- * Both: behind a proxy on this machine every request comes from it, and another site's host name may lead to it.
+ * Both: behind a proxy on this machine every request comes from it, and another site's host name
+ * may lead to it.
  *
  * @param {import("express").Request} req
  */

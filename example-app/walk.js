@@ -8,8 +8,8 @@ const browser = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefo
 /**
  * @param {string} shopUrl
  * @param {{ reference: string, name: string, email: string }} visitor
- * @returns {Promise<{ sessionId: string, pages: string[] }>} the session by which the tracking service knows him, and the pages
- *   that he saw.
+ * @returns {Promise<{ sessionId: string, pages: string[] }>} the session by which the tracking
+ * service knows him, and the pages that he saw.
  */
 export async function walk(shopUrl, { reference, name, email }) {
   /** @type {Map<string, string>} */

@@ -1,61 +1,74 @@
 /**
  * `npm run proof apps -- vendure parse-server`
  *
- * Applications that other people wrote, from the npm registry, with the packed package and a patch of ours that a user would write.
- * Walks the apps that are named, or all: each is a file in proof/apps/. A customer comes through an affiliate's link, signs up and
- * pays; the app is restarted and killed, the payment is told again, and refunded. Prints for each app the lines changed and the time
- * from the installation of the package to the first linked payment. Exits with 1 if the service has not each once, linked.
+ * Applications that other people wrote, from the npm registry, with the packed package and a patch
+ * of ours that a user would write. Walks the apps that are named, or all: each is a file in
+ * proof/apps/. A customer comes through an affiliate's link, signs up and pays; the app is
+ * restarted and killed, the payment is told again, and refunded. Prints for each app the lines
+ * changed and the time from the installation of the package to the first linked payment. Exits with
+ * 1 if the service has not each once, linked, or after 20 minutes (`--minutes`), and ends what it
+ * has started.
  *
  * `--short` walks three, in turn by the day of the year.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import type { App } from "./apps/shared/app.js";
 import { proveApp } from "./apps/shared/prove.js";
 import { type Databases, startDatabases } from "./frameworks/databases.js";
+import { commandLine } from "./shared/options.js";
 import { pack } from "./shared/packed.js";
 import { partsOf, runParts } from "./shared/run-parts.js";
 
-const { values, positionals } = parseArgs({
-  options: {
-    short: { type: "boolean", default: false },
-    /** A package that is packed already, to save the build. */
-    tarball: { type: "string" },
-    keep: { type: "boolean", default: false },
-  },
-  allowPositionals: true,
+const { options, words } = commandLine({
+  short: false,
+  /** A package that is packed already, to save the build. */
+  tarball: "",
+  keep: false,
+  minutes: 20,
 });
 const IN_SHORT = 3;
 /** In the order of names, those that take minutes to install are never this far apart. */
 const STRIDE = 6;
 
 const scratch = mkdtempSync(join(tmpdir(), "express-affiliate-apps-"));
-process.once("exit", () => rmSync(scratch, { recursive: true, force: true }));
+process.once("exit", () => {
+  if (options.keep) console.log(`the apps are in ${scratch}`);
+  else rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
+});
 // So that what ends with the process ends in these cases, too.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
-const tarball = values.tarball ? resolve(values.tarball) : await pack(scratch);
-const servers: { postgres?: Promise<Databases>; mysql?: Promise<Databases> } = {};
+const tarball = options.tarball ? resolve(options.tarball) : await pack(scratch);
+let databases: Promise<Databases> | undefined;
 
-await runParts<App>("apps", positionals.length > 0 ? positionals : chosen(), (app, name) =>
-  proveApp(name, app, {
-    tarball,
-    keep: values.keep,
-    async database(server) {
-      const mysql = server === "mysql";
-      servers[server] ??= startDatabases({ mysql, pgbouncer: false });
-      const { DATABASE_URL } = await (await servers[server]).create({ mysql, pgbouncer: false });
-      return DATABASE_URL;
-    },
-  }),
+await runParts<App>(
+  "apps",
+  words.length > 0 ? words : chosen(),
+  async (app, name) => {
+    const folder = join(scratch, name);
+    try {
+      return await proveApp(name, app, { tarball, folder, database });
+    } finally {
+      if (!options.keep) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+    }
+  },
+  // Packing counts, too.
+  { limitMs: options.minutes * 60_000 - performance.now() },
 );
+
+async function database(): Promise<string> {
+  const none = { mysql: false, pgbouncer: false };
+  databases ??= startDatabases(none);
+  const { DATABASE_URL } = await (await databases).create(none);
+  return DATABASE_URL;
+}
 
 /** All, or those whose turn it is today. */
 function chosen(): string[] {
   const all = partsOf("apps").sort();
-  if (!values.short) return all;
+  if (!options.short) return all;
   const now = new Date();
   const day = Math.floor((now.getTime() - Date.UTC(now.getUTCFullYear(), 0, 0)) / 86_400_000);
   return Array.from({ length: IN_SHORT }, (_, nth) => all[(day + nth * STRIDE) % all.length] as string);

@@ -1,31 +1,26 @@
 /**
  * `npm run proof churn -- --outbox postgres,mysql --events 100000 --rounds 5`
  *
- * Sends events through an outbox in a PostgreSQL server, or in a MariaDB server, that is started for it, round after round, and
- * prints after each how large the tables are and how long a claim of 8 events takes: both must stay what they were. Exits with 1
- * where an event is dropped or not delivered, where a claim in the last round takes more than three times as long as in the first,
- * or where the table of events is more than twice as large, or that of known ids grows faster than there are more of them.
+ * Sends events through an outbox in a PostgreSQL server, or in a MariaDB server, that is started
+ * for it, round after round, and prints after each how large the tables are and how long a claim of
+ * 8 events takes: both must stay what they were. Exits with 1 if an event is dropped or not
+ * delivered, if a claim in the last round takes more than three times as long as in the first, or
+ * if the table of events is more than twice as large, or that of known ids grows faster than there
+ * are more of them.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import type { Deliver, Outbox } from "express-affiliate/outbox";
 import { candidatesOf, partsOf } from "../src/outbox/mysql/candidates.js";
 import { NOW } from "../src/outbox/mysql/literals.js";
-import { periodIn } from "../src/outbox/mysql/sweep.js";
+import { periodIn } from "../src/outbox/mysql/periods.js";
 import { stepsOf } from "../src/outbox/postgres/steps.js";
 import { ENDPOINTS } from "../src/service/endpoints.js";
 import { DESTINATION, sample, stranger } from "../src/testing/contract/samples.js";
 import { type Kind, kindFrom, type Opened, open, startServer } from "./outboxes/server.js";
+import { commandLine } from "./shared/options.js";
 
-const { values } = parseArgs({
-  options: {
-    outbox: { type: "string", default: "postgres" },
-    events: { type: "string", default: "100000" },
-    rounds: { type: "string", default: "5" },
-    visitors: { type: "string", default: "10000" },
-  },
-});
-const kinds = values.outbox.split(",").map(kindFrom);
+const { options } = commandLine({ outbox: "postgres", events: 100_000, rounds: 5, visitors: 10_000 });
+const kinds = options.outbox.split(",").map(kindFrom);
 const CONCURRENCY = 256;
 const CALLERS = 1_000;
 // A table that holds a backlog is large for that.
@@ -46,12 +41,9 @@ interface Measured {
   readonly claimMs: number;
 }
 
-for (const kind of kinds) {
-  const isKept = await prove(kind, Number(values.events), Number(values.rounds), Number(values.visitors));
-  if (!isKept) process.exitCode = 1;
-}
+for (const kind of kinds) if (!(await prove(kind, options))) process.exitCode = 1;
 
-async function prove(kind: Kind, events: number, rounds: number, visitors: number): Promise<boolean> {
+async function prove(kind: Kind, { events, rounds, visitors }: typeof options): Promise<boolean> {
   const server = await startServer(kind);
   const opened = open(kind, server.uri);
   const { outbox } = opened;
@@ -99,8 +91,8 @@ async function prove(kind: Kind, events: number, rounds: number, visitors: numbe
 }
 
 /**
- * Waits until so many events are delivered or dropped, or none is for a while. It does not ask `counts()`: if that left an event
- * out, nobody would notice.
+ * Waits until so many events are delivered or dropped, or none is for a while. It does not ask
+ * `counts()`: if that left an event out, nobody would notice.
  */
 async function untilEnded(ended: Readonly<Ended>, number: number): Promise<void> {
   const sum = () => ended.delivered + ended.dropped;
@@ -149,7 +141,10 @@ async function report(
   );
 }
 
-/** How large the tables are, and how long it takes to find 8 events to claim: by the statements that the outbox itself runs. */
+/**
+ * How large the tables are, and how long it takes to find 8 events to claim: by the statements that
+ * the outbox itself runs.
+ */
 async function measure(kind: Kind, { sql }: Opened, seconds: number): Promise<Measured> {
   const times: number[] = [];
   const claim = claimOf(kind);
@@ -158,7 +153,8 @@ async function measure(kind: Kind, { sql }: Opened, seconds: number): Promise<Me
     for (const statement of claim) await sql(statement);
     times.push(performance.now() - began);
   }
-  // The fastest tenth shows what a claim itself takes; slower claims also show the machine's other load.
+  // The fastest tenth shows what a claim itself takes; slower claims also show the machine's other
+  // load.
   const claimMs = times.sort((a, b) => a - b)[CLAIMS / 10] as number;
   const [sizes] = await sql(
     kind === "mysql"
@@ -181,7 +177,7 @@ function claimOf(kind: Kind): string[] {
     return [
       `begin; select from affiliate.claim(
          ${DESTINATION}, gen_random_uuid(), '1 minute', ${CLAIMED_AT_ONCE}, '{}',
-         array[${limits}], '${steps}', null, null
+         array[${limits}], '${steps}', null, null, null
        ); rollback`,
     ];
   }

@@ -1,17 +1,20 @@
 /**
  * `npm run proof faults [-- --outbox memory|disk|Postgres|MySQL] [--row TEXT]`
  *
- * For every way in which the service can fail: visitors click, sign up and pay while it is well, while it fails, and when
- * it is well again. Every event must reach it, in its visitor's order; a payment no more than once, and where it is unknown
- * whether it was taken it is held instead, at most one more than are under way at once. Exits with 1 where that is not so.
+ * For every way in which the service can fail: visitors click, sign up and pay while it is well,
+ * while it fails, and when it is well again. Every event must reach it, in its visitor's order; a
+ * payment no more than once, and if it is unknown whether it was taken it is held instead, at most
+ * one more than are under way at once. Exits with 1 if that is not so.
  *
- * Real sockets; time goes 200 times as fast. Then the promises in numbers, in real time: see faults/promises.ts.
+ * Real sockets; time goes 200 times as fast. Then the promises in numbers, in real time: see
+ * faults/promises.ts.
  */
 
-import { parseArgs } from "node:util";
-import type { EventKind, OutboxEvent } from "express-affiliate";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { OutboxEvent } from "express-affiliate";
+import { eventFrom } from "../src/conversion/inputs.js";
+import { IF_MAYBE_TAKEN } from "../src/conversion/kinds.js";
 import { createDelivery } from "../src/delivery/delivery.js";
-import { eventFrom } from "../src/inputs.js";
 import { createJournal } from "../src/journal/journal.js";
 import { memoryOutbox } from "../src/outbox/memory/memory-outbox.js";
 import { callsFor } from "../src/service/calls.js";
@@ -19,12 +22,14 @@ import { createTransport } from "../src/service/transport.js";
 import { DESTINATION } from "../src/testing/contract/samples.js";
 import { hastyClock } from "./faults/hasty-clock.js";
 import { provePromises } from "./faults/promises.js";
-import { faults, startService, type Taken } from "./faults/service.js";
+import { faults, startFailingService } from "./faults/service.js";
+import { commandLine } from "./shared/options.js";
+import { outOfOrderIn, repeatedIn, type Service, timesOf } from "./shared/service.js";
 
 const HASTE = 200;
 const CONCURRENCY = 8;
 const VISITORS = 40;
-const EACH: readonly EventKind[] = ["click", "registration", "payment", "payment", "payment", "payment"];
+const EACH = ["click", "registration", "payment", "payment", "payment", "payment"] as const;
 const FAILS_FOR_MS = 120_000;
 const PATIENCE_MS = 60 * 60_000;
 
@@ -46,10 +51,10 @@ const print = (name: string, cells: readonly unknown[]) =>
       cells.map((cell, nth) => String(cell).padStart((columns[nth] ?? "").length + 3)).join(""),
   );
 
-const { values: only } = parseArgs({ options: { outbox: { type: "string" }, row: { type: "string" } } });
+const { options: only } = commandLine({ outbox: "", row: "" });
 
 let broken = false;
-if (only.outbox === undefined && only.row === undefined) await proveFaults();
+if (only.outbox === "" && only.row === "") await proveFaults();
 broken = !(await provePromises(only)) || broken;
 console.log(
   broken
@@ -71,9 +76,9 @@ async function proveFaults(): Promise<void> {
 
 async function prove(fault: string): Promise<Row> {
   const clock = hastyClock(HASTE);
-  const service = await startService();
+  const { service, fail: failBy, heal } = await startFailingService();
   const transport = createTransport({
-    baseUrl: service.url,
+    baseUrl: new URL(service.url),
     connections: CONCURRENCY,
     // Of the hasty clock, without undici's own.
     connectTimeoutMs: 3_000,
@@ -89,7 +94,7 @@ async function prove(fault: string): Promise<Row> {
     keyOf: ({ id }) => id,
     concurrency: CONCURRENCY,
     maxAgeMs: 72 * 60 * 60_000,
-    ambiguous: { click: "retry", registration: "retry", payment: "hold" },
+    ambiguous: IF_MAYBE_TAKEN,
     journal: createJournal({ logger: { warn() {}, error() {} }, clock }),
     hide: (text) => text,
     onCapacity: outbox.wake,
@@ -101,7 +106,7 @@ async function prove(fault: string): Promise<Row> {
   async function track(from: number, to: number): Promise<void> {
     for (let nth = from; nth < to; nth++) {
       for (let visitor = 0; visitor < VISITORS; visitor++) {
-        const event = happening(EACH[nth] as EventKind, visitor, nth + 1, clock.now());
+        const event = happening(EACH[nth] as (typeof EACH)[number], visitor, nth + 1, clock.now());
         tracked.push(event);
         if ((await outbox.add(event)) !== "queued") fail(new Error("an event was not queued"));
       }
@@ -110,11 +115,11 @@ async function prove(fault: string): Promise<Row> {
 
   await track(0, 2);
   await settled(() => outbox.counts().queued === 0);
-  await service.fail(fault);
+  await failBy(fault);
   await track(2, 4);
   const until = clock.now() + FAILS_FOR_MS;
   await settled(() => outbox.counts().queued === 0 || clock.now() > until);
-  await service.heal();
+  await heal();
   await track(4, 6);
   const deadline = clock.now() + PATIENCE_MS;
   await settled(() => outbox.counts().queued === 0 || clock.now() > deadline);
@@ -122,12 +127,12 @@ async function prove(fault: string): Promise<Row> {
   delivery.stop();
   await outbox.close();
   await transport.close();
-  await service.stop();
+  await service.goAway();
   const held = new Set((await outbox.deadLetters.list({ limit: tracked.length })).map(({ id }) => id));
-  return judge(tracked, service.taken, held, service.requests);
+  return judge(tracked, service, held);
 }
 
-function happening(kind: EventKind, visitor: number, nth: number, now: number): OutboxEvent {
+function happening(kind: (typeof EACH)[number], visitor: number, nth: number, now: number): OutboxEvent {
   const email = `visitor-${visitor}@shop.example`;
   const input = {
     click: { affiliateReference: "ALICE", source: String(nth) },
@@ -144,34 +149,25 @@ function happening(kind: EventKind, visitor: number, nth: number, now: number): 
 }
 
 async function settled(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (!isSo()) await sleep(5);
 }
 
 function judge(
   tracked: readonly OutboxEvent[],
-  taken: readonly Taken[],
+  { arrivals, requests }: Service,
   held: ReadonlySet<string>,
-  requests: number,
 ): Row {
-  const times = new Map<string, number>();
-  const latest = new Map<string, number>();
-  const paidTwice = new Set<string>();
-  let outOfOrder = 0;
-  for (const { key, visitor, nth, isPayment } of taken) {
-    const before = times.get(key) ?? 0;
-    times.set(key, before + 1);
-    if (before > 0 && isPayment) paidTwice.add(key);
-    if (before === 0 && nth < (latest.get(visitor) ?? 0)) outOfOrder++;
-    latest.set(visitor, Math.max(nth, latest.get(visitor) ?? 0));
-  }
+  const times = timesOf(arrivals);
+  const again = repeatedIn(arrivals);
+  const keys = (all: typeof again) => new Set(all.map(({ key }) => key)).size;
   return {
     tracked: tracked.length,
     received: times.size,
     held: held.size,
     lost: tracked.filter(({ id }) => !times.has(id) && !held.has(id)).length,
-    twice: [...times.values()].filter((count) => count > 1).length,
-    "paid twice": paidTwice.size,
-    "out of order": outOfOrder,
+    twice: keys(again),
+    "paid twice": keys(again.filter(({ isPayment }) => isPayment)),
+    "out of order": outOfOrderIn(arrivals),
     requests,
   };
 }

@@ -1,38 +1,37 @@
 /**
  * `npm run proof fleet -- --outbox postgres,mysql --events 20000 --visitors 2000`
  *
- * Three processes share an outbox in a PostgreSQL server, or in a MariaDB server, that is started for them; each of a visitor's events is reported
- * through another of the three. The service fails one request in ten. Two of the processes are killed with SIGKILL and
- * replaced, and the server is restarted. In the end every event that was safe must have reached the service, in its
- * visitor's order, payments once; or be held, where it cannot be known whether the service has that payment. Exits with 1
- * where that is not so.
+ * Three processes share an outbox in a PostgreSQL server, or in a MariaDB server, that is started
+ * for them; each of a visitor's events is reported through another of the three. The service fails
+ * one request in ten. Two of the processes are killed with SIGKILL and replaced, and the server is
+ * restarted. In the end every event that was safe must have reached the service, in its visitor's
+ * order, payments once; or be held, if it cannot be known whether the service has that payment.
+ * Exits with 1 if that is not so.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { startFaultyService, type Taken } from "./fleet/service.js";
+import { startFaultyService } from "./fleet/service.js";
 import { runWorker, type Task, type WorkerOptions } from "./fleet/worker.js";
 import { type Kind, kindFrom, open, startServer } from "./outboxes/server.js";
-import { keyOf } from "./shared/keys.js";
+import { commandLine } from "./shared/options.js";
+import { type Arrival, repeatedIn } from "./shared/service.js";
+import { keyOf } from "./shared/tracker.js";
 
-const { values, positionals } = parseArgs({
-  options: {
-    outbox: { type: "string", default: "postgres" },
-    events: { type: "string", default: "20000" },
-    visitors: { type: "string", default: "2000" },
-  },
-  allowPositionals: true,
-});
-const kinds = values.outbox.split(",").map(kindFrom);
+const {
+  options,
+  words: [worker],
+} = commandLine({ outbox: "postgres", events: 20_000, visitors: 2_000 });
+const kinds = options.outbox.split(",").map(kindFrom);
 const WORKERS = 3;
 const FAILURES = 0.1;
 const LEASE_MS = 5_000;
 
-if (positionals[0]) await runWorker(JSON.parse(positionals[0]) as WorkerOptions);
+if (worker) await runWorker(JSON.parse(worker) as WorkerOptions);
 else {
   for (const kind of kinds) {
-    if (!(await prove(kind, Number(values.visitors), Number(values.events)))) process.exitCode = 1;
+    if (!(await prove(kind, options.visitors, options.events))) process.exitCode = 1;
   }
 }
 
@@ -46,7 +45,7 @@ async function prove(kind: Kind, visitors: number, events: number): Promise<bool
   const perVisitor = Math.floor(events / visitors);
   const total = visitors * perVisitor;
   const server = await startServer(kind);
-  const service = await startFaultyService(FAILURES);
+  const { service, counts } = await startFaultyService(FAILURES);
   const errors: string[] = [];
   let workers: Worker[] = [];
   let safe = 0;
@@ -64,13 +63,13 @@ async function prove(kind: Kind, visitors: number, events: number): Promise<bool
   await reached(0.4);
   await server.halt("fast");
   console.log(`  at ${safe} events: the server is stopped, and started again`);
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  await sleep(1_000);
   await server.resume();
   await reached(0.7);
   await replaceOne();
   await reached(1);
   const { outbox: onlooker, sql, end } = open(kind, server.uri, { migrate: false });
-  while ((await onlooker.look()).queued > 0) await new Promise((resolve) => setTimeout(resolve, 100));
+  while ((await onlooker.look()).queued > 0) await sleep(100);
   const seconds = (performance.now() - began) / 1_000;
 
   const held = await onlooker.deadLetters.list({ limit: total });
@@ -83,7 +82,7 @@ async function prove(kind: Kind, visitors: number, events: number): Promise<bool
   await end();
   for (const { child } of workers) child.send("close");
   await Promise.all(workers.map(({ child }) => once(child, "exit")));
-  service.close();
+  await service.goAway();
   await server.destroy();
   return judge(
     rows.map(({ id }) => keyOf(id)),
@@ -130,21 +129,20 @@ async function prove(kind: Kind, visitors: number, events: number): Promise<bool
   }
 
   async function reached(share: number): Promise<void> {
-    while (safe < total * share) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (safe < total * share) await sleep(5);
   }
 
   function judge(ids: string[], dead: { id: string; isUnconfirmedPayment: boolean }[]): boolean {
-    const times = new Map<string, number>();
-    for (const { key } of service.taken) times.set(key, (times.get(key) ?? 0) + 1);
+    const { arrivals, requests } = service;
+    const there = new Set(arrivals.map(({ key }) => key));
     const isHeld = new Set(dead.filter((each) => each.isUnconfirmedPayment).map(({ id }) => id));
-    const lost = total - ids.filter((id) => times.has(id) || isHeld.has(id)).length;
-    const twice = repeated(service.taken);
+    const lost = total - ids.filter((id) => there.has(id) || isHeld.has(id)).length;
+    const twice = repeatedIn(arrivals);
     const paymentsTwice = twice.filter(({ isPayment }) => isPayment).length;
-    const outOfOrder = misplaced(service.taken);
-    const { requests, refused, cutOff } = service.counts;
+    const outOfOrder = misplaced(arrivals);
     console.log(
       [
-        `${requests} requests, of which ${refused} were refused and ${cutOff} cut off`,
+        `${requests} requests, of which ${counts.refused} were refused and ${counts.cutOff} cut off`,
         `lost:               ${lost}`,
         `out of order:       ${outOfOrder}`,
         `payments twice:     ${paymentsTwice}`,
@@ -158,12 +156,7 @@ async function prove(kind: Kind, visitors: number, events: number): Promise<bool
   }
 }
 
-function repeated(taken: readonly Taken[]): Taken[] {
-  const seen = new Set<string>();
-  return taken.filter(({ key }) => seen.has(key) || !seen.add(key));
-}
-
-function misplaced(taken: readonly Taken[]): number {
+function misplaced(taken: readonly Arrival[]): number {
   const last = new Map<string, number>();
   let count = 0;
   for (const { visitor, nth } of taken) {

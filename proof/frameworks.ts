@@ -1,10 +1,11 @@
 /**
  * `npm run proof frameworks -- --only nestjs`
  *
- * The recipes of docs/frameworks.md, docs/payments.md, docs/postgres.md and docs/transactions.md, and the bundlers and runtimes of
- * docs/deployment.md, as test/frameworks has them: each is installed
- * beside the packed package in a project of its own, with Express 4 and 5 where its framework takes both, and walked with
- * real requests on Node 20 and 24. Prints a table. Exits with 1 where a walk fails.
+ * The recipes of docs/frameworks.md, docs/payments.md, docs/postgres.md and docs/transactions.md,
+ * and the bundlers and runtimes of docs/deployment.md, as test/frameworks has them: each is
+ * installed beside the packed package in a project of its own, with Express 4 and 5 if its
+ * framework takes both, and walked with real requests on Node 20 and 24. Prints a table. Exits with
+ * 1 if a walk fails.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

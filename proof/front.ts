@@ -1,23 +1,21 @@
 /**
  * `npm run proof front -- browser --short`
  *
- * The way from a visitor's browser to the service, with the real programs: Chromium, shared caches, outgoing proxies. Runs the
- * parts that are named, or all: each is a file in proof/front/. Prints for each scenario how many visitors came, and their
- * clicks, sign-ups and payments at the service beside those that were expected. Exits with 1 if one is missing, repeated or
- * credited to another affiliate.
+ * The way from a visitor's browser to the service, with the real programs: Chromium, shared caches,
+ * outgoing proxies. Runs the parts that are named, or all: each is a file in proof/front/. Prints
+ * for each scenario how many visitors came, and their clicks, sign-ups and payments at the service
+ * beside those that were expected. Exits with 1 if one is missing, repeated or credited to another
+ * affiliate.
  */
-import { parseArgs } from "node:util";
 import { type Part, rowsOf, wrongOf } from "./front/shared/part.js";
+import { commandLine } from "./shared/options.js";
 import { columns, runParts } from "./shared/run-parts.js";
 import { figureRow, holds } from "./world/shared/part.js";
 
-const { values, positionals } = parseArgs({
-  options: { short: { type: "boolean", default: false } },
-  allowPositionals: true,
-});
+const { options, words } = commandLine({ short: false });
 
-await runParts<Part>("front", positionals, async (part) => {
-  const { scenes, figures = [] } = await part.prove({ short: values.short });
+await runParts<Part>("front", words, async (part) => {
+  const { scenes, figures = [] } = await part.prove(options);
   const wrong = scenes.flatMap(wrongOf);
   return {
     lines: [

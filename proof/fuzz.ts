@@ -1,11 +1,12 @@
 /**
  * `npm run proof fuzz -- --requests 100000 --seconds 120 --seed 1`
  *
- * Strangers' requests and bodies for a host that hands over to the package whatever comes, and for the sandbox: hostile queries,
- * cookies, headers, JSON, and what is not HTTP. None is answered by an error of ours, none makes an event that is not well-formed,
- * a log line of more than one line, a public response with cookies, or the event loop stand still. One request in five is of a
- * flood: its events fill the outbox of a tracker whose customers pay meanwhile, once each. Stops when the time is up, and says how
- * far it came. Exits with 1 where that is not so, with the seed to repeat it.
+ * Strangers' requests and bodies for a host that hands over to the package whatever comes, and for
+ * the sandbox: hostile queries, cookies, headers, JSON, and what is not HTTP. None is answered by
+ * an error of ours, none makes an event that is not well-formed, a log line of more than one line,
+ * a public response with cookies, or the event loop stand still. One request in five is of a flood:
+ * its events fill the outbox of a tracker whose customers pay meanwhile, once each. Stops when the
+ * time is up, and says how far it came. Exits with 1 if that is not so, with the seed to repeat it.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -13,39 +14,30 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { problemsWithAnswer } from "./fuzz/checks.js";
 import { floodRequest, visit } from "./fuzz/flood.js";
 import { type HostReport, runHost } from "./fuzz/host.js";
-import { garbage, randomFrom, type StrangersRequest, strangersRequest } from "./fuzz/strangers.js";
+import { garbage, type StrangersRequest, strangersRequest } from "./fuzz/strangers.js";
+import { commandLine } from "./shared/options.js";
+import { numbersFrom } from "./simulate/random.js";
 
 const AT_ONCE = 32;
 const LONGEST_BLOCK_MS = 250;
 const OF_A_FLOOD = 0.2;
 const BETWEEN_CUSTOMERS_MS = 250;
 
-const { values, positionals } = parseArgs({
-  options: {
-    requests: { type: "string", default: "100000" },
-    seconds: { type: "string", default: "120" },
-    seed: { type: "string", default: String(Date.now() % 1e9) },
-  },
-  allowPositionals: true,
-});
+const { options, words } = commandLine({ requests: 100_000, seconds: 120, seed: 1 + (Date.now() % 1e9) });
 
-if (positionals[0] === "host") await runHost();
-else
-  process.exitCode = (await prove(Number(values.requests), Number(values.seconds), Number(values.seed)))
-    ? 0
-    : 1;
+if (words[0] === "host") await runHost();
+else process.exitCode = (await prove(options)) ? 0 : 1;
 
-async function prove(requests: number, seconds: number, seed: number): Promise<boolean> {
+async function prove({ requests, seconds, seed }: typeof options): Promise<boolean> {
   const host = fork(fileURLToPath(import.meta.url), ["host"]);
   const [addresses] = (await once(host, "message")) as [Record<StrangersRequest["to"], string>];
   const died = once(host, "exit").then(([code]) => [
     { problems: [`the host died: ${code}`], events: 0, longestBlockMs: 0 },
   ]);
-  const random = randomFrom(seed);
+  const random = numbersFrom(seed);
   const problems = new Set<string>();
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
   const deadline = performance.now() + seconds * 1_000;
@@ -113,7 +105,10 @@ async function send(
   });
 }
 
-/** A connection that the server has closed after a request that was none is closed for the next as well. */
+/**
+ * A connection that the server has closed after a request that was none is closed for the next as
+ * well.
+ */
 function isOurFault(error: Error & { code?: string }): boolean {
   return error.code !== "ECONNRESET" && error.code !== "EPIPE";
 }

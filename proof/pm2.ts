@@ -1,29 +1,22 @@
 /**
  * `npm run proof pm2`, after `npm run build`
  *
- * Runs the server and the ecosystem file of docs/deployment.md under PM2 itself: cluster workers that share a directory. Orders come
- * in while the service is down and while PM2 reloads all workers. Every order that was answered with 200 must have reached the
- * service, once, and PM2 must have killed no worker. Exits with 1 where that is not so. PM2 is installed into the cache first.
+ * Runs the server and the ecosystem file of docs/deployment.md under PM2 itself: cluster workers
+ * that share a directory. Orders come in while the service is down and while PM2 reloads all
+ * workers. Every order that was answered with 200 must have reached the service, once, and PM2 must
+ * have killed no worker. Exits with 1 if that is not so. PM2 is installed into the cache first.
  */
 import { execFile, execFileSync } from "node:child_process";
 import { once } from "node:events";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSandbox } from "express-affiliate/sandbox";
+import { freePort } from "../test/helpers/cluster.js";
 import { blocksOf, root } from "../test/helpers/docs/pages.js";
 import { shopToServe } from "../test/helpers/docs/server.js";
+import { scratch } from "./shared/scratch.js";
 
 const VERSION = "7";
 const ORDERS = 60;
@@ -36,7 +29,7 @@ if (!existsSync(program)) {
   execFileSync("npm", ["install", "--no-audit", "--no-fund", "--silent", `pm2@${VERSION}`], { cwd: cache });
 }
 
-const folder = mkdtempSync(join(tmpdir(), "express-affiliate-pm2-"));
+const folder = scratch();
 const blockUnder = (heading: string) =>
   blocksOf("docs/deployment.md").find((block) => block.heading === heading)?.code ?? "";
 writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
@@ -67,7 +60,6 @@ try {
 } finally {
   pm2("kill");
   await sandbox.close();
-  rmSync(folder, { recursive: true, force: true });
 }
 
 async function prove(): Promise<boolean> {
@@ -110,7 +102,10 @@ function amountOf(id: number): number {
   return 100 + id;
 }
 
-/** Over a connection of its own, so that PM2 chooses a worker for each. `false` where no worker answered 200. */
+/**
+ * Over a connection of its own, so that PM2 chooses a worker for each. `false` if no worker
+ * answered 200.
+ */
 async function order(id: number): Promise<boolean> {
   const body = JSON.stringify({ id: `o${id}`, email: "ada@shop.example", total: amountOf(id) });
   const headers = { "content-type": "application/json", cookie: `svc_session_id=s${id}` };
@@ -129,13 +124,4 @@ async function order(id: number): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address ? address.port : 0;
 }

@@ -1,7 +1,8 @@
 /**
  * `npm run proof NAME -- options`
  *
- * Runs proof/NAME.ts, which `npm run proof` has built before. Without a NAME that there is, says which there are, and exits with 1.
+ * Runs proof/NAME.ts, which `npm run proof` has built before. Without a NAME that there is, says
+ * which there are, and exits with 1.
  */
 import { readdirSync } from "node:fs";
 

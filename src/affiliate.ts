@@ -1,10 +1,10 @@
 import type { RequestHandler } from "express";
 import { planOf, readConfig } from "./config.js";
+import type { EventKind } from "./conversion/events.js";
+import type { Click, Payment, Registration } from "./conversion/inputs.js";
+import { byKind } from "./conversion/kinds.js";
 import { createHostEngine } from "./engine/host-engine.js";
-import type { EventKind } from "./events.js";
-import type { Click, Payment, Registration } from "./inputs.js";
 import { createJournal, type Notices, type Stats } from "./journal/journal.js";
-import { byKind } from "./kinds.js";
 import type { AffiliateOptions } from "./options.js";
 import { shownLetters } from "./outbox/dead-letters.js";
 import type { OutboxCounts } from "./outbox/outbox.js";
@@ -13,7 +13,7 @@ import { createKeepClickId } from "./request/keep-click-id.js";
 import { createOnClick } from "./request/on-click.js";
 import { createWrapper } from "./request/on-conversion.js";
 import { createReferenceWatch } from "./request/reference-watch.js";
-import { passesUncalled, uncalledLine } from "./request/uncalled.js";
+import { passesUncalled } from "./request/uncalled.js";
 import { affiliateOf, createAttributionOf, type RequestContext } from "./request/visitor.js";
 import { createSafeToFreeze } from "./safe-to-freeze.js";
 import { createClient } from "./service/client.js";
@@ -26,8 +26,8 @@ import type { Affiliate, TrackFunction } from "./tracker.js";
 import { createWithdrawal } from "./withdrawal.js";
 
 /**
- * Creates a tracker: it reports clicks, registrations and payments of this backend to the tracking service, each exactly as often
- * as it happened. The visitor never waits for it.
+ * Creates a tracker: it reports this backend's clicks, registrations and payments to the tracking
+ * service, each exactly as often as it happened. The visitor never waits for it.
  *
  * @example
  * ```js
@@ -44,7 +44,8 @@ import { createWithdrawal } from "./withdrawal.js";
  */
 export function affiliate(options: AffiliateOptions): Affiliate;
 export function affiliate(...args: [AffiliateOptions]): Affiliate {
-  if (passesUncalled(args, tellUncalled)) return undefined as never;
+  const written = "app.use(affiliate({ baseUrl, clientId }))";
+  if (passesUncalled(args, { name: "affiliate", written, warn: warnOnce })) return undefined as never;
   const [options] = args;
   const config = readConfig(options);
   const { clientId, outbox, enabled, delivers, apiKey } = config;
@@ -103,9 +104,9 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
   }
 
   function passable<Args extends unknown[]>(name: string, make: (...args: Args) => RequestHandler) {
-    const tell = () => journal.once("warn", name, uncalledLine(name, `${name}()`));
+    const warn = (line: string) => journal.once("warn", name, line);
     return (...args: Args): RequestHandler =>
-      passesUncalled(args, tell) ? (undefined as never) : make(...args);
+      passesUncalled(args, { name, warn }) ? (undefined as never) : make(...args);
   }
 
   const members = {
@@ -122,12 +123,15 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
     deadLetters: shownLetters(outbox.deadLetters),
     stats(): Stats {
       const { queued, scheduled, byKind, dead, oldest, trouble } = outbox.counts();
-      const { unreported, delivered, retried, duplicates, skipped, dropped } = journal.counts;
+      const { counts } = journal;
       const { endpoints } = engine;
       const isPaused = Object.values(endpoints).some(({ state }) => state === "paused");
       const now = clock.now();
       return {
-        unreported: { ...unreported },
+        ...counts,
+        unreported: { ...counts.unreported },
+        skipped: { ...counts.skipped },
+        dropped: { ...counts.dropped },
         queued,
         ...(scheduled && {
           scheduled: {
@@ -137,11 +141,6 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
         }),
         ...(byKind && { waiting: waitingAt(now, byKind) }),
         inFlight: engine.inFlight,
-        delivered,
-        retried,
-        duplicates,
-        skipped: { ...skipped },
-        dropped: { ...dropped },
         dead,
         oldestMs: ageAt(now, oldest),
         state: shutdown.closed ? "closed" : isPaused ? "paused" : "open",
@@ -151,7 +150,7 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
     },
     on(name: keyof Notices, listener: (notice: never) => void) {
       journal.emitter.on(name, listener as (notice: unknown) => void);
-      if (name === "attempt") engine.tellAttempts();
+      if (name === "attempt") engine.reportAttempts();
       return tracker;
     },
     off(name: keyof Notices, listener: (notice: never) => void) {
@@ -170,15 +169,12 @@ export function affiliate(...args: [AffiliateOptions]): Affiliate {
   return tracker;
 }
 
-let hasToldUncalled = false;
+let hasWarned = false;
 
-function tellUncalled(): void {
-  if (hasToldUncalled) return;
-  hasToldUncalled = true;
-  // There are no options, and so no logger.
-  console.warn(
-    `express-affiliate: ${uncalledLine("affiliate", "app.use(affiliate({ baseUrl, clientId }))")}`,
-  );
+/** Without options, there is no logger. */
+function warnOnce(line: string): void {
+  if (!hasWarned) console.warn(`express-affiliate: ${line}`);
+  hasWarned = true;
 }
 
 function waitingAt(now: number, kinds: NonNullable<OutboxCounts["byKind"]>) {

@@ -1,8 +1,8 @@
 import type { Request } from "express";
 import * as z from "zod/mini";
+import { byKind, IF_MAYBE_TAKEN } from "./conversion/kinds.js";
 import { networkDefaults } from "./engine/network-defaults.js";
 import type { Logger } from "./journal/journal.js";
-import { byKind, rowOf } from "./kinds.js";
 import type { AffiliateOptions, DeliverySettings } from "./options.js";
 import { memoryOutbox } from "./outbox/memory/memory-outbox.js";
 import type { Outbox } from "./outbox/outbox.js";
@@ -24,7 +24,7 @@ const policy = (usual: AmbiguousPolicy) =>
   z._default(z.enum(["retry", "hold"], { error: 'must be "retry" or "hold"' }), usual);
 const anObject = { error: "must be an object" };
 
-// RFC 6265, section 4.1.1: a cookie's name is a token.
+// RFC 6265, section 4.1.1.
 const aCookie = { error: "must be a cookie's name" };
 const cookieName = z.string(aCookie).check(z.regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/, aCookie));
 
@@ -44,7 +44,7 @@ const delivery = z.strictObject(
     maxAgeMs: milliseconds(72 * HOUR_MS),
     ambiguous: z.prefault(
       z.strictObject(
-        byKind((kind) => policy(rowOf(kind).ifMaybeTaken)),
+        byKind((kind) => policy(IF_MAYBE_TAKEN[kind])),
         anObject,
       ),
       {},
@@ -55,7 +55,7 @@ const delivery = z.strictObject(
 
 const A_PROXY = 'must be a proxy\'s address, such as http://proxy.example:3128, or "environment"';
 const ALONE =
-  "must be one that another process delivers from, such as postgresOutbox, where `delivery` is false";
+  "must be one that another process delivers from, such as postgresOutbox, if `delivery` is false";
 const A_BASE_URL = "must be the service's address, such as https://tracking.example";
 
 const schema = z.strictObject({
@@ -107,7 +107,7 @@ const schema = z.strictObject({
   ),
 } satisfies SchemaOf<AffiliateOptions & { readonly delivery?: DeliverySettings | undefined }>);
 
-/** The options of `affiliate()` as they were read: checked, with defaults, secrets wrapped. */
+/** The options of `affiliate()`, checked, with defaults, secrets wrapped. */
 export type Config = Readonly<
   Omit<z.output<typeof schema>, "baseUrl" | "apiKey" | "outbox" | "logger" | "proxy" | "signed"> & {
     baseUrl: URL;
@@ -121,16 +121,12 @@ export type Config = Readonly<
   }
 >;
 
-/**
- * Reads the options of `affiliate()`.
- *
- * @throws OptionsError that lists everything that is wrong with the options.
- */
+/** @throws OptionsError that lists everything that is wrong with the options. */
 export function readConfig(options: AffiliateOptions): Config {
   const { allowInsecure: isAllowed, delivery: given, outbox: chosen } = Object(options);
   const allowInsecure = isAllowed === true;
   const delivers = given !== false;
-  // Checked as part of the schema, so that one error lists it with all other mistakes.
+  // In the schema, so that one error lists it with all other mistakes.
   const baseUrl = schema.shape.baseUrl.check(({ value, issues }) => {
     const problem = problemWith(value, allowInsecure);
     if (problem) issues.push({ code: "custom", input: value, message: problem });
@@ -156,7 +152,7 @@ export function readConfig(options: AffiliateOptions): Config {
   });
 }
 
-/** The engine's settings. Contains the API key in the clear. */
+/** The engine's settings, with the API key in the clear. */
 export function planOf({
   baseUrl,
   clientId,
@@ -182,13 +178,13 @@ const toConsole: Logger = {
   error: (line) => print("error", line),
 };
 
-/** Jest fails a run that writes to its console after a test file has ended, as the tracker of a forgotten `close()` may. */
+/** Jest fails a run that uses its console after a test file, as a forgotten tracker may. */
 function print(level: "warn" | "error", line: string): void {
   if (process.env.JEST_WORKER_ID === undefined) console[level](line);
   else process.stderr.write(`${line}\n`);
 }
 
-// None of these repeats the address: it may contain a password.
+// None of these repeats the address, which may contain a password.
 function problemWith(address: string | URL, allowInsecure: boolean): string | undefined {
   if (!URL.canParse(String(address))) return A_BASE_URL;
   const { protocol, hostname, pathname, username, password, search, hash } = new URL(address);

@@ -1,34 +1,38 @@
 import type { Request } from "express";
-import type { EventKind } from "./events.js";
+import type { EventKind } from "./conversion/events.js";
 import type { Logger } from "./journal/journal.js";
 import type { Outbox } from "./outbox/outbox.js";
 import type { AmbiguousPolicy } from "./outbox/remote.js";
 
-/** What `affiliate()` takes. A required option that is `undefined`, as from a missing environment variable, throws at start-up. */
+/**
+ * What `affiliate()` takes. A required option that is `undefined`, as from a missing environment
+ * variable, throws.
+ */
 export interface AffiliateOptions {
   /**
-   * The service's address: what comes before `/api/v1/`. `https:`, or plain `http:` to this machine alone. No credentials,
-   * no query.
+   * The service's address: what comes before `/api/v1/`. `https:`, or plain `http:` to this machine
+   * alone. No credentials, no query.
    */
   readonly baseUrl: string | URL | undefined;
-  /** The program owner (specification, section 2.1): a positive integer. */
+  /** The program owner (§2.1): a positive integer. */
   readonly clientId: number | undefined;
-  /** Sent as `Authorization: Bearer` to `baseUrl` and nowhere else (section 5); never shown. Default: none. */
+  /** Sent as `Authorization: Bearer` to `baseUrl` alone (§5); never shown. Default: none. */
   readonly apiKey?: string | undefined;
   /** Allows plain `http:` to another machine. Default `false`. */
   readonly allowInsecure?: boolean | undefined;
   /** The cookie in which the browser snippet keeps the click id. Default `svc_click_id`. */
   readonly cookieName?: string | undefined;
   /**
-   * Where the session id is: a cookie's name, or a function of the request. Return the id, 1 to 256 printable ASCII characters
-   * without spaces, or `undefined`. If the function throws, or returns
-   * what cannot be an id, the request has no session id. Default: the `svc_session_id` cookie, else a SHA-256 digest of the
-   * express-session that the request brought.
+   * How a request's session id is found: a cookie's name, or a function of the request that returns
+   * the id (1 to 256 printable ASCII characters without spaces) or `undefined`. If it throws, or
+   * returns what cannot be an id, there is none. Default: the `svc_session_id` cookie, otherwise a
+   * SHA-256 digest of the express-session that the request brought.
    */
   readonly session?: string | ((req: Request) => string | undefined) | undefined;
   /**
-   * Whether the visitor has agreed. Return `true`, and no promise of it. Called once for a request, when its attribution is first
-   * needed. If it throws or returns anything else, nothing is read, set or sent for this request. Default: `() => true`.
+   * Whether the visitor has agreed: `true`, not a promise. Called once for a request, when its
+   * attribution is first needed. If it throws or returns anything else, nothing is read, set or
+   * sent for this request. Default: `() => true`.
    *
    * @example
    * ```js
@@ -37,8 +41,8 @@ export interface AffiliateOptions {
    */
   readonly consent?: ((req: Request) => boolean) | undefined;
   /**
-   * Whether a bot asks: its visits are no clicks. Return `true` or `false`, and no promise of it. If it throws or returns anything
-   * else, the default decides: what isbot says of the User-Agent.
+   * Whether a bot asks, whose visits are no clicks: `true` or `false`, not a promise. If it throws
+   * or returns anything else, the default decides: what isbot says of the User-Agent.
    *
    * @example
    * ```js
@@ -52,41 +56,44 @@ export interface AffiliateOptions {
   /** Where events wait. Default `memoryOutbox()`. */
   readonly outbox?: Outbox | undefined;
   /**
-   * How this process delivers events. `false`: it reports, and another process on the same storage delivers; that needs an outbox
-   * that several processes share, such as `postgresOutbox`.
+   * How this process delivers. `false`: it only reports, and another process delivers. That needs
+   * an outbox that several processes share, such as `postgresOutbox`.
    */
   readonly delivery?: DeliverySettings | false | undefined;
-  /** A logger such as console, pino or winston. Default: the console, in production only its warnings and errors. */
+  /** Console, pino, winston or the like. Default: the console; in production from `warn` on. */
   readonly logger?: Logger | undefined;
-  /** `false`: all functions work and nothing is sent, for tests and previews. Default `true`. */
+  /** `false`: all functions work, nothing is sent: for tests and previews. Default `true`. */
   readonly enabled?: boolean | undefined;
   /**
-   * For hosts that freeze a process after the response. Called once for a request that reports something, with a promise that
-   * resolves when all its events are delivered or given up. With a durable outbox: when they are stored and their first attempts, if
-   * any are due, have ended, at the latest after `delivery.timeoutMs`; with `delivery: false`, when they are stored. What it returns
-   * is ignored. Default: none.
+   * For hosts that freeze a process after the response. Called once for a request that reports
+   * something, with a promise that resolves when all its events are delivered or given up. With a
+   * durable outbox: when they are stored and their first attempts, if any are due, have ended, at
+   * the latest after `delivery.timeoutMs`; with `delivery: false`, when they are stored. Default:
+   * none.
    */
   readonly waitUntil?: ((promise: Promise<void>, req: Request) => void) | undefined;
   /**
-   * The outgoing proxy: its address (`http:` or `https:`, with credentials if it needs them), or `"environment"` for HTTPS_PROXY
-   * and NO_PROXY. It opens a tunnel, and sees only the service's host name. Default: none.
+   * The outgoing proxy: its address (`http:` or `https:`, with credentials if needed), or
+   * `"environment"` for HTTPS_PROXY and NO_PROXY. It opens a tunnel, and sees only the service's
+   * host name. Default: none.
    */
   readonly proxy?: string | URL | undefined;
   /**
-   * For which visitors the status endpoint (§4.5) must confirm a referral before an event is sent. `"login-session"`: visitors
-   * known only by a login session, as every logged-in visitor is where express-session is mounted. `"always"`: all visitors with a
-   * session id. `"never"`: none. The event of a visitor without a referral is skipped as `not-referred`, and not sent.
-   * Default `"login-session"`.
+   * For which visitors the status endpoint (§4.5) must confirm a referral before an event is sent.
+   * `"login-session"`, the default: those known only by a login session, as every logged-in visitor
+   * is if express-session is mounted. `"always"`: all with a session id. `"never"`: none. Without a
+   * referral, the event is skipped as `not-referred`.
    */
   readonly confirmReferral?: "login-session" | "always" | "never" | undefined;
   /**
-   * A secret, or several. `onClick` signs its cookies with the first, and only cookies that one of them has signed are read. For
-   * sites without the service's browser snippet, which cannot sign. Default: none; cookies are read as they are.
+   * A secret, or several. `onClick` signs its cookies with the first, and only cookies that one of
+   * them signed are read. Not for sites with the service's browser snippet, which cannot sign.
+   * Default: none; all cookies are read.
    */
   readonly signed?: string | readonly string[] | undefined;
 }
 
-/** How events are delivered. */
+/** How events are delivered. @inline */
 export interface DeliverySettings {
   /** How many attempts are under way at once, each over its own socket. 1 to 256; default 8. */
   readonly concurrency?: number | undefined;
@@ -95,10 +102,13 @@ export interface DeliverySettings {
   /** How long a whole attempt may take, in milliseconds. Default 10,000. */
   readonly timeoutMs?: number | undefined;
   /**
-   * An event that still fails after this many milliseconds becomes a dead letter, if the service takes other events in the
-   * meantime. Default 259,200,000 (72 hours).
+   * An event that still fails after so many milliseconds becomes a dead letter, if the service
+   * takes other events meanwhile. Default 259,200,000 (72 hours).
    */
   readonly maxAgeMs?: number | undefined;
-  /** What to do with an event that the service may have taken: `retry`, or `hold` it as a dead letter. Default: `retry`, for payments `hold`. */
+  /**
+   * What to do with an event that the service may have taken: `retry`, or `hold` it as a dead
+   * letter. Default: `retry`, for payments `hold`.
+   */
   readonly ambiguous?: { readonly [Kind in EventKind]?: AmbiguousPolicy | undefined } | undefined;
 }

@@ -6,9 +6,9 @@ import { monotonic, sleep } from "./shared/real-timers.js";
 const LOOK_MS = 50;
 
 /**
- * Makes a function that resolves once this process may be frozen without losing the event. With an outbox that is not durable:
- * when the event was delivered or given up. With a durable one: when it is stored and its first attempt, if one is due here,
- * has ended; at the latest after the time of one attempt.
+ * Makes a function that resolves once the process may freeze without losing the event: with a
+ * durable outbox, when it is stored and its first attempt, if one is due here, has ended, or the
+ * time of one attempt is over; otherwise when it was delivered or given up.
  */
 export function createSafeToFreeze(parts: {
   outbox: Outbox;
@@ -21,10 +21,10 @@ export function createSafeToFreeze(parts: {
   const isDurable = outbox.durable;
 
   return async function safeToFreeze(id) {
-    // It has ended, or it is scheduled.
+    // The first attempt has ended, or the event is scheduled.
     if (!journal.awaits(id)) return;
     if (!isDurable) {
-      // With nothing queued but scheduled events, it has ended.
+      // If nothing but scheduled events is queued, it has ended.
       if (dueIn(outbox.counts()) > 0) await journal.ended(id).promise;
       return;
     }
@@ -34,7 +34,8 @@ export function createSafeToFreeze(parts: {
     void attempt.promise.then(() => {
       hasEnded = true;
     });
-    // The event may wait for an earlier one of its visitor, or another process may deliver it: this process hears of neither.
+    // It may wait for an earlier event of its visitor, or another process may deliver it: polled,
+    // because this process does not see that.
     const isSafe = () => outbox.durable && (hasEnded || outbox.idle === true);
     for (let left = attemptMs; left > 0 && !isSafe(); left = deadline - monotonic()) {
       const look = sleep(Math.min(LOOK_MS, left), undefined, { ref: false });

@@ -5,21 +5,13 @@ import type { Outbox } from "./outbox/outbox.js";
 import { createProcessHooks } from "./shared/process-hooks.js";
 import { clearTimeout, monotonic, setTimeout, sleep } from "./shared/real-timers.js";
 
-/** What `flush()` takes. */
-export interface FlushOptions {
+/** What `flush()` and `close()` take. @inline */
+export interface TimeLimit {
   /** How long to wait at most, in milliseconds. Default 5,000. */
   readonly timeoutMs?: number;
 }
 
-/** What `close()` takes. */
-export type CloseOptions = FlushOptions;
-
-/** The functions that end a tracker. */
-export interface Shutdown {
-  readonly closed: boolean;
-  flush(options?: FlushOptions): Promise<{ settled: boolean; left: number }>;
-  close(options?: CloseOptions): Promise<{ left: number; durable: boolean }>;
-}
+export type Shutdown = ReturnType<typeof createShutdown>;
 
 const DEFAULT_TIMEOUT_MS = 5_000;
 const LONGEST_LOOK_MS = 50;
@@ -31,34 +23,38 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const beforeExit = createProcessHooks("beforeExit");
 
-/** `flush`, `close`, and the sending of own events before the process ends by itself. */
+/** `flush`, `close`, and what a process sends before it ends by itself. */
 export function createShutdown(parts: {
   outbox: Outbox;
   engine: Pick<HostEngine, "stop" | "abort" | "close">;
   journal: Journal;
-}): Shutdown {
+}) {
   const { outbox, engine, journal } = parts;
   let closing: Promise<{ left: number; durable: boolean }> | undefined;
 
-  /** Nothing here waits for scheduled events. */
+  /** Nothing here waits for scheduled ones. */
   const due = () => dueIn(outbox.counts());
 
+  /** A storage that fails may hold events that nobody has counted. */
+  const isSettled = () => due() === 0 && outbox.counts().trouble === undefined;
+
   // Its timers are not unref'ed: the caller waits for this.
-  async function flush({ timeoutMs = DEFAULT_TIMEOUT_MS }: FlushOptions = {}) {
+  async function flush({ timeoutMs = DEFAULT_TIMEOUT_MS }: TimeLimit = {}) {
     const deadline = monotonic() + timeoutMs;
-    // Events of other processes count too, and this process may not have counted them yet.
+    // Other processes' events count too, and may not be counted yet.
     if (outbox.look) {
       await waitAtMost(timeoutMs, outbox.look());
       outbox.wake();
     }
     for (let looks = 1; ; looks++) {
       const remaining = deadline - monotonic();
-      // The events that are left wait for a later attempt, or their endpoint is paused: the next process delivers them. Not at
-      // the first look: otherwise a caller that flushes in a loop would never let the outbox work.
+      // What is left waits for a later attempt, or its endpoint is paused: the next process
+      // delivers it. Not at the first look: otherwise a caller that flushes in a loop never lets
+      // the outbox work.
       const isAllForNow = looks > 1 && outbox.idle === true && outbox.durable;
-      // Another process may have delivered some of the counted events.
+      // Another process may have delivered some of them.
       if (isAllForNow && due() > 0 && outbox.look) await waitAtMost(remaining, outbox.look());
-      const settled = due() === 0;
+      const settled = isSettled();
       if (settled || isAllForNow || closing || !(remaining > 0))
         return { settled, left: outbox.counts().queued };
       await sleep(Math.min(pauseMs(looks), remaining));
@@ -69,16 +65,10 @@ export function createShutdown(parts: {
     beforeExit.remove(onExit);
     engine.stop();
     const closed = ended(`the ${outbox.name} outbox`, () => outbox.close());
-    let timeUp: NodeJS.Timeout | undefined;
-    const ms = timerMs(timeoutMs);
-    // Before the deadline: the outbox still has to store the verdicts of aborted attempts.
-    const abortTimer = setTimeout(engine.abort, ms * 0.9);
-    const deadline = new Promise((resolve) => {
-      timeUp = setTimeout(resolve, ms);
-    });
-    await Promise.race([closed, deadline]);
+    // Early: the outbox still has to store the verdicts of aborted attempts.
+    const abortTimer = setTimeout(engine.abort, timerMs(timeoutMs) * 0.9);
+    await waitAtMost(timeoutMs, closed);
     clearTimeout(abortTimer);
-    clearTimeout(timeUp);
     await ended("the way to the service", engine.close);
     journal.endWaits();
     return { left: outbox.counts().queued, durable: outbox.durable };
@@ -92,7 +82,7 @@ export function createShutdown(parts: {
     }
   }
 
-  /** Before a process ends by itself, it sends its own events, for so long in all. */
+  /** How long the process may still send its own events before it ends by itself. */
   let leftMs = LAST_WORDS_MS;
   const leftOfOwn = () => Math.min(journal.withoutOutcome, due());
   function onExit(): void {
@@ -128,14 +118,13 @@ export function createShutdown(parts: {
       return closing !== undefined;
     },
     flush,
-    close({ timeoutMs = DEFAULT_TIMEOUT_MS } = {}) {
+    close({ timeoutMs = DEFAULT_TIMEOUT_MS }: TimeLimit = {}) {
       closing ??= closeAll(timeoutMs);
       return closing;
     },
   };
 }
 
-/** Short at first, then longer. */
 function pauseMs(looks: number): number {
   return Math.min(2 ** (looks - 1), LONGEST_LOOK_MS);
 }
@@ -144,7 +133,7 @@ function timerMs(timeoutMs: number): number {
   return Math.min(Math.max(timeoutMs, 0) || 0, LONGEST_TIMER_MS);
 }
 
-/** Resolves when the work has ended, or the time is up; leaves no timer behind. */
+/** Resolves when the work has ended, or the time is up. Leaves no timer behind. */
 async function waitAtMost(timeoutMs: number, work: Promise<unknown>): Promise<void> {
   const over = new AbortController();
   const late = sleep(timerMs(timeoutMs), undefined, { signal: over.signal });

@@ -1,8 +1,8 @@
-import { type Attribution, type EventKind, notBeforeOf, type OutboxEvent } from "./events.js";
-import { idsOfNothing, unknownFields } from "./fields.js";
-import { eventFrom, type InvalidInput } from "./inputs.js";
+import { type Attribution, type EventKind, notBeforeOf, type OutboxEvent } from "./conversion/events.js";
+import { idsOfNothing, unknownFields } from "./conversion/fields.js";
+import { eventFrom, type InvalidInput } from "./conversion/inputs.js";
+import { rowOf } from "./conversion/kinds.js";
 import type { DropReason, Journal, SkipReason } from "./journal/journal.js";
-import { rowOf } from "./kinds.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { randomIdempotencyKey } from "./service/idempotency.js";
 import type { Clock } from "./shared/clock.js";
@@ -10,34 +10,32 @@ import type { Clock } from "./shared/clock.js";
 /**
  * What became of a report.
  *
- * - `queued`: the outbox has the event, and is as durable as its kind of storage.
+ * - `queued`: the outbox has it, as durably as it stores.
  * - `duplicate`: it was reported before; `id` is the first report's.
- * - `skipped`: it is not reported, for a good reason.
+ * - `skipped`: it is not reported, for this reason.
  * - `rejected`: it is lost; `stats().dropped` counts it, and the log says why.
  */
 export type Receipt =
   | {
       readonly outcome: "queued";
       readonly id: string;
-      /** Set where the outbox's storage fails (`stats().trouble`): the event waits in memory, and is stored later. */
+      /** The storage fails (`stats().trouble`): the event waits in memory, and is stored later. */
       readonly reason?: "storage-trouble";
     }
   | { readonly outcome: "duplicate"; readonly id: string }
   | { readonly outcome: "skipped"; readonly reason: SkipReason }
   | { readonly outcome: "rejected"; readonly reason: DropReason };
 
-/** How a report came about. */
 export interface TrackContext {
   readonly consented?: boolean;
-  /** Sends a payment although neither click id nor session id is known. */
+  /** Sends a payment without click id and session id. */
   readonly matchByEmail?: boolean | undefined;
   /** A login session is all that is known of the visitor. */
   readonly byLoginSession?: true | undefined;
-  /** The host's own database transaction, to take part in. */
+  /** The host's own. */
   readonly transaction?: unknown;
 }
 
-/** Reports one click or conversion. */
 export type Track = (
   kind: EventKind,
   input: unknown,
@@ -45,10 +43,9 @@ export type Track = (
   context?: TrackContext,
 ) => Promise<Receipt>;
 
-/** What `createTrack` needs. */
 export interface TrackerParts {
   readonly clientId: number;
-  /** Whether delivery derives the `Idempotency-Key` of each event. Otherwise an event keeps one of its own. */
+  /** Delivery derives each event's `Idempotency-Key`. Otherwise an event keeps its own. */
   readonly hasApiKey: boolean;
   readonly enabled: boolean;
   readonly outbox: Outbox;
@@ -57,7 +54,9 @@ export interface TrackerParts {
   readonly isClosed: () => boolean;
 }
 
-/** Makes an event of what a host reports, and puts it into the outbox. Never rejects; the receipt says what became of it. */
+/**
+ * Makes an event of what a host reports, and adds it to the outbox. Never rejects: see the receipt.
+ */
 export function createTrack(parts: TrackerParts): Track {
   const { clientId, hasApiKey, enabled, outbox, journal, clock, isClosed } = parts;
 

@@ -1,49 +1,50 @@
 import type { RequestHandler } from "express";
-import type { Attribution } from "./events.js";
-import type { Click, Payment, Registration } from "./inputs.js";
+import type { Attribution } from "./conversion/events.js";
+import type { Click, Payment, Registration } from "./conversion/inputs.js";
 import type { Notices, Stats } from "./journal/journal.js";
 import type { CancelOutcome, Outbox } from "./outbox/outbox.js";
 import type { Person, PersonalEvent } from "./outbox/personal-data.js";
 import type { AttributionInput } from "./request/attribution-input.js";
-import type { KeepClickIdOptions } from "./request/keep-click-id.js";
+import type { CookieSettings } from "./request/first-party-cookie.js";
 import type { OnClickOptions } from "./request/on-click.js";
 import type { RequestSource } from "./request/request-source.js";
 import type { WrapHandler } from "./request/wrap-handler.js";
 import type { TrackingClient } from "./service/client.js";
-import type { CloseOptions, FlushOptions } from "./shutdown.js";
+import type { TimeLimit } from "./shutdown.js";
 import type { Receipt } from "./track.js";
 
 /** The options of `trackClick`, `trackRegistration` and `trackPayment`. */
 export interface TrackOptions {
   /**
-   * The host's own database transaction: the event is reported if and only if it commits. Needs an outbox that can take part,
-   * such as `postgresOutbox`; with another one the receipt says `rejected`.
+   * The host's own database transaction: the event is reported if and only if it commits. An outbox
+   * that cannot take part makes the receipt `rejected`; `postgresOutbox` and `mysqlOutbox` can.
    */
   readonly transaction?: unknown;
   /**
-   * Sends a payment although neither click id nor session id is known: the service looks for the customer by the address.
-   * Default `false`: such a payment is skipped as `no-attribution`, because a visitor without consent leaves no ids. A
-   * registration without ids is skipped in any case: no endpoint takes it.
+   * Sends a payment without click id and session id: the service looks for the customer by the
+   * address. Default `false`: it is skipped as `no-attribution`, because a visitor without consent
+   * leaves no ids. A registration without ids is always skipped: no endpoint takes it.
    */
   readonly matchByEmail?: boolean | undefined;
 }
 
 export type TrackFunction<Happened> = (
   happened: Happened,
-  /** What `req.affiliate.snapshot()` gave in the visitor's request. Without an id in it, the report is skipped as `no-attribution`. */
+  /** What `req.affiliate.snapshot()` gave. Without an id, it is skipped as `no-attribution`. */
   attribution?: AttributionInput,
   options?: TrackOptions,
 ) => Promise<Receipt>;
 
 /**
- * Express middleware that sets `req.affiliate`. All other functions of the tracker are its members. It never throws, awaits
- * nothing, and always calls `next()`.
+ * Express middleware that sets `req.affiliate`; the tracker's other functions are its members. It
+ * never throws, awaits nothing, and always calls `next()`.
  */
 export interface Affiliate extends RequestHandler {
   /**
-   * Middleware for landing pages: turns `?ref=CODE` into a click (§4.1) and sets the first-party cookies. Affiliates link to any page,
-   * so mount it before routes and static files. It answers a prefetch of such an address with 503, so that the browser asks again
-   * when the page is opened.
+   * Middleware for landing pages: turns `?ref=CODE` into a click (§4.1) and sets first-party
+   * cookies. Mount it before routes and static files, because affiliates link to any page. A
+   * prefetch of such an address is answered with 503, so that the browser asks again when the page
+   * is opened.
    *
    * @example
    * ```js
@@ -56,19 +57,21 @@ export interface Affiliate extends RequestHandler {
    */
   onClick(options?: OnClickOptions): RequestHandler;
   /**
-   * Middleware for the pages of sites with the browser snippet: sets the snippet's cookie again from the server, once for each click
-   * id, because browsers cut the life of cookies that scripts set. Only with consent, and only on pages that a person opens. Not
-   * for sites with `onClick`, whose cookies come from the server anyway.
+   * Middleware for sites with the browser snippet: sets its cookie again from the server, once for
+   * each click id, because browsers cut the life of cookies that scripts set. Only with consent,
+   * and on pages that a person opens. Not for sites with `onClick`, whose cookies come from the
+   * server.
    *
    * @example
    * ```js
    * app.use(tracker, tracker.keepClickId({ domain: "shop.example" }));
    * ```
-   * @throws OptionsError if an option is wrong, or with the option `signed`: the snippet does not sign its cookie.
+   * @throws OptionsError if an option is wrong, or with `signed`: the snippet does not sign.
    */
-  keepClickId(options?: KeepClickIdOptions): RequestHandler;
+  keepClickId(options?: CookieSettings): RequestHandler;
   /**
-   * Wraps the sign-up handler. Return the registration that happened (§4.2, §4.3); `undefined` or `null` where none did.
+   * Wraps the sign-up handler. Return the registration that happened (§4.2, §4.3); `undefined` or
+   * `null` if none did.
    *
    * @example
    * ```js
@@ -85,8 +88,8 @@ export interface Affiliate extends RequestHandler {
    */
   readonly onRegistration: WrapHandler<Registration>;
   /**
-   * Wraps the handler that completes a checkout. Return the payment that happened (§4.4), with `leadValue` in major units;
-   * `undefined` or `null` where none did.
+   * Wraps the handler that completes a checkout. Return the payment that happened (§4.4), with
+   * `leadValue` in major units; `undefined` or `null` if none did.
    *
    * @example
    * ```js
@@ -102,13 +105,16 @@ export interface Affiliate extends RequestHandler {
    * ```
    */
   readonly onPayment: WrapHandler<Payment>;
-  /** Reports a click outside a request (§4.1). Never rejects; resolves within 1 s, but with `transaction` when the database answers. */
+  /**
+   * Reports a click outside a request (§4.1). Never rejects. Resolves within 1 s; with
+   * `transaction`, when the database answers.
+   */
   readonly trackClick: TrackFunction<Click>;
   /** Reports a registration outside a request (§4.2, §4.3), as `trackClick` does. */
   readonly trackRegistration: TrackFunction<Registration>;
   /**
-   * Reports a payment outside a request (§4.4), as `trackClick` does: in a webhook, for a renewal, in a job. `leadValue` is in
-   * major units: 19.9, not 1990.
+   * Reports a payment outside a request (§4.4), as `trackClick` does: in a webhook, for a renewal,
+   * in a job. `leadValue` is in major units: 19.9, not 1990.
    *
    * @example
    * ```js
@@ -120,10 +126,11 @@ export interface Affiliate extends RequestHandler {
    */
   readonly trackPayment: TrackFunction<Payment>;
   /**
-   * Withdraws a payment that waits for its `notBefore`. Rejects if the storage fails: then let the gateway call its webhook again.
+   * Withdraws a payment that waits for its `notBefore`. If the storage fails, rejects: let the
+   * gateway call its webhook again.
    *
-   * @returns `cancelled`: it is never sent, and its id stays known. `sent`: it was queued, delivered or given up before. `unknown`: no
-   * such payment is known.
+   * @returns `cancelled`: it is never sent, and its id stays known. `sent`: it was queued,
+   * delivered or given up before. `unknown`: no such payment is known.
    * @example
    * ```js
    * const outcome = await tracker.cancelPayment("order-1"); // the `paymentId` of its report
@@ -131,9 +138,9 @@ export interface Affiliate extends RequestHandler {
    */
   cancelPayment(paymentId: Payment["paymentId"]): Promise<CancelOutcome>;
   /**
-   * Lists the queued events and dead letters of a person: conversions with the address, in upper or lower case; conversions and clicks
-   * with the click id or session id; and clicks that share an id with one of these conversions. Reads the whole outbox, a few events at a
-   * time. Rejects if the storage fails.
+   * Lists a person's queued events and dead letters: conversions with the address, whatever its
+   * case; conversions and clicks with the click id or session id; clicks that share an id with one
+   * of these conversions. Reads the whole outbox, in parts. Rejects if the storage fails.
    *
    * @example
    * ```js
@@ -141,12 +148,15 @@ export interface Affiliate extends RequestHandler {
    * ```
    */
   personalData(person: Person): Promise<readonly PersonalEvent[]>;
-  /** Removes what `personalData` lists, unsent, but what is `under-way`. The ids stay known. Resolves to the number of removed events. */
+  /**
+   * Removes, unsent, what `personalData` lists, except what is `under-way`. The ids stay known.
+   * Resolves to the number of removed events.
+   */
   erase(person: Person): Promise<number>;
   /**
-   * `{ clickId, sessionId }` of a request that is not Express's: a request of Node, a `Request` or `Headers` of the Fetch
-   * standard. Pass them to `trackRegistration` or `trackPayment`. Honours `consent`, `cookieName` and `session`; your functions get
-   * an object with `headers`, `cookies` and `get()`. Never throws.
+   * The ids of a request that is not Express's, for `trackRegistration` and `trackPayment`: of
+   * Node, or a `Request` or `Headers` of Fetch. Honours `consent`, `cookieName` and `session`,
+   * whose functions get an object with `headers`, `cookies` and `get()`. Never throws.
    *
    * @example
    * ```js
@@ -159,7 +169,7 @@ export interface Affiliate extends RequestHandler {
    * ```
    */
   readonly attributionOf: (source: RequestSource) => Attribution;
-  /** The five endpoints of the specification (section 4) as methods. Each makes one attempt, and rejects if it fails. */
+  /** The specification's five endpoints (§4). Each makes one attempt, and rejects if it fails. */
   readonly client: TrackingClient;
   /**
    * Events that were given up: list, retry or discard them. These reject if the storage fails.
@@ -172,11 +182,10 @@ export interface Affiliate extends RequestHandler {
    * ```
    */
   readonly deadLetters: Outbox["deadLetters"];
-  /** What happened so far, in numbers. Cheap: does no I/O. */
+  /** What happened so far, in numbers. Does no I/O. */
   stats(): Stats;
   /**
-   * Calls `listener` for each notice of this name; what it returns is ignored. A listener that throws is logged, and harms
-   * nothing else.
+   * Calls `listener` for each notice of this name. If it throws, that is logged.
    *
    * @example
    * ```js
@@ -187,15 +196,17 @@ export interface Affiliate extends RequestHandler {
   /** Removes a listener. */
   off<Name extends keyof Notices>(name: Name, listener: (notice: Notices[Name]) => void): this;
   /**
-   * Waits until all queued events are delivered or given up; with a durable outbox, until nothing more can be delivered now; at
-   * most for `timeoutMs` milliseconds (default 5,000). Does not wait for a payment's `notBefore`. Never rejects.
+   * Waits until all queued events are delivered or given up (with a durable outbox: until nothing
+   * more can be delivered now), at most for `timeoutMs` milliseconds (default 5,000). Does not wait
+   * for a payment's `notBefore`. Never rejects.
    *
-   * @returns `settled`: whether nothing is queued but payments that wait for their `notBefore`; `left`: how many events are queued.
+   * @returns `settled`: the storage works, and only payments that wait for their `notBefore` are
+   * queued; `left`: how many events are queued.
    */
-  flush(options?: FlushOptions): Promise<{ settled: boolean; left: number }>;
+  flush(options?: TimeLimit): Promise<{ settled: boolean; left: number }>;
   /**
-   * Takes no more events from the outbox, lets attempts under way finish, aborts them when `timeoutMs` milliseconds (default
-   * 5,000) are nearly up, and closes the outbox. Never rejects.
+   * Ends the tracker: claims no more events, lets attempts finish, aborts them when `timeoutMs`
+   * milliseconds (default 5,000) are nearly up, and closes the outbox. Never rejects.
    *
    * @returns `left`: how many events are queued; `durable`: whether the next process finds them.
    * @example
@@ -203,5 +214,5 @@ export interface Affiliate extends RequestHandler {
    * process.once("SIGTERM", () => server.close(() => tracker.close({ timeoutMs: 5_000 })));
    * ```
    */
-  close(options?: CloseOptions): Promise<{ left: number; durable: boolean }>;
+  close(options?: TimeLimit): Promise<{ left: number; durable: boolean }>;
 }

@@ -1,9 +1,8 @@
-import { paymentEventId } from "./inputs.js";
+import { paymentEventId } from "./conversion/inputs.js";
 import type { Outbox } from "./outbox/outbox.js";
 import { OutboxError } from "./shared/errors.js";
 import type { Affiliate } from "./tracker.js";
 
-/** The functions that take events out of an outbox unsent. */
 export function createWithdrawal(parts: {
   clientId: number;
   enabled: boolean;

@@ -1,24 +1,19 @@
-import express from "express";
-import { type Affiliate, affiliate, type Notices } from "express-affiliate";
+import type { Notices } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import { createSandbox } from "express-affiliate/sandbox";
-import request from "supertest";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import type { TrackFunction } from "../src/tracker.js";
+import { order } from "./helpers/conversions.js";
+import { browser, referred, startShop } from "./helpers/docs/shop.js";
 import { scratchDirectory } from "./helpers/scratch.js";
 import { startService } from "./helpers/service.js";
-import { linesLogger, startTracker } from "./helpers/tracker.js";
+import { startTracker } from "./helpers/tracker.js";
+import { trackerWithService } from "./helpers/tracker-with-service.js";
 
-const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0";
-const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
 const ada = { email: "ada@shop.example" };
 const visitor = { clickId: "c1", sessionId: "s1" };
 
 async function shopAtSandbox() {
-  const sandbox = await createSandbox();
-  onTestFinished(() => sandbox.close());
-  const { url: baseUrl, clientId, apiKey } = sandbox;
-  const tracker = startTracker({ baseUrl, clientId, apiKey });
-  const app = express().use(tracker);
+  const { sandbox, tracker, app } = await startShop();
   app.get("/", tracker.onClick(), (_req, res) => void res.send("Welcome"));
   app.post(
     "/signup",
@@ -31,7 +26,7 @@ async function shopAtSandbox() {
     "/checkout",
     tracker.onPayment((_req, res) => {
       res.json({});
-      return order;
+      return { ...order, leadValue: "19.90" }; // as databases give it
     }),
   );
   return { sandbox, tracker, app };
@@ -40,8 +35,8 @@ async function shopAtSandbox() {
 describe("the walk", () => {
   it("takes a visitor's click, sign-up and payment to the service as one chain", async () => {
     const { sandbox, tracker, app } = await shopAtSandbox();
-    const agent = request.agent(app);
-    await agent.get("/?ref=ALICE").set("Accept", "text/html").set("User-Agent", FIREFOX);
+    const agent = browser(app);
+    await agent.get("/?ref=ALICE");
     await agent.post("/signup");
     await agent.post("/checkout");
     await agent.post("/checkout");
@@ -65,7 +60,7 @@ describe("the walk", () => {
   it("answers while the service is down, and reports when it is back", async () => {
     const { sandbox, tracker, app } = await shopAtSandbox();
     await sandbox.fail("down");
-    const agent = request.agent(app).set("Cookie", "svc_click_id=c1; svc_session_id=s1");
+    const agent = referred(app);
     expect((await agent.post("/signup")).status).toBe(201);
     expect((await agent.post("/checkout")).status).toBe(200);
     expect(tracker.stats()).toMatchObject({ queued: 2, delivered: 0, state: "open" });
@@ -82,8 +77,7 @@ describe("the walk", () => {
 
 describe("the tracker", () => {
   it("sends nothing when it is not enabled, with everything in place", async () => {
-    const { url, received } = await startService();
-    const tracker = startTracker({ baseUrl: url, enabled: false });
+    const { tracker, received } = await trackerWithService({ enabled: false });
     expect(await tracker.trackPayment(order, visitor)).toEqual({ outcome: "skipped", reason: "disabled" });
     expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
     expect(tracker.stats().skipped.disabled).toBe(1);
@@ -91,8 +85,7 @@ describe("the tracker", () => {
   });
 
   it("gives receipts that say which way an event went", async () => {
-    const { url } = await startService();
-    const tracker = startTracker({ baseUrl: url });
+    const { tracker } = await trackerWithService();
     const first = await tracker.trackPayment(order, visitor);
     expect(first).toEqual({ outcome: "queued", id: expect.stringMatching(/^[0-9a-f]{32}$/) });
     expect(await tracker.trackPayment({ ...order, leadValue: 5 }, visitor)).toEqual({
@@ -129,13 +122,14 @@ describe("the tracker", () => {
     [null],
     [undefined],
     ["{}"],
+    [{ order_id: "o1" }],
+    ['{"order_id":"o1"}'],
     [{ clickId: null, sessionId: null }],
     [{ sessionId: "undefined" }],
   ])(
-    "sends nothing for %o, because a visitor without consent leaves no more, unless it says `matchByEmail`",
+    "sends nothing for %o, and warns of nothing, because a visitor without consent leaves no more, unless it says `matchByEmail`",
     async (attribution) => {
-      const { url, posted } = await startService();
-      const tracker = startTracker({ baseUrl: url });
+      const { tracker, posted, lines } = await trackerWithService();
       const skipped = { outcome: "skipped", reason: "no-attribution" };
       expect(await tracker.trackPayment(order, attribution)).toEqual(skipped);
       expect(await tracker.trackRegistration(ada, attribution)).toEqual(skipped);
@@ -147,6 +141,7 @@ describe("the tracker", () => {
       expect(await tracker.trackRegistration(ada, attribution, { matchByEmail: true })).toEqual(skipped);
       expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
       expect(posted).toEqual([]);
+      expect(lines.join()).not.toContain("dropped");
 
       expect(await tracker.trackPayment(order, attribution, { matchByEmail: true })).toMatchObject({
         outcome: "queued",
@@ -172,9 +167,7 @@ describe("the tracker", () => {
   });
 
   it("names a field that is not sent, once, and an id that is none", async () => {
-    const { url } = await startService();
-    const logger = linesLogger();
-    const tracker = startTracker({ baseUrl: url, logger });
+    const { tracker, lines } = await trackerWithService();
     const unknown = { ...order, currency: "EUR", "__proto__\u001b": 1 };
     // @ts-expect-error: TypeScript sees it too.
     for (const paymentId of [1, 2]) await tracker.trackPayment({ ...unknown, paymentId }, visitor);
@@ -186,7 +179,7 @@ describe("the tracker", () => {
       await tracker.trackClick({ affiliateReference: "ALICE", sessionId: "NaN" });
     }
     const fields = "which is not sent; its fields are `paymentId`, `customerEmail`, `leadValue`, `notBefore`";
-    expect(logger.lines.filter((line) => !line.includes("dropped"))).toEqual([
+    expect(lines.filter((line) => !line.includes("dropped"))).toEqual([
       `express-affiliate: a payment was reported with \`currency\`, "__proto__\\u001b" (string), ${fields}`,
       `express-affiliate: a payment was reported with \`amount\`, ${fields}`,
       'express-affiliate: the `customerId` of a registration is the text "undefined", which is no id; it is ignored',
@@ -195,45 +188,21 @@ describe("the tracker", () => {
   });
 
   it("names 50 such fields at most, whatever a stranger's body has", async () => {
-    const { url } = await startService();
-    const logger = linesLogger();
-    const tracker = startTracker({ baseUrl: url, logger });
+    const { tracker, lines } = await trackerWithService();
     for (let nth = 0; nth < 60; nth++) await tracker.trackPayment({ ...order, [`field${nth}`]: 1 }, visitor);
-    expect(logger.lines).toHaveLength(50);
-  });
-
-  it("takes an amount as a database gives it", async () => {
-    const { url, posted } = await startService();
-    const tracker = startTracker({ baseUrl: url });
-    const decimal = { d: [19, 9000000], e: 1, s: 1, toString: () => "19.9" }; // decimal.js's, as Prisma gives it
-    for (const [nth, leadValue] of ["19.90", decimal, 19.9].entries()) {
-      await tracker.trackPayment({ ...order, paymentId: nth, leadValue }, visitor);
-    }
-    await tracker.flush();
-    expect(posted.map(({ body }) => body.leadValue)).toEqual([19.9, 19.9, 19.9]);
+    expect(lines).toHaveLength(50);
   });
 
   it("never rejects a report, whatever it is given", async () => {
-    const { url } = await startService();
-    const tracker = startTracker({ baseUrl: url });
-    const hostile = [
-      undefined,
-      null,
-      0,
-      "x",
-      [],
-      Object.create(null),
-      {
-        get email() {
-          throw new Error("boom");
-        },
+    const { tracker } = await trackerWithService();
+    const throws = {
+      get email() {
+        throw new Error("boom");
       },
-    ];
-    for (const track of [
-      tracker.trackClick,
-      tracker.trackRegistration,
-      tracker.trackPayment,
-    ] as unknown as Affiliate["trackPayment"][]) {
+    };
+    const hostile = [undefined, null, 0, "x", [], Object.create(null), throws];
+    const { trackClick, trackRegistration, trackPayment } = tracker;
+    for (const track of [trackClick, trackRegistration, trackPayment] as TrackFunction<never>[]) {
       for (const input of hostile) {
         for (const attribution of [...hostile, visitor]) {
           expect(await track(input as never, attribution as never)).toMatchObject({
@@ -244,36 +213,25 @@ describe("the tracker", () => {
     }
   });
 
-  it("refuses a transaction that its outbox cannot take part in, without failing", async () => {
-    const { url, posted } = await startService();
-    const logger = linesLogger();
-    const tracker = startTracker({ baseUrl: url, logger });
-    expect(await tracker.trackPayment(order, visitor, { transaction: {} })).toEqual({
-      outcome: "rejected",
-      reason: "outbox",
-    });
-    expect(logger.lines[0]).toContain("memoryOutbox: cannot take part in a transaction; use postgresOutbox");
+  it("refuses a transaction that its outbox cannot take part in, without failing, and logs each payment", async () => {
+    const { tracker, posted, lines } = await trackerWithService();
+    for (const paymentId of [1, 2, 3]) {
+      expect(await tracker.trackPayment({ ...order, paymentId }, visitor, { transaction: {} })).toEqual({
+        outcome: "rejected",
+        reason: "outbox",
+      });
+    }
+    const because = "memoryOutbox: cannot take part in a transaction; use postgresOutbox";
+    expect(lines.filter((line) => line.includes(because))).toHaveLength(3);
     await tracker.flush();
     expect(posted).toEqual([]);
   });
 
-  it("keeps two programs' payments of one id apart", async () => {
-    const { url, posted } = await startService();
-    for (const clientId of [1, 2]) {
-      const tracker = startTracker({ baseUrl: url, clientId });
-      await tracker.trackPayment(order, visitor);
-      await tracker.flush();
-    }
-    expect(new Set(posted.map(({ headers }) => headers["idempotency-key"])).size).toBe(2);
-  });
-
-  it("tells listeners what happens, and survives those that throw", async () => {
-    const { url } = await startService(({ body }) => ({
+  it("calls listeners, and survives those that throw", async () => {
+    const { tracker, lines } = await trackerWithService({}, ({ body }) => ({
       success: body.leadValue !== 1,
       message: "no such ada@shop.example",
     }));
-    const logger = linesLogger();
-    const tracker = startTracker({ baseUrl: url, logger });
     const told: [string, unknown][] = [];
     const listen = (name: keyof Notices) => tracker.on(name, (notice) => void told.push([name, notice]));
     tracker.on("queued", () => {
@@ -307,7 +265,7 @@ describe("the tracker", () => {
         },
       ],
     ]);
-    expect(logger.lines.join("\n")).not.toContain("ada@");
+    expect(lines.join("\n")).not.toContain("ada@");
     expect(await tracker.deadLetters.list()).toMatchObject([
       {
         kind: "payment",
@@ -318,29 +276,23 @@ describe("the tracker", () => {
   });
 
   it("survives a logger that throws", async () => {
-    const { url } = await startService();
     const broken = () => {
       throw new Error("boom");
     };
-    const tracker = startTracker({ baseUrl: url, logger: { warn: broken, error: broken, debug: broken } });
+    const logger = { warn: broken, error: broken, debug: broken };
+    const { tracker } = await trackerWithService({ logger });
     expect(await tracker.trackPayment({ ...order, paymentId: "" }, visitor)).toMatchObject({
       outcome: "rejected",
     });
     expect(await tracker.trackRegistration({ email: "a@b.example" })).toMatchObject({ outcome: "skipped" });
   });
 
-  it("warns on the console where no logger is given", async () => {
-    const lines: unknown[] = [];
-    const { warn } = console;
-    console.warn = (line) => lines.push(line);
-    onTestFinished(() => {
-      console.warn = warn;
-    });
-    const { url } = await startService();
-    const tracker = affiliate({ baseUrl: url, clientId: 1 });
+  it("warns on the console if no logger is given", async () => {
+    const warn = vi.spyOn(console, "warn").mockReturnValue();
+    onTestFinished(() => warn.mockRestore());
+    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", logger: undefined });
     await tracker.trackPayment({ ...order, leadValue: "0x13" }, visitor);
-    await tracker.close();
-    expect(lines).toEqual([
+    expect(warn.mock.lastCall).toEqual([
       'express-affiliate: a payment was dropped: `leadValue`: must be a decimal amount that is not negative, such as 19.9 or "19.90", got "0x13" (string)',
     ]);
   });

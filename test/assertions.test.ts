@@ -29,8 +29,8 @@ function isMatchedByAll(node: ts.Node): boolean {
 }
 
 /**
- * The assertions of a test file that hold whatever happens. Others are found elsewhere: one whose matcher is not called by Biome's
- * `noUnusedExpressions`, one that is not awaited by Vitest.
+ * The assertions of a test file that hold whatever happens. Others are found elsewhere: one whose
+ * matcher is not called by Biome's `noUnusedExpressions`, one that is not awaited by Vitest.
  */
 function emptyAssertionsOf(source: string): string[] {
   return nodesOf(source)

@@ -13,7 +13,7 @@ import {
 } from "express-affiliate/outbox";
 import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { describeWithMariaDb } from "./helpers/mysql.js";
 import { describeWithPostgres } from "./helpers/postgres.js";
 import { scratchDirectory } from "./helpers/scratch.js";
@@ -35,7 +35,10 @@ const NAMES = [
 /** Whose request the code runs in. */
 const visitor = new AsyncLocalStorage<string>();
 
-/** A tracker that a visitor's request has made, as in a route that is loaded when it is first asked for; and in whose context it speaks. */
+/**
+ * A tracker that a visitor's request has made, as in a route that is loaded when it is first asked
+ * for; and in whose context it speaks.
+ */
 async function startHeard(outbox: Outbox, options: Partial<AffiliateOptions> = {}) {
   const heard: { readonly name: string; readonly in: string | undefined }[] = [];
   const hear = (name: string) => heard.push({ name, in: visitor.getStore() });
@@ -77,26 +80,27 @@ const payOf = (tracker: Affiliate, who: string) =>
   );
 
 function testContexts(name: string, create: () => Outbox | Promise<Outbox>): void {
-  describe(`with ${name}`, () => {
-    it("delivery, what listeners hear of it and its log lines are in no visitor's context", async () => {
-      const { tracker, contextsOf } = await startHeard(await create());
-      const visitors = ["ann", "bob", "refused-cy", "failing-dan", "eve"];
-      await Promise.all(visitors.map((who) => payOf(tracker, who)));
-      await expect.poll(() => tracker.stats().queued).toBe(0);
-      await payOf(tracker, "throttled-fay");
-      await expect.poll(() => contextsOf("resumed")).toHaveLength(1);
-      await expect.poll(() => tracker.stats().queued).toBe(0);
+  it(`delivery, its notices and its log lines are in no visitor's context: ${name}`, async () => {
+    const { tracker, contextsOf } = await startHeard(await create());
+    const visitors = ["ann", "bob", "refused-cy", "failing-dan", "eve"];
+    await Promise.all(visitors.map((who) => payOf(tracker, who)));
+    await expect.poll(() => tracker.stats().queued).toBe(0);
+    await payOf(tracker, "throttled-fay");
+    await expect.poll(() => contextsOf("resumed")).toHaveLength(1);
+    await expect.poll(() => tracker.stats().queued).toBe(0);
 
-      for (const delivery of ["attempt", "delivered", "retry", "dead", "paused", "resumed", "line"]) {
-        expect([delivery, contextsOf(delivery)]).toEqual([delivery, [undefined]]);
-      }
-      expect(contextsOf("request")).toEqual(name === "diskOutbox" ? [] : [undefined]);
-      expect(contextsOf("queued")).toEqual(expect.arrayContaining([...visitors, "throttled-fay"]));
-    });
+    for (const delivery of ["attempt", "delivered", "retry", "dead", "paused", "resumed", "line"]) {
+      expect([delivery, contextsOf(delivery)]).toEqual([delivery, [undefined]]);
+    }
+    expect(contextsOf("request")).toEqual(name === "diskOutbox" ? [] : [undefined]);
+    expect(contextsOf("queued")).toEqual(expect.arrayContaining([...visitors, "throttled-fay"]));
   });
 }
 
-/** An outbox of a host's own, which knows nothing of contexts: it delivers at once, in that of its caller. */
+/**
+ * An outbox of a host's own, which knows nothing of contexts: it delivers at once, in that of its
+ * caller.
+ */
 function impatientOutbox(): Outbox {
   let to: Deliver | undefined;
   let queued = 0;
@@ -139,7 +143,7 @@ describeWithPostgres("in a Postgres database", ({ create }) =>
 );
 describeWithMariaDb("in a MariaDB database", ({ create }) => testContexts("mysqlOutbox", () => create()));
 
-it("tells of an event that gave way to another visitor's in neither's context", async () => {
+it("reports an event that was shed for another visitor's in neither's context", async () => {
   const { tracker, contextsOf } = await startHeard(memoryOutbox({ maxEvents: 1 }));
   const { trackClick } = tracker;
   const click = visitor.run("ann", () => trackClick({ affiliateReference: "ALICE" }, { clickId: "ann" }));
@@ -149,7 +153,7 @@ it("tells of an event that gave way to another visitor's in neither's context", 
   expect(contextsOf("line")).toEqual([undefined]);
 });
 
-it("tells of a storage that fails, and works again, in no visitor's context", async () => {
+it("reports a storage that fails, and works again, in no visitor's context", async () => {
   let isAway = true;
   const kept = memoryOutbox();
   const outbox = createOutbox({
@@ -168,7 +172,7 @@ it("tells of a storage that fails, and works again, in no visitor's context", as
   expect(contextsOf("line")).toEqual([undefined]);
 });
 
-it("tells of a report in the context of the request that makes it", async () => {
+it("calls listeners of a report in the context of the request that makes it", async () => {
   const { tracker, contextsOf } = await startHeard(memoryOutbox());
   const app = express();
   app.use((req, _res, next) => visitor.run(String(req.headers["x-visitor"]), next), tracker);

@@ -1,24 +1,27 @@
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { request } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { serve } from "../example-app/serve.js";
 import { walk } from "../example-app/walk.js";
+import { scratchDirectory } from "./helpers/scratch.js";
 import { runNode, userProject } from "./helpers/user-project.js";
 
+const grace = { reference: "ALICE", name: "Grace", email: "grace@customers.example" };
+
+/** The shop and its sandbox, for one test. */
+async function start(options: Parameters<typeof serve>[0] = {}) {
+  const example = await serve(options);
+  onTestFinished(example.close);
+  return example;
+}
+
 describe("the example shop", () => {
-  it("turns a visit, a sign-up and a payment into one chain", async () => {
-    const { sandbox, tracker, shopUrl, close } = await serve();
-    onTestFinished(close);
-    const { sessionId } = await walk(shopUrl, {
-      reference: "ALICE",
-      name: "Grace",
-      email: "grace@customers.example",
-    });
+  it("turns a visit, a sign-up and a payment into one chain, and has a way on from the page that thanks", async () => {
+    const { sandbox, tracker, shopUrl } = await start();
+    const { sessionId, pages } = await walk(shopUrl, grace);
     await tracker.flush();
     const [click] = sandbox.ledger.clicks();
     expect(sandbox.ledger.leads()).toMatchObject([
@@ -28,27 +31,30 @@ describe("the example shop", () => {
     ]);
     expect(await tracker.client.status(sessionId)).toMatchObject({ affiliateReference: "ALICE" });
     expect(tracker.stats()).toMatchObject({ delivered: 4, duplicates: 2 });
+
+    for (const page of pages) expect(page).toContain('<link rel="icon" href="data:image/svg+xml,');
+    const thanks = pages.filter((page) => page.includes("Thank you"));
+    expect(thanks).toHaveLength(2);
+    for (const page of thanks) expect(page).toContain('<a href="/">Back to the shop</a>');
   });
 
   it("sends nothing of a customer who came without a link, not even when the gateway calls", async () => {
-    const { sandbox, tracker, shopUrl, close } = await serve();
-    onTestFinished(close);
+    const { sandbox, tracker, shopUrl } = await start();
     await walk(shopUrl, { reference: "", name: "Eve", email: "eve@customers.example" });
     await tracker.flush();
-    // The sign-up, and the renewal that the gateway tells of twice; the checkout is known by its login session.
+    // The sign-up, and the renewal that the gateway tells of twice; the checkout is known by its
+    // login session.
     expect(tracker.stats().skipped).toMatchObject({ "no-attribution": 3, "not-referred": 1 });
     expect(sandbox.ledger.requests().filter(({ body }) => body)).toEqual([]);
   });
 
   it("keeps what it could not deliver for its next start", async () => {
-    const data = await mkdtemp(join(tmpdir(), "example-shop-"));
-    onTestFinished(() => rm(data, { recursive: true }));
+    const data = scratchDirectory();
     const today = await serve({ data });
     await today.sandbox.fail("down");
-    await walk(today.shopUrl, { reference: "ALICE", name: "Grace", email: "grace@customers.example" });
+    await walk(today.shopUrl, grace);
     await today.close();
-    const tomorrow = await serve({ data });
-    onTestFinished(tomorrow.close);
+    const tomorrow = await start({ data });
     await expect.poll(() => tomorrow.tracker.stats().queued).toBe(0);
     expect(tomorrow.sandbox.ledger.leads()).toMatchObject([
       { kind: "registration", affiliateReference: "ALICE" },
@@ -58,8 +64,7 @@ describe("the example shop", () => {
   });
 
   it("has the same addresses when it is started again", async () => {
-    const data = await mkdtemp(join(tmpdir(), "example-shop-"));
-    onTestFinished(() => rm(data, { recursive: true }));
+    const data = scratchDirectory();
     const addresses = async () => {
       const { shopUrl, sandbox, close } = await serve({ data });
       await close();
@@ -76,7 +81,7 @@ describe("the example shop", () => {
       { ...Object.fromEntries(sources), "package.json": '{ "type": "module" }' },
       ["express", "express-session", "undici"],
     );
-    async function start() {
+    async function run() {
       const child = runNode(project, ["start.js"]);
       const lines = createInterface(child.stdout as NodeJS.ReadableStream);
       let out = "";
@@ -88,33 +93,18 @@ describe("the example shop", () => {
       expect(out.match(/http:/g)).toHaveLength(1);
       return { child, output: () => out, shopUrl: /Open +(\S+)\/\?ref=ALICE/.exec(out)?.[1] ?? "" };
     }
-    const first = await start();
-    await walk(first.shopUrl, { reference: "ALICE", name: "Grace", email: "grace@customers.example" });
+    const first = await run();
+    await walk(first.shopUrl, grace);
     await expect
       .poll(first.output)
       .toMatch(/recorded: click.*next: sign up.*next: buy something.*next: reload.*next: subscribe/s);
     first.child.kill("SIGKILL");
     await once(first.child, "close");
-    expect((await start()).shopUrl).toBe(first.shopUrl);
-  });
-
-  it("has an icon on every page, and a way on from the page that thanks", async () => {
-    const { shopUrl, close } = await serve();
-    onTestFinished(close);
-    const { pages } = await walk(shopUrl, {
-      reference: "ALICE",
-      name: "Grace",
-      email: "g@customers.example",
-    });
-    for (const page of pages) expect(page).toContain('<link rel="icon" href="data:image/svg+xml,');
-    const thanks = pages.filter((page) => page.includes("Thank you"));
-    expect(thanks).toHaveLength(2);
-    for (const page of thanks) expect(page).toContain('<a href="/">Back to the shop</a>');
+    expect((await run()).shopUrl).toBe(first.shopUrl);
   });
 
   it("leads from each page to what the service recorded, and to the dashboard", async () => {
-    const { shopUrl, sandbox, dashboardUrl, close } = await serve();
-    onTestFinished(close);
+    const { shopUrl, sandbox, dashboardUrl } = await start();
     const footer = /<footer>.*<\/footer>/s.exec(await (await fetch(shopUrl)).text())?.[0] ?? "";
     const links = [...footer.matchAll(/href="([^"]+)"/g)].map(([, href = ""]) => new URL(href, shopUrl));
     expect(links.map(String)).toEqual([`${shopUrl}/records`, dashboardUrl]);
@@ -123,8 +113,7 @@ describe("the example shop", () => {
   });
 
   it("shows its dashboard to this machine alone", async () => {
-    const { dashboardUrl, close } = await serve();
-    onTestFinished(close);
+    const { dashboardUrl } = await start();
     const { port } = new URL(dashboardUrl);
     const statusFor = async (host: string) => {
       const { statusCode, body } = await request(dashboardUrl, { headers: { host } });
@@ -138,8 +127,7 @@ describe("the example shop", () => {
   });
 
   it("answers what a stranger posts without failing", async () => {
-    const { shopUrl, sandbox, close } = await serve();
-    onTestFinished(close);
+    const { shopUrl, sandbox } = await start();
     const post = (path: string, body: string) =>
       fetch(shopUrl + path, {
         method: "POST",

@@ -71,8 +71,4 @@ describe("the quick start", () => {
     const [block] = blocksOf("docs/quick-start.md").filter(isCode);
     expect(problemsIn([{ ...(block as Block), info: "ts" }])).toEqual([]);
   }, 60_000);
-
-  it("is the page's only block of code", () => {
-    expect(page.notRun).toEqual([]);
-  });
 });

@@ -4,8 +4,8 @@ import { createOutbox, type OutboxParts } from "express-affiliate/outbox";
 import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
 import { describe, expect, it, vi } from "vitest";
-import { startService } from "./helpers/service.js";
 import { linesLogger, startTracker } from "./helpers/tracker.js";
+import { trackerWithService } from "./helpers/tracker-with-service.js";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
@@ -16,14 +16,9 @@ function trackerWith(options: Partial<AffiliateOptions>): Affiliate {
   return startTracker({ baseUrl: "http://127.0.0.1:1", ...options });
 }
 
-async function trackerAndRequests() {
-  const { url: baseUrl, posted: requests } = await startService();
-  return { tracker: trackerWith({ baseUrl }), requests };
-}
-
 describe("a payment with `notBefore`", () => {
   it("is queued, waits, and is never sent once it is cancelled", async () => {
-    const { tracker, requests } = await trackerAndRequests();
+    const { tracker, posted } = await trackerWithService();
     const scheduled = { ...order, notBefore: inDays(14) };
     expect(await tracker.trackPayment(scheduled, ada)).toMatchObject({ outcome: "queued" });
     expect(await tracker.trackPayment(scheduled, ada)).toMatchObject({ outcome: "duplicate" });
@@ -35,23 +30,23 @@ describe("a payment with `notBefore`", () => {
 
     expect(tracker.stats().queued).toBe(0);
     expect(await tracker.trackPayment(order, ada)).toMatchObject({ outcome: "duplicate" });
-    expect(requests).toEqual([]);
+    expect(posted).toEqual([]);
   });
 
   it("is sent once its time has come, and `notBefore` is not sent", async () => {
-    const { tracker, requests } = await trackerAndRequests();
+    const { tracker, posted } = await trackerWithService();
     await tracker.trackPayment({ ...order, notBefore: new Date(Date.now() + 50) }, ada);
-    await vi.waitFor(() => expect(requests).toHaveLength(1), { timeout: 10_000 });
-    expect(JSON.stringify(requests)).not.toContain("notBefore");
+    await vi.waitFor(() => expect(posted).toHaveLength(1), { timeout: 10_000 });
+    expect(JSON.stringify(posted)).not.toContain("notBefore");
     expect(await tracker.cancelPayment(order.paymentId)).toBe("sent");
     expect(await tracker.cancelPayment("order-2")).toBe("unknown");
   });
 
   it.each([new Date(0), new Date(), null, undefined])("of %s is sent at once", async (notBefore) => {
-    const { tracker, requests } = await trackerAndRequests();
+    const { tracker, posted } = await trackerWithService();
     await tracker.trackPayment({ ...order, notBefore }, ada);
     await tracker.flush();
-    expect(requests).toHaveLength(1);
+    expect(posted).toHaveLength(1);
   });
 
   it.each([
@@ -68,9 +63,8 @@ describe("a payment with `notBefore`", () => {
   });
 
   it("does not keep a process from being frozen", async () => {
-    const { url: baseUrl } = await startService();
     const work: Promise<void>[] = [];
-    const tracker = trackerWith({ baseUrl, waitUntil: (promise) => void work.push(promise) });
+    const { tracker } = await trackerWithService({ waitUntil: (promise) => void work.push(promise) });
     const app = express().use(tracker);
     app.post("/checkout", async (req, res) => {
       await req.affiliate?.trackPayment({ ...order, notBefore: inDays(1) });
@@ -84,7 +78,7 @@ describe("a payment with `notBefore`", () => {
   });
 
   it("holds back neither `flush()` nor `close()`", async () => {
-    const { tracker } = await trackerAndRequests();
+    const { tracker } = await trackerWithService();
     await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
     await tracker.trackPayment({ ...order, paymentId: 2 }, ada);
     expect(await tracker.flush({ timeoutMs: 60_000 })).toEqual({ settled: true, left: 1 });
@@ -101,7 +95,7 @@ describe("a payment with `notBefore`", () => {
     await expect(tracker.cancelPayment("1")).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_UNABLE" });
   });
 
-  it("is unknown where nothing is sent", async () => {
+  it("is unknown if nothing is sent", async () => {
     const tracker = trackerWith({ enabled: false });
     const receipt = await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
     expect(receipt).toEqual({ outcome: "skipped", reason: "disabled" });
@@ -139,17 +133,17 @@ describe("a recording outbox", () => {
   });
 });
 
-describe("an outbox of another author's", () => {
-  const counts = () => ({ queued: 0, oldest: null, dead: { rejected: 0, unconfirmed: 0, expired: 0 } });
-  const parts: OutboxParts = {
-    name: "other",
-    append: async () => "queued",
-    claim: async () => [],
-    settle: async () => {},
-    counts,
-    deadLetters: { list: async () => [], retry: async () => false, discard: async () => false },
-  };
+/** An outbox of another author's, which stores nothing. */
+const parts: OutboxParts = {
+  name: "other",
+  append: async () => "queued",
+  claim: async () => [],
+  settle: async () => {},
+  counts: () => ({ queued: 0, oldest: null, dead: { rejected: 0, unconfirmed: 0, expired: 0 } }),
+  deadLetters: { list: async () => [], retry: async () => false, discard: async () => false },
+};
 
+describe("an outbox of another author's", () => {
   it("schedules and finds persons with its own `cancel` and `personal`", async () => {
     const cancel = vi.fn(async () => "cancelled" as const);
     const outbox = createOutbox({
@@ -182,7 +176,7 @@ describe("while the storage fails", () => {
       if (isAway) throw new Error("the server is away");
     };
     const outbox = createOutbox({
-      name: "far",
+      ...parts,
       async append({ id }) {
         await reach();
         stored.push(id);
@@ -190,8 +184,6 @@ describe("while the storage fails", () => {
       },
       claim: async () => reach().then(() => []),
       settle: reach,
-      counts: () => ({ queued: 0, oldest: null, dead: { rejected: 0, unconfirmed: 0, expired: 0 } }),
-      deadLetters: { list: async () => [], retry: async () => false, discard: async () => false },
       async cancel(_, id) {
         await reach();
         return stored.includes(id) ? "cancelled" : "unknown";

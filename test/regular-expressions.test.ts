@@ -33,8 +33,9 @@ function regExpOf(literal: string): RegExp {
 }
 
 /**
- * Whether the pattern must be checked. Without an unbounded quantifier, it reads no more characters at each place than it is long;
- * with one, it reads the text at most twice if it searches at the start only.
+ * Whether the pattern must be checked. Without an unbounded quantifier, it reads no more characters
+ * at each place than it is long; with one, it reads the text at most twice if it searches at the
+ * start only.
  */
 function mayBeSlow({ source, multiline }: RegExp): boolean {
   const withoutClasses = source.replaceAll(/\\.|\[(?:[^\]\\]|\\.)*\]/g, ".");

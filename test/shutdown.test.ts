@@ -29,7 +29,8 @@ describe.concurrent("a process that ends by itself", () => {
     const service = await faultyService();
     const run = host(["idle after work", service.url]);
     expect(await run.next()).toEqual({ settled: true, left: 0 });
-    // The connections stand when it has nothing more to do, and it ends all the same, before they are idle for 4 s.
+    // The connections stand when it has nothing more to do, and it ends all the same, before they
+    // are idle for 4 s.
     expect(service.connections.open).toBeGreaterThan(0);
     expect((await run.over).code).toBe(0);
   });
@@ -50,38 +51,6 @@ describe.concurrent("a process that ends by itself", () => {
     expect(service.requests).toHaveLength(52);
   });
 
-  it("ends all the same when the service is down, and says what is lost with it", async () => {
-    const { code, stderr } = await host(["ends by itself", `http://127.0.0.1:${await closedPort()}`]).over;
-    expect(code).toBe(0);
-    expect(stderr).toMatch(/the process ends with 50 events/);
-  });
-
-  it("does not wait for the end of an attempt that gets no answer", async () => {
-    const service = await faultyService({ onRequest: silent });
-    const run = host(["ends by itself with one event in memory", service.url, slow]);
-    const { code, stderr } = await run.over;
-    expect(code).toBe(0);
-    expect(stderr).toMatch(/the process ends with 1 events/);
-    expect(service.requests).toHaveLength(1);
-  });
-
-  it("does not wait for the end of an attempt that gets no connection", async () => {
-    // It takes the connection and never says a word of TLS.
-    const mute = await faultyService();
-    const run = host(["ends by itself with one event in memory", `https://127.0.0.1:${mute.port}`, slow]);
-    expect((await run.over).code).toBe(0);
-    expect(mute.connections.total).toBeGreaterThan(0);
-  });
-
-  it("does not wait for the end of an attempt in the disk outbox's thread", async () => {
-    const service = await faultyService({ onRequest: silent });
-    const run = host(["ends by itself with one event on the disk", service.url, slow], {
-      DIRECTORY: scratchDirectory(),
-    });
-    expect(await run.over).toEqual({ code: 0, signal: null, stderr: "" });
-    expect(service.requests).toHaveLength(1);
-  });
-
   it("waits for what the host itself awaits of the service", async () => {
     const service = await faultyService({
       onRequest: (...args) => setTimeout(answering(200, { hasAffiliate: false }), 20, ...args),
@@ -89,24 +58,6 @@ describe.concurrent("a process that ends by itself", () => {
     const run = host(["awaits the client", service.url]);
     expect((await run.over).code).toBe(0);
     expect(run.said).toEqual(["answered"]);
-  });
-
-  it("waits no longer where some events are delivered all the time and others are not", async () => {
-    const service = await faultyService({
-      onRequest: (socket, request, nth) => answering(nth % 3 === 0 ? 200 : 500)(socket, request, nth),
-    });
-    const { code, stderr } = await host(["goes on reporting", service.url]).over;
-    expect(code).toBe(0);
-    expect(stderr).toMatch(/the process ends with \d+ events/);
-  });
-
-  it("says so once, to a logger that keeps it alive for a while", async () => {
-    const run = host([
-      "ends by itself with a logger that takes its time",
-      `http://127.0.0.1:${await closedPort()}`,
-    ]);
-    expect((await run.over).code).toBe(0);
-    expect(run.said.filter((line) => line.includes("the process ends with 3 events"))).toHaveLength(1);
   });
 
   it("is not kept by a flush that has ended, however long it might have taken", async () => {
@@ -123,13 +74,51 @@ describe.concurrent("a process that ends by itself", () => {
   });
 });
 
-it("does not wait for the end of an attempt through a proxy's tunnel as its process ends", async () => {
-  const service = await faultyService({ onRequest: silent });
-  const { address } = await startProxy();
-  const run = host(["ends by itself with one event in memory", service.url, { ...slow, proxy: address }]);
-  expect((await run.over).code).toBe(0);
-  expect(service.requests).toHaveLength(1);
-});
+// Together, because each takes the five seconds that a process has for its own events.
+it("ends all the same if it cannot send what it has, and says what is lost with it", async () => {
+  const one = "ends by itself with one event in memory";
+  const down = `http://127.0.0.1:${await closedPort()}`;
+  const silentService = () => faultyService({ onRequest: silent });
+  const [unanswered, onDisk, tunnelled] = await Promise.all([1, 2, 3].map(silentService));
+  // It takes the connection and never says a word of TLS.
+  const mute = await faultyService();
+  const flaky = await faultyService({
+    onRequest: (socket, request, nth) => answering(nth % 3 === 0 ? 200 : 500)(socket, request, nth),
+  });
+  const { address: proxy } = await startProxy();
+  const runs = {
+    down: host(["ends by itself", down]),
+    unanswered: host([one, unanswered?.url, slow]),
+    unconnected: host([one, `https://127.0.0.1:${mute.port}`, slow]),
+    tunnelled: host([one, tunnelled?.url, { ...slow, proxy }]),
+    // Some events are delivered all the time, and others are not.
+    flaky: host(["goes on reporting", flaky.url]),
+    slowLogger: host(["ends by itself with a logger that takes its time", down]),
+    onDisk: host(["ends by itself with one event on the disk", onDisk?.url, slow], {
+      DIRECTORY: scratchDirectory(),
+    }),
+  };
+  const ends = await Promise.all(
+    Object.entries(runs).map(async ([name, { over }]) => {
+      const { code, stderr } = await over;
+      return [name, code, /the process ends with \d+ events/.exec(stderr)?.[0]];
+    }),
+  );
+  expect(ends).toEqual([
+    ["down", 0, "the process ends with 50 events"],
+    ["unanswered", 0, "the process ends with 1 events"],
+    ["unconnected", 0, "the process ends with 1 events"],
+    ["tunnelled", 0, "the process ends with 1 events"],
+    ["flaky", 0, expect.stringMatching(/events$/)],
+    ["slowLogger", 0, undefined],
+    ["onDisk", 0, undefined],
+  ]);
+  expect((await runs.onDisk.over).stderr).toBe("");
+  const said = runs.slowLogger.said.filter((line) => line.includes("the process ends with 3 events"));
+  expect(said).toHaveLength(1);
+  for (const service of [unanswered, onDisk, tunnelled]) expect(service?.requests).toHaveLength(1);
+  expect(mute.connections.total).toBeGreaterThan(0);
+}, 60_000);
 
 describe.concurrent("close", () => {
   it("returns in its time with the service hanging, and says what is left; what was sent is unconfirmed", async () => {
@@ -159,11 +148,12 @@ describe.concurrent("close", () => {
     expect((await run.over).code).toBe(0);
   });
 
-  it("returns at once where it is given no time", async () => {
+  it("returns at once if it is given no time", async () => {
     const service = await faultyService({ onRequest: silent });
     const run = host(["closes at once", service.url, slow]);
     expect((await run.over).code).toBe(0);
-    // Up to five were sent, and are unconfirmed; where a connection was still being made, its payment is kept.
+    // Up to five were sent, and are unconfirmed; if a connection was still being made, its payment
+    // is kept.
     const [{ left }] = run.said as [{ left: number }];
     expect(left).toBeGreaterThanOrEqual(15);
   });
@@ -183,7 +173,7 @@ describe.concurrent("close", () => {
     expect((await run.over).code).toBe(0);
   });
 
-  it("does not reject where the outbox or the way to the service does not close, and says so", async () => {
+  it("does not reject if the outbox or the way to the service does not close, and says so", async () => {
     const lines: string[] = [];
     const logger = { warn() {}, error: (line: string) => lines.push(line) };
     const fails = () => {
@@ -200,11 +190,9 @@ describe.concurrent("close", () => {
       "express-affiliate: the way to the service did not close: Error: it is stuck",
     ]);
   });
-
   it("leaves nothing behind that keeps the process alive, with the service resetting", async () => {
     const service = await faultyService({ onRequest: resetting });
-    const run = host(["closes", service.url, slow]);
-    expect((await run.over).code).toBe(0);
+    expect((await host(["closes", service.url, slow]).over).code).toBe(0);
   });
 });
 

@@ -38,13 +38,3 @@ it("hands an event to the outbox before it returns: a response that is sent then
     expect(ids).toHaveLength(nth);
   }
 });
-
-it("has a line for each payment that an outbox does not take", async () => {
-  const logger = linesLogger();
-  const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", logger });
-  for (let nth = 0; nth < 3; nth++) {
-    const transaction = {};
-    await tracker.trackPayment(paid(nth), { clickId: `c${nth}` }, { transaction });
-  }
-  expect(logger.lines.filter((line) => line.includes("did not take the event"))).toHaveLength(3);
-});

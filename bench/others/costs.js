@@ -19,8 +19,9 @@ const WAITING = 1_000;
 const STARTS = 5;
 
 /**
- * What each adapter costs its host, one at a time, in rounds: in each, every adapter in turn, after the shop without tracking. A
- * figure whose rounds do not agree is measured again, and left out if they never do.
+ * What each adapter costs its host, one at a time, in rounds: in each, every adapter in turn, after
+ * the shop without tracking. A figure whose rounds do not agree is measured again, and left out if
+ * they never do.
  */
 export async function costsOf(adapters, placeFor, load) {
   if (adapters.length === 0) return {};
@@ -28,17 +29,11 @@ export async function costsOf(adapters, placeFor, load) {
   let left = [none, ...adapters];
   for (let nth = 1; nth <= TRIES && left.length > 0; nth++) {
     const rounds = [];
-    for (let round = 0; round < ROUNDS; round++)
-      rounds.push(
-        await measureRound(
-          left.filter(({ name }) => name !== none.name),
-          placeFor,
-          load,
-        ),
-      );
+    const measured = new Set([none, ...left]);
+    for (let round = 0; round < ROUNDS; round++) rounds.push(await measureRound(measured, placeFor, load));
     for (const { name } of left) {
       const found = figuresOf(
-        rounds.map((round) => round[name] ?? round.none),
+        rounds.map((round) => round[name]),
         rounds.map((round) => round.none),
       );
       costs[name] = { ...found, ...costs[name] };
@@ -62,7 +57,7 @@ export async function costsOf(adapters, placeFor, load) {
 
 async function measureRound(adapters, placeFor, load) {
   const measured = {};
-  for (const { name } of [none, ...adapters]) measured[name] = await pacedWith(name, placeFor, load);
+  for (const { name } of adapters) measured[name] = await pacedWith(name, placeFor, load);
   return measured;
 }
 
@@ -71,7 +66,8 @@ function figuresOf(rounds, without) {
   return Object.fromEntries(
     FIGURES.flatMap((figure) => {
       const ratios = rounds.map((round, nth) => round[figure] / without[nth][figure]);
-      // The shop without tracking is always its own measure: its rounds have to agree by themselves.
+      // The shop without tracking is always its own measure: its rounds have to agree by
+      // themselves.
       const judged = ratios.every((ratio) => ratio === 1) ? rounds.map((round) => round[figure]) : ratios;
       return Math.max(...judged) <= Math.min(...judged) * AGREE ? [[figure, ratios]] : [];
     }),
@@ -101,7 +97,10 @@ async function open(adapter, placeFor) {
   };
 }
 
-/** What visitors wait, in milliseconds, and what the main thread works for a request, in microseconds. */
+/**
+ * What visitors wait, in milliseconds, and what the main thread works for a request, in
+ * microseconds.
+ */
 async function pacedWith(adapter, placeFor, { warmMs, pacedMs }) {
   const shop = await open(adapter, placeFor);
   await paced(shop, warmMs);
@@ -127,7 +126,10 @@ async function paced(shop, ms) {
   }
   return (await Promise.all(visits)).map(({ waited }) => waited);
 }
-/** Bytes of the main thread's heap for each event that waits for a service that takes requests and does not answer. */
+/**
+ * Bytes of the main thread's heap for each event that waits for a service that takes requests and
+ * does not answer.
+ */
 async function heapOf(adapter, placeFor) {
   // Nothing waits but the visitor.
   if (["none", "awaited-fetch"].includes(adapter)) return null;

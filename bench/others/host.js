@@ -26,8 +26,8 @@ export async function startHost(adapter, place, execArgv = []) {
       return (await answer)[0];
     },
     /**
-     * Pays. What the visitor got, when, and after how many milliseconds. Without an answer the status is 0, and `isUnserved` says
-     * whether there was no process to give one.
+     * Pays. What the visitor got, when, and after how many milliseconds. Without an answer the
+     * status is 0, and `isUnserved` says whether there was no process to give one.
      */
     async pay(email, visitor, dispatcher) {
       const began = performance.now();

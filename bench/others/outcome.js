@@ -1,7 +1,8 @@
 const IS_EVENT = /^e-(\d+)@/;
 
 /**
- * What became of the payments whose visitors were answered with success, and how many visitors were not.
+ * What became of the payments whose visitors were answered with success, and how many visitors were
+ * not.
  *
  * @param visits what each visitor got: `email`, `status`, `isUnserved`, `answered` (when).
  * @param arrivals what the service recorded, in its order: `email`, `key`, `when`.
@@ -34,7 +35,10 @@ export function outcomeOf({ visits, arrivals, held, ended, killedAt, visitors })
   };
 }
 
-/** The first and the last answer to the visitors of these payments: milliseconds since the kill, negative before it. */
+/**
+ * The first and the last answer to the visitors of these payments: milliseconds since the kill,
+ * negative before it.
+ */
 function around(killedAt, emails, visits) {
   const answered = visits
     .filter(({ email, status }) => status === 201 && emails.has(email))

@@ -9,7 +9,10 @@ const at = (path) => new URL(`../../${path}`, import.meta.url);
 const BEGIN = "<!-- begin: from bench/others/results by `npm run bench others` -->";
 const END = "<!-- end: from bench/others/results -->";
 const SHORT = ["fetch", "segment", "posthog", "memory", "disk"];
-/** The rows of README.md. Each stands alone, so a title that leans on the row above has another one here. */
+/**
+ * The rows of README.md. Each stands alone, so a title that leans on the row above has another one
+ * here.
+ */
 const SHORT_ROWS = {
   down: undefined,
   silent: undefined,
@@ -145,7 +148,10 @@ const TIMES = [
   },
 ];
 
-/** What a kill cost our outboxes that keep payments outside the process: how close to it the visitors had their answer. */
+/**
+ * What a kill cost our outboxes that keep payments outside the process: how close to it the
+ * visitors had their answer.
+ */
 function lostByKill(outcomes) {
   const lost = measuredIn(outcomes)
     .filter(({ isDurable, packages }) => isDurable && packages.includes("express-affiliate"))
@@ -184,7 +190,10 @@ function costRow({ name, title }, costs) {
   ];
 }
 
-/** `1.21 (1.18 to 1.25)`: the median of the rounds and their spread. A figure whose rounds do not agree is not there. */
+/**
+ * `1.21 (1.18 to 1.25)`: the median of the rounds and their spread. A figure whose rounds do not
+ * agree is not there.
+ */
 function beside(rounds) {
   if (!rounds) return "–";
   const sorted = [...rounds].sort((one, other) => one - other).map((each) => each.toFixed(2));

@@ -26,5 +26,17 @@ export function writeResults({ outcomes = {}, costs = {} }) {
     ),
     costs: pick({ ...before.costs, ...costs }, ["none", ...names]),
   };
-  writeFileSync(FILE, `${JSON.stringify(results, undefined, 2)}\n`);
+  writeFileSync(FILE, inRows(results));
+}
+
+/** As JSON. Each measured row is one line, so that a diff shows what was measured anew. */
+function inRows({ measuredOn, outcomes, costs }) {
+  return `${block({ measuredOn: JSON.stringify(measuredOn), outcomes: block(outcomes, rows), costs: rows(costs) })}\n`;
+}
+
+const rows = (all) => block(all, JSON.stringify);
+
+function block(parts, textOf = (part) => part) {
+  const lines = Object.entries(parts).map(([name, part]) => `"${name}": ${textOf(part)}`);
+  return `{\n${lines.join(",\n")}\n}`;
 }

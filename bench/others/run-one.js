@@ -1,6 +1,7 @@
 /**
- * One scenario with one adapter: the service, the visitors, and the shop in a process of its own. Says `ready`, begins when it is
- * told to, says `calm` once nothing more arrives for now, and at the end what became of the payments.
+ * One scenario with one adapter: the service, the visitors, and the shop in a process of its own.
+ * Says `ready`, begins when it is told to, says `calm` once nothing more arrives for now, and at
+ * the end what became of the payments.
  */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -94,7 +95,10 @@ const crowd = scenario.strangers
 const wanted = Math.ceil(load.events / times);
 const lastOf = new Map();
 
-/** A visitor pays again once the last payment was answered, so that the order in which they happened is known. */
+/**
+ * A visitor pays again once the last payment was answered, so that the order in which they happened
+ * is known.
+ */
 function payNth(nth) {
   const visitor = `visitor-${nth % load.visitors}`;
   const paid = Promise.resolve(lastOf.get(visitor)).then(() => visit(`e-${nth}@shop.example`, visitor));

@@ -23,7 +23,8 @@ const QUICK = {
 };
 
 /**
- * `npm run bench others`: each adapter in each scenario, then what each costs. The results go to results/ and into the pages.
+ * `npm run bench others`: each adapter in each scenario, then what each costs. The results go to
+ * results/ and into the pages.
  *
  * @param startCluster starts a PostgreSQL server.
  * @param only what to measure again: `disk`, `down`, `disk/down`, `costs`. Default: everything.
@@ -111,7 +112,10 @@ async function createDatabase({ connectionString }, name) {
   return connectionString.replace(/[^/]*$/, name);
 }
 
-/** Runs one scenario in a process of its own. Nothing else happens until its payments have arrived, or no more come for now. */
+/**
+ * Runs one scenario in a process of its own. Nothing else happens until its payments have arrived,
+ * or no more come for now.
+ */
 async function outcomeOf(argument, busy) {
   const said = await busy(async () => {
     const child = fork(fileURLToPath(new URL("run-one.js", import.meta.url)), [JSON.stringify(argument)]);

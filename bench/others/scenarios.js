@@ -1,7 +1,7 @@
 /**
- * So many payments in so many milliseconds, by so many visitors: four of each visitor, a second apart. What has not come after
- * `quietMs` without any other is missing: p-retry waits 64 s before its seventh retry. `costs`: for how long each round of a package
- * warms up, and measures.
+ * So many payments in so many milliseconds, by so many visitors: four of each visitor, a second
+ * apart. What has not come after `quietMs` without any other is missing: p-retry waits 64 s before
+ * its seventh retry. `costs`: for how long each round of a package warms up, and measures.
  */
 export const LOAD = {
   events: 2_000,
@@ -21,8 +21,9 @@ const forFiveSeconds = (mode) => [
 ];
 
 /**
- * What happens, in milliseconds since the first visitor. `service`: what the service does from when on. `host`: when the shop's
- * process gets which signal. `repeatsWithinMs`: until when an event that has arrived may arrive again.
+ * What happens, in milliseconds since the first visitor. `service`: what the service does from when
+ * on. `host`: when the shop's process gets which signal. `repeatsWithinMs`: until when an event
+ * that has arrived may arrive again.
  */
 export const scenarios = [
   { name: "healthy", title: "nothing fails" },

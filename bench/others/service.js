@@ -3,11 +3,13 @@ import { createServer } from "node:http";
 import { gunzipSync } from "node:zlib";
 
 /**
- * A tracking service that can fail: `down`, `hang` (stands still, then goes on), `silent` (never answers), `errors` (500 to three
- * of ten), `throttle` (429) or `lose` (records, and closes the connection). It counts the events of a batch one by one, and takes from a
- * batch what it does not refuse.
+ * A tracking service that can fail: `down`, `hang` (stands still, then goes on), `silent` (never
+ * answers), `errors` (500 to three of ten), `throttle` (429) or `lose` (records, and closes the
+ * connection). It counts the events of a batch one by one, and takes from a batch what it does not
+ * refuse.
  *
- * @returns `arrivals`: of each event its `email`, `when` it was recorded, and the `key` by which its sender marks a repetition.
+ * @returns `arrivals`: of each event its `email`, `when` it was recorded, and the `key` by which
+ * its sender marks a repetition.
  */
 export async function startService() {
   const arrivals = [];
@@ -72,7 +74,9 @@ export async function startService() {
   };
 }
 
-/** Segment's and PostHog's batches, and the one payment of a request as the specification has it. */
+/**
+ * Segment's and PostHog's batches, and the one payment of a request as the specification has it.
+ */
 function eventsOf(body, headers) {
   if (!body.batch) return [{ email: body.customerEmail, key: headers["idempotency-key"] }];
   return body.batch.map((event) => ({ email: event.properties.email, key: event.messageId ?? event.uuid }));

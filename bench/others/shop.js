@@ -1,4 +1,7 @@
-/** The host: an Express shop with one checkout, tracked by one adapter. A process of its own, so that it can be killed. */
+/**
+ * The host: an Express shop with one checkout, tracked by one adapter. A process of its own, so
+ * that it can be killed.
+ */
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import express from "express";

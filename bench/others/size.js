@@ -6,7 +6,10 @@ import { fileURLToPath } from "node:url";
 const here = fileURLToPath(new URL(".", import.meta.url));
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Bytes on disk of these packages and of all that they depend on. Of this package, what it publishes. */
+/**
+ * Bytes on disk of these packages and of all that they depend on. Of this package, what it
+ * publishes.
+ */
 export function sizeOf(packages) {
   const folders = new Set();
   let own = 0;

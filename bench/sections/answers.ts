@@ -1,7 +1,8 @@
-import { resultOf, start } from "../child.js";
+import { compared, deliver } from "../carriers.js";
+import { start } from "../child.js";
 import type { DeliveryArgument, DeliveryReport } from "../delivery.js";
 import { PARTS } from "../profile.js";
-import { type Bench, micros, type Row, ratio, round } from "../report.js";
+import { type Bench, micros, type Row, ratio } from "../report.js";
 import type { Conduct, ServiceReport } from "../service.js";
 import { SOCKETS, SOCKETS_OF_AN_ENDPOINT } from "../sockets.js";
 import { medianOf } from "../statistics.js";
@@ -24,7 +25,10 @@ const CASES: readonly Case[] = [
   { answersInMs: 0, events: 20_000 },
 ];
 
-/** How fast payments are delivered to a service that takes some milliseconds to answer, and where the time goes. */
+/**
+ * How fast payments are delivered to a service that takes some milliseconds to answer, and where
+ * the time goes.
+ */
 export async function benchAnswers({ report, quick }: Bench): Promise<void> {
   const rounds = quick ? 1 : 3;
   const service = await start<ServiceReport>("service");
@@ -33,24 +37,15 @@ export async function benchAnswers({ report, quick }: Bench): Promise<void> {
   for (const { answersInMs, events, least, mostCpu } of CASES) {
     await service.report({ answersInMs } satisfies Conduct);
     const when = answersInMs === 0 ? "at once" : `in ${answersInMs} ms`;
-    const measured: Measured[] = [];
-    for (let nth = 1; nth <= rounds; nth++) {
-      report.progress(`answers ${when}, round ${nth} of ${rounds}`);
-      measured.push(await measure({ service: service.ready.url, events: quick ? events / 10 : events }));
-    }
+    const measured = await report.rounds(rounds, `answers ${when}`, () =>
+      measure({ service: service.ready.url, events: quick ? events / 10 : events }),
+    );
     profiles.push([when, measured]);
-    const of = (carrier: keyof Measured, column: "eventsPerSecond" | "cpuMicros" | "transactions") =>
-      medianOf(measured, (each) => each[carrier][column]);
-    const ofUndicis = (carrier: keyof Measured, column: "eventsPerSecond" | "cpuMicros") =>
-      medianOf(measured, (each) => each[carrier][column] / each.undici[column]);
+    const { of, ofUndicis, rowOf } = compared(measured);
     for (const carrier of CARRIERS) {
       rows.push({
         answers: when,
-        carrier,
-        "events/s": round(of(carrier, "eventsPerSecond")),
-        "of undici": ratio(ofUndicis(carrier, "eventsPerSecond")),
-        "µs of processor": micros(of(carrier, "cpuMicros")),
-        "times undici's": ratio(ofUndicis(carrier, "cpuMicros")),
+        ...rowOf(carrier),
         "flushes an event": carrier === "disk" ? ratio(of(carrier, "transactions")) : "",
       });
       if (carrier !== "undici" && least)
@@ -93,7 +88,7 @@ export async function benchAnswers({ report, quick }: Bench): Promise<void> {
 
 async function measure(how: Pick<DeliveryArgument, "service" | "events">): Promise<Measured> {
   const one = (carrier: (typeof CARRIERS)[number], isProfiled = false) =>
-    resultOf<DeliveryReport, DeliveryArgument>("delivery", {
+    deliver({
       ...how,
       carrier,
       warmUp: how.events,

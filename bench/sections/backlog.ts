@@ -1,6 +1,7 @@
-import { resultOf, start } from "../child.js";
-import type { Carrier, DeliveryArgument, DeliveryReport } from "../delivery.js";
-import { type Bench, micros, type Row, ratio, round } from "../report.js";
+import { compared, deliver } from "../carriers.js";
+import { start } from "../child.js";
+import type { Carrier, DeliveryReport } from "../delivery.js";
+import { type Bench, micros, type Row, round } from "../report.js";
 import type { ServiceReport } from "../service.js";
 import { FOR_EIGHT_TO_AN_ENDPOINT, SOCKETS } from "../sockets.js";
 import { medianOf } from "../statistics.js";
@@ -21,35 +22,26 @@ const LEAST_RATE: readonly (readonly [Carrier, number, Carrier])[] = [
   ["disk, clicks", 0.45, "undici"],
 ];
 
-type Column = Exclude<keyof DeliveryReport, "parts">;
-
 /** How fast a backlog is delivered, and what that takes, beside bare undici in the same round. */
 export async function benchBacklog({ report, quick }: Bench): Promise<void> {
   const rounds = quick ? 1 : 5;
   const events = quick ? 2_000 : 20_000;
   const service = await start<ServiceReport>("service");
-  const measured: Record<Carrier, DeliveryReport>[] = [];
-  for (let nth = 1; nth <= rounds; nth++) {
-    report.progress(`backlog, round ${nth} of ${rounds}`);
-    const of = async (carrier: Carrier) => [
-      carrier,
-      await resultOf<DeliveryReport, DeliveryArgument>("delivery", {
+  const measured = await report.rounds(rounds, "backlog", async () => {
+    const results: Partial<Record<Carrier, DeliveryReport>> = {};
+    for (const carrier of CARRIERS)
+      results[carrier] = await deliver({
         carrier,
         service: service.ready.url,
         events: carrier === "fetch" ? events / 5 : events,
         warmUp: carrier === "fetch" ? 1_000 : 20_000,
         sockets: SOCKETS,
         concurrency: FOR_EIGHT_TO_AN_ENDPOINT,
-      }),
-    ];
-    const results = [];
-    for (const carrier of CARRIERS) results.push(await of(carrier));
-    measured.push(Object.fromEntries(results));
-  }
+      });
+    return results as Record<Carrier, DeliveryReport>;
+  });
   await service.end();
-  const of = (carrier: Carrier, column: Column) => medianOf(measured, (each) => each[carrier][column]);
-  const ofUndicis = (carrier: Carrier, column: Column) =>
-    medianOf(measured, (each) => each[carrier][column] / each.undici[column]);
+  const { of, rowOf } = compared(measured);
   report.section(
     "Delivering",
     `A backlog of ${round(events)} payments (\`fetch\`: a fifth of them), to a service that answers at once, ${SOCKETS} requests at a ` +
@@ -61,11 +53,7 @@ export async function benchBacklog({ report, quick }: Bench): Promise<void> {
       "threads of the process for an event. What is a share of undici's is a share within the same round.",
     CARRIERS.map(
       (carrier): Row => ({
-        carrier,
-        "events/s": round(of(carrier, "eventsPerSecond")),
-        "of undici": ratio(ofUndicis(carrier, "eventsPerSecond")),
-        "µs of processor": micros(of(carrier, "cpuMicros")),
-        "times undici's": ratio(ofUndicis(carrier, "cpuMicros")),
+        ...rowOf(carrier),
         "µs of main thread": micros(of(carrier, "mainThreadMicros")),
       }),
     ),

@@ -20,11 +20,10 @@ export async function benchHandOver({ report, quick }: Bench): Promise<void> {
     waiting: readonly number[],
     rounds: number,
   ): Promise<HandOver[]> {
-    const reports: HandOverReport[] = [];
-    for (let nth = 1; nth <= rounds; nth++) {
-      report.progress(`hand-over, ${outbox}, up to ${round(waiting.at(-1) ?? 0)}, round ${nth} of ${rounds}`);
-      reports.push(await resultOf("hand-over", { outbox, waiting }));
-    }
+    const what = `hand-over, ${outbox}, up to ${round(waiting.at(-1) ?? 0)}`;
+    const reports = await report.rounds(rounds, what, () =>
+      resultOf<HandOverReport, HandOverArgument>("hand-over", { outbox, waiting }),
+    );
     const measured = waiting.map((_, nth) => middle(reports.map((each) => each[nth] as HandOver)));
     rows.push(...measured.map((each) => rowOf(outbox, each)));
     return measured;

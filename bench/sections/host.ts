@@ -41,11 +41,9 @@ interface Tracked extends Measured {
 export async function benchHost({ report, quick }: Bench): Promise<void> {
   const rows: Row[] = [];
   for (const { oneIn, rounds } of SHARES) {
-    const measured: Record<string, Tracked>[] = [];
-    for (let nth = 1; nth <= (quick ? 1 : rounds); nth++) {
-      report.progress(`saturated host, 1 in ${oneIn} tracked, round ${nth}`);
-      measured.push(await measure(oneIn, quick));
-    }
+    const measured = await report.rounds(quick ? 1 : rounds, `saturated host, 1 in ${oneIn} tracked`, () =>
+      measure(oneIn, quick),
+    );
     const of = (way: Way, column: keyof Tracked) =>
       medianOf(measured, (each) => (each[way] as Tracked)[column]);
     const ofUndicis = (way: Way, column: keyof Tracked) =>
@@ -107,7 +105,8 @@ async function measure(oneIn: number, quick: boolean): Promise<Record<string, Tr
   for (const way of WAYS) {
     const service = await start<ServiceReport>("service");
     const host = await start<HostReport>("host", { way, service: service.ready.url });
-    // Every request is tracked: a host that has run for a while has compiled what only one request in a hundred passes.
+    // Every request is tracked: a host that has run for a while has compiled what only one request
+    // in a hundred passes.
     await load(host, { connections: CONNECTIONS, oneIn: 1, forMs: warmUpMs });
     await delivered(host, DRAIN_MS);
     const { received } = await service.report();

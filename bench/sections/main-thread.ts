@@ -16,15 +16,21 @@ const WAYS: Readonly<Record<Way, readonly State[]>> = {
   unkept: ["healthy"],
   none: ["healthy"],
 };
-/** How much more a tracked request may cost than with an outbox that keeps nothing, in microseconds. */
+/**
+ * How much more a tracked request may cost than with an outbox that keeps nothing, in microseconds.
+ */
 const MOST = { disk: 15, memory: 30 };
 const CONNECTIONS = 16;
 const PAIRS = 4;
-// What a slow service answers after half a second is a part of its request's cost; one that says nothing is not waited for.
+// What a slow service answers after half a second is a part of its request's cost; one that says
+// nothing is not waited for.
 const REST_MS: Readonly<Record<State, number>> = { healthy: 10_000, slow: 600, refusing: 100, silent: 100 };
 
 interface Cost {
-  /** Microseconds of the main thread for a request that is not tracked, and how many more for one that is. */
+  /**
+   * Microseconds of the main thread for a request that is not tracked, and how many more for one
+   * that is.
+   */
   readonly untracked: number;
   readonly above: number;
 }
@@ -79,7 +85,8 @@ async function costsOf(way: Way, state: State, quick: boolean): Promise<Cost[]> 
   const service = await start<ServiceReport>("service");
   const host = await start<HostReport>("host", { way, service: service.ready.url });
   const few = quick || (way === "fetch" && state === "silent");
-  // Each of fetch's requests that are not answered keeps a socket: few, so that no system's limit is reached.
+  // Each of fetch's requests that are not answered keeps a socket: few, so that no system's limit
+  // is reached.
   const slice = { connections: CONNECTIONS, requests: few ? 150 : 1_500 };
   // While the service is healthy: a host has compiled its code before the service fails.
   const warmUp = { connections: CONNECTIONS, requests: quick ? 500 : 3_000 };

@@ -12,14 +12,13 @@ const MOST_MS = 250;
 /** What the disk outbox's thread costs: memory, and time until the first receipt. */
 export async function benchStartUp({ report, quick }: Bench): Promise<void> {
   const rounds = quick ? 1 : 7;
-  const measured: Record<"memory" | "disk", StartUpReport>[] = [];
   const service = await start<ServiceReport>("service");
   const resultOfOutbox = (outbox: "memory" | "disk") =>
     resultOf<StartUpReport>("start-up", { outbox, service: service.ready.url });
-  report.progress(`start-up, ${rounds} rounds`);
-  for (let nth = 0; nth < rounds; nth++) {
-    measured.push({ memory: await resultOfOutbox("memory"), disk: await resultOfOutbox("disk") });
-  }
+  const measured = await report.rounds(rounds, "start-up", async () => ({
+    memory: await resultOfOutbox("memory"),
+    disk: await resultOfOutbox("disk"),
+  }));
   await service.end();
   const rowOf = (outbox: string, of: (column: keyof StartUpReport) => number): Row => ({
     outbox,

@@ -5,7 +5,7 @@ import {
   claimStepsOf,
   createOutbox,
   deadLetterOf,
-  firstToGiveWay,
+  firstToEvict,
   type Head,
   headsOf,
   kindsBelow,
@@ -17,6 +17,9 @@ import {
 } from "express-affiliate/outbox";
 
 // A whole outbox of one's own: see "Writing your own" in docs/outboxes.md. Its events are in a map; yours asks a server.
+// Each part of `createOutbox` is one transaction there: in Redis a Lua script, in SQL a function.
+// Here, each call reads all events. "Index:" says what to keep sorted instead, so that a call takes
+// as long however many events wait.
 
 /** An event that waits. It has been its visitor's next since `since`. After an attempt it rests until `readyAt`. */
 type Row = Omit<Claim, "lane" | "urgency"> & Head & { claimed?: boolean };
@@ -38,6 +41,8 @@ const haveOneVisitor = (one: OutboxEvent, other: OutboxEvent) =>
 
 export function mapOutbox(store: MapStore, { maxEvents = 10_000, maxDeadLetters = 1_000 } = {}): Outbox {
   /** Removes an event. The visitor's next event has been next since now. */
+  // Index: a queue for each click id and each session id, oldest first. An event is next if it is
+  // the first in its queues.
   function remove({ event }: Row): void {
     const { rows } = store.of(event.destination);
     rows.delete(event.id);
@@ -46,6 +51,9 @@ export function mapOutbox(store: MapStore, { maxEvents = 10_000, maxDeadLetters 
   }
 
   /** Stores an event. The visitor's earlier events become as urgent as this one; they count as new from then on. */
+  // Index: an event is as urgent as its kind, or as the event right behind it in either queue if
+  // that is more urgent. When this changes, by an event that comes or goes, look at the event right
+  // before it in each queue, and so on.
   function enter(row: Omit<Row, "urgency">): void {
     const { rows } = store.of(row.event.destination);
     rows.set(row.event.id, { ...row, urgency: row.event.kind });
@@ -54,6 +62,7 @@ export function mapOutbox(store: MapStore, { maxEvents = 10_000, maxDeadLetters 
   }
 
   /** Drops an event in favour of this one, if the store is full. `false`: no event may be dropped for it, so it went itself. */
+  // Index: the unclaimed events of each urgency, and the clicks of each visitor, oldest first.
   function shed(event: OutboxEvent, dropped: StorageNotices["dropped"]): boolean {
     const { rows, known } = store.of(event.destination);
     const all = [...rows.values()].map((row) => ({ kind: row.urgency, row, event: row.event }));
@@ -62,7 +71,7 @@ export function mapOutbox(store: MapStore, { maxEvents = 10_000, maxDeadLetters 
     const isCrowded = event.kind === "click" && clicks.length > CLICKS_OF_A_VISITOR;
     if (!isCrowded && rows.size <= maxEvents) return true;
     const below = isCrowded ? clicks : all.filter(({ kind }) => kindsBelow(event.kind).includes(kind));
-    const first = firstToGiveWay(below.filter(({ row }) => !row.claimed && row.event !== event))?.row;
+    const first = firstToEvict(below.filter(({ row }) => !row.claimed && row.event !== event))?.row;
     remove(first ?? (rows.get(event.id) as Row));
     if (!first) return false;
     known.delete(first.event.id);
@@ -82,6 +91,10 @@ export function mapOutbox(store: MapStore, { maxEvents = 10_000, maxDeadLetters 
       known.add(event.id);
       return "queued";
     },
+    // Several processes: a claim is its process's for as long as the process renews a lease. Let
+    // the answer to a renewal say whether another one has taken over, and `isHeld` count from when
+    // that renewal was sent. Each claim names the claims that are under way, and the store gives
+    // this process's others back: the answer that brought them was lost.
     async claim({ destination, limit, lanes }) {
       await store.reach();
       const claims: Claim[] = [];
@@ -90,6 +103,8 @@ export function mapOutbox(store: MapStore, { maxEvents = 10_000, maxDeadLetters 
       const oldest = new Map(byAge.toReversed());
       /** An event is its visitor's next if no earlier event has either of its ids. */
       const next = rows.filter((row) => keysOf(row.event).every((key) => oldest.get(key) === row));
+      // Index: the unclaimed next events of each endpoint, urgency and `which`, by `since`. A step
+      // reads the start or the end.
       for (const step of claimStepsOf(lanes)) {
         const free = next.filter(({ claimed }) => !claimed);
         const heads = headsOf(step, free, Date.now());
@@ -111,9 +126,10 @@ export function mapOutbox(store: MapStore, { maxEvents = 10_000, maxDeadLetters 
         Object.assign(row, { history: verdict.history, readyAt: Date.now() + verdict.inMs });
       if (verdict.type !== "dead") return;
       dead.set(event.id, { kind: event.kind, letter: deadLetterOf(event, verdict, Date.now()), row });
-      const tooMany = dead.size > maxDeadLetters ? firstToGiveWay(dead.values()) : undefined;
+      const tooMany = dead.size > maxDeadLetters ? firstToEvict(dead.values()) : undefined;
       if (tooMany && dead.delete(tooMany.letter.id)) dropped(tooMany.row.event, "dead-letters-full");
     },
+    // It cannot ask a server: there, each call's answer brings the counts.
     counts(destination) {
       const { rows, dead } = store.of(destination);
       const deaths = { rejected: 0, unconfirmed: 0, expired: 0 };

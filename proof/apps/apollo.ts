@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { App } from "./shared/app.js";
 import { makeExpressApp } from "./shared/express-generator.js";
-import { taken, type Visitor, walkShop } from "./shared/walk.js";
+import { inFile } from "./shared/patch.js";
+import { paid, taken, type Visitor, walkShop } from "./shared/walk.js";
 
 const MOUNT = `app.use('/graphql', (req, res, next) => {
   started.then((handle) => handle(req, res, next), next);
@@ -23,22 +24,21 @@ export default {
   patch: [
     { copy: "tracker.cjs", to: "tracker.js" },
     { copy: "apollo/graphql.js", to: "graphql.js" },
-    {
-      file: "app.js",
-      below: "require('morgan');",
-      add: "var { tracker } = require('./tracker');\nvar { started } = require('./graphql');",
-    },
-    { file: "app.js", above: "express.static", add: "app.use(tracker, tracker.onClick());" },
-    { file: "app.js", above: "app.use('/', indexRouter);", add: MOUNT },
+    ...inFile(
+      "app.js",
+      {
+        below: "require('morgan');",
+        add: "var { tracker } = require('./tracker');\nvar { started } = require('./graphql');",
+      },
+      { above: "express.static", add: "app.use(tracker, tracker.onClick());" },
+      { above: "app.use('/', indexRouter);", add: MOUNT },
+    ),
   ],
   start: ["node", "bin/www"],
   walk: (walk) =>
     walkShop(walk, {
       signUp: (visitor, { email }) => execute(visitor, `mutation { signUp(email: "${email}") }`),
-      async pay(visitor, { email }, nth) {
-        const pay = () => execute(visitor, `mutation { pay(order: "${nth}", email: "${email}") }`);
-        await pay();
-        return { value: 19.9, payAgain: pay };
-      },
+      pay: (visitor, { email }, nth) =>
+        paid(19.9, () => execute(visitor, `mutation { pay(order: "${nth}", email: "${email}") }`)),
     }),
 } satisfies App;

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import type { App } from "./shared/app.js";
 import { userEdits } from "./shared/better-auth.js";
 import { startOAuthServer } from "./shared/oauth-server.js";
+import { inFile } from "./shared/patch.js";
 import { makeTStack, prepareTStack, startTStack, tStackEnvironment } from "./shared/t-stack.js";
-import { taken, walkShop } from "./shared/walk.js";
+import { paid, taken, walkShop } from "./shared/walk.js";
 
 /** The app's own login with a provider, as better-auth's documentation has it. */
 const PROVIDER = `plugins: [
@@ -47,16 +48,11 @@ export default {
   root: "shop",
   patch: [
     ...userEdits,
-    {
-      file: "shop/apps/server/src/index.ts",
-      replace: 'import { auth } from "./services";',
-      by: 'import { auth, db } from "./services";',
-    },
-    {
-      file: "shop/apps/server/src/index.ts",
-      below: "const app = express();",
-      add: `app.use(tracker.onClick());\n${WEBHOOK}`,
-    },
+    ...inFile(
+      "shop/apps/server/src/index.ts",
+      { replace: 'import { auth } from "./services";', by: 'import { auth, db } from "./services";' },
+      { below: "const app = express();", add: `app.use(tracker.onClick());\n${WEBHOOK}` },
+    ),
   ],
   prepare: prepareTStack,
   start: startTStack,
@@ -69,12 +65,9 @@ export default {
         const back = taken(await visitor.open(atProvider.headers.location ?? ""));
         assert.equal(back.headers.location, "/");
       },
-      async pay(_visitor, { email }, nth) {
-        const value = 10 * nth;
-        const webhook = async () =>
-          taken(await walk.visitor().post("/webhooks/payment", { id: `ch_${nth}`, email, total: value }));
-        await webhook();
-        return { value, payAgain: webhook };
+      pay(_visitor, { email }, nth) {
+        const charge = { id: `ch_${nth}`, email, total: 10 * nth };
+        return paid(charge.total, async () => taken(await walk.visitor().post("/webhooks/payment", charge)));
       },
     }),
 } satisfies App;

@@ -26,15 +26,12 @@ export default {
   needs: "postgres",
   environment({ databaseUrl }) {
     const { hostname, port, pathname } = new URL(databaseUrl);
-    const database = {
+    return {
       DB_HOST: hostname,
       DB_PORT: port,
       DB_NAME: pathname.slice(1),
       DB_USER: "postgres",
       DB_PASSWORD: "none",
-    };
-    return {
-      ...database,
       NODE_ENV: "production",
       JWT_ADMIN_SECRET: "a-secret-of-the-shop",
       JWT_ADMIN_REFRESH_SECRET: "another",

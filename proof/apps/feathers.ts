@@ -1,6 +1,7 @@
 import type { App } from "./shared/app.js";
+import { inFile } from "./shared/patch.js";
 import type { Project } from "./shared/project.js";
-import { taken, type Visitor, walkShop } from "./shared/walk.js";
+import { paid, taken, type Visitor, walkShop } from "./shared/walk.js";
 
 /** Answers what `feathers generate` asks. */
 const GENERATE = `
@@ -37,32 +38,27 @@ export default {
   patch: [
     { copy: "tracker.mjs", to: "src/tracker.js" },
     { copy: "feathers/report.js", to: "src/report.js" },
-    { file: "src/app.js", below: "from './logger.js'", add: "import { tracker } from './tracker.js'" },
-    {
-      file: "src/app.js",
-      above: "// Host the public folder",
-      add: "app.use(tracker, tracker.onClick())",
-    },
-    {
-      file: "src/services/users/users.js",
-      below: "getOptions } from './users.class.js'",
-      add: "import { reportSignUp } from '../../report.js'",
-    },
-    {
-      file: "src/services/users/users.js",
-      replace: "after: {\n      all: []",
-      by: "after: {\n      create: [reportSignUp]",
-    },
-    {
-      file: "src/services/orders/orders.js",
-      below: "getOptions } from './orders.class.js'",
-      add: "import { reportOrder } from '../../report.js'",
-    },
-    {
-      file: "src/services/orders/orders.js",
-      replace: "after: {\n      all: []",
-      by: "after: {\n      patch: [reportOrder]",
-    },
+    ...inFile(
+      "src/app.js",
+      { below: "from './logger.js'", add: "import { tracker } from './tracker.js'" },
+      { above: "// Host the public folder", add: "app.use(tracker, tracker.onClick())" },
+    ),
+    ...inFile(
+      "src/services/users/users.js",
+      {
+        below: "getOptions } from './users.class.js'",
+        add: "import { reportSignUp } from '../../report.js'",
+      },
+      { replace: "after: {\n      all: []", by: "after: {\n      create: [reportSignUp]" },
+    ),
+    ...inFile(
+      "src/services/orders/orders.js",
+      {
+        below: "getOptions } from './orders.class.js'",
+        add: "import { reportOrder } from '../../report.js'",
+      },
+      { replace: "after: {\n      all: []", by: "after: {\n      patch: [reportOrder]" },
+    ),
   ],
   prepare: ({ run }) => run(["npm", "run", "migrate"]).then(() => {}),
   start: ["node", "src"],
@@ -75,12 +71,11 @@ export default {
         const { body: order } = taken(await visitor.post("/orders", { text: "a book" }, headers));
         const become = async (text: string) =>
           taken(await visitor.send("PATCH", `/orders/${order.id}`, headers, { text }));
-        await become("paid");
-        return {
-          value: 19.9,
-          payAgain: () => become("paid"),
-          refund: () => become("refunded"),
-        };
+        return paid(
+          19.9,
+          () => become("paid"),
+          () => become("refunded"),
+        );
       },
     }),
 } satisfies App;

@@ -1,5 +1,6 @@
 import type { App } from "./shared/app.js";
-import { taken, walkShop } from "./shared/walk.js";
+import { inFile } from "./shared/patch.js";
+import { paid, taken, walkShop } from "./shared/walk.js";
 
 const ROUTES = `
   @Post('signup')
@@ -36,38 +37,37 @@ export default {
   root: "shop",
   patch: [
     { copy: "tracker.ts", to: "shop/src/tracker.ts" },
-    {
-      file: "shop/src/main.ts",
-      below: "import { AppModule }",
-      add: "import { tracker } from './tracker';",
-    },
-    {
-      file: "shop/src/main.ts",
-      below: "NestFactory.create(AppModule)",
-      add: "  app.use(tracker, tracker.onClick());\n  app.enableShutdownHooks();",
-    },
-    {
-      file: "shop/src/app.controller.ts",
-      replace: "import { Controller, Get } from '@nestjs/common';",
-      by: "import { Body, Controller, Get, Post, Req, Res } from '@nestjs/common';\nimport type { Request, Response } from 'express';",
-    },
-    { file: "shop/src/app.controller.ts", below: "constructor(private", add: ROUTES },
-    {
-      file: "shop/src/app.module.ts",
-      replace: "import { Module } from '@nestjs/common';",
-      by: "import { MiddlewareConsumer, Module, NestModule, OnApplicationShutdown } from '@nestjs/common';\nimport { tracker } from './tracker';",
-    },
-    { file: "shop/src/app.module.ts", replace: "export class AppModule {}", by: MODULE },
+    ...inFile(
+      "shop/src/main.ts",
+      { below: "import { AppModule }", add: "import { tracker } from './tracker';" },
+      {
+        below: "NestFactory.create(AppModule)",
+        add: "  app.use(tracker, tracker.onClick());\n  app.enableShutdownHooks();",
+      },
+    ),
+    ...inFile(
+      "shop/src/app.controller.ts",
+      {
+        replace: "import { Controller, Get } from '@nestjs/common';",
+        by: "import { Body, Controller, Get, Post, Req, Res } from '@nestjs/common';\nimport type { Request, Response } from 'express';",
+      },
+      { below: "constructor(private", add: ROUTES },
+    ),
+    ...inFile(
+      "shop/src/app.module.ts",
+      {
+        replace: "import { Module } from '@nestjs/common';",
+        by: "import { MiddlewareConsumer, Module, NestModule, OnApplicationShutdown } from '@nestjs/common';\nimport { tracker } from './tracker';",
+      },
+      { replace: "export class AppModule {}", by: MODULE },
+    ),
   ],
   prepare: ({ run }) => run(["npm", "run", "build"], "shop").then(() => {}),
   start: ["node", "shop/dist/main.js"],
   walk: (walk) =>
     walkShop(walk, {
       signUp: async (visitor, { email }) => taken(await visitor.post("/signup", { email })),
-      async pay(visitor, { email }, nth) {
-        const paid = async () => taken(await visitor.post("/paid", { id: `order-${nth}`, email }));
-        await paid();
-        return { value: 19.9, payAgain: paid };
-      },
+      pay: (visitor, { email }, nth) =>
+        paid(19.9, async () => taken(await visitor.post("/paid", { id: `order-${nth}`, email }))),
     }),
 } satisfies App;

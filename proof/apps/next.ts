@@ -1,5 +1,5 @@
 import type { App } from "./shared/app.js";
-import { taken, walkShop } from "./shared/walk.js";
+import { paid, taken, walkShop } from "./shared/walk.js";
 
 const CREATE = `npx --yes create-next-app@16.4.3 shop --js --app --no-eslint --no-tailwind --no-src-dir --use-npm
   --skip-install --disable-git --empty --yes`;
@@ -27,11 +27,9 @@ export default {
   walk: (walk) =>
     walkShop(walk, {
       signUp: async (visitor, { email }) => taken(await visitor.post("/api/signup", { email })),
-      async pay(visitor, { email }, nth) {
+      pay(visitor, { email }, nth) {
         const order = { id: `order-${nth}`, email, total: 19.9 };
-        const paid = async () => taken(await visitor.post("/api/paid", order));
-        await paid();
-        return { value: order.total, payAgain: paid };
+        return paid(order.total, async () => taken(await visitor.post("/api/paid", order)));
       },
     }),
 } satisfies App;

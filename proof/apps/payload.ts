@@ -1,4 +1,5 @@
 import type { App } from "./shared/app.js";
+import { inFile } from "./shared/patch.js";
 import { taken, walkShop } from "./shared/walk.js";
 
 /** As Payload's documentation has it: a server of Express, with two collections. */
@@ -70,17 +71,12 @@ export default {
       below: "const app = express();",
       add: 'const { tracker } = require("./tracker.js");\napp.use(tracker, tracker.onClick());',
     },
-    {
-      file: "payload.config.js",
-      above: "module.exports",
-      add: 'const { reportOrder, reportSignUp } = require("./report.js");',
-    },
-    { file: "payload.config.js", below: "auth: true,", add: "      hooks: { afterChange: [reportSignUp] }," },
-    {
-      file: "payload.config.js",
-      below: 'slug: "orders",',
-      add: "      hooks: { afterChange: [reportOrder] },",
-    },
+    ...inFile(
+      "payload.config.js",
+      { above: "module.exports", add: 'const { reportOrder, reportSignUp } = require("./report.js");' },
+      { below: "auth: true,", add: "      hooks: { afterChange: [reportSignUp] }," },
+      { below: 'slug: "orders",', add: "      hooks: { afterChange: [reportOrder] }," },
+    ),
   ],
   start: ["node", "server.js"],
   walk: (walk) =>

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { App } from "./shared/app.js";
 import { makeExpressApp } from "./shared/express-generator.js";
-import { taken, walkShop } from "./shared/walk.js";
+import { inFile } from "./shared/patch.js";
+import { paid, taken, walkShop } from "./shared/walk.js";
 
 const SHUT_DOWN = `process.once('SIGINT', () => {
   server.close(() => require('../tracker').tracker.close({ timeoutMs: 5_000 }).then(() => process.exit()));
@@ -18,20 +19,21 @@ export default {
     { copy: "tracker.cjs", to: "tracker.js" },
     { copy: "pm2/ecosystem.config.js", to: "ecosystem.config.js" },
     { copy: "pm2/shop.js", to: "routes/shop.js" },
-    { file: "app.js", below: "require('morgan');", add: "var { tracker } = require('./tracker');" },
-    { file: "app.js", above: "express.static", add: "app.use(tracker, tracker.onClick());" },
-    { file: "app.js", above: "app.use('/', indexRouter);", add: "app.use('/', require('./routes/shop'));" },
+    ...inFile(
+      "app.js",
+      { below: "require('morgan');", add: "var { tracker } = require('./tracker');" },
+      { above: "express.static", add: "app.use(tracker, tracker.onClick());" },
+      { above: "app.use('/', indexRouter);", add: "app.use('/', require('./routes/shop'));" },
+    ),
     { file: "bin/www", below: "server.on('listening', onListening);", add: SHUT_DOWN },
   ],
   start: ["npx", "pm2-runtime", "start", "ecosystem.config.js"],
   walk: (walk) =>
     walkShop(walk, {
       signUp: async (visitor, { email }) => taken(await visitor.post("/signup", { email })),
-      async pay(visitor, { email }, nth) {
+      pay(visitor, { email }, nth) {
         const order = { id: `order-${nth}`, email, total: 19.9 };
-        const paid = async () => taken(await visitor.post("/paid", order));
-        await paid();
-        return { value: order.total, payAgain: paid };
+        return paid(order.total, async () => taken(await visitor.post("/paid", order)));
       },
     }),
 } satisfies App;

@@ -4,7 +4,7 @@ import type { App } from "./shared/app.js";
 import { signUpByEmail, userEdits } from "./shared/better-auth.js";
 import { startStripe } from "./shared/stripe-api.js";
 import { makeTStack, prepareTStack, startTStack, tStackEnvironment } from "./shared/t-stack.js";
-import { taken, walkShop } from "./shared/walk.js";
+import { paid, taken, walkShop } from "./shared/walk.js";
 
 const SECRET = "whsec_proof";
 
@@ -74,10 +74,12 @@ export default {
       signUp: signUpByEmail,
       async pay(_visitor, { email }, nth) {
         const invoice = { id: `in_${nth}`, object: "invoice", customer: `cus_${email}`, amount_paid: 1_990 };
-        const paid = () => send("invoice.paid", invoice);
-        await paid();
         const charge = { id: `ch_${nth}`, object: "charge", amount_refunded: invoice.amount_paid };
-        return { value: 19.9, payAgain: paid, refund: () => send("charge.refunded", charge) };
+        return paid(
+          19.9,
+          () => send("invoice.paid", invoice),
+          () => send("charge.refunded", charge),
+        );
       },
     });
   },

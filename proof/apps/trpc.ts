@@ -1,5 +1,6 @@
 import type { App } from "./shared/app.js";
 import { signUpByEmail } from "./shared/better-auth.js";
+import { inFile } from "./shared/patch.js";
 import { makeTStack, prepareTStack, startTStack, tStackEnvironment } from "./shared/t-stack.js";
 import { taken, type Visitor, walkShop } from "./shared/walk.js";
 
@@ -33,37 +34,26 @@ export default {
   root: "shop",
   patch: [
     { copy: "tracker.ts", to: "shop/packages/auth/src/tracker.ts" },
-    {
-      file: "shop/packages/auth/src/index.ts",
-      below: 'from "better-auth";',
-      add: 'import { tracker } from "./tracker";',
-    },
-    { file: "shop/packages/auth/src/index.ts", below: "emailAndPassword:", add: HOOK },
-    {
-      file: "shop/apps/server/src/index.ts",
-      below: 'from "@shop/api/routers/index";',
-      add: 'import { tracker } from "@shop/auth/tracker";',
-    },
-    {
-      file: "shop/apps/server/src/index.ts",
-      below: "const app = express();",
-      add: "app.use(tracker, tracker.onClick());",
-    },
+    ...inFile(
+      "shop/packages/auth/src/index.ts",
+      { below: 'from "better-auth";', add: 'import { tracker } from "./tracker";' },
+      { below: "emailAndPassword:", add: HOOK },
+    ),
+    ...inFile(
+      "shop/apps/server/src/index.ts",
+      { below: 'from "@shop/api/routers/index";', add: 'import { tracker } from "@shop/auth/tracker";' },
+      { below: "const app = express();", add: "app.use(tracker, tracker.onClick());" },
+    ),
     {
       file: "shop/apps/server/src/context.ts",
       below: "    db,",
       add: "    affiliate: opts.req.affiliate,",
     },
-    {
-      file: "shop/packages/api/src/context.ts",
-      below: 'from "@shop/db";',
-      add: 'import type { RequestAffiliate } from "express-affiliate";',
-    },
-    {
-      file: "shop/packages/api/src/context.ts",
-      below: "db: Database;",
-      add: "  affiliate: RequestAffiliate | undefined;",
-    },
+    ...inFile(
+      "shop/packages/api/src/context.ts",
+      { below: 'from "@shop/db";', add: 'import type { RequestAffiliate } from "express-affiliate";' },
+      { below: "db: Database;", add: "  affiliate: RequestAffiliate | undefined;" },
+    ),
     {
       file: "shop/packages/api/src/routers/todo.ts",
       replace: `      return await ctx.db

@@ -1,10 +1,14 @@
 import pg from "pg";
 import type { App } from "./shared/app.js";
+import { inFile } from "./shared/patch.js";
 import { taken, type Visitor, walkShop } from "./shared/walk.js";
 
 const VERSION = "3.7.3";
 
-/** As `npx @vendure/create --ci --db postgres` writes its files, without the Docker container that it then starts. */
+/**
+ * As `npx @vendure/create --ci --db postgres` writes its files, without the Docker container that
+ * it then starts.
+ */
 const GENERATE = `
 const { copyFileSync, mkdirSync, writeFileSync } = require("node:fs");
 const { dirname } = require("node:path");
@@ -92,12 +96,11 @@ export default {
   patch: [
     { copy: "tracker.ts", to: "src/tracker.ts" },
     { copy: "vendure/affiliate.plugin.ts", to: "src/affiliate.plugin.ts" },
-    {
-      file: "src/vendure-config.ts",
-      below: "import 'dotenv/config';",
-      add: "import { AffiliatePlugin } from './affiliate.plugin';",
-    },
-    { file: "src/vendure-config.ts", below: "plugins: [", add: "        AffiliatePlugin," },
+    ...inFile(
+      "src/vendure-config.ts",
+      { below: "import 'dotenv/config';", add: "import { AffiliatePlugin } from './affiliate.plugin';" },
+      { below: "plugins: [", add: "        AffiliatePlugin," },
+    ),
   ],
   async prepare({ run, write }) {
     await write("populate.js", POPULATE);

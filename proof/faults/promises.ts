@@ -1,95 +1,41 @@
 /**
- * The promises in numbers of docs/delivery.md, as far as a minute can show them: real sockets, real time, each outbox. The
- * tests show the same, and the hours that are missing here, in virtual time.
+ * The promises in numbers of docs/delivery.md, as far as a minute can show them: real sockets, real
+ * time, each outbox. The tests show the same, and the hours that are missing here, in virtual time.
  */
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Attribution, affiliate, type EventKind, memoryOutbox } from "express-affiliate";
+import { type Attribution, type EventKind, memoryOutbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import { mysqlOutbox } from "express-affiliate/mysql";
 import type { Outbox } from "express-affiliate/outbox";
-import { postgresOutbox } from "express-affiliate/postgres";
-import mysql from "mysql2/promise";
-import pg from "pg";
-import { type Cluster, programsOfPostgres, startCluster } from "../../test/helpers/cluster.js";
-import { programOfMariaDb, startMariaDb } from "../../test/helpers/mariadb.js";
-import { API_KEY, keyOf } from "../shared/keys.js";
+import { programsOfPostgres } from "../../test/helpers/cluster.js";
+import { programOfMariaDb } from "../../test/helpers/mariadb.js";
+import { open as openOn, startServer } from "../outboxes/server.js";
+import { scratch } from "../shared/scratch.js";
+import { answer, type Conduct, startService } from "../shared/service.js";
+import { keyOf, trackerOf } from "../shared/tracker.js";
 import { chance } from "../simulate/random.js";
+import { reset, says, silence } from "./service.js";
 
-type Misbehave = (res: ServerResponse) => void;
-
-const says =
-  (status: number, headers = {}): Misbehave =>
-  (res) =>
-    void res.writeHead(status, headers).end("{}");
-const reset: Misbehave = (res) => void res.socket?.resetAndDestroy();
-const silence: Misbehave = () => {};
-
-/** A service whose behaviour the proof changes. It records what it took, and when. */
-async function startService() {
-  const takenAt = new Map<string, number>();
-  let requests = 0;
-  const service = {
-    takenAt,
-    get requests() {
-      return requests;
-    },
+/** A service whose behaviour the proof changes. */
+async function startChangingService() {
+  const settings = {
     /** How it fails for this visitor at this path; `undefined`: it takes the event. */
-    fault: (_visitor: string, _path: string): Misbehave | undefined => undefined,
+    fault: (_visitor: string, _path: string): Conduct | undefined => undefined,
     answerMs: 20,
-    url: "",
-    async goAway(): Promise<void> {
-      server.close();
-      server.closeAllConnections();
-      await once(server, "close");
-    },
-    async comeBack(): Promise<void> {
-      server = listen(port);
-      await once(server, "listening");
-    },
-    close(): void {
-      server.close();
-      server.closeAllConnections();
-    },
   };
-
-  async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    requests++;
-    let text = "";
-    for await (const chunk of req) text += chunk;
-    const { clickId = "", sessionId = clickId } = text === "" ? {} : JSON.parse(text);
-    const misbehave = service.fault(sessionId, req.url ?? "");
-    if (misbehave) return misbehave(res);
-    const key = String(req.headers["idempotency-key"]);
-    if (req.method === "POST" && !takenAt.has(key)) takenAt.set(key, performance.now());
-    setTimeout(() => res.writeHead(200).end('{"success":true}'), service.answerMs);
-  }
-
-  const listen = (port: number): Server =>
-    createServer((req, res) => void handle(req, res).catch(() => {})).listen(port, "127.0.0.1");
-  let server = listen(0);
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  service.url = `http://127.0.0.1:${port}`;
-  return service;
+  const service = await startService((res, take, asked) => {
+    const misbehave = settings.fault(asked.visitor, asked.path);
+    if (misbehave) return misbehave(res, take, asked);
+    take();
+    setTimeout(answer, settings.answerMs, res);
+  });
+  return { service, settings };
 }
 
 /** One tracker and its service. */
 async function open(outbox: Outbox) {
-  const service = await startService();
-  const tracker = affiliate({
-    baseUrl: service.url,
-    clientId: 1,
-    apiKey: API_KEY,
-    outbox,
-    logger: { warn() {}, error() {} },
-  });
+  const { service, settings } = await startChangingService();
+  const tracker = trackerOf(service.url, { outbox });
   const addedAt = new Map<string, number>();
   let unsettled = 0;
   let number = 0;
@@ -105,12 +51,11 @@ async function open(outbox: Outbox) {
     const nth = String(number++);
     const customer = { email: "ann@shop.example", customerId: nth };
     const payment = { paymentId: nth, customerEmail: "ann@shop.example", leadValue: 1 };
-    const receipt =
-      kind === "click"
-        ? await tracker.trackClick({ affiliateReference: "ALICE", source: nth }, attribution)
-        : kind === "payment"
-          ? await tracker.trackPayment(payment, attribution)
-          : await tracker.trackRegistration(customer, attribution);
+    const receipt = await {
+      click: () => tracker.trackClick({ affiliateReference: "ALICE", source: nth }, attribution),
+      registration: () => tracker.trackRegistration(customer, attribution),
+      payment: () => tracker.trackPayment(payment, attribution),
+    }[kind]();
     if (receipt.outcome !== "queued") throw new Error(`an event was ${receipt.outcome}`);
     const key = keyOf(receipt.id);
     addedAt.set(key, performance.now());
@@ -120,15 +65,24 @@ async function open(outbox: Outbox) {
 
   return {
     service,
+    settings,
     tracker,
     track,
-    /** The longest wait of these, in milliseconds; infinite where one was not taken. */
-    longest: (ids: readonly string[]) =>
-      Math.max(
-        ...ids.map(
-          (id) => (service.takenAt.get(id) ?? Number.POSITIVE_INFINITY) - (addedAt.get(id) as number),
-        ),
-      ),
+    /** Tracks so many events, of these kinds in turn, one every so many milliseconds. */
+    async trackMany(events: number, everyMs: number, ...kinds: readonly EventKind[]): Promise<void> {
+      for (let nth = 0; nth < events; nth++) {
+        await track(kinds[nth % kinds.length] as EventKind);
+        await sleep(everyMs);
+      }
+    },
+    /** The longest wait of these, in milliseconds; infinite if one was not taken. */
+    longest(keys: readonly string[]): number {
+      const takenAt = new Map(service.arrivals.toReversed().map(({ key, at }) => [key, at]));
+      const waits = keys.map(
+        (key) => (takenAt.get(key) ?? Number.POSITIVE_INFINITY) - (addedAt.get(key) as number),
+      );
+      return Math.max(...waits);
+    },
     async settled(timeoutMs: number): Promise<number> {
       const began = performance.now();
       while (unsettled > 0 && performance.now() - began < timeoutMs) await sleep(5);
@@ -136,7 +90,7 @@ async function open(outbox: Outbox) {
     },
     async close(): Promise<void> {
       await tracker.close({ timeoutMs: 1_000 });
-      service.close();
+      await service.goAway();
     },
   };
 }
@@ -151,11 +105,11 @@ interface Promised {
 
 const ms = (value: number) => (Number.isFinite(value) ? `${Math.round(value)} ms` : "never");
 
-function poison(name: string, misbehave: Misbehave, longestMs: number): Promised {
+function poison(name: string, misbehave: Conduct, longestMs: number): Promised {
   return {
     name: `gives 20 strangers' clicks ${name}`,
-    async run({ service, track, longest }) {
-      service.fault = (visitor) => (visitor.startsWith("poison") ? misbehave : undefined);
+    async run({ settings, track, longest }) {
+      settings.fault = (visitor) => (visitor.startsWith("poison") ? misbehave : undefined);
       for (let n = 0; n < 20; n++) await track("click", `poison-${n}`);
       const [clicks, payments]: [string[], string[]] = [[], []];
       for (let n = 0; n < 20; n++) {
@@ -173,13 +127,10 @@ function poison(name: string, misbehave: Misbehave, longestMs: number): Promised
 function behindGateway(status: number): Promised {
   return {
     name: `is down for 10 s behind a gateway that answers ${status}`,
-    async run({ service, track, settled, tracker }) {
-      service.fault = () => says(status);
-      for (let n = 0; n < 100; n++) {
-        await track(n % 2 ? "payment" : "click");
-        await sleep(100);
-      }
-      service.fault = () => undefined;
+    async run({ settings, trackMany, settled, tracker }) {
+      settings.fault = () => says(status);
+      await trackMany(100, 100, "click", "payment");
+      settings.fault = () => undefined;
       const tookMs = await settled(20_000);
       const { delivered, dead } = tracker.stats();
       return [
@@ -196,12 +147,9 @@ const together: readonly Promised[] = [
   poison("silence", silence, 15_000),
   {
     name: "refuses connections for 10 s",
-    async run({ service, track, settled, tracker }) {
+    async run({ service, trackMany, settled, tracker }) {
       await service.goAway();
-      for (let n = 0; n < 100; n++) {
-        await track(n % 2 ? "payment" : "click");
-        await sleep(100);
-      }
+      await trackMany(100, 100, "click", "payment");
       await service.comeBack();
       const tookMs = await settled(20_000);
       return [`${tracker.stats().delivered} events within ${ms(tookMs)}`, tookMs <= 2_000 + 100 * 10];
@@ -209,17 +157,14 @@ const together: readonly Promised[] = [
   },
   {
     name: "answers 500 for 10 s",
-    async run({ service, track, settled }) {
-      service.fault = () => says(500);
+    async run({ service, settings, track, trackMany, settled }) {
+      settings.fault = () => says(500);
       await track("payment");
       await sleep(2_000);
       const before = service.requests;
-      for (let n = 0; n < 80; n++) {
-        await track(n % 2 ? "payment" : "click");
-        await sleep(100);
-      }
+      await trackMany(80, 100, "click", "payment");
       const late = service.requests - before;
-      service.fault = () => undefined;
+      settings.fault = () => undefined;
       const tookMs = await settled(20_000);
       return [
         `80 events within ${ms(tookMs)}; ${late} requests in 8 s`,
@@ -230,21 +175,18 @@ const together: readonly Promised[] = [
   ...[502, 504].map((status) => behindGateway(status)),
   {
     name: "is silent for 5 s",
-    async run({ service, track, settled }) {
-      service.fault = () => silence;
-      for (let n = 0; n < 50; n++) {
-        await track(n % 2 ? "registration" : "click");
-        await sleep(100);
-      }
-      service.fault = () => undefined;
+    async run({ settings, trackMany, settled }) {
+      settings.fault = () => silence;
+      await trackMany(50, 100, "click", "registration");
+      settings.fault = () => undefined;
       const tookMs = await settled(30_000);
       return [`50 events within ${ms(tookMs)}`, tookMs <= 12_000 + 50 * 10];
     },
   },
   {
     name: "swallows payments for 30 s, answers the rest",
-    async run({ service, track, longest, tracker }) {
-      service.fault = (_visitor, path) => (path.endsWith("/lead/payment") ? silence : undefined);
+    async run({ settings, track, longest, tracker }) {
+      settings.fault = (_visitor, path) => (path.endsWith("/lead/payment") ? silence : undefined);
       const clicks: string[] = [];
       for (let n = 0; n < 60; n++) {
         await track("payment");
@@ -261,13 +203,13 @@ const together: readonly Promised[] = [
 /** Strangers come for 10 s, none of whom pays; one visitor a second clicks, signs up and pays. */
 function flood(
   does: string,
-  misbehave: Misbehave,
+  misbehave: Conduct,
   { rate, kinds, withinMs }: { rate: number; kinds: readonly EventKind[]; withinMs: number },
 ): Promised {
   return {
     name: `${does} ${rate} strangers' ${kinds.join(" and ")}s a second`,
-    async run({ service, track, longest, tracker }) {
-      service.fault = (visitor) => (visitor.startsWith("poison") ? misbehave : undefined);
+    async run({ settings, track, longest, tracker }) {
+      settings.fault = (visitor) => (visitor.startsWith("poison") ? misbehave : undefined);
       const payers: string[] = [];
       for (let n = 0; n < 10 * rate; n++) {
         const visitor = `poison-${n}`;
@@ -303,9 +245,9 @@ const floods: readonly Promised[] = [
 const patient: readonly Promised[] = [
   {
     name: "asks for a minute's pause in answer to strangers' clicks",
-    async run({ service, track, longest }) {
+    async run({ settings, track, longest }) {
       const times: number[] = [];
-      service.fault = (visitor) => {
+      settings.fault = (visitor) => {
         if (!visitor.startsWith("poison")) return undefined;
         times.push(performance.now());
         return says(429, { "retry-after": "60" });
@@ -328,9 +270,10 @@ const patient: readonly Promised[] = [
 ];
 
 /**
- * How many attempts of each event fail before one passes, where this share of all attempts fails. As many events fail once, twice and
- * so on as the share lets expect, in a shuffled order that is always the same. With random failures, one run in a few dozen would
- * have an event whose rests alone take longer than the promise allows.
+ * How many attempts of each event fail before one passes, if this share of all attempts fails. As
+ * many events fail once, twice and so on as the share lets expect, in a shuffled order that is
+ * always the same. With random failures, one run in a few dozen would have an event whose rests
+ * alone take longer than the promise allows.
  */
 function failuresOf(events: number, share: number): number[] {
   const failures: number[] = [];
@@ -346,10 +289,10 @@ function failuresOf(events: number, share: number): number[] {
 const alone: readonly Promised[] = [
   {
     name: "asks for a pause of 3 s",
-    async run({ service, track, settled }) {
+    async run({ settings, track, settled }) {
       const until = performance.now() + 3_000;
       let early = 0;
-      service.fault = () => {
+      settings.fault = () => {
         if (performance.now() >= until) return undefined;
         early++;
         return says(429, { "retry-after": "3" });
@@ -367,11 +310,12 @@ const alone: readonly Promised[] = [
     },
   },
   {
-    // The longest rests of six failures add up to 5.2 s, and 2,856 attempts by eight at 20 ms each to 7.1 s.
+    // The longest rests of six failures add up to 5.2 s, and 2,856 attempts by eight at 20 ms each
+    // to 7.1 s.
     name: "fails 3 of 10 attempts, of one event six at most",
-    async run({ service, track, settled, tracker }) {
+    async run({ service, settings, track, settled, tracker }) {
       const failures = failuresOf(2_000, 0.3);
-      service.fault = (visitor) => {
+      settings.fault = (visitor) => {
         const nth = Number(visitor.slice("visitor-".length));
         const left = failures[nth] ?? 0;
         failures[nth] = left - 1;
@@ -388,8 +332,8 @@ const alone: readonly Promised[] = [
   },
   {
     name: "has 4,000 clicks waiting, at 25 ms each",
-    async run({ service, track, longest }) {
-      service.answerMs = 25;
+    async run({ settings, track, longest }) {
+      settings.answerMs = 25;
       await Promise.all(Array.from({ length: 4_000 }, () => track("click")));
       const payment = await track("payment");
       await sleep(1_500);
@@ -399,53 +343,78 @@ const alone: readonly Promised[] = [
   },
 ];
 
-function inMySql(uri: string) {
-  return {
-    name: "MySQL",
-    create(): Creation {
-      const pool = mysql.createPool({ uri, connectionLimit: 4 });
-      const prefix = `faults_${randomBytes(4).toString("hex")}_`;
-      return { outbox: mysqlOutbox({ pool, prefix }), dispose: () => pool.end() };
-    },
-  };
+interface Creation {
+  readonly outbox: Outbox;
+  dispose?(): Promise<void>;
 }
 
-export interface Only {
-  /** The outbox of this name alone: `memory`, `disk`, `Postgres` or `MySQL`. */
-  readonly outbox?: string | undefined;
-  /** The rows whose name has this text in it. */
-  readonly row?: string | undefined;
+interface Subject {
+  readonly name: string;
+  create(): Creation;
 }
+
+/** The outboxes that need no server. */
+const local: readonly Subject[] = [
+  { name: "memory", create: () => ({ outbox: memoryOutbox() }) },
+  { name: "disk", create: () => ({ outbox: diskOutbox({ directory: scratch() }) }) },
+];
+
+/** Both servers without their flushes: how long this machine's disk takes is no promise of ours. */
+const SERVERS = [
+  {
+    name: "Postgres",
+    kind: "postgres",
+    isThere: () => programsOfPostgres() !== undefined,
+    settings: { fsync: "off" },
+    missing: "There is no PostgreSQL server on this machine: its rows are left out.",
+  },
+  {
+    name: "MySQL",
+    kind: "mysql",
+    isThere: () => programOfMariaDb() !== undefined,
+    settings: { "innodb-flush-log-at-trx-commit": 0 },
+    missing: "There is no MariaDB server on this machine: the MySQL outbox's rows are left out.",
+  },
+] as const;
 
 /** Prints the table. Resolves to whether every promise was kept. */
-export async function provePromises(only: Only = {}): Promise<boolean> {
-  // Both servers without their flushes: how long this machine's disk takes is no promise of ours.
-  const cluster = programsOfPostgres() ? await startCluster({ fsync: "off" }) : undefined;
-  const mariaDb =
-    programOfMariaDb() === undefined
-      ? undefined
-      : await startMariaDb({ "innodb-flush-log-at-trx-commit": 0 });
-  const outboxes = [
-    inMemory(),
-    onDisk(),
-    ...(cluster ? [inPostgres(cluster)] : []),
-    ...(mariaDb ? [inMySql(mariaDb.uri)] : []),
-  ];
-  if (!cluster) console.log("There is no PostgreSQL server on this machine: its rows are left out.");
-  if (!mariaDb)
-    console.log("There is no MariaDB server on this machine: the MySQL outbox's rows are left out.");
+export async function provePromises(only: {
+  /** The outbox of this name alone: `memory`, `disk`, `Postgres` or `MySQL`. Empty: all. */
+  readonly outbox: string;
+  /** The rows whose name has this text in it. */
+  readonly row: string;
+}): Promise<boolean> {
+  const isMeant = ({ name }: { readonly name: string }) => name === (only.outbox || name);
+  const subjects = local.filter(isMeant);
+  const servers = [];
+  for (const { name, kind, isThere, settings, missing } of SERVERS.filter(isMeant)) {
+    if (!isThere()) {
+      console.log(missing);
+      continue;
+    }
+    const server = await startServer(kind, settings);
+    servers.push(server);
+    subjects.push({
+      name,
+      create() {
+        const tables = `faults_${randomBytes(4).toString("hex")}`;
+        const { outbox, end } = openOn(kind, server.uri, { name: tables, connections: 4 });
+        return { outbox, dispose: end };
+      },
+    });
+  }
+  const provenOf = (promised: readonly Promised[], { create }: Subject) =>
+    Promise.all(promised.filter(({ name }) => name.includes(only.row)).map((each) => prove(each, create)));
+  const waiting = subjects.map((subject) => provenOf(patient, subject));
   let isKept = true;
-  const isMeant = ({ name }: Promised) => name.includes(only.row ?? "");
-  const meant = outboxes.filter(({ name }) => name === (only.outbox ?? name));
-  const provenOf = (promised: readonly Promised[], create: () => Creation) =>
-    Promise.all(promised.filter(isMeant).map((each) => prove(each, create)));
-  const waiting = meant.map(({ create }) => provenOf(patient, create));
-  for (const [nth, { name, create }] of meant.entries()) {
-    console.log(`\n${`the service, with the ${name} outbox`.padEnd(58)}${"requests".padStart(9)}   measured`);
-    const results = await provenOf(together, create);
-    results.push(...(await provenOf(floods, create)));
+  for (const [nth, subject] of subjects.entries()) {
+    console.log(
+      `\n${`the service, with the ${subject.name} outbox`.padEnd(58)}${"requests".padStart(9)}   measured`,
+    );
+    const results = await provenOf(together, subject);
+    results.push(...(await provenOf(floods, subject)));
     results.push(...((await waiting[nth]) ?? []));
-    for (const each of alone) results.push(...(await provenOf([each], create)));
+    for (const each of alone) results.push(...(await provenOf([each], subject)));
     for (const row of results) {
       console.log(
         `${row.name.padEnd(58)}${String(row.requests).padStart(9)}   ${row.measured}${row.isKept ? "" : "   BROKEN"}`,
@@ -453,14 +422,8 @@ export async function provePromises(only: Only = {}): Promise<boolean> {
       isKept &&= row.isKept;
     }
   }
-  await cluster?.destroy();
-  await mariaDb?.destroy();
+  for (const { destroy } of servers) await destroy();
   return isKept;
-}
-
-interface Creation {
-  readonly outbox: Outbox;
-  dispose?(): Promise<void> | void;
 }
 
 async function prove({ name, run }: Promised, create: () => Creation) {
@@ -471,29 +434,4 @@ async function prove({ name, run }: Promised, create: () => Creation) {
   await world.close();
   await dispose?.();
   return { name, requests, measured, isKept };
-}
-
-function inMemory() {
-  return { name: "memory", create: (): Creation => ({ outbox: memoryOutbox() }) };
-}
-
-function onDisk() {
-  return {
-    name: "disk",
-    create(): Creation {
-      const directory = mkdtempSync(join(tmpdir(), "express-affiliate-faults-"));
-      return { outbox: diskOutbox({ directory }), dispose: () => rmSync(directory, { recursive: true }) };
-    },
-  };
-}
-
-function inPostgres({ connectionString }: Cluster) {
-  return {
-    name: "Postgres",
-    create(): Creation {
-      const pool = new pg.Pool({ connectionString, max: 4 });
-      const schema = `faults_${randomBytes(4).toString("hex")}`;
-      return { outbox: postgresOutbox({ pool, schema }), dispose: () => pool.end() };
-    },
-  };
 }

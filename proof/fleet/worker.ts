@@ -1,6 +1,6 @@
-import { affiliate } from "express-affiliate";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Kind, open } from "../outboxes/server.js";
-import { API_KEY } from "../shared/keys.js";
+import { trackerOf } from "../shared/tracker.js";
 
 export interface WorkerOptions {
   readonly url: string;
@@ -18,13 +18,10 @@ export interface Task {
 /** A machine of the fleet: reports events on command, says when they are stored, and delivers. */
 export async function runWorker({ url, kind, uri, leaseMs }: WorkerOptions): Promise<void> {
   const { outbox, end } = open(kind, uri, { leaseMs });
-  const tracker = affiliate({
-    baseUrl: url,
-    clientId: 1,
-    apiKey: API_KEY,
+  const tracker = trackerOf(url, {
     outbox,
     delivery: { concurrency: 32 },
-    logger: { warn: () => {}, error: (line) => process.send?.({ error: line }) },
+    logger: { warn() {}, error: (line) => process.send?.({ error: line }) },
   });
 
   process.on("message", async (tasks: readonly Task[] | "close") => {
@@ -49,7 +46,7 @@ export async function runWorker({ url, kind, uri, leaseMs }: WorkerOptions): Pro
       throw new Error(`not queued: ${JSON.stringify(receipt)}`);
     }
     // In memory only, for now: nothing to rely on.
-    while (!outbox.durable) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (!outbox.durable) await sleep(20);
   }
 
   function track(visitor: string, nth: number, attribution: { clickId: string; sessionId: string }) {
@@ -57,10 +54,8 @@ export async function runWorker({ url, kind, uri, leaseMs }: WorkerOptions): Pro
     if (nth === 1)
       return tracker.trackClick({ affiliateReference: "ALICE", source: String(nth), ...attribution });
     if (nth === 2) {
-      return tracker.trackRegistration(
-        { email, customerId: visitor, customerName: `${visitor} ${nth}` },
-        attribution,
-      );
+      const registration = { email, customerId: visitor, customerName: String(nth) };
+      return tracker.trackRegistration(registration, attribution);
     }
     const payment = { paymentId: `${visitor} ${nth}`, customerEmail: email, leadValue: nth };
     return tracker.trackPayment(payment, attribution);

@@ -36,7 +36,7 @@ export async function startDatabases(options: { mysql: boolean; pgbouncer: boole
       await admin.end();
       await mysqlAdmin?.end();
       await mariaDb?.destroy();
-      await pgbouncer?.close();
+      await pgbouncer?.stop();
       await cluster.destroy();
     },
   };

@@ -1,16 +1,16 @@
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
 import { cp, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { promisify } from "node:util";
 import { npmFlags } from "../shared/packed.js";
+import { runCommand } from "../shared/program.js";
 import { expressRanges, inEveryProject, recipes } from "./recipes.js";
 
-const run = promisify(execFile);
 const FRAMEWORKS = resolve("test/frameworks");
 const DEADLINE_MS = 120_000;
 
-/** A recipe with one major of Express, in a project of its own, with the package as `npm pack` packs it. */
+/**
+ * A recipe with one major of Express, in a project of its own, with the package as `npm pack` packs
+ * it.
+ */
 export interface Project {
   readonly name: string;
   readonly express: 4 | 5;
@@ -26,7 +26,10 @@ export interface Walked {
   readonly output: string;
 }
 
-/** Writes the project's files and installs its dependencies. If that fails, resolves with the result. */
+/**
+ * Writes the project's files and installs its dependencies. If that fails, resolves with the
+ * result.
+ */
 export async function install(
   { name, express, folder }: Project,
   tarball: string,
@@ -44,13 +47,12 @@ export async function install(
     };
     const manifest = { name: `recipe-${name}`, private: true, type: "module", dependencies };
     await writeFile(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
-    await run("npm", ["install", ...npmFlags], { cwd: folder });
-    const [command, ...args] = recipe?.prepare ?? [];
-    if (command) await run(command, args, { cwd: folder });
+    const place = { cwd: folder, env: process.env };
+    await runCommand(["npm", "install", ...npmFlags], place);
+    if (recipe?.prepare) await runCommand(recipe.prepare, place);
     return undefined;
   } catch (error) {
-    const { stdout = "" } = error as { stdout?: string };
-    return { isRight: false, facts: 0, output: `it cannot be installed: ${error}\n${stdout}` };
+    return { isRight: false, facts: 0, output: `it cannot be installed: ${error}` };
   }
 }
 
@@ -60,24 +62,17 @@ export async function walk(
   node: string,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Walked> {
-  const child = spawn(node, ["--test-reporter=tap", "walk.js"], {
-    cwd: folder,
-    env: { ...process.env, NO_COLOR: "1", ...environment },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text) => {
-      output += text;
+  const env = { ...process.env, NO_COLOR: "1", ...environment };
+  try {
+    const output = await runCommand([node, "--test-reporter=tap", "walk.js"], {
+      cwd: folder,
+      env,
+      withinMs: DEADLINE_MS,
     });
+    const countOf = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, "m").exec(output)?.[1] ?? 0);
+    const facts = countOf("pass");
+    return { isRight: facts > 0 && facts === countOf("tests"), facts, output };
+  } catch (error) {
+    return { isRight: false, facts: 0, output: String(error) };
   }
-  const deadline = setTimeout(() => {
-    output += `\nit did not end within ${DEADLINE_MS / 1_000} s\n`;
-    child.kill("SIGKILL");
-  }, DEADLINE_MS);
-  const [code] = await once(child, "close");
-  clearTimeout(deadline);
-  const countOf = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, "m").exec(output)?.[1] ?? 0);
-  const facts = countOf("pass");
-  return { isRight: code === 0 && facts > 0 && facts === countOf("tests"), facts, output };
 }

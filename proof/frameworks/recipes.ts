@@ -85,10 +85,12 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   feathers: { express: { 4: { "@feathersjs/feathers": "^5.0.50", "@feathersjs/express": "^5.0.50" } } },
   "parse-server": { express: { 5: { "parse-server": "^8.6.94" } }, postgres: true },
   "routing-controllers": {
+    basedOn: "nestjs",
     express: { 4: controllers("^4.17.25"), 5: controllers("^5.0.6") },
     prepare: ["npx", "tsc"],
   },
   tsoa: {
+    basedOn: "nestjs",
     express: { 5: { tsoa: "^6.6.0", ...typed("^5.0.6") } },
     prepare: ["sh", "-c", "npx tsoa routes && npx tsc"],
   },
@@ -99,6 +101,7 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   datadog: { express: { 5: { "dd-trace": "^5.132.0" } } },
   // With syslog's levels; in TypeScript, with handlers that return the response.
   winston: {
+    basedOn: "nestjs",
     express: {
       4: { winston: "^3.19.0", ...typed("^4.17.25") },
       5: { winston: "^3.19.0", ...typed("^5.0.6") },
@@ -118,7 +121,8 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   "postgres-js": inTransactions({ postgres: "^3.4.9" }),
   prisma: {
     ...inTransactions({ prisma: "^7.10.1", "@prisma/client": "^7.10.0", "@prisma/adapter-pg": "^7.10.1" }),
-    // A client needs no engine, neither to be generated nor with a driver adapter. `true` spares the download of one.
+    // A client needs no engine, neither to be generated nor with a driver adapter. `true` spares
+    // the download of one.
     prepare: ["env", "PRISMA_SCHEMA_ENGINE_BINARY=/bin/true", "npx", "prisma", "generate"],
   },
   typeorm: inTransactions({ typeorm: "^1.1.1" }),

@@ -30,7 +30,7 @@ export function createTable(
         ["", ...columns.map(({ major, node }) => `Express ${major}, Node ${node}`)],
         ...names.map((name) => [
           name,
-          // A dash where the framework does not take that Express.
+          // A dash if the framework does not take that Express.
           ...columns.map(({ major, node }) => cells.get(`${name} ${major} ${node}`) ?? "–"),
         ]),
       ];

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { createSandbox } from "express-affiliate/sandbox";
 import { launch } from "./browser/chromium.js";
 import { scenarios } from "./browser/scenarios.js";
 import { startWorld } from "./browser/world.js";
 import { countScene } from "./shared/census.js";
 import type { Part, Scene } from "./shared/part.js";
-import { startService } from "./shared/shop.js";
 
 export default {
   title: "Chromium, before a shop that counts clicks on every page",
   async prove({ short }) {
-    const sandbox = await startService();
+    const sandbox = await createSandbox();
     const browser = await launch();
     const world = await startWorld(browser, sandbox);
     const scenes: (() => Scene)[] = [];

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Express } from "express";
+import { createSandbox } from "express-affiliate/sandbox";
 import type { Figure } from "../world/shared/part.js";
 import { type CacheProgram, cachePrograms } from "./cache/programs.js";
 import { askAsOthers, Caller } from "./cache/requests.js";
 import { countScene, emailOf, referenceOf } from "./shared/census.js";
 import type { Part, Scene } from "./shared/part.js";
-import { startService, startShop } from "./shared/shop.js";
+import { startShop } from "./shared/shop.js";
 
 /** What the shop says of its pages, and how long after one visitor the next one comes. */
 const PAGES: readonly { path: string; name: string; headers: Record<string, string>; waitMs?: number }[] = [
@@ -42,9 +43,12 @@ export default {
   },
 } satisfies Part;
 
-/** Visitors come through one link to each page. Between any two of them, others ask for it, and earlier ones reload. */
+/**
+ * Visitors come through one link to each page. Between any two of them, others ask for it, and
+ * earlier ones reload.
+ */
 async function prove(program: CacheProgram, count: number): Promise<{ scenes: Scene[]; figures: Figure[] }> {
-  const sandbox = await startService();
+  const sandbox = await createSandbox();
   const shop = await startShop({
     sandbox,
     tracking: { consent: (req) => !req.get("cookie")?.includes("consent=no") },

@@ -1,16 +1,16 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { affiliate } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import { closedPort } from "../../test/helpers/faulty-service.js";
+import { createSandbox } from "express-affiliate/sandbox";
+import { freePort } from "../../test/helpers/cluster.js";
+import { scratch } from "../shared/scratch.js";
 import type { Gateway } from "../world/programs/gateway.js";
 import type { Figure } from "../world/shared/part.js";
 import { type Mode, type ProxyProgram, proxyPrograms } from "./proxy/programs.js";
 import { countScene, emailOf, referenceOf, type Visitor } from "./shared/census.js";
 import type { Part, Scene } from "./shared/part.js";
-import { startService } from "./shared/shop.js";
 
 const MODES: readonly Mode[] = [
   "allows",
@@ -22,7 +22,10 @@ const MODES: readonly Mode[] = [
   "allows",
 ];
 const VISITORS_A_SECOND = 4;
-/** What is under way when a proxy begins to refuse still asks it. docs/delivery.md promises 2 requests a second after 2 s. */
+/**
+ * What is under way when a proxy begins to refuse still asks it. docs/delivery.md promises 2
+ * requests a second after 2 s.
+ */
 const SETTLES_MS = 2_000;
 
 export default {
@@ -34,9 +37,9 @@ export default {
 } satisfies Part;
 
 async function prove(program: ProxyProgram, seconds: number): Promise<{ scene: Scene; figures: Figure[] }> {
-  const sandbox = await startService();
-  const port = await closedPort();
-  const directory = mkdtempSync(join(tmpdir(), "express-affiliate-proxy-"));
+  const sandbox = await createSandbox();
+  const port = await freePort();
+  const directory = scratch();
   chmodSync(directory, 0o777);
   const log = join(directory, "requests.log");
   writeFileSync(log, "");
@@ -91,7 +94,8 @@ async function prove(program: ProxyProgram, seconds: number): Promise<{ scene: S
         what: `${program.name}: all that waited has gone after`,
         measured: Math.round(took * 10) / 10,
         unit: "s",
-        // A pause is looked at again after a tenth of its time, 1 s at least; and the events have to be sent.
+        // A pause is looked at again after a tenth of its time, 1 s at least; and the events have
+        // to be sent.
         atMost: Math.round(2 + seconds / 10 + waiting * 0.02),
       });
       await comeFor((seconds * 1_000) / 2);
@@ -125,6 +129,5 @@ async function prove(program: ProxyProgram, seconds: number): Promise<{ scene: S
   await running?.stop();
   const scene = countScene(program.name, visitors, sandbox.ledger);
   await sandbox.close();
-  rmSync(directory, { recursive: true, force: true });
   return { scene, figures };
 }

@@ -28,7 +28,8 @@ export function problemsWith(event: OutboxEvent): string[] {
 /**
  * What is wrong with the answer that a stranger's request got.
  *
- * @param isPrefetch if the browser may show the page later, or never: `onClick` answers 503 then, so that it is asked for again.
+ * @param isPrefetch if the browser may show the page later, or never: `onClick` answers 503 then,
+ * so that it is asked for again.
  */
 export function problemsWithAnswer(
   { statusCode = 0, headers }: IncomingMessage,

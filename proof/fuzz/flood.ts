@@ -1,9 +1,7 @@
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { affiliate, type Logger, memoryOutbox } from "express-affiliate";
 import { request } from "undici";
+import { answer, startService } from "../shared/service.js";
 import type { StrangersRequest } from "./strangers.js";
 
 const A_PERSON = { "user-agent": "Mozilla/5.0 Firefox/146.0", accept: "text/html,*/*;q=0.8" };
@@ -13,30 +11,28 @@ const PATIENCE_MS = 60_000;
 
 export interface Flooded {
   readonly tracker: ReturnType<typeof affiliate>;
-  /** What is wrong once the flood is over: each of these customers has paid once, and no more is kept than was allowed. */
+  /**
+   * What is wrong once the flood is over: each of these customers has paid once, and no more is
+   * kept than was allowed.
+   */
   problems(customers: readonly string[]): Promise<string[]>;
 }
 
-/** A tracker whose small outbox is full of strangers' events, before a service that refuses them or fails at them. */
+/**
+ * A tracker whose small outbox is full of strangers' events, before a service that refuses them or
+ * fails at them.
+ */
 export async function startFlooded(apiKey: string, logger: Logger): Promise<Flooded> {
   const paid = new Map<string, number>();
-  const service = createServer((req, res) => {
-    let text = "";
-    req.setEncoding("utf8").on("data", (chunk) => {
-      text += chunk;
-    });
-    req.on("end", () => {
-      const { affiliateReference = "", clickId = "", customerEmail = "" } = text ? JSON.parse(text) : {};
-      if (affiliateReference.startsWith("NOPE") || clickId.startsWith("forged"))
-        return void res.writeHead(text.length % 2 === 0 ? 404 : 500).end("{}");
-      if (req.url?.endsWith("/lead/payment")) paid.set(customerEmail, (paid.get(customerEmail) ?? 0) + 1);
-      res.end('{"success":true}');
-    });
-  }).listen(0, "127.0.0.1");
-  await once(service, "listening");
+  const service = await startService((res, _take, { body, isPayment }) => {
+    const { affiliateReference = "", clickId = "", customerEmail = "" } = body;
+    if (affiliateReference.startsWith("NOPE") || clickId.startsWith("forged"))
+      return answer(res, JSON.stringify(body).length % 2 === 0 ? 404 : 500);
+    if (isPayment) paid.set(customerEmail, (paid.get(customerEmail) ?? 0) + 1);
+    answer(res);
+  });
   const outbox = memoryOutbox({ maxEvents: MOST_WAITING, maxDeadLetters: MOST_DEAD });
-  const baseUrl = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
-  const tracker = affiliate({ baseUrl, clientId: 1, apiKey, outbox, logger });
+  const tracker = affiliate({ baseUrl: service.url, clientId: 1, apiKey, outbox, logger });
 
   return {
     tracker,
@@ -57,7 +53,10 @@ export async function startFlooded(apiKey: string, logger: Logger): Promise<Floo
   };
 }
 
-/** A page view or a sign-up as crawlers and forgers send them: with a new reference or click id each time. */
+/**
+ * A page view or a sign-up as crawlers and forgers send them: with a new reference or click id each
+ * time.
+ */
 export function floodRequest(random: () => number): StrangersRequest {
   const nth = Math.floor(random() * 1e9);
   if (random() < 0.7)

@@ -1,14 +1,3 @@
-/** Numbers from a seed: the same ones again for the same seed. */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 export interface StrangersRequest {
   readonly to: "shop" | "sandbox" | "inspector";
   readonly method: string;
@@ -75,20 +64,8 @@ const AGENTS = [
   "\u00e9",
 ];
 const FIELDS = [
-  "email",
-  "customerId",
-  "customerName",
-  "paymentId",
-  "customerEmail",
-  "leadValue",
-  "affiliateReference",
-  "clickId",
-  "sessionId",
-  "clickedUrl",
-  "clientId",
-  "leadType",
-  "mode",
-  "forMs",
+  ...["email", "customerId", "customerName", "paymentId", "customerEmail", "leadValue"],
+  ...["affiliateReference", "clickId", "sessionId", "clickedUrl", "clientId", "leadType", "mode", "forMs"],
 ];
 const SERVICE = [
   "click",

@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { Agent, request } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type Child, type Said, startChild } from "./child.js";
-import { startService } from "./service.js";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type Child, type Said, startChild } from "../shared/child.js";
+import { scratch } from "../shared/scratch.js";
+import { answer, startService } from "../shared/service.js";
+import type { HostOptions } from "./host.js";
+import type { ShopOptions } from "./shop.js";
 
 const VISITORS = 32;
 const CONCURRENCY = 8;
@@ -12,11 +14,17 @@ const STATES = ["there", "away", "slow"] as const;
 const PATHS = ["/wrapped", "/called"] as const;
 
 /**
- * Shops sell to many visitors at a time, and await nothing: their handlers answer before the receipt is there. Each payment that was
- * answered must reach the service, once, or be held: at most `concurrency` for each kill.
+ * Shops sell to many visitors at a time, and await nothing: their handlers answer before the
+ * receipt is there. Each payment that was answered must reach the service, once, or be held: at
+ * most `concurrency` for each kill.
  */
 export async function proveAnswered(rounds: number): Promise<boolean> {
-  const service = await startService();
+  let slowMs = 0;
+  const service = await startService((res, take) => {
+    take();
+    // Long enough for a kill to come in between.
+    setTimeout(answer, slowMs + Math.random() * 15, res);
+  });
   const answered = new Set<number>();
   const pathOf = new Map<number, string>();
   const held = new Set<number>();
@@ -27,18 +35,19 @@ export async function proveAnswered(rounds: number): Promise<boolean> {
 
   for (const state of STATES) {
     for (const hosts of [1, 4]) {
-      const directory = mkdtempSync(join(tmpdir(), "express-affiliate-proof-"));
+      const directory = scratch();
       if (state === "away") await service.goAway();
-      service.slowMs = state === "slow" ? SLOW_MS : 0;
+      slowMs = state === "slow" ? SLOW_MS : 0;
       for (let round = 0; round < rounds; round++) {
-        const shops = Array.from({ length: hosts }, () => startShop(directory));
+        const shops = Array.from({ length: hosts }, () =>
+          start({ directory, task: "sell", url: service.url }),
+        );
         await Promise.all(shops.map((shop) => sellUntilKilled(shop, VISITORS / hosts)));
         kills += hosts;
       }
-      service.slowMs = 0;
+      slowMs = 0;
       await service.comeBack();
-      await startChild({ name: "last", directory, task: "drain", url: service.url }, hear).ended;
-      rmSync(directory, { recursive: true });
+      await start({ name: "last", directory, task: "drain", url: service.url }).ended;
     }
   }
   await service.goAway();
@@ -50,8 +59,8 @@ export async function proveAnswered(rounds: number): Promise<boolean> {
     if (error) errors.push(error);
   }
 
-  function startShop(directory: string): Child {
-    return startChild({ directory, task: "sell", url: service.url }, hear);
+  function start(options: HostOptions | ShopOptions): Child {
+    return startChild(fileURLToPath(import.meta.url), options, hear);
   }
 
   async function sellUntilKilled({ spoken, kill }: Child, visitors: number): Promise<void> {
@@ -73,9 +82,10 @@ export async function proveAnswered(rounds: number): Promise<boolean> {
         }
       }),
     );
-    // The moment counts from the first answer, so that it is in the middle of something on a slow machine too.
+    // The moment counts from the first answer, so that it is in the middle of something on a slow
+    // machine too.
     await begun;
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 600));
+    await sleep(Math.random() * 600);
     await kill();
     await selling;
     agent.destroy();

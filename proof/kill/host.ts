@@ -1,10 +1,10 @@
-import { writeSync } from "node:fs";
-import { affiliate } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import { API_KEY } from "../shared/keys.js";
+import { say } from "../shared/child.js";
+import { trackerOf } from "../shared/tracker.js";
 
 const VISITORS = 8;
-// A fast machine tracks thousands of events before the kill. A visitor with too many clicks that wait loses the oldest.
+// A fast machine tracks thousands of events before the kill. A visitor with too many clicks that
+// wait loses the oldest.
 const EVENTS_OF_A_VISITOR = 100;
 
 export interface HostOptions {
@@ -14,27 +14,11 @@ export interface HostOptions {
   readonly task: "track" | "drain";
 }
 
-/** Written synchronously, so that all that was said before the kill is in the output. */
-export function say(line: object): void {
-  for (;;) {
-    try {
-      writeSync(1, `${JSON.stringify(line)}\n`);
-      return;
-    } catch (error) {
-      // The reader has not kept up.
-      if ((error as { code?: string }).code !== "EAGAIN") throw error;
-    }
-  }
-}
-
 /** A host: tracks until it is killed, or sends what others left. Prints each receipt at once. */
 export async function runHost({ url, directory, name, task }: HostOptions): Promise<void> {
-  const tracker = affiliate({
-    baseUrl: url,
-    clientId: 1,
-    apiKey: API_KEY,
+  const tracker = trackerOf(url, {
     outbox: diskOutbox({ directory }),
-    logger: { warn: () => {}, error: (line) => say({ error: line }) },
+    logger: { warn() {}, error: (line) => say({ error: String(line) }) },
   });
 
   if (task === "track") {

@@ -1,8 +1,8 @@
 import type { AddressInfo } from "node:net";
 import express from "express";
-import { affiliate } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import { say } from "./host.js";
+import { say } from "../shared/child.js";
+import { trackerOf } from "../shared/tracker.js";
 
 export interface ShopOptions {
   readonly url: string;
@@ -12,9 +12,7 @@ export interface ShopOptions {
 
 /** A shop that awaits nothing: both of its checkouts answer before the receipt is there. */
 export async function runShop({ url, directory }: ShopOptions): Promise<void> {
-  const tracker = affiliate({
-    baseUrl: url,
-    clientId: 1,
+  const tracker = trackerOf(url, {
     outbox: diskOutbox({ directory }),
     logger: { warn() {}, error: (line) => say({ error: String(line) }) },
   });

@@ -12,7 +12,10 @@ export type Kind = "postgres" | "mysql";
 /** A database server that a proof has started. */
 export interface Server {
   readonly uri: string;
-  /** Ends it, as an administrator would (`fast` or `immediate`) or by SIGKILL of all its processes (`kill`). */
+  /**
+   * Ends it, as an administrator would (`fast` or `immediate`) or by SIGKILL of all its processes
+   * (`kill`).
+   */
   halt(how: "fast" | "immediate" | "kill"): Promise<void>;
   resume(): Promise<void>;
   destroy(): Promise<void>;
@@ -28,14 +31,22 @@ export interface Opened {
   end(): Promise<void>;
 }
 
-/** @throws Error where it is none of them. */
+interface OpenOptions {
+  readonly name?: string;
+  readonly connections?: number;
+  readonly leaseMs?: number;
+  readonly migrate?: boolean;
+}
+
+/** @throws Error if it is none of them. */
 export function kindFrom(word: string): Kind {
   if (word === "postgres" || word === "mysql") return word;
   throw new Error(`--outbox must be postgres or mysql, got ${word}`);
 }
 
 /**
- * A server of the kind that the outbox works with: PostgreSQL or MariaDB, with each commit on the disk before it is answered.
+ * A server of the kind that the outbox works with: PostgreSQL or MariaDB, with each commit on the
+ * disk before it is answered.
  *
  * @param settings of the server, over its defaults.
  */
@@ -53,22 +64,23 @@ export async function startServer(
   };
 }
 
+/** @param options.name of its tables' prefix or schema, if it is not the outbox's own. */
 export function open(
   kind: Kind,
   uri: string,
-  options: { leaseMs?: number | undefined; migrate?: boolean } = {},
+  { name, connections = 10, ...options }: OpenOptions = {},
 ): Opened {
   if (kind === "mysql") {
-    const pool = mysql.createPool({ uri, connectionLimit: 10 });
+    const pool = mysql.createPool({ uri, connectionLimit: connections });
     return {
-      outbox: mysqlOutbox({ pool, ...options }),
+      outbox: mysqlOutbox({ pool, ...options, ...(name && { prefix: `${name}_` }) }),
       sql: async (text) => (await pool.query(text))[0] as never,
       end: () => pool.end(),
     };
   }
-  const pool = new pg.Pool({ connectionString: uri });
+  const pool = new pg.Pool({ connectionString: uri, max: connections });
   return {
-    outbox: postgresOutbox({ pool, ...options }),
+    outbox: postgresOutbox({ pool, ...options, ...(name && { schema: name }) }),
     sql: async (text) => (await pool.query(text)).rows,
     end: () => pool.end(),
   };

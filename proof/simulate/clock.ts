@@ -45,8 +45,9 @@ export function threadOf(process: Owner, name: string, isBusy: () => boolean): O
 }
 
 /**
- * Virtual time for several processes in one thread. One task runs at a time, and all microtasks that follow from it run
- * before the next task: so `current` always says whose code runs. Among processes that have something to do, `choose` picks.
+ * Virtual time for several processes in one thread. One task runs at a time, and all microtasks
+ * that follow from it run before the next task: so `current` always says whose code runs. Among
+ * processes that have something to do, `choose` picks.
  */
 export class VirtualClock {
   readonly outside = ownerNamed("outside");

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { type Database, findEngine, type Statement, type Value } from "../../src/outbox/disk/sqlite.js";
+import { type Database, findEngine, type Statement, type Value } from "../../src/outbox/disk/file/sqlite.js";
 import type { Host } from "./host.js";
 import type { VirtualSpool } from "./spool-files.js";
 
@@ -18,7 +18,7 @@ const ERRORS = {
 } as const;
 
 const STATEMENTS_OF_A_TRANSACTION = 10;
-const SLOWEST_MS = 5_000;
+export const SLOWEST_MS = 5_000;
 const STUCK_MS = 30_000;
 
 /** A file, and how often each of its connections has written to it. */
@@ -29,8 +29,9 @@ interface File {
 }
 
 /**
- * A machine's disk: real SQLite, in memory. All processes share one connection to each file, for what they do there they do in
- * one transaction each, one after the other. Every process sees its own faults.
+ * A machine's disk: real SQLite, in memory. All processes share one connection to each file, for
+ * what they do there they do in one transaction each, one after the other. Every process sees its
+ * own faults.
  */
 export class Disk {
   transactions = 0;
@@ -85,7 +86,7 @@ export class Disk {
 
   #faulty(file: File, host: Host, wait: (ms: number) => void): Database {
     const { db, statements } = file;
-    /** How many more statements succeed; infinite where all do. */
+    /** How many more statements succeed; infinite if all do. */
     let left = Number.POSITIVE_INFINITY;
     let ownCommits = 0;
 
@@ -122,7 +123,7 @@ export class Disk {
 
     const exec = (sql: string) => {
       if (sql !== "rollback") step();
-      // Where a schedule leaves little bounds, it is the outbox that has to keep within it.
+      // If a schedule leaves little bounds, it is the outbox that has to keep within it.
       db.exec(sql.replace(/pragma max_page_count[^;]*;/, ""));
     };
 

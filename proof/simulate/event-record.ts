@@ -8,51 +8,80 @@ export const NEVER = Number.POSITIVE_INFINITY;
 export type End = "delivered" | "dead" | "dropped" | "skipped" | "discarded" | "evicted";
 
 /** All that is known of one event. */
-export interface EventRecord {
+export class EventRecord {
   readonly id: string;
   readonly name: string;
   readonly kind: EventKind;
   readonly program: string;
   readonly visitors: readonly string[];
-  content: string;
-  /** The process that reported it when it was accepted, and its number in the order of all reports. */
+  content = "";
+  /**
+   * The process that reported it when it was accepted, and its number in the order of all reports.
+   */
   reporter: Owner | undefined;
-  reportedAs: number;
+  reportedAs = NEVER;
   /** Its number among all receipts, once it is stored. */
-  storedAs: number;
-  acceptedAt: number;
+  storedAs = NEVER;
+  acceptedAt = 0;
   /** Receipts that say `queued`. */
-  accepted: number;
+  accepted = 0;
   /** Whether it was in its process's spool as soon as it was reported: no kill loses it. */
-  isSpooled: boolean;
-  requests: Request[];
+  isSpooled = false;
+  requests: Request[] = [];
   /** How many there were when it was stored. */
-  requestsBefore: number;
-  /** The process that told of its end could not store it, and may be taken for dead: the event may be sent again. */
-  isToldEarly: boolean;
+  requestsBefore = 0;
+  /**
+   * The process that told of its end could not store it, and may be taken for dead: the event may
+   * be sent again.
+   */
+  isToldEarly = false;
   /** How often the service took it, and when first. */
-  taken: number;
+  taken = 0;
   takenAt: number | undefined;
   /** Whether the service has it, as reported by whichever process. */
-  wasTaken: boolean;
-  /** Whether the service is asked first whether its visitor was referred, and whether it is poison in a schedule of poison. */
+  wasTaken = false;
+  /**
+   * Whether the service is asked first whether its visitor was referred, and whether it is poison
+   * in a schedule of poison.
+   */
   readonly isAsked: boolean;
   readonly isPoison: boolean;
   /** In how many transactions it was reported that were rolled back. */
-  rolledBack: number;
+  rolledBack = 0;
   /** How often it was reported. */
-  reports: number;
-  ends: End[];
-  /** Which process told of the last of them, and whether one of those that told of them could not reach its disk for a while. */
+  reports = 0;
+  ends: End[] = [];
+  /**
+   * Which process told of the last of them, and whether one of those that told of them could not
+   * reach its disk for a while.
+   */
   teller: Owner | undefined;
-  isToldTwice: boolean;
+  isToldTwice = false;
   deadCode: string | undefined;
   /** How often an operator queued it again. */
-  retries: number;
+  retries = 0;
   /** The earliest time before which no report of it lets it be sent, by the clock on the wall. */
   notBefore: number | undefined;
   /** Whether it was to be cancelled: a process that did so may not have lived to say so. */
-  isToBeCancelled: boolean;
+  isToBeCancelled = false;
+
+  constructor(
+    { id, kind, data }: Pick<OutboxEvent, "id" | "kind" | "data">,
+    program: string,
+    number: number,
+  ) {
+    const { clickId, sessionId } = data;
+    this.id = id;
+    this.name = `${kind} ${number}${program === "1" ? "" : ` of ${program}`}`;
+    this.kind = kind;
+    this.program = program;
+    this.visitors = [
+      ...(clickId === undefined ? [] : [`${program} click ${clickId}`]),
+      ...(sessionId === undefined ? [] : [`${program} session ${sessionId}`]),
+    ];
+    this.isAsked = "byLoginSession" in data;
+    this.isPoison = visitorNumber(sessionId ?? clickId ?? "") % 4 === 1;
+  }
 }
 
 const meanings = new Map<number, Meaning>([[200, "delivered"]]);
@@ -61,7 +90,10 @@ for (const { status, meaning } of Object.values(BEHAVIOURS)) {
     meanings.set(status, meaning);
 }
 
-/** What a sender has to conclude from the answer, by the table; a 409 says that the event was taken before. */
+/**
+ * What a sender has to conclude from the answer, by the table; a 409 says that the event was taken
+ * before.
+ */
 export function meaningOf({ end, behaviour }: Request): Meaning | "unsent" | undefined {
   if (!end) return undefined;
   const { attempt } = end;
@@ -69,46 +101,4 @@ export function meaningOf({ end, behaviour }: Request): Meaning | "unsent" | und
   if (attempt.status === 429 || attempt.status === 503) return behaviour.meaning;
   if (attempt.status === 200) return behaviour.meaning === "rejected" ? "rejected" : "delivered";
   return meanings.get(attempt.status) ?? "rejected";
-}
-
-export function newRecord(
-  { id, kind, data }: Pick<OutboxEvent, "id" | "kind" | "data">,
-  program: string,
-  number: number,
-): EventRecord {
-  const { clickId, sessionId } = data;
-  const visitors: string[] = [];
-  if (clickId !== undefined) visitors.push(`${program} click ${clickId}`);
-  if (sessionId !== undefined) visitors.push(`${program} session ${sessionId}`);
-  return {
-    id,
-    name: `${kind} ${number}${program === "1" ? "" : ` of ${program}`}`,
-    kind,
-    program,
-    visitors,
-    content: "",
-    reporter: undefined,
-    reportedAs: NEVER,
-    storedAs: NEVER,
-    acceptedAt: 0,
-    accepted: 0,
-    isSpooled: false,
-    requests: [],
-    requestsBefore: 0,
-    isToldEarly: false,
-    taken: 0,
-    takenAt: undefined,
-    wasTaken: false,
-    isAsked: "byLoginSession" in data,
-    isPoison: visitorNumber(data.sessionId ?? data.clickId ?? "") % 4 === 1,
-    rolledBack: 0,
-    reports: 0,
-    ends: [],
-    teller: undefined,
-    isToldTwice: false,
-    deadCode: undefined,
-    retries: 0,
-    notBefore: undefined,
-    isToBeCancelled: false,
-  };
 }

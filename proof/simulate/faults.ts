@@ -1,4 +1,7 @@
-/** What an attempt is to its sender, by DESIGN's table of outcomes. This is a second reading: it shares nothing with src/delivery. */
+/**
+ * What an attempt is to its sender, by DESIGN's table of outcomes. This is a second reading: it
+ * shares nothing with src/delivery.
+ */
 export type Meaning =
   | "delivered"
   | "rejected"
@@ -13,12 +16,12 @@ export interface Behaviour {
   readonly meaning: Meaning;
   /** Whether the service acts on the request, whatever the sender gets as an answer. */
   readonly takes: boolean;
-  /** How long it takes; infinite where no answer comes. */
+  /** How long it takes; infinite if no answer comes. */
   readonly afterMs: number;
   readonly status?: number;
   readonly retryAfter?: string;
   readonly body?: unknown;
-  /** The error's code, where there is no answer. */
+  /** The error's code, if there is no answer. */
   readonly code?: string;
   /** It acts on the request only then, when its sender may have given up. */
   readonly takesAfterMs?: number;

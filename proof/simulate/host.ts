@@ -2,22 +2,29 @@ import type { Delivery } from "../../src/delivery/delivery.js";
 import type { Owner } from "./clock.js";
 import type { Disk } from "./disk.js";
 import type { Observer, Service } from "./service.js";
+import type { VirtualSpool } from "./spool-files.js";
 
 /** How a process meets its disk at this moment. */
-export type DiskFault = "full" | "ioerr" | "busy" | "lost" | "slow" | "stuck";
+export type DiskFault = (typeof DISK_FAULTS)[number];
+export const DISK_FAULTS = ["full", "ioerr", "busy", "lost", "slow", "stuck"] as const;
 
-/** How a process meets its database server. Of `cuts`, `deadlocks` and `full`, some statements; of the others, all. */
-export type ServerFault =
-  | "away"
-  | "cuts"
-  | "silent"
-  | "deadlocks"
-  | "read-only"
-  | "full"
-  | "slow"
-  | "stuck"
-  | "crowded"
-  | "lent";
+/**
+ * How a process meets its database server. Of `cuts`, `deadlocks` and `full`, some statements; of
+ * the others, all.
+ */
+export type ServerFault = (typeof SERVER_FAULTS)[number];
+export const SERVER_FAULTS = [
+  "away",
+  "cuts",
+  "silent",
+  "deadlocks",
+  "read-only",
+  "full",
+  "slow",
+  "stuck",
+  "crowded",
+  "lent",
+] as const;
 
 /** What the machine gives a process, besides time. */
 export interface Host {
@@ -26,7 +33,7 @@ export interface Host {
   serverFault: ServerFault | undefined;
   /** How many faults there were, this one included. */
   faultsSeen: number;
-  /** How large the file may grow, where it is less than the option allows. */
+  /** How large the file may grow, if it is less than the option allows. */
   readonly maxBytes?: number | undefined;
   readonly service: Service;
   readonly observer: Observer;
@@ -35,12 +42,17 @@ export interface Host {
   /** A number from 0 up to 1. */
   random(): number;
   threadsStarted: number;
+  /**
+   * The process's spool files that another one has sealed, to store what is in them. It takes a
+   * process whose thread was lost for one that has ended.
+   */
+  readonly spoolsTakenIn: VirtualSpool[];
   /** The process's threads: each ends at once when it is called. */
   readonly threads: Set<(error: Error) => void>;
 }
 
 /** A host without what each of its processes has for itself. */
-export type HostOfSlot = Omit<Host, "threads" | "threadsStarted" | "random">;
+export type HostOfSlot = Omit<Host, "threads" | "threadsStarted" | "spoolsTakenIn" | "random">;
 
 const hosts = new WeakMap<Owner, Host>();
 

@@ -1,7 +1,7 @@
 import type { Logger, OutboxEvent, Receipt } from "express-affiliate";
 import { Broken } from "./broken.js";
 import type { Owner, VirtualClock } from "./clock.js";
-import { type End, type EventRecord, meaningOf, NEVER, newRecord } from "./event-record.js";
+import { type End, EventRecord, meaningOf, NEVER } from "./event-record.js";
 import type { TrackerProcess } from "./process.js";
 import type { Observer, Request } from "./service.js";
 import { isSimulated } from "./sql/errors.js";
@@ -50,7 +50,10 @@ export class Ledger implements Observer {
       this.breaks("no code throws", `${owner.name}: ${(error as Error)?.stack}`);
   }
 
-  /** The clock that judges when a payment is due may be set back from here on. Returns the latest time that it has shown. */
+  /**
+   * The clock that judges when a payment is due may be set back from here on. Returns the latest
+   * time that it has shown.
+   */
   noteTime(): number {
     this.#latestTime = Math.max(this.#latestTime, this.#today());
     return this.#latestTime;
@@ -73,7 +76,7 @@ export class Ledger implements Observer {
   recordOf({ id, kind, data }: OutboxEvent, program: string, number: number): EventRecord {
     const known = this.records.get(`${program} ${id}`);
     if (known) return known;
-    const record = newRecord({ id, kind, data }, program, number);
+    const record = new EventRecord({ id, kind, data }, program, number);
     this.records.set(`${program} ${id}`, record);
     for (const visitor of record.visitors) {
       this.#byVisitor.set(visitor, [...(this.#byVisitor.get(visitor) ?? []), record]);
@@ -134,7 +137,10 @@ export class Ledger implements Observer {
     if (isAgain || mayBeThere) Object.assign(record, { reporter: undefined, reportedAs: 0, storedAs: NEVER });
   }
 
-  /** The host's transaction that reports it is about to commit: it may be sent before the host knows of the commit. */
+  /**
+   * The host's transaction that reports it is about to commit: it may be sent before the host knows
+   * of the commit.
+   */
   commits(record: EventRecord, by: Owner, reportedAs: number): void {
     this.of(by).accepted++;
     record.accepted++;
@@ -167,7 +173,9 @@ export class Ledger implements Observer {
     }
   }
 
-  /** An operator queues it again: it is its visitor's last. Returns what to do where it was left alone. */
+  /**
+   * An operator queues it again: it is its visitor's last. Returns what to do if it was left alone.
+   */
   retried(record: EventRecord): () => void {
     const { ends, reportedAs, storedAs, reporter, retries, requests } = record;
     const attempts = requests.length;
@@ -240,7 +248,8 @@ export class Ledger implements Observer {
   }
 
   ends(record: EventRecord, end: End, { owner: by, host }: Pick<TrackerProcess, "owner" | "host">): void {
-    // Another process took its event over, because it seemed dead. It goes on, and reports what it knows.
+    // Another process took its event over, because it seemed dead. It goes on, and reports what it
+    // knows.
     if (record.teller !== undefined && record.teller !== by && host.faultsSeen > 0) record.isToldTwice = true;
     record.teller = by;
     this.write(`${by.name}: tells that ${record.name} is ${end}`);
@@ -254,8 +263,8 @@ export class Ledger implements Observer {
     const code = (error as { code?: string }).code ?? "";
     if (!code.startsWith("ERR_AFFILIATE_") && !isSimulated(error))
       this.breaks("only the disk fails", `${error.stack}`);
-    // It was closed while a host's transaction was open: the events that wait for that are rejected. Or a process whose disk failed
-    // has left a line of which a part was written.
+    // It was closed while a host's transaction was open: the events that wait for that are
+    // rejected. Or a process whose disk failed has left a line of which a part was written.
     else if (
       host.faultsSeen === 0 &&
       code !== "ERR_AFFILIATE_OUTBOX_CLOSED" &&

@@ -2,8 +2,9 @@ import type { OutboxEvent, Receipt } from "express-affiliate";
 import { mysqlOutbox } from "express-affiliate/mysql";
 import type { Outbox } from "express-affiliate/outbox";
 import { postgresOutbox } from "express-affiliate/postgres";
+import { eventFrom } from "../../src/conversion/inputs.js";
+import { IF_MAYBE_TAKEN } from "../../src/conversion/kinds.js";
 import { createHostEngine, type HostEngine } from "../../src/engine/host-engine.js";
-import { eventFrom } from "../../src/inputs.js";
 import { createJournal, type Journal } from "../../src/journal/journal.js";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
@@ -54,7 +55,7 @@ export function programOf(index: number, { programs }: Pick<Schedule, "programs"
   return String(1 + (index % programs));
 }
 
-/** Starts a process: throws where the tracker's outbox cannot be made. Called as one of its tasks. */
+/** Starts a process: throws if the tracker's outbox cannot be made. Called as one of its tasks. */
 export function startProcess(
   owner: Owner,
   index: number,
@@ -69,6 +70,7 @@ export function startProcess(
   const host: Host = Object.assign(machine.host, {
     random,
     threadsStarted: 0,
+    spoolsTakenIn: [],
     threads: new Set<(error: Error) => void>(),
   });
   giveHost(owner, host);
@@ -97,7 +99,7 @@ export function startProcess(
     connectTimeoutMs: 3_000,
     timeoutMs: 10_000,
     maxAgeMs,
-    ambiguous: { click: "retry", registration: "retry", payment: "hold" },
+    ambiguous: IF_MAYBE_TAKEN,
     confirmReferral: "login-session",
   };
   const engine = createHostEngine(() => plan, {
@@ -131,7 +133,8 @@ export function startProcess(
   for (const end of ["delivered", "dead"] as const) {
     journal.emitter.on(end, ledger.listener(process, end) as (notice: unknown) => void);
   }
-  // Only for events that were in the outbox: there are also notices of events that the outbox refused.
+  // Only for events that were in the outbox: there are also notices of events that the outbox
+  // refused.
   const dropped = ledger.listener(process, "dropped");
   outbox.start(engine.deliver, {
     dropped(event, reason) {
@@ -142,7 +145,10 @@ export function startProcess(
     recovered: () => {},
   });
 
-  /** By the clock that judges when a payment is due. So none waits for as long as the host's clock is ahead of a server's. */
+  /**
+   * By the clock that judges when a payment is due. So none waits for as long as the host's clock
+   * is ahead of a server's.
+   */
   function today(): number {
     return server ? time.unset() : time.now();
   }

@@ -1,25 +1,12 @@
-import { ENDPOINTS } from "express-affiliate/outbox";
+import { ENDPOINTS } from "../../src/service/endpoints.js";
 import { type Fault, OF_A_VISITOR, OF_AN_ENDPOINT, OF_THE_ORIGIN, SILENCE } from "./faults.js";
-import type { DiskFault, ServerFault } from "./host.js";
+import { DISK_FAULTS, SERVER_FAULTS } from "./host.js";
 import { Dice } from "./random.js";
 import type { OutboxName, Profile, Schedule, Step } from "./schedule.js";
 import { Writer } from "./writer.js";
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
-const SERVER_FAULTS: readonly ServerFault[] = [
-  "away",
-  "cuts",
-  "silent",
-  "deadlocks",
-  "read-only",
-  "full",
-  "slow",
-  "stuck",
-  "crowded",
-  "lent",
-];
-const DISK_FAULTS: readonly DiskFault[] = ["full", "ioerr", "busy", "lost", "slow", "stuck"];
 
 /** The schedule of a seed. */
 export function scheduleOf(
@@ -188,7 +175,8 @@ function poison(writer: Writer): Step[] {
   const steps: Step[] = [{ at: 0, do: "fail", name: "poison", fault: { behaviour, visitors: 1 } }];
   for (let at = 0; at < lengthMs; at += 1_000) {
     const isPoison = at === 0 || at % 16_000 === 0;
-    // No two events of a visitor: an event that waits for another of its visitor shows nothing here.
+    // No two events of a visitor: an event that waits for another of its visitor shows nothing
+    // here.
     const visitor = 4 * writer.number + (isPoison ? 1 : 2);
     const kind = dice.one(["click", "registration", "payment"] as const);
     steps.push({ at, do: "report", process: writer.process(), what: writer.happening(kind, visitor) });
@@ -204,7 +192,10 @@ function calm(writer: Writer): Step[] {
   return steps;
 }
 
-/** The service does not take strangers' clicks or sign-ups, 16 a second. Some visitors click, sign up and pay meanwhile. */
+/**
+ * The service does not take strangers' clicks or sign-ups, 16 a second. Some visitors click, sign
+ * up and pay meanwhile.
+ */
 function crowd(writer: Writer): Step[] {
   const { dice, process } = writer;
   const lengthMs = Math.min(writer.lengthMs, 12 * SECOND_MS);

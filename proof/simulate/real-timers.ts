@@ -1,6 +1,9 @@
 import { theClock } from "./machine.js";
 
-/** Replaces src/shared/real-timers.ts: the same functions in virtual time, for the process that calls them. */
+/**
+ * Replaces src/shared/real-timers.ts: the same functions in virtual time, for the process that
+ * calls them.
+ */
 interface Handle {
   cancel(): void;
   ref(): Handle;

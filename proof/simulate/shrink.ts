@@ -4,8 +4,8 @@ import type { Schedule } from "./schedule.js";
 const MOST_RUNS = 600;
 
 /**
- * Leaves out of a schedule that breaks a promise whatever it breaks it without: first halves of its steps, then ever smaller
- * parts, down to single steps.
+ * Leaves out of a schedule that breaks a promise whatever it breaks it without: first halves of its
+ * steps, then ever smaller parts, down to single steps.
  */
 export async function shrink(
   schedule: Schedule,

@@ -1,11 +1,15 @@
-import type { SpoolFile, SpoolOfAnother } from "../../src/outbox/disk/spool-files.js";
-import { hostOf } from "./host.js";
+import type { SpoolFile, SpoolOfAnother } from "../../src/outbox/disk/spool/spool-files.js";
+import { type Host, hostOf } from "./host.js";
 import { theClock } from "./machine.js";
 
-export { spoolPath } from "../../src/outbox/disk/spool-files.js";
+export { eventFromLine, lineOf, linesOf, spoolPath } from "../../src/outbox/disk/spool/spool-files.js";
 
-/** Replaces src/outbox/disk/spool-files.ts: the same files on a machine's virtual disk. They outlive a process. */
+/**
+ * Replaces src/outbox/disk/spool/spool-files.ts: the same files on a machine's virtual disk. They
+ * outlive a process.
+ */
 export interface VirtualSpool {
+  readonly writer: Host;
   content: Buffer;
   isSealed: boolean;
   isDeleted: boolean;
@@ -23,8 +27,9 @@ function bytesWritten(bytes: Buffer): Buffer {
 }
 
 export function createSpoolFile(path: string): SpoolFile {
-  const { spools } = here().disk;
-  const file: VirtualSpool = { content: Buffer.alloc(0), isSealed: false, isDeleted: false };
+  const writer = here();
+  const { spools } = writer.disk;
+  const file: VirtualSpool = { writer, content: Buffer.alloc(0), isSealed: false, isDeleted: false };
   let at = path;
   spools.set(at, file);
 
@@ -68,6 +73,7 @@ export function sealSpool({ path }: SpoolOfAnother) {
   const file = spools.get(path);
   if (!file) throw new Error("it is gone");
   file.isSealed = true;
+  if (file.writer !== here()) file.writer.spoolsTakenIn.push(file);
 
   return {
     // Less than most files have, so that a writer may append meanwhile.

@@ -143,7 +143,7 @@ function cancel(world: World, slot: Slot, nth: number): void {
 
 type ByHand = Extract<Step, { do: "retry" | "discard" | "retry all" }>;
 
-/** What an operator does with dead letters. These reject where the storage fails. */
+/** What an operator does with dead letters. These reject if the storage fails. */
 function byHand(world: World, slot: Slot, step: ByHand): void {
   const { ledger } = world;
   world.as(slot, ({ outbox: { deadLetters }, owner, program }) => {

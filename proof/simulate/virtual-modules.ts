@@ -36,13 +36,16 @@ const replacing = (replaced: readonly Replaced[]): Plugin => ({
 
 const spoolFiles = (by: string): Replaced => ({ specifier: /"\.\/spool-files\.js"/g, by });
 
-/** For esbuild: what of the package touches real time, threads, sockets, spool files and the process's end is bound to the simulation's instead. */
+/**
+ * For esbuild: what of the package touches real time, threads, sockets, spool files and the
+ * process's end is bound to the simulation's instead.
+ */
 export const virtualModules: Plugin[] = [
   replacing([
     { specifier: /"[./a-z]*\/real-timers\.js"/, by: "real-timers.ts" },
     { specifier: /"[./a-z]*\/process-hooks\.js"/, by: "process-hooks.ts" },
     { specifier: /"node:worker_threads"/, by: "worker-threads.ts" },
-    { specifier: /"node:crypto"/, by: "crypto.ts", within: /\/disk\/link\.ts$/ },
+    { specifier: /"node:crypto"/, by: "crypto.ts", within: /\/disk\/thread\/link\.ts$/ },
     engineParts("engine-parts.ts"),
     spoolFiles("spool-files.ts"),
   ]),

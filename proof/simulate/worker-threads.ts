@@ -9,8 +9,9 @@ import * as timers from "./real-timers.js";
 import * as spoolFiles from "./spool-files.js";
 
 /**
- * In place of `node:worker_threads`, for the disk outbox: its thread's own script runs in this thread, in virtual time. While
- * it waits for its disk it does nothing else, and what it has said arrives when that is over.
+ * In place of `node:worker_threads`, for the disk outbox: its thread's own script runs in this
+ * thread, in virtual time. While it waits for its disk it does nothing else, and what it has said
+ * arrives when that is over.
  */
 export class MessagePort extends EventEmitter {
   other: MessagePort | undefined;

@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import type { Receipt } from "express-affiliate";
-import { notBeforeOf } from "../../src/events.js";
+import { notBeforeOf } from "../../src/conversion/events.js";
 import { checkAtTheEnd, checkNow, checkReceipt } from "./accounts.js";
 import { noteStall, watchEvents } from "./checks.js";
 import { type Owner, VirtualClock } from "./clock.js";
@@ -24,8 +24,6 @@ export class World {
   readonly disk = new Disk();
   readonly slots: readonly Slot[];
   readonly options: RunOptions;
-  /** Those that have ended, for what they have counted. */
-  readonly ended: TrackerProcess[] = [];
   /** Of hosts: those that are open. */
   readonly transactions = new Set<HostTransaction>();
   readonly #reporting = new Map<Owner, number>();
@@ -128,10 +126,8 @@ export class World {
     for (const transaction of this.transactions) {
       if (transaction.endsWith(process)) this.transactions.delete(transaction);
     }
-    if (process) {
-      kill(process);
-      this.ended.push(process);
-    } else owner.isAlive = false;
+    if (process) kill(process);
+    else owner.isAlive = false;
     slot.process = undefined;
   }
 
@@ -168,7 +164,7 @@ export class World {
     this.as(slot, (process) => {
       const { options } = this;
       const server = options.server as SqlServer;
-      const transaction = new HostTransaction(step, { world: this, process, server });
+      const transaction = new HostTransaction({ step, world: this, process, server });
       this.transactions.add(transaction);
       void transaction.run().finally(() => this.transactions.delete(transaction));
     });

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { affiliate } from "express-affiliate";
 import { type Kind, open, startServer } from "../outboxes/server.js";
-import { API_KEY, keyOf } from "../shared/keys.js";
+import { startService } from "../shared/service.js";
+import { keyOf, trackerOf } from "../shared/tracker.js";
 import type { Figure, Part } from "./shared/part.js";
-import { startPaymentService } from "./shared/payment-service.js";
+import { fateOf, paymentOf } from "./shared/payments.js";
 
 const A_SECOND = 25;
 const ENDED_EVERY_MS = 4_000;
@@ -21,19 +21,13 @@ const END_ONE: Readonly<Record<Kind, string>> = {
 
 async function proveOn(kind: Kind, seconds: number): Promise<Figure[]> {
   const server = await startServer(kind);
-  const service = await startPaymentService();
+  const service = await startService();
   const { outbox, end } = open(kind, server.uri);
   const others = open(kind, server.uri);
   await outbox.look();
-  const tracker = affiliate({
-    baseUrl: `http://127.0.0.1:${service.port}`,
-    clientId: 1,
-    apiKey: API_KEY,
-    outbox,
-    logger: { warn() {}, error() {} },
-  });
+  const tracker = trackerOf(service.url, { outbox });
   const outcomes: string[] = [];
-  const ids: string[] = [];
+  const keys: (string | undefined)[] = [];
   let ended = 0;
 
   const over = new AbortController();
@@ -48,11 +42,10 @@ async function proveOn(kind: Kind, seconds: number): Promise<Figure[]> {
   })();
   const reports: Promise<unknown>[] = [];
   for (let nth = 0; nth < seconds * A_SECOND; nth++) {
-    const payment = { paymentId: nth, customerEmail: "ann@shop.example", leadValue: 1 };
     reports.push(
-      tracker.trackPayment(payment, { sessionId: `payer-${nth}` }).then((receipt) => {
+      tracker.trackPayment(...paymentOf(nth)).then((receipt) => {
         outcomes.push("reason" in receipt ? `${receipt.reason}` : receipt.outcome);
-        if ("id" in receipt) ids.push(keyOf(receipt.id));
+        keys.push("id" in receipt ? keyOf(receipt.id) : undefined);
       }),
     );
     await sleep(1_000 / A_SECOND);
@@ -67,7 +60,7 @@ async function proveOn(kind: Kind, seconds: number): Promise<Figure[]> {
   await Promise.all([end(), others.end()]);
   await server.destroy();
   await service.goAway();
-  const known = new Set([...service.recorded.keys(), ...held.map(({ id }) => keyOf(id))]);
+  const { lost, twice } = fateOf(keys, service, held);
   const of = (what: string) => `${kind}: ${what}`;
   return [
     { what: of("payments reported"), measured: outcomes.length },
@@ -82,24 +75,18 @@ async function proveOn(kind: Kind, seconds: number): Promise<Figure[]> {
       atMost: 4,
     },
     { what: of("receipts that say duplicate"), measured: numberOf("duplicate", outcomes), atMost: 0 },
-    { what: of("lost"), measured: seconds * A_SECOND - ids.filter((id) => known.has(id)).length, atMost: 0 },
+    { what: of("lost"), measured: lost, atMost: 0 },
     { what: of("held"), measured: held.length, atMost: 0 },
-    {
-      what: of("recorded twice"),
-      measured: ids.filter((id) => (service.recorded.get(id) ?? 0) > 1).length,
-      atMost: 0,
-    },
+    { what: of("recorded twice"), measured: twice, atMost: 0 },
   ];
 }
 
 const numberOf = (word: string, words: readonly string[]) => words.filter((each) => each === word).length;
 
-const part: Part = {
+export default {
   title: "one of the outbox's connections is ended every four seconds, on PostgreSQL and MariaDB",
   async prove({ short }) {
     const seconds = short ? 20 : 60;
     return (await Promise.all([proveOn("postgres", seconds), proveOn("mysql", seconds)])).flat();
   },
-};
-
-export default part;
+} satisfies Part;

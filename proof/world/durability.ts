@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { affiliate } from "express-affiliate";
 import { type Kind, open, startServer } from "../outboxes/server.js";
-import { API_KEY, keyOf } from "../shared/keys.js";
+import { startService } from "../shared/service.js";
+import { keyOf, trackerOf } from "../shared/tracker.js";
 import type { Figure, Part } from "./shared/part.js";
-import { startPaymentService } from "./shared/payment-service.js";
+import { fateOf, paymentOf } from "./shared/payments.js";
 
 /** A server, and whether it may lose nothing that it has committed. */
 interface Case {
@@ -28,7 +28,8 @@ const CASES: readonly Case[] = [
     isDurable: false,
   },
   { kind: "postgres", settings: { synchronous_commit: "on" }, isDurable: true },
-  // The outbox's own transactions do not go by this default. Without a standby, `remote_write` and `remote_apply` are as `local` is.
+  // The outbox's own transactions do not go by this default. Without a standby, `remote_write` and
+  // `remote_apply` are as `local` is.
   { kind: "postgres", settings: { synchronous_commit: "local" }, isDurable: true },
   { kind: "postgres", settings: { synchronous_commit: "off" }, isDurable: true },
 ];
@@ -38,25 +39,17 @@ const BETWEEN_KILLS_MS = 3_000;
 
 async function prove({ kind, settings, isDurable }: Case, kills: number): Promise<Figure[]> {
   const server = await startServer(kind, settings);
-  const service = await startPaymentService();
+  const service = await startService();
   const { outbox, end } = open(kind, server.uri, { leaseMs: 2_000 });
   await outbox.look();
-  const tracker = affiliate({
-    baseUrl: `http://127.0.0.1:${service.port}`,
-    clientId: 1,
-    apiKey: API_KEY,
-    outbox,
-    delivery: { timeoutMs: 600 },
-    logger: { warn() {}, error() {} },
-  });
-  /** The ids of payments whose receipts say that they are stored. */
+  const tracker = trackerOf(service.url, { outbox, delivery: { timeoutMs: 600 } });
+  /** The keys of payments whose receipts say that they are stored. */
   const stored = new Set<string>();
   let isOver = false;
 
   const reporting = (async () => {
     for (let nth = 0; !isOver; nth++) {
-      const payment = { paymentId: nth, customerEmail: "ann@shop.example", leadValue: 1 };
-      void tracker.trackPayment(payment, { sessionId: `payer-${nth}` }).then((receipt) => {
+      void tracker.trackPayment(...paymentOf(nth)).then((receipt) => {
         if (receipt.outcome === "queued" && !receipt.reason) stored.add(keyOf(receipt.id));
       });
       await sleep(EVERY_MS);
@@ -78,23 +71,19 @@ async function prove({ kind, settings, isDurable }: Case, kills: number): Promis
   await end();
   await server.destroy();
   await service.goAway();
-  const known = new Set([...service.recorded.keys(), ...letters.map(({ id }) => keyOf(id))]);
+  const { lost, twice } = fateOf([...stored], service, letters);
   const bound = isDurable ? { atMost: 0 } : {};
   const words = Object.entries(settings).map(([name, value]) => `${name} ${value}`);
   const of = (what: string) => `${kind}, ${words.join(", ")}: ${what}`;
   return [
     { what: of("payments stored"), measured: stored.size },
-    { what: of("lost"), measured: [...stored].filter((id) => !known.has(id)).length, ...bound },
-    {
-      what: of("recorded twice"),
-      measured: [...service.recorded.values()].filter((n) => n > 1).length,
-      ...bound,
-    },
+    { what: of("lost"), measured: lost, ...bound },
+    { what: of("recorded twice"), measured: twice, ...bound },
     { what: of("held"), measured: letters.length },
   ];
 }
 
-const part: Part = {
+export default {
   title:
     "each process of the database server gets SIGKILL, with each setting that decides how durable a commit is",
   async prove({ short }) {
@@ -102,6 +91,4 @@ const part: Part = {
     for (const each of CASES) figures.push(...(await prove(each, short ? 1 : 3)));
     return figures;
   },
-};
-
-export default part;
+} satisfies Part;

@@ -16,18 +16,11 @@ backend service
   server one 127.0.0.1:${servicePort}
 `;
 
+const command = (path: string) => ["/usr/sbin/haproxy", "-db", "-f", path];
+
 export default {
   title:
-    "a service behind HAProxy, which answers 502 to what was cut short, and 503 where there is no connection",
+    "a service behind HAProxy, which answers 502 to what was cut short, and 503 if there is no connection",
   prove: (options) =>
-    proveGateway(
-      (servicePort) =>
-        startGateway("haproxy.cfg", configuration(servicePort), (path) => [
-          "/usr/sbin/haproxy",
-          "-db",
-          "-f",
-          path,
-        ]),
-      options,
-    ),
+    proveGateway((servicePort) => startGateway("haproxy.cfg", configuration(servicePort), command), options),
 } satisfies Part;

@@ -1,12 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { startChild } from "../shared/child.js";
+import { scratch } from "../shared/scratch.js";
+import { answer, repeatedIn, startService } from "../shared/service.js";
+import { keyOf } from "../shared/tracker.js";
+import type { DiskHostOptions } from "./processes/disk-host.js";
 import type { Figure, Part } from "./shared/part.js";
 
 const VISITORS = 300;
@@ -14,81 +12,44 @@ const HOST = fileURLToPath(new URL("./processes/disk-host.js", import.meta.url))
 // As in another container: it sees no other process's id, and they do not see its.
 const IN_A_CONTAINER = ["unshare", "--fork", "--kill-child", "--pid", "--mount-proc"];
 
-/** A service that takes an event and answers a second later, until it is told to answer at once. */
-async function startService() {
-  const keys = new Set<string>();
-  let paymentsTwice = 0;
-  let answersInMs = 1_000;
-  const server = createServer(async (req, res) => {
-    for await (const _ of req);
-    const key = String(req.headers["idempotency-key"]);
-    if (keys.has(key) && req.url?.endsWith("/payment")) paymentsTwice++;
-    if (req.method === "POST") keys.add(key);
-    setTimeout(() => res.setHeader("content-type", "application/json").end('{"success":true}'), answersInMs);
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    keys,
-    get paymentsTwice() {
-      return paymentsTwice;
-    },
-    answerAtOnce(): void {
-      answersInMs = 5;
-    },
-    stop(): void {
-      server.close();
-      server.closeAllConnections();
-    },
-  };
-}
-
-/** @param onHeld is told the id of each event that the host holds. */
-async function startHost(
-  [url, directory, visitors]: readonly [string, string, number],
-  { prefix = [], onHeld }: { prefix?: readonly string[]; onHeld(id: string): void },
-) {
-  const [command, ...args] = [...prefix, process.execPath, HOST, url, directory, String(visitors)];
-  const child = spawn(command as string, args, { stdio: ["ignore", "pipe", "inherit"] });
-  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
-  lines.on("line", (line) => line.startsWith("held ") && onHeld(line.slice("held ".length)));
-  await once(lines, "line");
-  return child;
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  const ended = once(child, "exit");
-  child.kill("SIGKILL");
-  await ended;
-}
-
-const passing = () => new Promise((resolve) => setTimeout(resolve, 20));
-
-/** Kills a host in the middle of its deliveries. Returns what became of its events once another, or the same one again, goes on. */
+/**
+ * Kills a host in the middle of its deliveries. Returns what became of its events once another, or
+ * the same one again, goes on.
+ */
 async function killed(goesOn: "alone" | "another" | "container") {
-  const service = await startService();
-  const directory = mkdtempSync(join(tmpdir(), "express-affiliate-proof-"));
+  let answersInMs = 1_000;
+  const service = await startService((res, take) => {
+    take();
+    setTimeout(answer, answersInMs, res);
+  });
+  const directory = scratch();
   const held = new Set<string>();
-  const start = (visitors: number, prefix: readonly string[] = []) =>
-    startHost([service.url, directory, visitors], { prefix, onHeld: (id) => held.add(id) });
-  const missing = () => 3 * VISITORS - new Set([...service.keys, ...held]).size;
+  const taken = () => new Set(service.arrivals.map(({ key }) => key));
+  const missing = () => 3 * VISITORS - new Set([...taken(), ...held]).size;
+
+  async function start(visitors: number, prefix: readonly string[] = []) {
+    const options: DiskHostOptions = { url: service.url, directory, visitors };
+    const host = startChild(HOST, options, ({ dead }) => dead && held.add(keyOf(dead)), prefix);
+    await host.spoken;
+    return host;
+  }
 
   const other = goesOn === "alone" ? undefined : await start(0, goesOn === "container" ? IN_A_CONTAINER : []);
   const host = await start(VISITORS);
-  while (service.keys.size < 20) await passing();
-  await kill(host);
-  service.answerAtOnce();
+  while (taken().size < 20) await sleep(20);
+  await host.kill();
+  answersInMs = 5;
   const from = performance.now();
   const successor = other ?? (await start(0));
-  while (missing() > 0 && performance.now() - from < 60_000) await passing();
+  while (missing() > 0 && performance.now() - from < 60_000) await sleep(20);
   const seconds = Math.round((performance.now() - from) / 100) / 10;
-  await kill(successor);
-  service.stop();
-  rmSync(directory, { recursive: true });
-  return { seconds, lost: missing(), held: held.size, paymentsTwice: service.paymentsTwice };
+  await successor.kill();
+  await service.goAway();
+  const paymentsTwice = repeatedIn(service.arrivals).filter(({ isPayment }) => isPayment).length;
+  return { seconds, lost: missing(), held: held.size, paymentsTwice };
 }
 
-const part: Part = {
+export default {
   title: `a host with a disk outbox is killed with the events of ${VISITORS} visitors, some of them claimed`,
   async prove() {
     const figures: Figure[] = [];
@@ -112,6 +73,4 @@ const part: Part = {
     }
     return figures;
   },
-};
-
-export default part;
+} satisfies Part;

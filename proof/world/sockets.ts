@@ -1,10 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { affiliate } from "express-affiliate";
 import { Pool } from "undici";
+import { trackerOf } from "../shared/tracker.js";
 import { startDelay } from "./programs/delay.js";
 import type { Part } from "./shared/part.js";
+import { paymentOf } from "./shared/payments.js";
 
 const HOSTS = 100;
 const ONE_WAY_MS = 25;
@@ -28,7 +29,10 @@ function createService() {
   return { service, server };
 }
 
-/** Each host sends one payment after the other, up to 3 s apart. Resolves to how many were not answered. */
+/**
+ * Each host sends one payment after the other, up to 3 s apart. Resolves to how many were not
+ * answered.
+ */
 async function send(rounds: number, one: (nth: number) => Promise<boolean>): Promise<number> {
   let unanswered = 0;
   for (let nth = 0; nth < rounds; nth++) {
@@ -39,11 +43,10 @@ async function send(rounds: number, one: (nth: number) => Promise<boolean>): Pro
 }
 
 async function heldByTracker(baseUrl: string, rounds: number): Promise<number> {
-  const tracker = affiliate({ baseUrl, clientId: 1, logger: { warn() {}, error() {} } });
+  const tracker = trackerOf(baseUrl);
   const held = await send(rounds, async (nth) => {
     const before = tracker.stats().dead.unconfirmed;
-    const payment = { paymentId: nth, customerEmail: "ann@shop.example", leadValue: 1 };
-    await tracker.trackPayment(payment, { sessionId: `${nth}` });
+    await tracker.trackPayment(...paymentOf(nth));
     await tracker.flush();
     return tracker.stats().dead.unconfirmed === before;
   });

@@ -1,12 +1,11 @@
-// What a page shows, and how a change of it is drawn. What strangers sent becomes text: nothing here parses HTML.
+// What a page shows, and how it is drawn. What strangers sent stays text: nothing here parses HTML.
 import { html, render } from "htm/preact";
 
 export { Component, html } from "htm/preact";
 
-/** The element with that id. */
 export const $ = (id) => document.getElementById(id);
 
-/** What the page shows: the properties of its outermost component. */
+/** The properties of the page's outermost component. */
 export const shown = {};
 let drawPage = () => {};
 
@@ -17,15 +16,15 @@ export function startPage(Page, first) {
   drawPage();
 }
 
-/** Changes what the page shows. The page is drawn when this returns. */
+/** Changes what the page shows, and has drawn it when it returns. */
 export function change(changes) {
   Object.assign(shown, changes);
   drawPage();
 }
 
 /**
- * Draws `content` into `parent`. An element that is moved within its list loses the selection, and its focus where the browser knows
- * no `moveBefore`; here it gets both back.
+ * Draws `content`. Gives back what a moved element loses: the selection, and the focus if the
+ * browser has no `moveBefore`.
  */
 export function draw(content, parent) {
   const focused = document.activeElement;
@@ -38,7 +37,6 @@ export function draw(content, parent) {
     selection.setBaseAndExtent(anchorNode, anchorOffset, focusNode, focusOffset);
 }
 
-/** Whether the page still has that place. */
 function has(node, offset) {
   return node.isConnected && offset <= (node.data ?? node.childNodes).length;
 }

@@ -10,17 +10,16 @@ const MARKS = {
 };
 
 /**
- * The mark of a state; words stand beside it.
- *
- * @param state `linked`: it arrived. `waiting`: it is sent later. `held`: it may have arrived. `lost`: it did not, or counts for no one.
+ * A state's mark, beside its words. `linked`: it arrived. `waiting`: it is sent later. `held`: it
+ * may have arrived. `lost`: it did not, or counts for no one.
  */
 export function mark(state) {
   return html`<svg class=${`mark ${state}`} viewBox="0 0 16 16" aria-hidden="true"><path fill-rule="evenodd" d=${MARKS[state]} /></svg>`;
 }
 
 /**
- * A text that a stranger chose. Whatever its script, it cannot turn the line around it: the characters that would do so even
- * from within an isolated element are written out, as `\u202e`.
+ * A text that a stranger chose. It cannot turn the line around it: characters that would, even in
+ * an isolated element, are written out, as `\u202e`.
  */
 export function foreign(text, tag = "bdi") {
   const written = String(text).replace(/[\u202a-\u202e\u2066-\u2069]/g, (character) => {
@@ -29,7 +28,7 @@ export function foreign(text, tag = "bdi") {
   return html`<${tag} class="foreign" dir="auto">${written}<//>`;
 }
 
-/** The time of day of an ISO 8601 timestamp; with its date where that is not today's. */
+/** The time of day of an ISO 8601 timestamp; with its date if that is not today's. */
 export function time(at) {
   const when = new Date(at);
   const isToday = when.toDateString() === new Date().toDateString();
@@ -45,13 +44,13 @@ const units = [
   ["s", 1000],
 ];
 
-/** A length of time, in its largest unit. */
+/** A duration in its largest unit. */
 export function span(ms) {
   const [unit, length] = units.find(([, length]) => ms >= length) ?? ["ms", 1];
   return `${Math.floor(ms / length)} ${unit}`;
 }
 
-/** A decimal amount, as the reader writes it; one with more than 15 digits as a power of ten. */
+/** A decimal amount, as the reader writes it; a power of ten if it has more than 15 digits. */
 export function amount(value) {
   return value < 1e15
     ? value.toLocaleString([], { minimumFractionDigits: 2, maximumFractionDigits: 6 })
@@ -61,4 +60,23 @@ export function amount(value) {
 /** `1 click`, `2 clicks`, `2 status queries`. */
 export function countOf(number, noun) {
   return `${number.toLocaleString([])} ${number === 1 ? noun : `${noun}s`}`;
+}
+
+/** Narrows a list: one of `options`, which are pairs of a value and its words, or `all`. */
+export function Choice({ id, label, all, options, filter, onChoose }) {
+  return html`
+    <select id=${id} aria-label=${label} value=${filter[id]} onInput=${({ target }) => onChoose({ [id]: target.value })}>
+      ${[["", all], ...options].map(([value, words]) => html`<option key=${value} value=${value} dir="auto">${words}</option>`)}
+    </select>
+  `;
+}
+
+/** `columns`: the headings; the first is of the rows' names. */
+export function Table({ id, columns, children, ...table }) {
+  return html`
+    <table ...${table}>
+      <thead><tr>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
+      <tbody id=${id}>${children}</tbody>
+    </table>
+  `;
 }

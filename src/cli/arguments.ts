@@ -3,24 +3,29 @@ import { nearestWord } from "../shared/nearest.js";
 import type { Terminal } from "./terminal.js";
 
 /**
- * Node's `parseArgs`. For an unknown option, its error names the nearest known one.
+ * Node's `parseArgs`; its error for an unknown option names the nearest known one.
  *
- * @throws Error where the arguments are wrong; it may repeat a part of them.
+ * @throws Error if the arguments are wrong. Its message may repeat a part of them.
  */
 export const readArguments: typeof parseArgs = (config) => {
   const options = config?.options ?? {};
   const { tokens } = parseArgs({ ...config, strict: false, tokens: true } as const);
   for (const token of tokens ?? []) {
     if (token.kind !== "option" || Object.hasOwn(options, token.name)) continue;
-    const nearest = nearestWord(token.name, Object.keys(options));
-    const isShort = Object.values(options).some(({ short }) => short === token.name);
-    if (isShort) continue;
-    throw new Error(`there is no option ${token.rawName}${nearest ? `; did you mean --${nearest}?` : ""}`);
+    throw new Error(
+      `there is no option ${token.rawName}${didYouMean(token.name, Object.keys(options), "--")}`,
+    );
   }
   return parseArgs(config);
 };
 
-/** Prints what is wrong with a command's arguments. Returns the exit code: 2. */
+/** For the end of an error's message; nothing if no word is similar. */
+export function didYouMean(word: string, words: readonly string[], before = ""): string {
+  const nearest = nearestWord(word, words);
+  return nearest ? `; did you mean ${before}${nearest}?` : "";
+}
+
+/** Prints what is wrong. Returns the exit code. */
 export function refuseArguments(command: string, message: string, { stderr }: Terminal): 2 {
   stderr(`${command}:${message.startsWith("\n") ? "" : " "}${message}`);
   stderr(`express-affiliate ${command} --help lists what it takes`);

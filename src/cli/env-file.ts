@@ -4,9 +4,9 @@ import { errorCodeOf } from "../shared/errors.js";
 import type { Terminal } from "./terminal.js";
 
 /**
- * The environment with the variables of a file such as `.env`, read as `node --env-file` does: variables that are set already stay.
+ * The environment with a file such as `.env`, as `node --env-file` reads it: set variables stay.
  *
- * @throws Error where the file cannot be read.
+ * @throws Error if the file cannot be read.
  */
 export function withEnvFile(env: Terminal["env"], file: string | undefined): Terminal["env"] {
   if (file === undefined) return env;

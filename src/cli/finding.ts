@@ -1,7 +1,7 @@
+import { stripVTControlCharacters, styleText } from "node:util";
 import { printable } from "../shared/printable.js";
 import { hasColors, type Terminal, wrapText } from "./terminal.js";
 
-/** What a check found, in one line for a person. */
 export interface CheckResult {
   readonly type: "well" | "wrong" | "note" | "not-done";
   readonly text: string;
@@ -12,24 +12,26 @@ export const wrong = (text: string): CheckResult => ({ type: "wrong", text });
 export const note = (text: string): CheckResult => ({ type: "note", text });
 export const notDone = (text: string): CheckResult => ({ type: "not-done", text });
 
-export type Color = keyof typeof COLORS;
+const MARKS = {
+  well: ["ok     ", "green"],
+  wrong: ["WRONG  ", "red"],
+  note: ["note   ", "yellow"],
+  "not-done": ["-      ", "dim"],
+} as const;
 
-const COLORS = { green: "\u001b[32m", red: "\u001b[31m", yellow: "\u001b[33m", dim: "\u001b[2m" };
-
-const MARKS: Record<CheckResult["type"], { mark: string; color: Color }> = {
-  well: { mark: "ok     ", color: "green" },
-  wrong: { mark: "WRONG  ", color: "red" },
-  note: { mark: "note   ", color: "yellow" },
-  "not-done": { mark: "-      ", color: "dim" },
-};
-
-/** The finding as a line on the terminal, without control characters: the text may repeat the service's words. */
-export function lineOf({ type, text }: CheckResult, terminal: Terminal): string {
-  const { mark, color } = MARKS[type];
-  return `${painted(mark, color, terminal)} ${wrapText(printable(text), mark.length + 1, terminal)}`;
+/** Prints a finding, or a line whose parts are `painted`; in colours if the terminal has any. */
+export function print(line: CheckResult | string, terminal: Terminal): void {
+  const text = typeof line === "string" ? line : lineOf(line, terminal);
+  terminal.stdout(hasColors(terminal) ? text : stripVTControlCharacters(text));
 }
 
-/** The text in a colour, on a terminal that has colours. */
-export function painted(text: string, color: Color, terminal: Terminal): string {
-  return hasColors(terminal) ? `${COLORS[color]}${text}\u001b[0m` : text;
+/** Without the control characters that the service may have sent. */
+function lineOf({ type, text }: CheckResult, terminal: Terminal): string {
+  const [mark, color] = MARKS[type];
+  return `${painted(mark, color)} ${wrapText(printable(text), mark.length + 1, terminal)}`;
+}
+
+export function painted(text: string, color: "green" | "red" | "yellow" | "dim"): string {
+  // Whether the terminal has colours is for `print` to decide.
+  return styleText(color, text, { validateStream: false });
 }

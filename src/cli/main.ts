@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-import { nearestWord } from "../shared/nearest.js";
 import { VERSION } from "../shared/version.js";
-import { readArguments } from "./arguments.js";
+import { didYouMean, readArguments } from "./arguments.js";
 import { askThrough, type Terminal } from "./terminal.js";
 
 const usage = `Usage: express-affiliate <command> [options]
@@ -17,7 +16,7 @@ const usage = `Usage: express-affiliate <command> [options]
 
 express-affiliate <command> --help tells more.`;
 
-const commands = ["sandbox", "doctor", "outbox", "migrations", "--version", "--help"];
+const COMMANDS = ["sandbox", "doctor", "outbox", "migrations", "--version", "--help"];
 
 const terminal: Terminal = {
   stdout: console.log,
@@ -31,7 +30,7 @@ const terminal: Terminal = {
       : undefined,
 };
 
-/** Each command is imported only when it runs: it loads much, and may need a peer dependency that others do not need. */
+/** Imports a command only to run it: it loads much, and may need a peer dependency. */
 async function run([command, ...args]: string[]): Promise<number> {
   switch (command) {
     case "sandbox":
@@ -57,8 +56,7 @@ async function run([command, ...args]: string[]): Promise<number> {
 }
 
 function unknown(command: string): string {
-  const nearest = nearestWord(command, commands);
-  const meant = nearest ? `; did you mean ${nearest}?` : "";
+  const meant = didYouMean(command, COMMANDS);
   return `express-affiliate: there is no command ${command}${meant}\nexpress-affiliate --help lists all`;
 }
 

@@ -22,7 +22,7 @@ to be run by hand (migrate: false):
 
 Exit code: 0, or 2 for arguments that are wrong.`;
 
-/** `express-affiliate migrations`. Returns the exit code. */
+/** Returns the exit code. */
 export function migrationsCommand(args: string[], terminal: Terminal): number {
   const { stdout } = terminal;
   try {

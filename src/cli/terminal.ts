@@ -1,25 +1,24 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 
-/** Where a command runs: its output, environment and terminal. */
+/** What a command runs with. */
 export interface Terminal {
   stdout(line: string): void;
   stderr(line: string): void;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether the output goes to a terminal, so that colours and line breaks make sense. */
+  /** Whether the output goes to a terminal. */
   readonly isTerminal: boolean;
-  /** How wide it is. Default: 80. */
+  /** Default: 80. */
   readonly columns?: number | undefined;
-  /** Asks the person at the terminal a yes-or-no question; left out where there is no person. */
+  /** Asks a yes-or-no question; absent if there is no person. */
   readonly ask?: ((question: string) => Promise<boolean>) | undefined;
 }
 
-/** Whether to use colours: on a terminal, unless `NO_COLOR` is set or the terminal is a dumb one. */
 export function hasColors({ isTerminal, env }: Terminal): boolean {
   return isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
 }
 
-/** The text with line breaks between words, on a terminal; each line after the first begins with `indent` spaces. */
+/** Breaks lines between words on a terminal. Later lines begin with `indent` spaces. */
 export function wrapText(text: string, indent: number, { isTerminal, columns }: Terminal): string {
   if (!isTerminal) return text;
   // Some terminals report a width of 0.
@@ -34,7 +33,7 @@ export function wrapText(text: string, indent: number, { isTerminal, columns }: 
   return lines.join(`\n${" ".repeat(indent)}`);
 }
 
-/** Asks a question that is answered with `y` or `yes`; anything else, and the end of the input, is no. */
+/** `y` and `yes` are yes. Anything else, and the end of the input, is no. */
 export async function askThrough(
   input: NodeJS.ReadableStream,
   output: NodeJS.WritableStream,

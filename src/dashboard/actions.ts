@@ -5,7 +5,7 @@ import { Refused } from "./http.js";
 
 const one = z.strictObject({
   id: z.string().check(z.minLength(1), z.maxLength(256)),
-  /** The page has asked: the service may have the event, and it is to be sent all the same. */
+  /** The page has asked: it is to be sent although the service may have it. */
   unconfirmed: z.optional(z.literal(true)),
 });
 const many = z.strictObject({
@@ -16,7 +16,7 @@ const many = z.strictObject({
 const schema = z.union([one, many]);
 type Wanted = z.output<typeof schema>;
 
-/** What the page may do to dead letters. Each action resolves with how many it was done to. */
+/** What the page may do to dead letters. Resolves with how many it was done to. */
 export type Action = (deadLetters: DeadLetters, wanted: Wanted) => Promise<number>;
 
 export function wantedFrom(body: unknown): Wanted {
@@ -25,7 +25,7 @@ export function wantedFrom(body: unknown): Wanted {
   return data;
 }
 
-/** Queues dead letters again. Those that the service may have only where the page has asked about them. */
+/** Those that the service may have only if the page has asked about them. */
 export const retry: Action = async (deadLetters, wanted) => {
   if ("id" in wanted) {
     const { id, unconfirmed } = wanted;
@@ -40,7 +40,7 @@ export const retry: Action = async (deadLetters, wanted) => {
   return deadLetters.retryAll(filter);
 };
 
-/** Forgets dead letters, and exactly those that the page has asked about. */
+/** Exactly the dead letters that the page has asked about. */
 export const discard: Action = async (deadLetters, wanted) => {
   if ("id" in wanted) {
     if (await deadLetters.discard(wanted.id)) return 1;

@@ -15,8 +15,9 @@ import { createState } from "./state.js";
 /** What `dashboard()` takes. */
 export interface DashboardOptions {
   /**
-   * Whether this request may see the dashboard, and retry and discard dead letters in it. Called for every request, before anything
-   * else. Where it returns anything but `true`, or a promise of `true`, or throws, the answer is 403, and says no more.
+   * Whether this request may see the dashboard, and retry and discard dead letters. Called first
+   * for every request. If it throws, or gives anything but `true` or a promise of it, the answer is
+   * 403.
    */
   readonly authorize: (req: Request) => boolean | undefined | Promise<boolean | undefined>;
 }
@@ -32,11 +33,11 @@ const schema = z.strictObject({
 type Route = (req: Request, res: Response) => void | Promise<void>;
 
 /**
- * A page about a tracker, for operators, to be mounted where you like: `app.use("/admin/affiliate", dashboard(tracker, { authorize }))`.
- * It shows what waits, the last hour, how each endpoint is, and the dead letters, which can be retried and discarded there. It shows
- * neither the API key nor an address in full. It answers every request below the path that it is mounted at.
+ * A page for operators: `app.use("/admin/affiliate", dashboard(tracker, { authorize }))`. It shows
+ * what waits, the last hour, how each endpoint is, and the dead letters, to be retried or
+ * discarded; neither the API key nor an address in full. It answers every request below its path.
  *
- * @throws OptionsError where `authorize` is missing.
+ * @throws OptionsError if `authorize` is missing.
  */
 export function dashboard(tracker: Affiliate, options: DashboardOptions): RequestHandler {
   if (typeof (tracker as Partial<Affiliate> | undefined)?.stats !== "function") {
@@ -67,7 +68,7 @@ export function dashboard(tracker: Affiliate, options: DashboardOptions): Reques
   }
 
   return async function affiliateDashboard(req, res): Promise<void> {
-    // Never `next(error)`: the host's error page might show what is wrong, and to whom it may not.
+    // Never `next(error)`: the host's error page might show too much to the wrong people.
     try {
       protect(res);
       if (!(await isAuthorized(req))) return send(res, 403, "text/plain", "Forbidden");
@@ -91,7 +92,7 @@ function page({ originalUrl }: Request, res: Response): void {
     send(res, 200, "text/html", pageText);
     return;
   }
-  // The page's files are beside it, so its address ends with a slash. A proxy may have cut the path, so it is not repeated.
+  // The page's files are beside it, hence the slash. Relative, for a proxy may have cut the path.
   res.setHeader("location", `./${path.slice(path.lastIndexOf("/") + 1)}/${originalUrl.slice(path.length)}`);
   send(res, 302, "text/plain", "The dashboard's address ends with a slash.");
 }

@@ -1,6 +1,7 @@
 import type { Request, Response } from "express";
+import { policyWith } from "../browser/shell.js";
 
-/** Thrown on the way to an answer: its status, and what the page says. */
+/** Thrown on the way to an answer. The page shows its message. */
 export class Refused extends Error {
   readonly status: number;
 
@@ -10,22 +11,8 @@ export class Refused extends Error {
   }
 }
 
-// The page loads its own files and nothing else; what strangers sent stays text, even if the page's script had a flaw.
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join("; ");
-
 const HEADERS = {
-  "content-security-policy": POLICY,
+  "content-security-policy": policyWith("'self'"),
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
   "cache-control": "no-store",
@@ -35,7 +22,7 @@ const HEADERS = {
   "x-robots-tag": "noindex",
 };
 
-/** Sets what every answer carries, and takes back what the host allows other sites for its own pages. */
+/** Sets every answer's headers, and removes what the host allows other sites for its own pages. */
 export function protect(res: Response): void {
   for (const name of res.getHeaderNames()) if (name.startsWith("access-control-")) res.removeHeader(name);
   for (const [name, value] of Object.entries(HEADERS)) res.setHeader(name, value);
@@ -54,11 +41,11 @@ export function sendJson(res: Response, status: number, body: unknown): void {
 
 const MOST_BYTES = 4_096;
 
-/** The JSON of a body of 4 KiB at most, whether or not the host's own parser has read it. */
+/** The JSON of a body of at most 4 KiB, whether or not the host's parser has read it. */
 export async function readJson(req: Request): Promise<unknown> {
   const type = req.headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
   if (type !== "application/json") throw new Refused(415, "The body must be JSON.");
-  // Not `req.body !== undefined`: some parsers set it, and leave a body unread that is not theirs.
+  // Not `req.body !== undefined`: some parsers set it for bodies that they leave unread.
   const body: unknown = req.readableEnded ? req.body : await bytesOf(req);
   if (typeof body !== "string" && !Buffer.isBuffer(body)) return body;
   try {

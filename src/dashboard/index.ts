@@ -1,5 +1,5 @@
 /**
- * A page for production: what waits, how the service is, and what was given up, to be retried or discarded.
+ * A page for production: what waits, how the service is, and what was given up.
  *
  * @module express-affiliate/dashboard
  */

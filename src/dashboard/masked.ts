@@ -4,18 +4,13 @@ import type { Secret } from "../shared/secret.js";
 
 const LONGEST = 500;
 
-/**
- * A text for the page: in one line, not long, and without addresses in full.
- *
- * @param address the customer's, which the service may have spelt in its own way: percent-encoded, say.
- */
+/** A short line without full addresses. The service may have spelt `address` in its own way. */
 export function shownText(text: string, address?: Secret): string {
   const masked = maskEmails(printable(text));
   const hidden = address?.removeFrom(masked) ?? masked;
   return hidden.length > LONGEST ? `${hidden.slice(0, LONGEST)}…` : hidden;
 }
 
-/** A customer's address, masked. */
 export function shownAddress(address: string): string {
   return printable(maskEmail(address));
 }

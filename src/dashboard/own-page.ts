@@ -2,21 +2,21 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Request, Response } from "express";
 import { Refused } from "./http.js";
 
-// A token that another site's page cannot read, in a cookie that its requests do not carry. The cookie is the browser's to keep,
-// so any process behind a load balancer can compare the two.
+// Another site's page cannot read the token, and its requests do not carry the cookie. The browser
+// keeps both, so any process behind a load balancer can compare them.
 
 const COOKIE = "affiliate_dashboard";
 const FOUND = /(?:^|; ?)affiliate_dashboard=([\w-]{43})(?:;|$)/;
 
-/** The header in which the page sends its token. */
+/** The page sends its token in this header. */
 export const TOKEN_HEADER = "x-affiliate-token";
 
-/** The token for the page: the one that its browser has, or a new one. */
+/** The token that the browser has, or a new one. */
 export function tokenFor(req: Request, res: Response): string {
   const own = tokenOf(req);
   if (own !== undefined) return own;
   const token = randomBytes(32).toString("base64url");
-  // Without `Path` it is sent below the folder that the browser asked for, whatever a proxy has taken from the address.
+  // No `Path`: the browser takes the folder that it asked for, whatever a proxy has cut.
   res.append("set-cookie", `${COOKIE}=${token}; HttpOnly; SameSite=Strict${req.secure ? "; Secure" : ""}`);
   return token;
 }
@@ -25,13 +25,13 @@ function tokenOf({ headers }: Request): string | undefined {
   return FOUND.exec(headers.cookie ?? "")?.[1];
 }
 
-/** Refuses what a page of another site asks for. A person may still follow a link to the page. */
+/** Refuses another site's page. A person may still follow a link. */
 export function refuseForeignReader({ headers }: Request): void {
   const site = headers["sec-fetch-site"];
   if (site === "cross-site" || site === "same-site") throw new Refused(403, "Another site's page asks.");
 }
 
-/** Refuses an action that the dashboard's own page did not ask for. */
+/** Refuses what the dashboard's own page did not ask for. */
 export function refuseForeignAction(req: Request): void {
   if (!isSameOrigin(req)) throw new Refused(403, "Only the dashboard's own page may ask for this.");
   const sent = Buffer.from(String(req.headers[TOKEN_HEADER] ?? ""));
@@ -41,7 +41,7 @@ export function refuseForeignAction(req: Request): void {
   }
 }
 
-/** Browsers say it in Sec-Fetch-Site, where a proxy cannot get it wrong; over plain `http:` to another machine only in Origin. */
+/** By Sec-Fetch-Site, which no proxy changes; Origin over plain `http:` to another machine. */
 function isSameOrigin({ headers }: Request): boolean {
   const { origin, host } = headers;
   const site = headers["sec-fetch-site"];

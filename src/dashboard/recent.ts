@@ -1,10 +1,10 @@
-import type { EventKind } from "../events.js";
+import type { EventKind } from "../conversion/events.js";
+import { byKind, KINDS } from "../conversion/kinds.js";
 import type { EventNotice, Notices, PauseScope } from "../journal/notices.js";
-import { byKind, KINDS } from "../kinds.js";
 import type { Clock } from "../shared/clock.js";
 import type { Affiliate } from "../tracker.js";
 
-/** What can become of an event, by the name of its notice. `held`: it is dead as `unconfirmed`. */
+/** What can become of an event, by its notice. `held`: dead as `unconfirmed`. */
 const NOTICES = ["queued", "delivered", "retry", "skipped", "dropped"] as const;
 const OUTCOMES = [...NOTICES, "held", "dead"] as const;
 type RecentOutcome = (typeof OUTCOMES)[number];
@@ -13,15 +13,10 @@ const MINUTE_MS = 60_000;
 const MINUTES = 60;
 const MOST_FAILURES = 30;
 
-/** How often it looks how many events wait: an outage of half a minute shows, and a look takes 30 µs (measured, 900 in memory). */
+/** How often waiting events are counted (30 µs, measured with 900): an outage of 30 s shows. */
 const LOOK_MS = 10_000;
 
-/** How often something happened in the last hour: by kind, and minute by minute, the current one last. */
-export interface LastHour extends Readonly<Record<EventKind, number>> {
-  readonly minutes: readonly number[];
-}
-
-/** Failures of the same kind that gave the same reason, and the last event that met it. */
+/** Failures of one kind for one reason. `email`: of the last event. */
 export interface Failure {
   readonly outcome: "retry" | "held" | "dead" | "dropped";
   readonly kind: EventKind;
@@ -33,10 +28,7 @@ export interface Failure {
   readonly email?: string;
 }
 
-/**
- * Keeps from now on: the last hour's numbers, how many events waited in each of its minutes, the last failures, and why endpoints
- * are paused. The memory that it takes does not grow.
- */
+/** Keeps the last hour, the last failures, and why endpoints are paused, in bounded memory. */
 export function recordRecent(tracker: Pick<Affiliate, "on" | "stats">, clock: Clock) {
   const hours = byOutcome(() => byKind(() => new Minutes()));
   const waiting = new Minutes();
@@ -49,8 +41,8 @@ export function recordRecent(tracker: Pick<Affiliate, "on" | "stats">, clock: Cl
     const key = JSON.stringify([outcome, kind, because]);
     const { count = 0, firstAt = at } = failures.get(key) ?? {};
     failures.delete(key);
-    const latest = { outcome, kind, because, count: count + 1, firstAt, lastAt: at };
-    failures.set(key, { ...latest, ...(email !== undefined && { email }) });
+    const ofWhom = email !== undefined && { email };
+    failures.set(key, { outcome, kind, because, count: count + 1, firstAt, lastAt: at, ...ofWhom });
     if (failures.size > MOST_FAILURES) failures.delete(failures.keys().next().value as string);
   }
 
@@ -75,14 +67,14 @@ export function recordRecent(tracker: Pick<Affiliate, "on" | "stats">, clock: Cl
   return {
     since: clock.now(),
     lastHour: () => byOutcome((outcome) => sumOf(hours[outcome], clock.now())),
-    /** The most events that waited at one time, of each minute, with those that wait now. */
+    /** The most events that waited in each minute, with those that wait now. */
     waitingWith(queued: number): readonly number[] {
       waiting.raise(clock.now(), queued);
       return waiting.read(clock.now());
     },
     /** The last ones first. */
     failures: (): readonly Failure[] => [...failures.values()].reverse(),
-    /** What was wrong when this endpoint, or the whole service, was paused; `undefined` where that was not heard. */
+    /** Why an endpoint or the whole service was paused; `undefined` if not seen here. */
     causeOf: (endpoint: PauseScope): string | undefined => causes.get("origin") ?? causes.get(endpoint),
   };
 }
@@ -99,13 +91,14 @@ function byOutcome<T>(make: (outcome: RecentOutcome) => T): Readonly<Record<Rece
   return Object.fromEntries(OUTCOMES.map((outcome) => [outcome, make(outcome)])) as Record<RecentOutcome, T>;
 }
 
-function sumOf(kinds: Readonly<Record<EventKind, Minutes>>, now: number): LastHour {
+/** How often it happened in the last hour: by kind, and by minute, the current one last. */
+function sumOf(kinds: Readonly<Record<EventKind, Minutes>>, now: number) {
   const read = byKind((kind) => kinds[kind].read(now));
   const minutes = read.click.map((_, nth) => sum(KINDS.map((kind) => read[kind][nth] ?? 0)));
   return { ...byKind((kind) => sum(read[kind])), minutes };
 }
 
-/** A number for each of sixty minutes, in the place of the one an hour before it. */
+/** Sixty minutes' numbers. The current minute replaces the one an hour before. */
 class Minutes {
   readonly #numbers = new Float64Array(MINUTES);
   #minute = 0;

@@ -6,7 +6,7 @@ import type { Affiliate } from "../tracker.js";
 import { shownText } from "./masked.js";
 import type { recordRecent } from "./recent.js";
 
-/** All that the page shows but the dead letters. Does no I/O. */
+/** What the page shows, without the dead letters. Does no I/O. */
 export function createState(
   tracker: Pick<Affiliate, "stats">,
   recent: ReturnType<typeof recordRecent>,

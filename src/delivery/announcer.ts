@@ -1,15 +1,14 @@
 import type { EndpointState, Journal, PauseReason, PauseScope } from "../journal/journal.js";
-import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
+import { byEndpoint, ENDPOINTS, type Endpoint } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
-import type { Health, Pause } from "./health.js";
+import type { Details } from "./details.js";
+import type { Health } from "./health.js";
+import type { Pause } from "./outage.js";
 
 /** What the attempt that has just ended said. */
-export interface NoticeDetails {
-  readonly status?: number;
-  readonly message: string;
-}
+export type NoticeDetails = Pick<Details, "status" | "message">;
 
-/** Tells the journal once of each pause that begins, changes its reason or ends. */
+/** Reports to the journal, once each, that a pause begins, changes its reason or ends. */
 export function createAnnouncer(health: Health, journal: Pick<Journal, "paused" | "resumed">, clock: Clock) {
   const announced = new Map<PauseScope, PauseReason>();
 
@@ -23,32 +22,23 @@ export function createAnnouncer(health: Health, journal: Pick<Journal, "paused" 
       const pausedMs = Math.max(0, now - pause.since);
       const { status, message } = details();
       const because = status === undefined ? message : `answered ${status}: ${message}`;
-      journal.paused(scope, {
-        reason: pause.reason,
-        because,
-        pausedMs,
-        forMs: Math.max(0, pause.until - now),
-      });
+      const forMs = Math.max(0, pause.until - now);
+      journal.paused(scope, { reason: pause.reason, because, pausedMs, forMs });
     }
   }
 
   return {
-    /** @param details what the attempt that has just ended said. */
-    tell(details: () => NoticeDetails): void {
+    report(details: () => NoticeDetails): void {
       compare("origin", health.originPause, details);
       for (const endpoint of ENDPOINTS) compare(endpoint, health.pauseOf(endpoint), details);
     },
     states(): Record<Endpoint, EndpointState> {
       const now = clock.monotonic();
-      const stateOf = (endpoint: Endpoint): EndpointState => {
+      return byEndpoint((endpoint) => {
         const pause = health.originPause ?? health.pauseOf(endpoint);
         if (!pause) return { state: "open" };
         return { state: "paused", reason: pause.reason, pausedMs: Math.max(0, now - pause.since) };
-      };
-      return Object.fromEntries(ENDPOINTS.map((endpoint) => [endpoint, stateOf(endpoint)])) as Record<
-        Endpoint,
-        EndpointState
-      >;
+      });
     },
   };
 }

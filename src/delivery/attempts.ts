@@ -1,24 +1,24 @@
-import type { EventKind, OutboxEvent } from "../events.js";
+import type { EventKind, OutboxEvent } from "../conversion/events.js";
 import type { Journal } from "../journal/journal.js";
-import type { Claim, Verdict } from "../outbox/outbox.js";
+import type { Claim, Verdict } from "../outbox/claim.js";
 import type { AmbiguousPolicy, ConfirmReferral, JournalCall } from "../outbox/remote.js";
 import { type Attempt, unsendable } from "../service/attempt.js";
 import { type Call, type Calls, callFor } from "../service/calls.js";
-import { ENDPOINTS, type Endpoint, kindOf } from "../service/endpoints.js";
+import { byEndpoint, kindOf } from "../service/endpoints.js";
 import type { Transport } from "../service/transport.js";
 import type { Clock } from "../shared/clock.js";
 import { errorCodeOf, errorFrom } from "../shared/errors.js";
 import { harmless } from "../shared/harmless.js";
-import { watchAttempt } from "./attempt-watch.js";
 import { type Details, detailsOf } from "./details.js";
-import type { Health, Ticket } from "./health.js";
-import { type Circumstances, type Ended, findingOf, mayBeTaken, postponed, verdictOn } from "./meaning.js";
+import type { Ticket } from "./endpoint-health.js";
+import type { Health } from "./health.js";
+import { type Context, type EndedAttempt, findingOf, mayBeTaken, postponed, verdictOn } from "./meaning.js";
 import { outcomeOf, pauseReasonOf } from "./outcome.js";
 import { Progress } from "./progress.js";
 import { ReferralCheck } from "./referral.js";
 import type { SharedCircuits } from "./shared-circuits.js";
 
-/** An answer counts once its head has arrived. The body has a message or a lead id at best: no slot waits longer for it. */
+/** An answer counts once its head is there: no slot waits longer for a message or a lead id. */
 export const BODY_MS = 1_000;
 
 /** The part of the journal that delivery calls. */
@@ -43,43 +43,37 @@ export interface AttemptOptions {
 interface Parts extends AttemptOptions {
   readonly health: Health;
   readonly shared: SharedCircuits | undefined;
-  /** Tells the journal of pauses that have begun or ended. Never throws. */
+  /** Reports pauses that have begun or ended to the journal. Never throws. */
   readonly announce: (details: () => Details) => void;
   readonly hasStopped: () => boolean;
 }
 
-/** What listeners throw does an attempt no harm. */
-function tell(call: () => void): void {
-  harmless(call);
-}
-
-/** Makes single attempts at events. */
 export function createAttempts(parts: Parts) {
   const { transport, calls, keyOf, maxAgeMs, ambiguous, journal, clock, random = Math.random } = parts;
   const { health, shared, announce, hasStopped } = parts;
-  const referral = new ReferralCheck({
-    ...{ transport, calls, mode: parts.confirmReferral ?? "never", bodyMs: BODY_MS },
-  });
+  const { confirmReferral: mode = "never" } = parts;
+  const referral = new ReferralCheck({ transport, calls, mode, bodyMs: BODY_MS });
   /** When each endpoint last took an event, in milliseconds since the epoch. */
-  const passedAt = Object.fromEntries(ENDPOINTS.map((name) => [name, 0])) as Record<Endpoint, number>;
+  const passedAt = byEndpoint(() => 0);
 
-  /** Makes one attempt. Whatever throws meanwhile, the ticket is given back, and what is known of the attempt decides. */
+  /** Whatever throws, the ticket is released, and what is known of the attempt decides. */
   async function attempt(claim: Claim): Promise<Verdict> {
     const progress = new Progress(health);
     try {
       const ticket = hasStopped() ? undefined : progress.begin(claim.lane, clock.monotonic());
-      return ticket ? await carryOut(claim, ticket, progress) : { type: "release" };
+      return ticket ? await makeAttempt(claim, ticket, progress) : { type: "release" };
     } catch (thrown) {
       const error = errorFrom(thrown);
-      tell(() => journal.log("error", `an attempt at an event failed: ${error.message}`));
+      harmless(() => journal.log("error", `an attempt at an event failed: ${error.message}`));
       return verdictAfter(error, claim, progress);
     } finally {
-      harmless(() => progress.giveBack());
+      harmless(() => progress.release());
     }
   }
 
-  async function carryOut(claim: Claim, ticket: Ticket, progress: Progress): Promise<Verdict> {
-    const begins = () => tell(() => journal.attempt(claim.event, claim.history.attempts + 1, clock.now()));
+  async function makeAttempt(claim: Claim, ticket: Ticket, progress: Progress): Promise<Verdict> {
+    const begins = () =>
+      harmless(() => journal.attempt(claim.event, claim.history.attempts + 1, clock.now()));
     const isAsked = referral.isDue(claim.event);
     if (isAsked) begins();
     // Last, because it takes the probe of all processes: an event that is skipped needs none.
@@ -90,16 +84,16 @@ export function createAttempts(parts: Parts) {
     return send(claim, progress);
   }
 
-  /** Asks whether the event may be sent. Resolves to `undefined` if it may, otherwise to its verdict. */
+  /** Asks whether the event may be sent. If not, resolves to its verdict. */
   async function confirm(claim: Claim, progress: Progress): Promise<Verdict | undefined> {
     const answer = await referral.ask(claim.event, clock.monotonic);
     if (answer.type === "referred") return undefined;
     if (answer.type === "unanswered") {
-      tell(() => journal.unconfirmed(details(answer.attempt, claim.event).message));
+      harmless(() => journal.unconfirmed(details(answer.attempt, claim.event).message));
       return undefined;
     }
     if (answer.type === "not-referred" || answer.type === "not-asked") {
-      progress.giveBack();
+      progress.release();
       if (answer.type === "not-referred") return { type: "skipped", reason: answer.type };
       return { type: "retry", inMs: answer.forMs, history: { ...claim.history, triedAt: clock.now() } };
     }
@@ -107,7 +101,7 @@ export function createAttempts(parts: Parts) {
     const type = ended.outcome.type === "unreachable" ? "unreachable" : "nothing";
     progress.end({ type }, clock.monotonic());
     announce(() => details(answer.attempt, claim.event));
-    return postponed(ended, circumstancesOf(ended, progress));
+    return postponed(ended, contextOf(ended, progress));
   }
 
   async function circuitForbids(
@@ -119,11 +113,8 @@ export function createAttempts(parts: Parts) {
     const outage = await shared.forbids(endpoint, ticket.isHurried);
     if (outage) progress.forbid(outage);
     if (outage || hasStopped()) return { type: "release" };
-    const {
-      beganAt,
-      health: { patienceMs },
-    } = ticket;
-    progress.watchBy(watchAttempt(shared, clock, { endpoint, beganAt, patienceMs }));
+    const { patienceMs } = ticket.health;
+    progress.watchBy(shared.watch({ endpoint, beganAt: ticket.beganAt, patienceMs }));
     return undefined;
   }
 
@@ -139,13 +130,13 @@ export function createAttempts(parts: Parts) {
     const { outcome, othersPassed } = ended;
     progress.othersPassed = othersPassed;
     const finding = findingOf(ended);
-    progress.end(finding, clock.monotonic(), () => health.pauseOf(lane.endpoint) !== undefined);
+    progress.end(finding, clock.monotonic());
     if (finding.type === "pass") passedAt[lane.endpoint] = clock.now();
     announce(() => details(answer, event));
     if (outcome.type === "refused" && !othersPassed && !health.pauseOf(lane.endpoint)) {
-      tell(() => journal.refused(lane.endpoint, pauseReasonOf(answer), details(answer, event).message));
+      harmless(() => journal.refused(lane.endpoint, pauseReasonOf(answer), details(answer, event).message));
     }
-    return verdictOn(ended, circumstancesOf(ended, progress));
+    return verdictOn(ended, contextOf(ended, progress));
   }
 
   async function sent(make: () => Call, mayLeave: () => boolean): Promise<Attempt> {
@@ -158,7 +149,7 @@ export function createAttempts(parts: Parts) {
     return transport.send(call, { mayLeave, bodyMs: BODY_MS });
   }
 
-  /** The verdict if something threw: by the answer if there is one; otherwise by whether the request has left. */
+  /** If something threw: by the answer if there is one, otherwise by whether the request left. */
   function verdictAfter(
     error: Error,
     claim: Claim,
@@ -177,21 +168,15 @@ export function createAttempts(parts: Parts) {
     );
   }
 
-  function endedWith(claim: Claim, attempt: Attempt, maybeTaken: boolean): Ended {
+  function endedWith(claim: Claim, attempt: Attempt, maybeTaken: boolean): EndedAttempt {
     const { lane, history, queuedAt } = claim;
     const outcome = outcomeOf(attempt, { maybeTaken, now: clock.now() });
     return { claim, attempt, outcome, othersPassed: passedAt[lane.endpoint] > (history.triedAt || queuedAt) };
   }
 
-  function circumstancesOf({ attempt, claim }: Ended, { isOwn }: Progress): Circumstances {
-    return {
-      maxAgeMs,
-      ambiguous,
-      details: () => details(attempt, claim.event),
-      isOwn,
-      now: clock.now(),
-      random,
-    };
+  function contextOf({ attempt, claim }: EndedAttempt, { isOwn }: Progress): Context {
+    const now = clock.now();
+    return { maxAgeMs, ambiguous, details: () => details(attempt, claim.event), isOwn, now, random };
   }
 
   function details(attempt: Attempt, event: OutboxEvent): Details {

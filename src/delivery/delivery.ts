@@ -1,17 +1,17 @@
-import type { OutboxEvent } from "../events.js";
+import type { OutboxEvent } from "../conversion/events.js";
 import type { EndpointState } from "../journal/journal.js";
 import type { Circuits } from "../outbox/circuits.js";
-import type { Claim, Deliver, Verdict } from "../outbox/outbox.js";
+import type { Claim, Deliver, Verdict } from "../outbox/claim.js";
 import type { Attempt } from "../service/attempt.js";
 import { type Endpoint, kindOf } from "../service/endpoints.js";
 import { harmless } from "../shared/harmless.js";
 import { createAnnouncer, type NoticeDetails } from "./announcer.js";
 import { type AttemptOptions, BODY_MS, createAttempts } from "./attempts.js";
 import { detailsOf } from "./details.js";
-import type { KnownOutage } from "./endpoint-health.js";
 import type { StatusAnswer } from "./finding.js";
 import { Health } from "./health.js";
 import { interruption } from "./meaning.js";
+import type { KnownOutage } from "./outage.js";
 import { isOfGateway, type Outcome, outcomeOf } from "./outcome.js";
 import { SharedCircuits } from "./shared-circuits.js";
 
@@ -19,15 +19,14 @@ export interface DeliveryOptions extends AttemptOptions {
   /** Whose events are delivered: a client id. */
   readonly destination: number;
   readonly concurrency: number;
-  /** What processes on one storage know together. Without it, each goes by what it has itself seen. */
+  /** What the processes on one storage know together. Without it, each judges by itself. */
   readonly circuits?: Circuits | undefined;
-  /** There is new capacity: more events may be claimed. */
+  /** More events may be claimed. */
   readonly onCapacity: () => void;
 }
 
 export interface Delivery extends Deliver {
   readonly inFlight: number;
-  /** The present state of each endpoint. */
   readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
   /** Begins no more attempts. Events that were not sent stay for the next process. */
   stop(): void;
@@ -35,23 +34,24 @@ export interface Delivery extends Deliver {
 
 const NONE = { limit: 0, lanes: [] };
 
-// Read-only, and about no visitor: the service only has to answer.
+// It reads only, and is about no visitor: any answer shows that the service works.
 const PROBE_SESSION = "express-affiliate-probe";
 
-/** Takes events to the service, one attempt at a time, as far as the health of its endpoints allows. */
+/** Delivers events to the service as far as the health of its endpoints allows. */
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { destination, transport, calls, concurrency, ambiguous, journal, hide, onCapacity, clock } = options;
   const isCostly = (endpoint: Endpoint) => ambiguous[kindOf(endpoint)] === "hold";
-  const health = new Health(concurrency, isCostly, { isShared: options.circuits !== undefined });
+  const health = new Health(concurrency, isCostly, options.circuits !== undefined);
   const announcer = createAnnouncer(health, journal, clock);
-  const shared = options.circuits && new SharedCircuits(options.circuits, { destination, clock, onNews });
+  const { circuits } = options;
+  const shared = circuits && new SharedCircuits({ circuits, destination, clock, onNews });
   const attempt = createAttempts({
     ...{ ...options, health, shared, announce },
     hasStopped: () => stopped,
   });
   let inFlight = 0;
   let stopped = false;
-  let cancelLook = () => {};
+  let cancelPoll = () => {};
 
   async function deliver(claim: Claim): Promise<Verdict> {
     if (claim.interrupted && ambiguous[claim.event.kind] === "hold") return interruption(claim);
@@ -60,13 +60,13 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       return await attempt(claim);
     } finally {
       inFlight--;
-      harmless(lookLater);
+      harmless(schedulePoll);
     }
   }
 
-  /** What listeners throw does delivery no harm. */
+  /** An error of a listener does not harm delivery. */
   function announce(details: () => NoticeDetails): void {
-    harmless(() => announcer.tell(details));
+    harmless(() => announcer.report(details));
   }
 
   /** Another process has found an outage, or that it is over. */
@@ -74,7 +74,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     health.learn(endpoint, outage);
     announce(() => ({ message: "another process on this storage had no answer" }));
     onCapacity();
-    lookLater();
+    schedulePoll();
   }
 
   function settled(event: OutboxEvent, attempts: number, verdict: Verdict): void {
@@ -90,22 +90,22 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     }
   }
 
-  /** Looks again when the next lane opens with time. */
-  function lookLater(): void {
-    cancelLook();
+  /** Polls when time alone opens the next lane. */
+  function schedulePoll(): void {
+    cancelPoll();
     const now = clock.monotonic();
     const at = Math.min(health.opensAt(now), health.askAt);
     if (stopped || !Number.isFinite(at)) return;
-    cancelLook = clock.after(Math.max(0, Math.ceil(at - now)), () => harmless(look));
+    cancelPoll = clock.after(Math.max(0, Math.ceil(at - now)), () => harmless(poll));
   }
 
-  function look(): void {
+  function poll(): void {
     const now = clock.monotonic();
     if (health.askAt <= now) void ask(now);
     // Another process may have found that the endpoint has recovered.
-    if (health.isSwallowed) void shared?.look().catch(() => {});
+    if (health.isSilent) void shared?.refresh().catch(() => {});
     onCapacity();
-    lookLater();
+    schedulePoll();
   }
 
   /** Asks the status endpoint whether the service answers: that risks no event. */
@@ -123,7 +123,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       health.asked("silent", beganAt);
     }
     harmless(onCapacity);
-    harmless(lookLater);
+    harmless(schedulePoll);
   }
 
   return {
@@ -133,7 +133,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       return { destination, limit, lanes };
     },
     deliver,
-    // It is told once the verdict is stored: nothing depends on it any more.
+    // Reported once the verdict is stored: nothing depends on it any more.
     settled: (...args) => void harmless(() => settled(...args)),
     get inFlight() {
       return inFlight;
@@ -143,7 +143,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     },
     stop() {
       stopped = true;
-      cancelLook();
+      cancelPoll();
     },
   };
 }

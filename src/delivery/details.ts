@@ -1,4 +1,5 @@
-import { emailOf, type OutboxEvent } from "../events.js";
+import type { OutboxEvent } from "../conversion/events.js";
+import { emailOf } from "../conversion/kinds.js";
 import type { Attempt } from "../service/attempt.js";
 import { ProxyError } from "../service/proxy-tunnels.js";
 import { refusalOf } from "../service/refusal.js";
@@ -13,13 +14,7 @@ export interface Details {
   readonly message: string;
 }
 
-/**
- * What the service or Node said of an attempt, without what must not be shown.
- *
- * @param event the event that was sent; `undefined` where only the status endpoint was asked.
- * @param hide takes secrets out of the service's words.
- * @param now milliseconds since the epoch.
- */
+/** Shows no secret and no visitor. Without an `event`, only the status endpoint was asked. */
 export function detailsOf(
   attempt: Attempt,
   event: OutboxEvent | undefined,
@@ -39,17 +34,17 @@ export function detailsOf(
 }
 
 /**
- * The service's words about an event, without the event's own click id, session id, name and address, however they are spelt
- * there: other people read dead letters, notices, the dashboard and the log.
+ * The service's words without the event's own ids, name and address, however they are spelt: other
+ * people read dead letters, notices, the dashboard and the log.
  */
 export function withoutVisitor(text: string, event: OutboxEvent): string {
   const { clickId, sessionId } = event.data;
-  const name = event.kind === "registration" ? event.data.customerName : undefined;
+  const name = "customerName" in event.data ? event.data.customerName : undefined;
   const own = [clickId, sessionId, name, emailOf(event)].filter(
     (each) => each !== undefined && each !== "",
   ) as string[];
   if (own.length === 0) return text;
-  // The longest first, as one may be part of another. Whole words only: an id of one character is in many words.
+  // The longest first: one may be part of another. Whole words: a short id is in many words.
   const longestFirst = own.sort((one, other) => other.length - one.length);
   const any = longestFirst.map(spellingsOf).join("|");
   return text.replace(new RegExp(`(?<![A-Za-z0-9])(?:${any})(?![A-Za-z0-9])`, "gi"), HIDDEN);

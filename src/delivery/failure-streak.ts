@@ -2,22 +2,22 @@ import { clamp } from "./when-again.js";
 
 const FAILURES_OF_AN_OUTAGE = 16;
 const SHORTEST_OUTAGE_MS = 500;
-// A service that is down for two seconds gets few requests.
+// Chosen so that a service that is down for two seconds gets few requests.
 const LONGEST_DOUBT_MS = 1_900;
 const MOST_PATIENCE = 64;
 const FADING = 0.8;
 
-/** The attempts at one endpoint that failed since the last one that it took. Times are in milliseconds since any moment. */
+/** The attempts at one endpoint that failed since the last one that it took. Has no clock. */
 export class FailureStreak {
   #failures = 0;
   #since = Number.POSITIVE_INFINITY;
-  // Two are enough to know that it is no single visitor's fault.
+  // Two are enough to know that no single visitor causes the failures.
   readonly #visitors = new Set<string>();
   #costly = 0;
-  /** How many times the usual failures it takes to make an outage. More than 1 after the endpoint has taken an event in spite of many failures. */
+  /** An outage takes so many times the usual failures: more if an event passed in spite of many. */
   #patience = 1;
 
-  /** When the first of them began; infinite where there is none. */
+  /** When the first of them began; infinite if there is none. */
   get since(): number {
     return this.#since;
   }
@@ -35,10 +35,8 @@ export class FailureStreak {
   }
 
   /**
-   * Whether the endpoint takes nothing from different visitors: many of their events failed, or have failed for long. Where each
-   * failure costs an event, two are enough.
-   *
-   * @param longMs what is long for this endpoint.
+   * Whether the endpoint takes nothing from different visitors: many attempts failed, or for long
+   * (`longMs`). If each failure costs an event, two are enough.
    */
   isOutage(now: number, isCostly: boolean, longMs: number): boolean {
     const doubtMs = Math.min(SHORTEST_OUTAGE_MS * this.#patience, LONGEST_DOUBT_MS);
@@ -49,7 +47,7 @@ export class FailureStreak {
 
   /** An event was taken. */
   end(): void {
-    // Else a crowd of events that the service never takes would look like an outage to the others.
+    // Otherwise a burst of events that the service always rejects would look like an outage.
     const needed = (4 * this.#failures) / FAILURES_OF_AN_OUTAGE;
     this.#patience = clamp(needed, Math.max(1, FADING * this.#patience), MOST_PATIENCE);
     this.#failures = 0;

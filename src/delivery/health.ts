@@ -1,74 +1,76 @@
-import type { Capacity, Lane } from "../outbox/outbox.js";
-import { ENDPOINTS, type Endpoint } from "../service/endpoints.js";
-import { EndpointHealth, type KnownOutage, type Pause, type Ticket } from "./endpoint-health.js";
+import type { Capacity, Lane } from "../outbox/claim.js";
+import { byEndpoint, type Endpoint } from "../service/endpoints.js";
+import { EndpointHealth, type Ticket } from "./endpoint-health.js";
 import type { Finding, StatusAnswer } from "./finding.js";
+import type { KnownOutage, Pause } from "./outage.js";
 import { PROBES_APART_MS, probeMs } from "./when-again.js";
-
-export type { Pause, Ticket };
 
 const UNREACHABLES_OF_AN_OUTAGE = 3;
 
 /**
- * Whose fault is it? A failure to connect is the **origin**'s; an answer, or none, is that **endpoint**'s. Both decide which events may
- * try next. Pure state: the caller gives the time, in milliseconds since any moment.
+ * Which events may try next. A failure to connect is the **origin**'s; an answer, or none, is that
+ * **endpoint**'s. Pure state: the caller gives the time, in milliseconds since any moment. While
+ * the origin is in doubt or down, the status endpoint is asked, which risks no event.
+ *
+ * | the origin is | what moves it | to |
+ * | --- | --- | --- |
+ * | up, in doubt | three requests in a row get no connection | down: no event is sent |
+ * | up | a gateway answers for an endpoint that may be down | in doubt |
+ * | in doubt | a gateway answers for the status endpoint, too | down |
+ * | in doubt | the service answers an event, or the question ends in any other way | up |
+ * | down | the service answers an event or the question | up |
  */
 export class Health {
   readonly #concurrency: number;
   readonly #endpoints: Readonly<Record<Endpoint, EndpointHealth>>;
   readonly #all: readonly EndpointHealth[];
   #unreachables = 0;
-  /** Since when a gateway says that the service gives no answer: the status endpoint tells whether that is so of all endpoints. */
+  /** Since when a gateway gets no answer. The status endpoint shows if all endpoints are down. */
   #doubtedSince: number | undefined;
   #originDown: { readonly since: number; askAt: number } | undefined;
-  /** When the status endpoint is to be asked on behalf of an endpoint that swallows payments, or to settle a doubt. */
+  /** When to ask the status endpoint, because of an endpoint that is silent, or of a doubt. */
   #askAt = 0;
   #isAsking = false;
   #statusAnswers = true;
-  #trialsAt = Number.NEGATIVE_INFINITY;
+  #probesAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param isShared whether other processes send to the service too. An endpoint that may cost an event gets one attempt at once then,
-   *   unless it has taken one within a minute: each of the processes would risk all its slots.
+   * @param isShared other processes send, too. Then an endpoint that may cost an event gets one
+   * attempt at once, unless it took one within a minute: otherwise each would risk all its slots.
    */
-  constructor(
-    concurrency: number,
-    holdsAmbiguous: (endpoint: Endpoint) => boolean,
-    { isShared = false } = {},
-  ) {
+  constructor(concurrency: number, holdsAmbiguous: (endpoint: Endpoint) => boolean, isShared: boolean) {
     this.#concurrency = concurrency;
-    // Never all of them: where one endpoint is silent, the others have sockets left.
+    // Never all of them: if one endpoint is silent, the others have sockets left.
     const max = Math.max(1, Math.floor(concurrency * 0.75));
-    this.#endpoints = Object.fromEntries(
-      ENDPOINTS.map((name) => [
-        name,
-        new EndpointHealth(name, {
-          max,
-          holdsAmbiguous: holdsAmbiguous(name),
-          hasToProveItself: isShared && holdsAmbiguous(name),
-        }),
-      ]),
-    ) as Record<Endpoint, EndpointHealth>;
+    this.#endpoints = byEndpoint((name) => {
+      const isCostly = holdsAmbiguous(name);
+      return new EndpointHealth(name, {
+        max,
+        holdsAmbiguous: isCostly,
+        hasToProveItself: isShared && isCostly,
+      });
+    });
     this.#all = Object.values(this.#endpoints);
   }
 
-  /** Which events may be handed over now. */
+  /** Which events may be sent now. */
   capacity(now: number): Omit<Capacity, "destination"> {
     const underWay = this.#all.reduce((sum, endpoint) => sum + endpoint.underWay, 0);
     const limit = this.#originDown ? 0 : this.#concurrency - underWay - Number(this.#isAsking);
-    const trials = now >= this.#trialsAt;
-    return { limit, lanes: limit > 0 ? this.#all.flatMap((endpoint) => endpoint.lanes(now, trials)) : [] };
+    const mayProbe = now >= this.#probesAt;
+    return { limit, lanes: limit > 0 ? this.#all.flatMap((endpoint) => endpoint.lanes(now, mayProbe)) : [] };
   }
 
-  /** An event that was claimed from this lane is about to be sent. `undefined`: not any more. */
+  /** An event of this lane is about to be sent. `undefined`: the lane closed after the claim. */
   begin(lane: Lane, now: number): Ticket | undefined {
     if (this.#originDown) return undefined;
     const endpoint = this.#endpoints[lane.endpoint];
-    const ticket = endpoint.begin(lane, now, now >= this.#trialsAt);
-    if (ticket && endpoint.pause) this.#trialsAt = now + PROBES_APART_MS;
+    const ticket = endpoint.begin(lane, now, now >= this.#probesAt);
+    if (ticket && endpoint.pause) this.#probesAt = now + PROBES_APART_MS;
     return ticket;
   }
 
-  /** The attempt has ended. Returns whether a failure may be the event's own fault, and not the service's. */
+  /** Ends an attempt. Returns whether a failure may be the event's own fault, not the service's. */
   end(ticket: Ticket, finding: Finding, now: number): boolean {
     const { health } = ticket;
     switch (finding.type) {
@@ -102,22 +104,22 @@ export class Health {
     ticket.health.rest(outage, { mayHurry: false });
   }
 
-  /** Another process has found that an endpoint leaves events without an answer; `undefined`: that it takes them again. */
+  /** Another process has found an endpoint silent; `undefined`: it takes events again. */
   learn(endpoint: Endpoint, outage: KnownOutage | undefined): void {
     if (outage) this.#endpoints[endpoint].rest(outage, { mayHurry: true });
     else this.#endpoints[endpoint].recover();
   }
 
   /** Whether an endpoint leaves events without an answer that may not be sent twice. */
-  get isSwallowed(): boolean {
-    return this.#swallowsSince !== undefined;
+  get isSilent(): boolean {
+    return this.#silentSince !== undefined;
   }
 
-  /** When the status endpoint is to be asked next; infinite where nothing depends on it, or it is being asked. */
+  /** When to ask the status endpoint; infinite if nothing depends on it, or it is being asked. */
   get askAt(): number {
     if (this.#isAsking) return Number.POSITIVE_INFINITY;
     if (this.#originDown) return this.#originDown.askAt;
-    return (this.#swallowsSince ?? this.#doubtedSince) === undefined ? Number.POSITIVE_INFINITY : this.#askAt;
+    return (this.#silentSince ?? this.#doubtedSince) === undefined ? Number.POSITIVE_INFINITY : this.#askAt;
   }
 
   /** The status endpoint is about to be asked. `asked` gets its answer. */
@@ -134,7 +136,7 @@ export class Health {
       this.#originDown ??= { since: this.#doubtedSince, askAt: now };
     }
     this.#doubtedSince = undefined;
-    const since = this.#originDown?.since ?? this.#swallowsSince ?? now;
+    const since = this.#originDown?.since ?? this.#silentSince ?? now;
     this.#askAt = now + Math.max(restMs, probeMs(now - since));
     if (this.#originDown) this.#originDown.askAt = this.#askAt;
     const answers = answer === "well";
@@ -142,10 +144,10 @@ export class Health {
     this.#statusAnswers = answers;
   }
 
-  /** When lanes open next without anything happening; infinite where none will. */
+  /** When time alone opens lanes next; infinite if it opens none. */
   opensAt(now: number): number {
     if (this.#originDown) return Number.POSITIVE_INFINITY;
-    return Math.min(...this.#all.map((endpoint) => endpoint.opensAt(now, this.#trialsAt)));
+    return Math.min(...this.#all.map((endpoint) => endpoint.opensAt(now, this.#probesAt)));
   }
 
   get originPause(): Pause | undefined {
@@ -158,8 +160,8 @@ export class Health {
     return this.#endpoints[endpoint].pause;
   }
 
-  get #swallowsSince(): number | undefined {
-    return this.#all.map(({ swallowsSince }) => swallowsSince).find((since) => since !== undefined);
+  get #silentSince(): number | undefined {
+    return this.#all.map(({ silentSince }) => silentSince).find((since) => since !== undefined);
   }
 
   /** The service itself has answered. */

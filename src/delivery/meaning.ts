@@ -1,6 +1,6 @@
-import { type EventKind, visitorOf } from "../events.js";
+import { type EventKind, visitorOf } from "../conversion/events.js";
+import type { Claim, History, Verdict } from "../outbox/claim.js";
 import type { DeathReason } from "../outbox/dead-letters.js";
-import type { Claim, History, Verdict } from "../outbox/outbox.js";
 import type { AmbiguousPolicy } from "../outbox/remote.js";
 import type { Attempt } from "../service/attempt.js";
 import type { Details } from "./details.js";
@@ -8,8 +8,7 @@ import type { Finding } from "./finding.js";
 import { isOfGateway, type Outcome, pauseReasonOf } from "./outcome.js";
 import { backoffMs } from "./when-again.js";
 
-/** An attempt that has ended. */
-export interface Ended {
+export interface EndedAttempt {
   readonly claim: Claim;
   readonly attempt: Attempt;
   readonly outcome: Outcome;
@@ -18,7 +17,7 @@ export interface Ended {
 }
 
 /** What a verdict depends on beside the attempt. */
-export interface Circumstances {
+export interface Context {
   readonly details: () => Details;
   /** Whether a failure may be the event's own fault, and not the service's. */
   readonly isOwn: boolean;
@@ -31,15 +30,18 @@ export interface Circumstances {
 }
 
 interface Meaning {
-  /** What the attempt says of the endpoint. */
-  readonly finding: (ended: Ended) => Finding;
-  /** What becomes of the event. */
-  readonly verdict: (ended: Ended, circumstances: Circumstances) => Verdict;
+  readonly finding: (ended: EndedAttempt) => Finding;
+  readonly verdict: (ended: EndedAttempt, context: Context) => Verdict;
 }
 
+const pass = (): Finding => ({ type: "pass" });
+const nothing = (): Finding => ({ type: "nothing" });
+const unreachable = (): Finding => ({ type: "unreachable" });
+const release = (): Verdict => ({ type: "release" });
+
 /**
- * What each outcome means for the endpoint, and for the event. docs/delivery.md has the same table for readers; a test compares
- * the two.
+ * What each outcome means for the endpoint, and for the event. docs/delivery.md has the same table
+ * for readers; a test compares the two.
  */
 const MEANINGS: { readonly [Type in Outcome["type"]]: Meaning } = {
   delivered: { finding: pass, verdict: delivered },
@@ -53,26 +55,26 @@ const MEANINGS: { readonly [Type in Outcome["type"]]: Meaning } = {
   unsent: { finding: nothing, verdict: release },
 };
 
-/** An event that was refused so often while others passed is at fault itself. Chosen: a key is seldom revoked five times. */
+/** An event refused so often while others pass is at fault. Chosen: no key is revoked so often. */
 const REFUSALS_OF_A_DEAD_LETTER = 5;
-/** After so many failures of its own, an event has failed for over an hour. */
+/** After so many failures of its own, an event has failed for about an hour. */
 const FAILURES_OF_A_LONE_EVENT = 24;
 
 /** What an attempt says of the endpoint. Pure. */
-export function findingOf(ended: Ended): Finding {
+export function findingOf(ended: EndedAttempt): Finding {
   return MEANINGS[ended.outcome.type].finding(ended);
 }
 
 /** What becomes of an event after an attempt. Pure. */
-export function verdictOn(ended: Ended, circumstances: Circumstances): Verdict {
-  return MEANINGS[ended.outcome.type].verdict(ended, circumstances);
+export function verdictOn(ended: EndedAttempt, context: Context): Verdict {
+  return MEANINGS[ended.outcome.type].verdict(ended, context);
 }
 
-/** The event was not sent, because the status endpoint did not say whether to: it rests, whatever its age. */
-export function postponed(ended: Ended, circumstances: Circumstances): Verdict {
+/** The status endpoint did not say whether to send the event: it rests, whatever its age. */
+export function postponed(ended: EndedAttempt, context: Context): Verdict {
   const { claim, outcome } = ended;
-  const { details, isOwn, now, random } = circumstances;
-  if (outcome.type === "unsent" || outcome.type === "unsendable") return verdictOn(ended, circumstances);
+  const { details, isOwn, now, random } = context;
+  if (outcome.type === "unsent" || outcome.type === "unsendable") return verdictOn(ended, context);
   const { history } = claim;
   const failures = history.failures + Number(isOwn);
   return {
@@ -99,24 +101,12 @@ export function mayBeTaken({ history, interrupted }: Claim): boolean {
   return history.maybeTaken || interrupted;
 }
 
-function pass(): Finding {
-  return { type: "pass" };
-}
-
-function nothing(): Finding {
-  return { type: "nothing" };
-}
-
-function unreachable(): Finding {
-  return { type: "unreachable" };
-}
-
-function pause(ended: Ended): Finding {
+function pause(ended: EndedAttempt): Finding {
   if (isAskedAlone(ended)) return nothing();
   return { type: "pause", forMs: pauseMs(ended) };
 }
 
-function failure({ claim, attempt, outcome }: Ended): Finding {
+function failure({ claim, attempt, outcome }: EndedAttempt): Finding {
   return {
     type: "failure",
     visitor: visitorOf(claim.event),
@@ -126,12 +116,8 @@ function failure({ claim, attempt, outcome }: Ended): Finding {
   };
 }
 
-function delivered({ outcome }: Ended): Verdict {
+function delivered({ outcome }: EndedAttempt): Verdict {
   return outcome.type === "delivered" ? outcome : { type: "delivered" };
-}
-
-function release(): Verdict {
-  return { type: "release" };
 }
 
 function dead(reason: DeathReason): Meaning["verdict"] {
@@ -144,41 +130,41 @@ function dead(reason: DeathReason): Meaning["verdict"] {
 }
 
 /** If the endpoint pauses, the event need not rest, and the attempt does not count. */
-function afterPause(ended: Ended, circumstances: Circumstances): Verdict {
-  if (isAskedAlone(ended)) return again(ended, circumstances, pauseMs(ended), { throttled: true });
+function afterPause(ended: EndedAttempt, context: Context): Verdict {
+  if (isAskedAlone(ended)) return retryIn(ended, context, pauseMs(ended), { throttled: true });
   const { attempts } = ended.claim.history;
-  return again(ended, circumstances, 0, { attempts, throttled: true });
+  return retryIn(ended, context, 0, { attempts, throttled: true });
 }
 
-function afterRefusal(ended: Ended, circumstances: Circumstances): Verdict {
+function afterRefusal(ended: EndedAttempt, context: Context): Verdict {
   const refusals = ended.claim.history.refusals + Number(ended.othersPassed);
-  if (refusals >= REFUSALS_OF_A_DEAD_LETTER) return dead("rejected")(ended, circumstances);
-  return retry(ended, circumstances, { refusals });
+  if (refusals >= REFUSALS_OF_A_DEAD_LETTER) return dead("rejected")(ended, context);
+  return retry(ended, context, { refusals });
 }
 
-function holdOrRetry(ended: Ended, circumstances: Circumstances): Verdict {
-  const isHeld = circumstances.ambiguous[ended.claim.event.kind] === "hold";
-  return (isHeld ? dead("unconfirmed") : markedRetry)(ended, circumstances);
+function holdOrRetry(ended: EndedAttempt, context: Context): Verdict {
+  const isHeld = context.ambiguous[ended.claim.event.kind] === "hold";
+  return (isHeld ? dead("unconfirmed") : markedRetry)(ended, context);
 }
 
-/** The service may have taken the event: then a later 409 is the proof that it has. */
-function markedRetry(ended: Ended, circumstances: Circumstances): Verdict {
-  return retry(ended, circumstances, { maybeTaken: true });
+/** The service may have taken the event. Then a later 409 proves that it has. */
+function markedRetry(ended: EndedAttempt, context: Context): Verdict {
+  return retry(ended, context, { maybeTaken: true });
 }
 
-function retry(ended: Ended, circumstances: Circumstances, changes: Partial<History> = {}): Verdict {
+function retry(ended: EndedAttempt, context: Context, changes: Partial<History> = {}): Verdict {
   const { history, queuedAt } = ended.claim;
-  const { isOwn, now, random, maxAgeMs } = circumstances;
+  const { isOwn, now, random, maxAgeMs } = context;
   const failures = history.failures + Number(isOwn);
-  // While the service takes no other events either, age is no reason to give this one up: it may be an outage.
+  // While the service takes no others either, age ends no event: it may be an outage.
   const isItsOwnFault = isOwn && (ended.othersPassed || failures >= FAILURES_OF_A_LONE_EVENT);
-  if (now - queuedAt > maxAgeMs && isItsOwnFault) return dead("expired")(ended, circumstances);
-  return again(ended, circumstances, backoffMs(Math.max(1, failures), random()), { failures, ...changes });
+  if (now - queuedAt > maxAgeMs && isItsOwnFault) return dead("expired")(ended, context);
+  return retryIn(ended, context, backoffMs(Math.max(1, failures), random()), { failures, ...changes });
 }
 
-function again(
-  { claim }: Ended,
-  { details, now }: Circumstances,
+function retryIn(
+  { claim }: EndedAttempt,
+  { details, now }: Context,
   inMs: number,
   changes: Partial<History>,
 ): Verdict {
@@ -187,11 +173,11 @@ function again(
   return { type: "retry", inMs, history: { ...next, ...changes }, because: details().message };
 }
 
-function pauseMs({ outcome }: Ended): number {
+function pauseMs({ outcome }: EndedAttempt): number {
   return outcome.type === "throttled" ? outcome.retryAfterMs : 0;
 }
 
-/** Whether the service asks for a pause a second time because of this event, and has taken others since the first. */
-function isAskedAlone({ claim, othersPassed }: Ended): boolean {
+/** Whether it asks for a second pause because of this event, and took others since the first. */
+function isAskedAlone({ claim, othersPassed }: EndedAttempt): boolean {
   return claim.history.throttled && othersPassed;
 }

@@ -10,7 +10,8 @@ import { askedPauseMs } from "./when-again.js";
  *
  * - `delivered`: the service has it.
  * - `rejected`: the service will never take it.
- * - `refused`: the service takes nothing from this caller at this address, or not this event; other attempts show which.
+ * - `refused`: the service takes nothing from this caller at this address, or not this event; other
+ *   attempts show which.
  * - `throttled`: the service asks for a pause of so many milliseconds.
  * - `failed`: the service says that it did not take it; worth another attempt.
  * - `ambiguous`: the service may have it.
@@ -34,13 +35,11 @@ export type Outcome =
 
 const UNAUTHORIZED = new Set([401, 403, 407]);
 const REFUSED = new Set([...UNAUTHORIZED, 404, 405, 410, 501]);
-// The service, or the proxy before it (521, 523, 525, 526, 530 are Cloudflare's), says that it did not take the request.
+// The service or its proxy says that it was not taken (521, 523, 525, 526, 530: Cloudflare's).
 const NOT_TAKEN = new Set([408, 425, 429, 500, 503, 521, 523, 525, 526, 530]);
-
-// A gateway says that the service behind it gave no answer (520, 522, 524 are Cloudflare's): it may have read the request.
+// A gateway got no answer from the service, which may have read it (520, 522, 524: Cloudflare's).
 const NO_ANSWER_BEHIND = new Set([502, 504, 520, 522, 524]);
-
-// Undici refuses to send these at all: the same request would be refused again.
+// Undici refuses to send these, and would refuse the same request again.
 const UNSENDABLE = new Set([
   "UND_ERR_INVALID_ARG",
   "UND_ERR_NOT_SUPPORTED",
@@ -48,8 +47,7 @@ const UNSENDABLE = new Set([
 ]);
 
 /**
- * @param attempt the attempt that has ended.
- * @param maybeTaken whether an earlier attempt at the same event may have been taken: then a 409 is the proof that it was.
+ * @param maybeTaken whether an earlier attempt may have been taken: then a 409 proves that it was.
  * @param now milliseconds since the epoch, for a Retry-After that names a date.
  */
 export function outcomeOf(
@@ -70,9 +68,7 @@ export function outcomeOf(
   if (status === 409 && maybeTaken) return deliveredWith(attempt.body);
 
   const pause = status === 429 || status === 503 ? retryAfterMs(retryAfter, now) : undefined;
-  if (pause !== undefined) {
-    return { type: "throttled", retryAfterMs: askedPauseMs(pause) };
-  }
+  if (pause !== undefined) return { type: "throttled", retryAfterMs: askedPauseMs(pause) };
   if (NOT_TAKEN.has(status)) return { type: "failed" };
   // `NO_ANSWER_BEHIND`, and every 5xx that does not say whether the request was taken.
   return { type: status < 500 ? "rejected" : "ambiguous" };

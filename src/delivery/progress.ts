@@ -1,13 +1,14 @@
-import type { Lane } from "../outbox/outbox.js";
+import type { Lane } from "../outbox/claim.js";
 import type { Attempt } from "../service/attempt.js";
-import type { watchAttempt } from "./attempt-watch.js";
-import type { KnownOutage } from "./endpoint-health.js";
+import type { Ticket } from "./endpoint-health.js";
 import type { Finding } from "./finding.js";
-import type { Health, Ticket } from "./health.js";
+import type { Health } from "./health.js";
+import type { KnownOutage } from "./outage.js";
+import type { EndWatch } from "./shared-circuits.js";
 
 const NOTHING: Finding = { type: "nothing" };
 
-/** How far one attempt has come, and what it holds. Whatever it still holds when it has ended, `giveBack` returns. */
+/** How far one attempt has come, and what it holds: `release` returns what is left of that. */
 export class Progress {
   /** Whether the request may have been written to a connection. */
   hasLeft = false;
@@ -19,7 +20,7 @@ export class Progress {
   isOwn = true;
   readonly #health: Health;
   #ticket: Ticket | undefined;
-  #watch: ReturnType<typeof watchAttempt> | undefined;
+  #endWatch: EndWatch | undefined;
 
   constructor(health: Health) {
     this.#health = health;
@@ -31,29 +32,27 @@ export class Progress {
     return this.#ticket;
   }
 
-  /** Tells the other processes how the attempt ends. */
-  watchBy(watch: ReturnType<typeof watchAttempt>): void {
-    this.#watch = watch;
+  /** Reports to the other processes how the attempt ends. */
+  watchBy(endWatch: EndWatch): void {
+    this.#endWatch = endWatch;
   }
 
-  /** @param isOutage whether this process has paused the endpoint by then. */
-  end(finding: Finding, now: number, isOutage: () => boolean = () => false): void {
+  end(finding: Finding, now: number): void {
     const ticket = this.#ticket;
     this.#ticket = undefined;
     if (ticket) this.isOwn = this.#health.end(ticket, finding, now);
-    const watch = this.#watch;
-    this.#watch = undefined;
-    watch?.end(finding, isOutage());
+    const endWatch = this.#endWatch;
+    this.#endWatch = undefined;
+    endWatch?.(finding, ticket?.health.pause !== undefined);
   }
 
-  /** Another process has found an outage, which forbids the attempt. */
   forbid(outage: KnownOutage): void {
     const ticket = this.#ticket;
     this.#ticket = undefined;
     if (ticket) this.#health.forbid(ticket, outage);
   }
 
-  giveBack(): void {
+  release(): void {
     // The time does not matter to a finding that says nothing.
     this.end(NOTHING, 0);
   }

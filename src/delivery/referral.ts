@@ -1,5 +1,5 @@
-import type { OutboxEvent } from "../events.js";
-import { rowOf } from "../kinds.js";
+import type { OutboxEvent } from "../conversion/events.js";
+import { rowOf } from "../conversion/kinds.js";
 import type { ConfirmReferral } from "../outbox/remote.js";
 import { type Answer, type Attempt, unsendable } from "../service/attempt.js";
 import type { Call, Calls } from "../service/calls.js";
@@ -18,46 +18,42 @@ export type Referral =
   /** It did not answer a moment ago, and is not asked for so many milliseconds. */
   | { readonly type: "not-asked"; readonly forMs: number };
 
+interface ReferralOptions {
+  readonly transport: Pick<Transport, "send">;
+  readonly calls: Calls;
+  readonly mode: ConfirmReferral;
+  readonly bodyMs: number;
+}
+
 const LATER = new Set([408, 425, 429]);
 
 /**
- * Asks the status endpoint (§4.5) whether an affiliate referred an event's visitor, so that the address of a customer whom no
- * affiliate referred is not sent. The question contains the session id and nothing else.
- *
- * @param mode `login-session`: of a visitor who is known by a login session alone, which every customer has.
- * @param bodyMs how long the body of an answer is waited for, in milliseconds.
+ * Asks the status endpoint (§4.5), by the session id alone, whether an affiliate referred the
+ * visitor of an event: if none did, the customer's address is not sent.
  */
 export class ReferralCheck {
-  readonly #transport: Pick<Transport, "send">;
-  readonly #calls: Calls;
-  readonly #mode: ConfirmReferral;
-  readonly #bodyMs: number;
-  /** Since when the endpoint has not answered, and until when it is not asked, by the clock of `ask`. */
+  readonly #options: ReferralOptions;
+  /** Since when it has not answered, and until when it is not asked, by the clock of `ask`. */
   #failing: { readonly since: number; readonly until: number } | undefined;
 
-  constructor(options: {
-    transport: Pick<Transport, "send">;
-    calls: Calls;
-    mode: ConfirmReferral;
-    bodyMs: number;
-  }) {
-    this.#transport = options.transport;
-    this.#calls = options.calls;
-    this.#mode = options.mode;
-    this.#bodyMs = options.bodyMs;
+  constructor(options: ReferralOptions) {
+    this.#options = options;
   }
 
   isDue({ kind, data }: OutboxEvent): boolean {
+    const { mode } = this.#options;
     // A click comes before any referral.
-    if (!rowOf(kind).needsAttribution || data.sessionId === undefined || this.#mode === "never") return false;
-    return this.#mode === "always" || (data.byLoginSession === true && data.clickId === undefined);
+    if (!rowOf(kind).needsAttribution || data.sessionId === undefined || mode === "never") return false;
+    // Every customer has a login session. A click id comes with an affiliate's link.
+    return mode === "always" || (data.byLoginSession === true && data.clickId === undefined);
   }
 
-  /** @param now tells the time, in milliseconds since any moment. */
+  /** @param now returns the time, in milliseconds since any moment. */
   async ask({ data }: OutboxEvent, now: () => number): Promise<Referral> {
+    const { transport, calls, bodyMs } = this.#options;
     let call: Call;
     try {
-      call = this.#calls.status(data.sessionId as string);
+      call = calls.status(data.sessionId as string);
     } catch (error) {
       return { type: "later", attempt: unsendable(errorFrom(error)) };
     }
@@ -67,13 +63,13 @@ export class ReferralCheck {
     }
     const before = this.#failing;
     const since = before?.since ?? began;
-    // One question at a time tries whether it answers again.
+    // While the endpoint fails, one question at a time probes whether it answers again.
     if (before) this.#failing = { since, until: Number.POSITIVE_INFINITY };
     let attempt: Attempt;
     try {
-      attempt = await this.#transport.send(call, { bodyMs: this.#bodyMs });
+      attempt = await transport.send(call, { bodyMs });
     } catch (error) {
-      // It says nothing of the endpoint.
+      // The answer says nothing about the endpoint.
       this.#failing = before;
       throw error;
     }

@@ -17,11 +17,7 @@ const ADVICE: readonly [codes: RegExp, advice: string][] = [
   ],
 ];
 
-/**
- * What to do about a connection that failed with this code; `undefined` if the failure was not in TLS.
- *
- * @param peer whose certificate it is. Default: the service's.
- */
+/** What to do about a connection that failed with this code; `undefined` if TLS did not fail. */
 export function tlsAdvice(code: string, peer: "service" | "proxy" = "service"): string | undefined {
   const advice = ADVICE.find(([codes]) => codes.test(code))?.[1];
   return peer === "service"

@@ -1,58 +1,57 @@
 /**
- * When delivery tries something again: all its policies, in milliseconds. A storage that fails has its own, in
- * src/outbox/storage-state.ts.
+ * When delivery tries something again: all its policies, in milliseconds. A storage that fails has
+ * its own, in src/outbox/storage-state.ts.
  *
  * | what | is tried again |
  * | --- | --- |
  * | an event that failed | `backoffMs` after that |
- * | an origin or endpoint that is paused, the status endpoint that does not answer | `probeMs` after the last probe |
- * | an endpoint that swallows payments | `costlyProbeMs` after the last probe |
- * | a paused endpoint, by an event that was never tried | each `savedProbeMs`, five at most at once |
+ * | a paused origin or endpoint, a silent status endpoint | `probeMs` after the last probe |
+ * | an endpoint that leaves payments without an answer | `costlyProbeMs` after the last probe |
+ * | a paused endpoint, by a never-tried event | each `savedProbeMs`, five at most at once |
  * | an endpoint that asks for a pause | `askedPauseMs` later |
  *
- * The promises in docs/delivery.md decide the numbers. The simulation that kept all of them in every run had these.
+ * The promises in docs/delivery.md decide the numbers. The simulation that kept all of them in
+ * every run had these.
  */
 
 const FIRST_MS = 250;
 const GROWTH = 1.5;
 const LONGEST_MS = 15 * 60 * 1_000;
 
-/** Between the probes of all endpoints together: at most two requests a second to a service that is down. */
+/** Between the probes of all endpoints: at most two requests a second to a service that is down. */
 export const PROBES_APART_MS = 500;
 
-/** While one question tries whether the status endpoint answers again, the other events wait so long at most. */
+/** While one question probes the status endpoint, the other events wait so long at most. */
 export const REFERRAL_WAIT_MS = 5_000;
 
 /** The longest `costlyProbeMs`: at most one payment an hour is risked. */
 export const LONGEST_COSTLY_MS = 3_600_000;
 
 /**
- * How long an event rests after its nth failure: half to all of 250 ms, 375 ms, 563 ms, … 15 min. Jittered, so that events that failed
- * together do not come back together. It grows by half and does not double: otherwise, while half of all attempts fail, the unluckiest
- * of thousands of events would wait for minutes.
- *
- * @param random a number from 0 up to 1.
+ * Half to all of 250 ms, 375 ms, 563 ms, … 15 min; `random` is from 0 up to 1. The jitter keeps
+ * events that failed together from coming back together. The rest grows by half and does not
+ * double: otherwise, if half of all attempts fail, the unluckiest of thousands wait for minutes.
  */
 export function backoffMs(failures: number, random: number): number {
   return (0.5 + random / 2) * Math.min(LONGEST_MS, FIRST_MS * GROWTH ** (failures - 1));
 }
 
-/** How long after a probe that has cost nothing the next one comes: a tenth of how long the outage has lasted. */
+/** After a probe that has cost nothing: a tenth of how long the outage has lasted. */
 export function probeMs(lastedMs: number): number {
   return clamp(lastedMs / 10, 1_000, 60_000);
 }
 
-/** The same, after a probe that has cost an event: such an outage is found to be over within four times its length, at least 45 s. */
+/** After one that has cost an event. Recovery is found within 3.5 times the outage's length. */
 export function costlyProbeMs(lastedMs: number): number {
   return clamp(3.5 * lastedMs, 45_000, LONGEST_COSTLY_MS);
 }
 
-/** How long it takes to save one probe for events that were never tried. A new event that the endpoint takes is promised within 5 s. */
+/** To save one probe for never-tried events: one that the endpoint takes is promised within 5 s. */
 export function savedProbeMs(lastedMs: number): number {
   return clamp(lastedMs / 10, 1_000, 5_000);
 }
 
-/** The pause that the service asks for, within bounds: a mistake there must not close an endpoint for a day. */
+/** Within bounds: a mistake of the service must not close an endpoint for a day. */
 export function askedPauseMs(retryAfterMs: number): number {
   return clamp(retryAfterMs, 1_000, 60 * 60 * 1_000);
 }

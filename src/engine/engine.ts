@@ -6,16 +6,16 @@ import { createTransport, type Transport } from "../service/transport.js";
 import { presentable, Secret } from "../shared/secret.js";
 import { VERSION } from "../shared/version.js";
 
-/** Takes events to the service: delivery, and the transport that it sends by. */
+/** Delivery, and the transport that it sends by. */
 export interface Engine {
   readonly transport: Transport;
   createDelivery(): Delivery;
 }
 
 /**
- * Makes the engine that a plan describes. It runs in the thread that makes it. A relay, or the disk outbox's loop, hands it events.
+ * Makes a plan's engine, in this thread. A relay, or the disk outbox's loop, gives it events.
  *
- * @throws OptionsError where the environment's proxy has no usable address.
+ * @throws OptionsError if the environment's proxy has no usable address.
  */
 export function createEngine(
   plan: DeliveryPlan,

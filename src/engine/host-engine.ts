@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryOptions } from "../delivery/delivery.js";
-import type { Deliver } from "../outbox/outbox.js";
+import type { Deliver } from "../outbox/claim.js";
 import type { DeliveryPlan } from "../outbox/remote.js";
 import type { EndpointState } from "../service/endpoint-state.js";
 import type { Endpoint } from "../service/endpoints.js";
@@ -8,7 +8,7 @@ import { detached } from "../shared/own-context.js";
 import { createEngine } from "./engine.js";
 import { createRemoteEngine } from "./remote-engine.js";
 
-/** A tracker's engine, wherever it runs: in the host's thread, or in that of an outbox that takes it there. */
+/** A tracker's engine: in the host's thread, or in that of an outbox. */
 export interface HostEngine {
   /** For the outbox. */
   readonly deliver: Deliver;
@@ -16,19 +16,15 @@ export interface HostEngine {
   readonly transport: Transport;
   readonly inFlight: number;
   readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
-  /** Makes an engine in another thread report attempts from now on, because somebody listens to them. */
-  tellAttempts(): void;
+  /** A listener wants attempts: an engine in another thread reports them from now on. */
+  reportAttempts(): void;
   /** Begins no more attempts. Events that were not sent stay for the next process. */
   stop(): void;
-  /** Ends all attempts under way. */
   abort(): void;
   close(): Promise<void>;
 }
 
-/**
- * @param parts.delivers whether this process delivers what it reports.
- * @throws OptionsError where the environment's proxy has no usable address.
- */
+/** @throws OptionsError if the environment's proxy has no usable address. */
 export function createHostEngine(
   plan: () => DeliveryPlan,
   parts: Pick<DeliveryOptions, "journal" | "onCapacity" | "clock" | "circuits"> & {
@@ -37,8 +33,8 @@ export function createHostEngine(
 ): HostEngine {
   const engine = createEngine(plan(), parts);
   const { transport } = engine;
-  const remote = createRemoteEngine({ plan, journal: parts.journal });
-  /** Delivery in this thread. Made when an outbox first asks for its capacity: one that delivers in its own thread never does. */
+  const remote = createRemoteEngine(plan, parts.journal);
+  /** In this thread. Made when an outbox first asks for its capacity, if it ever does. */
   let own: Delivery | undefined;
   let hasStopped = !parts.delivers;
 
@@ -67,7 +63,7 @@ export function createHostEngine(
     get endpoints() {
       return (own ?? remote).endpoints;
     },
-    tellAttempts: remote.tellAttempts,
+    reportAttempts: remote.reportAttempts,
     stop() {
       hasStopped = true;
       own?.stop();

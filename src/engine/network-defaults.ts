@@ -3,13 +3,12 @@ import net from "node:net";
 import tls from "node:tls";
 import type { NetworkDefaults } from "../outbox/remote.js";
 
-/** What Node has from 24.5 and 22.19 on. */
+/** From Node 24.5 and 22.19 on. */
 const { getCACertificates, setDefaultCACertificates } = tls as {
   getCACertificates?(type: "default"): readonly string[];
   setDefaultCACertificates?(certificates: readonly string[]): void;
 };
 
-/** This thread's network settings. */
 export function networkDefaults(): NetworkDefaults {
   return {
     minVersion: tls.DEFAULT_MIN_VERSION,
@@ -22,14 +21,13 @@ export function networkDefaults(): NetworkDefaults {
   };
 }
 
-/** Some versions of Node do not pass this flag on to a thread. Without the flag they are not read: that takes tens of milliseconds. */
+/** Some Nodes pass this flag to no thread. Reads only with it: that takes tens of milliseconds. */
 function authoritiesByFlag(): readonly string[] | undefined {
   const flags = [...process.execArgv, ...(process.env.NODE_OPTIONS ?? "").split(/\s+/)];
   if (!setDefaultCACertificates || !flags.includes("--use-system-ca")) return undefined;
   return getCACertificates?.("default");
 }
 
-/** Applies the host thread's network settings. */
 export function setNetworkDefaults(defaults: NetworkDefaults): void {
   const { minVersion, maxVersion, ciphers } = defaults;
   Object.assign(tls, {

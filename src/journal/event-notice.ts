@@ -1,9 +1,11 @@
-import { emailOf, type OutboxEvent } from "../events.js";
+import type { OutboxEvent } from "../conversion/events.js";
+import { emailOf } from "../conversion/kinds.js";
 import { maskEmail } from "../shared/emails.js";
 import type { EventNotice } from "./notices.js";
 
-/** What listeners are told of an event. */
-export function noticeOf(event: OutboxEvent): EventNotice {
+/** What listeners get about an event. A notice is its own. */
+export function noticeOf(event: OutboxEvent | EventNotice): EventNotice {
+  if (!("data" in event)) return event;
   const { id, kind, data } = event;
   const email = emailOf(event);
   return {

@@ -1,5 +1,6 @@
 import { EventEmitter } from "node:events";
-import type { EventKind, OutboxEvent } from "../events.js";
+import type { ConversionKind, EventKind, OutboxEvent } from "../conversion/events.js";
+import { byKind } from "../conversion/kinds.js";
 import type { Death } from "../outbox/dead-letters.js";
 import type { Endpoint } from "../service/endpoints.js";
 import type { Clock } from "../shared/clock.js";
@@ -10,7 +11,7 @@ import { Ring } from "../shared/ring.js";
 import { noticeOf } from "./event-notice.js";
 import { createLog, type Logger } from "./log.js";
 import type { DropReason, EventNotice, Notices, PauseReason, PauseScope, SkipReason } from "./notices.js";
-import { wordsOf } from "./ration.js";
+import { wordsOf } from "./rate-limit.js";
 import { nameOf, notSentLine, pathOf, REMEDIES, WHY_DROPPED, WHY_SKIPPED } from "./words.js";
 
 export type { Logger } from "./log.js";
@@ -25,12 +26,12 @@ export type {
   Stats,
 } from "./notices.js";
 
-// This process never hears the outcome of an event that another process delivers.
+// This process never learns the outcome of an event that another process delivers.
 const MOST_OWN = 10_000;
 
 export type Journal = ReturnType<typeof createJournal>;
 
-/** Counts what happens, tells listeners, and writes the log. An error of a listener or logger does no harm. */
+/** Counts, calls listeners, and writes the log. An error of a listener or logger does no harm. */
 export function createJournal(parts: {
   logger: Logger;
   clock: Clock;
@@ -40,8 +41,9 @@ export function createJournal(parts: {
   const { logger, clock, hide = printable } = parts;
   const shown = (text: string) => maskEmails(hide(text));
   const emitter = new EventEmitter<Record<keyof Notices, [unknown]>>().setMaxListeners(0);
+  const { click: _, ...unreported } = byKind(() => 0);
   const counts = {
-    unreported: { registration: 0, payment: 0 },
+    unreported,
     delivered: 0,
     retried: 0,
     duplicates: 0,
@@ -81,13 +83,13 @@ export function createJournal(parts: {
     endWait(id);
   }
 
-  function tell<Name extends keyof Notices>(name: Name, notice: () => Notices[Name]): void {
+  function emit<Name extends keyof Notices>(name: Name, notice: () => Notices[Name]): void {
     if (emitter.listenerCount(name) === 0) return;
-    const told = notice();
-    // Each by itself: what one listener throws must not keep the next from hearing.
+    const emitted = notice();
+    // Each by itself: one that throws must not keep the next from being called.
     for (const listener of emitter.listeners(name)) {
       harmless(
-        () => listener(told),
+        () => listener(emitted),
         (error) => warn("listener", `a listener of "${name}" threw: ${error}`),
       );
     }
@@ -109,7 +111,7 @@ export function createJournal(parts: {
     noId(place: string, text: string) {
       if (isNews(place)) log("warn", `${place} is the text "${text}", which is no id; it is ignored`);
     },
-    /** Resolves when the event was delivered, given up or lost; with `orAttempted`, also when an attempt at it has ended. */
+    /** Resolves when its outcome is known; with `orAttempted`, also when an attempt has failed. */
     ended(id: string, { orAttempted = false } = {}): { readonly promise: Promise<void>; cancel(): void } {
       const promise = new Promise<void>((resolve) => awaited.set(id, { orAttempted, resolve }));
       return { promise, cancel: () => endWait(id) };
@@ -125,7 +127,7 @@ export function createJournal(parts: {
     /** Whether the outcome of an own event is expected soon. */
     awaits: (id: string): boolean => own.has(id),
     queued(event: OutboxEvent, isScheduled = false) {
-      tell("queued", () => noticeOf(event));
+      emit("queued", () => noticeOf(event));
       if (isScheduled) return;
       // Not by the set's first element: to find it, V8 steps over all deleted ones.
       const oldest = lastOwn.replaceOldest(event.id);
@@ -135,40 +137,24 @@ export function createJournal(parts: {
     duplicate() {
       counts.duplicates++;
     },
-    /**
-     * An attempt at an event begins.
-     *
-     * @param event or its notice: an engine in another thread sends no more.
-     */
+    /** @param event or its notice: delivery in another thread sends no more. */
     attempt(event: OutboxEvent | EventNotice, attempts: number, startedAt: number) {
-      tell("attempt", () => ({ ...("data" in event ? noticeOf(event) : event), attempts, startedAt }));
+      emit("attempt", () => ({ ...noticeOf(event), attempts, startedAt }));
     },
-    /**
-     * @param event as for `attempt`.
-     * @param leadId the service's own number for a registration or a payment, if its answer has one.
-     */
     delivered(event: OutboxEvent | EventNotice, attempts: number, leadId?: number) {
       counts.delivered++;
       end(event);
-      tell("delivered", () => ({
-        ...("data" in event ? noticeOf(event) : event),
-        attempts,
-        ...(leadId !== undefined && { leadId }),
-      }));
+      emit("delivered", () => ({ ...noticeOf(event), attempts, ...(leadId !== undefined && { leadId }) }));
     },
     retry(event: OutboxEvent, attempts: number, inMs: number, because: string) {
       counts.retried++;
       if (awaited.get(event.id)?.orAttempted) endWait(event.id);
-      tell("retry", () => ({ ...noticeOf(event), attempts, inMs, because: shown(because) }));
+      emit("retry", () => ({ ...noticeOf(event), attempts, inMs, because: shown(because) }));
     },
     dead(event: OutboxEvent, death: Death) {
       end(event);
       const { reason, code = "", message = "" } = death;
-      tell("dead", () => ({
-        ...noticeOf(event),
-        ...death,
-        ...(death.message && { message: shown(message) }),
-      }));
+      emit("dead", () => ({ ...noticeOf(event), ...death, ...(message && { message: shown(message) }) }));
       const because = `${reason} ${code} ${message}`.trimEnd();
       const says = `${reason} ${death.status} ${wordsOf(message)}`;
       warn("dead", `${nameOf(event)} is now a dead letter: ${because}`, says);
@@ -177,7 +163,7 @@ export function createJournal(parts: {
       counts.dropped[reason]++;
       const { event, message = WHY_DROPPED[reason] ?? reason } = details;
       if (event) end(event);
-      tell("dropped", () => ({ ...(event && noticeOf(event)), kind, reason, message: shown(message) }));
+      emit("dropped", () => ({ ...(event && noticeOf(event)), kind, reason, message: shown(message) }));
       const line = `${event ? nameOf(event) : `a ${kind}`} was dropped: ${message}`;
       // An accepted payment that is lost: each has a line of its own.
       if (event?.kind === "payment") log("error", line);
@@ -187,38 +173,29 @@ export function createJournal(parts: {
     skipped(kind: EventKind, reason: SkipReason, event?: OutboxEvent) {
       counts.skipped[reason]++;
       if (event) end(event);
-      tell("skipped", () => ({ ...(event && noticeOf(event)), kind, reason }));
+      emit("skipped", () => ({ ...(event && noticeOf(event)), kind, reason }));
       log("debug", `a ${kind} was skipped: ${reason}`);
       if (reason === "disabled") return;
       hint(`skipped ${kind} ${reason}`, `a ${kind} is not reported: ${WHY_SKIPPED[reason]}`);
     },
-    /** @param line is logged: it names the route, the mistake and the mend. */
-    unreported(kind: Exclude<EventKind, "click">, line: string | undefined) {
+    /** @param line is logged: it names the route, the mistake and what to write instead. */
+    unreported(kind: ConversionKind, line: string | undefined) {
       counts.unreported[kind]++;
       if (line !== undefined) warn("unreported", line, line);
     },
-    paused(
-      scope: PauseScope,
-      {
-        reason,
-        because,
-        pausedMs,
-        forMs,
-      }: { reason: PauseReason; because: string; pausedMs: number; forMs: number },
-    ) {
+    paused(scope: PauseScope, pause: Omit<Notices["paused"], "scope">) {
+      const { reason, because, pausedMs, forMs } = pause;
       const since = pausedSince.get(scope) ?? clock.now() - pausedMs;
       pausedSince.set(scope, since);
-      tell("paused", () => ({ scope, reason, because: shown(because), pausedMs, forMs }));
-      warn(
-        "paused",
-        `delivery to ${pathOf(scope)} is paused, ${reason} since ${new Date(since).toISOString()}: ${because}; ${REMEDIES[reason]}`,
-      );
+      emit("paused", () => ({ scope, reason, because: shown(because), pausedMs, forMs }));
+      const what = `delivery to ${pathOf(scope)} is paused, ${reason} since ${new Date(since).toISOString()}`;
+      warn("paused", `${what}: ${because}; ${REMEDIES[reason]}`);
     },
-    /** An endpoint refuses an event, and has taken no other since: the key or the address may be wrong. */
+    /** An endpoint refuses an event, and took no other since: the key or address may be wrong. */
     refused(endpoint: Endpoint, reason: PauseReason, because: string) {
       warn("refused", `${pathOf(endpoint)} refuses events: ${because}; ${REMEDIES[reason]}`);
     },
-    /** The status endpoint does not say whether visitors were referred: their events are sent without that. */
+    /** The status endpoint does not say whether visitors were referred: their events are sent. */
     unconfirmed(because: string) {
       once(
         "warn",
@@ -230,7 +207,7 @@ export function createJournal(parts: {
     resumed(scope: PauseScope) {
       const pausedMs = clock.now() - (pausedSince.get(scope) ?? clock.now());
       pausedSince.delete(scope);
-      tell("resumed", () => ({ scope, pausedMs }));
+      emit("resumed", () => ({ scope, pausedMs }));
       log("info", `delivery to ${pathOf(scope)} goes on after ${Math.round(pausedMs / 1000)} s`);
     },
   };

@@ -1,16 +1,16 @@
 import type { Clock } from "../shared/clock.js";
 import { harmless } from "../shared/harmless.js";
-import { createRation, type Kind, wordsOf } from "./ration.js";
+import { createRateLimit, type Kind, wordsOf } from "./rate-limit.js";
 
 /** Any of console, pino, winston. Each line is one string. */
 export interface Logger {
   /** What was skipped. */
   debug?(line: string): unknown;
-  /** What has recovered; and outside production, once each, why something is not reported. */
+  /** What has recovered. Outside production also why something is not reported, once each. */
   info?(line: string): unknown;
   /** What the host should know, or do something about. */
   warn(line: string): unknown;
-  /** Called where there is no `warn`, as with winston's syslog levels. */
+  /** Called if there is no `warn`, as with winston's syslog levels. */
   warning?(line: string): unknown;
   /** What the package itself could not do. */
   error(line: string): unknown;
@@ -19,16 +19,12 @@ export interface Logger {
 // A host may pass on what a stranger sent, with any field names.
 const MOST_NEWS = 50;
 
-/**
- * Writes lines to the host's logger. An error of the logger does no harm.
- *
- * @param parts.shown removes from a line what must not be shown.
- */
+/** Writes to the host's logger, whose errors do no harm. `shown` removes what must not be shown. */
 export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: string) => string }) {
   const { logger, clock, shown } = parts;
-  const ration = createRation();
-  const said = new Set<string>();
-  const told = new Set<string>();
+  const rateLimit = createRateLimit();
+  const loggedOnce = new Set<string>();
+  const known = new Set<string>();
 
   function log(level: "debug" | "info" | "warn" | "error", line: string): void {
     const name = level === "warn" && !logger.warn ? "warning" : level;
@@ -36,33 +32,32 @@ export function createLog(parts: { logger: Logger; clock: Clock; shown: (text: s
   }
 
   function once(level: "info" | "warn", subject: string, line: string): void {
-    if (said.has(subject)) return;
-    said.add(subject);
+    if (loggedOnce.has(subject)) return;
+    loggedOnce.add(subject);
     log(level, line);
   }
 
   return {
     log,
     /**
-     * Writes each line at most once a minute, and only a bounded number of different ones. The next line says how many were left out.
-     *
-     * @param says what equal lines have in common. Default: the line without its values.
+     * Writes lines that say the same (`says`) once a minute, and not too many different ones. The
+     * next line says how many were left out.
      */
     warn(kind: Kind, line: string, says = wordsOf(line)): void {
-      const leftOut = ration(kind, says, clock.now());
+      const leftOut = rateLimit(kind, says, clock.now());
       if (leftOut !== undefined) log("warn", line + leftOut);
     },
-    /** Writes it once, and not in production. For what is no error, but puzzles a developer. */
+    /** Writes the line once, not in production: for what is no error, but puzzles a developer. */
     hint(subject: string, line: string): void {
       if (process.env.NODE_ENV === "production") return;
       once("info", subject, `${line} (said once, and not in production)`);
     },
-    /** Writes it once for each subject, in production too. For a mistake in the host's set-up. */
+    /** Writes one line for each subject, in production, too: for a mistake in the host's set-up. */
     once,
     /** Whether something was not said yet. After 50 things, always `false`. */
     isNews(what: string): boolean {
-      if (told.has(what) || told.size === MOST_NEWS) return false;
-      told.add(what);
+      if (known.has(what) || known.size === MOST_NEWS) return false;
+      known.add(what);
       return true;
     },
   };

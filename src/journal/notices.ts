@@ -1,4 +1,4 @@
-import type { EventKind } from "../events.js";
+import type { EventKind } from "../conversion/events.js";
 import type { Death, DeathReason } from "../outbox/dead-letters.js";
 import type { EndpointState, PauseReason, PauseScope } from "../service/endpoint-state.js";
 import type { Endpoint } from "../service/endpoints.js";
@@ -26,25 +26,28 @@ export type DropReason =
   | "closed"
   | "pick";
 
-/** What every notice about an event says: never the API key, and no address in full. */
+/** What every notice about an event has. It never has the API key, or an address in full. */
 export interface EventNotice {
   /** The event's id, as in its receipt: 32 hex digits. */
   readonly id: string;
   /** What happened. */
   readonly kind: EventKind;
-  /** The visitor's click id, where it is known. */
+  /** The visitor's click id, if it is known. */
   readonly clickId?: string;
-  /** The visitor's session id, where it is known. */
+  /** The visitor's session id, if it is known. */
   readonly sessionId?: string;
   /** The customer's address, masked: `a***@shop.example`. */
   readonly email?: string;
 }
 
-/** What listeners are told, by name. */
+/** What listeners get, by name. */
 export interface Notices {
   /** The outbox has taken an event. */
   queued: EventNotice;
-  /** An attempt at an event begins. `delivered`, `retry` or `dead` tells how it ends; nothing does where the event is put back untried. */
+  /**
+   * An attempt at an event begins. `delivered`, `retry`, `dead` or `skipped` (`not-referred`)
+   * follows; nothing follows if the event is put back untried.
+   */
   attempt: EventNotice & {
     /** How many attempts there were, this one included. */
     readonly attempts: number;
@@ -55,7 +58,7 @@ export interface Notices {
   delivered: EventNotice & {
     /** How many attempts there were, this one included. */
     readonly attempts: number;
-    /** The service's own number for a registration or a payment (§4.2, §4.4), if its answer has one. */
+    /** The service's number for a registration or payment (§4.2, §4.4), if its answer has one. */
     readonly leadId?: number;
   };
   /** An attempt failed; the next one comes in `inMs`. */
@@ -85,7 +88,7 @@ export interface Notices {
     /** Why it is not sent. */
     readonly reason: SkipReason;
   };
-  /** Nothing but trials is sent, the next in `forMs`; it has been so for `pausedMs`. */
+  /** Only probes are sent, the next in `forMs`; it has been so for `pausedMs`. */
   paused: {
     /** `origin`, or one endpoint. */
     readonly scope: PauseScope;
@@ -95,7 +98,7 @@ export interface Notices {
     readonly because: string;
     /** For how long it has been so, in milliseconds. */
     readonly pausedMs: number;
-    /** How long until the next trial, in milliseconds. */
+    /** How long until the next probe, in milliseconds. */
     readonly forMs: number;
   };
   /** Events are sent again, after `pausedMs` milliseconds. */
@@ -107,7 +110,7 @@ export interface Notices {
   };
 }
 
-/** Numbers of this process since its start; `queued`, `waiting`, `dead` and `oldestMs` are the outbox's. */
+/** Of this process since its start; `queued`, `waiting`, `dead`, `oldestMs` are the outbox's. */
 export interface Stats {
   /** Wrapped handlers that answered below 400 and reported nothing, by kind. */
   readonly unreported: Readonly<Record<Exclude<EventKind, "click">, number>>;
@@ -119,12 +122,12 @@ export interface Stats {
     /** In how many milliseconds the first of them is due; `null` if there is none. */
     readonly nextInMs: number | null;
   };
-  /** The same for each kind; absent where the outbox does not know. */
+  /** The same for each kind; absent if the outbox does not know. */
   readonly waiting?: {
     readonly [Kind in EventKind]: {
       /** Events of this kind that wait or are under way. */
       readonly queued: number;
-      /** How long ago the oldest of them happened, in milliseconds; `null` where there is none. */
+      /** How long ago the oldest of them happened, in milliseconds; `null` if there is none. */
       readonly oldestMs: number | null;
     };
   };
@@ -142,12 +145,12 @@ export interface Stats {
   readonly dropped: Readonly<Record<DropReason, number>>;
   /** Dead letters in the outbox, by reason. */
   readonly dead: Readonly<Record<DeathReason, number>>;
-  /** How long ago the oldest queued event happened, in milliseconds; a payment with a `notBefore` counts from then on. */
+  /** How long ago the oldest queued event happened, or its `notBefore` came, in milliseconds. */
   readonly oldestMs: number | null;
   /** `paused`: the service or at least one of its endpoints is. */
   readonly state: "open" | "paused" | "closed";
   /** Each of the service's endpoints by itself. */
   readonly endpoints: Readonly<Record<Endpoint, EndpointState>>;
-  /** What is wrong with the outbox's storage at this moment; absent where nothing is. */
+  /** What is wrong with the outbox's storage at this moment; absent if nothing is. */
   readonly trouble?: string;
 }

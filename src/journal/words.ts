@@ -1,5 +1,5 @@
-import type { EventKind, OutboxEvent } from "../events.js";
-import { fieldNames } from "../fields.js";
+import type { EventKind, OutboxEvent } from "../conversion/events.js";
+import { fieldNames } from "../conversion/fields.js";
 import { shown } from "../shared/printable.js";
 import type { DropReason, PauseReason, PauseScope, SkipReason } from "./notices.js";
 
@@ -17,7 +17,7 @@ export const WHY_SKIPPED: Record<Exclude<SkipReason, "disabled">, string> = {
   "not-referred": "the service knows of no affiliate who referred its visitor",
 };
 
-/** Why an outbox has dropped an event on its own. Who drops one for another reason says why. */
+/** Messages for drops that the outbox decided. Other callers pass their own. */
 export const WHY_DROPPED: { readonly [Reason in DropReason]?: string } = {
   full: "the outbox is full, and a more urgent event came",
   "visitor-full": "too many clicks of its visitor wait, and a newer one came",
@@ -34,19 +34,17 @@ export const REMEDIES: Record<PauseReason, string> = {
   throttled: "nothing needs to be done: events wait, and go out when the service asks for more",
 };
 
-/** What the developer should know of a report with fields that are not sent. */
 export function notSentLine(kind: EventKind, names: readonly string[]): string {
   const given = names.map((name) => (/^\w{1,40}$/.test(name) ? `\`${name}\`` : shown(name))).join(", ");
   const fields = fieldNames(kind).map((name) => `\`${name}\``);
   return `a ${kind} was reported with ${given}, which is not sent; its fields are ${fields.join(", ")}`;
 }
 
-/** What a pause concerns, in words. */
 export function pathOf(scope: PauseScope): string {
   return scope === "origin" ? "the service" : `the endpoint ${scope}`;
 }
 
-/** What the host calls an event, where the host has a name for it, and the event's id. */
+/** What the host calls an event, if the host has a name for it, and the event's id. */
 export function nameOf({ id, kind, data }: OutboxEvent): string {
   const { paymentId, customerId } = data as { paymentId?: string; customerId?: string };
   const own = paymentId ?? customerId;

@@ -1,19 +1,20 @@
 import type { Endpoint } from "../service/endpoints.js";
 
 /**
- * What the processes on one storage know together of an endpoint that leaves events without an answer which may not be sent
- * twice. Plain JSON. Times are in milliseconds since the epoch, by the storage's clock.
+ * What the processes on one storage know of an endpoint that leaves, without an answer, events that
+ * may not be sent twice. Plain JSON. Times are in milliseconds since the epoch, by the storage's
+ * clock.
  */
 export interface Circuit {
   /** When the first of the attempts began. */
   readonly since: number;
-  /** How many attempts have waited long for an answer, or had none, since the endpoint last took an event. */
+  /** How many attempts had no answer, or waited long for it, since it last took an event. */
   readonly attempts: number;
   /** Whether one of them has ended without an answer. */
   readonly failed: boolean;
-  /** When the next attempt may begin. */
-  readonly trialAt: number;
-  /** When one last began sooner, as the service's status endpoint answered again; 0 where none did. */
+  /** When the next probe may begin. */
+  readonly probeAt: number;
+  /** When a probe last began early, as the status endpoint answered again; 0 if none did. */
   readonly hurriedAt: number;
 }
 
@@ -21,10 +22,7 @@ export interface Circuit {
 export interface Circuits {
   /** Resolves to the circuits of a destination's endpoints, and to the storage's time. */
   read(destination: number): Promise<StoredCircuits>;
-  /**
-   * Stores a circuit in place of the known one; `undefined` stands for none. Resolves to `false`, and stores nothing, where another
-   * process has changed it meanwhile.
-   */
+  /** Replaces the known circuit. `false`, and no effect, if another process has changed it. */
   replace(change: CircuitChange): Promise<boolean>;
 }
 
@@ -40,20 +38,20 @@ export interface StoredCircuits {
 export interface CircuitChange {
   /** The destination that the endpoint belongs to. */
   readonly destination: number;
-  /** The endpoint whose circuit changes. */
+  /** Whose circuit it is. */
   readonly endpoint: Endpoint;
-  /** The circuit that the process has read; `undefined` stands for none. */
+  /** What the process has read; `undefined`: none. */
   readonly known: Circuit | undefined;
-  /** The circuit to store in its place; `undefined` stands for none. */
+  /** What to store in its place; `undefined`: none. */
   readonly next: Circuit | undefined;
 }
 
-/** A circuit as storages compare it: the same circuit is always the same text. */
-export function textOf({ since, attempts, failed, trialAt, hurriedAt }: Circuit): string {
-  return JSON.stringify({ since, attempts, failed, trialAt, hurriedAt });
+/** As storages compare it: the same circuit is always the same text. */
+export function textOf({ since, attempts, failed, probeAt, hurriedAt }: Circuit): string {
+  return JSON.stringify({ since, attempts, failed, probeAt, hurriedAt });
 }
 
-/** The rows of a server: one at least, for the time. */
+/** From a server's rows: at least one, for the time. */
 export function circuitsFrom(
   rows: readonly {
     readonly now: string | number;

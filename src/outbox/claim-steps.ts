@@ -1,20 +1,21 @@
 import { endpointOf, kindOf } from "../service/endpoints.js";
-import type { Claim, Lane } from "./outbox.js";
+import type { Claim, Lane } from "./claim.js";
 import { isMoreUrgent, URGENCIES, type Urgency } from "./urgency.js";
 
-/** Events that a claim takes together: of one lane and one urgency, and all never tried, or rested after an attempt, or still resting. */
+/** Events that a claim takes together: of one lane, one urgency, and one of these states. */
 export interface ClaimStep {
   /** How urgent its events are. */
   readonly urgency: Urgency;
-  /** Whether its events were never tried, have rested after an attempt, or still rest. */
+  /** Never tried, rested after an attempt, or still resting. */
   readonly which: "untried" | "rested" | "resting";
-  /** The lane, and how many more it may give, which all of its steps share. */
+  /** How many more the lane may give: all its steps share it. */
   readonly place: { readonly lane: Lane; left: number };
 }
 
-// Where no payment waits, events that were never tried go before all that have failed. Otherwise clicks that a sign-up waits
-// for, and that the service never takes, would go before all other clicks again and again.
-const [MOST_URGENT, OTHERS] = [URGENCIES.slice(0, 1), URGENCIES.slice(1)];
+// If no payment waits, untried events go first. Otherwise clicks that a sign-up waits for, and that
+// the service never takes, would go before all other clicks again and again.
+const OTHERS = URGENCIES.filter((each) => isMoreUrgent("payment", each));
+const MOST_URGENT = URGENCIES.slice(0, -OTHERS.length);
 const ORDER: readonly (readonly [ClaimStep["which"], ...Urgency[]])[] = [
   ["untried", ...MOST_URGENT],
   ["rested", ...MOST_URGENT],
@@ -23,14 +24,7 @@ const ORDER: readonly (readonly [ClaimStep["which"], ...Urgency[]])[] = [
   ["resting", ...URGENCIES],
 ];
 
-const STEPS = ORDER.flatMap(([which, ...urgencies]) => urgencies.map((urgency) => `${which} ${urgency}`));
-
-/** Of two events, a claim takes the one with the higher precedence first, whatever their lanes. */
-export function precedenceOf(urgency: Urgency, which: ClaimStep["which"]): number {
-  return STEPS.length - STEPS.indexOf(`${which} ${urgency}`);
-}
-
-/** The steps of a claim, in their order. Steps that can have no events are left out. */
+/** A claim's steps in order, without those that can have no events. */
 export function claimStepsOf(lanes: readonly Lane[]): ClaimStep[] {
   const places = lanes.map((lane) => ({ lane, left: lane.limit }));
   return ORDER.flatMap(([which, ...urgencies]) =>
@@ -49,9 +43,9 @@ function isStep(
   return which === "untried" || (newWithinMs === undefined && (which === "rested" || evenResting === true));
 }
 
-/** A live event at the head of its visitor's queue that no process has claimed. Times are in milliseconds since the epoch. */
+/** An unclaimed event at the head of its visitor's queue. Times: milliseconds since the epoch. */
 export interface Head extends Pick<Claim, "event" | "history"> {
-  /** The urgency of the most urgent event that waits behind it, or its own. */
+  /** Its own, or that of the most urgent event behind it. */
   readonly urgency: Urgency;
   /** Since when it is the head with this urgency. */
   readonly since: number;
@@ -59,7 +53,7 @@ export interface Head extends Pick<Claim, "event" | "history"> {
   readonly readyAt: number;
 }
 
-/** The heads that a step takes, in their order. For a store that reads all of them; the outboxes of this package have an index instead. */
+/** The heads that a step takes, in order: for a store that reads all of them, without an index. */
 export function headsOf<H extends Head>(step: ClaimStep, heads: readonly H[], now: number): H[] {
   const { endpoint, newestFirst, newWithinMs = Number.POSITIVE_INFINITY } = step.place.lane;
   const found = heads.filter(({ event, history, urgency, since, readyAt }) => {

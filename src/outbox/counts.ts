@@ -1,4 +1,4 @@
-import type { EventKind } from "../events.js";
+import type { EventKind } from "../conversion/events.js";
 import type { DeathReason } from "./dead-letters.js";
 
 /** What is in an outbox, in numbers. */
@@ -9,21 +9,21 @@ export interface OutboxCounts {
   readonly scheduled?: ScheduledCount;
   /** Dead letters, by reason. */
   readonly dead: Readonly<Record<DeathReason, number>>;
-  /** When the oldest of the queued happened, in milliseconds since the epoch; `null` where there is none, or none but scheduled ones. */
+  /** When the oldest unscheduled one happened, in milliseconds since the epoch; `null`: none. */
   readonly oldest: number | null;
-  /** The queued ones of each kind; absent where the outbox does not know. */
+  /** The queued ones of each kind; absent if the outbox does not know. */
   readonly byKind?: Readonly<Record<EventKind, QueuedOfKind>>;
-  /** How many are queued for each destination, this one's included; absent where the storage is this outbox's alone. */
+  /** Queued for each destination, this one's included; absent if the storage is not shared. */
   readonly byDestination?: Readonly<Record<string, number>>;
-  /** What is wrong with the storage at this moment, in words; absent where nothing is. */
+  /** What is wrong with the storage now; absent if nothing is. */
   readonly trouble?: string;
 }
 
-/** How many events of one kind are queued, and when the oldest happened, in milliseconds since the epoch. */
+/** The queued events of one kind. */
 export interface QueuedOfKind {
   /** Events that wait or are under way. */
   readonly queued: number;
-  /** When the oldest of them happened, in milliseconds since the epoch; `null` where there is none. */
+  /** When the oldest of them happened, in milliseconds since the epoch; `null` if there is none. */
   readonly oldest: number | null;
 }
 
@@ -35,7 +35,7 @@ export interface ScheduledCount {
   readonly next: number | null;
 }
 
-/** Counts, and the scheduled payments that they lack. */
+/** Adds the scheduled payments, which the counts lack. */
 export function withScheduled<Counts extends OutboxCounts>(
   counts: Counts,
   scheduled: ScheduledCount,
@@ -46,7 +46,12 @@ export function withScheduled<Counts extends OutboxCounts>(
   return { ...counts, ...more, queued: queued + scheduled.count, scheduled };
 }
 
-/** How many events are queued and not scheduled. */
 export function dueIn({ queued, scheduled }: Pick<OutboxCounts, "queued" | "scheduled">): number {
   return queued - (scheduled?.count ?? 0);
+}
+
+/** The earliest of some times; `null`: never. */
+export function earliestOf(times: readonly (number | null)[]): number | null {
+  const known = times.filter((each) => each !== null);
+  return known.length === 0 ? null : Math.min(...known);
 }

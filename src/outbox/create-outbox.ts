@@ -1,81 +1,88 @@
 import * as z from "zod/mini";
-import type { OutboxEvent } from "../events.js";
+import type { OutboxEvent } from "../conversion/events.js";
 import { type Clock, systemClock } from "../shared/clock.js";
 import { readOptions } from "../shared/read-options.js";
 import type { Circuits } from "./circuits.js";
+import type { Capacity, Claim, Verdict } from "./claim.js";
 import {
   type DeadLetter,
   type DeadLetterQuery,
-  isMeant,
   isRetried,
+  matchesFilter,
   type StoredDeadLetters,
 } from "./dead-letters.js";
 import { createDurable } from "./durable.js";
 import { MIB, positiveInteger } from "./option-types.js";
-import type {
-  CancelOutcome,
-  Capacity,
-  Claim,
-  Outbox,
-  OutboxCounts,
-  OutboxObserver,
-  Verdict,
-} from "./outbox.js";
+import type { CancelOutcome, Outbox, OutboxCounts, OutboxObserver } from "./outbox.js";
 import type { PersonalStorage } from "./personal-data.js";
 import { wakeForRetry } from "./verdicts.js";
 
-/** What a storage calls to tell of what it does on its own. */
+/** What a storage calls when it changes something on its own. */
 export interface StorageNotices {
-  /** Something may have become ready: another process has stored an event, for example. */
+  /** Something may be ready: another process has stored an event, for example. */
   wake(): void;
-  /** An event was shed: see `OutboxObserver`. */
+  /** See `OutboxObserver`. */
   readonly dropped: OutboxObserver["dropped"];
 }
 
 /**
- * The parts of an outbox. `append`, `claim` and `settle` reject while the store cannot be reached: events wait in memory then,
- * in order, and go to `append` again once it can. So an event may come to `append` a second time, and a verdict to `settle`.
+ * The parts of an outbox. `append`, `claim` and `settle` reject while the store cannot be reached.
+ * Then events wait in memory, in order, until it works: so an event may come to `append` twice, and
+ * a verdict to `settle`.
  */
 export interface OutboxParts<C extends Claim = Claim> {
   /** The technology, for log lines and errors: `redis` of `redisOutbox`. */
   readonly name: string;
   /** Whether what is stored outlives the process. Default `true`. */
   readonly durable?: boolean | undefined;
-  /** How often the store is asked for events whose time has come, or that another process has stored, in milliseconds. Default 1,000. */
+  /**
+   * How often the store is asked for events that became ready or that another process stored, in
+   * milliseconds. Default 1,000.
+   */
   readonly pollMs?: number | undefined;
-  /** How many bytes of events wait in memory at most while the store fails, by a rough count. Default 64 MiB. */
+  /** Most bytes of events in memory while the store fails, roughly. Default 64 MiB. */
   readonly maxMemoryBytes?: number | undefined;
-  /** Stores the event, unless its id is known. */
+  /**
+   * Stores the event, unless its id is known. Calls overlap: their order is the order of events.
+   */
   append(event: OutboxEvent, notices: StorageNotices): Promise<"queued" | "duplicate" | "full">;
-  /** Stores the event as part of the host's own transaction. Without it, such a report is refused. */
+  /** Stores it in the host's own transaction. Without it, such a report is refused. */
   appendIn?(transaction: unknown, event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
-  /** Claims ready events of one destination, as the lanes allow; no other call gets them until they are settled. */
+  /**
+   * Claims ready events of one destination, as the lanes allow: `claimStepsOf` says in which order.
+   * One call at a time. No other call gets them until they are settled, or their process's lease
+   * has ended. Gives back, as it was, what this process has claimed by a call that rejected.
+   */
   claim(capacity: Capacity): Promise<readonly C[]>;
-  /** Acts on the verdict of a claimed event. */
-  settle(claim: C, verdict: Verdict, notices: StorageNotices): Promise<void>;
-  /** What the store has of one destination, as far as this process knows. */
+  /**
+   * Acts on the verdict of a claimed event, unless another process has claimed it since. Then it
+   * resolves to `false`, and no listener is called.
+   */
+  settle(claim: C, verdict: Verdict, notices: StorageNotices): Promise<unknown>;
+  /** What the store has of one destination, as the last call has found it, for example. */
   counts(destination: number): Omit<OutboxCounts, "trouble">;
   /** The dead letters of one destination. */
   readonly deadLetters: {
-    /** Oldest first: those that the query means, or more. */
+    /** Oldest first. May be more than the query means. */
     list(destination: number, query: DeadLetterQuery): Promise<readonly DeadLetter[]>;
-    /** Queues it again, as the last of its visitor's. `false` where there is no such dead letter. */
+    /** Queues it again, as the last of its visitor's. `false` if there is no such dead letter. */
     retry(destination: number, id: string): Promise<boolean>;
-    /** Forgets it, but not its id. `false` where there is no such dead letter. */
+    /** Forgets it, but not its id. `false` if there is no such dead letter. */
     discard(destination: number, id: string): Promise<boolean>;
   };
-  /** See `Outbox`. */
+  /** See `Outbox`. In a store of texts, write a circuit's fields in an order of your own. */
   readonly circuits?: Circuits | undefined;
   /**
-   * Withdraws a scheduled payment: see `Outbox`. With it, `append` keeps a payment apart from the queue until its `data.notBefore`, and
-   * `counts` has `scheduled`. Without it, the outbox is given no such payment.
+   * Withdraws a scheduled payment: see `Outbox`. Keep the ids of withdrawn ones apart. With it,
+   * `append` keeps a payment apart until its `data.notBefore`, which is then its `createdAt` and
+   * `queuedAt`, and `counts` has `scheduled`. Without it, the outbox gets no such payment.
    */
   cancel?(destination: number, id: string): Promise<CancelOutcome>;
-  /** For the search for a person's events. Without it, `personalData` and `erase` are refused. */
+  /** To search for a person's events. Without it, `personalData` and `erase` are refused. */
   readonly personal?: PersonalStorage | undefined;
-  /** The outbox has been started for one destination: the time to listen for what other processes store. */
+  /** Begin to listen for what other processes store for this destination. */
   start?(notices: StorageNotices, destination: number): void;
-  /** Every call has ended: lets go of files, connections and timers. */
+  /** Every call has ended: close files, connections and timers. */
   close?(): Promise<void>;
 }
 
@@ -101,9 +108,8 @@ const schema = z.object({
 });
 
 /**
- * Makes an outbox of a store that keeps the events of each destination apart. It has the relay, the fallback to memory and the
- * order of closing of `diskOutbox` and `postgresOutbox`. Test the result with `testOutbox`.
- *
+ * Makes an outbox of a store that keeps the events of each destination apart, with the relay,
+ * fallback to memory and closing of `diskOutbox` and `postgresOutbox`. Test it with `testOutbox`.
  * @throws OptionsError
  */
 export function createOutbox<C extends Claim = Claim>(parts: OutboxParts<C>): Outbox;
@@ -116,26 +122,21 @@ export function createOutbox<C extends Claim = Claim>(
   const { name, durable, pollMs, maxMemoryBytes } = readOptions("createOutbox", schema, parts);
   let cancelPoll = () => {};
 
-  const { outbox, wake, tell } = createDurable<C>(
+  const { outbox, wake, notify } = createDurable<C>(
     {
       append: (event) => parts.append(event, notices),
-      ...(parts.appendIn && {
-        appendIn: (transaction: unknown, event: OutboxEvent) =>
-          (parts as Required<OutboxParts<C>>).appendIn(transaction, event),
-      }),
+      ...(parts.appendIn && { appendIn: parts.appendIn.bind(parts) }),
       claim: (capacity) => parts.claim(capacity),
       async settle(claim, verdict) {
-        await parts.settle(claim, verdict, notices);
+        const isActedOn = await parts.settle(claim, verdict, notices);
         wakeForRetry(verdict, { pollMs, clock, wake });
+        return isActedOn;
       },
       counts: (destination) => (destination === undefined ? NOTHING : parts.counts(destination)),
       deadLetters: deadLettersOf(parts.deadLetters, () => wake()),
       circuits: parts.circuits,
       ...(parts.cancel && {
-        cancel: async (id: string, destination: number | undefined) =>
-          destination === undefined
-            ? ("unknown" as const)
-            : (parts as Required<OutboxParts<C>>).cancel(destination, id),
+        cancel: async (id: string, destination: number) => parts.cancel?.(destination, id) ?? "unknown",
       }),
       personal: parts.personal,
       start(destination) {
@@ -149,7 +150,7 @@ export function createOutbox<C extends Claim = Claim>(
   );
   const notices: StorageNotices = {
     wake,
-    dropped: (event, reason) => tell((to) => to.dropped(event, reason)),
+    dropped: (event, reason) => notify((to) => to.dropped(event, reason)),
   };
 
   function poll(): void {
@@ -164,7 +165,7 @@ function deadLettersOf(stored: OutboxParts["deadLetters"], wake: () => void): St
   async function list({ limit = 100, ...filter }: DeadLetterQuery, destination: number | undefined) {
     if (destination === undefined) return [];
     const letters = await stored.list(destination, { limit, ...filter });
-    return letters.filter((letter) => isMeant(letter, filter)).slice(0, limit);
+    return letters.filter((letter) => matchesFilter(letter, filter)).slice(0, limit);
   }
 
   async function retry(id: string, destination: number | undefined): Promise<boolean> {
@@ -179,9 +180,9 @@ function deadLettersOf(stored: OutboxParts["deadLetters"], wake: () => void): St
     retry,
     async retryAll(filter, destination) {
       const letters = await list({ ...filter, limit: Number.POSITIVE_INFINITY }, destination);
-      const meant = letters.filter((letter) => isRetried(letter, filter));
+      const matching = letters.filter((letter) => isRetried(letter, filter));
       let retried = 0;
-      for (const { id } of meant.sort((one, other) => one.createdAt - other.createdAt)) {
+      for (const { id } of matching.sort((one, other) => one.createdAt - other.createdAt)) {
         if (await retry(id, destination)) retried++;
       }
       return retried;

@@ -1,11 +1,11 @@
-import { type EventKind, type OutboxEvent, shownData } from "../events.js";
+import { type EventKind, type OutboxEvent, shownData } from "../conversion/events.js";
 import { OutboxError } from "../shared/errors.js";
 
 /**
  * Why an event was given up:
  *
- * - `rejected`: the service will not have it;
- * - `unconfirmed`: the service may have taken it, and it is not to be sent twice;
+ * - `rejected`: the service refuses it for good;
+ * - `unconfirmed`: the service may have it, and it must not be sent twice;
  * - `expired`: it has waited for too long.
  */
 export type DeathReason = "rejected" | "unconfirmed" | "expired";
@@ -26,20 +26,16 @@ export interface Death {
   readonly attempts: number;
 }
 
-/** The death of a payment that waited when the command `hold` ran. */
+/** Of a payment that waited when the command `hold` ran. */
 export const HELD: Omit<Death, "attempts"> = {
   reason: "unconfirmed",
   code: "ERR_HELD",
   message: "held after a restore: the service may have it",
 };
 
-/**
- * What `hold` rejects with where a host's process runs.
- *
- * @param forMs how long its claims last; `undefined` where it is known to run.
- */
+/** What `hold` rejects with if a host's process runs, or has claims for `forMs`. */
 export function hostRuns(forMs?: number): OutboxError {
-  const until = forMs === undefined ? "" : `, or wait ${Math.ceil(forMs / 1000)} s where none runs`;
+  const until = forMs === undefined ? "" : `, or wait ${Math.ceil(forMs / 1000)} s if none runs`;
   return new OutboxError(
     "ERR_AFFILIATE_OUTBOX_RUNNING",
     `outbox: a process of the host uses it, and nothing was held: stop all of them first${until}`,
@@ -50,21 +46,21 @@ export function hostRuns(forMs?: number): OutboxError {
 export interface DeadLetter extends Death {
   /** To retry or discard it by: 32 hex digits. */
   readonly id: string;
-  /** The program and the service's address that it was reported for: `42:https://tracking.example`. */
+  /** The client id that it was reported for. */
   readonly destination: number;
   /** What happened. */
   readonly kind: EventKind;
-  /** All that is known of it, e-mail address included: the specification's fields and the visitor's ids. */
+  /** All that is known of it, e-mail address included: specified fields and the visitor's ids. */
   readonly event: OutboxEvent["data"];
   /** When it happened, in milliseconds since the epoch. */
   readonly createdAt: number;
   /** When it was given up, in milliseconds since the epoch. */
   readonly diedAt: number;
-  /** @internal Its row cannot be read: `event` is empty, and it can be discarded alone. */
+  /** @internal Its row cannot be read: `event` is empty, and it can only be discarded. */
   readonly unreadable?: true;
 }
 
-/** How many dead letters there are of one kind and reason, and the sum of their payments. */
+/** How many there are of one kind and reason, and the sum of their payments. */
 export interface DeadLetterSum extends Pick<DeadLetter, "kind" | "reason"> {
   readonly count: number;
   readonly amount: number;
@@ -79,12 +75,11 @@ export function deadLetterOf(
   return { id, destination, kind, event: data, ...death, createdAt, diedAt };
 }
 
-/** A dead letter as people see it: without its `Idempotency-Key`. */
+/** As people see it: without its `Idempotency-Key`. */
 export function shownLetter(letter: DeadLetter): DeadLetter {
   return { ...letter, event: shownData(letter.event) };
 }
 
-/** The same dead letters, as people see them. */
 export function shownLetters(stored: DeadLetters): DeadLetters {
   return {
     list: async (query) => (await stored.list(query)).map(shownLetter),
@@ -96,7 +91,7 @@ export function shownLetters(stored: DeadLetters): DeadLetters {
   };
 }
 
-/** A sum as a database's driver gives it: numbers may be texts. */
+/** From a driver's row, whose numbers may be texts. */
 export function sumOf({ kind, reason, count, amount }: Record<keyof DeadLetterSum, string>): DeadLetterSum {
   return {
     kind: kind as EventKind,
@@ -106,13 +101,13 @@ export function sumOf({ kind, reason, count, amount }: Record<keyof DeadLetterSu
   };
 }
 
-/** A dead letter's event, from the data of its row. */
+/** From the data of a dead letter's row. */
 export function eventOrUnreadable(data: unknown): Pick<DeadLetter, "event" | "unreadable"> {
   if (typeof data === "object" && data !== null) return { event: data as DeadLetter["event"] };
   return { event: {} as DeadLetter["event"], unreadable: true };
 }
 
-/** Which dead letters are meant. Default: all. */
+/** Which dead letters are meant. Default: all. @inline */
 export interface DeadLetterFilter {
   /** Only those of this kind. */
   readonly kind?: EventKind | undefined;
@@ -130,22 +125,22 @@ export interface DeadLetterQuery extends DeadLetterFilter {
 export interface DeadLetters {
   /** The dead letters, oldest first. */
   list(query?: DeadLetterQuery): Promise<readonly DeadLetter[]>;
-  /** Queues it again, as the last of its visitor's. `false` where there is no such dead letter. */
+  /** Queues it again, as the last of its visitor's. `false` if there is no such dead letter. */
   retry(id: string): Promise<boolean>;
   /**
-   * Queues again, in the order in which they happened, those that are meant; the unconfirmed ones, which the service may have
-   * taken, only where `reason` names them. Resolves to their number.
+   * Queues again what the filter means, in the order in which it happened. The service may have the
+   * unconfirmed ones: they are queued only if `reason` names them. Resolves to the number.
    */
   retryAll(filter?: DeadLetterFilter): Promise<number>;
-  /** Forgets it, but not its id: reported again, it is still a duplicate. `false` where there is no such dead letter. */
+  /** Forgets it, but not its id: reported again, it is a duplicate. `false` if there is none. */
   discard(id: string): Promise<boolean>;
-  /** @internal Those that are meant, in numbers: no letter is read. Without it, `list` tells. */
+  /** @internal What the filter means, in numbers. Reads no letter. Without it, `list` is called. */
   sums?(filter?: DeadLetterFilter): Promise<readonly DeadLetterSum[]>;
-  /** @internal The ids of those that are meant, oldest first: no letter is read. Without it, `list` tells. */
+  /** @internal The ids of what the filter means, oldest first. Without it, `list` is called. */
   ids?(filter?: DeadLetterFilter): Promise<readonly string[]>;
 }
 
-/** The dead letters of a storage: those of one destination, or, where it is `undefined`, of all. */
+/** Of one destination, or of all if it is `undefined`. */
 export interface StoredDeadLetters {
   list(query: DeadLetterQuery, destination: number | undefined): ReturnType<DeadLetters["list"]>;
   retry(id: string, destination: number | undefined): Promise<boolean>;
@@ -156,17 +151,15 @@ export interface StoredDeadLetters {
   ids?(filter: DeadLetterFilter, destination: number | undefined): Promise<readonly string[]>;
 }
 
-/** Whether `retryAll` with this filter means a dead letter. */
 export function isRetried(
   { kind, reason }: Pick<DeadLetter, "kind" | "reason">,
   filter: DeadLetterFilter = {},
 ): boolean {
   if (filter.reason === undefined && reason === "unconfirmed") return false;
-  return isMeant({ kind, reason }, filter);
+  return matchesFilter({ kind, reason }, filter);
 }
 
-/** Whether a filter means a dead letter. */
-export function isMeant(
+export function matchesFilter(
   { kind, reason }: Pick<DeadLetter, "kind" | "reason">,
   filter: DeadLetterFilter = {},
 ): boolean {

@@ -1,13 +1,12 @@
-import type { OutboxEvent } from "../events.js";
+import type { OutboxEvent } from "../conversion/events.js";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom, OutboxError } from "../shared/errors.js";
 import type { Circuits } from "./circuits.js";
+import type { Claim, Deliver } from "./claim.js";
 import type { StoredDeadLetters } from "./dead-letters.js";
 import { createFallback, type Storage } from "./fallback.js";
 import {
   type CancelOutcome,
-  type Claim,
-  type Deliver,
   noTransaction,
   type Outbox,
   type OutboxCounts,
@@ -18,65 +17,53 @@ import { createRelay } from "./relay.js";
 
 /** The storage of a durable outbox. */
 export interface DurableStorage<C extends Claim> extends Storage<C> {
-  /** Stores an event as part of the host's own transaction. Without it, such a report is refused. */
+  /** Stores it in the host's own transaction. Without it, such a report is refused. */
   appendIn?(transaction: unknown, event: OutboxEvent): Promise<"queued" | "duplicate" | "full">;
-  /** What the storage holds of one destination, or of all; without what still waits in memory. */
+  /** Of one destination, or of all; without what still waits in memory. */
   counts(destination: number | undefined): Omit<OutboxCounts, "trouble">;
-  /** Makes the storage count anew. */
+  /** Counts anew. */
   look?(): Promise<unknown>;
   readonly deadLetters: StoredDeadLetters;
   /** See `Outbox`. */
   readonly circuits?: Circuits | undefined;
   /** See `Outbox`. */
-  cancel?(id: string, destination: number | undefined): Promise<CancelOutcome>;
-  /** For the search for a person's events. */
+  cancel?(id: string, destination: number): Promise<CancelOutcome>;
+  /** To search for a person's events. */
   readonly personal?: PersonalStorage | undefined;
-  /** Delivers in a thread of the storage, where it has one: then nothing is claimed from here. Returns whether it does. */
+  /** If the storage has a thread, delivers there and returns true: nothing is claimed from here. */
   deliver?(deliver: Deliver): boolean;
-  /** Whether delivery in that thread has nothing to do. */
+  /** Whether delivery there has nothing to do. */
   readonly idle?: boolean;
-  /** The outbox has been started for one destination. */
+  /** Called once, for one destination. */
   start?(destination: number): void;
-  /** The outbox is closing: no event comes any more; verdicts of events under way still do. */
+  /** No more events come. Verdicts of those under way still do. */
   stop?(): void;
-  /** All calls have ended: lets go of files, connections and timers. */
+  /** All calls have ended: close files, connections and timers. */
   close?(): Promise<void>;
 }
 
-export interface DurableOptions {
-  /** `disk`, `postgres`: for log lines; its factory is taken to be `<name>Outbox`. */
-  readonly name: string;
-  /** Whether what is stored outlives the process. Default `true`. */
-  readonly survives?: boolean;
-  /** How many bytes of events wait in memory at most while the storage is degraded, by a rough count. */
-  readonly maxMemoryBytes: number;
-  readonly clock: Clock;
-}
-
-/** What may fail apart from the storage's own calls: its thread, its spool. */
+/** What may fail besides the storage's own calls. */
 type Reporter = "thread" | "spool";
 
-/** A durable outbox, and what its storage calls. */
-export interface Durable {
-  readonly outbox: Outbox;
-  /** Something may have become ready: claims. */
-  wake(): void;
-  /** Tells the observer; what happens before there is one, once there is one. */
-  tell(notice: (observer: OutboxObserver) => void): void;
-  /** A part of the storage fails; `undefined`: it works. A problem is told once, whichever part has found it. */
-  report(by: Reporter, error: Error | undefined): void;
-}
-
-/** What all durable outboxes share: relay, fallback to memory, notices, counts, and the order in which things are closed. */
+/** What durable outboxes share: relay, fallback to memory, notices, counts, order of closing. */
 export function createDurable<C extends Claim>(
   storage: DurableStorage<C>,
-  { name, survives = true, maxMemoryBytes, clock }: DurableOptions,
-): Durable {
+  options: {
+    /** `disk`, `postgres`: its factory is taken to be `<name>Outbox`. */
+    readonly name: string;
+    /** Whether what is stored outlives the process. Default `true`. */
+    readonly survives?: boolean;
+    /** Most bytes of events in memory while the storage fails, roughly. */
+    readonly maxMemoryBytes: number;
+    readonly clock: Clock;
+  },
+) {
+  const { name, survives = true, maxMemoryBytes, clock } = options;
   const notices: ((observer: OutboxObserver) => void)[] = [];
   let observer: OutboxObserver | undefined;
   let destination: number | undefined;
   let closing: Promise<void> | undefined;
-  /** What is wrong, as the thread and the spool have reported it. */
+  /** What is wrong, as thread and spool say. */
   const reported = new Map<Reporter, Error>();
 
   const fallback = createFallback<C>(storage, {
@@ -84,25 +71,27 @@ export function createDurable<C extends Claim>(
     clock,
     onStored: () => relay.wake(),
     observer: {
-      dropped: (event, reason) => tell((to) => to.dropped(event, reason)),
-      degraded: (error) => reported.size === 0 && tell((to) => to.degraded(error)),
-      recovered: () => reported.size === 0 && tell((to) => to.recovered()),
+      dropped: (event, reason) => notify((to) => to.dropped(event, reason)),
+      degraded: (error) => reported.size === 0 && notify((to) => to.degraded(error)),
+      recovered: () => reported.size === 0 && notify((to) => to.recovered()),
     },
   });
-  const relay = createRelay(fallback, (error) => tell((to) => to.degraded(errorFrom(error))));
+  const relay = createRelay(fallback, (error) => notify((to) => to.degraded(errorFrom(error))));
 
-  function tell(notice: (to: OutboxObserver) => void): void {
+  /** Calls the observer. Before there is one, keeps the notice for it. */
+  function notify(notice: (to: OutboxObserver) => void): void {
     if (observer) notice(observer);
     else notices.push(notice);
   }
 
+  /** A part fails; `undefined`: it works. A problem is reported once, whichever part found it. */
   function report(by: Reporter, error: Error | undefined): void {
     const isNews = reported.size === 0 || (reported.size === 1 && reported.has(by));
     const hasChanged = reported.has(by) !== (error !== undefined);
     if (error) reported.set(by, error);
     else reported.delete(by);
     if (!isNews || !hasChanged || fallback.problem) return;
-    tell((to) => (error ? to.degraded(error) : to.recovered()));
+    notify((to) => (error ? to.degraded(error) : to.recovered()));
   }
 
   function counts(): OutboxCounts {
@@ -119,7 +108,7 @@ export function createDurable<C extends Claim>(
   async function close(): Promise<void> {
     storage.stop?.();
     const stopped = relay.stop();
-    await relay.heard;
+    await relay.lastVerdict;
     // Drops verdicts that a failing storage does not take.
     await fallback.close();
     await stopped;
@@ -133,17 +122,17 @@ export function createDurable<C extends Claim>(
     get durable() {
       return survives && fallback.isDurable;
     },
-    // Not async: that would cost each event two more promises.
+    // Not async: that costs each event two more promises.
     add(event, { transaction } = {}) {
       if (closing) return Promise.reject(closed(name));
       if (transaction === undefined) return fallback.add(event);
       return storage.appendIn?.(transaction, event) ?? Promise.reject(noTransaction(`${name}Outbox`));
     },
-    start(deliver, tellTo) {
+    start(deliver, to) {
       if (observer) throw alreadyStarted(`${name}Outbox`);
-      observer = tellTo;
+      observer = to;
       destination = deliver.destination;
-      for (const notice of notices.splice(0)) notice(tellTo);
+      for (const notice of notices.splice(0)) notice(to);
       if (!storage.deliver?.(deliver)) relay.start(deliver);
       storage.start?.(destination);
     },
@@ -171,7 +160,7 @@ export function createDurable<C extends Claim>(
     ...(storage.cancel && {
       async cancel(id) {
         await fallback.stored((event) => event.id === id);
-        return storage.cancel?.(id, destination) ?? "unknown";
+        return (destination !== undefined && storage.cancel?.(id, destination)) || "unknown";
       },
     }),
     ...(personal && {
@@ -189,7 +178,7 @@ export function createDurable<C extends Claim>(
       return closing;
     },
   };
-  return { outbox, wake: relay.wake, tell, report };
+  return { outbox, wake: relay.wake, notify, report };
 }
 
 /** Thrown by a second `start`. */

@@ -1,4 +1,4 @@
-/** A moment by two clocks: one may be set, the other may stand still while the machine sleeps. */
+/** By two clocks: one may be set, the other may stand still while the machine sleeps. */
 export interface Moment {
   /** Milliseconds since the epoch. */
   readonly wall: number;
@@ -6,24 +6,24 @@ export interface Moment {
   readonly monotonic: number;
 }
 
-/** A wall clock, and one that is never set: both in milliseconds. */
+/** In milliseconds. The second is never set. */
 export interface TwoClocks {
   now(): number;
   monotonic(): number;
 }
 
-/** This machine's clocks, the same in all threads: `performance.now()` counts from the start of its own thread. */
+/** The same in all threads; `performance.now()` counts from the start of its own thread. */
 export const clockOfAllThreads: TwoClocks = {
   now: () => Date.now(),
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
 };
 
-/** This moment. By default, all threads of the machine agree on it. */
+/** By default, all threads of the machine agree on it. */
 export function momentBy(clock: TwoClocks = clockOfAllThreads): Moment {
   return { wall: clock.now(), monotonic: clock.monotonic() };
 }
 
-/** Whether less than `ms` milliseconds have passed since that moment by both clocks. */
+/** Whether less than `ms` milliseconds have passed by both clocks. */
 export function isWithin(ms: number, since: Moment, clock?: TwoClocks): boolean {
   const { wall, monotonic } = momentBy(clock);
   return wall - since.wall < ms && monotonic - since.monotonic < ms;

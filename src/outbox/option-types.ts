@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
 
-/** Bytes of a mebibyte. */
 export const MIB = 1024 * 1024;
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -8,11 +7,10 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const aPositiveInteger = { error: "must be a positive integer" };
 const aLease = { error: "must be a number of milliseconds, at least 1,000" };
 
-/** How many there are at most, or for how long. */
 export const positiveInteger = (usual: number) =>
   z._default(z.int(aPositiveInteger).check(z.minimum(1, aPositiveInteger)), usual);
 
-/** What every durable outbox takes beside its own options; `leaseMs` has no default here. */
+/** Of every durable outbox; `leaseMs` has no default here. */
 export const durableOptions = {
   maxDeadLetters: positiveInteger(10_000),
   rememberMs: positiveInteger(30 * DAY_MS),

@@ -1,126 +1,25 @@
-import type { OutboxEvent } from "../events.js";
-import type { Endpoint } from "../service/endpoints.js";
+import type { OutboxEvent } from "../conversion/events.js";
 import { OutboxError } from "../shared/errors.js";
 import type { Circuits } from "./circuits.js";
+import type { Deliver } from "./claim.js";
 import type { OutboxCounts } from "./counts.js";
-import type { DeadLetters, Death } from "./dead-letters.js";
+import type { DeadLetters } from "./dead-letters.js";
 import type { Person, PersonalEvent } from "./personal-data.js";
-import type { RemoteDelivery } from "./remote.js";
-import type { Urgency } from "./urgency.js";
 
 export type { OutboxCounts, QueuedOfKind } from "./counts.js";
 
-/** What the attempts at an event have taught. Plain JSON: an outbox stores it as it gets it, and hands it over again. */
-export interface History {
-  /** How many attempts were made. */
-  readonly attempts: number;
-  /** How many of them failed while their endpoint was not paused: the event rests the longer for each. */
-  readonly failures: number;
-  /** How often it was refused while other visitors' events were taken. */
-  readonly refusals: number;
-  /** Whether the service has asked for a pause in answer to it. */
-  readonly throttled: boolean;
-  /** Whether the service may have taken it. */
-  readonly maybeTaken: boolean;
-  /** When the last attempt ended, in milliseconds since the epoch; 0 where there was none. */
-  readonly triedAt: number;
-}
-
-/** The history of an event that was never tried. */
-export const UNTRIED: History = Object.freeze({
-  attempts: 0,
-  failures: 0,
-  refusals: 0,
-  throttled: false,
-  maybeTaken: false,
-  triedAt: 0,
-});
-
-/** What an attempt means for the outbox. */
-export type Verdict =
-  /** The service has it: forget the event, remember its id. */
-  | {
-      readonly type: "delivered";
-      /** The service's own number for a registration or a payment. For listeners: an outbox need not keep it. */
-      readonly leadId?: number;
-    }
-  /** The service must not get it: forget the event, remember its id. An outbox gets `delivered` instead. */
-  | { readonly type: "skipped"; readonly reason: "not-referred" }
-  /** The attempt failed: hand the event over again in `inMs`, with this history. The visitor's later events wait for it. */
-  | { readonly type: "retry"; readonly inMs: number; readonly history: History; readonly because?: string }
-  /** No attempt was made: hand it over again as it was. */
-  | { readonly type: "release" }
-  /** Not tried again unless the host asks for it: keep it as a dead letter, let the visitor's next event pass. */
-  | ({ readonly type: "dead" } & Death);
-
-/** Events of one endpoint that may be handed over now. */
-export interface Lane {
-  /** The endpoint that they go to. */
-  readonly endpoint: Endpoint;
-  /** How many at most. */
-  readonly limit: number;
-  /** Newest first among untried events: by when each became its visitor's next. Default: oldest first. */
-  readonly newestFirst?: boolean;
-  /**
-   * Only untried events that have been their visitor's next for at most so many milliseconds. When an event's urgency rises, the
-   * time begins anew.
-   */
-  readonly newWithinMs?: number;
-  /** Whether an event that rests may be handed over too, if no other is ready. */
-  readonly evenResting?: boolean;
-}
-
-/** What may be handed over at this moment. */
-export interface Capacity {
-  /** Only events of this destination. */
-  readonly destination: number;
-  /** How many in all. */
-  readonly limit: number;
-  /** Of equally urgent events, those of an earlier lane go first. A more urgent event of the last lane goes before a less urgent one of the first. */
-  readonly lanes: readonly Lane[];
-}
-
-/** An event whose turn it is, taken out of the outbox for one attempt. */
-export interface Claim {
-  /** The event. */
-  readonly event: OutboxEvent;
-  /** The one that it was claimed for. */
-  readonly lane: Lane;
-  /** How urgent it is. Without it: as its kind. */
-  readonly urgency?: Urgency;
-  /** What earlier attempts have taught. */
-  readonly history: History;
-  /** Whether its process died during an attempt at it: how that attempt ended is unknown. */
-  readonly interrupted: boolean;
-  /** Since when it has been waiting, in milliseconds since the epoch: when it happened, or was last retried by hand. */
-  readonly queuedAt: number;
-  /** False once another process took the event. Omit it if that cannot happen. */
-  isHeld?(): boolean;
-}
-
-/** Takes events to the service. None of its methods throws. */
-export interface Deliver {
-  /** Whose events it takes: the outbox hands over, counts and lists no others. */
-  readonly destination: number;
-  /** Which events may be handed over at this moment. */
-  capacity(): Capacity;
-  /** Makes one attempt. Never rejects. */
-  deliver(claim: Claim): Promise<Verdict>;
-  /** To be called once a verdict is acted on: only then are listeners told of it. `attempts`: of the history that was claimed. */
-  settled(event: OutboxEvent, attempts: number, verdict: Verdict): void;
-  /** @internal For an outbox that delivers in a thread of its own. Absent where this process delivers nothing. */
-  readonly remote?: RemoteDelivery | undefined;
-}
-
-/** Whom an outbox tells of what it does on its own. None of these throws. */
+/** Called by an outbox that does something on its own. None of these throws. */
 export interface OutboxObserver {
-  /** A waiting event was dropped for a more urgent one, or for its visitor's newer clicks; or a dead letter for a newer one. */
+  /**
+   * A waiting event was dropped for a more urgent one, or for its visitor's newer clicks; or a dead
+   * letter for a newer one.
+   */
   dropped(event: OutboxEvent, reason: "full" | "visitor-full" | "dead-letters-full"): void;
-  /** The storage fails: events wait in memory, and nothing is handed over. Told once until it has recovered, not for each event. */
+  /** The storage fails: events wait in memory, nothing is sent. Called once until it recovers. */
   degraded(error: Error): void;
   /** The storage works again, and has what waited in memory. */
   recovered(): void;
-  /** The storage works, and a setting of its server lets it lose what it has stored. Told once for each. */
+  /** A setting of the server lets it lose what it has stored. Called once for each. */
   cautioned?(caution: string): void;
 }
 
@@ -128,9 +27,9 @@ export interface OutboxObserver {
  * What became of an event that was added:
  *
  * - `queued`: stored, as durably as this outbox stores.
- * - `in-memory`: the storage fails; it waits in memory, and is stored once the storage has recovered.
+ * - `in-memory`: the storage fails; it waits in memory, and is stored later.
  * - `duplicate`: its id is known.
- * - `full`: not stored; the outbox is full, and holds nothing that is less urgent.
+ * - `full`: not stored; the outbox is full, and has nothing less urgent.
  */
 export type AddOutcome = "queued" | "in-memory" | "duplicate" | "full";
 
@@ -138,32 +37,40 @@ export type AddOutcome = "queued" | "in-memory" | "duplicate" | "full";
  * What became of a payment that was to be cancelled:
  *
  * - `cancelled`: it was scheduled, and is never sent. Also if it had been cancelled before.
- * - `sent`: its id is known, and it is not scheduled: it is queued, delivered or given up.
+ * - `sent`: it is no longer scheduled: it is queued, delivered or given up.
  * - `unknown`: its id is not known.
+ *
+ * @inline
  */
 export type CancelOutcome = "cancelled" | "sent" | "unknown";
 
 /**
  * Where events wait. Every outbox promises:
  *
- * - **its own**: an event belongs to its `destination`, a client id. Once started, an outbox hands over, counts and lists the events of one
- *   destination; ids and visitors of different destinations have nothing to do with each other;
+ * - **its own**: an event belongs to its `destination`, a client id. Once started, an outbox
+ *   claims, counts and lists one destination's events; ids and visitors of different destinations
+ *   have nothing to do with each other;
  * - **once**: an id that is known (waiting, dead, or delivered not long ago) is not stored again;
- * - **in order**: an event is handed over only when no earlier live event shares its click id or its session id;
- *   a retry holds back its visitor alone; dead letters hold back no event;
- * - **the urgent first**: an event is as urgent as its kind (payment, registration, click), and as the most urgent live event
- *   that waits behind it, over as many steps as there are: the click of a visitor who has paid is as urgent as a payment. An
- *   event lends its urgency also while its own endpoint has no lane. A claim takes what is as urgent as a payment, first what
- *   was never tried; then registrations and what they wait for, then clicks, all that were never tried; then those that were
- *   tried, in the same order. In each of these steps it takes lanes in their order, and of a lane the older first;
- * - **scheduled**: a payment with a `notBefore` in the future, by the storage's clock, is in no queue. It holds back no event and lends no
- *   urgency. Once it is due, it goes to the end of its visitor's queue as if it had happened then. Only with `cancel`;
- * - **bounded**: when full, the least urgent are shed first: clicks that no conversion waits for, then what no payment waits
- *   for. What a payment waits for is kept like a payment, also where that payment is the one that comes. A visitor has at
- *   most `CLICKS_OF_A_VISITOR` live clicks, of which the oldest gives way to a new one. Of dead letters clicks give way first,
- *   then registrations, and the ids that are known are bounded for each kind apart: no click makes an outbox forget a payment.
+ * - **in order**: an event is claimed only when no earlier live event shares its click id or
+ *   session id; a retry holds back its visitor alone; dead letters hold back nothing;
+ * - **the urgent first**: an event is as urgent as its kind (payment, registration, click), and
+ *   inherits the priority of the most urgent live event behind it, over any number of steps, even
+ *   while that event's endpoint has no lane: the click of a visitor who has paid is as urgent as a
+ *   payment. A claim takes, in this order, and in each step by lanes and then by age, events that
+ *   are
+ *   1. as urgent as a payment: never tried, then tried;
+ *   2. as urgent as a registration, then as a click: never tried;
+ *   3. as urgent as a registration, then as a click: tried;
+ * - **scheduled**: a payment with a `notBefore` in the future, by the storage's clock, is in no
+ *   queue: it holds back nothing, and no event inherits its priority. Once due, it goes to the end
+ *   of its visitor's queue as if it had happened then. Only with `cancel`;
+ * - **bounded**: when full, the least urgent are shed first: clicks that no conversion waits for,
+ *   then what no payment waits for. What a payment waits for, even one that just comes, is kept
+ *   like a payment. A visitor has at most `CLICKS_OF_A_VISITOR` live clicks; a new one replaces the
+ *   oldest. Of dead letters, clicks are evicted first, then registrations. Known ids are bounded
+ *   for each kind apart: no click makes an outbox forget a payment.
  *
- * `testOutbox` of `express-affiliate/outbox` puts an implementation to the test.
+ * `testOutbox` of `express-affiliate/outbox` tests an implementation.
  */
 export interface Outbox {
   /** For log lines: `memory`, `disk`, `postgres`. */
@@ -171,48 +78,57 @@ export interface Outbox {
   /** Whether what is queued at this moment outlives the process. */
   readonly durable: boolean;
   /**
-   * Stores the event, unless its id is known. Resolves when it is as durable as it gets. May be called before `start`.
-   * Where it rejects, the host's handler does not hear of it: the receipt says `rejected`.
-   * `transaction` is the host's own; an outbox that can take no part in one rejects.
+   * Stores the event, unless its id is known. Resolves when it is as durable as it gets. May be
+   * called before `start`. If it rejects, the receipt says `rejected`. `transaction` is the host's
+   * own; an outbox that can take no part in one rejects.
    */
   add(event: OutboxEvent, options?: { readonly transaction?: unknown }): Promise<AddOutcome>;
   /**
-   * Begins handing events to `deliver`, one at a time for each visitor, as its capacity allows; acts on its verdicts. Called
-   * once. Before it, `counts()` and `deadLetters` are those of all destinations, as far as the outbox can tell.
+   * Begins to call `deliver`, with one event at a time for each visitor, as its capacity allows,
+   * and acts on verdicts. Called once. Before it, `counts()` and `deadLetters` are those of all
+   * destinations, as far as known.
    */
   start(deliver: Deliver, observer: OutboxObserver): void;
-  /** `deliver` may have capacity that it had not. */
+  /** `deliver` may have new capacity. */
   wake(): void;
   /**
-   * Whether nothing is under way, and nothing of what waits may be handed over now: all of it rests, or its endpoint is
+   * Whether nothing is under way, and nothing may be sent now: events rest, or endpoints are
    * paused. Without it, `flush()` waits until its time is up.
    */
   readonly idle?: boolean;
-  /** As of now, or as of moments ago where counting means asking a server. */
+  /** As of now, or of moments ago if a server counts. */
   counts(): OutboxCounts;
-  /** Where counting means asking a server: asks it now. What `counts()` says from there on. */
+  /** Asks the server, if one counts, and resolves to what `counts()` says from then on. */
   look?(): Promise<OutboxCounts>;
   /** Events that were given up. */
   readonly deadLetters: DeadLetters;
   /**
-   * Where the processes on one storage share what they know of endpoints that swallow payments, also for a process that starts later.
-   * Without it, each process goes by what it has itself seen.
+   * Where processes on one storage, also later ones, share what they know of endpoints that leave
+   * payments without an answer. Without it, each judges by its own attempts.
    */
   readonly circuits?: Circuits | undefined;
-  /** Withdraws a scheduled payment. Its id stays known. Without it, the outbox is given no payment whose `notBefore` is in the future. */
+  /**
+   * Withdraws a scheduled payment, whose id stays known. Without it, the outbox gets no payment
+   * whose `notBefore` is in the future.
+   */
   cancel?(id: string): Promise<CancelOutcome>;
-  /** Lists the queued events and dead letters of a person. Rejects with an ArgumentError if the person is no `Person`. */
+  /** A person's queued events and dead letters. Rejects with ArgumentError if it is no `Person`. */
   personalData?(person: Person): Promise<readonly PersonalEvent[]>;
-  /** Removes a person's events but those under way; their ids stay known. Resolves to their number. Rejects as `personalData` does. */
+  /**
+   * Removes a person's events, except those under way. Ids stay known. Resolves to the number of
+   * events. Rejects as `personalData` does.
+   */
   erase?(person: Person): Promise<number>;
-  /** Hands over nothing more. Awaits the verdicts of what is under way, then lets go of files, connections and timers. */
+  /**
+   * Sends no more. Awaits verdicts of what is under way, then closes files, connections, timers.
+   */
   close(): Promise<void>;
 }
 
-/** How many clicks of one visitor wait at most. */
+/** How many live clicks a visitor has at most. */
 export const CLICKS_OF_A_VISITOR = 100;
 
-/** What `add` rejects with that can take no part in the host's transaction. */
+/** `add` rejects with it if the outbox can take no part in the host's transaction. */
 export function noTransaction(factory: string): OutboxError {
   return new OutboxError(
     "ERR_AFFILIATE_TRANSACTION",

@@ -1,132 +1,120 @@
-import type { EventKind, OutboxEvent } from "../events.js";
-import { byKind } from "../kinds.js";
-import { type InLine, Line } from "../shared/line.js";
+import type { EventKind, OutboxEvent } from "../conversion/events.js";
+import { byKind } from "../conversion/kinds.js";
+import { LinkedList, type ListLinks } from "../shared/linked-list.js";
 import type { OpenReceipt } from "./receipts.js";
 import { shedFor, sizeOf } from "./shedding.js";
 import type { Spool } from "./spool.js";
 
-/** An event in memory. */
-export interface Pending extends InLine<Pending> {
+export interface Pending extends ListLinks<Pending>, ListLinks<Pending, "sheddableBefore", "sheddableAfter"> {
   readonly event: OutboxEvent;
   readonly size: number;
-  sheddable: SheddableEvent | undefined;
-  /** The receipt that its reporter waits for; `undefined` where it was answered at once. */
+  /** It is not on its way to the storage. */
+  isSheddable: boolean;
+  /** What its reporter waits for; `undefined` if it was answered at once. */
   receipt: OpenReceipt | undefined;
-  /** The call that stores it at this moment. */
+  /** The call that stores it now. */
   storing: Promise<void> | undefined;
-  /** Whether it waits in the storage for the end of a host's transaction. */
+  /** It waits in the storage for a host's open transaction. */
   isWaiting: boolean;
-  /** Called when it begins to wait there. */
+  /** Called when that wait begins. */
   onWaiting: (() => void) | undefined;
 }
 
-/** A pending event in the list of its kind that may be shed: all but those on their way to the storage. */
-interface SheddableEvent extends InLine<SheddableEvent> {
-  readonly pending: Pending;
-  readonly size: number;
+interface PendingOptions {
+  readonly maxBytes: number;
+  readonly spool: Spool | undefined;
+  readonly onShed: (event: OutboxEvent) => void;
 }
 
-/** The events that are on their way to a storage, or wait for it, in the order in which they came. Bounded in bytes. */
+/** Events on their way to a storage, or waiting for it, in order, bounded in bytes. */
 export class PendingEvents {
-  readonly #line = new Line<Pending>();
-  readonly #sheddable: Record<EventKind, Line<SheddableEvent>> = byKind(() => new Line());
-  // By both: two destinations may have the same id.
+  readonly #all = new LinkedList<Pending>();
+  readonly #sheddable = byKind(
+    () => new LinkedList<Pending, "sheddableBefore", "sheddableAfter">("sheddableBefore", "sheddableAfter"),
+  );
+  // By destination and id: two destinations may have the same id.
   readonly #keys = new Set<string>();
-  readonly #maxBytes: number;
-  readonly #spool: Spool | undefined;
-  readonly #onShed: (event: OutboxEvent) => void;
+  readonly #options: PendingOptions;
   #bytes = 0;
 
-  constructor(options: {
-    readonly maxBytes: number;
-    readonly spool: Spool | undefined;
-    readonly onShed: (event: OutboxEvent) => void;
-  }) {
-    this.#maxBytes = options.maxBytes;
-    this.#spool = options.spool;
-    this.#onShed = options.onShed;
+  constructor(options: PendingOptions) {
+    this.#options = options;
   }
 
   get length(): number {
-    return this.#line.length;
+    return this.#all.length;
   }
 
   get first(): Pending | undefined {
-    return this.#line.first;
+    return this.#all.first;
   }
 
   has(event: OutboxEvent): boolean {
     return this.#keys.has(eventKeyOf(event));
   }
 
-  /** `undefined` where there is no space for it, and none can be made. */
-  enter(event: OutboxEvent): Pending | undefined {
+  /** `undefined` if no space can be made for it. */
+  add(event: OutboxEvent): Pending | undefined {
     const size = sizeOf(event);
     if (!this.#makeSpace(event.kind, size)) return undefined;
     const pending: Pending = {
       event,
       size,
-      sheddable: undefined,
+      isSheddable: false,
       receipt: undefined,
       storing: undefined,
       isWaiting: false,
       onWaiting: undefined,
       before: undefined,
       after: undefined,
+      sheddableBefore: undefined,
+      sheddableAfter: undefined,
     };
-    this.#line.join(pending);
+    this.#all.append(pending);
     this.#keys.add(eventKeyOf(event));
     this.#bytes += size;
-    this.#spool?.add(event);
+    this.#options.spool?.add(event);
     return pending;
   }
 
-  leave(pending: Pending): void {
-    this.#line.leave(pending);
+  remove(pending: Pending): void {
+    this.#all.remove(pending);
     this.forbidShedding(pending);
     this.#keys.delete(eventKeyOf(pending.event));
     this.#bytes -= pending.size;
-    this.#spool?.remove(pending.event);
+    this.#options.spool?.remove(pending.event);
   }
 
-  /** The event may be shed for a more important one from now on. */
   allowShedding(pending: Pending): void {
-    pending.sheddable = { pending, size: pending.size, before: undefined, after: undefined };
-    this.#sheddable[pending.event.kind].join(pending.sheddable);
+    pending.isSheddable = true;
+    this.#sheddable[pending.event.kind].append(pending);
   }
 
-  /** The event may not be shed any more. */
   forbidShedding(pending: Pending): void {
-    if (pending.sheddable) this.#sheddable[pending.event.kind].leave(pending.sheddable);
-    pending.sheddable = undefined;
+    if (pending.isSheddable) this.#sheddable[pending.event.kind].remove(pending);
+    pending.isSheddable = false;
   }
 
-  /** The first `limit` of them. */
-  peek(limit: number): Pending[] {
-    return this.#line.peek(limit);
+  get all(): Pending[] {
+    return [...this.#all];
   }
 
-  /** The first `limit` of those that do not wait in the storage. */
-  peekFree(limit: number): Pending[] {
+  /** The first events that no open transaction of the host holds up. */
+  firstFree(limit: number): Pending[] {
     const free: Pending[] = [];
-    for (let each = this.#line.first; each && free.length < limit; each = each.after) {
+    for (let each = this.#all.first; each && free.length < limit; each = each.after) {
       if (!each.isWaiting) free.push(each);
     }
     return free;
   }
 
-  /** Whether there is one that does not wait in the storage. */
-  get hasFree(): boolean {
-    return this.peekFree(1).length > 0;
-  }
-
   #makeSpace(kind: EventKind, size: number): boolean {
     return shedFor(kind, {
       oldestFirst: (lower) => this.#sheddable[lower],
-      isEnough: (_, freed) => this.#bytes - freed + size <= this.#maxBytes,
-      shed: ({ pending }) => {
-        this.leave(pending);
-        this.#onShed(pending.event);
+      isEnough: (_, freed) => this.#bytes - freed + size <= this.#options.maxBytes,
+      shed: (pending) => {
+        this.remove(pending);
+        this.#options.onShed(pending.event);
       },
     });
   }

@@ -1,11 +1,12 @@
-import { emailOf, isVisitorId, type OutboxEvent, shownData } from "../events.js";
+import { isVisitorId, type OutboxEvent, shownData } from "../conversion/events.js";
+import { emailOf } from "../conversion/kinds.js";
 import { ArgumentError } from "../shared/errors.js";
 
-/** Whose data is meant: a person is known by an address, a click id, a session id, or several of these. */
+/** A person is known by an address, a click id, a session id, or several of these. */
 export interface Person {
-  /** The customer's e-mail address; upper and lower case are the same. */
+  /** The customer's e-mail address, whatever its case. */
   readonly email?: string | null | undefined;
-  /** A click id of this person's, such as the one that is kept on the user's row. */
+  /** A click id of this person's, as on the user's row. */
   readonly clickId?: string | null | undefined;
   /** A session id of this person's. */
   readonly sessionId?: string | null | undefined;
@@ -17,7 +18,7 @@ export interface PersonalEvent extends Pick<OutboxEvent, "id" | "destination" | 
   readonly event: OutboxEvent["data"];
   /** When it happened, in milliseconds since the epoch. */
   readonly createdAt: number;
-  /** `under-way`: a process has taken it for an attempt, and `erase` leaves it alone. `dead`: it is a dead letter. */
+  /** `under-way`: taken for an attempt, so `erase` leaves it alone. `dead`: a dead letter. */
   readonly state: "waiting" | "under-way" | "dead";
 }
 
@@ -29,25 +30,29 @@ export function personalEventOf(
   return { id, destination, kind, event: data, createdAt, state };
 }
 
-/** An event that a search has found, and where: for `remove`. */
+/** `remove` is given the `place` in which the search has found the event. */
 export type FoundEvent = PersonalEvent & { readonly place?: number | string };
 
-/** A storage that can be searched. Destination `undefined`: all destinations. */
+/** Can be searched. Destination `undefined`: all destinations. */
 export interface PersonalStorage {
   /**
-   * Everything in the storage, some events at a time: first what is scheduled, then what is queued, then dead letters, so that an event
+   * Everything, in parts: first scheduled, then queued events, then dead letters, so that an event
    * that moves on meanwhile is not missed.
    */
   pages(destination: number | undefined): AsyncIterable<readonly FoundEvent[]>;
-  /** Removes events of one destination that are not under way. Their ids stay known. Resolves to their number. */
+  /**
+   * Removes events of one destination that are not under way; scheduled ones as `cancel` does.
+   * Their ids stay known. Resolves to their number.
+   */
   remove(destination: number, found: readonly FoundEvent[]): Promise<number>;
 }
 
 const REMOVED_AT_ONCE = 200;
 
 /**
- * The events of a person: conversions with the address, conversions and clicks with one of the ids, and the clicks that share an id with
- * one of these conversions. A conversion of another address that shares an id may be another person's, and is left out.
+ * A person's events: conversions with the address, conversions and clicks with one of the ids, and
+ * clicks that share an id with one of these conversions. A conversion of another address that
+ * shares an id is left out: it may be another person's.
  */
 export async function personalDataIn(
   { pages }: Pick<PersonalStorage, "pages">,
@@ -67,20 +72,24 @@ async function search(
   const found = new Map<string, FoundEvent>();
   const ids = new Set(idsOf(given));
 
-  async function look(isMeant: (event: PersonalEvent) => boolean): Promise<void> {
+  async function collect(matches: (event: PersonalEvent) => boolean): Promise<void> {
     for await (const page of pages(destination)) {
-      for (const each of page) if (isMeant(each)) found.set(`${each.destination} ${each.id}`, each);
+      for (const each of page) if (matches(each)) found.set(`${each.destination} ${each.id}`, each);
     }
   }
 
-  await look((each) => sharesOneOf(ids, each) || isSameAddress(email, emailOf(eventOf(each))));
-  const more = new Set([...found.values()].filter(isConversion).flatMap(({ event }) => idsOf(event)));
+  await collect(
+    (each) => sharesOneOf(ids, each) || isSameAddress(email, emailOf({ kind: each.kind, data: each.event })),
+  );
+  const more = new Set(
+    [...found.values()].filter(({ kind }) => kind !== "click").flatMap(({ event }) => idsOf(event)),
+  );
   for (const id of ids) more.delete(id);
-  if (more.size > 0) await look((each) => each.kind === "click" && sharesOneOf(more, each));
+  if (more.size > 0) await collect((each) => each.kind === "click" && sharesOneOf(more, each));
   return [...found.values()].sort((one, other) => one.createdAt - other.createdAt);
 }
 
-/** Removes the events of a person that are not under way. Resolves to their number. */
+/** Removes those that are not under way. Resolves to their number. */
 export async function eraseIn(
   storage: PersonalStorage,
   person: Person,
@@ -97,7 +106,7 @@ export async function eraseIn(
   return removed;
 }
 
-/** @throws ArgumentError A search by nothing, or by a misspelt name, must not look as if nothing were kept. */
+/** @throws ArgumentError A search by nothing, or a misspelt name, must not seem to find nothing. */
 function checked(person: Person): Person {
   const { email, clickId, sessionId, ...others } = Object(person) as Person;
   const problems = [
@@ -113,14 +122,6 @@ function checked(person: Person): Person {
   return { email, clickId, sessionId };
 }
 
-function eventOf({ kind, event }: PersonalEvent): OutboxEvent {
-  return { kind, data: event } as OutboxEvent;
-}
-
-function isConversion({ kind }: PersonalEvent): boolean {
-  return kind !== "click";
-}
-
 function idsOf({ clickId, sessionId }: Person): string[] {
   return [...(clickId ? [`click ${clickId}`] : []), ...(sessionId ? [`session ${sessionId}`] : [])];
 }
@@ -129,7 +130,7 @@ function sharesOneOf(ids: ReadonlySet<string>, { event }: PersonalEvent): boolea
   return idsOf(event).some((id) => ids.has(id));
 }
 
-// Both ways: in lower case alone the Kelvin sign is a k, and one person would get another's data.
+// Both: in lower case alone the Kelvin sign is a k, and one person would get another's data.
 function isSameAddress(one: string | null | undefined, other: string | undefined): boolean {
   if (one == null || other === undefined) return false;
   return one.toLowerCase() === other.toLowerCase() && one.toUpperCase() === other.toUpperCase();

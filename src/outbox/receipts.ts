@@ -1,21 +1,20 @@
 import type { Clock } from "../shared/clock.js";
-import { type InLine, Line } from "../shared/line.js";
+import { LinkedList, type ListLinks } from "../shared/linked-list.js";
 import type { AddOutcome } from "./outbox.js";
 
 const WITHIN_MS = 1_000;
 
-/** A receipt that a caller of `add` waits for. */
-export interface OpenReceipt extends InLine<OpenReceipt> {
+export interface OpenReceipt extends ListLinks<OpenReceipt> {
   readonly outcome: Promise<AddOutcome>;
   readonly dueAt: number;
   readonly resolve: (outcome: AddOutcome) => void;
   isAnswered: boolean;
 }
 
-/** The receipts that callers of `add` wait for. Each is answered within a second: with `in-memory` where the storage has not answered. */
+/** What callers of `add` wait for: within a second; `in-memory` if the storage has not answered. */
 export class Receipts {
-  /** Those due first come first. One timer is enough for all. */
-  readonly #awaited = new Line<OpenReceipt>();
+  /** Those due first come first, so that one timer is enough. */
+  readonly #awaited = new LinkedList<OpenReceipt>();
   readonly #clock: Clock;
   #cancel: (() => void) | undefined;
 
@@ -37,16 +36,16 @@ export class Receipts {
       before: undefined,
       after: undefined,
     };
-    this.#awaited.join(receipt);
+    this.#awaited.append(receipt);
     this.#cancel ??= this.#clock.after(WITHIN_MS, () => this.#answerDue());
     return receipt;
   }
 
-  /** Returns whether it was still due. */
+  /** Returns whether it still waited. */
   answer(receipt: OpenReceipt, outcome: AddOutcome): boolean {
     if (receipt.isAnswered) return false;
     receipt.isAnswered = true;
-    this.#awaited.leave(receipt);
+    this.#awaited.remove(receipt);
     receipt.resolve(outcome);
     return true;
   }

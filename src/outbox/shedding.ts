@@ -1,14 +1,14 @@
-import type { EventKind, OutboxEvent } from "../events.js";
-import { LEAST_URGENT_FIRST } from "../kinds.js";
+import type { EventKind, OutboxEvent } from "../conversion/events.js";
+import { LEAST_URGENT_FIRST } from "../conversion/kinds.js";
 import type { Death } from "./dead-letters.js";
 
-/** The kinds that are shed for this one, in that order. */
+/** Shed for this one, in that order. */
 export function kindsBelow(kind: EventKind): readonly EventKind[] {
   return LEAST_URGENT_FIRST.slice(0, LEAST_URGENT_FIRST.indexOf(kind));
 }
 
 /** The event or dead letter to shed first, of a list that has the oldest first. */
-export function firstToGiveWay<T extends { readonly kind: EventKind }>(
+export function firstToEvict<T extends { readonly kind: EventKind }>(
   oldestFirst: Iterable<T>,
 ): T | undefined {
   const all = [...oldestFirst];
@@ -16,11 +16,10 @@ export function firstToGiveWay<T extends { readonly kind: EventKind }>(
   return all.find(({ kind }) => kind === least);
 }
 
-/** What may be shed for an event. */
 export interface Sheddable<T extends { readonly size: number }> {
-  /** The live events of a kind that may be shed. */
+  /** Those that may be shed. */
   oldestFirst(kind: EventKind): Iterable<T>;
-  /** The dead letters of a kind. They are shed before live events of their kind, and for a live event of their own kind. */
+  /** Shed before live events of their kind, and for a live event of their own kind. */
   dead?(kind: EventKind): Iterable<T>;
   /** Whether it is enough to shed so many live events and bytes. */
   isEnough(events: number, bytes: number): boolean;
@@ -28,20 +27,20 @@ export interface Sheddable<T extends { readonly size: number }> {
 }
 
 /**
- * Makes space for an event of this kind: sheds clicks first, payments last, of each kind the oldest, and no more than needed.
- * Sheds nothing, and returns `false`, where all of them would not be enough.
+ * Makes space for an event of this kind: sheds clicks first, payments last, of each kind the
+ * oldest, and no more than needed. If all would not be enough, sheds nothing and returns `false`.
  */
 export function shedFor<T extends { readonly size: number }>(kind: EventKind, from: Sheddable<T>): boolean {
   while (!from.isEnough(0, 0)) {
-    const given = givingWay(kind, from);
-    if (!given) return false;
-    // One at a time: a listener that hears of it may report another event at once.
-    from.shed(given);
+    const victim = victimFor(kind, from);
+    if (!victim) return false;
+    // One at a time: a listener may report another event at once.
+    from.shed(victim);
   }
   return true;
 }
 
-function givingWay<T extends { readonly size: number }>(
+function victimFor<T extends { readonly size: number }>(
   kind: EventKind,
   { oldestFirst, dead = () => [], isEnough }: Sheddable<T>,
 ): T | undefined {
@@ -65,24 +64,24 @@ function givingWay<T extends { readonly size: number }>(
   return undefined;
 }
 
-/** The share of an outbox's bytes that dead letters take at most. The rest is for live events. */
+/** What dead letters take at most of an outbox's bytes. The rest is for live events. */
 export const SHARE_OF_DEAD_LETTERS = 0.5;
 
 const BYTES_AROUND_TEXTS = 680;
 
-/** About how many bytes of heap an event takes: its texts, the objects around them, and its entries in lists. */
+/** Bytes of heap, roughly: an event's texts, the objects around them, its entries in lists. */
 export function sizeOf({ data }: OutboxEvent): number {
   let size = BYTES_AROUND_TEXTS;
   for (const value of Object.values(data)) size += typeof value === "string" ? bytesOf(value) : 8;
   return size;
 }
 
-/** About how many bytes of heap a dead letter takes, its event included. */
+/** Its event included. */
 export function sizeOfLetter(event: OutboxEvent, { code = "", message = "" }: Death): number {
   return sizeOf(event) + bytesOf(code) + bytesOf(message);
 }
 
-// V8 stores a text with one byte a character, or with two if any character is beyond Latin-1.
+// V8 stores a text with one byte a character, or two if any character is beyond Latin-1.
 function bytesOf(text: string): number {
   return BEYOND_LATIN_1.test(text) ? 2 * text.length : text.length;
 }

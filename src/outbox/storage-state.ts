@@ -6,17 +6,17 @@ type StorageCall = "append" | "claim" | "settle";
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
-// A storage that fails again sooner has not recovered: the next pause is longer.
+// If a storage fails again sooner, it has not recovered: the next pause is longer.
 const LASTING_MS = 10_000;
 
-export interface StorageStateOptions {
+interface StorageStateOptions {
   readonly clock: Clock;
   readonly observer: Pick<OutboxObserver, "degraded" | "recovered">;
   /** Tries whether the storage works again. */
   readonly attempt: () => void;
 }
 
-/** Whether a storage works, judged by its calls. A problem is told once. It is over when a call of the kind that failed has worked. */
+/** Judges a storage by its calls. A problem is over when a call of the kind that failed works. */
 export class StorageState {
   readonly #options: StorageStateOptions;
   #problem: Error | undefined;
@@ -31,7 +31,6 @@ export class StorageState {
     this.#options = options;
   }
 
-  /** What is wrong, until it is over. */
   get problem(): Error | undefined {
     return this.#problem;
   }
@@ -41,37 +40,37 @@ export class StorageState {
     return this.#isUsable;
   }
 
-  /** A call has failed: no others are made for a while. */
+  /** No other calls are made for a while. */
   fails(call: StorageCall, cause: unknown): void {
     if (!this.#isUsable) return;
     const { clock, observer } = this.#options;
     const isKnown = this.#problem !== undefined;
     const lasted = clock.monotonic() - this.#usableSince >= LASTING_MS;
-    this.#pauseMs = lasted ? FIRST_PAUSE_MS : longer(this.#pauseMs);
+    this.#pauseMs = lasted ? FIRST_PAUSE_MS : doubled(this.#pauseMs);
     this.#problem = errorFrom(cause);
     this.#failed = call;
     this.#isUsable = false;
-    this.#attemptLater();
+    this.#scheduleAttempt();
     if (!isKnown) observer.degraded(this.#problem);
   }
 
   works(call: StorageCall): void {
     if (this.#failed === call) this.#failed = undefined;
-    this.#tellWhereOver();
+    this.#reportRecovery();
   }
 
-  /** The attempt has failed: the next one is later. */
+  /** The attempt has failed: the next is later. */
   staysUnusable(cause: unknown): void {
     this.#problem = errorFrom(cause);
-    this.#pauseMs = longer(this.#pauseMs);
-    this.#attemptLater();
+    this.#pauseMs = doubled(this.#pauseMs);
+    this.#scheduleAttempt();
   }
 
-  /** The attempt has stored all that waited: calls are made again. */
+  /** The attempt has stored all that waited. */
   isUsableAgain(): void {
     this.#isUsable = true;
     this.#usableSince = this.#options.clock.monotonic();
-    this.#tellWhereOver();
+    this.#reportRecovery();
   }
 
   end(): void {
@@ -79,17 +78,17 @@ export class StorageState {
     this.#cancel();
   }
 
-  #tellWhereOver(): void {
+  #reportRecovery(): void {
     if (!this.#problem || !this.#isUsable || this.#failed) return;
     this.#problem = undefined;
     this.#options.observer.recovered();
   }
 
-  #attemptLater(): void {
+  #scheduleAttempt(): void {
     if (!this.#isEnded) this.#cancel = this.#options.clock.after(this.#pauseMs, this.#options.attempt);
   }
 }
 
-function longer(pauseMs: number): number {
+function doubled(pauseMs: number): number {
   return Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
 }

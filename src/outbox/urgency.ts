@@ -1,7 +1,7 @@
-import type { EventKind, OutboxEvent } from "../events.js";
-import { KINDS, priorityOf } from "../kinds.js";
+import type { EventKind, OutboxEvent } from "../conversion/events.js";
+import { KINDS, priorityOf } from "../conversion/kinds.js";
 
-/** How urgent an event is: as an event of its own kind, or as the most urgent event that waits behind it. */
+/** As urgent as an event of this kind: its own, or that of the most urgent event behind it. */
 export type Urgency = EventKind;
 
 /** The most urgent first. */
@@ -11,11 +11,7 @@ export function isMoreUrgent(one: Urgency, other: Urgency): boolean {
   return priorityOf(one) > priorityOf(other);
 }
 
-/**
- * How urgent each live event is. For a store that reads all of them; the outboxes of this package have an index instead.
- *
- * @param rows of one destination, in the order in which they came.
- */
+/** How urgent each event is. `rows`: all of a destination, in order. Others have an index. */
 export function urgenciesOf<Row extends { readonly event: OutboxEvent }>(
   rows: readonly Row[],
 ): (readonly [Row, Urgency])[] {

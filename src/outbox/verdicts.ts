@@ -1,8 +1,8 @@
 import type { Clock } from "../shared/clock.js";
-import type { Claim, Verdict } from "./outbox.js";
+import type { Claim, Verdict } from "./claim.js";
 import type { StorageState } from "./storage-state.js";
 
-/** Wakes the relay when an event may be tried again, if that is before the next poll. */
+/** Wakes the relay when an event may be tried again before the next poll. */
 export function wakeForRetry(
   verdict: Verdict,
   { pollMs, clock, wake }: { pollMs: number; clock: Pick<Clock, "after">; wake: () => void },
@@ -16,12 +16,12 @@ interface Settling<C> {
   resolve(isActedOn: boolean): void;
 }
 
-/** Stores the verdicts of claimed events: at once where the storage works; after its recovery where it fails. */
+/** Stores claimed events' verdicts: at once, or after the storage has recovered. */
 export class Verdicts<C extends Claim> {
   readonly #storage: { settle(claim: C, verdict: Verdict): Promise<unknown> };
   readonly #state: StorageState;
   readonly #waiting: Settling<C>[] = [];
-  /** How many are on their way to the storage. */
+  /** On their way to the storage. */
   #underWay = 0;
   #onSettled = () => {};
   #isEnded = false;
@@ -31,12 +31,12 @@ export class Verdicts<C extends Claim> {
     this.#state = state;
   }
 
-  /** Whether one waits until the storage has recovered. */
+  /** Whether a verdict waits for the storage. */
   get areWaiting(): boolean {
     return this.#waiting.length > 0;
   }
 
-  /** Resolves when the verdict is stored; to `false` where it had no effect, or was not stored before the end. */
+  /** Resolves when stored; to `false` if it had no effect, or was not stored before the end. */
   async settle(claim: C, verdict: Verdict): Promise<boolean> {
     if (!this.#state.isUsable) return this.#remember(claim, verdict);
     this.#underWay++;
@@ -52,7 +52,7 @@ export class Verdicts<C extends Claim> {
     }
   }
 
-  /** Stores the first that waits. Where that fails, rejects, and the verdict waits on. */
+  /** Stores the first that waits. If that fails, rejects, and it keeps waiting. */
   async storeFirst(): Promise<void> {
     const { claim, verdict, resolve } = this.#waiting[0] as Settling<C>;
     resolve(await this.#store(claim, verdict));

@@ -1,5 +1,5 @@
-import { type Attribution, isNoVisitorId, isVisitorId } from "../events.js";
-import type { InvalidInput } from "../inputs.js";
+import { type Attribution, isNoVisitorId, isVisitorId } from "../conversion/events.js";
+import type { InvalidInput } from "../conversion/inputs.js";
 import { harmless } from "../shared/harmless.js";
 import { shown } from "../shared/printable.js";
 
@@ -13,9 +13,9 @@ export type Json =
   | { readonly [name: string]: Json | undefined };
 
 /**
- * What `req.affiliate.snapshot()` gave, as it comes back from the host's database: an object, a row with nullable columns, a
- * gateway's `metadata`, the JSON text of an object, or nothing. Other fields are ignored; without ids, no affiliate referred the
- * customer. Anything else is `rejected` as `invalid` when it is used.
+ * What `req.affiliate.snapshot()` gave, as it comes back from the host's database: an object, a row
+ * with nullable columns, a gateway's `metadata`, JSON text, or nothing. Other fields are ignored;
+ * without ids, no affiliate referred the customer. Anything else is `rejected` as `invalid`.
  */
 export type AttributionInput =
   | { readonly clickId?: string | null | undefined; readonly sessionId?: string | null | undefined }
@@ -27,12 +27,11 @@ const WHAT_IT_IS = "must be what `req.affiliate.snapshot()` gave, as an object o
 type OnNoId = (place: string, text: string) => void;
 
 /**
- * Reads the ids from an `attribution` argument. A mistake is reported, because no affiliate earns by an event without ids.
- *
- * @param onNoId is called with a text of an id's form that is no id, such as "undefined".
+ * Reads an `attribution` argument. A mistake is reported, because no affiliate earns by an event
+ * without ids. Calls `onNoId` with a text such as "undefined".
  */
 export function attributionFrom(given: unknown, onNoId: OnNoId): Attribution | InvalidInput {
-  // A row of an ORM may have getters, and a getter may throw.
+  // An ORM's row may have getters that throw.
   return (
     harmless(() => read(typeof given === "string" ? parsed(given) : given, onNoId)) ??
     invalidAttribution("it threw when it was read")
@@ -53,7 +52,7 @@ function read(given: unknown, onNoId: OnNoId): Attribution | InvalidInput {
   return ids;
 }
 
-/** A text that is not JSON stays as it is. */
+/** A text that is not JSON is returned as it is. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,7 +1,8 @@
 /**
- * The click ids that `onClick` makes. An id says when its click was made and for which affiliate, so that every process recognises
- * a repetition without a shared store. It also names the visitor's other references of the last hour, for a visitor who alternates
- * between links. A visitor who forges an id only keeps their own click from being counted.
+ * The click ids that `onClick` makes. An id says when its click was made and for which affiliate,
+ * so that every process recognises a repetition without a shared store. It also names the visitor's
+ * other references of the last hour, for a visitor who alternates between links. Who forges an id
+ * only keeps their own click from being counted.
  *
  *     mf0x1k2a-Zm9vYmFyYmF6cXV4-3q2-  A1b2c  …
  *     time     random           tag   minute and tag of an earlier reference, the latest first
@@ -10,7 +11,7 @@ import { hash, randomBytes } from "node:crypto";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-// So that an id has at most 60 characters: a service may keep it in a column of 64.
+// An id has at most 60 characters: a service may keep it in a column of 64.
 const MOST_EARLIER = 6;
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const CLICK_ID = /^([0-9a-z]{8,9})-[\w-]{16}-([\w-]{4})((?:[\w-]{5}){0,6})$/;
@@ -18,7 +19,7 @@ const CLICK_ID = /^([0-9a-z]{8,9})-[\w-]{16}-([\w-]{4})((?:[\w-]{5}){0,6})$/;
 interface Reported {
   /** Four characters that stand for the reference. */
   readonly tag: string;
-  /** Milliseconds since the epoch. That of an earlier reference is up to a minute too late, so that no hour is too short. */
+  /** In ms since the epoch; of an earlier reference up to a minute late: no hour is too short. */
   readonly at: number;
 }
 
@@ -45,7 +46,7 @@ function reportedBy(clickId: string, now: number): Reported[] {
   const createdAt = Number.parseInt(time, 36);
   const all: Reported[] = [{ tag, at: createdAt }];
   for (const [digit = "", ...rest] of earlier.match(/.{5}/g) ?? []) {
-    // A digit is a minute modulo 64, and an earlier reference is at most 61 minutes older than the id.
+    // The minute modulo 64: an earlier reference is at most 61 minutes older than the id.
     const older = (minuteOf(createdAt) - DIGITS.indexOf(digit)) & (DIGITS.length - 1);
     const minute = minuteOf(createdAt) - older;
     all.push({ tag: rest.join(""), at: Math.min(createdAt, (minute + 1) * MINUTE_MS - 1) });

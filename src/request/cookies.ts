@@ -1,6 +1,6 @@
 import cookieParser from "cookie-parser";
 import type { Request, Response } from "express";
-import { isTextOfNothing, isVisitorId } from "../events.js";
+import { isTextOfNothing, isVisitorId } from "../conversion/events.js";
 import type { Signatures } from "../shared/signatures.js";
 
 const parseCookies = cookieParser();
@@ -8,31 +8,30 @@ const parseCookies = cookieParser();
 type Cookies = Readonly<Record<string, unknown>>;
 
 /**
- * The cookie's value, if it can be a click id or session id; otherwise `undefined`. Of two cookies of one name the first counts,
- * as in cookie-parser: browsers send the one with the longer path first, then the older one.
- *
- * @param onNothing is called if the value is the text of a missing value.
+ * The cookie's value, if it can be an id. Of two cookies of one name the first counts, as in
+ * cookie-parser: browsers send the one with the longer path first, then the older one. Calls
+ * `onNothing` if the value is the text of a missing value.
  */
 export function visitorCookie(
   req: Request,
   name: string,
-  onNothing?: (text: string) => void,
+  onNothing: (text: string) => void,
 ): string | undefined {
   const cookies = cookiesOf(req);
   const value = Object.hasOwn(cookies, name) ? cookies[name] : undefined;
-  if (isTextOfNothing(value)) onNothing?.(value);
+  if (isTextOfNothing(value)) onNothing(value);
   return isVisitorId(value) ? value : undefined;
 }
 
 // RFC 6265, section 4.1.1, without quotes around.
 const COOKIE_VALUE = /^[!#-+\--:<-[\]-~]+$/;
 
-/** The ids in all cookies of this name, in the form in which the browser sent them: percent signs are not decoded. */
+/** The ids in all cookies of this name, as the browser sent them: percent signs not decoded. */
 export function visitorCookiesAsSent(req: Request, name: string): string[] {
   return allOf(req, name).filter((value) => COOKIE_VALUE.test(value) && isVisitorId(value));
 }
 
-/** The same of signed cookies: the first that is signed counts. */
+/** The id in the first cookie of this name that is signed. */
 export function signedCookie(req: Request, name: string, signatures: Signatures): string | undefined {
   for (const signed of allOf(req, name)) {
     const value = signatures.verified(name, signed);
@@ -42,17 +41,19 @@ export function signedCookie(req: Request, name: string, signatures: Signatures)
 }
 
 /**
- * Whether the browser sent this express-session id. With `saveUninitialized: false`, each request of a new visitor gets a session
- * id that is never sent to the browser.
+ * Whether the browser sent this express-session id. With `saveUninitialized: false`, each request
+ * of a new visitor gets a session id that the browser never gets.
  */
 export function broughtSession(req: Request, sessionId: string): boolean {
   const signed = `s:${sessionId}.`;
   const matches = (value: unknown) =>
     typeof value === "string" && (value === sessionId || value.startsWith(signed));
-  return Object.values(cookiesOf(req)).some(matches) || Object.values(signedCookiesOf(req)).some(matches);
+  return (
+    Object.values(cookiesOf(req)).some(matches) || Object.values(Object(req.signedCookies)).some(matches)
+  );
 }
 
-/** The values of all cookies of this name; cookie-parser keeps one only. A signed value needs no decoding. */
+/** All cookies of this name (cookie-parser keeps one). Signed values need no decoding. */
 function allOf({ headers }: Request, name: string): string[] {
   return (headers.cookie ?? "")
     .split(";")
@@ -69,12 +70,8 @@ function cookiesOf(req: Request): Cookies {
 
 /** The cookies in a Cookie header, as cookie-parser reads them. */
 export function cookiesIn(header: string | undefined): Cookies {
-  // Not on the request itself: the host's own cookie-parser, mounted later, does nothing if `cookies` is set.
+  // On a copy: the host's own cookie-parser, mounted later, does nothing if `cookies` is set.
   const copy = { headers: { cookie: header } } as Request;
   parseCookies(copy, {} as Response, () => {});
   return copy.cookies;
-}
-
-function signedCookiesOf(req: Request): Cookies {
-  return Object(req.signedCookies);
 }

@@ -6,9 +6,9 @@ import type { SchemaOf } from "../shared/read-options.js";
 const LONGEST_HOST = 253;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** How the cookies are set that keep a visitor's ids. */
+/** How the cookies are set that keep a visitor's ids. @inline */
 export interface CookieSettings {
-  /** The cookies' domain, such as `shop.example` to share them among its subdomains. Default: the host alone. */
+  /** The cookies' domain: `shop.example` includes its subdomains. Default: the host alone. */
   readonly domain?: string | undefined;
   /** How long the cookies last, in milliseconds. Default 30 days. */
   readonly maxAgeMs?: number | undefined;
@@ -22,7 +22,7 @@ export const cookieSettings = {
   maxAgeMs: z._default(z.int(aDuration).check(z.minimum(1, aDuration)), 30 * DAY_MS),
 } satisfies SchemaOf<CookieSettings>;
 
-/** The attributes of a cookie that scripts can read. Logs once what in the host's set-up would make browsers lose it. */
+/** Attributes of a cookie that scripts can read. Logs once why browsers would lose it, if so. */
 export function firstPartyCookie(
   req: Request,
   { domain, maxAgeMs }: CookieSettings,
@@ -44,13 +44,7 @@ export function firstPartyCookie(
         "begins with http:. Behind a proxy, set Express' `trust proxy`",
     );
   }
-  return {
-    path: "/",
-    sameSite: "lax",
-    secure: req.secure,
-    ...(maxAgeMs !== undefined && { maxAge: maxAgeMs }),
-    ...(domain !== undefined && { domain }),
-  };
+  return { path: "/", sameSite: "lax", secure: req.secure, maxAge: maxAgeMs, domain };
 }
 
 /** @param hostname `undefined` in a request of HTTP/1.0 without Host. */

@@ -11,24 +11,22 @@ import { isLoadedAhead, isOpenedByPerson } from "./page-view.js";
 import { keepFromSharedCaches } from "./private-response.js";
 import { affiliateOf, type RequestContext } from "./visitor.js";
 
-/** What `tracker.keepClickId()` takes. A wrong one throws `OptionsError`. */
-export type KeepClickIdOptions = CookieSettings;
-
 // A visitor may send a thousand cookies of one name.
 const MOST_IDS = 4;
 
-const schema = z.strictObject(cookieSettings satisfies SchemaOf<KeepClickIdOptions>);
+const schema = z.strictObject(cookieSettings satisfies SchemaOf<CookieSettings>);
 
 /**
- * Middleware for the pages of sites with the browser snippet: sets the snippet's cookie again from the server, because browsers cut
- * the life of cookies that scripts set. A second cookie says which click id was set, so that each is set once.
+ * Middleware for sites with the browser snippet: sets the snippet's cookie again from the server,
+ * because browsers cut the life of cookies that scripts set. A second cookie says which click id
+ * was set, so that each is set once.
  */
 export function createKeepClickId(context: RequestContext) {
   const { config, journal } = context;
   const { cookieName } = config;
   const keptCookie = `${cookieName}_kept`;
 
-  return function keepClickId(options: KeepClickIdOptions = {}): RequestHandler {
+  return function keepClickId(options: CookieSettings = {}): RequestHandler {
     const settings = readOptions("keepClickId", schema, options);
     if (config.signed) {
       throw new OptionsError("keepClickId", [
@@ -40,10 +38,10 @@ export function createKeepClickId(context: RequestContext) {
       const ids = [...new Set(visitorCookiesAsSent(req, cookieName))].slice(0, MOST_IDS);
       if (ids.length === 0 || !isOpenedByPerson(req) || isLoadedAhead(req)) return;
       const kept = visitorCookiesAsSent(req, keptCookie).join(".").split(".");
-      // If the snippet sets its cookie for another domain, two come. The one that was not kept is the newer one.
+      // Two come if the snippet sets its cookie for another domain. The one not kept is newer.
       const id = ids.find((each) => !kept.includes(tagOf(each)));
       if (id === undefined || sets(res, cookieName)) return;
-      if (!affiliateOf(req, context).attribution.consented || isBot(req, context)) return;
+      if (!affiliateOf(req, context).consented || isBot(req, context)) return;
       if (ids.length > 1) warnOfTwoDomains();
       const cookie = firstPartyCookie(req, settings, journal);
       keepFromSharedCaches(res);
@@ -71,7 +69,7 @@ export function createKeepClickId(context: RequestContext) {
   };
 }
 
-/** Whether the response sets this cookie already: `onClick` or the host did, and knows better. */
+/** Whether `onClick` or the host has set this cookie already. */
 function sets(res: Response, name: string): boolean {
   const cookies = [res.getHeader("Set-Cookie") ?? []].flat();
   return cookies.some((cookie) => String(cookie).startsWith(`${name}=`));

@@ -1,7 +1,7 @@
 import type { Request } from "express";
-import { isVisitorId } from "../events.js";
-import type { Click } from "../inputs.js";
-import { rowOf } from "../kinds.js";
+import { isVisitorId } from "../conversion/events.js";
+import type { Click } from "../conversion/inputs.js";
+import { rowOf } from "../conversion/kinds.js";
 import { userAgentOf } from "./page-view.js";
 
 // Cut before they are read, so that a client cannot make them expensive.
@@ -9,14 +9,13 @@ const LONGEST = rowOf("click").longest;
 const LONGEST_QUERY = 4_096;
 const LONGEST_HEADER = 512;
 
-/** An address with an affiliate's reference. */
 export interface Landing {
   readonly reference: string;
-  /** Reads the rest of the click. To be called only with the visitor's consent. */
+  /** Reads the rest of the click. Needs the visitor's consent. */
   click(): Click;
 }
 
-/** The affiliate's reference in the request's address, and the click to report. Two references are none. */
+/** The one reference in the request's address, and the click to report. */
 export function landingOf(req: Request, param: string): Landing | undefined {
   const query = queryOf(req);
   const [reference, ...more] = query.getAll(param);
@@ -41,20 +40,20 @@ function queryOf({ originalUrl }: Request): URLSearchParams {
   return new URLSearchParams(isCut ? query.slice(0, Math.max(0, query.lastIndexOf("&"))) : query);
 }
 
-/** The landing page's address, with the reference and the `utm_` parameters only: the others are private to visitor and host. */
+/** The page's address with the reference and `utm_` parameters. The others are private. */
 function clickedUrl(req: Request, query: URLSearchParams, param: string): string | undefined {
   const { protocol, originalUrl } = req;
   // A request of HTTP/1.0 may have no Host.
   const hostname = (req.hostname as string | undefined) ?? "";
   const named = req.get("host") ?? "";
-  // Behind a trusted proxy, `hostname` is the right one. Otherwise both agree, and `Host` also has the port.
+  // Behind a trusted proxy, `hostname` is right. Otherwise both agree, and `Host` has the port.
   const host = named.startsWith(hostname) ? named : hostname;
   const [path = ""] = originalUrl.slice(0, LONGEST.clickedUrl).split(/[?#]/, 1);
   const base = `${protocol}://${host.slice(0, LONGEST_HEADER)}`;
   // X-Forwarded-Proto of a proxy that passes on what a stranger sent may say `javascript`.
   if (!isWebAddress(base)) return undefined;
   const url = new URL(base);
-  // Not parsed together with the base: a path that begins with two slashes would become another host.
+  // Parsed with the base, a path that begins with two slashes would become another host.
   url.pathname = path;
   url.username = "";
   url.password = "";

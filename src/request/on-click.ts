@@ -19,8 +19,9 @@ export interface OnClickOptions extends CookieSettings {
   /** The query parameter that holds the affiliate's reference. Default `ref`. */
   readonly param?: string | undefined;
   /**
-   * Which affiliate earns, if a visitor comes through links of several. `"last"`: each link is a click, and a later one replaces the
-   * visitor's click id. `"first"`: a visitor who has a click id keeps it, and later links are no clicks. Default `"last"`.
+   * Which affiliate earns, if a visitor comes through links of several. `"last"`, the default: each
+   * link is a click, and replaces the visitor's click id. `"first"`: a visitor keeps a click id,
+   * and later links are no clicks.
    */
   readonly attribution?: "last" | "first" | undefined;
 }
@@ -34,8 +35,9 @@ const schema = z.strictObject({
 } satisfies SchemaOf<OnClickOptions>);
 
 /**
- * Middleware for landing pages: turns `?ref=CODE` into a click (§4.1) and sets the cookies that later events are attributed
- * by. It is for sites without the service's browser snippet; both together would count a visit twice.
+ * Middleware for landing pages: turns `?ref=CODE` into a click (§4.1) and sets the cookies that
+ * later events are attributed by. For sites without the service's browser snippet: both together
+ * would count a visit twice.
  */
 export function createOnClick(context: RequestContext) {
   const { config, journal, clock } = context;
@@ -45,13 +47,13 @@ export function createOnClick(context: RequestContext) {
     context.references.expect(param);
 
     /** @returns whether the request is answered. */
-    function land(req: Request, res: Response): boolean {
+    function handleLanding(req: Request, res: Response): boolean {
       if (!req.originalUrl.includes("?")) return false;
       warnOfSecondTracker(req, context);
       const landing = landingOf(req, param);
       if (!landing) return false;
       context.references.handled(req);
-      // Whoever asks: if a cache kept the response to a bot or a reload, it would answer the next visitors, and count none of them.
+      // For bots and reloads too: a cached response would answer visitors, and count none.
       keepFromSharedCaches(res);
       if (req.method !== "GET") return false;
 
@@ -62,12 +64,12 @@ export function createOnClick(context: RequestContext) {
         askBeforeEachUse(res);
         return false;
       }
-      const { clickId } = visitor.attribution;
+      const { clickId } = visitor;
       const isKept = which === "first" && clickId !== undefined;
       if (isKept || wasReported(clickId, landing.reference, clock.now())) return false;
       if (isLoadedAhead(req)) {
         journal.skipped("click", "prefetch");
-        // Otherwise the browser would show the page without another request. So it asks again when the page is opened.
+        // Not kept, so that the browser asks again when the page is opened.
         res.status(503).set("Cache-Control", "no-store").end();
         return true;
       }
@@ -76,26 +78,25 @@ export function createOnClick(context: RequestContext) {
     }
 
     function count(visitor: Visitor, landing: Landing, req: Request, res: Response): void {
-      const { attribution } = visitor;
       // Read before a cookie is set: if it throws, the visitor must not count as reported.
       const click = landing.click();
-      const sessionId = attribution.sessionId ?? randomUUID();
-      const clickId = createClickId(landing.reference, clock.now(), attribution.clickId);
+      const sessionId = visitor.sessionId ?? randomUUID();
+      const clickId = createClickId(landing.reference, clock.now(), visitor.clickId);
       const cookie = firstPartyCookie(req, settings, journal);
       const { cookieName, signed } = config;
       const signedId = (name: string, id: string) => signed?.sign(name, id, settings.maxAgeMs) ?? id;
       res.cookie(cookieName, signedId(cookieName, clickId), cookie);
       const sessionCookie = sessionCookieName(config);
-      if (sessionCookie && attribution.cookie(sessionCookie) !== sessionId) {
+      if (sessionCookie && visitor.cookie(sessionCookie) !== sessionId) {
         res.cookie(sessionCookie, signedId(sessionCookie, sessionId), { ...cookie, httpOnly: true });
       }
-      attribution.adopt({ clickId, sessionId });
+      visitor.setIds({ clickId, sessionId });
       void visitor.trackClick(click);
     }
 
     return function affiliateClick(req, res, next) {
       const isAnswered = harmless(
-        () => land(req, res),
+        () => handleLanding(req, res),
         (error) => journal.warn("onClick", `a click was not read: ${error}`),
       );
       if (!isAnswered) next();
@@ -104,7 +105,7 @@ export function createOnClick(context: RequestContext) {
 }
 
 function reasonToSkip(req: Request, visitor: Visitor, context: RequestContext): SkipReason | undefined {
-  if (!visitor.attribution.consented) return "consent";
+  if (!visitor.consented) return "consent";
   if (isBot(req, context)) return "bot";
   return isLoadedAhead(req) || isOpenedByPerson(req) ? undefined : "not-a-page";
 }

@@ -1,10 +1,11 @@
 import type { NextFunction, Request, RequestHandler, Response } from "express";
-import type { EventKind } from "../events.js";
+import type { ConversionKind } from "../conversion/events.js";
+import { methodsOf } from "../conversion/kinds.js";
 import { AffiliateError, OptionsError } from "../shared/errors.js";
 import { shown } from "../shared/printable.js";
 import { type Head, watchHead, whenClosed } from "./response-head.js";
 import { holdBytes } from "./response-hold.js";
-import { passesUncalled, uncalledLine } from "./uncalled.js";
+import { passesUncalled } from "./uncalled.js";
 import { createUnreported, routeOf, type Why } from "./unreported.js";
 import { affiliateOf, type RequestContext } from "./visitor.js";
 import type { WrapHandler } from "./wrap-handler.js";
@@ -12,25 +13,20 @@ import type { WrapHandler } from "./wrap-handler.js";
 type AnyHandler = (req: Request, res: Response, next: NextFunction) => unknown;
 type AnyPick = (req: Request, res: Response) => unknown;
 
-const NAMES = {
-  registration: ["onRegistration", "trackRegistration"],
-  payment: ["onPayment", "trackPayment"],
-} as const;
+/** Of all trackers' wrappers. */
+const kindOfWrapper = new WeakMap<object, ConversionKind>();
 
-/** The handlers that wrappers have made, whichever tracker's. */
-const kindOfWrapper = new WeakMap<object, keyof typeof NAMES>();
-
-/** `onRegistration` and `onPayment`. */
 export function createWrapper<Happened>(
-  kind: Exclude<EventKind, "click">,
+  kind: ConversionKind,
   context: RequestContext,
 ): WrapHandler<Happened> {
   const unreported = createUnreported(kind, context.journal);
 
   function wrap(handler: AnyHandler, pick?: AnyPick, ...rest: unknown[]): RequestHandler | undefined {
-    const name = `tracker.${NAMES[kind][0]}`;
-    const tell = () => context.journal.once("warn", name, uncalledLine(name, `${name}(handler)`));
-    if (passesUncalled([handler, pick, ...rest], tell)) return undefined;
+    const name = `tracker.${methodsOf(kind).wrap}`;
+    const warn = (line: string) => context.journal.once("warn", name, line);
+    const isUncalled = passesUncalled([handler, pick, ...rest], { name, written: `${name}(handler)`, warn });
+    if (isUncalled) return undefined;
     checkFunction(kind, "handler", handler);
     if (pick) checkFunction(kind, "`pick`", pick);
     const kindInside = kindOfWrapper.get(handler);
@@ -53,7 +49,7 @@ export function createWrapper<Happened>(
 
       function onward(error?: unknown): void {
         went = isError(error) ? "wrong" : "on";
-        // Express destroys the connection of a response that has begun, and what is held with it.
+        // Express destroys the connection of a response that has begun, and with it what is held.
         if (went === "wrong") release();
         next(error);
       }
@@ -64,7 +60,7 @@ export function createWrapper<Happened>(
           if (went) return reportNothing(status, "next");
           return reportNothing(status, happened === res ? "response" : isLate ? "late" : "nothing");
         }
-        if (status >= 400) return answeredWith(status);
+        if (status >= 400) return hintAt(`its response's status is ${status}`);
         // The visitor hung up before the error handler could set a status.
         if (went === "wrong" && !written) return undefined;
         return report(happened);
@@ -93,15 +89,14 @@ export function createWrapper<Happened>(
   function reportingPicked(handler: AnyHandler, pick: AnyPick): RequestHandler {
     return function affiliateConversion(req, res, next) {
       const { visitor, report, reportNothing } = begin(req, res, handler);
-      // Attached before the handler runs, so that an early close is not missed.
-      // What is written after it counts no more: nobody gets it.
+      // Before the handler runs, to see an early close. The client gets nothing that is written later.
       const closed = new Promise<Head>((resolve) =>
         whenClosed(req, res, () => resolve({ status: res.statusCode, written: res.headersSent })),
       );
       visitor.addPendingWork(async () => {
         const { status, written } = await closed;
         if (!written) return hintAt("its visitor hung up before it answered");
-        if (status >= 400) return answeredWith(status);
+        if (status >= 400) return hintAt(`its response's status is ${status}`);
         try {
           const happened = await pick(req, res);
           if (happened === undefined || happened === null) reportNothing(status, "pick");
@@ -132,10 +127,6 @@ export function createWrapper<Happened>(
     };
   }
 
-  function answeredWith(status: number): void {
-    hintAt(`its response's status is ${status}`);
-  }
-
   function hintAt(because: string): void {
     context.journal.hint(`${kind} ${because}`, `a wrapped handler reports no ${kind}: ${because}`);
   }
@@ -143,18 +134,18 @@ export function createWrapper<Happened>(
   return wrap as WrapHandler<Happened>;
 }
 
-// What is no function, as what a module does not export, would fail with each visitor.
-function checkFunction(kind: keyof typeof NAMES, what: string, given: unknown): void {
+// A value that is no function, such as a missing export of a module, would fail with each visitor.
+function checkFunction(kind: ConversionKind, what: string, given: unknown): void {
   if (typeof given === "function") return;
-  throw new OptionsError(NAMES[kind][0], [`its ${what} must be a function, got ${shown(given)}`]);
+  throw new OptionsError(methodsOf(kind).wrap, [`its ${what} must be a function, got ${shown(given)}`]);
 }
 
-function wrappedTwice(kind: keyof typeof NAMES, kindInside: keyof typeof NAMES): OptionsError {
-  const [name] = NAMES[kind];
-  const [nameInside, track] = NAMES[kindInside];
+function wrappedTwice(kind: ConversionKind, kindInside: ConversionKind): OptionsError {
+  const { wrap: name } = methodsOf(kind);
+  const inside = methodsOf(kindInside);
   return new OptionsError(name, [
-    `its handler is wrapped by \`${nameInside}\`, and hands on nothing that it returns. Wrap the handler itself, in \`${name}\` ` +
-      `alone, and call \`req.affiliate.${track}(…)\` in it`,
+    `its handler is wrapped by \`${inside.wrap}\`, and hands on nothing that it returns. Wrap the handler itself, in \`${name}\` ` +
+      `alone, and call \`req.affiliate.${inside.track}(…)\` in it`,
   ]);
 }
 
@@ -163,17 +154,17 @@ function isError(given: unknown): boolean {
   return Boolean(given) && given !== "route" && given !== "router";
 }
 
-/** A handler that failed must not look like one that went on: Express takes these reasons for no errors. */
-function failureFrom(kind: keyof typeof NAMES, reason: unknown): unknown {
+/** Express takes some reasons for no errors: the handler must not seem to have gone on. */
+function failureFrom(kind: ConversionKind, reason: unknown): unknown {
   if (isError(reason)) return reason;
   return new AffiliateError(
     "ERR_AFFILIATE_HANDLER",
-    `${NAMES[kind][0]}: its handler failed with ${shown(reason)}, which Express takes for no error. Throw an \`Error\``,
+    `${methodsOf(kind).wrap}: its handler failed with ${shown(reason)}, which Express takes for no error. Throw an \`Error\``,
     { cause: reason },
   );
 }
 
-/** A throw becomes a rejection: Express 4 hands neither a rejected promise nor a late throw to `next`. */
+/** Makes a throw a rejection: Express 4 gives `next` neither rejections nor late throws. */
 async function runHandler(
   handler: AnyHandler,
   req: Request,

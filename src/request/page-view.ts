@@ -1,5 +1,5 @@
 import type { Request } from "express";
-import { rowOf } from "../kinds.js";
+import { rowOf } from "../conversion/kinds.js";
 
 // Cut before it is read, so that a client cannot make it expensive.
 const LONGEST_HEADER = 512;
@@ -10,15 +10,15 @@ export function userAgentOf(req: Request): string | undefined {
 }
 
 /**
- * Whether a person opens this as a page. Browsers say in Sec-Fetch headers (on https and on localhost) whether they load a page,
- * an image, an iframe or a script. A browser without these headers asks for `text/html` by name.
+ * Whether a person opens this as a page. Browsers say in Sec-Fetch headers (on https and localhost)
+ * what they load. Those without these headers ask for `text/html` by name.
  */
 export function isOpenedByPerson({ method, headers }: Request): boolean {
   if (method !== "GET") return false;
   const dest = headers["sec-fetch-dest"];
   const mode = headers["sec-fetch-mode"];
   if (dest !== undefined || mode !== undefined || headers["sec-fetch-site"] !== undefined) {
-    // `empty`: a service worker fetches the page that is opened. Scripts cannot fetch with the mode `navigate`.
+    // `empty`: a service worker fetches the page. Scripts cannot fetch with the mode `navigate`.
     return (dest === "document" || dest === "empty") && mode === "navigate";
   }
   return (
@@ -27,10 +27,10 @@ export function isOpenedByPerson({ method, headers }: Request): boolean {
   );
 }
 
-// Chrome and Safari send Sec-Purpose, others Purpose, older versions of Firefox X-Moz, Facebook's app X-Purpose.
+// Of Chrome and Safari, of others, of older Firefoxes, of Facebook's app.
 const PURPOSES = ["sec-purpose", "purpose", "x-moz", "x-purpose"];
 
-/** Whether the page is prefetched or prerendered, for a person who has not opened it yet. */
+/** Whether the page is prefetched or prerendered, and not opened yet. */
 export function isLoadedAhead({ headers }: Request): boolean {
   return PURPOSES.some((name) => {
     const purpose = headers[name];

@@ -1,28 +1,18 @@
-/** The work that one request still has to do, as one promise that never rejects. For hosts that freeze a process after the response. */
+/** What one request still has to do, for hosts that freeze afterwards. `done` never rejects. */
 export class PendingWork {
-  readonly done: Promise<void>;
-  #resolve: () => void = () => {};
-  #open = 0;
-  #isDone = false;
-
-  constructor() {
-    this.done = new Promise((resolve) => {
-      this.#resolve = resolve;
-    });
-  }
-
+  readonly #work: Promise<unknown>[] = [];
   /** Once this is true, new work needs a new `PendingWork`. */
-  get isDone(): boolean {
-    return this.#isDone;
+  isDone = false;
+  readonly done = this.#end();
+
+  /** The first work is included in the turn that makes this object. */
+  include(work: Promise<unknown>): void {
+    this.#work.push(work);
   }
 
-  include(work: Promise<unknown>): void {
-    this.#open++;
-    const end = () => {
-      if (--this.#open > 0) return;
-      this.#isDone = true;
-      this.#resolve();
-    };
-    work.then(end, end);
+  async #end(): Promise<void> {
+    await null;
+    while (this.#work.length > 0) await Promise.allSettled(this.#work.splice(0));
+    this.isDone = true;
   }
 }

@@ -1,7 +1,7 @@
 import type { Response } from "express";
 import onHeaders from "on-headers";
 
-// Headers that caches in front of a host read before Cache-Control, or instead of it.
+// Caches in front of a host read these before Cache-Control, or instead of it.
 const FOR_SHARED_CACHES =
   /(^|-)cdn-cache-control$|^surrogate-control$|^edge-control$|^x-accel-expires$|^x-litespeed-cache-control$/;
 
@@ -10,12 +10,12 @@ const FOR_SHARED_CACHES_ALONE = /^(public|s-maxage|proxy-revalidate|private|no-s
 // A directive's value may be quoted, with commas within: RFC 9111, section 5.2.
 const DIRECTIVE = /(?:[^,"]|"(?:[^"\\]|\\[\s\S])*(?:"|\\?$))+/g;
 
-/** The most characters of a `Cache-Control` that are read. */
 const LONGEST_CACHE_CONTROL = 4_096;
 
 /**
- * Keeps the response out of all shared caches, even if the handler allows them: a CDN would give the cookies of a stored page to
- * all its visitors. Runs when the head is written, after the handler has set its headers. Calling it twice changes nothing.
+ * Keeps the response out of shared caches, even if the handler allows them: a CDN would give a
+ * stored page's cookies to all its visitors. Runs when the head is written, after the handler has
+ * set its headers. Calling it twice changes nothing.
  */
 export function keepFromSharedCaches(res: Response): void {
   onHeaders(res, function makePrivate() {
@@ -25,8 +25,8 @@ export function keepFromSharedCaches(res: Response): void {
 }
 
 /**
- * Lets the visitor's own browser keep this page only if it asks before it shows the page again. Otherwise a page that an image
- * loaded, or that was opened before consent, would be shown later without a request, and would be no click.
+ * Makes the visitor's browser ask before it shows this page again. Otherwise a page that an image
+ * loaded, or that was opened before consent, could be shown without a request, and be no click.
  */
 export function askBeforeEachUse(res: Response): void {
   onHeaders(res, function makeAsk() {
@@ -38,7 +38,7 @@ export function askBeforeEachUse(res: Response): void {
   });
 }
 
-/** The same directives, without those that let a shared cache keep the response. `no-store` is kept: it forbids that too. */
+/** Drops what lets a shared cache keep the response. `no-store` stays: it forbids that too. */
 function privately(cacheControl: string): string {
   const directives = (cacheControl.slice(0, LONGEST_CACHE_CONTROL).match(DIRECTIVE) ?? [])
     .map((directive) => directive.trim())

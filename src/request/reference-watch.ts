@@ -5,21 +5,20 @@ import { isOpenedByPerson } from "./page-view.js";
 
 const LONGEST_PATH = 100;
 
-// Of all trackers: a page that any `onClick` has seen is no mistake.
+// Shared by all trackers: a page that any `onClick` has seen is no mistake.
 const handled = new WeakSet<Request>();
 
 export type ReferenceWatch = ReturnType<typeof createReferenceWatch>;
 
 /**
- * Finds pages that are opened with an affiliate's reference and that no `onClick` sees, such as a static file that is served before
- * it. Logs the first of them. Sites with the browser snippet alone create no `onClick`, and nothing is watched there.
+ * Logs the first page that is opened with an affiliate's reference and that no `onClick` sees, such
+ * as a static file served before it. Does nothing without `onClick`, as on sites with the browser
+ * snippet alone.
  */
 export function createReferenceWatch(journal: Journal) {
   const params = new Set<string>();
-  let isTold = false;
 
-  function tell(req: Request, param: string): void {
-    isTold = true;
+  function warn(req: Request, param: string): void {
     const [path = ""] = req.originalUrl.split("?", 1);
     journal.once(
       "warn",
@@ -30,7 +29,7 @@ export function createReferenceWatch(journal: Journal) {
   }
 
   return {
-    /** An `onClick` reads this parameter. */
+    /** Watches a parameter that an `onClick` reads. */
     expect(param: string): void {
       params.add(param);
     },
@@ -38,10 +37,10 @@ export function createReferenceWatch(journal: Journal) {
     handled(req: Request): void {
       handled.add(req);
     },
-    /** Looks at the address now and, if it has a reference, at the response when it has gone out. */
+    /** Looks at the address now and, if it has a reference, at the finished response. */
     watch(req: Request, res: Response): void {
       // A request of Node alone has no `originalUrl`.
-      if (isTold || params.size === 0 || !req.originalUrl?.includes("?")) return;
+      if (params.size === 0 || !req.originalUrl?.includes("?")) return;
       for (const param of params) {
         const inAddress = `${param}=`;
         if (!req.originalUrl.includes(inAddress)) continue;
@@ -49,7 +48,7 @@ export function createReferenceWatch(journal: Journal) {
         res.once("finish", () => {
           // A redirect that keeps the reference leads to the page where it counts.
           const isKept = String(res.getHeader("Location") ?? "").includes(inAddress);
-          if (!isTold && !handled.has(req) && res.statusCode < 400 && !isKept) tell(req, param);
+          if (!handled.has(req) && res.statusCode < 400 && !isKept) warn(req, param);
         });
       }
     },

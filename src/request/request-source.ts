@@ -4,13 +4,12 @@ import { cookiesIn } from "./cookies.js";
 
 /** `Headers` of the Fetch standard, and their like in frameworks that wrap them. */
 export interface HeadersLike {
-  /** The header's value. Upper and lower case of the name do not matter. */
+  /** A header's value. The name's case does not matter. */
   get(name: string): string | null | undefined;
 }
 
 /**
- * What `attributionOf` takes: a request of Express, of Node, or of a framework that exposes the headers; a `Request` of the Fetch
- * standard, or its `Headers`.
+ * A request of Express, of Node, of a framework that exposes headers, or of Fetch; or `Headers`.
  */
 export type RequestSource =
   | IncomingMessage
@@ -18,8 +17,8 @@ export type RequestSource =
   | HeadersLike;
 
 /**
- * The source as an Express request, with what attribution, `consent` and `session` read: `headers`, `cookies`, `get()`, and the
- * other members of a Node request. An Express request is returned as it is. `undefined` if the source is no request.
+ * The source as an Express request, with what attribution, `consent` and `session` read: `headers`,
+ * `cookies`, `get()` and the members of a Node request. `undefined` if the source is no request.
  */
 export function requestFrom(source: unknown): Request | undefined {
   const { headers, get } = Object(source) as { headers?: unknown; get?: unknown };
@@ -36,7 +35,7 @@ function isHeaders(value: unknown): value is HeadersLike {
   return typeof Object(value).get === "function";
 }
 
-/** An object with the headers of a request. It inherits all other members from `rest`. */
+/** An object with these headers, and all other members of `rest`. */
 function requestLike(headers: HeadersLike, rest: object | null = null): Request {
   const get = (name: string) => headers.get(name.toLowerCase()) ?? undefined;
   const cookie = get("cookie");

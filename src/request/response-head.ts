@@ -1,29 +1,19 @@
 import type { Request, Response } from "express";
 
-/** How a response answered its visitor. */
 export interface Head {
-  /** The status of the head; if the visitor hung up before it was written, the status so far. */
+  /** Before a head is written: the status so far. */
   readonly status: number;
-  /** Whether the head was written. `false`: the visitor hung up before. */
+  /** `false`: the visitor hung up before. */
   readonly written: boolean;
 }
 
-/** Waits for the head of one response. */
-export interface HeadWatch {
-  /**
-   * Calls `act` once: when the head is written, before its first byte leaves, or when the visitor hangs up before. Calls it at once if
-   * one of them has happened.
-   */
-  whenKnown(act: (head: Head) => void): void;
-}
-
-/** Watches who writes the head of this response: this handler, a later one, or an error handler. */
-export function watchHead(req: Request, res: Response): HeadWatch {
+/** Sees the head of this response, whichever handler writes it. */
+export function watchHead(req: Request, res: Response) {
   const waiting: ((head: Head) => void)[] = [];
   let written = res.headersSent ? { status: res.statusCode, written: true } : undefined;
   let isClosed = false;
 
-  function tell(head: Head): void {
+  function notify(head: Head): void {
     for (const act of waiting.splice(0)) act(head);
   }
   // The handler of a visitor who is gone may still set a status.
@@ -31,21 +21,23 @@ export function watchHead(req: Request, res: Response): HeadWatch {
 
   if (!written) {
     const { writeHead } = res;
-    // Every way to write a head calls this method. The methods of middleware that is mounted before may change the status in it.
+    // Every way to write a head calls this method. Earlier middleware may have replaced it, and may
+    // change the status.
     res.writeHead = function affiliateWriteHead(...args: unknown[]) {
       const result = Reflect.apply(writeHead, this, args);
       written ??= { status: res.statusCode, written: true };
-      tell(written);
+      notify(written);
       return result;
     };
     whenClosed(req, res, () => {
       isClosed = true;
-      tell(written ?? unwritten());
+      notify(written ?? unwritten());
     });
   }
 
   return {
-    whenKnown(act) {
+    /** Calls `act` once, now or later: before the first byte, or when the visitor hangs up. */
+    whenKnown(act: (head: Head) => void): void {
       if (written) act(written);
       else if (isClosed) act(unwritten());
       else waiting.push(act);
@@ -53,7 +45,7 @@ export function watchHead(req: Request, res: Response): HeadWatch {
   };
 }
 
-/** Calls `act` when the response has gone out, or its visitor has hung up; now if that was before. */
+/** Calls `act`, now or later, when the response has gone out or its visitor has hung up. */
 export function whenClosed(req: Request, res: Response, act: () => void): void {
   if (res.closed || req.socket?.destroyed) {
     act();
@@ -66,7 +58,7 @@ export function whenClosed(req: Request, res: Response, act: () => void): void {
 
 const waitingFor = new WeakMap<object, Set<() => void>>();
 
-/** One listener on each socket, however many of its requests wait: Node warns of more than ten. */
+/** One listener on a socket, however many requests wait: Node warns of more than ten. */
 function whenSocketCloses({ socket }: Request, res: Response, act: () => void): void {
   let waiting = waitingFor.get(socket);
   if (!waiting) {

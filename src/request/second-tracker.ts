@@ -2,7 +2,6 @@ import type { Request } from "express";
 import { sessionCookieName } from "./attribution.js";
 import type { RequestContext } from "./visitor.js";
 
-/** The tracker whose `onClick` saw a request last. */
 const seenBy = new WeakMap<Request, RequestContext>();
 
 /** Logs once if two trackers' `onClick` see one request, and would set the same cookie. */

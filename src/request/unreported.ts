@@ -1,8 +1,8 @@
 import type { Request } from "express";
-import type { EventKind } from "../events.js";
+import type { ConversionKind } from "../conversion/events.js";
+import { methodsOf } from "../conversion/kinds.js";
 import type { Journal } from "../journal/journal.js";
 
-/** A route as its first visitor found it. */
 interface RouteOfRequest {
   readonly name: string;
   /** The same object for each request of this route. */
@@ -12,30 +12,27 @@ interface RouteOfRequest {
 /** Why a handler that answered may have reported nothing, and what to write instead. */
 export type Why = "nothing" | "response" | "next" | "late" | "pick";
 
-const TRACK = { registration: "trackRegistration", payment: "trackPayment" } as const;
-const WRAP = { registration: "onRegistration", payment: "onPayment" } as const;
-
-const wordsFor = (kind: Exclude<EventKind, "click">): Record<Why, string> => ({
+const wordsFor = (kind: ConversionKind): Record<Why, string> => ({
   nothing: `its handler returned nothing. Return the ${kind} that happened`,
   response: `its handler returned the response. Return the ${kind} instead`,
   next: `its handler called \`next()\`, and another one answered. Wrap the one that knows the ${kind}`,
   late:
     "its handler returned nothing and answered later. A `return` within a callback is lost, and so is one that a wrapper such as `catchAsync` " +
-    `discards. Call \`req.affiliate.${TRACK[kind]}(…)\` in the callback, or write \`catchAsync(tracker.${WRAP[kind]}(handler))\``,
+    `discards. Call \`req.affiliate.${methodsOf(kind).track}(…)\` in the callback, or write \`catchAsync(tracker.${methodsOf(kind).wrap}(handler))\``,
   pick: `its \`pick\` returned nothing. Return the ${kind} that happened`,
 });
 
 /**
- * Counts the wrapped handlers that answered and reported nothing. Logs the first one of each route, in production too: after a
- * refactoring that drops a `return`, nothing else would show that no affiliate earns any more.
+ * Logs once for each route, in production too, that a wrapped handler answered and reported
+ * nothing: if a refactoring drops a `return`, nothing else shows that no affiliate earns any more.
  */
-export function createUnreported(kind: Exclude<EventKind, "click">, journal: Journal) {
-  const told = new WeakSet<object>();
+export function createUnreported(kind: ConversionKind, journal: Journal) {
+  const logged = new WeakSet<object>();
   const words = wordsFor(kind);
 
   return function unreported({ name, identity }: RouteOfRequest, status: number, why: Why): void {
-    const isNews = !told.has(identity);
-    told.add(identity);
+    const isNews = !logged.has(identity);
+    logged.add(identity);
     journal.unreported(
       kind,
       isNews
@@ -45,7 +42,7 @@ export function createUnreported(kind: Exclude<EventKind, "click">, journal: Jou
   };
 }
 
-/** To be called when a wrapped handler begins: `next()` changes these. */
+/** Taken when a wrapped handler begins: `next()` changes these. */
 export function routeOf({ method, baseUrl, route }: Request, handler: object): RouteOfRequest {
   return { name: `${method} ${baseUrl}${route?.path ?? ""}`, identity: route ?? handler };
 }

@@ -2,14 +2,19 @@ import type { Request } from "express";
 import type { Journal } from "../journal/journal.js";
 import { routeOf } from "./unreported.js";
 
-/** The prototypes of apps' requests that tell of such a read. */
+/** Prototypes of apps' requests that have the getter. */
 const watched = new WeakSet<object>();
+/** Keeps what a tracker sets, and says on a prototype that it has the getter. */
+const KEPT = Symbol("affiliate");
+const HAS_GETTER = Symbol("getter");
+type Keeping = Request & { [KEPT]?: Request["affiliate"]; [HAS_GETTER]?: true };
 let isOwnRead = false;
 
 /**
- * From its first request that a tracker sees, an app logs once that a handler read `req.affiliate` in a request that no tracker had
- * seen: its route is above the tracker. `app.request`, Express's prototype for the requests of one app, has a getter for that.
- * The handler gets `undefined`, as before: a mistake that shows in each request is found sooner than one that shows until that first one.
+ * Logs once per app that a handler above the tracker read `req.affiliate`, which no tracker had
+ * set. For that, `app.request` (Express's prototype of one app's requests) has a getter from the
+ * first request that a tracker sees. The handler still gets `undefined`: a mistake in each request
+ * is found sooner than one that ends with that first request.
  */
 export function watchUnseen(req: Request, journal: Journal): void {
   // A request of Node alone has no app.
@@ -20,8 +25,9 @@ export function watchUnseen(req: Request, journal: Journal): void {
   if ("affiliate" in requests) return;
   Object.defineProperty(requests, "affiliate", {
     configurable: true,
-    get(this: Request) {
-      if (!isOwnRead && this !== requests) tell(this, journal);
+    get(this: Keeping) {
+      if (KEPT in this) return this[KEPT];
+      if (!isOwnRead && this !== requests) warn(this, journal);
       return undefined;
     },
     set(this: Request, value: unknown) {
@@ -33,10 +39,22 @@ export function watchUnseen(req: Request, journal: Journal): void {
       });
     },
   });
+  // A request that leaves an app within another one loses the getter of the inner one.
+  if (!Object.hasOwn(Object.getPrototypeOf(requests), "app")) (requests as Keeping)[HAS_GETTER] = true;
 }
 
-/** `req.affiliate`, for this package's own look at it. */
-export function presentIn(req: Request): Request["affiliate"] {
+/** Sets `req.affiliate`. Not by the setter, which costs each request several times as much. */
+export function setAffiliate(req: Request, affiliate: NonNullable<Request["affiliate"]>): void {
+  if ((req as Keeping)[HAS_GETTER]) {
+    (req as Keeping)[KEPT] = affiliate;
+    // The host may have something of its own under this name, nearer to the request.
+    if (getAffiliate(req) === affiliate) return;
+  }
+  req.affiliate = affiliate;
+}
+
+/** `req.affiliate`, read without the log line. */
+export function getAffiliate(req: Request): Request["affiliate"] {
   isOwnRead = true;
   try {
     return req.affiliate;
@@ -45,8 +63,8 @@ export function presentIn(req: Request): Request["affiliate"] {
   }
 }
 
-function tell(req: Request, journal: Journal): void {
-  const { name } = routeOf(req, tell);
+function warn(req: Request, journal: Journal): void {
+  const { name } = routeOf(req, warn);
   journal.once(
     "warn",
     "unseen request",

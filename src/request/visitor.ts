@@ -1,7 +1,7 @@
 import type { Request } from "express";
 import type { Config } from "../config.js";
-import type { Attribution, EventKind } from "../events.js";
-import type { Click, Payment, Registration } from "../inputs.js";
+import type { Attribution, EventKind } from "../conversion/events.js";
+import type { Click, Payment, Registration } from "../conversion/inputs.js";
 import type { TrackingStatus } from "../service/answers.js";
 import type { Clock } from "../shared/clock.js";
 import { harmless } from "../shared/harmless.js";
@@ -11,16 +11,17 @@ import { type AttributionContext, RequestAttribution } from "./attribution.js";
 import { PendingWork } from "./pending-work.js";
 import type { ReferenceWatch } from "./reference-watch.js";
 import { type RequestSource, requestFrom } from "./request-source.js";
-import { presentIn, watchUnseen } from "./unseen-request.js";
+import { getAffiliate, setAffiliate, watchUnseen } from "./unseen-request.js";
 
-/** What the tracker adds to a request: who the visitor is, and functions that report for this visitor. */
+/** What the tracker adds to a request: the visitor's ids, and functions that report for them. */
 export interface RequestAffiliate {
-  /** The id of the click that brought the visitor (specification, section 1); `undefined` where there is none, or no consent. */
+  /** The id of the click that brought the visitor (§1); `undefined` if none, or no consent. */
   readonly clickId: string | undefined;
-  /** The visitor's session id (specification, section 1); `undefined` where there is none, or no consent. */
+  /** The visitor's session id (§1); `undefined` if none, or no consent. */
   readonly sessionId: string | undefined;
   /**
-   * `{ clickId, sessionId }` as plain JSON, to keep on the user's row and hand back as `attribution` when a payment comes later.
+   * `{ clickId, sessionId }` as plain JSON, to keep on the user's row and give back as
+   * `attribution` with a later payment.
    *
    * @example
    * ```js
@@ -28,13 +29,16 @@ export interface RequestAffiliate {
    * ```
    */
   snapshot(): Attribution;
-  /** Reports a click of this visitor (§4.1). Never rejects; the receipt says what became of it. */
+  /** Reports a click of this visitor (§4.1). Never rejects: see the receipt. */
   trackClick(click: Click): Promise<Receipt>;
-  /** Reports that this visitor has registered (§4.2, §4.3). Never rejects; the receipt says what became of it. */
+  /** Reports that this visitor has registered (§4.2, §4.3). Never rejects: see the receipt. */
   trackRegistration(registration: Registration): Promise<Receipt>;
-  /** Reports that this visitor has paid (§4.4). Never rejects; the receipt says what became of it. */
+  /** Reports that this visitor has paid (§4.4). Never rejects: see the receipt. */
   trackPayment(payment: Payment): Promise<Receipt>;
-  /** What the service knows of this visitor's session (§4.5); `undefined` where there is no session id. Rejects as `client.status` does. */
+  /**
+   * What the service knows of this visitor's session (§4.5); `undefined` without a session id.
+   * Rejects as `client.status` does.
+   */
   status(): Promise<TrackingStatus | undefined>;
 }
 
@@ -49,32 +53,31 @@ declare global {
 /** A request whose `affiliate` is set, as wrapped handlers get it. */
 export type Attributed<Req extends object = Request> = Req & { affiliate: RequestAffiliate };
 
-/** What a tracker's middleware and wrappers need. */
 export interface RequestContext extends AttributionContext {
   readonly config: AttributionContext["config"] & Pick<Config, "waitUntil" | "isBot">;
   readonly clock: Clock;
   readonly track: Track;
-  /** The visitors of requests whose `req.affiliate` now belongs to another tracker. */
+  /** Of requests whose `req.affiliate` now belongs to another tracker. */
   readonly visitors: WeakMap<Request, Visitor>;
-  /** Resolves once this process may be frozen without losing the event. */
+  /** Resolves when a process may freeze without losing the event. */
   readonly safeToFreeze: (id: string) => Promise<void>;
   readonly status: (sessionId: string) => Promise<TrackingStatus>;
   readonly references: ReferenceWatch;
 }
 
-/** The `req.affiliate` of a request: made once, when the tracker first sees the request. */
+/** Makes `req.affiliate` when the tracker first sees the request. */
 export function affiliateOf(req: Request, context: RequestContext): Visitor {
-  const present = presentIn(req);
+  const present = getAffiliate(req);
   if (present instanceof Visitor && present.isOf(context)) return present;
   watchUnseen(req, context.journal);
   // If an app has two trackers, a wrapped handler reports through the tracker that wraps it.
-  if (present instanceof Visitor) present.setAside();
+  if (present instanceof Visitor) present.keepForItsTracker();
   const visitor = context.visitors.get(req) ?? new Visitor(req, context);
-  req.affiliate = visitor;
+  setAffiliate(req, visitor);
   return visitor;
 }
 
-/** `attributionOf`: what a request says of its visitor, for handlers that are not Express's. Never throws. */
+/** `attributionOf`, for handlers that are not Express's. Never throws. */
 export function createAttributionOf(context: RequestContext): (source: RequestSource) => Attribution {
   return function attributionOf(source) {
     const req = harmless(() => requestFrom(source));
@@ -85,23 +88,22 @@ export function createAttributionOf(context: RequestContext): (source: RequestSo
       );
       return {};
     }
-    const present = presentIn(req);
+    const present = getAffiliate(req);
     return present instanceof Visitor && present.isOf(context)
       ? present.snapshot()
       : new RequestAttribution(req, context).snapshot();
   };
 }
 
-/** The visitor of one request, as one tracker knows them. */
-export class Visitor implements RequestAffiliate {
-  readonly attribution: RequestAttribution;
+/** The visitor of one request, as one tracker knows them, and what is reported of them. */
+export class Visitor extends RequestAttribution implements RequestAffiliate {
   readonly #req: Request;
   readonly #context: RequestContext;
   #pending: PendingWork | undefined;
   #reported: Set<EventKind> | undefined;
 
   constructor(req: Request, context: RequestContext) {
-    this.attribution = new RequestAttribution(req, context);
+    super(req, context);
     this.#req = req;
     this.#context = context;
   }
@@ -110,21 +112,9 @@ export class Visitor implements RequestAffiliate {
     return this.#context === context;
   }
 
-  /** Keeps this visitor for the next use by its own tracker, while another tracker takes `req.affiliate`. */
-  setAside(): void {
+  /** Keeps this visitor while another tracker takes `req.affiliate`. */
+  keepForItsTracker(): void {
     this.#context.visitors.set(this.#req, this);
-  }
-
-  get clickId(): string | undefined {
-    return this.attribution.clickId;
-  }
-
-  get sessionId(): string | undefined {
-    return this.attribution.sessionId;
-  }
-
-  snapshot(): Attribution {
-    return this.attribution.snapshot();
   }
 
   trackClick(click: Click): Promise<Receipt> {
@@ -144,14 +134,13 @@ export class Visitor implements RequestAffiliate {
     return sessionId === undefined ? undefined : this.#context.status(sessionId);
   }
 
-  /** Reports for this visitor; `attribution` is what was known of them when the handler began. */
+  /** `attribution` is what was known when the handler began. */
   report(kind: EventKind, input: unknown, attribution = this.snapshot()): Promise<Receipt> {
     const { config, track, safeToFreeze } = this.#context;
     this.#reported ??= new Set();
     this.#reported.add(kind);
-    const { consented } = this.attribution;
-    const byLoginSession = this.attribution.isLoginSession(attribution) || undefined;
-    const reported = track(kind, input, attribution, { consented, byLoginSession });
+    const byLoginSession = this.isLoginSession(attribution) || undefined;
+    const reported = track(kind, input, attribution, { consented: this.consented, byLoginSession });
     if (config.waitUntil) {
       this.addPendingWork(async () => {
         const receipt = await reported;
@@ -161,12 +150,12 @@ export class Visitor implements RequestAffiliate {
     return reported;
   }
 
-  /** Whether this request has reported one of this kind, whatever became of it. */
+  /** Whether one of this kind was reported, whatever became of it. */
   hasReported(kind: EventKind): boolean {
     return this.#reported?.has(kind) ?? false;
   }
 
-  /** Does this work. Before it begins, `waitUntil` asks a host that freezes the process after the response to wait for it. */
+  /** Before it begins, `waitUntil` asks a host that freezes after the response to wait for it. */
   addPendingWork(work: () => Promise<unknown>): void {
     const { waitUntil } = this.#context.config;
     if (!waitUntil) {

@@ -7,22 +7,26 @@ type Query = Request["query"];
 type Unknown = any;
 type AnyLocals = Record<string, Unknown>;
 
-/** What happened; `undefined` or `null` where nothing did. */
+/** What happened; `undefined` or `null` if nothing did. */
 // biome-ignore lint/suspicious/noConfusingVoidType: handlers that sometimes return nothing are what this is for.
 type Perhaps<Happened> = Happened | null | undefined | void;
 type Awaitable<T> = T | Promise<T>;
 
 /**
- * Wraps a route's handler and reports the registration or payment that it returns, in the background (§4.2, §4.3, §4.4). What the
- * handler throws goes to `next(error)`, on Express 4 too, and then nothing is reported.
+ * Wraps a route's handler and reports the registration or payment that it returns, in the
+ * background (§4.2, §4.3, §4.4). What it throws goes to `next(error)`, on Express 4 too, and
+ * nothing is reported.
  */
 export interface WrapHandler<Happened> {
   /**
-   * Reports what the handler's promise resolves with, if the response's head says a status below 400, whoever writes the head. If
-   * the visitor hangs up before any head, the status so far decides. Compute what you return before you respond: if the
-   * handler returns it in the same turn of the event loop, the first byte leaves after the event is in the outbox. To return the response, as in `return res.status(400).end()`, is to return nothing.
+   * Reports what the handler's promise resolves with, if the response's status is below 400,
+   * whoever writes the head. If the visitor hangs up before that, the status set so far decides.
    *
-   * @throws OptionsError where the handler is no function, or is wrapped already: a wrapped handler hands on nothing that it returns.
+   * Compute what you return before you respond: if the handler returns it in the same turn of the
+   * event loop, the first byte leaves after the event is in the outbox. To return the response, as
+   * in `return res.status(400).end()`, is to return nothing.
+   *
+   * @throws OptionsError if the handler is no function, or is wrapped already.
    */
   <P = Params, ResBody = Unknown, ReqBody = Unknown, ReqQuery = Query, Locals extends AnyLocals = AnyLocals>(
     handler: (
@@ -32,7 +36,8 @@ export interface WrapHandler<Happened> {
     ) => Awaitable<Perhaps<Happened> | Response<ResBody, Locals>>,
   ): RequestHandler<P, ResBody, ReqBody, ReqQuery, Locals>;
   /**
-   * For a handler that you cannot change: reports what `pick` returns. `pick` is called once a response below 400 has gone out.
+   * For a handler that you cannot change: reports what `pick` returns, which is called once a
+   * response below 400 has gone out.
    *
    * @example
    * ```js

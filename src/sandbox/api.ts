@@ -6,7 +6,6 @@ import { type Answer, parseJson, Refused } from "./http.js";
 import type { LedgerStore } from "./ledger/ledger.js";
 import type { Service } from "./service.js";
 
-/** What the API needs to know of the program owner. */
 export interface ApiOptions {
   readonly apiKey: string;
   readonly requireKeyFor: readonly EndpointName[];
@@ -15,7 +14,7 @@ export interface ApiOptions {
 /** An answer, and whether it repeats an earlier one. */
 export type ApiAnswer = Answer & { readonly replayed?: boolean };
 
-/** §4, §5 and §7: from a request and its body to an answer, whatever a stranger sends. Never throws. */
+/** §4, §5 and §7: from a request to an answer, whatever a stranger sends. Never throws. */
 export function createApi(service: Service, ledger: LedgerStore, { apiKey, requireKeyFor }: ApiOptions) {
   function authorize(req: IncomingMessage, endpoint: EndpointName): void {
     if (!requireKeyFor.includes(endpoint)) return;
@@ -79,7 +78,7 @@ function validated<S extends z.ZodMiniType>(schema: S, json: unknown): z.infer<S
   throw new Refused(422, problems.join("; "));
 }
 
-// Digests have one length, which timingSafeEqual asks for.
+// timingSafeEqual wants one length.
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }

@@ -3,8 +3,8 @@ import { isIP } from "node:net";
 import { Refused } from "./http.js";
 
 /**
- * Refuses what a page of another site has sent, from the developer's own browser: under a name of that site which
- * suddenly stands for this machine (DNS rebinding), or across origins. `host`: the name or address that it listens on.
+ * Refuses what a page of another site sends from the developer's browser: under its own name that
+ * now stands for this machine (DNS rebinding), or across origins. `host`: what this listens on.
  *
  * @throws Refused
  */
@@ -22,7 +22,7 @@ export function refuseForeignPages(req: IncomingMessage, host: string, isForBrow
   }
 }
 
-/** Names that are not for sale: an address, a name without a dot as Docker gives them, and the reserved ends. */
+/** Names that are not for sale: an address, a name without a dot as Docker's, reserved ends. */
 function isOurs(name: string, host: string): boolean {
   return (
     isIP(name) !== 0 ||

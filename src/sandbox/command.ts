@@ -2,7 +2,6 @@ import { parseArgs } from "node:util";
 import type { SandboxOptions } from "./options.js";
 import { createSandbox, type Sandbox } from "./sandbox.js";
 
-/** Where the command writes, line by line, and how it reads its arguments. */
 export interface CommandIo {
   stdout(line: string): void;
   stderr(line: string): void;
@@ -31,8 +30,8 @@ Exit code: 0 once it has been stopped, 1 where it cannot start, 2 for arguments
 that are wrong.`;
 
 /**
- * `express-affiliate sandbox`. Resolves with the running sandbox, once it listens and its address is printed; or with
- * the exit code where there is nothing to run: 0 after `--help`, 1 when it cannot start, 2 for arguments that are wrong.
+ * `express-affiliate sandbox`. Resolves with the running sandbox once its address is printed, or
+ * with an exit code: 0 after `--help`, 1 if it cannot start, 2 for wrong arguments.
  */
 export async function sandboxCommand(args: string[], io: CommandIo): Promise<Sandbox | number> {
   const flags = parseFlags(args, io.parse ?? parseArgs);
@@ -77,28 +76,22 @@ function welcome({ url, inspectorUrl, clientId, apiKey }: Sandbox, flags: Flags)
   ];
 }
 
-type Flags = {
-  [flag in "port" | "inspector-port" | "host" | "db" | "api-key" | "client-id" | "require-key-for"]?: string;
-} & {
-  help?: boolean;
-};
+const text = { type: "string" } as const;
+const options = {
+  port: { ...text, default: "4010" },
+  "inspector-port": text,
+  host: text,
+  db: text,
+  "api-key": text,
+  "client-id": text,
+  "require-key-for": text,
+  help: { type: "boolean", short: "h" },
+} as const;
+type Flags = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
 
 function parseFlags(args: string[], parse: typeof parseArgs): Flags | Error {
-  const text = { type: "string" } as const;
   try {
-    return parse({
-      args,
-      options: {
-        port: { ...text, default: "4010" },
-        "inspector-port": text,
-        host: text,
-        db: text,
-        "api-key": text,
-        "client-id": text,
-        "require-key-for": text,
-        help: { type: "boolean", short: "h" },
-      },
-    }).values;
+    return parse({ args, options }).values;
   } catch (error) {
     return error as Error;
   }
@@ -107,7 +100,7 @@ function parseFlags(args: string[], parse: typeof parseArgs): Flags | Error {
 function toOptions(flags: Flags): SandboxOptions {
   const list = flags["require-key-for"];
   const port = Number(flags.port);
-  const given = {
+  return {
     port,
     inspectorPort: Number(flags["inspector-port"] ?? (port === 0 ? 0 : port + 1)),
     host: flags.host,
@@ -115,6 +108,5 @@ function toOptions(flags: Flags): SandboxOptions {
     apiKey: flags["api-key"],
     clientId: flags["client-id"] === undefined ? undefined : Number(flags["client-id"]),
     requireKeyFor: list === undefined ? undefined : list === "none" ? [] : list.split(","),
-  };
-  return given as SandboxOptions;
+  } as SandboxOptions;
 }

@@ -1,4 +1,4 @@
-/** What the specification leaves open, and what this sandbox does there. The real service may do otherwise. */
+/** What the specification leaves open, and this sandbox decides. The service may do otherwise. */
 export interface Decision {
   /** The section of the specification. */
   readonly section: string;
@@ -6,7 +6,7 @@ export interface Decision {
   readonly decision: string;
 }
 
-/** Every choice that this sandbox made where the specification says "not shown". The inspector shows them. */
+/** Every choice of this sandbox because the specification says "not shown", for the inspector. */
 export const decisions: readonly Decision[] = [
   {
     section: "§2.2",

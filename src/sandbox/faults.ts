@@ -1,4 +1,4 @@
-/** Every fault that the sandbox can be told to have, and `ok`, which is none. */
+/** Every fault that the sandbox can have; `ok` is none. */
 export const faultModes = [
   "ok",
   "down",
@@ -26,7 +26,7 @@ export const faultModes = [
  */
 export type FaultMode = (typeof faultModes)[number];
 
-/** How long a fault lasts, and how bad it is. */
+/** How a fault fails, and for how long. */
 export interface FaultOptions {
   /** How long until it ends, in milliseconds. Left out: until `fail("ok")`. */
   forMs?: number | undefined;
@@ -42,7 +42,7 @@ export interface Fault {
   readonly mode: FaultMode;
   /** Since when, as ISO 8601 in UTC. */
   readonly since: string;
-  /** When it ends by itself, as ISO 8601 in UTC; null: when it is told to. */
+  /** When it ends by itself, as ISO 8601 in UTC; null: when `fail("ok")` is called. */
   readonly until: string | null;
   /** For `slow`: how much later answers leave, in milliseconds. */
   readonly delayMs: number;
@@ -50,22 +50,20 @@ export interface Fault {
   readonly retryAfterSeconds: number;
 }
 
-export interface Faults {
-  current(): Fault;
-  /** Sets the fault in force; resolves once it is. Rejects with a TypeError for a mode that does not exist. */
-  set(mode: FaultMode, options?: FaultOptions): Promise<void>;
-  /** From now on nothing changes any more. False where that was so already. */
-  stop(): boolean;
-}
+export type Faults = ReturnType<typeof createFaults>;
 
-/** Holds the one fault in force and ends it in time; `enforce` is told of each. */
-export function createFaults(enforce: (fault: Fault) => void | Promise<void>): Faults {
+/** Holds the fault in force, and ends it in time. Calls `enforce` with each. */
+export function createFaults(enforce: (fault: Fault) => void | Promise<void>) {
   const since = new Date().toISOString();
   let fault: Fault = { mode: "ok", since, until: null, delayMs: 0, retryAfterSeconds: 0 };
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
 
-  async function set(mode: FaultMode, { forMs, delayMs = 2000, retryAfterSeconds = 1 }: FaultOptions = {}) {
+  /** Resolves when the fault is active. Rejects with a TypeError for an unknown mode. */
+  async function set(
+    mode: FaultMode,
+    { forMs, delayMs = 2000, retryAfterSeconds = 1 }: FaultOptions = {},
+  ): Promise<void> {
     if (!faultModes.includes(mode)) {
       throw new TypeError(`sandbox: there is no fault "${mode}"; there are ${faultModes.join(", ")}`);
     }
@@ -79,6 +77,7 @@ export function createFaults(enforce: (fault: Fault) => void | Promise<void>): F
     await enforce(fault);
   }
 
+  /** Nothing changes any more. Returns `false` if that was so already. */
   function stop() {
     const stops = !stopped;
     stopped = true;

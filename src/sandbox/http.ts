@@ -1,7 +1,6 @@
 import { type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 
-/** What an endpoint answers. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
@@ -13,7 +12,7 @@ export function refusal(status: number, message: string, headers: Record<string,
   return { status, body: { error: STATUS_CODES[status], message, status }, headers };
 }
 
-/** Thrown on the way to an answer; carries the answer. */
+/** Thrown on the way to an answer. */
 export class Refused extends Error {
   readonly answer: Answer;
   constructor(status: number, message: string, headers?: Record<string, string>) {
@@ -24,7 +23,7 @@ export class Refused extends Error {
 
 export const MAX_BODY_BYTES = 64 * 1024;
 
-/** Reads a body of up to 64 KiB; of a longer one, undefined, once all of it has been read and thrown away. */
+/** Reads a body of up to 64 KiB. A longer one is read to its end: `undefined`. */
 export async function readBody(req: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -76,7 +75,7 @@ export function send(
   res.end(text);
 }
 
-/** A handler whose errors are answered with §7's body, so that no request ends the process. */
+/** A handler whose errors are answered (§7), so that no request ends the process. */
 export function guarded(
   handle: (req: IncomingMessage, res: ServerResponse) => Promise<void>,
 ): RequestListener {
@@ -90,7 +89,7 @@ export function guarded(
   };
 }
 
-/** For the server's `clientError`: what is not HTTP hears §7's body too. */
+/** For `clientError`: a request that is not HTTP gets §7's body too. */
 export function refuseUnparsable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
   const status =

@@ -5,8 +5,16 @@
  */
 export type { EndpointName } from "./endpoints.js";
 export type { Fault, FaultMode, FaultOptions } from "./faults.js";
-export type { Click, Entry, Lead, Payment, RecordedRequest, Registration } from "./ledger/entries.js";
+export type {
+  Click,
+  Entry,
+  Lead,
+  LinkedThrough,
+  NotLinked,
+  Payment,
+  RecordedRequest,
+  Registration,
+} from "./ledger/entries.js";
 export type { Ledger } from "./ledger/ledger.js";
-export type { LinkedThrough, NotLinked } from "./linking.js";
 export type { SandboxOptions } from "./options.js";
 export { createSandbox, type Sandbox } from "./sandbox.js";

@@ -1,18 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as z from "zod/mini";
 import base from "../browser/base.css?raw";
+import { policyWith, shellOf } from "../browser/shell.js";
 import script from "./browser/inspector/main.js?script";
-import page from "./browser/inspector/page.html?raw";
 import style from "./browser/inspector/style.css?raw";
 import { decisions } from "./decisions.js";
 import { type Faults, faultModes } from "./faults.js";
-import { parseJson, Refused, readBody, refusal, send, sendJson } from "./http.js";
+import { parseJson, Refused, readBody, send, sendJson } from "./http.js";
 import { stateFor } from "./inspector/state.js";
 import { readView, type View } from "./inspector/view.js";
 import { sendLedger } from "./ledger/document.js";
 import type { LedgerStore } from "./ledger/ledger.js";
 
-/** What the page says about the service. */
 export interface About {
   readonly url: string;
   readonly clientId: number;
@@ -21,7 +20,7 @@ export interface About {
   readonly file: string | null;
 }
 
-/** Pages get at most this many states a second, however busy the service is, and fewer where making them takes long. */
+/** For a page, however busy the service is; fewer if making a state takes long. */
 const STATES_PER_SECOND = 5;
 const SHARE_OF_TIME = 1 / 5;
 
@@ -30,9 +29,11 @@ const MOST_UNREAD = 4 * 1024 * 1024;
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const ms = z.optional(z.int().check(z.positive(), z.maximum(MAX_TIMER_MS)));
+const shell = shellOf("Affiliate sandbox", "data:,");
+const policy = policyWith("data:");
 const faultRequest = z.strictObject({ mode: z.enum(faultModes), forMs: ms, delayMs: ms });
 
-/** The page that shows the service at work, and its buttons. `refresh` tells the open pages that something changed. */
+/** The page that shows the service at work. `refresh` reports a change to the open pages. */
 export function createInspector(ledger: LedgerStore, faults: Faults, about: () => About) {
   const watchers = new Map<ServerResponse, View>();
   let timer: NodeJS.Timeout | undefined;
@@ -49,7 +50,7 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
         timer = undefined;
         const started = performance.now();
         for (const [watcher, view] of watchers) {
-          // It has stopped reading; a page that is still there connects anew.
+          // It has stopped reading; a page that is still open connects anew.
           if (watcher.writableLength > MOST_UNREAD) watcher.destroy();
           else watcher.write(stateEvent(view));
         }
@@ -84,7 +85,7 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
     sendJson(res, { status: 200, body: faults.current() });
   }
 
-  // JSON is asked for here too, so that no other site's form can press these buttons.
+  // Only JSON, so that no other site's form can press these buttons.
   async function clear(req: IncomingMessage, res: ServerResponse): Promise<void> {
     parseJson(req, await readBody(req));
     ledger.clear();
@@ -93,7 +94,7 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
 
   const routes: Record<string, Handler> = {
     "GET /": (_req, res) =>
-      send(res, 200, "text/html; charset=utf-8", page, { "content-security-policy": policy }),
+      send(res, 200, "text/html; charset=utf-8", shell, { "content-security-policy": policy }),
     "GET /base.css": (_req, res) => send(res, 200, "text/css; charset=utf-8", base),
     "GET /style.css": (_req, res) => send(res, 200, "text/css; charset=utf-8", style),
     "GET /main.js": (_req, res) => send(res, 200, "text/javascript; charset=utf-8", script),
@@ -107,8 +108,7 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
   async function handleInspector(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const path = req.url?.split("?")[0];
     const route = routes[`${req.method} ${path}`];
-    if (!route)
-      return sendJson(res, refusal(404, `There is no ${req.method} ${path} here; the inspector is at /.`));
+    if (!route) throw new Refused(404, `There is no ${req.method} ${path} here; the inspector is at /.`);
     await route(req, res);
   }
 
@@ -116,17 +116,3 @@ export function createInspector(ledger: LedgerStore, faults: Faults, about: () =
 }
 
 type Handler = (req: IncomingMessage, res: ServerResponse) => void | Promise<void>;
-
-// The page's script writes texts only. Even if it did not, the browser would parse no HTML for it, and run nothing but its own file.
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join("; ");

@@ -3,7 +3,7 @@ import { type EndpointName, endpointNames, endpoints, errorResponse } from "./en
 import { MAX_BODY_BYTES } from "./http.js";
 import { ledgerSchema } from "./ledger/document.js";
 
-/** The specification as an OpenAPI 3.1 document, made from the schemas that validate requests. */
+/** Made from the schemas that validate requests. */
 export function openApiDocument(url: string, requireKeyFor: readonly EndpointName[]) {
   return {
     openapi: "3.1.0",
@@ -11,7 +11,7 @@ export function openApiDocument(url: string, requireKeyFor: readonly EndpointNam
       title: "Affiliate Tracking API",
       version: "1",
       description:
-        "Records affiliate clicks, registrations and payments. Served by a sandbox for development and tests; where " +
+        "Records affiliate clicks, registrations and payments. Served by a sandbox for development and tests. If " +
         "the specification leaves something open, the inspector page says what the sandbox decided.",
       license: { name: "MIT", identifier: "MIT" },
     },
@@ -31,7 +31,15 @@ export function openApiDocument(url: string, requireKeyFor: readonly EndpointNam
     },
     components: {
       schemas: {
-        ...Object.fromEntries(endpointNames.flatMap(schemas)),
+        ...Object.fromEntries(
+          endpointNames.flatMap((name) => {
+            const { request, response } = endpoints[name];
+            return [
+              ...(request ? [[`${capital(name)}Request`, schema(request, "input")]] : []),
+              [`${capital(name)}Response`, schema(response, "output")],
+            ];
+          }),
+        ),
         Ledger: schema(ledgerSchema, "output"),
         Error: schema(errorResponse, "output"),
       },
@@ -102,14 +110,6 @@ const sessionIdInPath = {
   description: "Client-supplied unique id of the visitor's session",
   schema: { type: "string" },
 };
-
-function schemas(name: EndpointName): [string, unknown][] {
-  const { request, response } = endpoints[name];
-  return [
-    ...(request ? [[`${capital(name)}Request`, schema(request, "input")] as [string, unknown]] : []),
-    [`${capital(name)}Response`, schema(response, "output")],
-  ];
-}
 
 function schema(type: z.ZodMiniType, io: "input" | "output") {
   const { $schema: _, ...jsonSchema } = z.toJSONSchema(type, { io });

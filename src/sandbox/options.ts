@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { type EndpointName, endpointNames } from "./endpoints.js";
 
-/** What `createSandbox` may be told. */
+/** What `createSandbox` takes. */
 export interface SandboxOptions {
   /** The address to listen on. Default `127.0.0.1`. */
   readonly host?: string | undefined;
@@ -33,7 +33,7 @@ const schema = z.strictObject({
   requireKeyFor: z._default(z.readonly(z.array(z.enum(endpointNames))), ["status"]),
 } satisfies { [Option in keyof SandboxOptions]-?: z.ZodMiniType<unknown, SandboxOptions[Option]> });
 
-/** The options with their defaults. Throws a TypeError that names every option that is wrong. */
+/** Fills in defaults. Throws a TypeError that names all wrong options. */
 export function readOptions(given: SandboxOptions): z.output<typeof schema> {
   const { success, data, error } = schema.safeParse(given);
   if (success) return data;

@@ -14,11 +14,11 @@ import { type RestartableServer, startServer } from "./server.js";
 import { createService } from "./service.js";
 import { createTracking } from "./tracking.js";
 
-/** The whole tracking service of the specification, on this machine: for development and tests, never production. */
+/** The whole tracking service on this machine, for development and tests, never production. */
 export interface Sandbox {
   /** The service's base address, as `baseUrl` wants it. */
   readonly url: string;
-  /** The inspector's address. It has a port of its own, so that the page stays while the service is down. */
+  /** The inspector's address, with a port of its own: the page stays while the service is down. */
   readonly inspectorUrl: string;
   /** The program owner's key, as `apiKey` wants it. */
   readonly apiKey: string;
@@ -28,15 +28,18 @@ export interface Sandbox {
   readonly ledger: Ledger;
   /** The fault in force. */
   readonly fault: Fault;
-  /** Has the tracking endpoints fail so, from the next request on; `fail("ok")` ends that. Resolves once it is so; does nothing once closed. */
+  /**
+   * Makes the tracking endpoints fail in this way from the next request on. `fail("ok")` ends that.
+   * Resolves when the fault is active. Does nothing once closed.
+   */
   fail(mode: FaultMode, options?: FaultOptions): Promise<void>;
-  /** Ends all connections and closes the ledger. What waits for an entry is rejected. */
+  /** Ends all connections and closes the ledger. Rejects what waits for an entry. */
   close(): Promise<void>;
 }
 
 /**
- * Starts the service. Rejects where an option is wrong, the port is taken, the file is in use by another sandbox, or
- * there is no SQLite (Node 20 needs `@photostructure/sqlite`), each with a message that says what to do.
+ * Starts the service. Rejects if an option is wrong, the port is taken, the file is in use, or
+ * there is no SQLite (Node 20 needs `@photostructure/sqlite`). Each message says what to do.
  *
  * @example
  * ```js

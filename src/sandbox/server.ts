@@ -4,15 +4,15 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { refuseUnparsable } from "./http.js";
 
-/** An HTTP server that can be stopped, so that its port refuses connections, and started again on the same port. */
+/** An HTTP server that can stop, so that its port refuses connections, and start again. */
 export interface RestartableServer {
   readonly url: string;
-  /** Refuses connections from now on, and cuts those that stand. */
+  /** Refuses connections, and cuts those that stand. */
   stop(): Promise<void>;
   start(): Promise<void>;
 }
 
-/** Listens on `port` of `host` (0: any free port). Rejects with a message that says what to do where it is taken. */
+/** `port` 0: any free one. If it is taken, rejects with a message that says what to do. */
 export async function startServer(
   listener: RequestListener,
   host: string,
@@ -33,7 +33,7 @@ export async function startServer(
   let settling = false;
   let settled = Promise.resolve();
 
-  /** A call while a change is under way changes what that change leads to: the last call counts. */
+  /** During a change, a call decides what that change leads to: the last call counts. */
   function become(open: boolean): Promise<void> {
     wanted = open;
     if (!settling) settled = settle();
@@ -42,7 +42,7 @@ export async function startServer(
   async function settle(): Promise<void> {
     settling = true;
     while (server.listening !== wanted) {
-      // A free port may be lent to an outgoing connection while the server is stopped; it is free again soon.
+      // The system may lend a stopped server's port to an outgoing connection, for a short time.
       if (wanted) await listen(server, host, own).catch(() => sleep(20));
       else server.close().closeAllConnections();
     }

@@ -1,18 +1,13 @@
-import type {
-  ClickRequest,
-  EndpointName,
-  PaymentLeadRequest,
-  RegistrationLeadRequest,
-  RegistrationRequest,
-} from "./endpoints.js";
+import type { EndpointName, RequestTo } from "./endpoints.js";
 import { type Answer, Refused } from "./http.js";
+import type { Link } from "./ledger/entries.js";
+import type { NewLead } from "./ledger/leads.js";
 import type { LedgerStore } from "./ledger/ledger.js";
 import { linkByClickId, linkBySession, linkPayment } from "./linking.js";
 
-/** The five endpoints of §4, as functions from a validated request to its answer. */
 export type Service = ReturnType<typeof createService>;
 
-/** The service of the specification, for one program owner. */
+/** The endpoints of §4, as functions from a validated request to its answer, for one owner. */
 export function createService(ledger: LedgerStore, clientId: number) {
   function ownedBy(request: { clientId: number }): void {
     if (request.clientId === clientId) return;
@@ -22,8 +17,18 @@ export function createService(ledger: LedgerStore, clientId: number) {
     );
   }
 
+  function record(lead: NewLead, link: Link, echoed: object): Answer {
+    const { id, affiliateReference } = ledger.addLead(lead, link);
+    const what = lead.kind === "payment" ? "Payment recorded" : "Registration recorded";
+    const message =
+      affiliateReference === null
+        ? `${what}, linked to no click.`
+        : `${what} for affiliate ${affiliateReference}.`;
+    return { status: 201, body: { success: true, leadId: id, ...echoed, message } };
+  }
+
   return {
-    click(request: ClickRequest): Answer {
+    click(request: RequestTo<"click">): Answer {
       ownedBy(request);
       const { clickId, sessionId } = request;
       const known = clickId === undefined ? undefined : ledger.tables.clicks.ofClickId(clickId);
@@ -32,46 +37,30 @@ export function createService(ledger: LedgerStore, clientId: number) {
       return { status: known ? 200 : 201, body: { success: true, clickId: id, sessionId, message } };
     },
 
-    registration({ email, ...request }: RegistrationRequest): Answer {
+    registration({ email, ...request }: RequestTo<"registration">): Answer {
+      const { clickId } = request;
       const lead = {
         ...request,
         kind: "registration",
         endpoint: "registration",
         customerEmail: email,
       } as const;
-      const { id, affiliateReference } = ledger.addLead(lead, linkByClickId(ledger.past, request.clickId));
-      const message = recorded("Registration", affiliateReference);
-      return { status: 201, body: { success: true, leadId: id, clickId: request.clickId, message } };
+      return record(lead, linkByClickId(ledger.tables, clickId), { clickId });
     },
 
-    registrationLead(request: RegistrationLeadRequest): Answer {
+    registrationLead(request: RequestTo<"registrationLead">): Answer {
       ownedBy(request);
-      const { customerEmail, customerName, sessionId } = request;
-      const lead = {
-        kind: "registration",
-        endpoint: "registrationLead",
-        customerEmail,
-        customerName,
-        sessionId,
-      } as const;
-      const { id, affiliateReference } = ledger.addLead(lead, linkBySession(ledger.past, sessionId));
-      const message = recorded("Registration", affiliateReference);
-      return { status: 201, body: { success: true, leadId: id, sessionId, message } };
+      const { sessionId } = request;
+      const lead = { ...request, kind: "registration", endpoint: "registrationLead" } as const;
+      return record(lead, linkBySession(ledger.tables, sessionId), { sessionId });
     },
 
-    paymentLead(request: PaymentLeadRequest): Answer {
+    paymentLead(request: RequestTo<"paymentLead">): Answer {
       ownedBy(request);
       const { customerEmail, leadValue, sessionId } = request;
-      const lead = { kind: "payment", endpoint: "paymentLead", customerEmail, leadValue, sessionId } as const;
-      const { id, affiliateReference } = ledger.addLead(
-        lead,
-        linkPayment(ledger.past, customerEmail, sessionId),
-      );
-      const message = recorded("Payment", affiliateReference);
-      return {
-        status: 201,
-        body: { success: true, leadId: id, leadValue, conversionSource: "TRACKING_API", message },
-      };
+      const lead = { ...request, kind: "payment", endpoint: "paymentLead" } as const;
+      const link = linkPayment(ledger.tables, customerEmail, sessionId);
+      return record(lead, link, { leadValue, conversionSource: "TRACKING_API" });
     },
 
     status(sessionId: string): Answer {
@@ -84,10 +73,4 @@ export function createService(ledger: LedgerStore, clientId: number) {
       };
     },
   } satisfies Record<EndpointName, (request: never) => Answer>;
-}
-
-function recorded(what: string, affiliateReference: string | null): string {
-  return affiliateReference === null
-    ? `${what} recorded, linked to no click.`
-    : `${what} recorded for affiliate ${affiliateReference}.`;
 }

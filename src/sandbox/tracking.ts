@@ -7,7 +7,7 @@ import type { Fault, FaultMode, Faults } from "./faults.js";
 import { type Answer, readBody, refusal, sendJson } from "./http.js";
 import type { LedgerStore } from "./ledger/ledger.js";
 
-/** The tracking endpoints over HTTP: the answer that the API gives, or the fault in force; and all of it on record. */
+/** The endpoints over HTTP: the API's answer, or the fault in force. All of it is recorded. */
 export function createTracking(api: ReturnType<typeof createApi>, ledger: LedgerStore, faults: Faults) {
   return async function handleTracking(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const started = performance.now();
@@ -43,7 +43,7 @@ export function createTracking(api: ReturnType<typeof createApi>, ledger: Ledger
   };
 }
 
-/** Faults that answer for the service, before it has recorded anything. */
+/** Faults that answer before the service has recorded anything. */
 const refusals: { readonly [mode in FaultMode]?: (fault: Fault) => Answer } = {
   "401": () => refusal(401, "Invalid or missing API key."),
   "429": ({ retryAfterSeconds }) =>
@@ -55,7 +55,7 @@ const refusals: { readonly [mode in FaultMode]?: (fault: Fault) => Answer } = {
 /** Faults that neither record nor answer. */
 const silent: ReadonlySet<FaultMode> = new Set(["hang", "reset", "garbage"]);
 
-// In the answers, a click's own id is a number where the click was reported, and else the client's text.
+// An answer's click id is a number if it reported a click, otherwise the client's text.
 function reportedBy({ method }: IncomingMessage, answer: Answer | undefined) {
   const { clickId, leadId } = Object(method === "POST" ? answer?.body : undefined);
   return {

@@ -1,15 +1,15 @@
 import * as z from "zod/mini";
 
-// An id is an integer in one answer and a string in another (section 2.2), so both are accepted everywhere.
+// An id is an integer in one answer and a string in another (§2.2): both are accepted.
 type ServiceId = number | string;
 const serviceId = z.union([z.number(), z.string()]);
 
-// Answers are read leniently: a field that is null, or not of the specified type, counts as left out.
+// A field that is null, or not of the specified type, counts as left out.
 const text = z.catch(z.optional(z.string()), undefined);
 const id = z.catch(z.optional(serviceId), undefined);
 const number = z.catch(z.optional(z.number()), undefined);
 
-/** The answer to a click (§4.1). A field that the service leaves out or mistypes is `undefined`. */
+/** The answer to a click (§4.1). Fields left out or mistyped are `undefined`. @inline */
 export interface ClickAnswer {
   /** The service's own number for the click. */
   readonly clickId?: ServiceId | undefined;
@@ -19,7 +19,7 @@ export interface ClickAnswer {
   readonly message?: string | undefined;
 }
 
-/** The answer to a registration by click id (§4.2). */
+/** The answer to a registration by click id (§4.2). @inline */
 export interface RegistrationAnswer {
   /** The service's own number for the registration. */
   readonly leadId?: ServiceId | undefined;
@@ -29,7 +29,7 @@ export interface RegistrationAnswer {
   readonly message?: string | undefined;
 }
 
-/** The answer to a registration by session id (§4.3). The specification does not show it; the fields of §4.4 are read where present. */
+/** The answer to a registration by session id (§4.3). Unspecified: read as §4.4's. @inline */
 export interface RegistrationLeadAnswer {
   /** The service's own number for the registration. */
   readonly leadId?: ServiceId | undefined;
@@ -37,7 +37,7 @@ export interface RegistrationLeadAnswer {
   readonly message?: string | undefined;
 }
 
-/** The answer to a payment (§4.4). */
+/** The answer to a payment (§4.4). @inline */
 export interface PaymentAnswer {
   /** The service's own number for the payment. */
   readonly leadId?: ServiceId | undefined;
@@ -49,7 +49,7 @@ export interface PaymentAnswer {
   readonly message?: string | undefined;
 }
 
-/** The answer to a status request (§4.5). Without an affiliate, fields that the service leaves out or sends as null are `undefined`. */
+/** The answer to a status request (§4.5). Fields left out or sent as null are `undefined`. */
 export interface TrackingStatus {
   /** The session id that was asked about. */
   readonly sessionId?: string | undefined;
@@ -63,7 +63,7 @@ export interface TrackingStatus {
   readonly clickedAt?: string | undefined;
 }
 
-// The types above are written out, not inferred, so that the published types do not import zod.
+// Written out, not inferred, so that the published types do not import zod.
 export const clickAnswer: z.ZodMiniType<ClickAnswer> = z.object({
   clickId: id,
   sessionId: text,

@@ -1,36 +1,34 @@
 import type { Dispatcher } from "undici";
-import type { InLine } from "../shared/line.js";
+import type { ListLinks } from "../shared/linked-list.js";
 
 const LONGEST_BODY = 64 * 1024;
-// In this case undici ends the connection, and calls it a bad response.
+// Undici ends such a connection with this code, and calls it a bad response.
 const UNASKED_CONTINUE =
   "the service, or a proxy in front of it, sent `100 Continue` unasked: the answer behind it cannot be read";
 
 /** The result of one attempt. An attempt never throws or rejects. */
 export type Attempt = Answer | NoAnswer;
 
-/** The head of a response arrived. */
 export interface Answer {
   readonly type: "answer";
   readonly status: number;
   readonly retryAfter?: string | undefined;
   /** The service's own time: its Date header. */
   readonly date?: string | undefined;
-  /** The body as JSON; `undefined` if what has arrived of it is none, or if it is longer than 64 KiB. */
+  /** `undefined` if what arrived is no JSON, or is longer than 64 KiB. */
   readonly body: unknown;
-  /** The body had not ended when its time was up, or when the connection ended. */
+  /** The time was up, or the connection ended, before the body did. */
   readonly isCut?: true;
 }
 
-/** No head of a response arrived. */
 export interface NoAnswer {
   readonly type: "no-answer";
-  /** Whether the request's head was handed to a connected socket. If so, the service may have received it. */
+  /** Whether a connected socket got the request's head: the service may have received it. */
   readonly requestSent: boolean;
   readonly error: Error;
 }
 
-/** Why this process did not send a request, or gave it up: for a reason of its own, which says nothing about the service. */
+/** This process held a request back for a reason of its own, which is not the service's. */
 export class HeldBack extends Error {
   readonly code: string;
 
@@ -40,23 +38,27 @@ export class HeldBack extends Error {
   }
 }
 
-/** A request that cannot be made: a later attempt at the same event would fail in the same way. */
+/** A request that cannot be made: each attempt at the event would fail in this way. */
 export class Unsendable extends Error {
   readonly code = "ERR_UNSENDABLE";
 }
 
-/** The attempt at a request that cannot be made. */
 export function unsendable(cause: Error): NoAnswer {
   return { type: "no-answer", requestSent: false, error: new Unsendable(cause.message, { cause }) };
 }
 
-/** Undici's callbacks for one request. Calls `onEnd` exactly once, in whichever order undici calls them. */
-export class AttemptHandler implements Dispatcher.DispatchHandler, InLine<AttemptHandler> {
+interface HandlerOptions {
+  onEnd(result: Attempt): void;
+  onHead(): void;
+  /** Called just before the request is sent: why it must not be. */
+  refusal(): Error | undefined;
+}
+
+/** Undici's callbacks for one request. Calls `onEnd` once, in whatever order they come. */
+export class AttemptHandler implements Dispatcher.DispatchHandler, ListLinks<AttemptHandler> {
   before: AttemptHandler | undefined;
   after: AttemptHandler | undefined;
-  readonly #onEnd: (result: Attempt) => void;
-  readonly #onHead: () => void;
-  readonly #refusal: () => Error | undefined;
+  readonly #options: HandlerOptions;
   #ended = false;
   #requestSent = false;
   #controller: Dispatcher.DispatchController | undefined;
@@ -65,30 +67,20 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, InLine<Attemp
   #chunks: Buffer[] = [];
   #length = 0;
 
-  /**
-   * @param options.onHead called when the head of the answer has arrived. Its body has not.
-   * @param options.refusal called just before the request is sent: the reason why it must not be sent, or `undefined`.
-   */
-  constructor(options: {
-    onEnd: (result: Attempt) => void;
-    onHead: () => void;
-    refusal: () => Error | undefined;
-  }) {
-    this.#onEnd = options.onEnd;
-    this.#onHead = options.onHead;
-    this.#refusal = options.refusal;
+  constructor(options: HandlerOptions) {
+    this.#options = options;
   }
 
   stop(reason: Error): void {
     this.#stopped = reason;
-    // Still waiting for a connection: undici hands out the controller only when there is one.
+    // Undici gives the controller only when there is a connection.
     if (this.#controller) this.#controller.abort(reason);
     this.#finish(reason);
   }
 
-  /** Called just before undici writes the request's head. It separates "never sent" from "perhaps taken". */
+  /** Called just before undici writes the head: between "never sent" and "perhaps taken". */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    const refusal = this.#stopped ?? this.#refusal();
+    const refusal = this.#stopped ?? this.#options.refusal();
     if (refusal) {
       controller.abort(refusal);
       this.#finish(refusal);
@@ -105,7 +97,7 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, InLine<Attemp
   ): void {
     if (status < 200) return;
     this.#head = { status, retryAfter: firstOf(headers["retry-after"]), date: firstOf(headers.date) };
-    this.#onHead();
+    this.#options.onHead();
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -124,7 +116,7 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, InLine<Attemp
   }
 
   onResponseError(_controller: unknown, error: Error & { data?: unknown }): void {
-    // Undici's parser error quotes what came instead of HTTP. That may contain anything, even this client's key.
+    // The parser's error quotes what came instead of HTTP, perhaps even this client's key.
     delete error.data;
     if (error.message === "bad response") error.message = UNASKED_CONTINUE;
     this.#finish(error);
@@ -133,15 +125,13 @@ export class AttemptHandler implements Dispatcher.DispatchHandler, InLine<Attemp
   #finish(error: Error | undefined): void {
     if (this.#ended) return;
     this.#ended = true;
+    const { onEnd } = this.#options;
     if (this.#head) {
       const cut = error && { isCut: true as const };
-      this.#onEnd({ type: "answer", body: jsonOf(this.#chunks), ...cut, ...this.#head });
+      onEnd({ type: "answer", body: jsonOf(this.#chunks), ...cut, ...this.#head });
     } else {
-      this.#onEnd({
-        type: "no-answer",
-        requestSent: this.#requestSent,
-        error: error ?? new Error("the connection ended before an answer"),
-      });
+      const noAnswer = error ?? new Error("the connection ended before an answer");
+      onEnd({ type: "no-answer", requestSent: this.#requestSent, error: noAnswer });
     }
   }
 }

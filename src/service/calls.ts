@@ -1,7 +1,8 @@
-import type { OutboxEvent } from "../events.js";
+import type { OutboxEvent } from "../conversion/events.js";
+import type { Endpoint } from "../conversion/kinds.js";
 import { ArgumentError } from "../shared/errors.js";
 
-/** One HTTP request to the service. `path` follows the base URL. */
+/** `path` follows the base URL. */
 export interface Call {
   readonly method: "GET" | "POST";
   readonly path: string;
@@ -9,7 +10,7 @@ export interface Call {
   readonly idempotencyKey?: string;
 }
 
-/** The body of a click (§4.1). The client adds `clientId`. */
+/** The body of a click (§4.1). The client adds `clientId`. @inline */
 export interface ClickRequest {
   /** The affiliate's reference code. */
   readonly affiliateReference: string;
@@ -27,7 +28,7 @@ export interface ClickRequest {
   readonly source?: string | undefined;
 }
 
-/** The body of a registration by click id (§4.2). */
+/** The body of a registration by click id (§4.2). @inline */
 export interface RegistrationRequest {
   /** The click id, as in the cookie `svc_click_id`. */
   readonly clickId: string;
@@ -39,7 +40,10 @@ export interface RegistrationRequest {
   readonly customerName?: string | undefined;
 }
 
-/** The body of a registration by session id (§4.3). The client adds `clientId` and `leadType`. */
+/**
+ * The body of a registration by session id (§4.3). The client adds `clientId` and `leadType`.
+ * @inline
+ */
 export interface RegistrationLeadRequest {
   /** The customer's e-mail address. */
   readonly customerEmail: string;
@@ -49,7 +53,7 @@ export interface RegistrationLeadRequest {
   readonly sessionId: string;
 }
 
-/** The body of a payment (§4.4). The client adds `clientId` and `leadType`. */
+/** The body of a payment (§4.4). The client adds `clientId` and `leadType`. @inline */
 export interface PaymentLeadRequest {
   /** The customer's e-mail address. */
   readonly customerEmail: string;
@@ -61,13 +65,11 @@ export interface PaymentLeadRequest {
 
 const TRACKING = "/api/v1/tracking";
 
-/** The request for each endpoint (specification, section 4): its fields in its order, and no others. */
+/** The request for each endpoint (§4): the specified fields, in their order. */
 export function callsFor(clientId: number) {
   return {
-    click: (click: ClickRequest): Call => ({
-      method: "POST",
-      path: `${TRACKING}/click`,
-      body: {
+    click: (click: ClickRequest) =>
+      post("click", {
         clientId,
         affiliateReference: click.affiliateReference,
         clickId: click.clickId,
@@ -76,23 +78,19 @@ export function callsFor(clientId: number) {
         referrerUrl: click.referrerUrl,
         userAgent: click.userAgent,
         source: click.source,
-      },
-    }),
-    registration: ({ clickId, email, customerId, customerName }: RegistrationRequest): Call => ({
-      method: "POST",
-      path: `${TRACKING}/registration`,
-      body: { clickId, email, customerId, customerName },
-    }),
-    registrationLead: ({ customerEmail, customerName, sessionId }: RegistrationLeadRequest): Call => ({
-      method: "POST",
-      path: `${TRACKING}/lead/registration`,
-      body: { clientId, leadType: "REGISTRATION", customerEmail, customerName, sessionId },
-    }),
-    paymentLead: ({ customerEmail, leadValue, sessionId }: PaymentLeadRequest): Call => ({
-      method: "POST",
-      path: `${TRACKING}/lead/payment`,
-      body: { clientId, leadType: "PAYMENT", customerEmail, leadValue, sessionId },
-    }),
+      }),
+    registration: ({ clickId, email, customerId, customerName }: RegistrationRequest) =>
+      post("registration", { clickId, email, customerId, customerName }),
+    registrationLead: ({ customerEmail, customerName, sessionId }: RegistrationLeadRequest) =>
+      post("lead/registration", {
+        clientId,
+        leadType: "REGISTRATION",
+        customerEmail,
+        customerName,
+        sessionId,
+      }),
+    paymentLead: ({ customerEmail, leadValue, sessionId }: PaymentLeadRequest) =>
+      post("lead/payment", { clientId, leadType: "PAYMENT", customerEmail, leadValue, sessionId }),
     status: (sessionId: string): Call => ({
       method: "GET",
       path: `${TRACKING}/status/${pathSegment(sessionId)}`,
@@ -100,9 +98,12 @@ export function callsFor(clientId: number) {
   };
 }
 
+function post(endpoint: Endpoint, body: object): Call {
+  return { method: "POST", path: `${TRACKING}/${endpoint}`, body };
+}
+
 export type Calls = ReturnType<typeof callsFor>;
 
-/** The call that reports an event. */
 export function callFor(event: OutboxEvent, calls: Calls): Call {
   switch (event.kind) {
     case "click":

@@ -24,24 +24,25 @@ import {
 import { isYes, refusalOf } from "./refusal.js";
 import type { Transport } from "./transport.js";
 
-/** Options of a single call. */
+/** Options of a single call. @inline */
 export interface CallOptions {
-  /** Sent as `Idempotency-Key`, so that a service that knows the header recognises a repetition. Default: none. */
+  /** Sent as `Idempotency-Key`: a service that knows it finds repetitions by it. Default: none. */
   readonly idempotencyKey?: string;
 }
 
 /**
- * The five endpoints of the specification (section 4). Each call makes one attempt.
+ * The five endpoints of the specification (§4). Each call makes one attempt. It rejects with
  *
- * A call rejects with `TrackingApiError` when the service refuses, with `NoAnswerError` when no answer comes within
- * `delivery.timeoutMs`, and with `ArgumentError`, before anything is sent, when an argument cannot be sent as it is.
+ * - `TrackingApiError` if the service refuses,
+ * - `NoAnswerError` if no answer comes within `delivery.timeoutMs`,
+ * - `ArgumentError`, before anything is sent, if an argument cannot be sent as it is.
  */
 export interface TrackingClient {
   /** `POST /api/v1/tracking/click` (§4.1): a click. */
   click(click: ClickRequest, options?: CallOptions): Promise<ClickAnswer>;
   /** `POST /api/v1/tracking/registration` (§4.2): a registration of a visitor with a click id. */
   registration(registration: RegistrationRequest, options?: CallOptions): Promise<RegistrationAnswer>;
-  /** `POST /api/v1/tracking/lead/registration` (§4.3): a registration of a visitor with a session id only. */
+  /** `POST /api/v1/tracking/lead/registration` (§4.3): a registration with a session id only. */
   registrationLead(lead: RegistrationLeadRequest, options?: CallOptions): Promise<RegistrationLeadAnswer>;
   /** `POST /api/v1/tracking/lead/payment` (§4.4): a payment. */
   paymentLead(lead: PaymentLeadRequest, options?: CallOptions): Promise<PaymentAnswer>;
@@ -49,7 +50,7 @@ export interface TrackingClient {
   status(sessionId: string): Promise<TrackingStatus>;
 }
 
-/** `tracker.client`. `hide` removes secrets from the service's words. */
+/** `hide` removes secrets from the service's words. */
 export function createClient(
   transport: Transport,
   { clientId, clock, hide }: { clientId: number; clock: Clock; hide: (text: string) => string },
@@ -67,7 +68,7 @@ export function createClient(
       );
     }
     if (!isYes(attempt)) throw new TrackingApiError(refusalOf(attempt, { now: clock.now(), hide }));
-    // A 2xx counts with any body. A body that is no object is read as an empty one.
+    // A 2xx counts with any body. One that is no object is read as empty.
     return attempt.body !== null && typeof attempt.body === "object" && !Array.isArray(attempt.body)
       ? attempt.body
       : {};

@@ -4,11 +4,11 @@ import { timersAreFaked } from "../shared/real-timers.js";
 import { type DispatcherOptions, dispatcherTo } from "./dispatcher.js";
 import { isInJest, loadUndici, type Undici } from "./undici.js";
 
-/** The connections to the service. Undici is loaded, and they are made, when the first of them is wanted. */
+/** Connections to the service. The first use loads undici. */
 export interface Connections {
-  /** Loads undici now. To be called when events will be sent. */
+  /** Loads undici now, if events will be sent. */
   prepare(): void;
-  /** Never throws: a failure is passed to the handler. */
+  /** Never throws: the handler gets the error. */
   dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   close(): Promise<void>;
 }
@@ -18,7 +18,8 @@ export function createConnections(options: DispatcherOptions): Connections {
   const makeDispatcher = dispatcherTo(options);
   let opening: Promise<void> | undefined;
   let kept: Dispatcher | undefined;
-  // Undici waits for a timer before it reuses a connection. If a test fakes timers, each call gets a new connection.
+  // Undici waits for a timer before it reuses a connection, so with fake timers each call gets a
+  // new one.
   let fresh: Dispatcher | undefined;
   let undici: Undici | undefined;
   let isClosed = false;

@@ -14,30 +14,28 @@ export interface DispatcherOptions {
   readonly proxy?: OutgoingProxy | undefined;
 }
 
-/** Makes the connections. What undici reads from the environment was read before. */
-export type MakeDispatcher = (undici: Undici) => Dispatcher;
-
-/** The options that undici makes a proxy's pools with. */
+/** What undici makes a proxy's pools with. */
 type Given = Pool.Options & { readonly connect: buildConnector.connector };
 
 /** How long a connection may idle. Servers that close theirs after less than 2 s are rare. */
 const IDLE_MS = 750;
 
 /**
- * The keep-alive connections to the service's origin: direct, or through a proxy's tunnels (CONNECT). The proxy sees the origin's
- * name and nothing else of a request. Each call of what is returned makes new ones.
+ * Keep-alive connections to the service's origin: direct, or through a proxy's tunnels (CONNECT),
+ * so that the proxy sees only the origin's name. Reads the environment; the returned function makes
+ * new connections, and does not read it again.
  *
  * @throws OptionsError if the environment's proxy has no usable address.
  */
-export function dispatcherTo(options: DispatcherOptions): MakeDispatcher {
+export function dispatcherTo(options: DispatcherOptions): (undici: Undici) => Dispatcher {
   const { baseUrl, connections, connectTimeoutMs, proxy } = options;
   const pool = {
     connections,
-    // Servers close idle connections unannounced, and a payment written at that moment is in doubt. If the server announces
-    // the time, undici closes 2 s earlier, and never later than this.
+    // Servers close idle connections unannounced, and a payment written then is in doubt. If the
+    // server announces the time, undici closes 2 s earlier, and never later than this.
     keepAliveTimeout: IDLE_MS,
     keepAliveMaxTimeout: IDLE_MS,
-    // The attempt's own deadline is the only one: undici's are coarse, and would report the same silence as other errors.
+    // None: undici's timers are coarse, and would report the same silence as other errors.
     headersTimeout: 0,
     bodyTimeout: 0,
   };
@@ -54,7 +52,7 @@ export function dispatcherTo(options: DispatcherOptions): MakeDispatcher {
       proxyTls: tls,
       requestTls: tls,
       factory: poolOf,
-      // Otherwise a proxy that does not answer CONNECT would block one of the few connections for five minutes.
+      // Otherwise a proxy that does not answer CONNECT blocks a connection for five minutes.
       clientFactory: (origin: URL, given: Given) =>
         withProxyErrors(poolOf(origin, { ...given, headersTimeout: connectTimeoutMs })),
     };
@@ -83,7 +81,7 @@ function proxiesOfEnvironment(env: NodeJS.ProcessEnv): { httpProxy: string; http
 function isProxyAddress(address: string): boolean {
   try {
     const { protocol, username, password } = new URL(address);
-    // It throws if they are not encoded as a URL's.
+    // Throws if they are not encoded as a URL's.
     decodeURIComponent(username + password);
     return /^(https?|socks5?):$/.test(protocol);
   } catch {
@@ -91,17 +89,17 @@ function isProxyAddress(address: string): boolean {
   }
 }
 
-/** Connects as the given connector does, with sockets that keep no process alive: `beforeExit` decides for how long events are sent. */
+/** Sockets that keep no process alive: `beforeExit` decides for how long events are sent. */
 function unreferenced(connect: buildConnector.connector): buildConnector.connector {
   function release(socket: unknown): void {
     if (!(socket instanceof Socket)) return;
     socket.unref();
-    // Undici refs a connection for as long as a request is under way on it.
+    // Undici refs a connection while a request is under way on it.
     socket.ref = () => socket;
   }
 
   return (options, callback) => {
-    // Undici returns the socket before it is connected; a proxy's tunnel is only known once it is open.
+    // Undici returns the socket before it is connected, but a tunnel only once it is open.
     const socket: unknown = connect(options, (...result) => {
       release(result[1]);
       callback(...result);

@@ -1,9 +1,9 @@
 import type { Endpoint } from "./endpoints.js";
 
-/** What is paused: the whole service, or one of its endpoints. */
+/** What is paused: the whole service, or one of its endpoints. @inline */
 export type PauseScope = "origin" | Endpoint;
 
-/** Why nothing but trials is sent. */
+/** Why nothing but probes is sent. @inline */
 export type PauseReason =
   | "failing"
   | "silent"
@@ -12,7 +12,7 @@ export type PauseReason =
   | "misconfigured"
   | "unreachable";
 
-/** The state of an endpoint. While it is paused, only trials are sent. */
+/** While an endpoint is paused, only probes are sent. */
 export type EndpointState =
   | { readonly state: "open" }
   | {

@@ -1,12 +1,12 @@
 import type { Clock } from "../shared/clock.js";
 import { setImmediate } from "../shared/real-timers.js";
 
-/** Runs `task` once the timers that are due have fired, and the data in the sockets has been read. */
+/** Runs `task` once timers that are due have fired and data in the sockets has been read. */
 export function afterTick(task: () => void): void {
   setImmediate(() => setImmediate(task));
 }
 
-/** Knows whether the event loop turns, or stands still. */
+/** Whether the event loop turns or stands still. */
 export class EventLoop {
   readonly #clock: Clock;
   #passedAt = Number.NEGATIVE_INFINITY;
@@ -26,7 +26,7 @@ export class EventLoop {
     });
   }
 
-  /** Whether a noted turn of the loop is no older than so many milliseconds. */
+  /** Whether the loop has turned within so many milliseconds, as far as `watch` knows. */
   hasPassedWithin(ms: number): boolean {
     return this.#clock.monotonic() - this.#passedAt <= ms;
   }

@@ -1,6 +1,6 @@
 /**
- * The service's own number for a registration or a payment (specification, section 2.3), as its answer says: a positive integer, or the
- * digits of one. `undefined` if the answer has none, or one that a number in JavaScript does not hold exactly.
+ * The service's number for a registration or payment (§2.3): a positive integer, or its digits.
+ * `undefined` if the answer has none, or one that a JavaScript number does not hold exactly.
  */
 export function leadIdOf(body: unknown): number | undefined {
   const { leadId } = Object(body) as { leadId?: unknown };

@@ -8,16 +8,14 @@ const REMEDIES: Readonly<Record<number, string>> = {
 };
 
 /**
- * The outgoing proxy has opened no tunnel to the service, so nothing was sent.
- *
- * Its code is its own. If a connector fails with undici's code for a closed socket, undici connects again
- * at once, for ever.
+ * The outgoing proxy opened no tunnel, so nothing was sent. With undici's code for a closed socket,
+ * undici would connect again at once, for ever.
  */
 export class ProxyError extends Error {
   readonly code = "ERR_PROXY";
 }
 
-/** Makes the connections to an outgoing proxy fail with a `ProxyError` if the proxy opens no tunnel. */
+/** Makes connections to a proxy fail with a `ProxyError` if it opens no tunnel. */
 export function withProxyErrors<D extends Dispatcher>(proxy: D): D {
   const open = proxy.connect.bind(proxy) as (options: object) => Promise<Dispatcher.ConnectData>;
 

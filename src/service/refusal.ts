@@ -1,14 +1,14 @@
 import type { Answer } from "./attempt.js";
 import { retryAfterMs } from "./retry-after.js";
 
-/** Whether the service accepted the call: any 2xx, unless the body says `success: false`. */
+/** Any 2xx, unless the body says `success: false`. */
 export function isYes({ status, body }: Answer): boolean {
   return (
     status >= 200 && status < 300 && (body as { success?: unknown } | null | undefined)?.success !== false
   );
 }
 
-/** A refusal's status, and its error body (§7) as far as it can be read. `hide` removes secrets from the texts. */
+/** A refusal's status, and its error body (§7) if readable. `hide` removes secrets from texts. */
 export function refusalOf(
   { status, body, retryAfter }: Answer,
   { now, hide }: { now: number; hide: (text: string) => string },

@@ -1,7 +1,7 @@
 import type { Dispatcher } from "undici";
 import type { Clock } from "../shared/clock.js";
 import { errorFrom } from "../shared/errors.js";
-import { Line } from "../shared/line.js";
+import { LinkedList } from "../shared/linked-list.js";
 import { clearInterval, setInterval, timersAreFaked } from "../shared/real-timers.js";
 import { withoutTrailingSlashes } from "../shared/text.js";
 import { type Attempt, AttemptHandler, HeldBack, unsendable } from "./attempt.js";
@@ -11,33 +11,33 @@ import type { DispatcherOptions } from "./dispatcher.js";
 import { afterTick, EventLoop } from "./event-loop.js";
 
 export interface TransportOptions extends DispatcherOptions {
-  /** The limit for a whole attempt, in milliseconds: from the call to the last byte of the answer. */
+  /** For a whole attempt, from the call to the last byte of the answer. */
   readonly timeoutMs: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly clock: Clock;
 }
 
 export interface SendOptions {
-  /** Called once there is a connection, just before the request is written to it. If it returns false, nothing is sent. */
+  /** Called just before the request is written to a connection. `false`: nothing is sent. */
   readonly mayLeave?: () => boolean;
-  /** How long the body of an answer is waited for once its head has arrived, in milliseconds. Default: `timeoutMs`. */
+  /** How long the body is waited for after its head. Default: `timeoutMs`. */
   readonly bodyMs?: number;
-  /** Whether the process stays alive until the attempt has ended. Default: false. */
+  /** Keeps the process alive until the attempt has ended. Default: false. */
   readonly keepsAlive?: boolean;
 }
 
 export interface Transport {
-  /** Loads now what the first attempt would otherwise wait for. To be called when events will be sent. */
+  /** Loads what the first attempt would wait for, if events will be sent. */
   prepare(): void;
   send(call: Call, options?: SendOptions): Promise<Attempt>;
-  /** Ends all attempts under way. Each resolves with what is known of it. */
+  /** Ends all attempts. Each resolves with what is known of it. */
   abort(): void;
   close(): Promise<void>;
 }
 
-// A timer that fires later than this is late because the whole process stood still.
+// If a timer fires later than this, the whole process stood still.
 const TOLERANCE_MS = 1_000;
-// A short tick. A connection may idle for so much longer than the dispatcher allows.
+// A short tick: a connection may idle for so much longer than the dispatcher allows.
 const TICK_MS = 200;
 
 const tooLate = (what: string, ms: number) =>
@@ -48,14 +48,15 @@ const stoodStill = () =>
   new HeldBack("ERR_STOOD_STILL", "this process stood still before it could send the event");
 
 /**
- * Sends single requests over a pool of keep-alive connections to one origin. Does not follow redirects: they are answers.
+ * Sends requests over keep-alive connections to one origin. A redirect is an answer, and not
+ * followed.
  *
  * @throws OptionsError if the environment's proxy has no usable address.
  */
 export function createTransport(options: TransportOptions): Transport {
   const { baseUrl, timeoutMs, clock } = options;
   const prefix = withoutTrailingSlashes(baseUrl.pathname);
-  const underWay = new Line<AttemptHandler>();
+  const underWay = new LinkedList<AttemptHandler>();
   const connections = createConnections(options);
   const loop = new EventLoop(clock);
 
@@ -73,7 +74,7 @@ export function createTransport(options: TransportOptions): Transport {
         let cancelBody = () => {};
         const attempt = new AttemptHandler({
           refusal() {
-            // After a standstill, the connection may be ready before the deadline's timer has fired.
+            // After a standstill, a connection may be ready before the deadline's timer fires.
             if (clock.monotonic() >= deadline) return tooLate("no complete answer", timeoutMs);
             return mayLeave() ? undefined : claimLost();
           },
@@ -85,7 +86,7 @@ export function createTransport(options: TransportOptions): Transport {
             cancelBody();
             clearInterval(alive);
             loop.watch();
-            underWay.leave(attempt);
+            underWay.remove(attempt);
             const hasStoodStill = clock.monotonic() > deadline + TOLERANCE_MS;
             const isUnsent = result.type === "no-answer" && !result.requestSent;
             resolve(isUnsent && hasStoodStill ? { ...result, error: stoodStill() } : result);
@@ -93,15 +94,15 @@ export function createTransport(options: TransportOptions): Transport {
         });
         const cancelDeadline = stopAfter(timeoutMs, "no complete answer");
         const alive = keepsAlive ? setInterval(() => {}, timeoutMs) : undefined;
-        underWay.join(attempt);
+        underWay.append(attempt);
 
-        // After a standstill, the timer fires in the tick in which the answer is read, and before it.
+        // After a standstill, the timer fires in the tick that reads the answer, and before it.
         function stopAfter(ms: number, what: string): () => void {
           return clock.after(ms, () => afterTick(() => attempt.stop(tooLate(what, ms))));
         }
 
         const dispatch = () => connections.dispatch(request, attempt);
-        // After a standstill, undici first has to notice which connections the service has closed, and to close idle ones.
+        // After a standstill, undici must first see what the service closed, and close idle ones.
         if (timersAreFaked() || loop.hasPassedWithin(TICK_MS)) dispatch();
         else afterTick(dispatch);
         loop.watch();

@@ -7,8 +7,8 @@ export type Undici = typeof import("undici/index.js");
 let loading: Promise<Undici> | undefined;
 
 /**
- * Loads undici, once for each thread. It takes most of the time that the package takes to load, and a host whose outbox
- * delivers in a thread of its own may never need it.
+ * Loads undici once. It takes most of the package's loading time, and a host whose outbox delivers
+ * in a thread of its own may not need it.
  */
 export function loadUndici(): Promise<Undici> {
   loading ??= import("undici/index.js").then((undici) => {
@@ -18,15 +18,12 @@ export function loadUndici(): Promise<Undici> {
   return loading;
 }
 
-/** Jest fails a run in which a module is loaded after its test file has ended: it is to be loaded as soon as possible. */
+/** Jest fails a run that loads modules after its test file has ended, so load them early. */
 export function isInJest(): boolean {
   return process.env.JEST_WORKER_ID !== undefined;
 }
 
-/**
- * Makes undici load what it otherwise loads when the first connection opens. Leaves nothing open that Jest's
- * `--detectOpenHandles` would find.
- */
+/** Loads what the first connection would. Leaves nothing open for Jest's `--detectOpenHandles`. */
 function loadTheRest({ buildConnector, Client }: Undici): void {
   const client = new Client("http://localhost", { connect: (_options, done) => done(null, new Socket()) });
   client.dispatch({ method: "GET", path: "/" }, { onRequestStart() {}, onResponseError() {} });

@@ -1,23 +1,22 @@
 import { clearTimeout, monotonic, now, setTimeout } from "./real-timers.js";
 
-/** Time as the rest of the package sees it, so that a test can simulate three days in a second. */
+/** Time, which a test can simulate: three days in a second. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
   /** Milliseconds since a fixed moment, of a clock that is never set. */
   monotonic(): number;
-  /** Runs `task` once, `ms` milliseconds from now, unless the returned function is called before. */
+  /** Runs `task` once in `ms` milliseconds, unless the returned function is called before. */
   after(ms: number, task: () => void): () => void;
 }
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Node's own clock and timers. */
 export const systemClock: Clock = {
   now,
   monotonic,
   after(ms, task) {
-    // Unref'ed here for all callers: no timer of this package keeps a host's process alive.
+    // Unref'ed: no timer of this package keeps a host's process alive.
     const timer = setTimeout(task, Math.min(ms, LONGEST_TIMER_MS)).unref();
     return () => clearTimeout(timer);
   },

@@ -15,8 +15,9 @@ export function maskEmail(address: string): string {
 }
 
 /**
- * Masks the e-mail addresses in a text, for log lines and notices: quoted ones too, and those that are percent-encoded, once or
- * more, or encoded as in HTML or JSON. Cuts a text after 16,384 characters, before the word that would be cut in half.
+ * Masks e-mail addresses for log lines and notices: quoted ones too, and those that are
+ * percent-encoded (even repeatedly), or encoded as in HTML or JSON. Cuts a text after 16,384
+ * characters, before the word that would be cut in half.
  */
 export function maskEmails(text: string): string {
   if (text.length > LONGEST) return `${maskEmails(text.slice(0, wordStart(text, LONGEST, 0)))}…`;
@@ -31,14 +32,14 @@ export function maskEmails(text: string): string {
   return masked + text.slice(done);
 }
 
-/** Where the word begins that ends before `end`; `end` if none does. */
+/** Where the word that ends before `end` starts; `end` if there is none. */
 function wordStart(text: string, end: number, least: number): number {
   let start = end;
   while (start > least && !DELIMITERS.includes(text.charAt(start - 1))) start--;
   return start;
 }
 
-/** Where the quoted local part begins that ends before `end`; `undefined` if none does. */
+/** Where the quoted local part that ends before `end` starts. */
 function quotedStart(text: string, end: number, least: number): number | undefined {
   if (text[end - 1] !== '"') return undefined;
   for (let start = end - 2; start >= Math.max(least, end - LONGEST_QUOTED); start--) {

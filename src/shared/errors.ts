@@ -1,6 +1,4 @@
-/**
- * The base class of all errors that this package throws or rejects with.
- */
+/** The base class of all errors that this package throws or rejects with. */
 export class AffiliateError extends Error {
   /** The name of its class, such as `OptionsError`. */
   override readonly name: string = "AffiliateError";
@@ -13,7 +11,7 @@ export class AffiliateError extends Error {
   }
 }
 
-/** Thrown by `affiliate()`, `onClick()`, `dashboard()` and the outboxes' factories at start-up. Its message lists all wrong options. */
+/** Thrown at start-up by `affiliate()` and other factories. Its message lists all wrong options. */
 export class OptionsError extends AffiliateError {
   /** `OptionsError`. */
   override readonly name = "OptionsError";
@@ -24,7 +22,7 @@ export class OptionsError extends AffiliateError {
   }
 }
 
-/** An argument that cannot be used as it is, such as a session id of `..`. Nothing was sent, cancelled or erased. */
+/** An argument cannot be used, such as a session id of `..`. Nothing was sent or changed. */
 export class ArgumentError extends AffiliateError {
   /** `ArgumentError`. */
   override readonly name = "ArgumentError";
@@ -34,13 +32,13 @@ export class ArgumentError extends AffiliateError {
   }
 }
 
-/** The service answered and refused: an error status (§7), or `success: false`. `message` is the service's own. */
+/** The service refused: an error status (§7), or `success: false`. `message` is its own. */
 export class TrackingApiError extends AffiliateError {
   /** `TrackingApiError`. */
   override readonly name = "TrackingApiError";
   /** HTTP status of the answer. */
   readonly status: number;
-  /** The service's short name for the error, such as `Unauthorized`. Without one, the status as text. */
+  /** The service's short name for the error, such as `Unauthorized`; or the status as text. */
   readonly error: string;
   /** How long the service asks to wait, in milliseconds (its Retry-After). */
   readonly retryAfterMs: number | undefined;
@@ -53,11 +51,14 @@ export class TrackingApiError extends AffiliateError {
   }
 }
 
-/** No answer came: the connection was refused or reset, the name is unknown, or the time was up. `cause` is undici's or Node's error. */
+/**
+ * No answer came: the connection was refused or reset, the name is unknown, or the time was up.
+ * `cause` is undici's or Node's error.
+ */
 export class NoAnswerError extends AffiliateError {
   /** `NoAnswerError`. */
   override readonly name = "NoAnswerError";
-  /** Whether the request had been sent. If so, the service may have acted on it. */
+  /** Whether the request was sent: the service may have acted on it. */
   readonly requestSent: boolean;
 
   constructor(message: string, requestSent: boolean, cause: Error) {
@@ -72,7 +73,7 @@ export class OutboxError extends AffiliateError {
   override readonly name = "OutboxError";
 }
 
-/** The thrown value as an Error: JavaScript can throw any value. */
+/** JavaScript can throw any value. */
 export function errorFrom(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   try {
@@ -82,7 +83,7 @@ export function errorFrom(thrown: unknown): Error {
   }
 }
 
-/** The code of an error or of its cause. Without one, the error's name. */
+/** An error's code, or its cause's; otherwise its name. */
 export function errorCodeOf(error: Error): string {
   const { code, cause, name } = error as Error & { code?: unknown };
   if (typeof code === "string") return code;

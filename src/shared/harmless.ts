@@ -1,8 +1,8 @@
 /**
- * Calls a function of the host, and catches what it throws or rejects with.
+ * Calls a function of the host, and catches what it throws or rejects with. `onError` may throw
+ * too: some thrown values cannot be turned into text.
  *
- * @param onError may throw too: some thrown values cannot be turned into text.
- * @returns what the function returned, or `undefined` where it threw.
+ * @returns what the function returned; `undefined` if it threw.
  */
 export function harmless<T>(call: () => T, onError: (error: unknown) => void = () => {}): T | undefined {
   function report(error: unknown): void {
@@ -21,7 +21,6 @@ export function harmless<T>(call: () => T, onError: (error: unknown) => void = (
   }
 }
 
-/** Whether it is a promise, or can be awaited like one. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
 }

@@ -1,4 +1,4 @@
-/** The object that a JSON text describes; `undefined` where it describes none, or is no JSON. */
+/** `undefined` if the text is no JSON, or not that of an object. */
 export function objectFromJson(json: string | null): object | undefined {
   try {
     const parsed: unknown = JSON.parse(json ?? "");

@@ -1,7 +1,7 @@
 import { harmless } from "./harmless.js";
 import { shown } from "./printable.js";
 
-/** An amount of money in major units: 19.9, `"19.90"`, or an object whose text is a plain decimal, such as Prisma's `Decimal`. */
+/** Money in major units: 19.9, `"19.90"`, or an object with such a text, as an ORM's. @inline */
 export type Amount = number | string | object;
 
 // As a database writes NUMERIC: no plus sign, no exponent, no separators.
@@ -11,10 +11,10 @@ const DECIMAL = /^-?(?:\d+(?:\.\d*)?|\.\d+)$/;
 const LONGEST = 128;
 
 /**
- * Reads an amount as a number. Database drivers return decimals as text, and ORMs as objects of decimal.js and similar libraries.
+ * Reads an amount. Database drivers return decimals as text, and ORMs as objects of decimal.js and
+ * the like.
  *
- * @returns the amount without binary noise; or, where it is no decimal, a bigint or negative, a text that says what is wrong and
- * what arrived.
+ * @returns the amount without binary noise, or a text that says what is wrong with it.
  */
 export function amountFrom(given: unknown): number | string {
   const text = textOf(given);
@@ -31,7 +31,7 @@ function isDecimal(text = ""): boolean {
   return text.length <= LONGEST && DECIMAL.test(text);
 }
 
-/** 59.7 for 59.699999999999996: a decimal so near differs only by the error of binary arithmetic. No decimal of 14 digits is changed. */
+/** 59.7 for 59.699999999999996, which is binary noise. No decimal of 14 digits is changed. */
 function withoutNoise(amount: number): number {
   const rounded = Number(amount.toPrecision(13));
   return Math.abs(rounded - amount) < amount * 5e-15 ? rounded : amount;

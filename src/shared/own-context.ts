@@ -1,6 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 
-/** Not of `AsyncLocalStorage.snapshot()`: `jest --detectOpenHandles` takes that for something that is left open. */
+/** `jest --detectOpenHandles` would take `AsyncLocalStorage.snapshot()` for something left open. */
 class OwnContext extends AsyncResource {
   hasRef(): boolean {
     return false;
@@ -10,8 +10,8 @@ class OwnContext extends AsyncResource {
 const ownContext = new OwnContext("express-affiliate");
 
 /**
- * Calls a function in the async context in which the package was loaded, which is no request's. Events of many visitors share
- * timers, sockets and transactions, so none of these may run under one visitor's trace.
+ * Calls a function in no request's async context. Events of many visitors share timers, sockets and
+ * transactions, so none of these may run under one visitor's trace.
  */
 export function inOwnContext<Args extends unknown[], Result>(
   call: (...args: Args) => Result,
@@ -20,7 +20,7 @@ export function inOwnContext<Args extends unknown[], Result>(
   return ownContext.runInAsyncScope(call, undefined, ...args);
 }
 
-/** The same function, called in no request's async context. */
+/** The same function, always called in no request's async context. */
 export function detached<Args extends unknown[], Result>(
   call: (...args: Args) => Result,
 ): (...args: Args) => Result {

@@ -8,17 +8,12 @@ export function requireFrom(place: string): NodeJS.Require {
   return createRequire(place);
 }
 
-/** Where an optional peer may be installed: beside the module that needs it, beside the started script, or in the working directory. */
+/** Beside the module that needs the peer, the started script, or in the working directory. */
 export function peerPlaces(wanting: string): readonly (string | undefined)[] {
   return [wanting, process.argv[1], join(process.cwd(), "any.js")];
 }
 
-/**
- * Finds an optional peer.
- *
- * @param places files or directories beside which it may be installed.
- * @returns its file; `undefined` where it is not installed.
- */
+/** An optional peer's file, looked for beside these files or directories. */
 export function resolvePeer(name: string, places: readonly (string | undefined)[]): string | undefined {
   for (const place of places) {
     if (place === undefined) continue;

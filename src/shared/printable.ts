@@ -1,18 +1,18 @@
-// Control characters, format characters (invisible ones, and those that change the direction of text), line separators, half characters.
+// Control, format (invisible, or changing the text's direction), line separators, half characters.
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu;
 const NOT_ASCII = /[^\x20-\x7e]/g;
 
-/** A foreign text as one line that a terminal or log reader can show safely: invisible characters become a space. */
+/** A text from outside as one line that is safe to show: invisible characters become a space. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, " ");
 }
 
-/** JSON in which invisible characters are escaped. Every JSON parser reads the original text from it. */
+/** JSON with invisible characters escaped, which parsers read back. */
 export function printableJson(value: unknown): string {
   return JSON.stringify(value).replace(UNPRINTABLE, escaped);
 }
 
-/** A wrong value, for an error's message: `"42" (string)`, `-1 (number)`, `an array`. In printable ASCII. */
+/** A wrong value, for an error's message, in ASCII: `"42" (string)`, `-1 (number)`, `an array`. */
 export function shown(value: unknown, longest = 40): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "an array";

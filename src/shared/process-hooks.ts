@@ -1,10 +1,11 @@
 import { runInThisContext } from "node:vm";
 
 /**
- * Tasks for one event of the process. They share one listener: Node warns of a leak if there are many.
+ * Tasks for one event of the process, with one listener: Node warns of many.
  *
- * Jest gives each test file a `process` of its own, which emits nothing. `exit` is the real one's: a thread has to end before
- * its process. `beforeExit` is not: what a test has left does not keep Jest alive.
+ * Jest gives each test file its own `process`, which emits nothing. `exit` uses the real one: a
+ * thread has to end before its process. `beforeExit` does not: what a test has left does not keep
+ * Jest alive.
  */
 export function createProcessHooks(event: "beforeExit" | "exit") {
   const tasks = new Set<() => void>();

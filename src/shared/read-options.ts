@@ -4,18 +4,17 @@ import { nearestWord } from "./nearest.js";
 import { shown } from "./printable.js";
 import { Secret } from "./secret.js";
 
-// A long text may be a key in the wrong option.
+// Longer texts may be a key in the wrong option.
 const LONGEST_SHOWN = 12;
 const NEVER_SHOWN = ["apiKey", "baseUrl", "proxy", "signed"];
 const LIKE_AN_OPTION = /^[a-z]+(?:[A-Z][a-z]+)*$/;
 
-/** The fields of a schema for `Options`: exactly one for each option. */
+/** A schema's fields for `Options`: exactly one for each. */
 export type SchemaOf<Options> = { [Option in keyof Options]-?: z.ZodMiniType<unknown, Options[Option]> };
 
 /**
- * Reads options by a schema, and fills in defaults.
+ * Reads the options of a factory by a schema, and fills in defaults.
  *
- * @param factory the name of the function that takes the options, for the message.
  * @throws OptionsError that lists all mistakes: what is wrong, what arrived, what to do.
  */
 export function readOptions<Schema extends z.ZodMiniObject>(
@@ -39,7 +38,7 @@ export function readOptions<Schema extends z.ZodMiniObject>(
 
 type Hide = (text: string) => string;
 
-/** Removes from a text what may be a key: secret options, the values of unknown ones, and names unlike any option's. */
+/** Removes possible keys: secret options, values of unknown ones, names unlike an option's. */
 function hidingSecretsOf(options: unknown, unknown: readonly PropertyKey[][]): Hide {
   const valueAt = (path: readonly PropertyKey[]) =>
     path.reduce<unknown>((at, name) => Object(at)[name], options);
@@ -80,7 +79,7 @@ function namesAt(schema: z.ZodMiniType, path: readonly PropertyKey[]): string[] 
   let def = schema.def as Def;
   for (const key of ["", ...path.map(String)]) {
     if (key) def = def?.shape?.[key]?.def as Def;
-    // A schema with a default, or of an optional field.
+    // Of a default, or an optional field.
     while (def?.innerType) def = def.innerType.def as Def;
   }
   return Object.keys(def?.shape ?? {});

@@ -1,4 +1,4 @@
-/** The last `size` values that were put in. Each replaces the oldest. */
+/** The last `size` values. */
 export class Ring<T> {
   readonly #values: T[] = [];
   readonly #size: number;
@@ -8,7 +8,7 @@ export class Ring<T> {
     this.#size = size;
   }
 
-  /** @returns the oldest value, which was removed, or `undefined` while the ring is not full. */
+  /** @returns the value that left, or `undefined` while the ring is not full. */
   replaceOldest(value: T): T | undefined {
     const oldest = this.#values[this.#next];
     this.#values[this.#next] = value;

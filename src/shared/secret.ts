@@ -1,10 +1,11 @@
 import { inspect } from "node:util";
 import { printable } from "./printable.js";
 
-/** Replaces a text that is not shown. */
 export const HIDDEN = "[redacted]";
 
-/** A string that is sent and never shown: not by `inspect`, JSON or a template, nor in a text that the service echoes. */
+/**
+ * A string that is sent, and never shown: not by `inspect`, JSON, templates or a service's echo.
+ */
 export class Secret {
   readonly #value: string;
   #spellings: RegExp | undefined;
@@ -17,7 +18,7 @@ export class Secret {
     return this.#value;
   }
 
-  /** The text without this secret: plain, percent-encoded, escaped as in JSON, or in base64, also as a part of a longer base64 text. */
+  /** The text without this secret in any spelling, also within a longer base64 text. */
   removeFrom(text: string): string {
     this.#spellings ??= new RegExp(spellingsOf(this.#value), "g");
     return text.replaceAll(this.#spellings, HIDDEN);
@@ -36,7 +37,7 @@ export class Secret {
   }
 }
 
-/** The source of a regular expression for a text, however it is spelt: plain, percent-encoded, escaped as in JSON, in base64. */
+/** A regular expression for a text, plain, percent-encoded, escaped as in JSON, or in base64. */
 export function spellingsOf(value: string): string {
   const spelt = Array.from(value, (character) => {
     const bytes = [...Buffer.from(character)].map(
@@ -48,17 +49,17 @@ export function spellingsOf(value: string): string {
   return [spelt.join(""), ...[0, 1, 2].flatMap((offset) => inBase64(value, offset))].join("|");
 }
 
-/** The part of the secret's base64 that is the same in every longer text where `offset` bytes precede it in a group of three. */
+/** The secret's base64 that is the same in all longer texts, if `offset` bytes of 3 precede it. */
 function inBase64(value: string, offset: number): string[] {
   const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(value)]);
   const sure = bytes.toString("base64").slice(offset && offset + 1, Math.floor((bytes.length * 8) / 6));
-  // Fewer characters occur in many texts by chance.
+  // Shorter ones occur in many texts by chance.
   if (sure.length < 6) return [];
   const characters = Array.from(sure, (each) => BASE64_SIGNS[each] ?? each);
   return [`[\\w+/-]{0,3}${characters.join("")}[\\w+/-]{0,2}`];
 }
 
-// base64url uses other signs, and they may be percent-encoded as well.
+// base64url has other signs, and they may be percent-encoded.
 const BASE64_SIGNS: Record<string, string> = { "+": "(?:[+-]|%2[bB])", "/": "(?:[/_]|%2[fF])" };
 
 function literally(text: string): string {
@@ -69,7 +70,7 @@ function anyCase(hex: string): string {
   return hex.replaceAll(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
 }
 
-/** The service's words for a log line, a terminal or a notice: without the secret, and in one line. */
+/** The service's words, for people: in one line, without the secret. */
 export function presentable(text: string, secret: Secret | undefined): string {
   return printable(secret?.removeFrom(text) ?? text);
 }

@@ -1,26 +1,23 @@
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import type { Secret } from "./secret.js";
 
-/** Signs and verifies cookies: HMAC-SHA256 over the cookie's name, its value, the time of issue and its age. */
+/** Cookies' signatures: HMAC-SHA256 over name, value, time of issue and age. */
 export interface Signatures {
   /** `value.issue-age.signature`, with the first secret. @param maxAgeMs how long it is valid. */
   sign(name: string, value: string, maxAgeMs: number): string;
-  /** The value, if one of the secrets has signed it for a cookie of this name, and it is still valid. */
+  /** The value, if one of the secrets signed it for this name and it is still valid. */
   verified(name: string, signed: string): string | undefined;
 }
 
-// The host may sign other cookies with the same secret: with a key for this purpose alone, their signatures are not valid here.
+// A key of its own: the host may sign other cookies with the same secret.
 const PURPOSE = "express-affiliate: the cookies of onClick";
 
-// Browsers store no longer cookie.
+// Browsers store none that is longer.
 const LONGEST = 4_096;
 
 const SIGNED = /^(.+)\.([0-9a-z]{1,9})-([0-9a-z]{1,9})\.([\w-]{43})$/s;
 
-/**
- * @param secrets the first signs, and all verify, so that secrets can be rotated.
- * @param now milliseconds since the epoch.
- */
+/** The first secret signs, and all verify, so that secrets can be rotated. */
 export function createSignatures(secrets: readonly Secret[], now: () => number = Date.now): Signatures {
   const keys = secrets.map((secret) => Buffer.from(hkdfSync("sha256", secret.reveal(), "", PURPOSE, 32)));
   const [newest] = keys;
@@ -43,7 +40,7 @@ export function createSignatures(secrets: readonly Secret[], now: () => number =
   };
 }
 
-// Includes the name: otherwise a signed session id would pass as a click id.
+// With the name: otherwise a signed session id would pass as a click id.
 function signatureOf(key: Buffer, name: string, text: string): Buffer {
   return createHmac("sha256", key).update(`${name}=${text}`).digest();
 }

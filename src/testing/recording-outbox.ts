@@ -1,16 +1,17 @@
-import { notBeforeOf, type OutboxEvent, shownData } from "../events.js";
+import { notBeforeOf, type OutboxEvent, shownData } from "../conversion/events.js";
 import type { Outbox } from "../outbox/outbox.js";
 import { eraseIn, type PersonalStorage, personalDataIn, personalEventOf } from "../outbox/personal-data.js";
 
-/** An outbox for tests: it records events, and sends nothing. */
+/** Records events, and sends nothing. */
 export interface RecordingOutbox extends Outbox {
-  /** Every event that was stored, complete, oldest first. Empty it between tests: `events.length = 0`. */
+  /** Every stored event, complete, oldest first. Empty it between tests: `events.length = 0`. */
   readonly events: OutboxEvent[];
 }
 
 /**
- * For the tests of a host: they see whole events, and need neither a service nor SQLite. An event that is in `events` already
- * is a `duplicate`, as in any other outbox. `cancelPayment` and `erase` take events out of it. `flush()` does not wait. A `transaction` counts as committed.
+ * An outbox for a host's tests, without service or SQLite. An event that is in `events` already is
+ * a `duplicate`, as in any other outbox. `cancelPayment` and `erase` remove events. `flush()` does
+ * not wait. A `transaction` counts as committed.
  *
  * @example
  * ```js

@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import axe from "axe-core";
+import axe, { type RunOptions } from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { expect, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished } from "vitest";
 
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
-/** Whether there is a browser to test in. Where there is none, the tests say that they were skipped; in CI they fail. */
-export const hasChromium = existsSync(executablePath);
+/** If there is no browser, the tests say that they were skipped; in CI they fail. */
+const hasChromium = existsSync(executablePath);
 if (!hasChromium) {
   const skipped = `skipped: no Chromium at ${executablePath} (apt-get install chromium, or set CHROMIUM)`;
   if (process.env.CI) throw new Error(skipped);
@@ -18,7 +18,7 @@ if (!hasChromium) {
 export const screenshots = resolve(import.meta.dirname, "../../.screenshots");
 mkdirSync(screenshots, { recursive: true });
 
-export function launch(args: readonly string[] = []): Promise<Browser> {
+function launch(args: readonly string[]): Promise<Browser> {
   return chromium.launch({
     executablePath,
     args: [
@@ -35,36 +35,77 @@ export function launch(args: readonly string[] = []): Promise<Browser> {
   });
 }
 
-/** A page in a visitor's own browser profile, closed with the test. Errors in its scripts fail the test. */
-export async function openPage(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
-  const context = await browser.newContext(options);
-  const page = await context.newPage();
-  const errors: Error[] = [];
-  page.on("pageerror", (error) => errors.push(error));
-  onTestFinished(async () => {
-    await context.close();
-    if (errors.length > 0) throw new AggregateError(errors, "errors in the page");
+/** A page in a browser profile of its own, closed with the test. Errors in its scripts fail the test. */
+type OpenPage = (options?: BrowserContextOptions) => Promise<Page>;
+
+/** Tests that share a browser. `openShopper`: as `openPage`, and a server takes it for no bot. */
+export function describeInChromium(
+  name: string,
+  tests: (browser: { openPage: OpenPage; openShopper: OpenPage }) => void,
+  args: readonly string[] = [],
+): void {
+  describe.skipIf(!hasChromium)(name, () => {
+    let browser: Browser;
+    beforeAll(async () => {
+      browser = await launch(args);
+    });
+    afterAll(() => browser.close());
+
+    async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
+      const context = await browser.newContext(options);
+      const page = await context.newPage();
+      const errors: unknown[] = [];
+      page.on("pageerror", (error) => errors.push(error));
+      onTestFinished(async () => {
+        await context.close();
+        if (errors.length > 0) throw new AggregateError(errors, "errors in the page");
+      });
+      return page;
+    }
+    // A headless browser says so in its user agent.
+    const openShopper: OpenPage = (options) =>
+      openPage({ ...options, userAgent: `Mozilla/5.0 (X11; Linux x86_64) Chrome/${browser.version()}` });
+
+    tests({ openPage, openShopper });
   });
-  return page;
 }
 
-/** Keeps a picture of the whole page. */
+/** Keeps a picture of the whole page if `PICTURES` is set: it takes longer than most tests. */
 export async function picture(page: Page, name: string): Promise<void> {
+  if (!process.env.PICTURES) return;
   await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
 }
 
-/** What axe finds in the page as it is now, and a picture of it. */
+/** Axe finds nothing in the page as it is now, and it is no wider than the window. */
 export async function expectAccessible(page: Page, name: string): Promise<void> {
   await picture(page, name);
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
-  expect(
-    violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) })),
-    name,
-  ).toEqual([]);
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe.source);
+  const { violations, isTooWide } = await page.evaluate(
+    async (options) => ({
+      violations: (await (globalThis as unknown as { axe: typeof axe }).axe.run(options)).violations,
+      isTooWide: document.documentElement.scrollWidth > window.innerWidth,
+    }),
+    { resultTypes: ["violations"] } satisfies RunOptions,
+  );
+  const found = violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html) }));
+  expect({ found, isTooWide }, name).toEqual({ found: [], isTooWide: false });
 }
 
-/** Whether all of the page is as wide as the window at most. */
-export function fits(page: Page): Promise<boolean> {
-  return page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth);
+const wide = { width: 1280, height: 900 };
+const narrow = { width: 390, height: 844 };
+const looks = [
+  ["light", { colorScheme: "light", forcedColors: "none" }],
+  ["dark", { colorScheme: "dark", forcedColors: "none" }],
+  ["forced", { colorScheme: "light", forcedColors: "active" }],
+] as const;
+
+/** As `expectAccessible`, in a wide and a narrow window, in each kind of colours. */
+export async function expectAccessibleInEachLook(page: Page, name: string): Promise<void> {
+  for (const [colours, media] of looks) {
+    await page.emulateMedia(media);
+    for (const viewport of [wide, narrow]) {
+      await page.setViewportSize(viewport);
+      await expectAccessible(page, `${name}-${colours}-${viewport.width}`);
+    }
+  }
 }

@@ -1,13 +1,13 @@
 import { copyFileSync, existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { affiliate } from "express-affiliate";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { startSandbox } from "../sandbox/helpers.js";
-import { hasChromium, launch, openPage, screenshots } from "./chromium.js";
+import { describeInChromium, screenshots } from "./chromium.js";
 
 const root = resolve(import.meta.dirname, "../..");
 
-describe.skipIf(!hasChromium)("README's picture", () => {
+describeInChromium("README's picture", ({ openPage }) => {
   // `PICTURE=docs/sandbox.png npm run test:browser -- readme` makes it again.
   test("shows a chain that is linked, who gets the credit, and a payment that is linked to no affiliate", async () => {
     const sandbox = await startSandbox();
@@ -25,22 +25,17 @@ describe.skipIf(!hasChromium)("README's picture", () => {
     await tracker.flush();
     await tracker.close();
 
-    const browser = await launch();
-    try {
-      // As wide as README shows it, at twice the pixels.
-      const viewport = { width: 1140, height: 700 };
-      const page = await openPage(browser, { viewport, colorScheme: "light", deviceScaleFactor: 2 });
-      await page.goto(sandbox.inspectorUrl);
-      const visitor = page.getByRole("listitem", { name: "Ada Lovelace" });
-      await visitor.getByText("ALICE, through the session id of click 1").waitFor();
-      expect(await visitor.getByText("through the click id of click 1").count()).toBe(1);
-      await page.getByText("Linked to no affiliate: 1 payment.").waitFor();
-      const path = join(screenshots, "readme.png");
-      await page.screenshot({ path, clip: { x: 0, y: 0, width: 1140, height: 607 } });
-      if (process.env.PICTURE) copyFileSync(path, join(root, process.env.PICTURE));
-      expect(existsSync(path)).toBe(true);
-    } finally {
-      await browser.close();
-    }
+    // As wide as README shows it, at twice the pixels.
+    const viewport = { width: 1140, height: 700 };
+    const page = await openPage({ viewport, colorScheme: "light", deviceScaleFactor: 2 });
+    await page.goto(sandbox.inspectorUrl);
+    const visitor = page.getByRole("listitem", { name: "Ada Lovelace" });
+    await visitor.getByText("ALICE, through the session id of click 1").waitFor();
+    expect(await visitor.getByText("through the click id of click 1").count()).toBe(1);
+    await page.getByText("Linked to no affiliate: 1 payment.").waitFor();
+    const path = join(screenshots, "readme.png");
+    await page.screenshot({ path, clip: { x: 0, y: 0, width: 1140, height: 607 } });
+    if (process.env.PICTURE) copyFileSync(path, join(root, process.env.PICTURE));
+    expect(existsSync(path)).toBe(true);
   });
 });

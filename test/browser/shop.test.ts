@@ -1,26 +1,16 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Page } from "playwright-core";
+import { expect, onTestFinished, test } from "vitest";
 import { serve } from "../../example-app/serve.js";
-import { hasChromium, launch, openPage, picture } from "./chromium.js";
+import { describeInChromium, picture } from "./chromium.js";
 
-describe.skipIf(!hasChromium)("the example shop beside the inspector", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launch();
-  });
-  afterAll(() => browser.close());
-
+describeInChromium("the example shop beside the inspector", ({ openPage, openShopper }) => {
   async function openShop() {
     const example = await serve();
     onTestFinished(example.close);
-    const inspector = await openPage(browser);
+    const inspector = await openPage();
     await inspector.goto(example.sandbox.url);
     await inspector.getByText("live", { exact: true }).waitFor();
-    // A headless browser says so in its user agent, and the server takes it for a bot.
-    const shop = await openPage(browser, {
-      userAgent: `Mozilla/5.0 (X11; Linux x86_64) Chrome/${browser.version()}`,
-    });
-    return { ...example, inspector, shop };
+    return { ...example, inspector, shop: await openShopper() };
   }
 
   async function signUp(shop: Page, name: string): Promise<void> {

@@ -3,28 +3,24 @@ import { postgresMigrations } from "express-affiliate/postgres";
 import { describe, expect, it } from "vitest";
 import { migrationsCommand } from "../../src/cli/migrations.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
+import { runCommand } from "./helpers.js";
 
-function run(...args: string[]) {
-  const out: string[] = [];
-  const err: string[] = [];
-  const code = migrationsCommand(args, {
-    stdout: (line) => out.push(line),
-    stderr: (line) => err.push(line),
-    env: {},
-    isTerminal: false,
-  });
+async function run(...args: string[]) {
+  const { code, out, err } = await runCommand(migrationsCommand, args);
   return { code, out: out.join("\n"), err: err.join("\n") };
 }
 
 describe("the command `migrations`", () => {
-  it("prints the SQL, and leaves out what is there already", () => {
-    expect(run()).toEqual({ code: 0, out: postgresMigrations().join("\n"), err: "" });
-    expect(run("--from", String(postgresMigrations().length))).toEqual({ code: 0, out: "", err: "" });
+  it("prints the SQL, and leaves out what is there already", async () => {
+    expect(await run()).toEqual({ code: 0, out: postgresMigrations().join("\n"), err: "" });
+    expect(await run("--from", String(postgresMigrations().length))).toEqual({ code: 0, out: "", err: "" });
   });
 
-  it("prints the SQL of the MySQL outbox", () => {
-    expect(run("--mysql")).toEqual({ code: 0, out: mysqlMigrations().join("\n"), err: "" });
-    expect(run("--mysql", "--prefix", "shop_")).toMatchObject({ out: mysqlMigrations("shop_").join("\n") });
+  it("prints the SQL of the MySQL outbox", async () => {
+    expect(await run("--mysql")).toEqual({ code: 0, out: mysqlMigrations().join("\n"), err: "" });
+    expect(await run("--mysql", "--prefix", "shop_")).toMatchObject({
+      out: mysqlMigrations("shop_").join("\n"),
+    });
   });
 
   it.each([
@@ -35,14 +31,14 @@ describe("the command `migrations`", () => {
     [["--from", "x"], "--from must be a version's number"],
     [["--nope"], "there is no option --nope"],
     [["stray"], "Unexpected argument"],
-  ])("refuses %j as usage", (args, because) => {
-    const { code, out, err } = run(...args);
+  ])("refuses %j as usage", async (args, because) => {
+    const { code, out, err } = await run(...args);
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain(because);
   });
 
-  it("tells how it is used", () => {
-    expect(run("--help")).toMatchObject({
+  it("prints how it is used", async () => {
+    expect(await run("--help")).toMatchObject({
       code: 0,
       out: expect.stringContaining("Usage: express-affiliate migrations"),
     });
@@ -52,7 +48,7 @@ describe("the command `migrations`", () => {
 describeWithPostgres("what the command `migrations` prints", (database) => {
   it("makes the tables that an outbox with `migrate: false` works with", async () => {
     const pool = database.pool();
-    await pool.query(run("--schema", "by_command").out);
+    await pool.query((await run("--schema", "by_command")).out);
     const outbox = await database.create({ schema: "by_command", migrate: false });
     expect(outbox.counts()).toMatchObject({ queued: 0 });
     await outbox.close();

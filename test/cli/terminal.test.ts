@@ -31,7 +31,7 @@ describe("wrapped", () => {
     columns,
   });
 
-  it("breaks lines between words alone, loses none, and keeps to the width where words allow it", () => {
+  it("breaks lines between words alone, loses none, and keeps to the width if words allow it", () => {
     const words = fc.array(fc.stringMatching(/^\S{1,30}$/), { minLength: 1 });
     fc.assert(
       fc.property(

@@ -1,34 +1,21 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import express from "express";
-import { type Affiliate, OptionsError } from "express-affiliate";
+import { OptionsError } from "express-affiliate";
 import { type DashboardOptions, dashboard } from "express-affiliate/dashboard";
 import request from "supertest";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { eachExpress } from "../helpers/express.js";
 import { answering, faultyService, hangingUp } from "../helpers/faulty-service.js";
 import { startService } from "../helpers/service.js";
 import { startTracker } from "../helpers/tracker.js";
-import { appWith, openDashboard, PATH } from "./helpers.js";
+import { appWith, listen, openDashboard, PATH, payInVain, refusedTracker } from "./helpers.js";
 
 const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
 
-async function trackerOf(answer?: Parameters<typeof startService>[0]): Promise<Affiliate> {
-  const { url } = await startService(answer);
-  return startTracker({ baseUrl: url });
-}
+const trackerOf = async () => startTracker({ baseUrl: (await startService()).url });
 
 /** A tracker with one payment that the service refuses. */
-async function trackerWithRejected() {
-  const tracker = await trackerOf((_request, res) => {
-    res.statusCode = 422;
-    return { error: "Unprocessable", message: "no such customer: ada@shop.example", status: 422 };
-  });
-  const died = new Promise((resolve) => tracker.on("dead", resolve));
-  await tracker.trackPayment(order, { sessionId: "s1" });
-  await died;
-  return tracker;
-}
+const trackerWithRejected = async () =>
+  payInVain(await refusedTracker("no such customer: ada@shop.example", "Unprocessable"), "ada@shop.example");
 
 describe("the dashboard's options", () => {
   it.each<[string, unknown, RegExp]>([
@@ -224,7 +211,10 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
 });
 
 describe("what waits for a decision", () => {
-  /** A tracker with three payments of which it is not known whether they arrived, and one that was refused. */
+  /**
+   * A tracker with three payments of which it is not known whether they arrived, and one that was
+   * refused.
+   */
   async function trackerWithUnconfirmed() {
     const service = await faultyService({
       onRequest: (socket, sent, nth) =>
@@ -242,7 +232,7 @@ describe("what waits for a decision", () => {
     return { service, tracker, page, id: letter?.id };
   }
 
-  it("is sent again only where the page has asked", async () => {
+  it("is sent again only if the page has asked", async () => {
     const { service, page, id } = await trackerWithUnconfirmed();
     service.onRequest = answering(200);
     const { body } = await page.post("retry", { id }).expect(409);
@@ -252,7 +242,7 @@ describe("what waits for a decision", () => {
     await expect.poll(() => service.requests.length).toBe(1);
   });
 
-  it("stays where all others are retried", async () => {
+  it("stays if all others are retried", async () => {
     const { page, tracker, service } = await trackerWithUnconfirmed();
     service.onRequest = answering(200);
     await page.post("retry", { count: 4 }).expect(200, { retried: 1 });
@@ -281,11 +271,7 @@ describe("what waits for a decision", () => {
 it("works behind a proxy that cuts a prefix off the path", async () => {
   const tracker = await trackerWithRejected();
   const app = appWith(tracker);
-  const proxy = express().use("/eu", (req, res) => app(req, res));
-  const server = proxy.listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close());
-  await once(server, "listening");
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const base = await listen(express().use("/eu", (req, res) => app(req, res)));
   const page = await fetch(`${base}/eu${PATH}`);
   expect(page.url).toBe(`${base}/eu${PATH}/`);
   const state = await fetch(new URL("state", page.url));

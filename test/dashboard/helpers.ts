@@ -1,11 +1,34 @@
-import type { RequestHandler } from "express";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import type { Express, RequestHandler } from "express";
 import express5 from "express";
 import type { Affiliate } from "express-affiliate";
 import { type DashboardOptions, dashboard } from "express-affiliate/dashboard";
 import request from "supertest";
+import { onTestFinished } from "vitest";
+import { startService } from "../helpers/service.js";
+import { startTracker } from "../helpers/tracker.js";
 
 /** Where the tests mount it. */
 export const PATH = "/admin/affiliate";
+
+/** A tracker whose service refuses everything in these words. */
+export async function refusedTracker(message: string, error = message): Promise<Affiliate> {
+  const { url } = await startService((_request, res) => {
+    res.statusCode = 422;
+    return { error, message, status: 422 };
+  });
+  return startTracker({ baseUrl: url });
+}
+
+/** Reports a payment, and waits until it is a dead letter. */
+export async function payInVain(tracker: Affiliate, customerEmail: string): Promise<Affiliate> {
+  const died = new Promise((resolve) => tracker.on("dead", resolve));
+  const payment = { paymentId: "o1", customerEmail, leadValue: 19.9 };
+  await tracker.trackPayment(payment, { sessionId: "a-login-session" });
+  await died;
+  return tracker;
+}
 
 /** An app that serves the dashboard, to everyone unless told otherwise. */
 export function appWith(
@@ -22,7 +45,10 @@ export function appWith(
   return app;
 }
 
-/** The dashboard's own page, as its browser asks: with its cookie, its token, and what browsers say of a page's origin. */
+/**
+ * The dashboard's own page, as its browser asks: with its cookie, its token, and what browsers say
+ * of a page's origin.
+ */
 export async function openDashboard(app: Parameters<typeof request>[0]) {
   const agent = request.agent(app);
   const { body } = await agent.get(`${PATH}/state`).expect(200);
@@ -37,4 +63,15 @@ export async function openDashboard(app: Parameters<typeof request>[0]) {
         .set({ "Sec-Fetch-Site": "same-origin", "X-Affiliate-Token": token })
         .send(sent),
   };
+}
+
+/** The app's address on a server that ends with the test, under a name that leads to this machine. */
+export async function listen(app: Express, host = "127.0.0.1"): Promise<string> {
+  const server = app.listen(0, "127.0.0.1");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, "listening");
+  return `http://${host}:${(server.address() as AddressInfo).port}`;
 }

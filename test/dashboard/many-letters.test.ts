@@ -10,7 +10,10 @@ import { scratchDirectory } from "../helpers/scratch.js";
 import { startTracker } from "../helpers/tracker.js";
 import { appWith, openDashboard } from "./helpers.js";
 
-/** What each test begins with: three payments, one of them unconfirmed, a registration and a click, all of them large. */
+/**
+ * What each test begins with: three payments, one of them unconfirmed, a registration and a click,
+ * all of them large.
+ */
 async function filled(create: () => Outbox | Promise<Outbox>) {
   await using stage = await Stage.open(create);
   const [first, ...others] = (["payment", "payment", "registration", "click"] as const).map((kind) =>

@@ -11,7 +11,10 @@ import { appWith, openDashboard } from "./helpers.js";
 
 const order = { customerEmail: "ada@shop.example", leadValue: 19.9 };
 
-/** One payment that is refused, and one that waits, reported by the first of these trackers; the page of the last one. */
+/**
+ * One payment that is refused, and one that waits, reported by the first of these trackers; the
+ * page of the last one.
+ */
 async function pageOver(outboxes: readonly Outbox[]) {
   const service = await faultyService({ onRequest: answering(422) });
   const trackers = outboxes.map((outbox) => startTracker({ baseUrl: service.url, outbox }));
@@ -52,7 +55,7 @@ describe("what waits and what is dead", () => {
     await expectWhole(await pageOver([one, other]));
   });
 
-  it("is not told by kind where the outbox does not know", async () => {
+  it("is not shown by kind if the outbox does not know", async () => {
     const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox: recordingOutbox() });
     const page = await openDashboard(appWith(tracker));
     expect((await page.get("state")).body.outbox).toMatchObject({ queued: 0, waiting: null });

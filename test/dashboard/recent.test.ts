@@ -82,7 +82,7 @@ describe("how many events waited", () => {
 describe("the last failures", () => {
   const retry = (because: string) => ({ kind: "payment", email: "a***@shop.example", because });
 
-  it("are counted where they are the same, and the last one comes first", async () => {
+  it("are counted if they are the same, and the last one comes first", async () => {
     const { clock, tracker, recent } = startRecording();
     const firstAt = clock.now();
     tracker.emit("retry", retry("answered 500"));

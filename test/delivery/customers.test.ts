@@ -24,7 +24,8 @@ it("a customer whom no affiliate referred is not reported, and one whom an affil
   const [stranger, referred] = [request.agent(app), request.agent(app)];
   await stranger.get("/login");
   await referred.get("/login");
-  // The service knows the second one's session by a click: the page with the browser snippet gave it the same id.
+  // The service knows the second one's session by a click: the page with the browser snippet gave
+  // it the same id.
   app.get("/session", (req, res) => void res.json(tracker.attributionOf(req)));
   const { body } = await referred.get("/session");
   await tracker.client.click({ affiliateReference: "ALICE", clickId: "c", sessionId: body.sessionId });

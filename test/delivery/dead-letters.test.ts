@@ -37,7 +37,7 @@ describe("a dead letter", () => {
     expect(letter?.event).toMatchObject({ email: "0@shop.example" });
   });
 
-  it("has the error's code where no answer came", async () => {
+  it("has the error's code if no answer came", async () => {
     const service = await faultyService({ onRequest: hangingUp });
     const tracker = startTracker({ baseUrl: service.url });
     const died = new Promise((resolve) => tracker.on("dead", resolve));
@@ -49,38 +49,6 @@ describe("a dead letter", () => {
     const [letter] = await tracker.deadLetters.list();
     expect(letter).toMatchObject({ reason: "unconfirmed", code: "UND_ERR_SOCKET", attempts: 1 });
     expect(letter).not.toHaveProperty("status");
-  });
-
-  it("is retried with the same Idempotency-Key, behind what its visitor has waiting", async () => {
-    const { clock, service, add, outbox } = startDelivery({ reply: () => says(400) });
-    const { id } = await add("payment", { sessionId: "s" });
-    await clock.pass(100);
-    service.reply = () => says(500);
-    const waiting = await add("payment", { sessionId: "s" });
-    await clock.pass(100);
-    expect(await outbox.deadLetters.retry(id)).toBe(true);
-    expect(await outbox.deadLetters.list()).toEqual([]);
-    service.reply = () => yes;
-    await clock.pass(HOUR_MS);
-    expect(service.taken).toEqual([waiting.id, id]);
-    expect(await outbox.deadLetters.retry(id)).toBe(false);
-  });
-
-  it("is retried with all others in the order in which they happened", async () => {
-    const { clock, service, add, outbox } = startDelivery({ concurrency: 1, reply: () => says(400) });
-    const ids: string[] = [];
-    for (let n = 0; n < 20; n++) {
-      ids.push((await add("payment", { clickId: `c${n % 4}` })).id);
-      await clock.pass(10);
-    }
-    // One dies again, and is the youngest of the dead; it is still among the oldest that happened.
-    await outbox.deadLetters.retry(ids[0] as string);
-    await clock.pass(HOUR_MS);
-    expect((await outbox.deadLetters.list()).at(-1)?.id).toBe(ids[0]);
-    service.reply = () => yes;
-    expect(await outbox.deadLetters.retryAll()).toBe(20);
-    await clock.pass(HOUR_MS);
-    expect(service.taken).toEqual(ids);
   });
 
   it("that was unconfirmed is settled by a 409 when it is retried; one that was rejected is not", async () => {
@@ -126,33 +94,6 @@ describe("a dead letter", () => {
     expect(await outbox.deadLetters.retryAll()).toBe(0);
     expect((await outbox.deadLetters.list()).map((letter) => letter.id)).toEqual([id]);
     expect(outbox.counts().dead.rejected).toBe(1);
-  });
-
-  it("is discarded for good: reported again, it is a duplicate", async () => {
-    const { clock, add, outbox } = startDelivery({ reply: () => says(400) });
-    const event = await add("payment", { sessionId: "a" });
-    await clock.pass(10);
-    expect(await outbox.deadLetters.discard(event.id)).toBe(true);
-    expect(await outbox.deadLetters.discard(event.id)).toBe(false);
-    expect(await outbox.add(event)).toBe("duplicate");
-    expect(outbox.counts().dead.rejected).toBe(0);
-  });
-
-  it("makes room for newer ones, oldest first, and is counted as dropped", async () => {
-    const { clock, add, outbox, noticesOf } = startDelivery({
-      outbox: { maxDeadLetters: 10 },
-      reply: () => says(400),
-    });
-    const ids: string[] = [];
-    for (let n = 0; n < 15; n++) {
-      ids.push((await add("payment", { sessionId: `s${n}` })).id);
-      await clock.pass(10);
-    }
-    expect((await outbox.deadLetters.list()).map(({ id }) => id)).toEqual(ids.slice(5));
-    expect(noticesOf("dropped").map(({ id, reason }) => [id, reason])).toEqual(
-      ids.slice(0, 5).map((id) => [id, "dead-letters-full"]),
-    );
-    expect(await outbox.deadLetters.list({ limit: 3 })).toHaveLength(3);
   });
 });
 
@@ -209,7 +150,7 @@ describe("never shows", () => {
     expect(inspect(error, { depth: 12, showHidden: true })).not.toContain(API_KEY);
   });
 
-  it("an empty message, where the error has none of its own", async () => {
+  it("an empty message, if the error has none of its own", async () => {
     const tracker = startTracker({ baseUrl: `http://localhost:${await closedPort()}` });
     await expect(tracker.client.status("s")).rejects.toThrow(/was not sent: .*ECONNREFUSED/);
   });

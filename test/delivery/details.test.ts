@@ -42,7 +42,7 @@ describe("what the service says of an event", () => {
     expect(withoutVisitor("404 for session 4", event)).toBe("404 for session [redacted]");
   });
 
-  it("tells neither dead letters, notices nor the log of whom", async () => {
+  it("shows neither in dead letters, notices nor the log of whom", async () => {
     const [session, click, person] = ["session-secret", "click-secret", "Ada Lovelace"];
     const service = await startService((_request, res) => {
       res.statusCode = 422;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Affiliate } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import type { Outbox } from "express-affiliate/outbox";
 import { recordingOutbox } from "express-affiliate/testing";
@@ -7,31 +8,43 @@ import { answering, closedPort, faultyService } from "../helpers/faulty-service.
 import { scratchDirectory } from "../helpers/scratch.js";
 import { startTracker } from "../helpers/tracker.js";
 
-// So long that the test fails by its own time limit where `flush` waits for it.
+// So long that the test fails by its own time limit if `flush` waits for it.
 const TIMEOUT_MS = 600_000;
 
-const payment = (paymentId: number) => ({ paymentId, customerEmail: "a@shop.example", leadValue: 1 });
+async function pay(tracker: Affiliate, sessionId: string): Promise<void> {
+  const payment = { paymentId: sessionId, customerEmail: "a@shop.example", leadValue: 1 };
+  await tracker.trackPayment(payment, { sessionId });
+}
 
-it("of a durable outbox returns as soon as nothing more can be delivered now, and says what is left", async () => {
-  const tracker = startTracker({
-    baseUrl: `http://127.0.0.1:${await closedPort()}`,
-    outbox: diskOutbox({ directory: scratchDirectory() }),
-  });
-  for (let n = 0; n < 20; n++) await tracker.trackPayment(payment(n), { sessionId: `s${n}` });
+const startDurable = (baseUrl: string) =>
+  startTracker({ baseUrl, outbox: diskOutbox({ directory: scratchDirectory() }) });
 
-  expect(await tracker.flush({ timeoutMs: TIMEOUT_MS })).toEqual({ settled: false, left: 20 });
+/** A tracker with an outbox of which this test says what it has to do. */
+function startWith(outbox: Partial<Outbox>) {
+  const merged = Object.defineProperties(
+    { ...recordingOutbox(), durable: true, idle: true },
+    Object.getOwnPropertyDescriptors(outbox),
+  );
+  return startTracker({ baseUrl: "http://127.0.0.1:1", outbox: merged });
+}
+
+const countsOf = (queued: number, trouble?: { trouble: string }) => ({
+  ...{ queued, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null },
+  ...trouble,
 });
 
-it("of a durable outbox does not wait for a service that has been out of reach for a while", async () => {
-  const tracker = startTracker({
-    baseUrl: `http://127.0.0.1:${await closedPort()}`,
-    outbox: diskOutbox({ directory: scratchDirectory() }),
-  });
-  const paused = new Promise((resolve) => tracker.on("paused", resolve));
-  for (let n = 0; n < 20; n++) await tracker.trackPayment(payment(n), { sessionId: `s${n}` });
-  await paused;
+it.each([
+  ["as soon as nothing more can be delivered now", 0],
   // The outbox's thread looks for killed processes twice a second.
-  await sleep(1_200);
+  ["at once if the service has been out of reach for a while", 1_200],
+])("of a durable outbox returns %s, and says what is left", async (_name, afterMs) => {
+  const tracker = startDurable(`http://127.0.0.1:${await closedPort()}`);
+  const paused = new Promise((resolve) => tracker.on("paused", resolve));
+  for (let n = 0; n < 20; n++) await pay(tracker, `s${n}`);
+  if (afterMs > 0) {
+    await paused;
+    await sleep(afterMs);
+  }
 
   expect(await tracker.flush({ timeoutMs: TIMEOUT_MS })).toEqual({ settled: false, left: 20 });
 });
@@ -40,12 +53,9 @@ it("of a durable outbox delivers first what can be delivered, and leaves what is
   const service = await faultyService();
   service.onRequest = (socket, request, nth) =>
     answering(request.body.includes("poison") ? 500 : 200)(socket, request, nth);
-  const tracker = startTracker({
-    baseUrl: service.url,
-    outbox: diskOutbox({ directory: scratchDirectory() }),
-  });
-  await tracker.trackPayment(payment(0), { sessionId: "poison" });
-  for (let n = 1; n < 50; n++) await tracker.trackPayment(payment(n), { sessionId: `s${n}` });
+  const tracker = startDurable(service.url);
+  await pay(tracker, "poison");
+  for (let n = 1; n < 50; n++) await pay(tracker, `s${n}`);
 
   expect(await tracker.flush({ timeoutMs: TIMEOUT_MS })).toEqual({ settled: false, left: 1 });
   expect(tracker.stats().delivered).toBe(49);
@@ -53,7 +63,7 @@ it("of a durable outbox delivers first what can be delivered, and leaves what is
 
 it("of the memory outbox waits until its time is up: what is left would be lost", async () => {
   const tracker = startTracker({ baseUrl: `http://127.0.0.1:${await closedPort()}` });
-  await tracker.trackPayment(payment(1), { sessionId: "s" });
+  await pay(tracker, "s");
 
   expect(await tracker.flush({ timeoutMs: 300 })).toEqual({ settled: false, left: 1 });
 });
@@ -61,18 +71,15 @@ it("of the memory outbox waits until its time is up: what is left would be lost"
 it("delivers what a shared storage turns out to hold: an outbox that had nothing to do looks again", async () => {
   let queued = 0;
   let idle = true;
-  const counts = () => ({ queued, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null });
-  const shared: Outbox = {
-    ...recordingOutbox(),
-    durable: true,
+  const tracker = startWith({
     get idle() {
       return idle;
     },
-    counts,
+    counts: () => countsOf(queued),
     // Another process has stored an event.
     async look() {
       queued = 1;
-      return counts();
+      return countsOf(queued);
     },
     wake() {
       if (queued === 0) return;
@@ -82,22 +89,22 @@ it("delivers what a shared storage turns out to hold: an outbox that had nothing
         idle = true;
       }, 10);
     },
-  };
-  const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox: shared });
+  });
   expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
 });
 
+it("does not say that all is settled while the storage fails: it may hold events that nobody has counted", async () => {
+  let trouble: { trouble: string } | undefined = { trouble: "no space is left" };
+  const tracker = startWith({ counts: () => countsOf(0, trouble) });
+
+  expect(await tracker.flush({ timeoutMs: TIMEOUT_MS })).toEqual({ settled: false, left: 0 });
+  trouble = undefined;
+  expect(await tracker.flush({ timeoutMs: TIMEOUT_MS })).toEqual({ settled: true, left: 0 });
+});
+
 it("leaves the outbox its turn, however often it is called", async () => {
-  const tracker = startTracker({
-    baseUrl: "http://127.0.0.1:1",
-    outbox: {
-      ...recordingOutbox(),
-      durable: true,
-      idle: true,
-      // Another process has it, and has not yet said how it ended.
-      counts: () => ({ queued: 1, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: 0 }),
-    },
-  });
+  // Another process has the event, and has not yet said how it ended.
+  const tracker = startWith({ counts: () => countsOf(1) });
   let hasTurned = false;
   setImmediate(() => {
     hasTurned = true;
@@ -109,21 +116,15 @@ it("leaves the outbox its turn, however often it is called", async () => {
 it("counts anew before it says that events are left: another process may have delivered them", async () => {
   let queued = 1;
   let isRested = false;
-  const counts = () => ({ queued, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null });
-  const tracker = startTracker({
-    baseUrl: "http://127.0.0.1:1",
-    outbox: {
-      ...recordingOutbox(),
-      durable: true,
-      get idle() {
-        isRested = true;
-        return true;
-      },
-      counts,
-      async look() {
-        if (isRested) queued = 0;
-        return counts();
-      },
+  const tracker = startWith({
+    get idle() {
+      isRested = true;
+      return true;
+    },
+    counts: () => countsOf(queued),
+    async look() {
+      if (isRested) queued = 0;
+      return countsOf(queued);
     },
   });
 

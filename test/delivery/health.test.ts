@@ -58,7 +58,7 @@ describe("an outage of the origin", () => {
     expect([...atOnce.values()].slice(0, 5)).toEqual([1, 2, 4, 6, 6]);
   });
 
-  it("is told once when it begins and once when it ends, by the name of the origin", async () => {
+  it("is reported once when it begins and once when it ends, by the name of the origin", async () => {
     const rig = startDelivery({ reply: () => refused });
     await addMany(rig, 50);
     await rig.clock.pass(HOUR_MS);
@@ -95,7 +95,7 @@ describe("an outage of an endpoint", () => {
     expect(rig.service.taken).toHaveLength(1);
   });
 
-  it("leaves the other endpoints alone, and is told by its name, with the status and the remedy", async () => {
+  it("leaves the other endpoints alone, and is reported by its name, with the status and the remedy", async () => {
     const rig = startDelivery({ reply: ({ path }) => (path.endsWith("/click") ? says(500) : yes) });
     await addMany(rig, 30);
     await rig.clock.pass(10 * SECOND_MS);
@@ -113,7 +113,7 @@ describe("an outage of an endpoint", () => {
     ]);
   });
 
-  it("is told again when it turns into something that the host must act upon", async () => {
+  it("is reported again when it turns into something that the host must act upon", async () => {
     const rig = startDelivery({ reply: () => says(500) });
     await addMany(rig, 50);
     await rig.clock.pass(MINUTE_MS);
@@ -160,7 +160,7 @@ describe("an event that is refused", () => {
     },
   );
 
-  it("as all others are is none, however often, and the host is told of the key or the address", async () => {
+  it("as all others are is none, however often, and the log names the key or the address", async () => {
     for (const [status, remedy] of [
       [401, /check `apiKey`/],
       [404, /check `baseUrl`/],
@@ -178,7 +178,7 @@ describe("an event that is refused", () => {
     }
   });
 
-  it("is told of though there is only that one, where nothing has been taken", async () => {
+  it("is reported although there is only that one, if nothing has been taken", async () => {
     const rig = startDelivery({ reply: () => says(401) });
     await rig.add("payment", { sessionId: "s" });
     await rig.clock.pass(SECOND_MS);
@@ -188,7 +188,7 @@ describe("an event that is refused", () => {
 
 describe("a service that swallows requests", () => {
   it.each([8, 16, 64])(
-    "leaves no more payments unconfirmed than its places and a few trials, with %i",
+    "leaves no more payments unconfirmed than its places and a few probes, with %i",
     async (concurrency) => {
       const rig = startDelivery({ concurrency, reply: () => hanging });
       for (let n = 0; n < 200; n++) {

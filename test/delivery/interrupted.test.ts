@@ -1,79 +1,28 @@
-import type { EventKind, OutboxEvent } from "express-affiliate";
+import type { EventKind } from "express-affiliate";
 import type { Claim } from "express-affiliate/outbox";
 import { expect, test } from "vitest";
-import { createDelivery } from "../../src/delivery/delivery.js";
-import { eventFrom } from "../../src/inputs.js";
-import { createJournal } from "../../src/journal/journal.js";
-import { UNTRIED } from "../../src/outbox/outbox.js";
-import type { Attempt } from "../../src/service/attempt.js";
-import { type Call, callsFor } from "../../src/service/calls.js";
+import { UNTRIED } from "../../src/outbox/claim.js";
 import { endpointOf } from "../../src/service/endpoints.js";
-import { systemClock } from "../../src/shared/clock.js";
-import { DESTINATION } from "../../src/testing/contract/samples.js";
+import { makeEvent, says, startDelivery } from "../helpers/virtual-delivery.js";
 
-const INPUTS: Record<EventKind, object> = {
-  click: { affiliateReference: "ALICE" },
-  registration: { email: "ann@shop.example", customerId: 1 },
-  payment: { paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 },
-};
-
-function interrupted(kind: EventKind): Claim {
-  const now = Date.now();
-  const event = eventFrom(
-    kind,
-    INPUTS[kind],
-    { clickId: "c" },
-    { clientId: DESTINATION, now },
-  ) as OutboxEvent;
-  return {
-    event,
-    lane: { endpoint: endpointOf(event), limit: 1 },
-    history: { ...UNTRIED, attempts: 1 },
-    interrupted: true,
-    queuedAt: now,
+/** What delivery makes of an event whose process was killed during the first attempt. */
+async function interrupted(kind: EventKind) {
+  const { clock, service, delivery } = startDelivery({ reply: () => says(409) });
+  const event = makeEvent(kind, { clickId: "c" }, 1, clock.now());
+  const claim: Claim = {
+    ...{ event, lane: { endpoint: endpointOf(event), limit: 1 }, queuedAt: clock.now() },
+    ...{ history: { ...UNTRIED, attempts: 1 }, interrupted: true },
   };
-}
-
-function deliveryTo(status: number) {
-  const sent: Call[] = [];
-  const { deliver } = createDelivery({
-    destination: DESTINATION,
-    transport: {
-      async send(call): Promise<Attempt> {
-        sent.push(call);
-        return { type: "answer", status, body: {} };
-      },
-    },
-    calls: callsFor(1),
-    keyOf: ({ id }) => id,
-    concurrency: 8,
-    maxAgeMs: 60_000,
-    ambiguous: { click: "retry", registration: "retry", payment: "hold" },
-    journal: createJournal({ logger: { warn() {}, error() {} }, clock: systemClock }),
-    hide: (text) => text,
-    onCapacity() {},
-    clock: systemClock,
-  });
-  return { deliver, sent };
+  const ended = delivery.deliver(claim);
+  await clock.pass(10);
+  return { verdict: await ended, sent: service.sent.length };
 }
 
 test("a payment whose attempt was cut short by the end of its process is held, not sent again", async () => {
-  const { deliver, sent } = deliveryTo(200);
-
-  const verdict = await deliver(interrupted("payment"));
-
-  expect(verdict).toMatchObject({
-    type: "dead",
-    reason: "unconfirmed",
-    code: "ERR_INTERRUPTED",
-    attempts: 2,
-  });
-  expect(sent).toEqual([]);
+  const dead = { type: "dead", reason: "unconfirmed", code: "ERR_INTERRUPTED", attempts: 2 };
+  expect(await interrupted("payment")).toMatchObject({ verdict: dead, sent: 0 });
 });
 
 test("a registration in the same case is sent again, and a conflict says that the service has it", async () => {
-  const { deliver, sent } = deliveryTo(409);
-
-  expect(await deliver(interrupted("registration"))).toEqual({ type: "delivered" });
-  expect(sent).toHaveLength(1);
+  expect(await interrupted("registration")).toEqual({ verdict: { type: "delivered" }, sent: 1 });
 });

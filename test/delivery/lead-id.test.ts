@@ -8,7 +8,10 @@ import { scratchDirectory } from "../helpers/scratch.js";
 import { startService } from "../helpers/service.js";
 import { startTracker } from "../helpers/tracker.js";
 
-/** What `delivered` says of a click, a registration, and three payments, of which one's answer has no lead id. */
+/**
+ * What `delivered` says of a click, a registration, and three payments, of which one's answer has
+ * no lead id.
+ */
 async function leadIdsBy(outbox: Outbox): Promise<Record<string, unknown>> {
   const leadIds: Record<string, unknown> = { "/click": 1, "/registration": 2, a: 3, b: "4" };
   const { url: baseUrl } = await startService(({ path, body }) => ({

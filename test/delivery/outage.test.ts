@@ -51,7 +51,7 @@ describe("72 hours without the service", () => {
     expect(noticesOf("resumed")).toHaveLength(1);
   });
 
-  it("cost little more than one event a minute where the service answers, and takes nothing", async () => {
+  it("cost little more than one event a minute if the service answers, and takes nothing", async () => {
     const { clock, service, outbox, events } = await liveThrough(71 * HOUR_MS, () => says(500) as typeof yes);
     const before = service.posts.length;
     expect(before).toBeLessThan(71 * 3_600 * 0.05);

@@ -1,7 +1,6 @@
 import { memoryOutbox } from "express-affiliate";
 import { describe } from "vitest";
 import { isFull, testPromises } from "../helpers/promises.js";
-import { virtualDisk } from "../helpers/virtual-disk.js";
 
 const HOUR_MS = 3_600_000;
 
@@ -14,11 +13,3 @@ describe("on the memory outbox", () =>
     rounds: 60,
     floods: isFull ? [15, 50, 200] : [15, 50],
   }));
-
-describe("on the disk outbox", () =>
-  testPromises(
-    virtualDisk,
-    isFull
-      ? { many: 100, strangers: [20], kinds: 2, longestMs: HOUR_MS, rounds: 30, floods: [15, 50] }
-      : { many: 40, strangers: [10], kinds: 1, longestMs: HOUR_MS / 60, rounds: 24, floods: [15] },
-  ));

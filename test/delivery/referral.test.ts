@@ -38,7 +38,7 @@ const affiliated = (hasAffiliate: unknown): Reply => ({ ...yes, body: { hasAffil
 const pathsOf = (calls: readonly { call: Call }[]) => calls.map(({ call }) => call.path);
 
 describe("an event whose only id is a login session's", () => {
-  it("is sent where the status endpoint knows an affiliate", async () => {
+  it("is sent if the status endpoint knows an affiliate", async () => {
     const { clock, service, add } = start(affiliated(true));
     const event = await add("payment", { sessionId: "login" });
     await clock.pass(1_000);
@@ -50,7 +50,7 @@ describe("an event whose only id is a login session's", () => {
     ["knows none", affiliated(false)],
     ["knows no such session", says(404)],
   ])(
-    "is not sent where the status endpoint %s: it is settled as skipped, and counted",
+    "is not sent if the status endpoint %s: it is settled as skipped, and counted",
     async (_name, status) => {
       const { clock, service, add, outbox, journal } = start(status);
       const skipped: unknown[] = [];
@@ -66,7 +66,7 @@ describe("an event whose only id is a login session's", () => {
     },
   );
 
-  it("is sent where the status endpoint refuses the key, with one warning", async () => {
+  it("is sent if the status endpoint refuses the key, with one warning", async () => {
     const { clock, service, add, lines } = start(says(401));
     for (let n = 0; n < 5; n++) await add("payment", { sessionId: `login-${n}` });
     await clock.pass(1_000);
@@ -137,7 +137,7 @@ describe("nothing is asked", () => {
     expect(service.taken).toHaveLength(1);
   });
 
-  it("where the host wants none of it", async () => {
+  it("if the host wants none of it", async () => {
     const { clock, service, add } = start(affiliated(false), { confirmReferral: "never" });
     await add("payment", { sessionId: "login" });
     await clock.pass(1_000);
@@ -146,7 +146,7 @@ describe("nothing is asked", () => {
   });
 });
 
-it("is asked of every session where the host wants it always", async () => {
+it("is asked of every session if the host wants it always", async () => {
   const { clock, service, add } = start(affiliated(false), { confirmReferral: "always" });
   await add("payment", { sessionId: "s" }, false);
   await add("payment", { clickId: "c" }, false);

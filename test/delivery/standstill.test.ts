@@ -6,7 +6,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { createServer as createTlsServer } from "node:tls";
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect, inject, it, onTestFinished } from "vitest";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { until } from "../../src/testing/contract/recorder.js";
 import { certificates } from "../helpers/certificates.js";
@@ -43,7 +43,10 @@ function startHost(script: string, env: Record<string, string> = {}) {
   return { host, said, heard: () => until(() => said.length > 0, "the host heard nothing") };
 }
 
-/** Stops a process while it does not hold SQLite's lock: it would hold it for as long as it is stopped. */
+/**
+ * Stops a process while it does not hold SQLite's lock: it would hold it for as long as it is
+ * stopped.
+ */
 async function stopBetweenTransactions(host: ChildProcess, directory: string): Promise<void> {
   const db = new DatabaseSync(join(directory, "outbox.db"));
   for (let isStopped = false; !isStopped; ) {
@@ -105,11 +108,8 @@ describe("an event loop that was blocked for longer than `timeoutMs`", () => {
 });
 
 describe("a process that was stopped for longer than its lease", () => {
-  let made: ReturnType<typeof certificates>;
-  beforeAll(() => {
-    made = certificates();
-  });
-  afterAll(() => made.remove());
+  const made = certificates();
+  afterAll(made.remove);
 
   it("does not send what another process has taken over", async () => {
     const taken: string[] = [];
@@ -120,7 +120,8 @@ describe("a process that was stopped for longer than its lease", () => {
         socket.write('HTTP/1.1 200 OK\r\ncontent-length: 16\r\n\r\n{"success":true}');
       });
     });
-    // The stopped process has a connection, but the handshake that must come before the request is held up.
+    // The stopped process has a connection, but the handshake that must come before the request is
+    // held up.
     const held: Socket[] = [];
     let isOpen = false;
     const gate = createServer((socket) => {
@@ -145,7 +146,8 @@ describe("a process that was stopped for longer than its lease", () => {
     await until(() => held.length === 1, "no connection was made");
     await stopBetweenTransactions(stopped.host, directory);
 
-    // Another takes the payment over, does not know how far it got, and holds it; a person retries it.
+    // Another takes the payment over, does not know how far it got, and holds it; a person retries
+    // it.
     const outbox = diskOutbox({ directory, leaseMs: 1_000 });
     const other = startHost(script, env);
     await until(() => other.said.length === 1, "the payment was not taken over");

@@ -2,6 +2,7 @@ import type { EventKind, OutboxEvent } from "express-affiliate";
 import type { Outbox } from "express-affiliate/outbox";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
+import { IF_MAYBE_TAKEN } from "../../src/conversion/kinds.js";
 import type { DeliveryJournal } from "../../src/delivery/attempts.js";
 import { createDelivery } from "../../src/delivery/delivery.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
@@ -75,7 +76,7 @@ function started(createOutbox: (clock: FakeClock) => Outbox) {
       maxAgeMs: 72 * 3_600_000,
       confirmReferral: "always" as const,
     },
-    ambiguous: { click: "retry", registration: "retry", payment: "hold" },
+    ambiguous: IF_MAYBE_TAKEN,
     transport: mined(() => "send", transport),
     calls: mined((name) => (name === "status" ? "referral" : "call"), callsFor(1)),
     keyOf({ id }) {
@@ -162,7 +163,8 @@ describe.each<[string, (clock: FakeClock) => Outbox, numRuns: number]>([
 
         const { queued, dead } = outbox.counts();
         expect([queued, delivery.inFlight]).toEqual([0, 0]);
-        // A request that may have left is in doubt. What cannot be made is given up. Nothing else is lost, or held.
+        // A request that may have left is in doubt. What cannot be made is given up. Nothing else
+        // is lost, or held.
         const inDoubt = (fired.get("left") ?? 0) + (fired.get("answered") ?? 0);
         const unmade = (fired.get("call") ?? 0) + (fired.get("referral") ?? 0);
         expect(dead.unconfirmed).toBeLessThanOrEqual(inDoubt);

@@ -54,7 +54,3 @@ it("has a row for each part of the page", async () => {
   for (const title of [...titles, "Not reported", "The last failures"])
     expect(text).toContain(`| ${title} |`);
 });
-
-it("has run every block of the page", () => {
-  expect(page.notRun).toEqual([]);
-});

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type Ended, findingOf, verdictOn } from "../../src/delivery/meaning.js";
+import { IF_MAYBE_TAKEN } from "../../src/conversion/kinds.js";
+import { type EndedAttempt, findingOf, verdictOn } from "../../src/delivery/meaning.js";
 import { type Outcome, outcomeOf } from "../../src/delivery/outcome.js";
-import { UNTRIED } from "../../src/outbox/outbox.js";
+import { UNTRIED } from "../../src/outbox/claim.js";
 import type { Attempt } from "../../src/service/attempt.js";
 import { sample } from "../../src/testing/contract/samples.js";
 import { textOf } from "../helpers/docs/pages.js";
@@ -20,7 +21,7 @@ const answer = (status: number, more: Partial<Attempt> = {}) =>
 const judge = (attempt: Attempt, maybeTaken = false) => outcomeOf(attempt, { maybeTaken, now: 0 });
 
 /** An attempt that ends so, at an event that other visitors' events have passed. */
-function endingAs(name: string, history: Partial<typeof UNTRIED> = {}): Ended {
+function endingAs(name: string, history: Partial<typeof UNTRIED> = {}): EndedAttempt {
   const [status = 200] = name === "delivered" ? [] : statusesIn(named(name as Outcome["type"]));
   const attempt: Attempt =
     name === "unreachable"
@@ -33,11 +34,11 @@ function endingAs(name: string, history: Partial<typeof UNTRIED> = {}): Ended {
   return { claim, attempt, outcome: judge(attempt), othersPassed: true };
 }
 
-const becomes = (ended: Ended, payments: "retry" | "hold" = "retry") =>
+const becomes = (ended: EndedAttempt, payments: "retry" | "hold" = "retry") =>
   verdictOn(ended, {
     ...{ isOwn: true, now: 0, maxAgeMs: 1, random: () => 1 },
     details: () => ({ code: "", message: "" }),
-    ambiguous: { click: "retry", registration: "retry", payment: payments },
+    ambiguous: { ...IF_MAYBE_TAKEN, payment: payments },
   });
 
 describe("the table of outcomes in docs/delivery.md", () => {

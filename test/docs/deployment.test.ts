@@ -1,10 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { validate } from "dockerfile-utils";
 import type express from "express";
 import { affiliate } from "express-affiliate";
-import { diskOutbox } from "express-affiliate/disk";
 import { createSandbox, type Sandbox } from "express-affiliate/sandbox";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
@@ -12,8 +10,6 @@ import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { shopToServe } from "../helpers/docs/server.js";
 import { browser, closing, envFor, startShop } from "../helpers/docs/shop.js";
-import { problemsAsType } from "../helpers/docs/typed.js";
-import { scratchDirectory } from "../helpers/scratch.js";
 import { startService } from "../helpers/service.js";
 import { linesLogger } from "../helpers/tracker.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
@@ -95,21 +91,6 @@ describe("several processes", () => {
     expect(keys).toHaveLength(2);
     expect(new Set(keys).size).toBe(1);
   });
-
-  it("with one disk outbox's directory know what the other has reported", async () => {
-    const { url, posted } = await startService();
-    const directory = scratchDirectory();
-    const trackers = [0, 1].map(() =>
-      closing(
-        affiliate({ baseUrl: url, clientId: 1, logger: linesLogger(), outbox: diskOutbox({ directory }) }),
-      ),
-    );
-    const receipts = [];
-    for (const tracker of trackers) receipts.push(await tracker.trackPayment(payment, { sessionId: "s1" }));
-    for (const tracker of trackers) await tracker.flush();
-    expect(receipts.map(({ outcome }) => outcome)).toEqual(["queued", "duplicate"]);
-    expect(posted).toHaveLength(1);
-  });
 });
 
 it("leaves PM2's workers the time that they need", async () => {
@@ -123,10 +104,8 @@ describe("the samples", () => {
   /** What the page's own shutdown takes at most: 10 s for requests, 5 s for the tracker. */
   const shutdownSeconds = 15;
 
-  it("have a Dockerfile without a mistake, from which signals reach Node", () => {
+  it("have a Dockerfile from which signals reach Node, with time for the shutdown", () => {
     const dockerfile = textOf("docs/deployment/Dockerfile");
-    expect(validate(dockerfile)).toEqual([]);
-    expect(validate(dockerfile.replace("WORKDIR", "WORKDRI"))).not.toEqual([]);
     const [, directory] = /^ENV OUTBOX_DIRECTORY=(.+)$/m.exec(dockerfile) ?? [];
     expect(dockerfile).toContain(`VOLUME ${directory}\n`);
     expect(dockerfile).toContain('CMD ["node", "server.js"]');
@@ -137,24 +116,17 @@ describe("the samples", () => {
     });
   });
 
-  it("have a Deployment that Kubernetes' types know, with time for the shutdown", () => {
-    const type = 'import("kubernetes-types/apps/v1").Deployment';
-    const deployment = parse(textOf("docs/deployment/kubernetes.yaml"), { strict: true });
-    expect(problemsAsType(deployment, type)).toEqual([]);
-    expect(problemsAsType({ ...deployment, replica: 3 }, type)).toEqual([expect.stringContaining("replica")]);
-    const { spec } = deployment.spec.template;
-    const [{ lifecycle, command, securityContext }] = spec.containers;
-    expect(deployment.spec.template.metadata.labels).toEqual(deployment.spec.selector.matchLabels);
+  it("have a Deployment with time for the shutdown", () => {
+    const { spec } = parse(textOf("docs/deployment/kubernetes.yaml")).spec.template;
+    const [{ lifecycle, command }] = spec.containers;
     expect(spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(
       lifecycle.preStop.sleep.seconds + shutdownSeconds,
     );
     expect(command).toEqual(["node", "server.js"]);
-    // `runAsNonRoot` alone refuses an image whose user is a name.
-    expect(securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000 });
   });
 });
 
-it("works where nothing may be written", async () => {
+it("works if nothing may be written", async () => {
   const sandbox = await startSandbox();
   const code = `
     import { affiliate } from "express-affiliate";
@@ -184,20 +156,10 @@ describe("behind a proxy that speaks https", () => {
     return { clickedUrl, cookies: String(headers["set-cookie"]), cacheControl: headers["cache-control"] };
   }
 
-  it("sets secure cookies where the proxy is trusted", async () => {
+  it("sets secure cookies if the proxy is trusted", async () => {
     const { clickedUrl, cookies, cacheControl } = await land((app) => page.run("Behind a proxy", { app }));
     expect(clickedUrl).toBe("https://shop.example/?ref=ALICE");
     expect(cookies.match(/; Secure/g)).toHaveLength(2);
     expect(cacheControl).toBe("private");
   });
-
-  it("takes the request for plain http where it is not", async () => {
-    const { clickedUrl, cookies } = await land(() => {});
-    expect(clickedUrl).toMatch(/^http:/);
-    expect(cookies).not.toContain("Secure");
-  });
-});
-
-it("has run every block of the page", () => {
-  expect(page.notRun).toEqual([]);
 });

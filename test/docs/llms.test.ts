@@ -1,36 +1,8 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, it, vi } from "vitest";
-import packageJson from "../../package.json" with { type: "json" };
-import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { browser, closing, startShop } from "../helpers/docs/shop.js";
 
-const PAGE = "docs/llms.txt";
-const page = pageToRun(PAGE);
-const text = textOf(PAGE);
-
-describe("the page for coding assistants", () => {
-  it("is in the package, and short enough for a context", () => {
-    expect(packageJson.files).toContain(PAGE);
-    expect(text.split(/\s+/).length).toBeLessThan(1_000);
-  });
-
-  it("begins as llmstxt.org says: a title, then what it is about", () => {
-    expect(text).toMatch(/^# express-affiliate\n\n> \S/);
-  });
-
-  it("names each recipe of the page of recipes", () => {
-    const headings = readFileSync("docs/recipes.md", "utf8").match(/^## .+/gm) ?? [];
-    for (const heading of headings) {
-      const anchor = heading
-        .slice("## ".length)
-        .toLowerCase()
-        .replaceAll(/[^\w\s-]/g, "")
-        .replaceAll(" ", "-");
-      expect(text).toContain(`recipes.md#${anchor}`);
-    }
-  });
-});
+const page = pageToRun("docs/llms.txt");
 
 describe("its three lines", () => {
   it("report a click, a sign-up and a payment", async () => {
@@ -75,8 +47,4 @@ describe("its test", () => {
     await tracker.trackPayment(payment, { sessionId: "s1" });
     expect(outbox.events).toMatchObject([{ kind: "payment", data: { paymentId: "o1", leadValue: 19.9 } }]);
   });
-});
-
-it("has run every block of the page", () => {
-  expect(page.notRun).toEqual([]);
 });

@@ -1,12 +1,9 @@
 import express from "express";
-import { type Affiliate, affiliate } from "express-affiliate";
+import { type Affiliate, type Attribution, affiliate } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import { postgresOutbox } from "express-affiliate/postgres";
 import { createSandbox } from "express-affiliate/sandbox";
-import request from "supertest";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { durableOptions } from "../../src/outbox/option-types.js";
-import type { Order } from "../helpers/docs/migrating.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { browser, closing, startShop } from "../helpers/docs/shop.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
@@ -15,27 +12,15 @@ import { linesLogger } from "../helpers/tracker.js";
 
 const page = pageToRun("docs/migrating.md");
 
+interface Order {
+  readonly id: string;
+  readonly email: string;
+  readonly total: number;
+  readonly affiliate?: Attribution;
+}
 const order: Order = { id: "o1", email: "ada@shop.example", total: 19.9 };
 
 afterEach(() => void vi.unstubAllEnvs());
-
-it("finds clicks that were reported with a raw session id", async () => {
-  const session = (req: express.Request) => (req as { sessionID?: string }).sessionID;
-  const { app, tracker, sandbox } = await startShop({
-    session,
-    before: [(req, _res, next) => next(Object.assign(req, { sessionID: "raw" }) && undefined)],
-  });
-  await tracker.client.click({ affiliateReference: "ALICE", sessionId: "raw" });
-  app.post(
-    "/checkout",
-    tracker.onPayment((_req, res) => {
-      res.json(order);
-      return { paymentId: order.id, customerEmail: order.email, leadValue: order.total };
-    }),
-  );
-  await request(app).post("/checkout").expect(200);
-  await sandbox.ledger.waitFor({ kind: "payment", affiliateReference: "ALICE" });
-});
 
 it("translates an analytics SDK's calls", async () => {
   const { tracker, sandbox } = await startShop();
@@ -79,10 +64,6 @@ describe("a backlog", () => {
     await tracker.close();
     const tomorrow = await importing(directory, { baseUrl: sandbox.url });
     expect(await tomorrow.importOrders(backlog)).toEqual({ queued: 0, duplicate: 2, skipped: 2 });
-  });
-
-  it("is known for 30 days", () => {
-    expect(durableOptions.rememberMs.parse(undefined)).toBe(30 * 24 * 60 * 60 * 1_000);
   });
 
   it("stops at an order that cannot be reported", async () => {
@@ -152,8 +133,4 @@ describeWithPostgres("several programs", (database) => {
     expect((await pool.query(text)).rows).toEqual([{ nspname: "affiliate_at" }, { nspname: "affiliate_ch" }]);
     await Promise.all(services.map((service) => service.close()));
   });
-});
-
-it("has run every block of the page", () => {
-  expect(page.notRun).toEqual([]);
 });

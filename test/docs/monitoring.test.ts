@@ -19,36 +19,13 @@ import { exportToOpenTelemetry, traceAttempts } from "../../docs/monitoring/open
 import { exportToPrometheus } from "../../docs/monitoring/prometheus.js";
 import { root, textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
-import { referred, startShop } from "../helpers/docs/shop.js";
-import { problemsAsType } from "../helpers/docs/typed.js";
+import { referred, reportAll, startRefusing, startShop } from "../helpers/docs/shop.js";
 import { complaintsOfPromtool, hasPromtool, promtool } from "../helpers/promtool.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { startService } from "../helpers/service.js";
 
 const page = pageToRun("docs/monitoring.md");
 const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
-
-/** One payment that is delivered, one that is refused, one that is dropped, and a click that is delivered. */
-async function happen(tracker: Affiliate): Promise<void> {
-  await tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "c1" });
-  await tracker.trackPayment(payment, { sessionId: "s1" });
-  await tracker.trackPayment({ ...payment, paymentId: "refused" }, { sessionId: "s2" });
-  await tracker.trackPayment({ ...payment, leadValue: -1 }, { sessionId: "s1" });
-  await tracker.trackRegistration({ email: "ada@shop.example" });
-  await tracker.flush();
-}
-
-/** A service that refuses every second payment. */
-async function startRefusing() {
-  let payments = 0;
-  const { url: baseUrl } = await startService(({ path }, res) => {
-    if (path.endsWith("/payment") && ++payments === 2) res.statusCode = 422;
-    return res.statusCode === 422
-      ? { error: "Unprocessable", message: "no such customer", status: 422 }
-      : { success: true };
-  });
-  return startShop({ baseUrl });
-}
 
 async function startExport(app: Express, tracker: Affiliate): Promise<void> {
   exportToPrometheus(tracker);
@@ -60,7 +37,7 @@ async function scraped(): Promise<string> {
   const { app, tracker } = await startRefusing();
   onTestFinished(() => register.clear());
   await startExport(app, tracker);
-  await happen(tracker);
+  await reportAll(tracker);
   app.post(
     "/nothing",
     tracker.onPayment((_req, res) => void res.end()),
@@ -127,7 +104,7 @@ describe("metrics", () => {
     });
     const { tracker } = await startRefusing();
     exportToOpenTelemetry(tracker);
-    await happen(tracker);
+    await reportAll(tracker);
     await provider.forceFlush();
 
     const points = exporter
@@ -195,39 +172,9 @@ describe.skipIf(!hasPromtool)("promtool", () => {
   });
 });
 
-const dashboard: { panels: { title: string; gridPos: Box; targets: { expr: string }[] }[] } = JSON.parse(
+const dashboard: { panels: { targets: { expr: string }[] }[] } = JSON.parse(
   textOf("docs/monitoring/grafana-dashboard.json"),
 );
-type Box = { x: number; y: number; w: number; h: number };
-
-describe("the dashboard", () => {
-  const sdk = (module: string) => `import("@grafana/grafana-foundation-sdk/${module}")`;
-  const panelOf = (type: string) =>
-    `Omit<${sdk("dashboard")}.Panel, "type" | "targets" | "options"> & { type: "${type}"; options: ${sdk(type)}.Options;
-      targets: (${sdk("prometheus")}.Dataquery & { refId: string; legendFormat: string })[] }`;
-  const type = `Omit<${sdk("dashboard")}.Dashboard, "panels"> & { panels: (${panelOf("stat")} | ${panelOf("timeseries")})[] }`;
-
-  it("is what Grafana's own types say", () => {
-    expect(problemsAsType(dashboard, type)).toEqual([]);
-  });
-
-  it("would not get away with a name that Grafana does not know", () => {
-    const [first, ...others] = dashboard.panels;
-    const wrong = { ...dashboard, panels: [{ ...first, titel: "Oldest" }, ...others] };
-    expect(problemsAsType(wrong, type)).toEqual([
-      expect.stringMatching(/^"titel": "Oldest": .*may only specify known properties/),
-    ]);
-  });
-
-  it("has panels beside each other, and none over another", () => {
-    const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) => {
-      expect(x + w).toBeLessThanOrEqual(24);
-      return Array.from({ length: w * h }, (_, nth) => `${x + (nth % w)},${y + Math.floor(nth / w)}`);
-    });
-    expect(new Set(cells).size).toBe(cells.length);
-  });
-});
-
 it("names no metric in dashboard and alerts that the page does not export, and leaves none out", async () => {
   const exported = new Set(
     [...(await scraped()).matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name as string),
@@ -252,7 +199,10 @@ describe("traces", () => {
     return { attempts };
   }
 
-  /** As an instrumentation of Express does: a span for the request, active until the response is over. */
+  /**
+   * As an instrumentation of Express does: a span for the request, active until the response is
+   * over.
+   */
   async function shop(options: Parameters<typeof startShop>[0] = {}) {
     const requests: Span[] = [];
     const started = await startShop({
@@ -340,7 +290,7 @@ describe("traces", () => {
     expect(attempts()).toMatchObject([{ status: { code: 2, message: "rejected no such customer" } }]);
   });
 
-  it("have no link where another process reported", async () => {
+  it("have no link if another process reported", async () => {
     const { attempts } = startTracing();
     const { tracker } = await startShop();
     await tracker.trackPayment(payment, { sessionId: "s1" });
@@ -374,8 +324,4 @@ describe("probes", () => {
     });
     await request(app).get("/readyz").expect(200, { tracking: trouble, queued: 0 });
   });
-});
-
-it("has run every block of the page", () => {
-  expect(page.notRun).toEqual([]);
 });

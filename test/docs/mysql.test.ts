@@ -28,8 +28,4 @@ describeWithMariaDb("docs/mysql.md", (database) => {
     const [rows] = await pool.query("show tables");
     expect(rows).toContainEqual({ Tables_in_by_hand: "affiliate_events" });
   });
-
-  it("has no block that is not run", () => {
-    expect(page.notRun).toEqual([]);
-  });
 });

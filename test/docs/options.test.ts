@@ -91,8 +91,4 @@ describe("docs/options.md", () => {
     expect(tracker.stats().skipped["no-attribution"]).toBe(1);
     expect(sandbox.ledger.requests()).toEqual([]);
   });
-
-  it("has no block that is not run", () => {
-    expect(page.notRun).toEqual([]);
-  });
 });

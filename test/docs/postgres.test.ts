@@ -51,8 +51,4 @@ describeWithPostgres("docs/postgres.md", (database) => {
     const { rows } = await pool.query("select tablename from pg_tables where schemaname = 'affiliate'");
     expect(rows).toContainEqual({ tablename: "events" });
   });
-
-  it("has no block that is not run", () => {
-    expect(page.notRun).toEqual([]);
-  });
 });

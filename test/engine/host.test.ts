@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import tls from "node:tls";
-import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import { afterAll, describe, expect, it, test } from "vitest";
 import { inlineForEsbuild } from "../../inline-plugin.js";
 import { until } from "../../src/testing/contract/recorder.js";
 import { certificates } from "../helpers/certificates.js";
@@ -42,43 +42,36 @@ test("while a host's event loop stands still, what it has queued is delivered, a
 });
 
 describe("the outbox's thread connects as the host does", () => {
-  let made: ReturnType<typeof certificates>;
-  beforeAll(() => {
-    made = certificates();
-  });
-  afterAll(() => made.remove());
+  const made = certificates();
+  afterAll(made.remove);
+
+  /** What a host has of its payment, once that is delivered or its endpoint is paused. */
+  async function report(baseUrl: string, options: object = {}, env: Record<string, string> = {}) {
+    const host = startHost([{ baseUrl, directory: scratchDirectory(), ...options }], env);
+    expect(await host.next()).toEqual(["queued"]);
+    return host.next();
+  }
 
   it("knows the authorities of NODE_EXTRA_CA_CERTS", async () => {
     const service = await faultyService({ tls: made.valid });
-    const baseUrl = service.url.replace("http:", "https:");
-    const host = startHost([{ baseUrl, directory: scratchDirectory() }], {
-      NODE_EXTRA_CA_CERTS: made.authorityFile,
-    });
-    expect(await host.next()).toEqual(["queued"]);
-    expect((await host.next()).stats).toMatchObject({ delivered: 1, state: "open" });
+    const { stats } = await report(service.url, {}, { NODE_EXTRA_CA_CERTS: made.authorityFile });
+    expect(stats).toMatchObject({ delivered: 1, state: "open" });
     expect(service.requests).toHaveLength(1);
   });
 
   it.runIf("setDefaultCACertificates" in tls)(
-    "knows the system's authorities where a flag says so",
+    "knows the system's authorities if a flag says so",
     async () => {
       const service = await faultyService({ tls: made.valid });
-      const baseUrl = service.url.replace("http:", "https:");
-      const host = startHost([{ baseUrl, directory: scratchDirectory() }], {
-        NODE_OPTIONS: "--use-system-ca",
-        SSL_CERT_FILE: made.authorityFile,
-      });
-      expect(await host.next()).toEqual(["queued"]);
-      expect((await host.next()).stats).toMatchObject({ delivered: 1, state: "open" });
+      const env = { NODE_OPTIONS: "--use-system-ca", SSL_CERT_FILE: made.authorityFile };
+      const { stats } = await report(service.url, {}, env);
+      expect(stats).toMatchObject({ delivered: 1, state: "open" });
     },
   );
 
   it("trusts no other authority", async () => {
     const service = await faultyService({ tls: made.valid });
-    const baseUrl = service.url.replace("http:", "https:");
-    const host = startHost([{ baseUrl, directory: scratchDirectory() }]);
-    await host.next();
-    const { stats, lines } = await host.next();
+    const { stats, lines } = await report(service.url);
     expect(stats).toMatchObject({ delivered: 0, state: "paused" });
     expect(lines.join("\n")).toContain("NODE_EXTRA_CA_CERTS");
     expect(service.requests).toEqual([]);
@@ -86,26 +79,18 @@ describe("the outbox's thread connects as the host does", () => {
 
   it("speaks no version of TLS that a flag of the host's rules out", async () => {
     const service = await faultyService({ tls: { ...made.valid, minVersion: "TLSv1.3" } });
-    const baseUrl = service.url.replace("http:", "https:");
-    const host = startHost([{ baseUrl, directory: scratchDirectory() }], {
-      NODE_EXTRA_CA_CERTS: made.authorityFile,
-      NODE_OPTIONS: "--tls-max-v1.2",
-    });
-    await host.next();
-    const { stats, lines } = await host.next();
+    const env = { NODE_EXTRA_CA_CERTS: made.authorityFile, NODE_OPTIONS: "--tls-max-v1.2" };
+    const { stats, lines } = await report(service.url, {}, env);
     expect(stats).toMatchObject({ delivered: 0, state: "paused" });
     expect(lines.join("\n")).toContain("no TLS in common");
   });
 
-  it("goes through the environment's proxy, also where that is set after the outbox was made", async () => {
+  it("goes through the environment's proxy, also if that is set after the outbox was made", async () => {
     const service = await startService();
     const { address, asked } = await startProxy();
     const environment = { http_proxy: address };
-    const host = startHost([
-      { baseUrl: service.url, directory: scratchDirectory(), proxy: "environment", environment },
-    ]);
-    await host.next();
-    expect((await host.next()).stats).toMatchObject({ delivered: 1 });
+    const { stats } = await report(service.url, { proxy: "environment", environment });
+    expect(stats).toMatchObject({ delivered: 1 });
     expect(asked).toMatchObject([{ method: "CONNECT", url: new URL(service.url).host }]);
   });
 
@@ -113,9 +98,7 @@ describe("the outbox's thread connects as the host does", () => {
     const service = await startService();
     const { address, asked } = await startProxy();
     const proxy = address.replace("http://", "http://bob:pa55word@");
-    const host = startHost([{ baseUrl: service.url, directory: scratchDirectory(), proxy }]);
-    await host.next();
-    const { stats, lines } = await host.next();
+    const { stats, lines } = await report(service.url, { proxy });
     expect(stats).toMatchObject({ delivered: 1 });
     expect(asked[0]?.headers["proxy-authorization"]).toBe(`Basic ${btoa("bob:pa55word")}`);
     expect(JSON.stringify(lines)).not.toContain("pa55word");

@@ -107,7 +107,7 @@ test("the key goes to the thread, and is shown nowhere", async () => {
   for (const each of shown) expect(each).not.toContain(API_KEY);
 });
 
-test("what was paused is open again for a thread that begins anew, and attempts are told", async () => {
+test("what was paused is open again for a thread that begins anew, and attempts are reported", async () => {
   const { url } = await startService((_request, res) => void res.writeHead(401).end());
   const outbox = diskOutbox({ directory: scratchDirectory() });
   const tracker = startTracker({ baseUrl: url, outbox });

@@ -1,10 +1,8 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { type Cluster, freePort, unprivileged } from "./cluster.js";
+import type { Cluster } from "./cluster.js";
+import { directoryFor, freePort, startServer, unprivileged } from "./own-server.js";
 
 /** PgBouncer in transaction mode, before a server. */
 export interface Bouncer {
@@ -13,7 +11,7 @@ export interface Bouncer {
   end(): Promise<void>;
 }
 
-/** PgBouncer's program; `undefined` where this machine has none. */
+/** PgBouncer's program; `undefined` if this machine has none. */
 export function programOfBouncer(): string | undefined {
   try {
     return execFileSync("sh", ["-c", "PATH=$PATH:/usr/sbin command -v pgbouncer"], {
@@ -25,7 +23,8 @@ export function programOfBouncer(): string | undefined {
 }
 
 export async function startBouncer(program: string, { host, port }: Cluster): Promise<Bouncer> {
-  const directory = mkdtempSync(join(tmpdir(), "express-affiliate-bouncer-"));
+  const owner = unprivileged();
+  const directory = directoryFor("bouncer", owner);
   const configuration = join(directory, "pgbouncer.ini");
   const own = await freePort();
   const lines = [
@@ -39,21 +38,12 @@ export async function startBouncer(program: string, { host, port }: Cluster): Pr
     "pool_mode = transaction",
   ];
   writeFileSync(configuration, lines.join("\n"));
-  const owner = unprivileged();
-  execFileSync("chmod", ["-R", "a+rX", directory]);
-  const child: ChildProcess = spawn(program, [configuration], { ...owner, cwd: directory, stdio: "pipe" });
-  for await (const line of createInterface({ input: child.stderr as NodeJS.ReadableStream })) {
-    if (line.includes("process up")) break;
-  }
-  child.stderr?.resume();
-  return {
-    host,
-    port: own,
-    async end() {
-      const ended = once(child, "exit");
-      child.kill("SIGKILL");
-      await ended;
-      rmSync(directory, { recursive: true, force: true });
-    },
-  };
+  const server = await startServer({
+    command: [program, configuration],
+    ready: "process up",
+    directory,
+    owner,
+    signals: { fast: "SIGKILL", immediate: "SIGKILL" },
+  });
+  return { host, port: own, end: server.destroy };
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -8,75 +8,71 @@ export interface Certificate {
   readonly cert: string;
 }
 
-/** A certificate authority and its certificates, made by the `openssl` command when first needed. */
+/**
+ * A certificate authority and its certificates. The `openssl` command makes each when it is first
+ * needed.
+ */
 export function certificates() {
   const directory = mkdtempSync(join(tmpdir(), "certificates-"));
   const file = (name: string) => join(directory, name);
-  const openssl = (...args: string[]) =>
-    execFileSync("openssl", args, { stdio: ["ignore", "pipe", "ignore"] });
-  const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-  let serial = 1;
+  const openssl = (command: string) =>
+    execFileSync("openssl", command.split(" "), { cwd: directory, stdio: ["ignore", "pipe", "ignore"] });
+  const newKey = (name: string) =>
+    `-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout ${name}.key`;
 
-  function selfSigned(name: string, subject = "/CN=127.0.0.1", extra: string[] = []): Certificate {
-    const [key, cert] = [file(`${name}.key`), file(`${name}.crt`)];
-    openssl(
-      "req",
-      "-x509",
-      ...newKey,
-      "-keyout",
-      key,
-      "-out",
-      cert,
-      "-days",
-      "2",
-      "-subj",
-      subject,
-      ...extra,
-    );
-    return { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") };
+  function once(name: string, make: () => void): Certificate {
+    if (!existsSync(file(`${name}.crt`))) make();
+    return {
+      key: readFileSync(file(`${name}.key`), "utf8"),
+      cert: readFileSync(file(`${name}.crt`), "utf8"),
+    };
   }
 
-  const authority = selfSigned("authority", "/CN=Authority of the tests");
+  function selfSigned(name: string, more: string): Certificate {
+    return once(name, () => openssl(`req -x509 ${newKey(name)} -out ${name}.crt -days 2 ${more}`));
+  }
 
-  /** `dates`: when it begins and ends, as OpenSSL's `YYYYMMDDHHMMSSZ`. */
-  function signed(name: string, address: string, dates?: readonly [string, string]): Certificate {
-    const [key, request, cert] = [file(`${name}.key`), file(`${name}.csr`), file(`${name}.crt`)];
-    writeFileSync(file("index.txt"), "");
-    writeFileSync(
-      file("ca.cnf"),
-      `[ca]\ndefault_ca=d\n[d]\ndatabase=${file("index.txt")}\nnew_certs_dir=${directory}\nserial=${file("serial")}\ndefault_md=sha256\npolicy=p\nx509_extensions=x\n[p]\ncommonName=supplied\n[x]\nsubjectAltName=IP:${address}\n`,
-    );
-    writeFileSync(file("serial"), `0${serial++}`);
-    openssl("req", "-new", ...newKey, "-keyout", key, "-out", request, "-subj", `/CN=${address}`);
-    const when = dates ? ["-startdate", dates[0], "-enddate", dates[1]] : ["-days", "2"];
-    openssl(
-      "ca",
-      "-batch",
-      "-config",
-      file("ca.cnf"),
-      "-cert",
-      file("authority.crt"),
-      "-keyfile",
-      file("authority.key"),
-      "-in",
-      request,
-      "-out",
-      cert,
-      "-notext",
-      ...when,
-    );
-    return { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") };
+  const authority = () => selfSigned("authority", "-subj /CN=Authority");
+
+  /** `dates`: when it begins and ends, by options of `openssl ca`. */
+  function signed(name: string, address: string, dates = "-days 2"): Certificate {
+    return once(name, () => {
+      authority();
+      writeFileSync(file("index.txt"), "");
+      writeFileSync(
+        file("ca.cnf"),
+        `[ca]\ndefault_ca=d\n[d]\ndatabase=index.txt\nnew_certs_dir=.\nrand_serial=yes\ndefault_md=sha256\npolicy=p\nx509_extensions=x\n[p]\ncommonName=supplied\n[x]\nsubjectAltName=IP:${address}\n`,
+      );
+      openssl(`req -new ${newKey(name)} -out ${name}.csr -subj /CN=${address}`);
+      const signer = "-config ca.cnf -cert authority.crt -keyfile authority.key";
+      openssl(`ca -batch ${signer} -in ${name}.csr -out ${name}.crt -notext ${dates}`);
+    });
   }
 
   return {
-    authority,
+    get authority() {
+      return authority();
+    },
     /** For `NODE_EXTRA_CA_CERTS`, which Node reads when a process starts. */
-    authorityFile: file("authority.crt"),
-    valid: signed("valid", "127.0.0.1"),
-    expired: signed("expired", "127.0.0.1", ["20200101000000Z", "20200201000000Z"]),
-    notYetValid: signed("future", "127.0.0.1", ["20900101000000Z", "20910101000000Z"]),
-    ofAnother: signed("other", "127.0.0.2"),
-    selfSigned: selfSigned("self", "/CN=127.0.0.1", ["-addext", "subjectAltName=IP:127.0.0.1"]),
+    get authorityFile() {
+      authority();
+      return file("authority.crt");
+    },
+    get valid() {
+      return signed("valid", "127.0.0.1");
+    },
+    get expired() {
+      return signed("expired", "127.0.0.1", "-startdate 20200101000000Z -enddate 20200201000000Z");
+    },
+    get notYetValid() {
+      return signed("future", "127.0.0.1", "-startdate 20900101000000Z -enddate 20910101000000Z");
+    },
+    get ofAnother() {
+      return signed("other", "127.0.0.2");
+    },
+    get selfSigned() {
+      return selfSigned("self", "-subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1");
+    },
     remove: () => rmSync(directory, { recursive: true, force: true }),
   };
 }

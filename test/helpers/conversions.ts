@@ -1,24 +1,24 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import type { ErrorRequestHandler, Express } from "express";
 import type { Affiliate, AffiliateOptions } from "express-affiliate";
-import { onTestFinished } from "vitest";
-import { startService } from "./service.js";
-import { linesLogger, startTracker } from "./tracker.js";
+import { serve } from "./express.js";
+import { trackerWithService } from "./tracker-with-service.js";
 
 export const COOKIES = "svc_click_id=c1; svc_session_id=s1";
 export const ada = { email: "ada@shop.example", customerId: 7, customerName: "Ada" };
 export const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
 
-/** An app whose visitors bring attribution, its tracking service, and what its error handler got. Ends with the test. */
+/**
+ * An app whose visitors bring attribution, its tracking service, and what its error handler got.
+ * Ends with the test.
+ */
 export async function startShop(
   express: () => Express,
   mount: (app: Express, tracker: Affiliate) => void,
   options: Partial<AffiliateOptions> = {},
 ) {
-  const { url, posted } = await startService();
-  const logger = linesLogger();
-  const tracker = startTracker({ baseUrl: url, logger, ...options });
+  const { tracker, posted, lines } = await trackerWithService(options);
   const app = express();
   app.use(tracker);
   mount(app, tracker);
@@ -28,13 +28,7 @@ export async function startShop(
     if (res.headersSent) next(error);
     else res.status(500).json({ failed: true });
   }) as ErrorRequestHandler);
-  const server = app.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const { port } = await serve(app);
 
   /** Sends requests over one connection, one after the other without waiting. */
   async function open(...paths: string[]): Promise<Socket> {
@@ -48,13 +42,14 @@ export async function startShop(
 
   return {
     tracker,
-    logger,
+    posted,
+    lines,
     heard,
     open,
-    async post(path = "/") {
+    async post(path = "/", cookie = COOKIES) {
       const response = await fetch(`http://127.0.0.1:${port}${path}`, {
         method: "POST",
-        headers: { cookie: COOKIES },
+        headers: { cookie },
         redirect: "manual",
       });
       return { status: response.status, text: await response.text() };

@@ -11,7 +11,9 @@ export function capacityOf(limit: number): Capacity {
   };
 }
 
-/** What an outbox is started with: a function that makes the attempts, and how many more may begin. */
+/**
+ * What an outbox is started with: a function that makes the attempts, and how many more may begin.
+ */
 export function delivering(
   deliver: (claim: Claim) => Promise<Verdict>,
   limit: () => number = () => 8,
@@ -25,7 +27,9 @@ export function deliveringAll(limit?: () => number): Deliver {
   return delivering(async () => ({ type: "delivered" }), limit);
 }
 
-/** Makes an outbox deliver all events. Returns the ids, in order, and its notices about the storage. */
+/**
+ * Makes an outbox deliver all events. Returns the ids, in order, and its notices about the storage.
+ */
 export function run(outbox: Outbox): { readonly delivered: string[]; readonly said: string[] } {
   const delivered: string[] = [];
   const said: string[] = [];

@@ -1,13 +1,16 @@
 import { join } from "node:path";
-import type { OutboxEvent } from "express-affiliate";
-import type { Capacity, Verdict } from "express-affiliate/outbox";
-import { countsOf } from "../../src/outbox/disk/counts.js";
-import { type OpenFile, openFile } from "../../src/outbox/disk/file.js";
-import { type DiskClaim, type Dropped, settling } from "../../src/outbox/disk/protocol.js";
-import { findEngine } from "../../src/outbox/disk/sqlite.js";
-import { createStore, type Store } from "../../src/outbox/disk/store.js";
-import { ENDPOINTS } from "../../src/service/endpoints.js";
-import { DESTINATION } from "../../src/testing/contract/samples.js";
+import type { EventKind, OutboxEvent } from "express-affiliate";
+import type { Verdict } from "express-affiliate/outbox";
+import { onTestFinished } from "vitest";
+import { type OpenFile, openFile } from "../../src/outbox/disk/file/file.js";
+import { findEngine } from "../../src/outbox/disk/file/sqlite.js";
+import { countsOf } from "../../src/outbox/disk/queue/counts.js";
+import { LOOKS } from "../../src/outbox/disk/queue/lease-epoch.js";
+import { type DiskClaim, type Dropped, settling } from "../../src/outbox/disk/queue/requests.js";
+import { createStore, type Store } from "../../src/outbox/disk/queue/store.js";
+import { DESTINATION, sample } from "../../src/testing/contract/samples.js";
+import { capacityOf } from "./deliver.js";
+import { scratchDirectory } from "./scratch.js";
 
 const MIB = 1024 * 1024;
 
@@ -25,23 +28,60 @@ export interface Disk extends OpenFile {
   counts(destination?: number): ReturnType<typeof countsOf>;
 }
 
-export function openDisk(
-  directory: string,
-  options: {
-    owner?: string;
-    /** Whose events `claim` claims. */
-    destination?: number;
-    maxBytes?: number;
-    maxDeadLetters?: number;
-    rememberMs?: number;
-    leaseMs?: number;
-    /** The wall clock. The one that is never set goes with it. */
-    time?: () => number;
-    monotonic?: () => number;
-    /** Whose locks the operating system has dropped. */
-    ended?: ReadonlySet<string>;
-  } = {},
-): Disk {
+interface Options {
+  owner?: string;
+  /** Whose events `claim` claims. */
+  destination?: number;
+  maxBytes?: number;
+  maxDeadLetters?: number;
+  rememberMs?: number;
+  leaseMs?: number;
+  /** The wall clock. The one that is never set goes with it. */
+  time?: () => number;
+  monotonic?: () => number;
+  /** Whose locks the operating system has dropped. */
+  ended?: ReadonlySet<string>;
+}
+
+/** A file that is closed when the test has finished. */
+export function diskOf(options: Options = {}, directory = scratchDirectory()): Disk {
+  const disk = openDisk(directory, options);
+  onTestFinished(() => disk.close());
+  return disk;
+}
+
+/** The same file in several processes, by their names. */
+export function disksOf<Owners extends readonly string[]>(
+  owners: readonly [...Owners],
+  options: Options = {},
+): { readonly [Owner in keyof Owners]: Disk } {
+  const directory = scratchDirectory();
+  const disks = owners.map((owner) => diskOf({ ...options, owner }, directory));
+  return disks as { readonly [Owner in keyof Owners]: Disk };
+}
+
+export const DELIVERED: Verdict = { type: "delivered" };
+export const RELEASED: Verdict = { type: "release" };
+export const REJECTED: Verdict = { type: "dead", reason: "rejected", attempts: 1 };
+
+export const someOf = (kind: EventKind, number: number) => Array.from({ length: number }, () => sample(kind));
+
+export const idsOf = (claims: readonly DiskClaim[]) => claims.map(({ event: { id } }) => id);
+
+/** Claims all that can be claimed, and settles it in this way. */
+export function settleAll(disk: Disk, verdict: Verdict): void {
+  for (let claims = disk.claim(200); claims.length > 0; claims = disk.claim(200)) {
+    for (const claim of claims) disk.settle(claim, verdict);
+  }
+}
+
+/** Looks as often as it takes to see that another process shows no heartbeat. */
+export function watch({ store }: Disk): void {
+  for (let look = 0; look <= LOOKS; look++) store.lookAfter();
+}
+
+/** It is open until it is closed. */
+export function openDisk(directory: string, options: Options = {}): Disk {
   const {
     owner = "me",
     destination = DESTINATION,
@@ -55,7 +95,8 @@ export function openDisk(
   } = options;
   const path = join(directory, "outbox.db");
   const file = openFile(path, { engine, maxBytes });
-  // What survives a crash of the machine is not what these tests are about, and each commit would wait for the disk.
+  // What survives a crash of the machine is not what these tests are about, and each commit would
+  // wait for the disk.
   file.db.exec("pragma synchronous = off");
   const store = createStore(file.db, owner, {
     ...{ maxBytes, maxDeadLetters, rememberMs, leaseMs },
@@ -67,13 +108,10 @@ export function openDisk(
     path,
     store,
     claim: (limit) =>
-      store.run([{ type: "claim", capacity: allOf(limit, destination) }]).results[0] as DiskClaim[],
+      store.run([{ type: "claim", capacity: { ...capacityOf(limit), destination } }])
+        .results[0] as DiskClaim[],
     settle: (claim, verdict) => store.run([settling(claim, verdict)]).dropped,
-    counts: (destination) => countsOf(store.run([]).snapshot, destination),
+    counts: (destination) => countsOf(store.run([]).snapshot.counts, destination),
     append: (...events) => [...store.run(events.map((event) => ({ type: "append", event }))).results],
   };
-}
-
-function allOf(limit: number, destination: number): Capacity {
-  return { destination, limit, lanes: ENDPOINTS.map((endpoint) => ({ endpoint, limit })) };
 }

@@ -13,7 +13,10 @@ export class FakeClock implements Clock {
   #order = 0;
   /** A binary heap: the earliest first, and of equals the one that was set first. */
   readonly #timers: Timer[] = [];
-  /** Resolves once nothing is left to do at this moment. Set it if work happens outside this process. */
+  /**
+   * Resolves once nothing is left to do at this moment. Set it if work happens outside this
+   * process.
+   */
   settled: () => Promise<void> = settled;
 
   // Whole, as `Date.now()` is.
@@ -24,7 +27,7 @@ export class FakeClock implements Clock {
   after = (ms: number, task: () => void): (() => void) => {
     const timer = { at: this.#now + Math.max(0, ms), order: this.#order++, task, cancelled: false };
     this.#timers.push(timer);
-    this.#rise(this.#timers.length - 1);
+    this.#siftUp(this.#timers.length - 1);
     return () => {
       timer.cancelled = true;
     };
@@ -35,7 +38,10 @@ export class FakeClock implements Clock {
     return this.#timers.filter(({ cancelled }) => !cancelled).length;
   }
 
-  /** Lets so much time pass: every timer that comes due fires, and all that follows from it happens before the next one. */
+  /**
+   * Lets so much time pass: every timer that comes due fires, and all that follows from it happens
+   * before the next one.
+   */
   async pass(ms: number): Promise<void> {
     const until = this.#now + ms;
     await this.settled();
@@ -62,7 +68,7 @@ export class FakeClock implements Clock {
     this.#timers[b] = one;
   }
 
-  #rise(at: number): void {
+  #siftUp(at: number): void {
     for (let child = at; child > 0; ) {
       const parent = (child - 1) >> 1;
       if (!this.#before(child, parent)) return;
@@ -90,8 +96,9 @@ export class FakeClock implements Clock {
 let settling: Promise<void> = Promise.resolve();
 
 /**
- * Waits until nothing is left to do at this moment: promises run between turns of the event loop, the relay in them. One
- * wait follows another, for each takes the turns of another for work: with a test that timed out, all later ones would hang.
+ * Waits until nothing is left to do at this moment: promises run between turns of the event loop,
+ * the relay in them. One wait follows another, for each takes the turns of another for work: with a
+ * test that timed out, all later ones would hang.
  */
 function settled(): Promise<void> {
   settling = settling.then(async () => {

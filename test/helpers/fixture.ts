@@ -21,8 +21,9 @@ export interface Run {
 export type RunFixture = (args: readonly unknown[], env?: Record<string, string>) => Run;
 
 /**
- * A program of test/fixtures, to run as a process of its own: built before the tests of a file and removed after them. Its
- * arguments arrive as JSON in `process.argv[2]`; it prints one JSON value a line.
+ * A program of test/fixtures, to run as a process of its own: built before the tests of a file and
+ * removed after them. Its arguments arrive as JSON in `process.argv[2]`; it prints one JSON value a
+ * line.
  */
 export function fixture(name: string, plugins: Plugin[] = []): RunFixture {
   let directory = "";
@@ -37,7 +38,8 @@ export function fixture(name: string, plugins: Plugin[] = []): RunFixture {
       format: "esm",
       platform: "node",
       target: "node20",
-      // With what it imports: each process loads one file, and not hundreds. The CommonJS among it needs `require`.
+      // With what it imports: each process loads one file, and not hundreds. The CommonJS among it
+      // needs `require`.
       banner: {
         js: 'import { createRequire as requireIn } from "node:module"; const require = requireIn(import.meta.url);',
       },

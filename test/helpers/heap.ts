@@ -11,7 +11,10 @@ export function heapUsed(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** The same once nothing of earlier tests is left in the heap: that takes some turns of the event loop. */
+/**
+ * The same once nothing of earlier tests is left in the heap: that takes some turns of the event
+ * loop.
+ */
 export async function heapAtRest(): Promise<number> {
   let least = heapUsed();
   for (let turn = 0; turn < TURNS; turn++) {

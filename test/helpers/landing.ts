@@ -1,34 +1,32 @@
 import type { Express, RequestHandler } from "express";
 import type { AffiliateOptions, OnClickOptions } from "express-affiliate";
 import request from "supertest";
-import { onTestFinished } from "vitest";
-import { startService } from "./service.js";
-import { type LinesLogger, linesLogger, startTracker } from "./tracker.js";
+import { serve } from "./express.js";
+import { trackerWithService } from "./tracker-with-service.js";
 
 export const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0";
 
-/** A shop whose landing page answers with `req.affiliate`'s snapshot, and a browser that visits it. */
+/**
+ * A shop whose landing page answers with `req.affiliate`'s snapshot, and a browser that visits it.
+ */
 export async function startLanding(
   express: () => Express,
   options: OnClickOptions = {},
   trackerOptions: Partial<AffiliateOptions> = {},
   before: RequestHandler = (_req, _res, next) => next(),
 ) {
-  const { url, posted } = await startService();
-  const logger: LinesLogger = linesLogger();
-  const tracker = startTracker({ baseUrl: url, logger, ...trackerOptions });
+  const { tracker, posted, lines } = await trackerWithService(trackerOptions);
   const app = express();
   app.use(tracker, before);
   app.all("/", tracker.onClick(options), (req, res) => {
     res.json(req.affiliate?.snapshot());
   });
-  const server = app.listen(0, "127.0.0.1");
-  onTestFinished(() => void server.close());
+  const { server, port } = await serve(app);
   const clicks = async () => {
     await tracker.flush();
     return posted.map(({ body }) => body);
   };
-  return { app, server, tracker, visit: visitorOf(server), clicks, lines: logger.lines };
+  return { app, server, port, tracker, visit: visitorOf(server), clicks, lines };
 }
 
 /** Opens pages as a browser without Sec-Fetch headers does, at the host shop.example. */
@@ -42,6 +40,16 @@ export function visitorOf(server: Parameters<typeof request>[0]) {
 export function cookiesOf(response: request.Response): string[] {
   return response.get("Set-Cookie") ?? [];
 }
+
+/** The names of the cookies that it sets. */
+export const cookieNamesOf = (response: request.Response) =>
+  cookiesOf(response).map((cookie) => cookie.split("=")[0]);
+
+/** Answers "hello" with these headers. */
+export const hello =
+  (headers: Record<string, string> = {}): RequestHandler =>
+  (_req, res) =>
+    void res.set(headers).send("hello");
 
 /** What the browser sends back: a Cookie header. */
 export function sentBack(...responses: request.Response[]): string {

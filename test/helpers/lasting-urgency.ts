@@ -4,7 +4,10 @@ import { fill } from "../../src/testing/contract/bounds.js";
 import { sample, signingUp } from "../../src/testing/contract/samples.js";
 import { Stage } from "../../src/testing/contract/stage.js";
 
-/** What docs/delivery.md says of our own outboxes, and the contract demands of none: urgency does not fall. */
+/**
+ * What docs/delivery.md says of our own outboxes, and the contract demands of none: urgency does
+ * not fall.
+ */
 export function testLastingUrgency(createSmall: () => Outbox | Promise<Outbox>): void {
   it("keeps a click as urgent as the registration behind it was, once that is shed", async () => {
     await using stage = await Stage.open(createSmall);

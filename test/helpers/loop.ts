@@ -1,15 +1,14 @@
 import type { OutboxEvent } from "express-affiliate";
 import type { Claim, Endpoint, Lane, Verdict } from "express-affiliate/outbox";
-import { createLoop, type Kept } from "../../src/outbox/disk/loop.js";
-import type { Failed } from "../../src/outbox/disk/protocol.js";
-import type { Sender } from "../../src/outbox/disk/sending.js";
-import type { Store } from "../../src/outbox/disk/store.js";
+import { problemOf } from "../../src/outbox/disk/file/sqlite.js";
+import type { Store } from "../../src/outbox/disk/queue/store.js";
+import { createLoop, type Kept } from "../../src/outbox/disk/thread/loop.js";
+import type { Failed } from "../../src/outbox/disk/thread/protocol.js";
+import type { Sender } from "../../src/outbox/disk/thread/sending.js";
 import { ENDPOINTS } from "../../src/service/endpoints.js";
 import { DESTINATION } from "../../src/testing/contract/samples.js";
+import { DELIVERED } from "./disk-store.js";
 import { FakeClock } from "./fake-clock.js";
-
-export const DELIVERED: Verdict = { type: "delivered" };
-export const RELEASED: Verdict = { type: "release" };
 
 /** An attempt that is under way. */
 export interface Attempt {
@@ -18,7 +17,10 @@ export interface Attempt {
   fail(error: Error): void;
 }
 
-/** The loop of the outbox's thread over a store, with the slots that a test gives it. A test ends its attempts. */
+/**
+ * The loop of the outbox's thread over a store, with the slots that a test gives it. A test ends
+ * its attempts.
+ */
 export function startLoop(
   store: Pick<Store, "run">,
   {
@@ -41,12 +43,15 @@ export function startLoop(
   const news: "news"[] = [];
   const paused = new Set<Endpoint>();
   const loop = createLoop({
-    path: "outbox.db",
     leaseMs: 20_000,
     keeper: {
       attempt(task) {
-        const { unreadable: _, ...outcome } = task(store as Store);
-        return { ...outcome, problems: [] };
+        try {
+          const { unreadable: _, ...outcome } = task(store as Store);
+          return { ...outcome, problems: [] };
+        } catch (error) {
+          throw problemOf(error, "outbox.db");
+        }
       },
     },
     clock,
@@ -100,7 +105,10 @@ export function startLoop(
   };
   return {
     ...{ loop, clock, sender, slots, underWay, sent, done, failed, settled, errors, news, paused },
-    /** Ends the first attempts, of one endpoint or of all. Resolves once the loop has heard of it, before the next pass. */
+    /**
+     * Ends the first attempts, of one endpoint or of all. Resolves once the loop has heard of it,
+     * before the next pass.
+     */
     async end(number = 1, { endpoint, verdict }: { endpoint?: Endpoint; verdict?: Verdict } = {}) {
       const ended = underWay.filter(({ claim }) => !endpoint || claim.lane.endpoint === endpoint);
       for (const attempt of ended.slice(0, number)) attempt.end(verdict);

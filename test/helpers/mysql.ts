@@ -1,4 +1,5 @@
 import {
+  type MysqlConnection,
   type MysqlOutbox,
   type MysqlOutboxOptions,
   type MysqlPool,
@@ -9,10 +10,11 @@ import { afterAll, beforeAll, describe, type SuiteCollector } from "vitest";
 import { NOW } from "../../src/outbox/mysql/literals.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { type MariaDb, programOfMariaDb, startMariaDb } from "./mariadb.js";
+import { type SqlDatabase, trackRequests } from "./sql-database.js";
 
 const isThere = programOfMariaDb() !== undefined;
 
-export interface Database {
+export interface Database extends SqlDatabase<mysql.Pool> {
   readonly server: MariaDb;
   /** A pool that ends with the tests. */
   pool(config?: mysql.PoolOptions): mysql.Pool;
@@ -22,14 +24,14 @@ export interface Database {
   create(options?: Partial<MysqlOutboxOptions>, clock?: Clock): Promise<MysqlOutbox>;
   /** One more over the same tables. */
   reopen(options?: Partial<MysqlOutboxOptions>, clock?: Clock): Promise<MysqlOutbox>;
-  /** Statements of the test's own; `$prefix` stands for that of the newest outbox. */
+  /** See `SqlDatabase`; `$prefix` stands for that of the newest outbox. */
   // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
   sql(text: string, values?: unknown[]): Promise<any[]>;
 }
 
 /**
- * Tests that need a MariaDB server: one that is started for them. Skipped where there is none, but under CI, where a test
- * that is not run counts as one that fails.
+ * Tests that need a MariaDB server: one that is started for them. Skipped where there is none, but
+ * under CI, where a test that is not run counts as one that fails.
  */
 export function describeWithMariaDb(
   name: string,
@@ -47,6 +49,9 @@ export function describeWithMariaDb(
 
     const database: Database = {
       server: undefined as never,
+      get own() {
+        return database.server;
+      },
       prefix: "",
       pool(config = {}) {
         const pool = mysql.createPool({ ...database.server.connection, ...config });
@@ -64,9 +69,34 @@ export function describeWithMariaDb(
         return outbox;
       },
       async sql(text, values) {
-        const [rows] = await shared.query(text.replaceAll("$prefix", database.prefix), values);
+        const { prefix } = database;
+        const queued = "(select * from $prefixevents where state = 'queued') as queued";
+        const named = text.replaceAll("$queued", queued).replaceAll(/\$(t\.|prefix)/g, prefix);
+        const [rows] = await shared.query(named, values);
         return rows as never;
       },
+      async begin(isolation = "repeatable read", pool = shared) {
+        const connection = await pool.getConnection();
+        connection.on("error", ignore);
+        await connection.query(`set transaction isolation level ${isolation}`);
+        await connection.beginTransaction();
+        return {
+          transaction: connection,
+          run: async (text) => (await connection.query(text))[0] as never,
+          async end(how) {
+            await connection[how]();
+            // A test may have set another.
+            await connection.query("set innodb_lock_wait_timeout = default");
+            connection.removeListener("error", ignore);
+            connection.release();
+          },
+        };
+      },
+      claimAll: (at, until) =>
+        database.sql("update $t.events set claimed_by = random_bytes(16), written_at = ?, due_at = ?", [
+          at,
+          until,
+        ]),
     };
 
     beforeAll(async () => {
@@ -82,6 +112,8 @@ export function describeWithMariaDb(
   });
 }
 
+function ignore(): void {}
+
 /** A pool whose server lives in a test's own time. */
 export interface VirtualPool extends MysqlPool {
   /** How many requests to the server are under way. */
@@ -90,44 +122,51 @@ export interface VirtualPool extends MysqlPool {
   settled(): Promise<void>;
 }
 
-/** A pool through which the server knows the time by a test's clock, as of the moment at which a statement is sent. */
+/**
+ * A pool through which the server knows the time by a test's clock, as of the moment at which a
+ * statement is sent.
+ */
 export function virtualPool(pool: mysql.Pool, clock: Pick<Clock, "now">): VirtualPool {
-  let pending = 0;
-  const waiting: (() => void)[] = [];
-
-  async function track<T>(request: () => Promise<T>): Promise<T> {
-    pending++;
-    try {
-      return await request();
-    } finally {
-      pending--;
-      if (pending === 0) for (const resolve of waiting.splice(0)) resolve();
-    }
-  }
+  const requests = trackRequests();
+  const { track } = requests;
 
   return {
     get pending() {
-      return pending;
+      return requests.pending;
     },
-    async settled() {
-      for (let quietTurns = 0; quietTurns < 3; ) {
-        if (pending > 0) await new Promise<void>((resolve) => waiting.push(resolve));
-        await new Promise((resolve) => setImmediate(resolve));
-        const isBusy = pending > 0 || process.getActiveResourcesInfo().includes("Immediate");
-        quietTurns = isBusy ? 0 : quietTurns + 1;
-      }
-    },
+    settled: requests.settled,
+    ...around({ getConnection: () => track(() => pool.getConnection()) }, (run, sql) =>
+      track(() => run(sql.replaceAll(NOW, String(Math.round(clock.now()))))),
+    ),
+  };
+}
+
+type Answer = Awaited<ReturnType<MysqlConnection["query"]>>;
+
+/** A pool whose statements are run by `query`, with `run`. */
+export function around(
+  pool: Pick<mysql.Pool, "getConnection">,
+  query: (
+    run: (sql?: string) => Promise<Answer>,
+    sql: string,
+    connection: mysql.PoolConnection,
+  ) => Promise<Answer>,
+): MysqlPool {
+  return {
     async getConnection() {
-      const connection = await track(() => pool.getConnection());
+      const connection = await pool.getConnection();
       return {
         connection: connection.connection,
-        query: ({ sql, ...rest }: { sql: string }) =>
-          track(() =>
-            connection.query({ ...rest, sql: sql.replaceAll(NOW, String(Math.round(clock.now()))) }),
-          ) as never,
+        query: (options) =>
+          query(
+            (sql = options.sql) =>
+              connection.query({ ...options, sql }) as Promise<unknown> as Promise<Answer>,
+            options.sql,
+            connection,
+          ),
         release: () => connection.release(),
         destroy: () => connection.destroy(),
-      };
+      } as MysqlConnection;
     },
   };
 }

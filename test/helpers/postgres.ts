@@ -11,10 +11,11 @@ import { afterAll, beforeAll, describe, inject, type SuiteCollector } from "vite
 import type { Clock } from "../../src/shared/clock.js";
 import { type Address, addressOf, type Cluster, programsOfPostgres, startCluster } from "./cluster.js";
 import type { FakeClock } from "./fake-clock.js";
+import { type SqlDatabase, trackRequests } from "./sql-database.js";
 
 const isThere = programsOfPostgres() !== undefined;
 
-export interface Database<Server extends Address = Address> {
+export interface Database<Server extends Address = Address> extends SqlDatabase<pg.Pool> {
   readonly cluster: Server;
   /** A pool that ends with the tests. */
   pool(config?: pg.PoolConfig): pg.Pool;
@@ -24,14 +25,15 @@ export interface Database<Server extends Address = Address> {
   create(options?: Partial<PostgresOutboxOptions>, clock?: Clock): Promise<PostgresOutbox>;
   /** One more over the same tables. */
   reopen(options?: Partial<PostgresOutboxOptions>, clock?: Clock): Promise<PostgresOutbox>;
-  /** Statements of the test's own; `$schema` stands for the schema of the newest outbox. */
+  /** See `SqlDatabase`; `$schema` stands for the schema of the newest outbox. */
   // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
   sql(text: string, values?: unknown[]): Promise<any[]>;
 }
 
 /**
- * Tests that need a PostgreSQL database: one of their own, on a server that all test files share. Skipped where there is
- * no server on this machine, but under CI, where a test that is not run counts as one that fails.
+ * Tests that need a PostgreSQL database: one of their own, on a server that all test files share.
+ * Skipped if there is no server on this machine, but under CI, where a test that is not run counts
+ * as one that fails.
  */
 export function describeWithPostgres(name: string, tests: (database: Database) => void): SuiteCollector {
   return describeWith<Address>(name, tests, {
@@ -51,7 +53,10 @@ export function describeWithPostgres(name: string, tests: (database: Database) =
   });
 }
 
-/** Tests that need a PostgreSQL server of their own: one that they end, suspend or set up in another way. */
+/**
+ * Tests that need a PostgreSQL server of their own: one that they end, suspend or set up in another
+ * way.
+ */
 export function describeWithPostgresServer(
   name: string,
   tests: (database: Database<Cluster>) => void,
@@ -78,11 +83,15 @@ function describeWith<Server extends Address>(
 
     const database: Database<Server> = {
       cluster: undefined as never,
+      get own() {
+        const { cluster } = database;
+        return "halt" in cluster ? (cluster as Address as Cluster) : undefined;
+      },
       schema: "",
       pool(config = {}) {
         const { host, port, database: name } = database.cluster;
         const pool = new pg.Pool({ host, port, user: "postgres", database: name, ...config });
-        pool.on("error", () => {});
+        pool.on("error", ignore);
         pools.push(pool);
         return pool;
       },
@@ -97,8 +106,30 @@ function describeWith<Server extends Address>(
         return outbox;
       },
       async sql(text, values) {
-        return (await shared.query(text.replaceAll("$schema", database.schema), values)).rows;
+        const { schema } = database;
+        const named = text.replaceAll("$queued", "$t.events").replaceAll(/\$(t|schema)\b/g, schema);
+        return (await shared.query(named, values)).rows;
       },
+      async begin(isolation, pool = shared) {
+        const client = await pool.connect();
+        client.on("error", ignore);
+        await client.query(isolation ? `begin isolation level ${isolation}` : "begin");
+        return {
+          transaction: client,
+          run: async (text) => (await client.query(text)).rows,
+          async end(how) {
+            await client.query(how);
+            client.removeListener("error", ignore);
+            client.release();
+          },
+        };
+      },
+      claimAll: (at, until) =>
+        database.sql(
+          `update $t.events
+           set claimed_by = gen_random_uuid(), written_at = to_timestamp($1), claimed_until = to_timestamp($2)`,
+          [at, until].map((ms) => ms / 1_000),
+        ),
     };
 
     beforeAll(async () => {
@@ -106,13 +137,16 @@ function describeWith<Server extends Address>(
       shared = database.pool({ max: 20 });
     });
     afterAll(async () => {
-      // Not awaited: where a test has failed that holds a connection, its pool does not end, and the server has to.
+      // Not awaited: if a test has failed that holds a connection, its pool does not end, and the
+      // server has to.
       for (const pool of pools) void pool.end().catch(() => {});
       if (database.cluster) await end(database.cluster);
     });
     tests(database);
   });
 }
+
+function ignore(): void {}
 
 /** A pool whose server lives in a test's own time. */
 export interface VirtualPool extends PostgresPool {
@@ -125,9 +159,10 @@ export interface VirtualPool extends PostgresPool {
 let virtualTimes = 0;
 
 /**
- * A pool through which the server knows the time by a test's clock: each `now()` that is sent, in a statement or in a
- * function's body, becomes a function that reads what the clock said when the statement was sent. For outboxes with
- * `listen: false`: what a notification sets off is not counted as under way.
+ * A pool through which the server knows the time by a test's clock: each `now()` that is sent, in a
+ * statement or in a function's body, becomes a function that reads what the clock said when the
+ * statement was sent. For outboxes with `listen: false`: what a notification sets off is not
+ * counted as under way.
  */
 export function virtualPool(pool: pg.Pool, clock: Pick<Clock, "now">): VirtualPool {
   const name = `public.virtual_time_${++virtualTimes}`;
@@ -136,38 +171,25 @@ export function virtualPool(pool: pg.Pool, clock: Pick<Clock, "now">): VirtualPo
     create sequence ${name};
     create function ${name}_now() returns timestamptz stable language sql
     as 'select to_timestamp(last_value / 1000.0) from ${name}'`);
-  let pending = 0;
-  const waiting: (() => void)[] = [];
+  const requests = trackRequests();
 
   const virtual = (text: string) => text.replaceAll(/\bnow\(\)/g, `${name}_now()`);
 
-  async function track<T>(request: () => Promise<T>): Promise<T> {
-    pending++;
-    try {
+  const track = <T>(request: () => Promise<T>) =>
+    requests.track(async () => {
       if (told !== clock.now()) {
         told = clock.now();
         telling = telling.then(() => pool.query("select setval($1, $2)", [name, clock.now()]));
       }
       await telling;
-      return await request();
-    } finally {
-      pending--;
-      if (pending === 0) for (const resolve of waiting.splice(0)) resolve();
-    }
-  }
+      return request();
+    });
 
   return {
     get pending() {
-      return pending;
+      return requests.pending;
     },
-    async settled() {
-      for (let quietTurns = 0; quietTurns < 3; ) {
-        if (pending > 0) await new Promise<void>((resolve) => waiting.push(resolve));
-        await new Promise((resolve) => setImmediate(resolve));
-        const isBusy = pending > 0 || process.getActiveResourcesInfo().includes("Immediate");
-        quietTurns = isBusy ? 0 : quietTurns + 1;
-      }
-    },
+    settled: requests.settled,
     query: ({ text, ...rest }) => track(() => pool.query({ ...rest, text: virtual(text) })),
     async connect() {
       const client = await track(() => pool.connect());
@@ -185,13 +207,17 @@ export function virtualPool(pool: pg.Pool, clock: Pick<Clock, "now">): VirtualPo
   };
 }
 
-/** The outbox reads that a sweep took three seconds, as one does that steps over the dead rows of an hour. */
-export function withSlowSweeps(pool: VirtualPool): VirtualPool {
+/** The outbox reads that a claim took three seconds, as one does that steps over the dead rows of an hour. */
+export function withSlowClaims(pool: VirtualPool): VirtualPool {
   return Object.assign(Object.create(pool, Object.getOwnPropertyDescriptors(pool)), {
     async query(config: { text: string; values?: unknown[] }) {
       const { rows } = await pool.query(config);
       return {
-        rows: config.text.includes(".sweep(") ? rows.map((row) => ({ ...row, took_ms: "3000" })) : rows,
+        rows: rows.map(({ next, ...row }) =>
+          typeof next === "string"
+            ? { ...row, next: JSON.stringify({ ...JSON.parse(next), tookMs: 3_000 }) }
+            : row,
+        ),
       };
     },
   });

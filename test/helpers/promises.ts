@@ -20,9 +20,9 @@ const NOTHING_LEFT = { queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 
 /** Whether a test of which there can be more or less does all that it can: see vitest.config.ts. */
 export const isFull = process.env.TEST_SCALE === "full";
 
-/** The number of events: storing takes time, even where time is virtual. */
+/** The number of events: storing takes time, even if time is virtual. */
 export interface Scale {
-  /** How many events wait, where many do. */
+  /** How many events wait, if many do. */
   readonly many: number;
   /** How many strangers there are at once whose events the service does not take. */
   readonly strangers: readonly number[];
@@ -32,7 +32,7 @@ export interface Scale {
   readonly longestMs: number;
   /** How many events follow each other while some visitors' events fail. */
   readonly rounds: number;
-  /** How many strangers come in a second, where they come as a flood. */
+  /** How many strangers come in a second, if they come as a flood. */
   readonly floods: readonly number[];
 }
 
@@ -62,7 +62,7 @@ export function testPromises(
         addedAt.set(event.id, rig.clock.now());
         return event;
       },
-      /** How long each waited, in milliseconds; infinite where it was not taken. */
+      /** How long each waited, in milliseconds; infinite if it was not taken. */
       waits: (events: readonly OutboxEvent[]) =>
         events.map(
           ({ id }) => (rig.service.takenAt.get(id) ?? Number.POSITIVE_INFINITY) - (addedAt.get(id) as number),
@@ -71,13 +71,14 @@ export function testPromises(
   }
 
   describe("a service that gives some visitors' events, for ever,", () => {
+    const ofStatus = (status: number): [string, Reply] => [`${status}`, says(status)];
+    // Of the first four, no two mean the same.
     const answers: [string, Reply][] = [
-      ...[302, 401, 403, 404, 408, 429, 500, 503, 502, 504].map((status): [string, Reply] => [
-        `${status}`,
-        says(status),
-      ]),
+      ...[404, 500, 502].map(ofStatus),
       ["a reset", reset],
+      ...[302, 401, 403, 408, 429, 503, 504].map(ofStatus),
     ];
+    const mayBeTaken = new Set(["502", "504", "a reset"]);
 
     it.each(answers.slice(0, kinds))(
       "%s, and takes the others: each of these within 5 s, at other endpoints within 1 s",
@@ -100,7 +101,7 @@ export function testPromises(
       },
     );
 
-    it.each(answers.slice(0, Math.min(kinds, -3 + answers.length)))(
+    it.each(answers.slice(0, kinds).filter(([name]) => !mayBeTaken.has(name)))(
       "%s to payments, and takes others': each of these within 5 s",
       async (_n, bad) => {
         const { clock, track, waits } = start((call) => (isPoison(call) ? bad : yes));
@@ -175,10 +176,10 @@ export function testPromises(
     const outages: [string, Reply, number][] = [
       ["refuses connections", refused, 0],
       ["answers 500", says(500), 0],
-      ["answers 503", says(503), 0],
       ["answers 401", says(401), 0],
-      ["answers 404", says(404), 0],
       ["is silent", hanging, 10 * SECOND_MS],
+      ["answers 503", says(503), 0],
+      ["answers 404", says(404), 0],
     ];
     const lengths = [2 * SECOND_MS, 10 * SECOND_MS, MINUTE_MS, HOUR_MS, 24 * HOUR_MS].filter(
       (ms) => ms <= longestMs,
@@ -221,7 +222,8 @@ export function testPromises(
       },
     );
 
-    // Of what takes hours, a store that is slow even in virtual time shows nothing that the others do not.
+    // Of what takes hours, a store that is slow even in virtual time shows nothing that the others
+    // do not.
     if (longestMs >= HOUR_MS) {
       it("asks for less the longer it lasts", async () => {
         for (const [, bad] of outages.slice(0, kinds)) {
@@ -380,7 +382,7 @@ export function testPromises(
       }
     });
 
-    it("is found again within a tenth where the status endpoint was silent too", async () => {
+    it("is found again within a tenth if the status endpoint was silent too", async () => {
       const { clock, service, track, settled } = start(() => hanging);
       for (let n = 0; n < 60; n++) {
         await track("payment");
@@ -408,7 +410,7 @@ export function testPromises(
     expect(new Set(service.taken).size).toBe(50);
   });
 
-  it(`a new payment is the next to go where ${many * 100} clicks wait, and so are the click and the sign-up before it`, async () => {
+  it(`a new payment is the next to go if ${many * 100} clicks wait, and so are the click and the sign-up before it`, async () => {
     const { clock, service, track } = start(() => ({ ...yes, afterMs: 25 }));
     for (let n = 0; n < many; n++) await Promise.all(Array.from({ length: 100 }, () => track("click")));
     await clock.pass(10);
@@ -423,7 +425,8 @@ export function testPromises(
       service.posts.slice(0, paid).filter(({ call }) => call.path.endsWith("/click")).length,
     ).toBeLessThanOrEqual(8);
 
-    // A click takes one of the six slots of its endpoint: those under way end first, and no other click goes before it.
+    // A click takes one of the six slots of its endpoint: those under way end first, and no other
+    // click goes before it.
     const reportedAt = clock.now();
     const chain = [
       await track("click", "payer"),
@@ -457,15 +460,19 @@ export function testPromises(
       ],
     ];
     const cases = floods.flatMap((rate) =>
-      strangersOf.flatMap(([what, of]) =>
-        answers.map(
-          ([name, bad, attemptMs]) =>
-            [`${name}, ${rate} ${what} a second`, { rate, of, bad, attemptMs }] as const,
+      strangersOf
+        .slice(0, kinds)
+        .flatMap(([what, of]) =>
+          answers
+            .slice(0, kinds)
+            .map(
+              ([name, bad, attemptMs]) =>
+                [`${name}, ${rate} ${what} a second`, { rate, of, bad, attemptMs }] as const,
+            ),
         ),
-      ),
     );
 
-    it.each(cases.slice(0, kinds))(
+    it.each(cases)(
       "%s: each payment with what it waits for within 6 s, all else within a minute of the flood's end",
       async (_name, { rate, of, bad, attemptMs }) => {
         const { flood, payers, others, waits, service, settled, clock } = floodOf(bad);
@@ -476,7 +483,8 @@ export function testPromises(
 
         expect(longest(waits(payers))).toBeLessThanOrEqual(6 * SECOND_MS + attemptMs);
         if (attemptMs > 0) {
-          // An event among hundreds that take 10 s each cannot go first: this measures events that come half a minute later.
+          // An event among hundreds that take 10 s each cannot go first: this measures events that
+          // come half a minute later.
           expect(longest(waits(others.slice(during + 30, -15)))).toBeLessThanOrEqual(15 * SECOND_MS);
         } else {
           const goneAt = others
@@ -485,8 +493,8 @@ export function testPromises(
           expect(longest(goneAt)).toBeLessThanOrEqual(ended + MINUTE_MS);
         }
         if (bad !== answers[0]?.[1]) return;
-        // A failing event is tried for three days; a refused one is given up within the minute. More than 200 events a second
-        // take two.
+        // A failing event is tried for three days; a refused one is given up within the minute.
+        // More than 200 events a second take two.
         await flood(rate * of("").length > 200 ? 60 : 0, 0, of);
         expect((await settled()).queued).toBeLessThanOrEqual(2);
       },

@@ -5,7 +5,10 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import type { Certificate } from "./certificates.js";
 
-/** What a proxy does with CONNECT: nothing, or it closes or resets the connection, or answers with this status. */
+/**
+ * What a proxy does with CONNECT: nothing, or it closes or resets the connection, or answers with
+ * this status.
+ */
 export type ConnectAnswer = "silence" | "close" | "reset" | number;
 
 /** A proxy that tunnels, or answers CONNECT as it is told to. Ends with the test. */

@@ -34,9 +34,15 @@ export interface SetServer {
   forgottenBy(): Promise<number>;
 }
 
-/** What a server's clock that is set does, and does not, and leases of different lengths: tests for an outbox in a database. */
+/**
+ * What a server's clock that is set does, and does not, and leases of different lengths: tests for
+ * an outbox in a database.
+ */
 export function testServerClocks(database: SetServer): void {
-  /** A server with a clock of its own, and processes whose clocks are right, unless a test says otherwise. */
+  /**
+   * A server with a clock of its own, and processes whose clocks are right, unless a test says
+   * otherwise.
+   */
   class World {
     readonly clock = new FakeClock();
     offset = 0;

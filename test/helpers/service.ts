@@ -23,7 +23,10 @@ export interface Service {
 /** Answers one request; its result is sent as JSON, unless it has answered by itself. */
 export type Answer = (request: Received, res: ServerResponse) => unknown;
 
-/** A tracking service that records its requests, and gives the answers of the test. Ends with the test. */
+/**
+ * A tracking service that records its requests, and gives the answers of the test. Ends with the
+ * test.
+ */
 export async function startService(answer: Answer = () => ({ success: true, leadId: 1 })): Promise<Service> {
   const received: Received[] = [];
   const posted: Received[] = [];

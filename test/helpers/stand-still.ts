@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Stops a process of ours, and returns when each of its threads stands still: SIGSTOP alone lets some finish what they are at. */
+/**
+ * Stops a process of ours, and returns when each of its threads stands still: SIGSTOP alone lets
+ * some finish what they are at.
+ */
 export function standStill(pid: number): void {
   process.kill(pid, "SIGSTOP");
   const tasks = `/proc/${pid}/task`;

@@ -6,8 +6,8 @@ import ts from "typescript";
 const ROOT = resolve(import.meta.dirname, "../..");
 
 /**
- * Makes each function of these files write its file's name to the file that the environment calls `PASSED`, in whichever thread it
- * runs.
+ * Makes each function of these files write its file's name to the file that the environment calls
+ * `PASSED`, in whichever thread it runs.
  *
  * @param files from the package's folder on.
  */

@@ -7,7 +7,10 @@ import { inject, onTestFinished } from "vitest";
 
 const modules = resolve(import.meta.dirname, "../../node_modules");
 
-/** A user's project in which the built package is installed beside the packages named; gone with the test. */
+/**
+ * A user's project in which the built package is installed beside the packages named; gone with the
+ * test.
+ */
 export async function userProject(files: Record<string, string>, packages = ["express"]): Promise<string> {
   const project = await mkdtemp(join(tmpdir(), "express-affiliate-"));
   onTestFinished(() => rm(project, { recursive: true, force: true }));

@@ -1,7 +1,8 @@
 import type { Attribution, EventKind, MemoryOutboxOptions, Notices, OutboxEvent } from "express-affiliate";
 import type { Outbox } from "express-affiliate/outbox";
+import { eventFrom } from "../../src/conversion/inputs.js";
+import { IF_MAYBE_TAKEN } from "../../src/conversion/kinds.js";
 import { createDelivery, type DeliveryOptions } from "../../src/delivery/delivery.js";
-import { eventFrom } from "../../src/inputs.js";
 import { createJournal } from "../../src/journal/journal.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import type { Attempt } from "../../src/service/attempt.js";
@@ -10,7 +11,10 @@ import type { Transport } from "../../src/service/transport.js";
 import { DESTINATION } from "../../src/testing/contract/samples.js";
 import { FakeClock } from "./fake-clock.js";
 
-/** What the service does with one request. `taken`: it acts on the request, whether or not an answer arrives. */
+/**
+ * What the service does with one request. `taken`: it acts on the request, whether or not an answer
+ * arrives.
+ */
 export type Reply = { readonly taken: boolean; readonly afterMs: number } & (
   | { readonly status: number; readonly body?: unknown; readonly retryAfter?: string }
   | { readonly silence: "unsent" | "sent" }
@@ -125,7 +129,7 @@ export function startDelivery({
     keyOf: ({ id }) => id,
     concurrency: 8,
     maxAgeMs: 72 * 3_600_000,
-    ambiguous: { click: "retry", registration: "retry", payment: "hold" },
+    ambiguous: IF_MAYBE_TAKEN,
     hide: (text) => text,
     journal,
     onCapacity: () => outbox.wake(),

@@ -1,11 +1,11 @@
 import type { Outbox, OutboxObserver } from "express-affiliate/outbox";
 import type { Delivery } from "../../src/delivery/delivery.js";
-import { createAlarm } from "../../src/outbox/disk/alarm.js";
-import { deadLettersThrough } from "../../src/outbox/disk/asked-dead-letters.js";
-import { countsOf } from "../../src/outbox/disk/counts.js";
-import { createLoop } from "../../src/outbox/disk/loop.js";
-import type { Request, Result, Results } from "../../src/outbox/disk/protocol.js";
+import { storageThrough } from "../../src/outbox/disk/queue/asked.js";
+import { countsOf } from "../../src/outbox/disk/queue/counts.js";
+import type { Request, Result, Results } from "../../src/outbox/disk/queue/requests.js";
+import { createLoop } from "../../src/outbox/disk/thread/loop.js";
 import { kindOf } from "../../src/service/endpoints.js";
+import { createAlarm } from "../../src/shared/alarm.js";
 import { DESTINATION } from "../../src/testing/contract/samples.js";
 import { openDisk } from "./disk-store.js";
 import type { FakeClock } from "./fake-clock.js";
@@ -13,7 +13,10 @@ import { scratchDirectory } from "./scratch.js";
 
 const LOOK_MS = 500;
 
-/** The disk outbox's file and its loop in virtual time: without the thread, which has a clock of its own. */
+/**
+ * The disk outbox's file and its loop in virtual time: without the thread, which has a clock of its
+ * own.
+ */
 export function virtualDisk(
   clock: FakeClock,
   { directory = scratchDirectory(), owner = "me" }: { directory?: string; owner?: string } = {},
@@ -27,7 +30,6 @@ export function virtualDisk(
   let cancelLook = () => {};
   const asked: ((results: readonly Result[]) => void)[] = [];
   const loop = createLoop({
-    path: disk.path,
     leaseMs: 20_000,
     keeper: {
       attempt(task) {
@@ -37,7 +39,7 @@ export function virtualDisk(
     },
     clock,
     onDone({ results, dropped, snapshot }) {
-      alarm.set(snapshot);
+      alarm.set(snapshot.nextReadyAt);
       for (const { event, reason } of dropped) observer?.dropped(event, reason);
       if (results) asked.shift()?.(results);
     },
@@ -60,7 +62,7 @@ export function virtualDisk(
     loop.attempt((store) => store.lookForKilled());
   }
 
-  const letters = deadLettersThrough(ask, () => loop.wake());
+  const { deadLetters: letters } = storageThrough(ask, () => loop.wake());
 
   return {
     name: "disk",
@@ -83,11 +85,8 @@ export function virtualDisk(
     get idle() {
       return loop.idle;
     },
-    circuits: {
-      read: (destination) => loop.ask({ type: "circuits", destination }),
-      replace: (change) => loop.ask({ type: "replace circuit", ...change }),
-    },
-    counts: () => countsOf(disk.store.run([]).snapshot, DESTINATION),
+    circuits: storageThrough(loop.ask).circuits,
+    counts: () => countsOf(disk.store.run([]).snapshot.counts, DESTINATION),
     deadLetters: {
       list: (query = {}) => letters.list(query, DESTINATION),
       retry: (id) => letters.retry(id, DESTINATION),

@@ -135,7 +135,7 @@ describe("a wait for an event", () => {
     },
   );
 
-  it("ends at the first attempt that failed, where that is enough", async () => {
+  it("ends at the first attempt that failed, if that is enough", async () => {
     const { journal } = startJournal();
     const retried = journal.ended(payment.id, { orAttempted: true }).promise;
     const another = journal.ended("another", { orAttempted: true });

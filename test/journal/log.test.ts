@@ -2,7 +2,7 @@ import type { DeathReason, EventKind } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createJournal } from "../../src/journal/journal.js";
-import { MOST_LINES, MOST_OF_A_KIND } from "../../src/journal/ration.js";
+import { MOST_LINES, MOST_OF_A_KIND } from "../../src/journal/rate-limit.js";
 import { FakeClock } from "../helpers/fake-clock.js";
 import { makeEvent } from "../helpers/virtual-delivery.js";
 
@@ -30,7 +30,7 @@ describe("mistakes within a minute", () => {
     expect(texts()).toEqual(MISTAKES.map((message) => `a payment was dropped: ${message}`));
   });
 
-  it("have one line where they differ in a value alone, and the next says how often they were made", async () => {
+  it("have one line if they differ in a value alone, and the next says how often they were made", async () => {
     const { clock, journal, texts } = startJournal();
     const wrong = (amount: number) =>
       journal.dropped("payment", "invalid", { message: `\`leadValue\` must be an amount, got "${amount}"` });
@@ -43,7 +43,7 @@ describe("mistakes within a minute", () => {
     ]);
   });
 
-  it("have one line where dead letters differ in their names alone", () => {
+  it("have one line if dead letters differ in their names alone", () => {
     const { journal, texts } = startJournal();
     const die = (nth: number, message: string) =>
       journal.dead(makeEvent("payment", { sessionId: "s" }, nth), {
@@ -102,7 +102,7 @@ it("never has more lines within a minute than its bound, whatever strangers send
 
 describe("a notice `dropped`", () => {
   it.each(["full", "visitor-full", "dead-letters-full"] as const)(
-    "says why, where the outbox has said %s",
+    "says why, if the outbox has said %s",
     (reason) => {
       const { journal, texts } = startJournal();
       const notices: unknown[] = [];

@@ -75,7 +75,7 @@ describe("testOutbox", () => {
     expect(stdout).toMatch(/# fail 0/);
   });
 
-  it("runs with the globals that jest has, and fails where a promise is broken", async () => {
+  it("runs with the globals that jest has, and fails if a promise is broken", async () => {
     const child = run(`
       Object.assign(globalThis, { describe, it });
       const forgetful = () => ({ ...memoryOutbox(), add: async () => "queued" });

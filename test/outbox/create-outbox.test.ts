@@ -1,7 +1,7 @@
-import type { Claim, OutboxParts } from "express-affiliate/outbox";
-import { expect, test } from "vitest";
+import { type Claim, type OutboxParts, testOutbox } from "express-affiliate/outbox";
+import { expect, test, vi } from "vitest";
+import { UNTRIED } from "../../src/outbox/claim.js";
 import { createOutbox } from "../../src/outbox/create-outbox.js";
-import { UNTRIED } from "../../src/outbox/outbox.js";
 import { sample } from "../../src/testing/contract/samples.js";
 import { delivering, deliveringAll } from "../helpers/deliver.js";
 import { FakeClock } from "../helpers/fake-clock.js";
@@ -31,6 +31,18 @@ test("says at the start which part is missing or wrong", () => {
   expect(() => createOutbox(parts as never)).toThrow(
     /`name` must be a name.*`pollMs`.*`append` is required/s,
   );
+});
+
+test("a test of `testOutbox` that fails says what the store has failed with", async () => {
+  const append = () => Promise.reject(new Error("WRONGTYPE"));
+  const tests: (() => Promise<void>)[] = [];
+  const runner = {
+    describe: (_: string, body: () => void) => body(),
+    it: (_: string, body: () => Promise<void>) => tests.push(body),
+  };
+  testOutbox("broken", { create: () => createOutbox(partsOf({ append })) }, runner);
+
+  await expect(tests[0]?.()).rejects.toThrow(/in-memory.*\nThe store has failed: WRONGTYPE/s);
 });
 
 test("takes a class whose methods need their `this`", async () => {
@@ -75,12 +87,12 @@ test("asks the store for events again every `pollMs`, until it is closed", async
   expect(claims).toBe(3);
 });
 
-test("is durable unless it is told otherwise", () => {
+test("is durable unless its parts say otherwise", () => {
   expect(createOutbox(partsOf()).durable).toBe(true);
   expect(createOutbox(partsOf({ durable: false })).durable).toBe(false);
 });
 
-test("refuses a transaction by its name, and takes part in one where it can", async () => {
+test("refuses a transaction by its name, and takes part in one if it can", async () => {
   await expect(createOutbox(partsOf()).add(sample("click"), { transaction: {} })).rejects.toThrow(
     /^redisOutbox: /,
   );
@@ -99,7 +111,7 @@ test("refuses a transaction by its name, and takes part in one where it can", as
   expect(joined).toEqual([transaction]);
 });
 
-test("tells the observer of an event that the store has shed before there was an observer", async () => {
+test("calls the observer with an event that the store has shed before there was an observer", async () => {
   const [event, shed] = [sample("payment"), sample("click")];
   const outbox = createOutbox(
     partsOf({
@@ -119,34 +131,47 @@ test("tells the observer of an event that the store has shed before there was an
   await expect(outbox.add(event)).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_CLOSED" });
 });
 
+/** An outbox whose one event is delivered. Returns the verdicts that listeners get, too. */
+function startOne(settle: OutboxParts["settle"], clock = new FakeClock()) {
+  const waiting = [{ event: sample("payment"), history: UNTRIED } as Claim];
+  const told: string[] = [];
+  const outbox = createOutbox(partsOf({ claim: async () => waiting.splice(0), settle }), clock);
+  const deliver = delivering(
+    async () => ({ type: "delivered" }),
+    () => 1,
+    (_event, _attempts, { type }) => told.push(type),
+  );
+  outbox.start(deliver, silent);
+  return { outbox, told };
+}
+
+test.each([
+  { answer: false, expected: [] },
+  { answer: undefined, expected: ["delivered"] },
+])("tells of a verdict unless `settle` says that it had no effect: $answer", async ({ answer, expected }) => {
+  const settle = vi.fn(async () => answer);
+  const { outbox, told } = startOne(settle);
+  await expect.poll(() => settle.mock.calls).toHaveLength(1);
+
+  await outbox.close();
+
+  expect(told).toEqual(expected);
+});
+
 test.each([
   { closes: "while the store fails", works: false, expected: [] },
   { closes: "as soon as it works again", works: true, expected: ["delivered"] },
 ])("tells of a delivered event once that is stored, and is closed $closes", async ({ works, expected }) => {
   const clock = new FakeClock();
-  const waiting = [{ event: sample("payment"), history: UNTRIED } as Claim];
-  const told: string[] = [];
   let fails = true;
   let asked = () => {};
   const failed = new Promise<void>((resolve) => {
     asked = resolve;
   });
-  const parts = partsOf({
-    claim: async () => waiting.splice(0),
-    async settle() {
-      asked();
-      if (fails) throw new Error("no answer");
-    },
-  });
-  const outbox = createOutbox(parts, clock);
-  outbox.start(
-    delivering(
-      async () => ({ type: "delivered" }),
-      () => 1,
-      (_event, _attempts, { type }) => told.push(type),
-    ),
-    silent,
-  );
+  const { outbox, told } = startOne(async () => {
+    asked();
+    if (fails) throw new Error("no answer");
+  }, clock);
   await failed;
   await clock.pass(5_000);
   expect(told).toEqual([]);

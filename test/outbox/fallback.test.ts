@@ -182,7 +182,7 @@ test("takes an event while it is not known yet whether claims work again", async
   expect(said).toEqual(["degraded disk full"]);
 });
 
-test("waits longer from one recovery to the next where each is short, and no longer where one has lasted", async () => {
+test("waits longer from one recovery to the next if each is short, and no longer if one has lasted", async () => {
   const { fallback, said, state, clock, stored } = setUp();
   const failAgain = async (afterMs: number) => {
     state.fails = true;
@@ -218,7 +218,7 @@ test("ends the wait for a verdict that is not stored when it is closed, and for 
   expect(clock.pending).toBe(0);
 });
 
-test("says of a verdict that it came to nothing, where the event is another process's by now", async () => {
+test("says of a verdict that it came to nothing, if the event is another process's by now", async () => {
   const { fallback, state, clock } = setUp();
   const claim = { event: sample("payment") } as Claim;
   state.isAnothers = true;
@@ -229,19 +229,6 @@ test("says of a verdict that it came to nothing, where the event is another proc
   state.fails = false;
   await clock.pass(2_000);
   expect(await settling).toBe(false);
-});
-
-test("tells of a verdict that the last attempt has stored", async () => {
-  const { fallback, settled, state, clock } = setUp();
-  state.fails = true;
-  const settling = fallback.settle({ event: sample("click") } as Claim, { type: "delivered" });
-  await clock.pass(100);
-  state.fails = false;
-
-  await fallback.close();
-
-  expect(await settling).toBe(true);
-  expect(settled).toEqual([{ type: "delivered" }]);
 });
 
 test("takes the same id for two destinations", async () => {
@@ -308,7 +295,7 @@ test("looks at the storage no more once it is closed, whatever fails afterwards"
   expect(clock.pending).toBe(0);
 });
 
-test("gives the receipt after a second where the storage does not answer, and keeps the event until it does", async () => {
+test("gives the receipt after a second if the storage does not answer, and keeps the event until it does", async () => {
   const { fallback, stored, said, clock, silence, unanswered } = setUp();
   const [first, second] = [sample("payment"), sample("payment")];
   const receipts: string[] = [];
@@ -335,7 +322,7 @@ test("gives the receipt after a second where the storage does not answer, and ke
   expect(said).toEqual([]);
 });
 
-test("says that an event was dropped where the storage was full after its receipt", async () => {
+test("says that an event was dropped if the storage was full after its receipt", async () => {
   const { fallback, said, clock, silence, unanswered } = setUp();
   silence();
   const [late, inTime] = [fallback.add(sample("payment")), sample("click")];
@@ -351,7 +338,7 @@ test("says that an event was dropped where the storage was full after its receip
   expect(fallback.length).toBe(0);
 });
 
-test("stores an event again where the storage fails after its receipt", async () => {
+test("stores an event again if the storage fails after its receipt", async () => {
   const { fallback, stored, said, clock, silence, unanswered } = setUp();
   const event = sample("payment");
   silence();

@@ -74,7 +74,7 @@ describe("a person's address", () => {
     );
   });
 
-  it("is refused where it is none, whatever a stranger sends", async () => {
+  it("is refused if it is none, whatever a stranger sends", async () => {
     const isPerson = (person: unknown) =>
       personalDataIn(storageOf(), person as Person, undefined).then(
         () => true,

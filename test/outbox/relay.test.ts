@@ -1,6 +1,6 @@
 import type { Claim, Verdict } from "express-affiliate/outbox";
 import { describe, expect, it } from "vitest";
-import { UNTRIED } from "../../src/outbox/outbox.js";
+import { UNTRIED } from "../../src/outbox/claim.js";
 import { type ClaimSource, createRelay } from "../../src/outbox/relay.js";
 import { retryIn } from "../../src/testing/contract/recorder.js";
 import { delivering, deliveringAll } from "../helpers/deliver.js";
@@ -58,9 +58,15 @@ function gate(concurrency: number) {
   };
 }
 
-const unheard = (error: unknown) => {
+const unheard = (error: unknown): void => {
   throw error;
 };
+
+function startRelay(store: ClaimSource<Claim>, deliver = deliveringAll(() => 8), onError = unheard) {
+  const relay = createRelay(store, onError);
+  relay.start(deliver);
+  return relay;
+}
 
 describe.each([
   ["answers at once", false],
@@ -72,8 +78,7 @@ describe.each([
       waiting: Array.from({ length: 20 }, (_, n) => live(n)),
     });
     const service = gate(3);
-    const relay = createRelay(store, unheard);
-    relay.start(service.deliver);
+    startRelay(store, service.deliver);
     for (let round = 0; round < 40; round++) {
       await turns();
       service.letGo();
@@ -84,8 +89,7 @@ describe.each([
 
   it("loses no wake that comes while it is claiming", async () => {
     const { store, settled, waiting } = plainStore({ asynchronous });
-    const relay = createRelay(store, unheard);
-    relay.start(deliveringAll(() => 8));
+    const relay = startRelay(store);
     for (let n = 0; n < 30; n++) {
       // At every phase of the claim that may be under way.
       waiting.push(live(n));
@@ -98,8 +102,7 @@ describe.each([
 
   it("claims once a turn, however often it is woken", async () => {
     const { store, limits } = plainStore({ asynchronous });
-    const relay = createRelay(store, unheard);
-    relay.start(deliveringAll(() => 8));
+    const relay = startRelay(store);
     for (let n = 0; n < 1_000; n++) relay.wake();
     await turns(10);
     expect(limits).toEqual([8]);
@@ -108,8 +111,10 @@ describe.each([
   it("does not turn at all while there is no capacity", async () => {
     const { store, limits } = plainStore({ asynchronous, waiting: [live(1)] });
     let limit = 0;
-    const relay = createRelay(store, unheard);
-    relay.start(deliveringAll(() => limit));
+    const relay = startRelay(
+      store,
+      deliveringAll(() => limit),
+    );
     await turns(50);
     expect(limits).toEqual([]);
     limit = 1;
@@ -121,8 +126,7 @@ describe.each([
   it("ends when the last verdict was acted on, and claims nothing more", async () => {
     const { store, settled, waiting } = plainStore({ asynchronous, waiting: [live(1), live(2), live(3)] });
     const service = gate(2);
-    const relay = createRelay(store, unheard);
-    relay.start(service.deliver);
+    const relay = startRelay(store, service.deliver);
     await turns();
     let ended = false;
     const end = relay.stop().then(() => {
@@ -141,8 +145,10 @@ describe.each([
 
   it("releases what it is handed after it was stopped", async () => {
     const { store, settled } = plainStore({ asynchronous: true, waiting: [live(1)] });
-    const relay = createRelay(store, unheard);
-    relay.start(deliveringAll(() => 1));
+    const relay = startRelay(
+      store,
+      deliveringAll(() => 1),
+    );
     await turns(1);
     await relay.stop();
     expect(settled).toEqual([{ type: "release" }]);
@@ -179,8 +185,11 @@ describe.each([
         return store.settle(claim, verdict);
       },
     };
-    const relay = createRelay(degraded, (error) => errors.push(error));
-    relay.start(deliveringAll(() => 1));
+    const relay = startRelay(
+      degraded,
+      deliveringAll(() => 1),
+      (error) => errors.push(error),
+    );
     await turns(10);
     relay.wake();
     await turns(20);
@@ -204,8 +213,7 @@ it.each([true, false])(
         told.push(verdict);
       },
     );
-    const relay = createRelay(store, unheard);
-    relay.start(deliver);
+    startRelay(store, deliver);
     await turns(30);
     expect(told).toEqual(verdicts);
   },
@@ -216,8 +224,7 @@ it("claims for a slot once its verdict is stored: what waited behind may be the 
   const stored: (() => void)[] = [];
   const service = gate(2);
   const settle = () => new Promise<void>((resolve) => stored.push(resolve));
-  const relay = createRelay({ ...store, settle }, unheard);
-  relay.start(service.deliver);
+  startRelay({ ...store, settle }, service.deliver);
   await turns();
   service.letGo();
   service.letGo();
@@ -240,7 +247,7 @@ it("is woken in vain before it is started, and does not mind", async () => {
   await relay.stop();
 });
 
-it("has heard the last verdict before it is stored, and tells of none that is not", async () => {
+it("has the last verdict before it is stored, and reports none that is not", async () => {
   let end = (_isStored: boolean) => {};
   const told: unknown[] = [];
   const settle = () => new Promise<boolean>((resolve) => (end = resolve));
@@ -257,7 +264,7 @@ it("has heard the last verdict before it is stored, and tells of none that is no
   expect(relay.idle).toBe(false);
 
   const stopped = relay.stop();
-  await relay.heard;
+  await relay.lastVerdict;
   end(false);
   await stopped;
 

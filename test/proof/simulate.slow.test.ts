@@ -5,9 +5,9 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { pageScripts } from "../../inline-plugin.js";
 import type { Options, Sabotage, Schedule } from "../../proof/simulate/main.js";
 import { virtualModules } from "../../proof/simulate/virtual-modules.js";
-import type { OutboxEvent } from "../../src/events.js";
-import { notBeforeOf } from "../../src/events.js";
-import { KINDS, priorityOf } from "../../src/kinds.js";
+import type { OutboxEvent } from "../../src/conversion/events.js";
+import { notBeforeOf } from "../../src/conversion/events.js";
+import { KINDS, priorityOf } from "../../src/conversion/kinds.js";
 import { rawText } from "../../tsup.config.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
@@ -110,12 +110,6 @@ describe("the simulator", () => {
       verdicts((verdict) => (verdict.type === "retry" ? { type: "delivered" } : verdict)),
     ],
     [
-      "forgets the ids of what was delivered",
-      "a duplicate is recognised",
-      "disk",
-      { disk: (disk) => atEvery(disk, 10, "delete from ids_new") },
-    ],
-    [
       "forgets who goes before whom",
       "a visitor's events go",
       "disk",
@@ -192,6 +186,15 @@ describe("the simulator", () => {
     },
     300_000,
   );
+
+  it("finds a tracker that forgets the ids of what was delivered, by what it takes for new and by what it sends again", async () => {
+    const sabotage: Sabotage = { disk: (disk) => atEvery(disk, 10, "delete from ids_new") };
+    const { findings } = await simulator.simulate({ ...MANY, outbox: "disk", sabotage, shrinks: false });
+    const broken = findings.map((found) => found.promise);
+    for (const promise of ["a duplicate is recognised", "what has ended is not sent"]) {
+      expect(broken).toContain(promise);
+    }
+  }, 300_000);
 
   it("shrinks the schedule that finds it", async () => {
     const sabotage = verdicts((verdict) => (verdict.type === "retry" ? { type: "delivered" } : verdict));
@@ -285,7 +288,10 @@ const withoutCancelling: Sabotage = {
   },
 };
 
-/** A tracker to which a payment that was cancelled is new when its host starts again, as if a spool file still had it. */
+/**
+ * A tracker to which a payment that was cancelled is new when its host starts again, as if a spool
+ * file still had it.
+ */
 function forgettingWhatWasCancelled(): Sabotage {
   const reported = new Map<string, OutboxEvent>();
   const cancelled = new Set<string>();
@@ -318,7 +324,7 @@ function forgettingWhatWasCancelled(): Sabotage {
   };
 }
 
-type Deliver = import("../../src/outbox/outbox.js").Deliver["deliver"];
+type Deliver = import("../../src/outbox/claim.js").Deliver["deliver"];
 type Verdict = Awaited<ReturnType<Deliver>>;
 
 /** A tracker that makes another verdict of each. */

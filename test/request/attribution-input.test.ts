@@ -2,10 +2,9 @@ import type { AttributionInput } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { attributionFrom } from "../../src/request/attribution-input.js";
-import { startService } from "../helpers/service.js";
-import { linesLogger, startTracker } from "../helpers/tracker.js";
+import { order } from "../helpers/conversions.js";
+import { trackerWithService } from "../helpers/tracker-with-service.js";
 
-const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
 const ids = { clickId: "c1", sessionId: "s1" };
 
 class Row {
@@ -18,7 +17,7 @@ class Row {
   }
 }
 
-describe("an attribution that a host hands over", () => {
+describe("an attribution that a host passes", () => {
   it.each([
     ["a snapshot", ids, ids],
     ["a snapshot as JSON text", JSON.stringify(ids), ids],
@@ -89,30 +88,15 @@ describe("an attribution that a host hands over", () => {
     );
   });
 
-  it("rejects the report with a warning where it is refused, and claims no id", async () => {
-    const { url, posted } = await startService();
-    const logger = linesLogger();
-    const tracker = startTracker({ baseUrl: url, logger });
-    const wrong = "c1";
-    expect(await tracker.trackPayment(order, wrong)).toEqual({ outcome: "rejected", reason: "invalid" });
-    expect(logger.lines).toEqual([
+  it("rejects the report with a warning if it is refused, and claims no id", async () => {
+    const { tracker, posted, lines } = await trackerWithService();
+    expect(await tracker.trackPayment(order, "c1")).toEqual({ outcome: "rejected", reason: "invalid" });
+    expect(lines).toEqual([
       'express-affiliate: a payment was dropped: the attribution must be what `req.affiliate.snapshot()` gave, as an object or as JSON text, or nothing: got "c1" (string)',
     ]);
     expect(await tracker.trackPayment(order, JSON.stringify(ids))).toMatchObject({ outcome: "queued" });
     await tracker.flush();
     expect(posted).toMatchObject([{ body: { sessionId: "s1" } }]);
-  });
-
-  it("without ids is skipped without a warning: no affiliate referred the customer", async () => {
-    const { url } = await startService();
-    const warnings: string[] = [];
-    const warn = (line: string) => warnings.push(line);
-    const tracker = startTracker({ baseUrl: url, logger: { warn, error: warn } });
-    const skipped = { outcome: "skipped", reason: "no-attribution" };
-    for (const metadata of [{ order_id: "o1" }, '{"order_id":"o1"}', { clickId: null, sessionId: null }]) {
-      expect(await tracker.trackPayment(order, metadata)).toEqual(skipped);
-    }
-    expect(warnings).toEqual([]);
   });
 
   it("may have the types of ORMs' rows", () => {

@@ -3,12 +3,11 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
-import type { Affiliate, AffiliateOptions, Attribution, RequestSource } from "express-affiliate";
+import type { AffiliateOptions, Attribution, RequestSource } from "express-affiliate";
 import session from "express-session";
 import fc from "fast-check";
 import request from "supertest";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startService } from "../helpers/service.js";
 import { linesLogger, startTracker } from "../helpers/tracker.js";
 
 const cookie = "svc_click_id=c1; svc_session_id=s1; consent=all";
@@ -88,8 +87,7 @@ describe("attributionOf", () => {
   });
 
   it("gives what the middleware took at entry", async () => {
-    const { url } = await startService();
-    const tracker: Affiliate = startTracker({ baseUrl: url });
+    const tracker = start();
     const app = express().use(tracker);
     app.get("/", (req, res) => {
       const before = req.affiliate?.snapshot();

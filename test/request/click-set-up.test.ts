@@ -1,11 +1,10 @@
-import { type RequestHandler, static as serveStatic } from "express";
+import { static as serveStatic } from "express";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { eachExpress } from "../helpers/express.js";
-import { cookiesOf, startLanding, visitorOf } from "../helpers/landing.js";
-import { startService } from "../helpers/service.js";
-import { linesLogger, startTracker } from "../helpers/tracker.js";
+import { cookiesOf, hello, startLanding, visitorOf } from "../helpers/landing.js";
+import { trackerWithService } from "../helpers/tracker-with-service.js";
 
-const responds: RequestHandler = (_req, res) => void res.end("hello");
+const responds = hello();
 
 // What the host must know in production, too.
 describe.each(eachExpress)("a mistake in the set-up of clicks on $name", ({ express }) => {
@@ -13,12 +12,10 @@ describe.each(eachExpress)("a mistake in the set-up of clicks on $name", ({ expr
 
   async function shop(trackerOptions = {}) {
     vi.stubEnv("NODE_ENV", "production");
-    const { url, posted } = await startService();
-    const logger = linesLogger();
-    const tracker = startTracker({ baseUrl: url, logger, ...trackerOptions });
+    const { tracker, posted, lines } = await trackerWithService(trackerOptions);
     const app = express();
     const visit = visitorOf(app);
-    const warnings = () => logger.lines.filter((line) => !line.includes("was skipped"));
+    const warnings = () => lines.filter((line) => !line.includes("was skipped"));
     return { app, tracker, visit, warnings, posted };
   }
 

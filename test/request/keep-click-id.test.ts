@@ -1,30 +1,30 @@
 import type { Request, RequestHandler } from "express";
-import { type AffiliateOptions, type KeepClickIdOptions, OptionsError } from "express-affiliate";
+import { type Affiliate, type AffiliateOptions, OptionsError } from "express-affiliate";
 import fc from "fast-check";
 import request from "supertest";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { eachExpress } from "../helpers/express.js";
-import { cookiesOf, sentBack, visitorOf } from "../helpers/landing.js";
+import { describe, expect, it } from "vitest";
+import { eachExpress, serve } from "../helpers/express.js";
+import { cookiesOf, hello, sentBack, visitorOf } from "../helpers/landing.js";
 import { linesLogger, startTracker } from "../helpers/tracker.js";
 
-const nowhere = "http://127.0.0.1:1";
-const publicly: RequestHandler = (_req, res) =>
-  void res.set("Cache-Control", "public, max-age=60").send("hello");
+const publicly = hello({ "Cache-Control": "public, max-age=60" });
 
 describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
-  function site(options: KeepClickIdOptions = {}, trackerOptions: Partial<AffiliateOptions> = {}) {
+  async function site(
+    options: Parameters<Affiliate["keepClickId"]>[0] = {},
+    trackerOptions: Partial<AffiliateOptions> = {},
+  ) {
     const logger = linesLogger();
-    const tracker = startTracker({ baseUrl: nowhere, logger, ...trackerOptions });
+    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", logger, ...trackerOptions });
     const app = express();
     app.use(tracker, tracker.keepClickId(options));
     app.all("/", publicly);
-    const server = app.listen(0, "127.0.0.1");
-    onTestFinished(() => void server.close());
+    const { server } = await serve(app);
     return { app, server, tracker, visit: visitorOf(server), lines: logger.lines };
   }
 
   it("sets the snippet's cookie again, for scripts to read, and remembers that it did", async () => {
-    const { visit } = site();
+    const { visit } = await site();
     const response = await visit("/", { Cookie: "svc_click_id=c1" });
     const [click, kept, ...more] = cookiesOf(response);
     expect(more).toEqual([]);
@@ -36,7 +36,7 @@ describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
   });
 
   it("sets each click id once", async () => {
-    const { visit } = site();
+    const { visit } = await site();
     const first = await visit("/", { Cookie: "svc_click_id=c1" });
     const again = await visit("/", { Cookie: sentBack(first) });
     expect([cookiesOf(again), again.get("Cache-Control")]).toEqual([[], "public, max-age=60"]);
@@ -45,8 +45,8 @@ describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
     expect(cookiesOf(await visit("/", { Cookie: sentBack(another) }))).toEqual([]);
   });
 
-  it("uses the domain, the age and the name that it is told, and `Secure` on https", async () => {
-    const { app, visit } = site({ domain: "shop.example", maxAgeMs: 60_000 }, { cookieName: "click" });
+  it("uses the domain, the age and the name of its options, and `Secure` on https", async () => {
+    const { app, visit } = await site({ domain: "shop.example", maxAgeMs: 60_000 }, { cookieName: "click" });
     app.set("trust proxy", true);
     const cookies = cookiesOf(await visit("/", { Cookie: "click=c1", "X-Forwarded-Proto": "https" }));
     expect(cookies.map((cookie) => cookie.split("=")[0])).toEqual(["click", "click_kept"]);
@@ -64,7 +64,7 @@ describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
     ["ahead of the visit", { "Sec-Purpose": "prefetch" }],
     ["without consent", { "X-Declined": "1" }],
   ])("sets nothing in an answer to a request %s", async (what, headers) => {
-    const { visit } = site({}, { consent: (req: Request) => req.get("x-declined") === undefined });
+    const { visit } = await site({}, { consent: (req: Request) => req.get("x-declined") === undefined });
     const Cookie = what === "without the cookie" ? "other=1" : "svc_click_id=c1";
     const response = await visit("/", { Cookie, ...headers });
     expect([response.status, cookiesOf(response)]).toEqual([200, []]);
@@ -72,7 +72,7 @@ describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
   });
 
   it("sets nothing in an answer to a POST", async () => {
-    const { server } = site();
+    const { server } = await site();
     const posted = request(server)
       .post("/")
       .set({ Cookie: "svc_click_id=c1", Accept: "text/html", "User-Agent": "x" });
@@ -80,7 +80,7 @@ describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
   });
 
   it("leaves a click id alone that the response sets already", async () => {
-    const { tracker, visit } = site();
+    const { tracker, visit } = await site();
     const setsItself: RequestHandler = (_req, res, next) => {
       res.cookie("other", "1").cookie("svc_click_id", "own");
       next();
@@ -92,7 +92,7 @@ describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
   });
 
   it("keeps the newer id if the snippet's cookie has another domain, and says so once", async () => {
-    const { visit, lines } = site();
+    const { visit, lines } = await site();
     const kept = sentBack(await visit("/", { Cookie: "svc_click_id=c1" }));
     expect(lines).toEqual([]);
     // The browser sends the older cookie first: that of `keepClickId`.
@@ -108,7 +108,7 @@ describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
   });
 
   it("answers every cookie, and sets an id again as the browser sent it", async () => {
-    const { visit } = site();
+    const { visit } = await site();
     const name = fc.constantFrom("svc_click_id", "svc_click_id_kept", "svc_click_id_kep", "__proto__");
     const byte = fc.integer({ min: 0x20, max: 0xff }).filter((code) => code !== 0x7f);
     const value = fc.oneof(
@@ -134,7 +134,7 @@ describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
   });
 
   it("costs little, however many cookies of that name come", async () => {
-    const { visit } = site();
+    const { visit } = await site();
     const flood = Array.from({ length: 1_000 }, (_, nth) => `svc_click_id=${nth}`)
       .join("; ")
       .slice(0, 15_000);
@@ -143,7 +143,7 @@ describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
   });
 
   it("lets the request through when something in it throws, and says so", async () => {
-    const { app, visit, lines } = site();
+    const { app, visit, lines } = await site();
     app.set("trust proxy", () => {
       throw new Error("boom");
     });
@@ -152,14 +152,13 @@ describe.each(eachExpress)("keepClickId on $name", ({ express }) => {
     expect(lines).toEqual(["express-affiliate: a click id was not kept: Error: boom"]);
   });
 
-  it("refuses wrong options, and a tracker whose cookies are signed", () => {
-    const tracker = startTracker({ baseUrl: nowhere });
+  it("refuses wrong options, and a tracker whose cookies are signed", async () => {
+    const { tracker } = await site();
     expect(() => tracker.keepClickId({ domian: "shop.example" } as object)).toThrow(
       "keepClickId: `domian` is not an option; did you mean `domain`?",
     );
     expect(() => tracker.keepClickId({ maxAgeMs: 0 })).toThrow(OptionsError);
-    const signing = startTracker({ baseUrl: nowhere, signed: "a secret" });
-    expect(() => signing.keepClickId()).toThrow(
+    await expect(site({}, { signed: "a secret" })).rejects.toThrow(
       "keepClickId: it keeps the browser snippet's cookie, which is never signed. Leave out either `keepClickId` or the option `signed`",
     );
   });

@@ -1,14 +1,11 @@
-import { once } from "node:events";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import type { Request, RequestHandler } from "express";
-import { OptionsError } from "express-affiliate";
 import fc from "fast-check";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
 import { eachExpress } from "../helpers/express.js";
-import { cookiesOf, FIREFOX, sentBack, startLanding } from "../helpers/landing.js";
-import { startService } from "../helpers/service.js";
+import { cookieNamesOf, cookiesOf, FIREFOX, hello, sentBack, startLanding } from "../helpers/landing.js";
 import { startTracker } from "../helpers/tracker.js";
 
 describe.each(eachExpress)("onClick on $name", ({ express }) => {
@@ -79,7 +76,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     for (const { clickedUrl } of all) expect(clickedUrl).toMatch(/^http:\/\/shop\.example\//);
   });
 
-  it("sets Secure on https and the domain as told", async () => {
+  it("sets Secure on https and the domain of its options", async () => {
     const { app, visit } = await landing({ domain: "shop.example", maxAgeMs: 60_000 });
     app.set("trust proxy", true);
     const response = await visit("/?ref=ALICE", { "X-Forwarded-Proto": "https" });
@@ -100,7 +97,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
   ])("is kept out of shared caches where the handler says %j", async (said, kept) => {
     const { app, tracker, visit } = await landing();
     const handlers: Record<string, RequestHandler> = {
-      "/set": (_req, res) => void res.set("Cache-Control", said).send("hello"),
+      "/set": hello({ "Cache-Control": said }),
       "/head": (_req, res) => void res.writeHead(200, { "Cache-Control": said }).end("hello"),
       "/flush": (_req, res) => {
         res.setHeader("Cache-Control", said);
@@ -129,8 +126,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
   ])("keeps the response to %s out of caches, too, but not that to a plain address", async (_, headers) => {
     const consent = (req: Request) => !req.headers.cookie?.includes("declined");
     const { app, tracker, visit } = await landing({}, { consent });
-    const publicly: RequestHandler = (_req, res) =>
-      void res.set("Cache-Control", "public, max-age=600").send("hello");
+    const publicly = hello({ "Cache-Control": "public, max-age=600" });
     app.get("/public", tracker.onClick(), tracker.onClick({ param: "via" }), publicly);
     for (const query of ["?ref=ALICE", "?via=ALICE", "?ref=ALICE&via=BOB"]) {
       const response = await visit(`/public${query}`, headers);
@@ -152,11 +148,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
 
   it("keeps the response to a reload out of shared caches, too, and that to HEAD", async () => {
     const { app, server, tracker, visit } = await landing();
-    app.get(
-      "/public",
-      tracker.onClick(),
-      (_req, res) => void res.set("Cache-Control", "public").send("hello"),
-    );
+    app.get("/public", tracker.onClick(), hello({ "Cache-Control": "public" }));
     const first = await visit("/public?ref=ALICE");
     const again = await visit("/public?ref=ALICE", { Cookie: sentBack(first) });
     const head = await request(server).head("/public?ref=ALICE");
@@ -173,11 +165,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
       "X-Accel-Expires": "600",
       "X-LiteSpeed-Cache-Control": "public,max-age=600",
     };
-    app.get(
-      "/cdn",
-      tracker.onClick(),
-      (_req, res) => void res.set({ ...forCdns, "X-Own": "1" }).send("hello"),
-    );
+    app.get("/cdn", tracker.onClick(), hello({ ...forCdns, "X-Own": "1" }));
     const { headers } = await visit("/cdn?ref=ALICE");
     expect(headers).toMatchObject({ "cache-control": "private", "x-own": "1" });
     for (const name of Object.keys(forCdns)) expect(headers).not.toHaveProperty(name.toLowerCase());
@@ -187,19 +175,16 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
   it("keeps the session that the visitor has", async () => {
     const { visit, clicks } = await landing();
     const response = await visit("/?ref=ALICE", { Cookie: "svc_session_id=s1; svc_click_id=of-the-snippet" });
-    expect(cookiesOf(response).map((cookie) => cookie.split("=")[0])).toEqual(["svc_click_id"]);
+    expect(cookieNamesOf(response)).toEqual(["svc_click_id"]);
     expect(await clicks()).toMatchObject([{ sessionId: "s1", clickId: response.body.clickId }]);
   });
 
-  it("keeps the session id where `session` says that it is, or not at all", async () => {
+  it("keeps the session id if `session` says that it is, or not at all", async () => {
     const named = await landing({}, { session: "sid" });
-    expect(cookiesOf(await named.visit("/?ref=ALICE")).map((cookie) => cookie.split("=")[0])).toEqual([
-      "svc_click_id",
-      "sid",
-    ]);
+    expect(cookieNamesOf(await named.visit("/?ref=ALICE"))).toEqual(["svc_click_id", "sid"]);
     const own = await landing({}, { session: () => "own" });
     const response = await own.visit("/?ref=ALICE");
-    expect(cookiesOf(response).map((cookie) => cookie.split("=")[0])).toEqual(["svc_click_id"]);
+    expect(cookieNamesOf(response)).toEqual(["svc_click_id"]);
     expect(await own.clicks()).toMatchObject([{ sessionId: "own" }]);
   });
 
@@ -235,7 +220,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect(references).toEqual(["ALICE", "BOB", "CAROL"]);
   });
 
-  it("keeps the first click, if told so", async () => {
+  it("keeps the first click, if its options say so", async () => {
     const { visit, clicks, tracker } = await landing({ attribution: "first" });
     const cookie = sentBack(await visit("/?ref=ALICE"));
     const later = await visit("/?ref=BOB", { Cookie: cookie });
@@ -250,7 +235,7 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect(tracker.stats().skipped.prefetch).toBe(0);
   });
 
-  it.each([
+  it.each<[string, string, Record<string, string>, number?]>([
     ["no reference", "/", {}],
     ["two references", "/?ref=ALICE&ref=BOB", {}],
     ["an object for a reference", "/?ref[a]=ALICE", {}],
@@ -266,24 +251,25 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     ["a fetch", "/?ref=ALICE", { "Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "cors" }],
     ["half a navigation", "/?ref=ALICE", { "Sec-Fetch-Mode": "navigate" }],
     ["a request that only says where it is from", "/?ref=ALICE", { "Sec-Fetch-Site": "cross-site" }],
-  ])("sees no click in %s", async (_, path, headers) => {
+    ["a search engine's visit", "/?ref=ALICE", bot, 1],
+    ["curl's visit", "/?ref=ALICE", { "User-Agent": "curl/8.5.0" }, 1],
+  ])("sees no click in %s", async (_, path, headers, bots = 0) => {
     const { visit, clicks, tracker } = await landing();
     const response = await visit(path, headers);
     expect(cookiesOf(response)).toEqual([]);
     expect(await clicks()).toEqual([]);
-    expect(tracker.stats().skipped).toMatchObject({ prefetch: 0, bot: 0 });
+    expect(tracker.stats().skipped).toMatchObject({ prefetch: 0, bot: bots });
   });
 
-  it("sees a click in a page that the browser says a person opens", async () => {
+  it.each([
+    ["that the browser says a person opens", opened],
+    [
+      "that a service worker fetches",
+      { "Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "navigate", Accept: "*/*" },
+    ],
+  ])("sees a click in a page %s", async (_, headers) => {
     const { visit, clicks } = await landing();
-    expect(cookiesOf(await visit("/?ref=ALICE", opened))).toHaveLength(2);
-    expect(await clicks()).toHaveLength(1);
-  });
-
-  it("sees a click in a page that a service worker fetches", async () => {
-    const { visit, clicks } = await landing();
-    const fetched = { "Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "navigate", Accept: "*/*" };
-    expect(cookiesOf(await visit("/?ref=ALICE", fetched))).toHaveLength(2);
+    expect(cookiesOf(await visit("/?ref=ALICE", headers))).toHaveLength(2);
     expect(await clicks()).toHaveLength(1);
   });
 
@@ -331,16 +317,6 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect(await clicks()).toHaveLength(1);
   });
 
-  it.each([
-    ["a search engine's", bot],
-    ["curl's", { "User-Agent": "curl/8.5.0" }],
-  ])("sees no click in %s visit", async (_, headers) => {
-    const { visit, clicks, tracker } = await landing();
-    expect(cookiesOf(await visit("/?ref=ALICE", headers))).toEqual([]);
-    expect(await clicks()).toEqual([]);
-    expect(tracker.stats().skipped.bot).toBe(1);
-  });
-
   const instagram = "Mozilla/5.0 (iPhone) Instagram 300.0 (crawler-like in-app browser bot)";
   it("asks the host whether a bot comes", async () => {
     const isBot = (req: Request) => !req.get("user-agent")?.includes("Instagram");
@@ -351,7 +327,8 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     expect(tracker.stats().skipped.bot).toBe(1);
   });
 
-  it.each<[string, (req: Request) => unknown, string]>([
+  it.each<[string, (req: Request) => unknown, string?]>([
+    ["returns nothing", () => undefined],
     [
       "throws",
       () => {
@@ -368,24 +345,13 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
     ],
     ["returns a promise", async () => true, "`isBot` returned a promise, which is neither true nor false"],
     ["returns a text", () => "no", '`isBot` returned "no" (string), which is neither true nor false'],
-  ])("takes the User-Agent's word if `isBot` %s, and says so once", async (_, isBot, line) => {
+  ])("takes the User-Agent's word if `isBot` %s, and says a mistake once", async (_, isBot, line) => {
     const { visit, clicks, tracker, lines } = await landing({}, { isBot: isBot as () => boolean });
     for (const reference of ["ALICE", "BOB"]) await visit(`/?ref=${reference}`);
     await visit("/?ref=ALICE", bot);
     expect(await clicks()).toHaveLength(2);
     expect(tracker.stats().skipped.bot).toBe(1);
-    expect(lines.filter((said) => said.includes(line))).toHaveLength(1);
-  });
-
-  it("takes the User-Agent's word if `isBot` returns nothing, and says nothing", async () => {
-    const { visit, clicks, lines } = await landing(
-      {},
-      { isBot: (() => undefined) as unknown as () => boolean },
-    );
-    await visit("/?ref=ALICE");
-    await visit("/?ref=ALICE", bot);
-    expect(await clicks()).toHaveLength(1);
-    expect(lines.join()).not.toContain("isBot");
+    expect(lines.filter((said) => said.includes(line ?? "isBot"))).toHaveLength(line === undefined ? 0 : 1);
   });
 
   it("answers every query and header as if it were not there", async () => {
@@ -481,9 +447,8 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
   });
 
   it("reports the click of a request without Host, as HTTP/1.0 allows", async () => {
-    const { server, clicks } = await landing();
-    if (!server.listening) await once(server, "listening");
-    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    const { port, clicks } = await landing();
+    const socket = connect(port, "127.0.0.1");
     socket.end(`GET /?ref=ALICE HTTP/1.0\r\nUser-Agent: ${FIREFOX}\r\nAccept: text/html\r\n\r\n`);
     const answer = await text(socket);
     expect(answer).toMatch(/Set-Cookie: svc_click_id=/);
@@ -505,28 +470,14 @@ describe.each(eachExpress)("onClick on $name", ({ express }) => {
       next();
     });
     const first = await visit("/?ref=ALICE");
-    expect(cookiesOf(first)).toEqual([]);
-    expect(first.body).toEqual({});
+    expect([first.status, first.body, cookiesOf(first)]).toEqual([200, {}, []]);
     isBroken = false;
     expect(cookiesOf(await visit("/?ref=ALICE"))).toHaveLength(2);
     expect(await clicks()).toHaveLength(1);
   });
 
-  it("lets the request through when something in it throws", async () => {
-    const { visit, clicks } = await landing({}, {}, (req, _res, next) => {
-      req.get = (() => {
-        throw new Error("boom");
-      }) as Request["get"];
-      next();
-    });
-    expect((await visit("/?ref=ALICE")).status).toBe(200);
-    expect(await clicks()).toEqual([]);
-  });
-
-  it("refuses options that it does not know", async () => {
-    const { url } = await startService();
-    const tracker = startTracker({ baseUrl: url });
-    expect(() => tracker.onClick({ parm: "via" } as object)).toThrow(OptionsError);
+  it("refuses options that it does not know", () => {
+    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1" });
     expect(() => tracker.onClick({ attribution: "middle" } as object)).toThrow(
       'onClick: `attribution` must be "last" or "first", got "middle" (string)',
     );

@@ -2,29 +2,20 @@ import express from "express";
 import { type AffiliateOptions, memoryOutbox } from "express-affiliate";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
-import { startService } from "../helpers/service.js";
-import { linesLogger, startTracker } from "../helpers/tracker.js";
+import { COOKIES, order } from "../helpers/conversions.js";
+import type { Answer } from "../helpers/service.js";
+import { trackerWithService } from "../helpers/tracker-with-service.js";
 
-const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
-const COOKIES = "svc_click_id=c1; svc_session_id=s1";
-
-async function shop({
-  answer,
-  ...options
-}: Partial<AffiliateOptions> & { answer?: Parameters<typeof startService>[0] } = {}) {
-  const { url, posted } = await startService(answer);
+async function shop({ answer, ...options }: Partial<AffiliateOptions> & { answer?: Answer } = {}) {
   const waited: { promise: Promise<void>; path: string; over: boolean }[] = [];
-  const tracker = startTracker({
-    baseUrl: url,
-    waitUntil(promise, req) {
-      const wait = { promise, path: req.path, over: false };
-      waited.push(wait);
-      void promise.then(() => {
-        wait.over = true;
-      });
-    },
-    ...options,
-  });
+  const waitUntil: AffiliateOptions["waitUntil"] = (promise, req) => {
+    const wait = { promise, path: req.path, over: false };
+    waited.push(wait);
+    void promise.then(() => {
+      wait.over = true;
+    });
+  };
+  const { tracker, posted, lines } = await trackerWithService({ waitUntil, ...options }, answer);
   const app = express().use(tracker);
   app.post(
     "/nothing",
@@ -58,6 +49,7 @@ async function shop({
     app,
     tracker,
     posted,
+    lines,
     waited,
     post: (path: string) => request(app).post(path).set("Cookie", COOKIES),
   };
@@ -81,9 +73,7 @@ describe("waitUntil", () => {
 
   it("is called while the host still holds the request, before its response", async () => {
     let calledWith: unknown;
-    const { url } = await startService();
-    const tracker = startTracker({
-      baseUrl: url,
+    const { tracker } = await trackerWithService({
       waitUntil(promise) {
         calledWith = promise;
       },
@@ -99,18 +89,16 @@ describe("waitUntil", () => {
     expect((await request(app).post("/").set("Cookie", COOKIES)).body).toBe(true);
   });
 
-  it.each(["/nothing", "/throws"])("ends for %s, where nothing happened", async (path) => {
-    const { post, waited } = await shop();
+  it.each([
+    ["/nothing", 0],
+    ["/throws", 0],
+    ["/picked", 1],
+  ])("ends for %s, after %i payments", async (path, payments) => {
+    const { post, waited, posted } = await shop();
     await post(path);
     await waited[0]?.promise;
     expect(waited).toHaveLength(1);
-  });
-
-  it("ends for a handler with `pick`, too", async () => {
-    const { post, waited, posted } = await shop();
-    await post("/picked");
-    await waited[0]?.promise;
-    expect(posted).toHaveLength(1);
+    expect(posted).toHaveLength(payments);
   });
 
   it("is not called for a request that reports nothing", async () => {
@@ -119,9 +107,9 @@ describe("waitUntil", () => {
     expect(waited).toEqual([]);
   });
 
-  it("lasts while a memory outbox retries, and ends at the first failure where the event is safe", async () => {
+  it("lasts while a memory outbox retries, and ends at the first failure if the event is safe", async () => {
     let well = false;
-    const answer = (_: unknown, res: { statusCode: number }) => {
+    const answer: Answer = (_request, res) => {
       if (!well) res.statusCode = 500;
       return { success: well };
     };
@@ -144,8 +132,8 @@ describe("waitUntil", () => {
     expect(safe.tracker.stats()).toMatchObject({ delivered: 0, queued: 1 });
   });
 
-  it("ends while an earlier event of the visitor rests, where the event is safe", async () => {
-    const answer = (_: unknown, res: { statusCode: number }) => {
+  it("ends while an earlier event of the visitor rests, if the event is safe", async () => {
+    const answer: Answer = (_request, res) => {
       res.statusCode = 500;
       return {};
     };
@@ -155,7 +143,7 @@ describe("waitUntil", () => {
     expect(tracker.stats()).toMatchObject({ queued: 2, inFlight: 0, retried: 1 });
   });
 
-  it("ends after the time of one attempt where another process delivers, and says nothing", async () => {
+  it("ends after the time of one attempt if another process delivers, and says nothing", async () => {
     const outbox = shared();
     // Another process claims first.
     const { post, waited, tracker } = await shop({
@@ -167,7 +155,7 @@ describe("waitUntil", () => {
     expect(tracker.stats()).toMatchObject({ queued: 1, delivered: 0 });
   });
 
-  it("ends when the event is stored, where this process does not deliver", async () => {
+  it("ends when the event is stored, if this process does not deliver", async () => {
     const { post, waited, posted, tracker } = await shop({ outbox: shared(), delivery: false });
     await post("/order");
     await waited[0]?.promise;
@@ -176,7 +164,7 @@ describe("waitUntil", () => {
     expect(posted).toEqual([]);
   });
 
-  it("lasts where the event waits in memory for a storage that fails, and ends when it is stored", async () => {
+  it("lasts if the event waits in memory for a storage that fails, and ends when it is stored", async () => {
     const outbox = shared();
     Object.defineProperty(outbox, "durable", { value: true, configurable: true });
     const { post, waited } = await shop({ outbox, delivery: false });
@@ -189,9 +177,7 @@ describe("waitUntil", () => {
   });
 
   it("harms nothing when it throws", async () => {
-    const logger = linesLogger();
-    const { post, tracker } = await shop({
-      logger,
+    const { post, tracker, lines } = await shop({
       waitUntil() {
         throw new Error("no such request");
       },
@@ -199,6 +185,6 @@ describe("waitUntil", () => {
     expect((await post("/order")).status).toBe(200);
     await tracker.flush();
     expect(tracker.stats().delivered).toBe(1);
-    expect(logger.lines).toEqual(["express-affiliate: `waitUntil` threw: Error: no such request"]);
+    expect(lines).toEqual(["express-affiliate: `waitUntil` threw: Error: no such request"]);
   });
 });

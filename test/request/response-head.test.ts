@@ -3,6 +3,7 @@ import type { NextFunction, Request, Response } from "express";
 import { describe, expect, it } from "vitest";
 import { order, startShop } from "../helpers/conversions.js";
 import { eachExpress } from "../helpers/express.js";
+import { withResolvers } from "../helpers/with-resolvers.js";
 
 type Handler = (req: Request, res: Response, next: NextFunction) => unknown;
 
@@ -25,26 +26,22 @@ describe.each(eachExpress)("the head of the response on $name", ({ express }) =>
     return { status, reported: await shop.reported() };
   };
 
-  it.each<[string, Handler, number]>([
-    ["status().end()", (_req, res) => later(() => res.status(402).end()), 402],
-    ["status().json()", (_req, res) => later(() => res.status(402).json({})), 402],
-    ["writeHead(402)", (_req, res) => later(() => res.writeHead(402).end()), 402],
-    ["next(error)", (_req, _res, next) => later(() => next(new Error("declined"))), 500],
-    ["next()", (_req, _res, next) => next(), 404],
-    ["next() later", (_req, _res, next) => later(next), 404],
-    ["next('route')", (_req, _res, next) => later(() => next("route")), 404],
-  ])("reports nothing if %s comes after the handler has resolved", async (_, handler, status) => {
-    expect(await visit(handler)).toEqual({ status, reported: [] });
-  });
-
-  it.each<[string, Handler, number]>([
-    ["end()", (_req, res) => later(() => res.end()), 200],
-    ["redirect()", (_req, res) => later(() => res.redirect("/thanks")), 302],
-    ["writeHead(201)", (_req, res) => later(() => res.writeHead(201).end()), 201],
-    ["write()", (_req, res) => later(() => res.write("a") && later(() => res.end())), 200],
-    ["flushHeaders()", (_req, res) => later(() => later(() => res.end()) ?? res.flushHeaders()), 200],
-  ])("reports if %s comes after the handler has resolved", async (_, handler, status) => {
-    expect(await visit(handler)).toEqual({ status, reported: ["lead/payment"] });
+  const paid = ["lead/payment"];
+  it.each<[string, Handler, number, string[]]>([
+    ["status().end()", (_req, res) => later(() => res.status(402).end()), 402, []],
+    ["status().json()", (_req, res) => later(() => res.status(402).json({})), 402, []],
+    ["writeHead(402)", (_req, res) => later(() => res.writeHead(402).end()), 402, []],
+    ["next(error)", (_req, _res, next) => later(() => next(new Error("declined"))), 500, []],
+    ["next()", (_req, _res, next) => next(), 404, []],
+    ["next() later", (_req, _res, next) => later(next), 404, []],
+    ["next('route')", (_req, _res, next) => later(() => next("route")), 404, []],
+    ["end()", (_req, res) => later(() => res.end()), 200, paid],
+    ["redirect()", (_req, res) => later(() => res.redirect("/thanks")), 302, paid],
+    ["writeHead(201)", (_req, res) => later(() => res.writeHead(201).end()), 201, paid],
+    ["write()", (_req, res) => later(() => res.write("a") && later(() => res.end())), 200, paid],
+    ["flushHeaders()", (_req, res) => later(() => later(() => res.end()) ?? res.flushHeaders()), 200, paid],
+  ])("decides if %s comes after the handler has resolved", async (_, handler, status, reported) => {
+    expect(await visit(handler)).toEqual({ status, reported });
   });
 
   it.each([
@@ -76,14 +73,7 @@ describe.each(eachExpress)("the head of the response on $name", ({ express }) =>
 
   describe("when the visitor hangs up before it", () => {
     async function hangUp(handler: Handler, { before = false } = {}) {
-      let began = () => {};
-      const hasBegun = new Promise<void>((resolve) => {
-        began = resolve;
-      });
-      let ended = () => {};
-      const hasEnded = new Promise<void>((resolve) => {
-        ended = resolve;
-      });
+      const [began, ended] = [withResolvers(), withResolvers()];
       const settled: Promise<void>[] = [];
       const shop = await startShop(
         express,
@@ -91,15 +81,15 @@ describe.each(eachExpress)("the head of the response on $name", ({ express }) =>
           if (before)
             app.use((_req, res, next) => {
               res.once("close", next);
-              began();
+              began.resolve();
             });
           app.post(
             "/",
             tracker.onPayment(async (req, res, next) => {
-              began();
+              began.resolve();
               if (!res.closed) await once(res, "close");
               await handler(req, res, next);
-              ended();
+              ended.resolve();
               return order;
             }),
           );
@@ -107,47 +97,40 @@ describe.each(eachExpress)("the head of the response on $name", ({ express }) =>
         { waitUntil: (promise) => void settled.push(promise) },
       );
       const socket = await shop.open("/");
-      await hasBegun;
+      await began.promise;
       socket.destroy();
-      await hasEnded;
+      await ended.promise;
       await Promise.all(settled);
       return shop.reported();
     }
 
-    it("reports what happened", async () => {
-      expect(await hangUp(() => {})).toEqual(["lead/payment"]);
-      expect(await hangUp((_req, res) => res.json({}))).toEqual(["lead/payment"]);
+    it.each<[string, Handler, string[]]>([
+      ["what happened", () => {}, ["lead/payment"]],
+      ["what happened, although nobody gets the answer", (_req, res) => res.json({}), ["lead/payment"]],
+      ["nothing if the status so far says so", (_req, res) => res.status(402).json({}), []],
+      ["nothing if the handler calls next(error)", (_req, _res, next) => next(new Error("declined")), []],
+    ])("reports %s", async (_, handler, reported) => {
+      expect(await hangUp(handler)).toEqual(reported);
     });
 
     it("reports what happened, also if it was before the handler began", async () => {
       expect(await hangUp(() => {}, { before: true })).toEqual(["lead/payment"]);
     });
-
-    it("reports nothing if the status so far says so", async () => {
-      expect(await hangUp((_req, res) => res.status(402).json({}))).toEqual([]);
-    });
-
-    it("reports nothing if the handler calls next(error)", async () => {
-      expect(await hangUp((_req, _res, next) => next(new Error("declined")))).toEqual([]);
-    });
   });
 
   it("reports if the visitor hangs up after the handler has resolved and before it", async () => {
-    let hasResolved = () => {};
-    const resolved = new Promise<void>((resolve) => {
-      hasResolved = resolve;
-    });
+    const resolved = withResolvers();
     const { open, tracker } = await startShop(express, (app, tracker) => {
       app.post(
         "/",
         tracker.onPayment(() => {
-          setImmediate(hasResolved);
+          setImmediate(resolved.resolve);
           return order;
         }),
       );
     });
     const socket = await open("/");
-    await resolved;
+    await resolved.promise;
     expect(tracker.stats()).toMatchObject({ queued: 0, delivered: 0 });
     socket.destroy();
     await expect.poll(() => tracker.stats().delivered).toBe(1);
@@ -155,10 +138,7 @@ describe.each(eachExpress)("the head of the response on $name", ({ express }) =>
 
   it("settles the promise given to `waitUntil`, also for `pick`, for a visitor who is gone and for one who waits in line", async () => {
     const settled: Promise<void>[] = [];
-    let arrived = () => {};
-    const hasArrived = new Promise<void>((resolve) => {
-      arrived = resolve;
-    });
+    const arrived = withResolvers();
     const { open, reported, tracker } = await startShop(
       express,
       (app, tracker) => {
@@ -168,7 +148,7 @@ describe.each(eachExpress)("the head of the response on $name", ({ express }) =>
           else next();
         });
         app.post("/", (_req, _res, next) => {
-          setImmediate(arrived);
+          setImmediate(arrived.resolve);
           next();
         });
         app.post(
@@ -182,7 +162,7 @@ describe.each(eachExpress)("the head of the response on $name", ({ express }) =>
       { waitUntil: (promise) => void settled.push(promise) },
     );
     const inLine = await open("/first", "/");
-    await hasArrived;
+    await arrived.promise;
     inLine.destroy();
     await expect.poll(() => settled.length).toBe(1);
     const gone = await open("/");

@@ -1,18 +1,21 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { once } from "node:events";
-import { type AddressInfo, connect } from "node:net";
+import { connect } from "node:net";
 import { Readable } from "node:stream";
 import { Worker } from "node:worker_threads";
 import type { Express, NextFunction, Request, RequestHandler, Response } from "express";
 import { memoryOutbox, type Payment } from "express-affiliate";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { order } from "../helpers/conversions.js";
-import { eachExpress } from "../helpers/express.js";
+import { eachExpress, serve } from "../helpers/express.js";
 import { startTracker } from "../helpers/tracker.js";
+import { withResolvers } from "../helpers/with-resolvers.js";
 
 type Handler = (req: Request, res: Response, next: NextFunction) => Payment | Promise<Payment>;
 
-/** A visitor in a thread of its own: what the host's thread computes does not keep it from reading. */
+/**
+ * A visitor in a thread of its own: what the host's thread computes does not keep it from reading.
+ */
 const VISITOR = `
   const { connect } = require("node:net");
   const { parentPort, workerData } = require("node:worker_threads");
@@ -63,13 +66,7 @@ async function startHost(
       void (async () => handler(req, res, next))().catch(next);
     app.post(`/${name}`, tracked ? tracker.onPayment(handler) : untracked);
   }
-  const server = app.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const { port } = await serve(app);
   return {
     tracker,
     /** What a visitor gets. */
@@ -93,12 +90,18 @@ async function startHost(
 }
 
 const lines = (size: number) => Readable.from(Array.from({ length: 20 }, () => "y".repeat(size)));
-const sent: Record<string, Handler> = {
-  json: (_req, res) => {
-    res.json({ id: 1 });
-    compute(40);
+
+/** A handler that goes on for a while after it has answered. */
+const answering =
+  (answer: (res: Response) => unknown, ms = 10): Handler =>
+  (_req, res) => {
+    answer(res);
+    compute(ms);
     return order;
-  },
+  };
+
+const sent: Record<string, Handler> = {
+  json: answering((res) => res.json({ id: 1 }), 40),
   late: async (_req, res) => {
     await new Promise(setImmediate);
     res.status(201).json({ id: 1 });
@@ -106,22 +109,12 @@ const sent: Record<string, Handler> = {
     compute(40);
     return order;
   },
-  text: (_req, res) => {
-    res.end("done");
-    compute(10);
-    return order;
-  },
-  empty: (_req, res) => {
-    res.status(204).end();
-    compute(10);
-    return order;
-  },
-  twice: (_req, res) => {
+  text: answering((res) => res.end("done")),
+  empty: answering((res) => res.status(204).end()),
+  twice: answering((res) => {
     res.end("done");
     res.end();
-    compute(10);
-    return order;
-  },
+  }),
   head: (_req, res) => {
     res.writeHead(201, { "x-order": "1" });
     res.flushHeaders();
@@ -129,20 +122,16 @@ const sent: Record<string, Handler> = {
     res.end("done");
     return order;
   },
-  writes: (_req, res) => {
+  writes: answering((res) => {
     for (let n = 0; n < 1_000; n++) res.write("x".repeat(100));
     res.end();
-    compute(10);
-    return order;
-  },
-  corked: (_req, res) => {
+  }),
+  corked: answering((res) => {
     res.cork();
     res.write("a");
     res.uncork();
     res.end("b");
-    compute(10);
-    return order;
-  },
+  }),
   written: async (_req, res) => {
     res.write("a");
     compute(10);
@@ -199,19 +188,16 @@ describe.each(eachExpress)("the response on $name", ({ express }) => {
   });
 
   it("does not wait for a handler that takes longer than its turn of the event loop", async () => {
-    let resolve = () => {};
-    const gone = new Promise<void>((done) => {
-      resolve = done;
-    });
+    const gone = withResolvers();
     const { visit, tracker } = await startHost(express, {
       slow: async (_req, res) => {
         res.json({ id: 1 });
-        await gone;
+        await gone.promise;
         return order;
       },
     });
     expect(await visit("/slow")).toMatchObject({ atFirstByte: 0, text: expect.stringContaining('{"id":1}') });
-    resolve();
+    gone.resolve();
     await expect.poll(() => tracker.stats().queued).toBe(1);
   });
 

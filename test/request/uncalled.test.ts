@@ -8,13 +8,13 @@ describe.each(eachExpress)("a mistake at mounting, on $name,", ({ express }) => 
   it.each(["onClick", "keepClickId", "onRegistration", "onPayment"] as const)(
     "lets visitors pass, and is told once: `tracker.%s` without a call",
     async (name) => {
-      const { post, logger } = await startShop(express, (app, tracker) => {
+      const { post, lines } = await startShop(express, (app, tracker) => {
         app.post("/", tracker[name] as never, (_req, res) => void res.send("Welcome"));
       });
       for (let visit = 0; visit < 2; visit++)
         expect(await post()).toMatchObject({ status: 200, text: "Welcome" });
       const written = `tracker.${name}(${name.startsWith("onC") || name === "keepClickId" ? "" : "handler"})`;
-      expect(logger.lines).toEqual([
+      expect(lines).toEqual([
         `express-affiliate: \`tracker.${name}\` was passed to Express without a call, so nothing is reported there: write \`${written}\``,
       ]);
     },
@@ -26,7 +26,7 @@ describe.each(eachExpress)("a mistake at mounting, on $name,", ({ express }) => 
   ])("is told once: `%s` returns a promise", async (option, line) => {
     const seen: unknown[] = [];
     for (const settled of [() => Promise.resolve("s9"), () => Promise.reject(new Error("no database"))]) {
-      const { post, logger } = await startShop(
+      const { post, lines } = await startShop(
         express,
         (app) => {
           app.post("/", (req, res) => {
@@ -37,7 +37,7 @@ describe.each(eachExpress)("a mistake at mounting, on $name,", ({ express }) => 
         { [option]: settled },
       );
       for (let visit = 0; visit < 2; visit++) await post();
-      expect(logger.lines.filter((each) => each.includes("returned a promise"))).toEqual([
+      expect(lines.filter((each) => each.includes("returned a promise"))).toEqual([
         expect.stringContaining(line),
       ]);
     }
@@ -45,7 +45,7 @@ describe.each(eachExpress)("a mistake at mounting, on $name,", ({ express }) => 
   });
 });
 
-it("lets visitors pass, and is told once in a process: `affiliate` without a call", async () => {
+it("lets visitors pass, and is logged once in a process: `affiliate` without a call", async () => {
   const warn = vi.spyOn(console, "warn").mockReturnValue();
   for (const { express } of eachExpress) {
     const app = express();

@@ -2,12 +2,13 @@ import { once } from "node:events";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ada, order, startShop } from "../helpers/conversions.js";
 import { eachExpress } from "../helpers/express.js";
+import { withResolvers } from "../helpers/with-resolvers.js";
 
 describe.each(eachExpress)("a wrapped handler that answers and reports nothing, on $name", ({ express }) => {
   it("is counted by kind, and named once for each route, in production too", async () => {
     vi.stubEnv("NODE_ENV", "production");
     onTestFinished(() => void vi.unstubAllEnvs());
-    const { tracker, logger, post } = await startShop(express, (app, tracker) => {
+    const { tracker, lines, post } = await startShop(express, (app, tracker) => {
       const nothing = tracker.onPayment((_req, res) => void res.status(201).end());
       app.post("/checkout", nothing);
       app.post(/^\/pay/, nothing);
@@ -24,7 +25,7 @@ describe.each(eachExpress)("a wrapped handler that answers and reports nothing, 
     const line = (route: string, kind: string) =>
       `express-affiliate: ${route} and reported no ${kind}: its handler returned nothing. Return the ${kind} that happened. ` +
       "If none happened, all is well (said once for each route)";
-    expect(logger.lines).toEqual([
+    expect(lines).toEqual([
       line("POST /checkout answered 201", "payment"),
       line("POST /^\\/pay/ answered 201", "payment"),
       line("POST /users/:id answered 200", "registration"),
@@ -32,11 +33,8 @@ describe.each(eachExpress)("a wrapped handler that answers and reports nothing, 
   });
 
   it("is not counted for an error, nor if the visitor hung up before the answer", async () => {
-    let began = () => {};
-    const hasBegun = new Promise<void>((resolve) => {
-      began = resolve;
-    });
-    const { tracker, logger, post, open } = await startShop(express, (app, tracker) => {
+    const began = withResolvers();
+    const { tracker, lines, post, open } = await startShop(express, (app, tracker) => {
       app.post(
         "/declined",
         tracker.onPayment((_req, res) => void res.status(402).end()),
@@ -48,7 +46,7 @@ describe.each(eachExpress)("a wrapped handler that answers and reports nothing, 
       app.post(
         "/slow",
         tracker.onPayment(async (_req, res) => {
-          began();
+          began.resolve();
           await once(res, "close");
         }),
       );
@@ -56,12 +54,12 @@ describe.each(eachExpress)("a wrapped handler that answers and reports nothing, 
     await post("/declined");
     await post("/fails");
     const socket = await open("/slow");
-    await hasBegun;
+    await began.promise;
     socket.destroy();
     await once(socket, "close");
     await tracker.flush();
     expect(tracker.stats().unreported).toEqual({ payment: 0, registration: 0 });
-    expect(logger.lines).toEqual([]);
+    expect(lines).toEqual([]);
   });
 
   it("is not counted if it reports by itself, or if what it returns is skipped", async () => {

@@ -3,17 +3,16 @@ import request from "supertest";
 import { describe, expect, it } from "vitest";
 import { COOKIES, order } from "../helpers/conversions.js";
 import { eachExpress } from "../helpers/express.js";
-import { startService } from "../helpers/service.js";
 import { linesLogger, startTracker } from "../helpers/tracker.js";
+import { trackerWithService } from "../helpers/tracker-with-service.js";
 
 const TOLD = "and no tracker had seen the request";
 
 async function startTwo() {
-  const { url, posted } = await startService();
   const logger = linesLogger();
-  const options = { baseUrl: url, logger };
+  const { url: baseUrl, tracker, posted } = await trackerWithService({ logger });
   const reported = () => posted.map(({ path }) => path.split("/").at(-1));
-  return { tracker: startTracker(options), other: startTracker(options), lines: logger.lines, reported };
+  return { tracker, other: startTracker({ baseUrl, logger }), lines: logger.lines, reported };
 }
 
 const post = (app: Express, path: string) => request(app).post(path).set("Cookie", COOKIES);
@@ -40,7 +39,7 @@ describe.each(eachExpress)("a route above the tracker, on $name,", ({ express })
     expect(reported()).toEqual([]);
   });
 
-  it("is not told if it does not read it", async () => {
+  it("is not reported if it does not read it", async () => {
     const { tracker, lines, reported } = await startTwo();
     const app = express();
     app.post("/webhook", async (req, res) => {
@@ -57,7 +56,7 @@ describe.each(eachExpress)("a route above the tracker, on $name,", ({ express })
     expect(reported()).toEqual(["payment"]);
   });
 
-  it("reports if it is wrapped, by whichever tracker, and nothing is told", async () => {
+  it("reports if it is wrapped, by whichever tracker, and nothing is logged", async () => {
     const { tracker, other, lines, reported } = await startTwo();
     const app = express();
     const wrapped = (req: Request, res: Response) => {
@@ -76,7 +75,7 @@ describe.each(eachExpress)("a route above the tracker, on $name,", ({ express })
     expect(lines).toEqual([]);
   });
 
-  it("is told in an app within the app, and another app has nothing to do with it", async () => {
+  it("is logged in an app within the app, and another app has nothing to do with it", async () => {
     const { tracker, lines } = await startTwo();
     const [app, within, apart] = [express(), express(), express()];
     within.post("/pay", paying);
@@ -88,6 +87,37 @@ describe.each(eachExpress)("a route above the tracker, on $name,", ({ express })
     expect(lines).toEqual([]);
     await post(app, "/shop/pay").expect(200);
     expect(lines).toEqual([expect.stringContaining("POST /shop/pay read")]);
+  });
+
+  it.each([[[]], [["outer"]]])(
+    "and behind an inner app with a tracker has what that tracker has set: %j",
+    async (where) => {
+      const { tracker, other, lines } = await startTwo();
+      const [app, inner] = [express(), express()];
+      inner.use(tracker);
+      if (where.includes("outer")) app.use("/other", other);
+      app.use(inner);
+      app.post("/after", (req, res) => void res.json(req.affiliate?.snapshot() ?? null));
+      await post(app, "/other").expect(404);
+      for (let visit = 0; visit < 2; visit++) {
+        expect((await post(app, "/after")).body).toEqual({ clickId: "c1", sessionId: "s1" });
+      }
+      expect(lines).toEqual([]);
+    },
+  );
+
+  it("in an inner app with something of its own under this name has the tracker's if it is wrapped", async () => {
+    const { tracker, reported } = await startTwo();
+    const [app, inner] = [express(), express()];
+    const own = { value: "the host's own", writable: true, configurable: true };
+    Object.defineProperty(inner.request, "affiliate", own);
+    app.use(tracker);
+    inner.post("/pay", tracker.onPayment(paying));
+    app.use(inner);
+    await post(app, "/nothing").expect(404);
+    await post(app, "/pay").expect(200);
+    await tracker.flush();
+    expect(reported()).toEqual(["payment"]);
   });
 
   it("has what the host itself set under this name", async () => {

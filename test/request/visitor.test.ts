@@ -7,31 +7,35 @@ import { recordingOutbox } from "express-affiliate/testing";
 import session from "express-session";
 import fc from "fast-check";
 import request from "supertest";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { eachExpress } from "../helpers/express.js";
-import { startService } from "../helpers/service.js";
-import { linesLogger, startTracker } from "../helpers/tracker.js";
+import { describe, expect, it } from "vitest";
+import { eachExpress, serve } from "../helpers/express.js";
+import { startTracker } from "../helpers/tracker.js";
+import { trackerWithService } from "../helpers/tracker-with-service.js";
 
 const VISITOR_ID = /^(?!\.{1,2}$)[\x21-\x7e]{1,256}$/;
 
-// The session middlewares themselves fail on some cookies of their own, before the tracker sees the request.
+// The session middlewares themselves fail on some cookies of their own, before the tracker sees the
+// request.
 const FAILED_BEFORE_US = 418;
 
 const quietly: RequestHandler = (_req, _res, next) => next();
 const expressSession = (saveUninitialized: boolean) =>
   session({ secret: "s", resave: false, saveUninitialized, store: new session.MemoryStore() });
 
-const cookieSetups: Record<string, () => RequestHandler> = {
-  "no cookie-parser": () => quietly,
-  "the host's cookie-parser": () => cookieParser(),
-  "the host's cookie-parser with a secret": () => cookieParser("secret"),
-};
-const sessionSetups: Record<string, () => RequestHandler> = {
-  "no session": () => quietly,
-  "express-session, saveUninitialized": () => expressSession(true),
-  "express-session, not saveUninitialized": () => expressSession(false),
-  "cookie-session": () => cookieSession({ keys: ["k"] }),
-};
+const parsers: [string, RequestHandler][] = [
+  ["no cookie-parser", quietly],
+  ["the host's cookie-parser", cookieParser()],
+  ["the host's cookie-parser with a secret", cookieParser("secret")],
+];
+const sessions: [string, RequestHandler][] = [
+  ["no session", quietly],
+  ["express-session, saveUninitialized", expressSession(true)],
+  ["express-session, not saveUninitialized", expressSession(false)],
+  ["cookie-session", cookieSession({ keys: ["k"] })],
+];
+const setups = parsers.flatMap(([cookies, parser]) =>
+  sessions.map(([name, session]) => ({ cookies, parser, sessions: name, session })),
+);
 
 const headerByte = fc.integer({ min: 0x20, max: 0xff }).filter((c) => c !== 0x7f);
 const id = fc.string({
@@ -88,11 +92,10 @@ const hostileHeader = fc.oneof(
 
 describe.each(eachExpress)("attribution on $name", ({ express }) => {
   async function appWith(
-    mount: (app: Express, tracker: RequestHandler) => void,
     options: Partial<AffiliateOptions> = {},
+    mount: (app: Express, tracker: RequestHandler) => void = (app, tracker) => void app.use(tracker),
   ) {
-    const { url, posted } = await startService();
-    const tracker = startTracker({ baseUrl: url, ...options });
+    const { tracker, posted, lines } = await trackerWithService(options);
     const app = express();
     mount(app, tracker);
     app.get("/peek", (req, res) => {
@@ -101,43 +104,30 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     app.use(((_error, req, res, _next) => {
       res.sendStatus(req.affiliate ? 500 : FAILED_BEFORE_US);
     }) as ErrorRequestHandler);
-    const server = app.listen(0, "127.0.0.1");
-    onTestFinished(() => void server.close());
+    const { server } = await serve(app);
     const peek = async (cookie = "") => (await request(server).get("/peek").set("Cookie", cookie)).body;
-    return { app, server, tracker, peek, posted };
+    return { app, server, tracker, peek, posted, lines };
   }
 
-  const setups = Object.keys(cookieSetups).flatMap((cookies) =>
-    Object.keys(sessionSetups).map((sessions) => ({ cookies, sessions })),
-  );
-
-  it.each(setups)("survives hostile cookies with $cookies and $sessions", async ({ cookies, sessions }) => {
-    const { server } = await appWith((app, tracker) => {
-      app.use(cookieSetups[cookies]?.() ?? quietly, sessionSetups[sessions]?.() ?? quietly, tracker);
-    });
-    await fc.assert(
-      fc.asyncProperty(hostileHeader, async (header) => {
-        const { status, body } = await request(server).get("/peek").set("Cookie", header);
-        fc.pre(status !== FAILED_BEFORE_US);
-        expect(status).toBe(200);
-        for (const found of Object.values(body)) expect(found).toMatch(VISITOR_ID);
-      }),
-      { numRuns: 40 },
-    );
-  });
-
   it.each(setups)(
-    "reads plain ids as they are with $cookies and $sessions",
-    async ({ cookies, sessions }) => {
-      const { peek } = await appWith((app, tracker) => {
-        app.use(cookieSetups[cookies]?.() ?? quietly, sessionSetups[sessions]?.() ?? quietly, tracker);
+    "survives hostile cookies, and reads plain ids as they are, with $cookies and $sessions",
+    async ({ parser, session }) => {
+      const { server, peek } = await appWith({}, (app, tracker) => {
+        app.use(parser, session, tracker);
       });
       await fc.assert(
+        fc.asyncProperty(hostileHeader, async (header) => {
+          const { status, body } = await request(server).get("/peek").set("Cookie", header);
+          fc.pre(status !== FAILED_BEFORE_US);
+          expect(status).toBe(200);
+          for (const found of Object.values(body)) expect(found).toMatch(VISITOR_ID);
+        }),
+        { numRuns: 40 },
+      );
+      await fc.assert(
         fc.asyncProperty(plainId, plainId, async (clickId, sessionId) => {
-          expect(await peek(`svc_session_id=${sessionId}; svc_click_id=${clickId}`)).toEqual({
-            clickId,
-            sessionId,
-          });
+          const ids = await peek(`svc_session_id=${sessionId}; svc_click_id=${clickId}`);
+          expect(ids).toEqual({ clickId, sessionId });
         }),
         { numRuns: 10 },
       );
@@ -145,7 +135,7 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
   );
 
   it("leaves the host's cookie-parser, mounted later, its work", async () => {
-    const { app, server } = await appWith((app, tracker) => {
+    const { app, server } = await appWith({}, (app, tracker) => {
       app.use(tracker, (req, _res, next) => {
         req.affiliate?.snapshot();
         next();
@@ -158,20 +148,9 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     expect(body).toEqual([{ svc_click_id: "c1" }, { mine: false }]);
   });
 
-  it("reads the click id from the cookie that `cookieName` names, and the session id from the one that `session` names", async () => {
-    const { peek } = await appWith((app, tracker) => app.use(tracker), {
-      cookieName: "click",
-      session: "sid",
-    });
-    expect(await peek("click=c1; sid=s1; svc_click_id=other; svc_session_id=other")).toEqual({
-      clickId: "c1",
-      sessionId: "s1",
-    });
-  });
-
   it("takes from `session` a string that can be an id, and nothing else", async () => {
     let said: unknown;
-    const { peek } = await appWith((app, tracker) => app.use(tracker), { session: () => said as string });
+    const { peek } = await appWith({ session: () => said as string });
     await fc.assert(
       fc.asyncProperty(fc.anything(), async (anything) => {
         said = anything;
@@ -182,31 +161,23 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     );
   });
 
-  it.each([".", ".."])("takes %j for no id, in a cookie and from `session`", async (text) => {
-    const mount = (app: Express, tracker: RequestHandler) => void app.use(tracker);
-    const cookies = await appWith(mount);
-    expect(await cookies.peek(`svc_click_id=${text}; svc_session_id=${text}`)).toEqual({});
-    const own = await appWith(mount, { session: () => text });
-    expect(await own.peek()).toEqual({});
-  });
-
-  it.each(["undefined", "null", "NaN", "[object Object]"])(
-    "takes the text %j for no id, in a cookie and from `session`, and says so once",
+  it.each([".", "..", "undefined", "null", "NaN", "[object Object]"])(
+    "takes the text %j for no id, in a cookie and from `session`, and says so once of a missing value",
     async (text) => {
-      const logger = linesLogger();
-      const { peek } = await appWith((app, tracker) => app.use(tracker), { session: () => text, logger });
+      const { peek, lines } = await appWith({ session: () => text });
       for (let nth = 0; nth < 3; nth++)
         expect(await peek(`svc_click_id=${encodeURIComponent(text)}`)).toEqual({});
       const ignored = `is the text "${text}", which is no id; it is ignored`;
-      expect(logger.lines).toEqual([
+      const told = [
         `express-affiliate: the cookie \`svc_click_id\` ${ignored}`,
         `express-affiliate: what \`session\` returned ${ignored}`,
-      ]);
+      ];
+      expect(lines).toEqual(text.startsWith(".") ? [] : told);
     },
   );
 
   it("takes a digest of an express-session that the request brought, and of no other", async () => {
-    const { app, server, peek } = await appWith((app, tracker) => {
+    const { app, server, peek } = await appWith({}, (app, tracker) => {
       app.use(expressSession(false), tracker);
     });
     app.get("/login", (req, res) => {
@@ -224,7 +195,7 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
   });
 
   it("finds the session that the host's own cookie-parser has unsigned", async () => {
-    const { app, server, peek } = await appWith((app, tracker) => {
+    const { app, server, peek } = await appWith({}, (app, tracker) => {
       app.use(cookieParser("s"), expressSession(true), tracker);
     });
     app.get("/id", (req, res) => {
@@ -264,21 +235,10 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
     ]);
   });
 
-  it("sends the session's id itself where the host says so", async () => {
-    const { peek } = await appWith(
-      (app, tracker) => {
-        app.use((req, _res, next) => {
-          req.sessionID = "raw-id";
-          next();
-        }, tracker);
-      },
-      { session: (req) => req.sessionID },
-    );
-    expect(await peek()).toEqual({ sessionId: "raw-id" });
-  });
-
   it("reads a session whose middleware is mounted later", async () => {
-    const { app, server } = await appWith((app, tracker) => app.use(tracker, expressSession(true)));
+    const { app, server } = await appWith({}, (app, tracker) => {
+      app.use(tracker, expressSession(true));
+    });
     app.get("/id", (req, res) => {
       res.json([req.sessionID, req.affiliate?.sessionId ?? null]);
     });
@@ -292,10 +252,9 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
   it.each([true, false])(
     "reports with the session that the visitor came with when the handler regenerates it (saveUninitialized: %s)",
     async (saveUninitialized) => {
-      const { url, posted } = await startService();
-      const tracker = startTracker({ baseUrl: url });
-      const app = express();
-      app.use(expressSession(saveUninitialized), tracker);
+      const { app, tracker, posted } = await appWith({}, (app, tracker) => {
+        app.use(expressSession(saveUninitialized), tracker);
+      });
       app.get("/basket", (req, res) => {
         (req.session as unknown as { basket: number }).basket = 1;
         res.json(req.sessionID);
@@ -335,16 +294,14 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
 
   it("reads, sets and sends nothing without consent", async () => {
     let looked = 0;
-    const { app, server, tracker, posted } = await appWith(
-      (app, tracker) => {
-        app.use((req, _res, next) => {
-          Object.defineProperty(req, "cookies", { get: () => looked++ });
-          Object.defineProperty(req.headers, "cookie", { get: () => looked++ });
-          next();
-        }, tracker);
-      },
-      { consent: () => false, session: () => String(looked++) },
-    );
+    const declined = { consent: () => false, session: () => String(looked++) };
+    const { app, server, tracker, posted } = await appWith(declined, (app, tracker) => {
+      app.use((req, _res, next) => {
+        Object.defineProperty(req, "cookies", { get: () => looked++ });
+        Object.defineProperty(req.headers, "cookie", { get: () => looked++ });
+        next();
+      }, tracker);
+    });
     app.get("/", tracker.onClick(), (_req, res) => {
       res.json("hello");
     });
@@ -370,23 +327,22 @@ describe.each(eachExpress)("attribution on $name", ({ express }) => {
   });
 
   it("takes a `consent` that throws for no, and a `session` that throws for none", async () => {
-    const logger = linesLogger();
     const broken = () => {
       throw new Error("boom");
     };
-    const withConsent = await appWith((app, tracker) => app.use(tracker), { consent: broken, logger });
+    const withConsent = await appWith({ consent: broken });
     expect(await withConsent.peek("svc_click_id=c1")).toEqual({});
-    const withSession = await appWith((app, tracker) => app.use(tracker), { session: broken, logger });
+    const withSession = await appWith({ session: broken });
     expect(await withSession.peek("svc_click_id=c1")).toEqual({ clickId: "c1" });
-    expect(logger.lines).toEqual([
+    expect([...withConsent.lines, ...withSession.lines]).toEqual([
       "express-affiliate: `consent` threw, which counts as no: Error: boom",
       "express-affiliate: `session` threw, so the request has no session id: Error: boom",
     ]);
   });
 
   it("asks the service about the visitor's session", async () => {
-    const { url, received } = await startService(() => ({ hasAffiliate: true, affiliateReference: "ALICE" }));
-    const tracker = startTracker({ baseUrl: url });
+    const status = { hasAffiliate: true, affiliateReference: "ALICE" };
+    const { tracker, received } = await trackerWithService({}, () => status);
     const app = express().use(tracker);
     app.get("/status", async (req, res) => {
       res.json((await req.affiliate?.status()) ?? "no status");

@@ -3,10 +3,10 @@ import { sandboxCommand } from "../../src/sandbox/command.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
 import { startSandbox } from "./helpers.js";
 
-async function run(...args: string[]) {
+async function run(args: string) {
   const out: string[] = [];
   const err: string[] = [];
-  const result = await sandboxCommand(args, {
+  const result = await sandboxCommand(args.split(" "), {
     stdout: (line) => out.push(line),
     stderr: (line) => err.push(line),
   });
@@ -16,16 +16,7 @@ async function run(...args: string[]) {
 }
 
 test("starts the sandbox and prints what an app needs to know", async () => {
-  const { sandbox, out } = await run(
-    "--port",
-    "0",
-    "--api-key",
-    "k",
-    "--client-id",
-    "7",
-    "--require-key-for",
-    "none",
-  );
+  const { sandbox, out } = await run("--port 0 --api-key k --client-id 7 --require-key-for none");
   expect(out).toContain(`\n\nTRACKING_URL=${sandbox?.url}\nTRACKING_CLIENT_ID=7\nTRACKING_API_KEY=k\n\n`);
   expect(out).toContain(`inspector  ${sandbox?.inspectorUrl}\n`);
   const res = await fetch(`${sandbox?.url}/api/v1/tracking/status/x`);
@@ -33,9 +24,9 @@ test("starts the sandbox and prints what an app needs to know", async () => {
 });
 
 test.each(["status", "click,status", "none"])(
-  "prints a command that makes the first event, where a key is required for %s",
+  "prints a command that makes the first event, if a key is required for %s",
   async (list) => {
-    const { sandbox, out } = await run("--port", "0", "--require-key-for", list);
+    const { sandbox, out } = await run(`--port 0 --require-key-for ${list}`);
     const [, args = ""] = /^npx express-affiliate (doctor .*)$/m.exec(out) ?? [];
     const env = { ...process.env, TRACKING_API_KEY: sandbox?.apiKey };
     const project = await userProject({});
@@ -51,18 +42,11 @@ test("prints its help", async () => {
 });
 
 test("refuses a flag that does not exist", async () => {
-  expect(await run("--prot", "1")).toMatchObject({ code: 2, err: expect.stringContaining("--prot") });
+  expect(await run("--prot 1")).toMatchObject({ code: 2, err: expect.stringContaining("--prot") });
 });
 
 test("refuses values that are wrong, by name", async () => {
-  const { code, err } = await run(
-    "--port",
-    "http",
-    "--client-id",
-    "none",
-    "--require-key-for",
-    "click,refund",
-  );
+  const { code, err } = await run("--port http --client-id none --require-key-for click,refund");
   expect(code).toBe(2);
   for (const name of ["port", "clientId", "requireKeyFor"]) expect(err).toContain(name);
 });
@@ -70,7 +54,7 @@ test("refuses values that are wrong, by name", async () => {
 test("says that the port is in use", async () => {
   const { url } = await startSandbox();
   const { port } = new URL(url);
-  expect(await run("--port", port)).toMatchObject({
+  expect(await run(`--port ${port}`)).toMatchObject({
     code: 1,
     err: expect.stringContaining(`port ${port} is in use`),
   });

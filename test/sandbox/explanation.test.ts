@@ -1,43 +1,13 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { explain } from "../../src/sandbox/inspector/explanation.js";
-import { openLedger } from "../../src/sandbox/ledger/ledger.js";
-import { createService } from "../../src/sandbox/service.js";
-import { click, payment, registration, registrationLead } from "./helpers.js";
+import { clicked, ledgerAfter, paid, registered, registeredBySession } from "./helpers.js";
 
-type Step = (service: ReturnType<typeof createService>) => void;
-
-beforeEach(() => void vi.useFakeTimers({ toFake: ["Date"] }));
-afterEach(() => void vi.useRealTimers());
-
-/** What is said of the last lead that was not linked, where a second lies between one step and the next. */
-function explanationAfter(...steps: Step[]) {
-  const ledger = openLedger();
-  for (const step of steps) {
-    vi.setSystemTime(Date.now() + 1000);
-    ledger.atomically(() => step(createService(ledger, 1001)));
-  }
+/** What is said of the last lead that was not linked. */
+function explanationAfter(...steps: Parameters<typeof ledgerAfter>[0]) {
+  const ledger = ledgerAfter(steps);
   const lead = ledger.leads({ linkedClick: null }).at(-1);
-  const explanation = lead && { notLinked: lead.notLinked, ...explain(ledger, lead) };
-  ledger.close();
-  return explanation;
+  return lead && { notLinked: lead.notLinked, ...explain(ledger, lead) };
 }
-
-const clicked =
-  (fields?: object): Step =>
-  (service) =>
-    service.click(click(fields));
-const registered =
-  (fields?: object): Step =>
-  (service) =>
-    service.registration(registration(fields));
-const registeredBySession =
-  (fields?: object): Step =>
-  (service) =>
-    service.registrationLead({ ...registrationLead(fields), leadType: "REGISTRATION" });
-const paid =
-  (fields?: object): Step =>
-  (service) =>
-    service.paymentLead({ ...payment(fields), leadType: "PAYMENT" });
 
 test("a click with the same click id that came later is named, and how much later", () => {
   expect(explanationAfter(registered(), clicked())).toMatchObject({
@@ -85,7 +55,7 @@ test.each([
   expect(explanationAfter(clicked(), step)).toMatchObject({ nearest: { id: 1, relation: "other-id" } });
 });
 
-test("where no id fits, the last click before the lead is named, and not one after it", () => {
+test("if no id fits, the last click before the lead is named, and not one after it", () => {
   const other = { clickId: "click-2", sessionId: "session-2", affiliateReference: "KIRAN" };
   const last = { clickId: "click-3", sessionId: "session-3" };
   const steps = [clicked(), clicked(other), paid({ sessionId: "unknown" }), clicked(last)];
@@ -96,7 +66,7 @@ test("where no id fits, the last click before the lead is named, and not one aft
   });
 });
 
-test("where nothing is known, that is said", () => {
+test("if nothing is known, that is said", () => {
   expect(explanationAfter(paid({ sessionId: undefined }))).toEqual({
     notLinked: "no-session-id",
     carried: null,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { FaultMode, Sandbox } from "express-affiliate/sandbox";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type LedgerStore, openLedger } from "../../src/sandbox/ledger/ledger.js";
-import { call, click, payment, startSandbox } from "./helpers.js";
+import { call, sendClick, sendPayment, startSandbox } from "./helpers.js";
 
 // The parser's own error has a code in some versions of Node and none in others.
 const causeCode = ({ cause }: { cause?: { code?: string; name?: string } }) =>
@@ -12,17 +12,17 @@ const causeCode = ({ cause }: { cause?: { code?: string; name?: string } }) =>
 
 test("down: the port refuses connections until all is well again", async () => {
   const sandbox = await startSandbox();
-  await call(sandbox, "click", click());
+  await sendClick(sandbox);
   await sandbox.fail("down");
-  expect(await call(sandbox, "lead/payment", payment()).catch(causeCode)).toBe("ECONNREFUSED");
+  expect(await sendPayment(sandbox).catch(causeCode)).toBe("ECONNREFUSED");
   await sandbox.fail("ok");
-  expect(await call(sandbox, "lead/payment", payment())).toMatchObject({ status: 201 });
+  expect(await sendPayment(sandbox)).toMatchObject({ status: 201 });
 });
 
 test("slow: records at once, and answers later", async () => {
   const sandbox = await startSandbox();
   await sandbox.fail("slow", { delayMs: 300 });
-  const answered = call(sandbox, "click", click());
+  const answered = sendClick(sandbox);
   const recorded = sandbox.ledger.waitFor({ kind: "click" }).then(() => "recorded");
   expect(await Promise.race([answered, recorded])).toBe("recorded");
   expect(await answered).toMatchObject({ status: 201 });
@@ -31,7 +31,7 @@ test("slow: records at once, and answers later", async () => {
 test.each(["500", "503", "429", "401"] as const)("%s: answers so, and records nothing", async (mode) => {
   const sandbox = await startSandbox();
   await sandbox.fail(mode, { retryAfterSeconds: 7 });
-  const { status, headers, body } = await call(sandbox, "click", click());
+  const { status, headers, body } = await sendClick(sandbox);
   expect(body).toEqual({ error: expect.any(String), message: expect.any(String), status: Number(mode) });
   expect(status).toBe(Number(mode));
   expect(headers.get("retry-after")).toBe(mode === "429" ? "7" : null);
@@ -42,7 +42,7 @@ test.each(["500", "503", "429", "401"] as const)("%s: answers so, and records no
 test("hang: reads the request, never answers, and records nothing", async () => {
   const sandbox = await startSandbox();
   await sandbox.fail("hang");
-  const answered = call(sandbox, "click", click()).catch(() => "cut");
+  const answered = sendClick(sandbox).catch(() => "cut");
   expect(await sandbox.ledger.waitFor({ kind: "request", fault: "hang" })).toMatchObject({ status: null });
   expect(sandbox.ledger.clicks()).toEqual([]);
   await sandbox.close();
@@ -58,7 +58,7 @@ describe("answers with no HTTP at all:", () => {
   test.each(cases)("%s, and records %i clicks", async (mode, recorded) => {
     const sandbox = await startSandbox();
     await sandbox.fail(mode);
-    const code = await call(sandbox, "click", click()).catch(causeCode);
+    const code = await sendClick(sandbox).catch(causeCode);
     expect(code).toBe(mode === "garbage" ? "HTTPParserError" : "ECONNRESET");
     expect(sandbox.ledger.clicks()).toHaveLength(recorded);
     expect(sandbox.ledger.requests()).toMatchObject([{ fault: mode, status: null, response: null }]);
@@ -69,9 +69,9 @@ test("a fault ends by itself when its time is up", async () => {
   const sandbox = await startSandbox();
   await sandbox.fail("503", { forMs: 500 });
   expect(sandbox.fault).toMatchObject({ mode: "503", until: expect.any(String) });
-  expect(await call(sandbox, "click", click())).toMatchObject({ status: 503 });
+  expect(await sendClick(sandbox)).toMatchObject({ status: 503 });
   await expect.poll(() => sandbox.fault.mode).toBe("ok");
-  expect(await call(sandbox, "click", click())).toMatchObject({ status: 201 });
+  expect(await sendClick(sandbox)).toMatchObject({ status: 201 });
 });
 
 test("a second fault replaces the first and its end", async () => {
@@ -89,9 +89,9 @@ test("a fault that does not exist is refused with those that do", async () => {
 test("the last of several faults in one breath is in force", async () => {
   const sandbox = await startSandbox();
   await Promise.all([sandbox.fail("down"), sandbox.fail("ok"), sandbox.fail("down")]);
-  expect(await call(sandbox, "click", click()).catch(causeCode)).toBe("ECONNREFUSED");
+  expect(await sendClick(sandbox).catch(causeCode)).toBe("ECONNREFUSED");
   await Promise.all([sandbox.fail("ok"), sandbox.fail("down"), sandbox.fail("ok")]);
-  expect(await call(sandbox, "click", click())).toMatchObject({ status: 201 });
+  expect(await sendClick(sandbox)).toMatchObject({ status: 201 });
 });
 
 test("a closed sandbox does not open again", async () => {
@@ -99,7 +99,7 @@ test("a closed sandbox does not open again", async () => {
   await sandbox.fail("down");
   await sandbox.close();
   await sandbox.fail("ok");
-  expect(await call(sandbox, "click", click()).catch(causeCode)).toBe("ECONNREFUSED");
+  expect(await sendClick(sandbox).catch(causeCode)).toBe("ECONNREFUSED");
 });
 
 describe("the ledger keeps of each fault", () => {
@@ -109,9 +109,8 @@ describe("the ledger keeps of each fault", () => {
   test("since when it was, until when, and the reports that met it, each once", async () => {
     const sandbox = await startSandbox();
     await sandbox.fail("503");
-    await call(sandbox, "click", click());
-    for (let attempt = 1; attempt <= 3; attempt += 1)
-      await call(sandbox, "lead/payment", payment(), keyed("order-1"));
+    await sendClick(sandbox);
+    for (let attempt = 1; attempt <= 3; attempt += 1) await sendPayment(sandbox, {}, keyed("order-1"));
     await call(sandbox, "status/session-1");
     expect(periods(sandbox)).toMatchObject([{ mode: "503", since: sandbox.fault.since, until: null }]);
     await sandbox.fail("ok");
@@ -131,12 +130,12 @@ describe("the ledger keeps of each fault", () => {
   test("how many of those reports came later all the same", async () => {
     const sandbox = await startSandbox();
     await sandbox.fail("hang");
-    const cut = call(sandbox, "lead/payment", payment(), keyed("order-1")).catch(() => {});
+    const cut = sendPayment(sandbox, {}, keyed("order-1")).catch(() => {});
     await sandbox.ledger.waitFor({ kind: "request" });
     await sandbox.fail("500");
-    await call(sandbox, "click", click(), keyed("click-1"));
+    await sendClick(sandbox, {}, keyed("click-1"));
     await sandbox.fail("ok");
-    await call(sandbox, "lead/payment", payment(), keyed("order-1"));
+    await sendPayment(sandbox, {}, keyed("order-1"));
     expect(periods(sandbox)).toMatchObject([
       { mode: "500", reports: { click: 1 }, recorded: 0 },
       { mode: "hang", reports: { paymentLead: 1 }, recorded: 1 },
@@ -148,7 +147,7 @@ describe("the ledger keeps of each fault", () => {
   test("that what is answered late or not at all was recorded", async () => {
     const sandbox = await startSandbox();
     await sandbox.fail("reset-after");
-    await call(sandbox, "click", click()).catch(() => {});
+    await sendClick(sandbox).catch(() => {});
     expect(periods(sandbox)).toMatchObject([{ mode: "reset-after", reports: { click: 1 }, recorded: 1 }]);
     expect(sandbox.ledger.requests()).toMatchObject([{ recordedClick: 1, status: null }]);
   });

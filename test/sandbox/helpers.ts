@@ -1,5 +1,7 @@
 import { createSandbox, type Sandbox, type SandboxOptions } from "express-affiliate/sandbox";
-import { onTestFinished } from "vitest";
+import { onTestFinished, vi } from "vitest";
+import { type LedgerStore, openLedger } from "../../src/sandbox/ledger/ledger.js";
+import { createService, type Service } from "../../src/sandbox/service.js";
 
 /** A sandbox that ends with the test. */
 export async function startSandbox(options?: SandboxOptions): Promise<Sandbox> {
@@ -15,7 +17,7 @@ export interface Answered {
   body: any;
 }
 
-/** Calls the sandbox: a POST where there is a body, else a GET. */
+/** Calls the sandbox: a POST if there is a body, else a GET. */
 export async function call(
   sandbox: Sandbox,
   path: string,
@@ -61,3 +63,40 @@ export const payment = (fields: object = {}) => ({
 });
 
 export const key = (sandbox: Sandbox) => ({ authorization: `Bearer ${sandbox.apiKey}` });
+
+const senderOf =
+  (path: string, body: (fields?: object) => object) =>
+  (sandbox: Sandbox, fields?: object, headers?: Record<string, string>): Promise<Answered> =>
+    call(sandbox, path, body(fields), headers);
+
+export const sendClick = senderOf("click", click);
+export const sendRegistration = senderOf("registration", registration);
+export const sendRegistrationLead = senderOf("lead/registration", registrationLead);
+export const sendPayment = senderOf("lead/payment", payment);
+
+type Step = (service: Service) => void;
+const stepOf =
+  (endpoint: keyof Service, body: (fields?: object) => object) =>
+  (fields?: object): Step =>
+  (service) =>
+    service[endpoint](body(fields) as never);
+
+export const clicked = stepOf("click", click);
+export const registered = stepOf("registration", registration);
+export const registeredBySession = stepOf("registrationLead", registrationLead);
+export const paid = stepOf("paymentLead", payment);
+
+/** A ledger in memory after these requests, if `apartMs` lie between one and the next. */
+export function ledgerAfter(steps: readonly Step[], apartMs = 1000): LedgerStore {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const ledger = openLedger();
+  onTestFinished(() => {
+    ledger.close();
+    vi.useRealTimers();
+  });
+  for (const step of steps) {
+    vi.setSystemTime(Date.now() + apartMs);
+    ledger.atomically(() => step(createService(ledger, 1001)));
+  }
+  return ledger;
+}

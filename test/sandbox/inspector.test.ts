@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -7,14 +6,21 @@ import { createInterface } from "node:readline";
 import type { Sandbox } from "express-affiliate/sandbox";
 import fc from "fast-check";
 import { describe, expect, inject, onTestFinished, test } from "vitest";
-import { pageScriptOf } from "../../inline-plugin.js";
 import { decisions } from "../../src/sandbox/decisions.js";
 import type { InspectorState } from "../../src/sandbox/inspector/state.js";
 import { readView } from "../../src/sandbox/inspector/view.js";
 import type { About } from "../../src/sandbox/inspector.js";
-import { openLedger } from "../../src/sandbox/ledger/ledger.js";
-import { createService } from "../../src/sandbox/service.js";
-import { call, click, payment, registration, startSandbox } from "./helpers.js";
+import {
+  call,
+  clicked,
+  ledgerAfter,
+  paid,
+  registered,
+  sendClick,
+  sendPayment,
+  sendRegistration,
+  startSandbox,
+} from "./helpers.js";
 
 /** What a page is told: first what does not change, then each state. */
 type Told = InspectorState & { about?: About; decisions?: unknown };
@@ -68,14 +74,16 @@ test("is in the built package as it is in the source", async () => {
   );
   const sandbox = await built.createSandbox();
   onTestFinished(() => sandbox.close());
-  const folder = join(import.meta.dirname, "../../src/sandbox/browser/inspector");
-  const served = async (file: string) => (await fetch(`${sandbox.inspectorUrl}/${file}`)).text();
-  expect(await served("")).toBe(await readFile(join(folder, "page.html"), "utf8"));
-  expect(await served("style.css")).toBe(await readFile(join(folder, "style.css"), "utf8"));
-  expect(await served("main.js")).toBe(await pageScriptOf(join(folder, "main.js")));
+  const source = await startSandbox();
+  for (const file of ["", "base.css", "style.css", "main.js"]) {
+    const [served, expected] = await Promise.all(
+      [sandbox, source].map(async ({ inspectorUrl }) => (await fetch(`${inspectorUrl}/${file}`)).text()),
+    );
+    expect(served, file).toBe(expected);
+  }
 });
 
-test("tells open pages of each visitor's way, the totals, the requests and the fault, as they change", async () => {
+test("shows open pages each visitor's way, the totals, the requests and the fault, as they change", async () => {
   const sandbox = await startSandbox();
   const until = await watch(sandbox);
   expect(await until(() => true)).toEqual({
@@ -84,14 +92,10 @@ test("tells open pages of each visitor's way, the totals, the requests and the f
   });
   expect(await until(() => true)).toMatchObject({ fault: { mode: "ok" }, visitors: { total: 0, shown: [] } });
 
-  await call(sandbox, "click", click());
-  await call(sandbox, "registration", registration());
-  await call(sandbox, "lead/payment", payment());
-  await call(
-    sandbox,
-    "lead/payment",
-    payment({ sessionId: "x", customerEmail: "di@shop.test", leadValue: 5 }),
-  );
+  await sendClick(sandbox);
+  await sendRegistration(sandbox);
+  await sendPayment(sandbox);
+  await sendPayment(sandbox, { sessionId: "x", customerEmail: "di@shop.test", leadValue: 5 });
   const busy = await until(({ requests }) => requests.total === 4);
   expect(busy.affiliates.shown).toEqual([
     { affiliateReference: "ALICE", clicks: 1, registrations: 1, payments: 1, value: 49.9 },
@@ -130,15 +134,11 @@ describe("what is shown", () => {
     const sandbox = await startSandbox();
     for (let each = 1; each <= 3; each += 1) {
       const clickId = `c-${each}`;
-      await call(
-        sandbox,
-        "click",
-        click({ clickId, sessionId: `s-${each}`, affiliateReference: `A${each}` }),
-      );
-      await call(sandbox, "registration", registration({ clickId, email: `v${each}@shop.test` }));
+      await sendClick(sandbox, { clickId, sessionId: `s-${each}`, affiliateReference: `A${each}` });
+      await sendRegistration(sandbox, { clickId, email: `v${each}@shop.test` });
     }
-    await call(sandbox, "click", click({ clickId: "c-4", sessionId: "s-4", affiliateReference: "A1" }));
-    await call(sandbox, "lead/payment", payment({ sessionId: "none", customerEmail: "Di@shop.test" }));
+    await sendClick(sandbox, { clickId: "c-4", sessionId: "s-4", affiliateReference: "A1" });
+    await sendPayment(sandbox, { sessionId: "none", customerEmail: "Di@shop.test" });
     await call(sandbox, "lead/payment", { nonsense: true });
     const shown = async (query: string) => {
       const until = await watch(sandbox, query);
@@ -149,7 +149,7 @@ describe("what is shown", () => {
   const names = ({ unlinked, visitors }: InspectorState) =>
     [...unlinked.shown, ...visitors.shown].map(({ name }) => name);
 
-  test("says how many there are where it is cut, and more comes when asked for", async () => {
+  test("says how many there are if it is cut, and more comes when asked for", async () => {
     const { shown } = await aFewVisitors();
     const cut = await shown("?visitors=2&requests=5");
     expect(cut.visitors).toMatchObject({ total: 4, shown: [{ name: "s-4" }, { name: "v3@shop.test" }] });
@@ -162,14 +162,10 @@ describe("what is shown", () => {
 
   test("is the last of what a visitor did, and what was not linked", async () => {
     const { sandbox, shown } = await aFewVisitors();
-    await call(sandbox, "lead/payment", payment({ customerEmail: "x@shop.test", sessionId: "late" }));
-    await call(sandbox, "click", click({ clickId: "c-5", sessionId: "late" }));
+    await sendPayment(sandbox, { customerEmail: "x@shop.test", sessionId: "late" });
+    await sendClick(sandbox, { clickId: "c-5", sessionId: "late" });
     for (let each = 1; each <= 4; each += 1)
-      await call(
-        sandbox,
-        "lead/payment",
-        payment({ customerEmail: "x@shop.test", sessionId: "late", leadValue: each }),
-      );
+      await sendPayment(sandbox, { customerEmail: "x@shop.test", sessionId: "late", leadValue: each });
     const [visitor] = (await shown("?entries=2&search=x@shop.test")).unlinked.shown;
     expect(visitor?.payments.total).toBe(5);
     expect(visitor?.payments.shown.map(({ leadValue }) => leadValue)).toEqual([49.9, 3, 4]);
@@ -194,19 +190,11 @@ describe("what is shown", () => {
   });
 
   test("is a visitor with the click that it was linked to, however long ago that was", async () => {
-    const ledger = openLedger();
-    ledger.atomically(() => {
-      const service = createService(ledger, 1001);
-      service.click(click());
-      service.registration(registration());
-      for (let other = 0; other < 3; other += 1)
-        service.click(click({ clickId: `o-${other}`, sessionId: "o" }));
-      service.paymentLead({ ...payment({ sessionId: undefined }), leadType: "PAYMENT" });
-    });
-    const { clicks, leads } = ledger.tables;
+    const others = [1, 2, 3].map((other) => clicked({ clickId: `o-${other}`, sessionId: "o" }));
+    const steps = [clicked(), registered(), ...others, paid({ sessionId: undefined })];
+    const { clicks, leads } = ledgerAfter(steps).tables;
     expect(clicks.latest(1).map(({ id }) => id)).toEqual([1, 4]);
     expect(leads.latest(1).map(({ kind }) => kind)).toEqual(["registration", "payment"]);
-    ledger.close();
   });
 
   test("stays what it is, whatever the query says", () => {
@@ -223,10 +211,9 @@ describe("what is shown", () => {
     }
   });
 
-  test("adds up to a number where the sum is too large for one", async () => {
+  test("adds up to a number if the sum is too large for one", async () => {
     const sandbox = await startSandbox();
-    for (let each = 0; each < 2; each += 1)
-      await call(sandbox, "lead/payment", payment({ leadValue: Number.MAX_VALUE }));
+    for (let each = 0; each < 2; each += 1) await sendPayment(sandbox, { leadValue: Number.MAX_VALUE });
     const until = await watch(sandbox);
     expect((await until(({ affiliates }) => affiliates)).affiliates.shown).toMatchObject([
       { value: Number.MAX_VALUE },
@@ -276,7 +263,7 @@ describe("its buttons", () => {
 
   test("cannot be pressed by another site's form", async () => {
     const sandbox = await startSandbox();
-    await call(sandbox, "click", click());
+    await sendClick(sandbox);
     expect((await press(sandbox, "clear", "{}", "text/plain")).status).toBe(415);
     expect(sandbox.ledger.clicks()).toHaveLength(1);
     expect((await press(sandbox, "clear", "{}")).status).toBe(200);
@@ -292,14 +279,14 @@ describe("for the browser snippet,", () => {
     expect(asked.status).toBe(204);
     expect(asked.headers.get("access-control-allow-origin")).toBe("*");
     expect(asked.headers.get("access-control-allow-headers")).toContain("content-type");
-    const { headers } = await call(sandbox, "click", click());
+    const { headers } = await sendClick(sandbox);
     expect(headers.get("access-control-allow-origin")).toBe("*");
     expect(sandbox.ledger.requests()).toHaveLength(1);
   });
 
   test("the other endpoints do not", async () => {
     const sandbox = await startSandbox();
-    const { headers } = await call(sandbox, "lead/payment", payment());
+    const { headers } = await sendPayment(sandbox);
     expect(headers.get("access-control-allow-origin")).toBeNull();
   });
 
@@ -313,9 +300,8 @@ describe("for the browser snippet,", () => {
 
 test("drops a page that does not read", async () => {
   const sandbox = await startSandbox();
-  const big = (nth: number) =>
-    click({ clickId: `c${nth}`, sessionId: `s${nth}`, userAgent: "x".repeat(60_000) });
-  for (let nth = 0; nth < 60; nth++) await call(sandbox, "click", big(nth));
+  const big = (nth: number) => ({ clickId: `c${nth}`, sessionId: `s${nth}`, userAgent: "x".repeat(60_000) });
+  for (let nth = 0; nth < 60; nth++) await sendClick(sandbox, big(nth));
   const { port, host } = new URL(sandbox.inspectorUrl);
   const idle = connect(Number(port), "127.0.0.1").on("error", () => {});
   onTestFinished(() => void idle.destroy());
@@ -323,11 +309,12 @@ test("drops a page that does not read", async () => {
   await once(idle, "readable");
 
   const until = await watch(sandbox);
-  for (let nth = 60; nth < 70; nth++) {
-    await call(sandbox, "click", big(nth));
+  for (let nth = 60; nth < 66; nth++) {
+    await sendClick(sandbox, big(nth));
     await until(({ affiliates }) => affiliates?.shown[0]?.clicks === nth + 1);
   }
-  // More than all that lies between could hold was sent meanwhile: one that was kept would wait for more.
+  // More than all that lies between could hold was sent meanwhile: one that was kept would wait for
+  // more.
   const closed = new Promise((resolve) => idle.once("close", resolve));
   idle.resume();
   await closed;

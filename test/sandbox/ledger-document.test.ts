@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
 import { ledgerSchema } from "../../src/sandbox/ledger/document.js";
-import { call, click, payment, registration, startSandbox } from "./helpers.js";
+import { sendClick, sendPayment, sendRegistration, startSandbox } from "./helpers.js";
 
 test("/ledger.json has all that was recorded, as the OpenAPI document says, while the service is down too", async () => {
   const sandbox = await startSandbox();
-  await call(sandbox, "click", click());
-  await call(sandbox, "registration", registration());
-  await call(sandbox, "lead/payment", payment(), { "idempotency-key": "k1" });
+  await sendClick(sandbox);
+  await sendRegistration(sandbox);
+  await sendPayment(sandbox, {}, { "idempotency-key": "k1" });
   const atService = await (await fetch(`${sandbox.url}/ledger.json`)).json();
   expect(z.strictObject(ledgerSchema.shape).parse(atService)).toEqual(atService);
   const { ledger } = sandbox;
@@ -28,7 +28,7 @@ test("/ledger.json has all that was recorded, as the OpenAPI document says, whil
 
 test("/ledger.json has the last entries of each kind, as many as are asked for", async () => {
   const sandbox = await startSandbox();
-  for (const clickId of ["c1", "c2", "c3"]) await call(sandbox, "click", click({ clickId }));
+  for (const clickId of ["c1", "c2", "c3"]) await sendClick(sandbox, { clickId });
   const last = await (await fetch(`${sandbox.url}/ledger.json?limit=2`)).json();
   expect(last).toMatchObject({
     clicks: [{ clickId: "c2" }, { clickId: "c3" }],

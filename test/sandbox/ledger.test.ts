@@ -1,25 +1,25 @@
 import { expect, test } from "vitest";
-import { call, click, key, payment, registration, startSandbox } from "./helpers.js";
+import { call, key, sendClick, sendPayment, sendRegistration, startSandbox } from "./helpers.js";
 
 test("waits for an entry that has not come yet", async () => {
   const sandbox = await startSandbox();
   const waiting = sandbox.ledger.waitFor({ kind: "payment", customerEmail: "bo@shop.test" });
-  await call(sandbox, "lead/payment", payment({ customerEmail: "cy@shop.test" }));
-  await call(sandbox, "lead/payment", payment({ leadValue: 5 }));
+  await sendPayment(sandbox, { customerEmail: "cy@shop.test" });
+  await sendPayment(sandbox, { leadValue: 5 });
   expect(await waiting).toMatchObject({ kind: "payment", leadValue: 5 });
 });
 
 test("gives an entry that is there already", async () => {
   const sandbox = await startSandbox();
-  await call(sandbox, "click", click());
-  await call(sandbox, "registration", registration());
+  await sendClick(sandbox);
+  await sendRegistration(sandbox);
   const entry = await sandbox.ledger.waitFor({ kind: "registration", affiliateReference: "ALICE" });
   expect(entry.customerEmail).toBe("bo@shop.test");
 });
 
 test("says what came instead when the time is up", async () => {
   const sandbox = await startSandbox();
-  await call(sandbox, "lead/payment", payment());
+  await sendPayment(sandbox);
   const waiting = sandbox.ledger.waitFor({ kind: "payment", leadValue: 1 }, { timeoutMs: 10 });
   await expect(waiting).rejects.toThrow(
     /no payment with {"leadValue":1} came within 10 ms; the ledger has:\n.*49\.9/,
@@ -54,19 +54,19 @@ test.each(["secret", "Bearer\tsecret", "Basic  secret x"])(
   "masks the authorization %j",
   async (authorization) => {
     const sandbox = await startSandbox();
-    await call(sandbox, "click", click(), { authorization });
+    await sendClick(sandbox, {}, { authorization });
     expect(JSON.stringify(sandbox.ledger.requests())).not.toContain("secret");
   },
 );
 
 test("forgets everything when it is cleared", async () => {
   const sandbox = await startSandbox();
-  await call(sandbox, "click", click(), { "idempotency-key": "a" });
-  await call(sandbox, "registration", registration());
+  await sendClick(sandbox, {}, { "idempotency-key": "a" });
+  await sendRegistration(sandbox);
   sandbox.ledger.clear();
   const { clicks, leads, requests } = sandbox.ledger;
   expect([clicks(), leads(), requests()]).toEqual([[], [], []]);
-  expect(await call(sandbox, "click", click(), { "idempotency-key": "a" })).toMatchObject({
+  expect(await sendClick(sandbox, {}, { "idempotency-key": "a" })).toMatchObject({
     body: { clickId: 2 },
   });
 });

@@ -1,78 +1,56 @@
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { groupByVisitor } from "../../src/sandbox/inspector/visitors.js";
-import { openLedger } from "../../src/sandbox/ledger/ledger.js";
-import { createService } from "../../src/sandbox/service.js";
-import { click, payment, registration, registrationLead } from "./helpers.js";
+import { clicked, ledgerAfter, paid, registered, registeredBySession } from "./helpers.js";
 
-type Service = ReturnType<typeof createService>;
-
-/** What the ledger makes of it, as one line for each visitor. */
-function visitorsAfter(story: (service: Service) => void): string[] {
-  const ledger = openLedger();
-  ledger.atomically(() => story(createService(ledger, 1001)));
-  const { clicks, leads } = ledger.tables;
-  const visitors = groupByVisitor(clicks.latest(100), leads.latest(100));
-  ledger.close();
-  return visitors
-    .map(({ clicks, registrations, payments }) =>
-      [
-        clicks.map((entry) => entry.affiliateReference),
-        registrations.map((entry) => entry.customerEmail),
-        payments.map((entry) => entry.leadValue),
-      ].join(" > "),
-    )
-    .sort();
+function visitorsAfter(...[steps, apartMs]: Parameters<typeof ledgerAfter>) {
+  const { clicks, leads } = ledgerAfter(steps, apartMs).tables;
+  return groupByVisitor(clicks.latest(100), leads.latest(100));
 }
 
-test("a click, a registration through its id and a payment from its session are one visitor's", () => {
-  const visitors = visitorsAfter((service) => {
-    service.click(click());
-    service.registration(registration());
-    service.paymentLead({ ...payment(), leadType: "PAYMENT" });
-  });
-  expect(visitors).toEqual(["ALICE > bo@shop.test > 49.9"]);
+test.each([
+  [
+    "a click, a registration through its id and a payment from its session are one visitor's",
+    [clicked(), registered(), paid()],
+    ["ALICE > bo@shop.test > 49.9"],
+  ],
+  [
+    "two sessions of one customer are one visitor's",
+    [
+      clicked(),
+      registered(),
+      clicked({ clickId: "click-2", sessionId: "session-2", affiliateReference: "BOB" }),
+      paid({ sessionId: "session-2" }),
+    ],
+    ["ALICE,BOB > bo@shop.test > 49.9"],
+  ],
+  [
+    "what was linked to nothing stands by what its ids say",
+    [registeredBySession(), clicked(), paid({ sessionId: "x", customerEmail: "di@shop.test" })],
+    [" >  > 49.9", "ALICE > bo@shop.test > "],
+  ],
+  [
+    "a customer at another's machine is another visitor",
+    [
+      registered({ clickId: "unheard-of", email: "cy@shop.test" }),
+      clicked(),
+      registered(),
+      paid({ customerEmail: "cy@shop.test" }),
+    ],
+    [" > cy@shop.test > 49.9", "ALICE > bo@shop.test > "],
+  ],
+])("%s", (_, steps, expected) => {
+  const lines = visitorsAfter(steps).map(({ clicks, registrations, payments }) =>
+    [
+      clicks.map((entry) => entry.affiliateReference),
+      registrations.map((entry) => entry.customerEmail),
+      payments.map((entry) => entry.leadValue),
+    ].join(" > "),
+  );
+  expect(lines.sort()).toEqual(expected);
 });
 
 test("the visitor who was there last comes first, also within one millisecond", () => {
-  vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 0, 1) });
-  onTestFinished(() => void vi.useRealTimers());
-  const ledger = openLedger();
-  const service = createService(ledger, 1001);
-  for (const sessionId of ["s-1", "s-2", "s-3", "s-2", "s-4", "s-1"])
-    service.click(click({ sessionId, clickId: undefined }));
-  const visitors = groupByVisitor(ledger.tables.clicks.latest(100), []);
-  ledger.close();
-  expect(visitors.map(({ name }) => name)).toEqual(["s-1", "s-4", "s-2", "s-3"]);
-});
-
-test("two sessions of one customer are one visitor's", () => {
-  const visitors = visitorsAfter((service) => {
-    service.click(click());
-    service.registration(registration());
-    service.click(click({ clickId: "click-2", sessionId: "session-2", affiliateReference: "BOB" }));
-    service.paymentLead({ ...payment({ sessionId: "session-2" }), leadType: "PAYMENT" });
-  });
-  expect(visitors).toEqual(["ALICE,BOB > bo@shop.test > 49.9"]);
-});
-
-test("what was linked to nothing stands by what its ids say", () => {
-  const visitors = visitorsAfter((service) => {
-    service.registrationLead({ ...registrationLead(), leadType: "REGISTRATION" });
-    service.click(click());
-    service.paymentLead({
-      ...payment({ sessionId: "x", customerEmail: "di@shop.test" }),
-      leadType: "PAYMENT",
-    });
-  });
-  expect(visitors).toEqual([" >  > 49.9", "ALICE > bo@shop.test > "]);
-});
-
-test("a customer at another's machine is another visitor", () => {
-  const visitors = visitorsAfter((service) => {
-    service.registration(registration({ clickId: "unheard-of", email: "cy@shop.test" }));
-    service.click(click());
-    service.registration(registration());
-    service.paymentLead({ ...payment({ customerEmail: "cy@shop.test" }), leadType: "PAYMENT" });
-  });
-  expect(visitors).toEqual([" > cy@shop.test > 49.9", "ALICE > bo@shop.test > "]);
+  const sessions = ["s-1", "s-2", "s-3", "s-2", "s-4", "s-1"];
+  const steps = sessions.map((sessionId) => clicked({ sessionId, clickId: undefined }));
+  expect(visitorsAfter(steps, 0).map(({ name }) => name)).toEqual(["s-1", "s-4", "s-2", "s-3"]);
 });

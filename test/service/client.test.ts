@@ -29,59 +29,24 @@ describe("client", () => {
       userAgent: "Firefox",
       source: "newsletter",
     };
+    const registration = { clickId: "c1", email: "a@b.example", customerId: "7", customerName: "Ada" };
+    const lead = { customerEmail: "a@b.example", customerName: "Ada", sessionId: "s1" };
+    const payment = { customerEmail: "a@b.example", leadValue: 19.9, sessionId: "s1" };
+    const { sessionId: _, ...withoutSession } = payment;
     await client.click({ ...click, ...stranger });
-    await client.registration({
-      clickId: "c1",
-      email: "a@b.example",
-      customerId: "7",
-      customerName: "Ada",
-      ...stranger,
-    });
-    await client.registrationLead({
-      customerEmail: "a@b.example",
-      customerName: "Ada",
-      sessionId: "s1",
-      ...stranger,
-    });
-    await client.paymentLead({ customerEmail: "a@b.example", leadValue: 19.9, sessionId: "s1", ...stranger });
-    await client.paymentLead({ customerEmail: "a@b.example", leadValue: 19.9 });
+    await client.registration({ ...registration, ...stranger });
+    await client.registrationLead({ ...lead, ...stranger });
+    await client.paymentLead({ ...payment, ...stranger });
+    await client.paymentLead(withoutSession);
 
+    const registrationLead = { clientId: 42, leadType: "REGISTRATION" };
+    const paymentLead = { clientId: 42, leadType: "PAYMENT" };
     expect(received.map(({ method, path, body }) => ({ [`${method} ${path}`]: body }))).toEqual([
       { "POST /api/v1/tracking/click": { clientId: 42, ...click } },
-      {
-        "POST /api/v1/tracking/registration": {
-          clickId: "c1",
-          email: "a@b.example",
-          customerId: "7",
-          customerName: "Ada",
-        },
-      },
-      {
-        "POST /api/v1/tracking/lead/registration": {
-          clientId: 42,
-          leadType: "REGISTRATION",
-          customerEmail: "a@b.example",
-          customerName: "Ada",
-          sessionId: "s1",
-        },
-      },
-      {
-        "POST /api/v1/tracking/lead/payment": {
-          clientId: 42,
-          leadType: "PAYMENT",
-          customerEmail: "a@b.example",
-          leadValue: 19.9,
-          sessionId: "s1",
-        },
-      },
-      {
-        "POST /api/v1/tracking/lead/payment": {
-          clientId: 42,
-          leadType: "PAYMENT",
-          customerEmail: "a@b.example",
-          leadValue: 19.9,
-        },
-      },
+      { "POST /api/v1/tracking/registration": registration },
+      { "POST /api/v1/tracking/lead/registration": { ...registrationLead, ...lead } },
+      { "POST /api/v1/tracking/lead/payment": { ...paymentLead, ...payment } },
+      { "POST /api/v1/tracking/lead/payment": { ...paymentLead, ...withoutSession } },
     ]);
     for (const { headers } of received) {
       expect(headers["content-type"]).toBe("application/json");
@@ -89,23 +54,12 @@ describe("client", () => {
     }
   });
 
-  it("sends no key where it has none, and keeps the path of its base URL", async () => {
+  it("sends no key if it has none, and keeps the path of its base URL", async () => {
     const { url, received } = await startService(() => ({ hasAffiliate: false }));
     const { client } = startTracker({ baseUrl: `${url}/eu/`, apiKey: undefined });
     await client.status("s1");
-    expect(received[0]).toMatchObject({ path: "/eu/api/v1/tracking/status/s1" });
+    expect(received).toMatchObject([{ path: "/eu/api/v1/tracking/status/s1" }]);
     expect(received[0]?.headers.authorization).toBeUndefined();
-  });
-
-  it("keeps its connections for the next call", async () => {
-    const sockets = new Set<unknown>();
-    const { client } = await clientOf((_, res) => {
-      sockets.add(res.socket);
-      return { success: true };
-    });
-    for (let i = 0; i < 20; i++) await client.paymentLead({ customerEmail: "a@b.example", leadValue: 1 });
-    // Two, for a call may follow before undici has put the first one's connection back.
-    expect(sockets.size).toBeLessThanOrEqual(2);
   });
 
   it.each([
@@ -186,7 +140,7 @@ describe("client", () => {
   });
 
   it.each(["", "<html>Bad gateway</html>", "{", "[]", "null", '{"error":{},"message":7}'])(
-    "rejects with the status alone where the error body is %j",
+    "rejects with the status alone if the error body is %j",
     async (body) => {
       const { client } = await refusing(418, body);
       await expect(client.status("s1")).rejects.toMatchObject({
@@ -215,29 +169,6 @@ describe("client", () => {
     const error = await client.status("s1").catch((thrown) => thrown);
     expect(error.message).toBe("the key [redacted] is not known");
     expect(inspect(error, { depth: Number.POSITIVE_INFINITY, showHidden: true })).not.toContain(API_KEY);
-  });
-
-  it("follows no redirect", async () => {
-    const elsewhere = await startService();
-    const { client, received } = await refusing(307, "", { location: `${elsewhere.url}/` });
-    await expect(client.paymentLead({ customerEmail: "a@b.example", leadValue: 1 })).rejects.toMatchObject({
-      status: 307,
-    });
-    expect(received).toHaveLength(1);
-    expect(elsewhere.received).toEqual([]);
-  });
-
-  it("reads no more than 64 KiB of an answer, and takes a 2xx for what it is", async () => {
-    const { url } = await startService((_, res) => {
-      res.writeHead(200, { "content-type": "application/json" });
-      const flood = () => {
-        while (res.write("x".repeat(16_384)));
-      };
-      res.on("drain", flood);
-      flood();
-    });
-    const { client } = startTracker({ baseUrl: url });
-    expect(await client.paymentLead({ customerEmail: "a@b.example", leadValue: 1 })).toEqual({});
   });
 
   it("says whether the request had left when no answer came", async () => {

@@ -124,7 +124,7 @@ describe("an outgoing proxy", () => {
       expect([asked.length, received.length]).toEqual([1, 2]);
     });
 
-    it("is used only where the host says so", async () => {
+    it("is used only if the host says so", async () => {
       const { url } = await startService();
       const { address, asked } = await startProxy();
       vi.stubEnv("http_proxy", address);
@@ -132,7 +132,7 @@ describe("an outgoing proxy", () => {
       expect(asked).toEqual([]);
     });
 
-    it("is refused where it has no address, which is not repeated", () => {
+    it("is refused if it has no address, which is not repeated", () => {
       vi.stubEnv("https_proxy", "bob:pa55word@proxy");
       expect(() => startTracker({ baseUrl: "http://127.0.0.1:1", proxy: "environment" })).toThrow(
         /^affiliate: `proxy` is the environment's, and HTTPS_PROXY or HTTP_PROXY is no address((?!pa55word).)*$/,

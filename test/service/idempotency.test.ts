@@ -64,7 +64,9 @@ describe("an Idempotency-Key", () => {
   });
 });
 
-/** Without an API key, an outbox gives an event the same key after a restart; and shows it nowhere. */
+/**
+ * Without an API key, an outbox gives an event the same key after a restart; and shows it nowhere.
+ */
 async function keepsKeys(reopen: () => Outbox | Promise<Outbox>): Promise<void> {
   let status = 500;
   const { url: baseUrl, posted } = await startService((_request, res) => {

@@ -1,9 +1,12 @@
-/** They replace modules, measure the heap or set what is global: each of them gets a process of its own. */
+/**
+ * They replace modules, measure the heap or set what is global: each of them gets a process of its
+ * own.
+ */
 export const ALONE: readonly string[] = [
   "test/docs/monitoring.test.ts",
   "test/engine/messages.test.ts",
-  "test/events.test.ts",
-  "test/outbox/disk/thread.test.ts",
+  "test/conversion/events.test.ts",
+  "test/outbox/disk/thread/thread.test.ts",
   "test/outbox/memory/memory-outbox.test.ts",
   "test/sandbox/sqlite.test.ts",
 ];

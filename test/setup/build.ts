@@ -14,7 +14,10 @@ declare module "vitest" {
 
 const root = resolve(import.meta.dirname, "../..");
 
-/** Builds the package once, beside the work tree's `dist`, for the tests that run what a user would run. */
+/**
+ * Builds the package once, beside the work tree's `dist`, for the tests that run what a user would
+ * run.
+ */
 export default async function buildPackage(project: TestProject): Promise<void> {
   if (isFast(project)) return;
   const builtPackage = join(root, "node_modules/.cache/express-affiliate");

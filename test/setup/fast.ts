@@ -3,12 +3,14 @@ import { createRequire } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
 import type { TestProject } from "vitest/node";
 
-// Where it is imported, Node parses all of it twice before it runs.
+// If it is imported, Node parses all of it twice before it runs.
 const ts: typeof import("typescript") = createRequire(import.meta.url)("typescript");
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
-/** What a test imports that starts a server, a process or a build, or that runs what a page shows. */
+/**
+ * What a test imports that starts a server, a process or a build, or that runs what a page shows.
+ */
 const SLOW_MODULES =
   /^(node:(child_process|http|http2|https|net|tls)|express|express4|supertest|pg|esbuild|tsup|playwright-core|express-affiliate\/(sandbox|testing))$/;
 const SLOW_FILES = /^(src\/cli\/main\.ts|test\/(helpers\/)?docs\/|example-app\/)/;

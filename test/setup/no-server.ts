@@ -6,7 +6,7 @@ function refuse(): never {
   throw new Error("npm run test:fast starts no server and no process: see test/setup/fast.ts");
 }
 
-// Where a test does so all the same, it fails.
+// If a test does so all the same, it fails.
 Server.prototype.listen = refuse;
 Object.assign(ChildProcess.prototype, { spawn: refuse });
 Object.assign(childProcess, { spawnSync: refuse, execSync: refuse, execFileSync: refuse });

@@ -7,12 +7,18 @@ import { isFast } from "./fast.js";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Where the PostgreSQL server is to be had that the test files share, as JSON: see test/helpers/postgres.ts. */
+    /**
+     * Where the PostgreSQL server is to be had that the test files share, as JSON: see
+     * test/helpers/postgres.ts.
+     */
     sharedPostgres: string;
   }
 }
 
-/** Starts a PostgreSQL server as soon as one test file asks for it, for all that do, and ends it after the last. */
+/**
+ * Starts a PostgreSQL server as soon as one test file asks for it, for all that do, and ends it
+ * after the last.
+ */
 export default async function shareServers(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (isFast(project)) return undefined;
   let starting: Promise<Cluster> | undefined;

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { printable, printableJson, shown } from "../../src/shared/printable.js";
 import { presentable, Secret } from "../../src/shared/secret.js";
-import { startService } from "../helpers/service.js";
-import { API_KEY, linesLogger, startTracker } from "../helpers/tracker.js";
+import { API_KEY } from "../helpers/tracker.js";
+import { trackerWithService } from "../helpers/tracker-with-service.js";
 
 const key = fc.string({
   unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
@@ -79,12 +79,10 @@ describe("what is shown of others' words", () => {
 
   it("is that in log lines, notices, errors and dead letters", async () => {
     const hostile = `\u001b]0;owned\u0007 no\r\nsuch ${btoa(`x:${API_KEY}`)} ${encodeURIComponent(API_KEY)} ada@shop.example`;
-    const { url } = await startService((_request, res) => {
+    const { tracker, lines } = await trackerWithService({}, (_request, res) => {
       res.statusCode = 422;
       return { error: hostile, message: hostile, status: 422 };
     });
-    const logger = linesLogger();
-    const tracker = startTracker({ baseUrl: url, logger });
     const notices: unknown[] = [];
     tracker.on("dead", (notice) => notices.push(notice));
     await tracker.trackPayment(
@@ -97,7 +95,7 @@ describe("what is shown of others' words", () => {
     expect(letters).toHaveLength(1);
     expect(notices).toHaveLength(1);
     const texts = [
-      ...logger.lines,
+      ...lines,
       ...[...notices, ...letters, { ...error, message: error.message }].flatMap((each) =>
         Object.values(each as object).filter((value) => typeof value === "string"),
       ),

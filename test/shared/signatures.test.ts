@@ -9,8 +9,7 @@ import { RequestAttribution } from "../../src/request/attribution.js";
 import { Secret } from "../../src/shared/secret.js";
 import { createSignatures } from "../../src/shared/signatures.js";
 import { browser } from "../helpers/docs/shop.js";
-import { startService } from "../helpers/service.js";
-import { startTracker } from "../helpers/tracker.js";
+import { trackerWithService } from "../helpers/tracker-with-service.js";
 
 const THIRTY_DAYS_MS = 30 * 24 * 60 * 60 * 1_000;
 
@@ -88,8 +87,7 @@ describe("signatures", () => {
 
 describe("cookies", () => {
   async function shop(options: Partial<AffiliateOptions> = {}) {
-    const { url, posted } = await startService();
-    const tracker = startTracker({ baseUrl: url, ...options });
+    const { tracker, posted } = await trackerWithService(options);
     const app = express().use(tracker);
     app.get("/", tracker.onClick(), (req, res) => void res.json(req.affiliate?.snapshot()));
     const snapshotOf = async (cookie: string) => (await request(app).get("/").set("Cookie", cookie)).body;
@@ -114,7 +112,7 @@ describe("cookies", () => {
     expect(posted.map(({ body }) => body)).toMatchObject([{ clickId, sessionId }]);
   });
 
-  it("count for nothing where they are not signed", async () => {
+  it("count for nothing if they are not signed", async () => {
     const { snapshotOf } = await shop({ signed: ["a secret"] });
     expect(await snapshotOf("svc_click_id=c1; svc_session_id=s1")).toEqual({});
     const elsewhere = signed("another secret", "svc_click_id", "c1");
@@ -132,7 +130,7 @@ describe("cookies", () => {
     ).toBeDefined();
   });
 
-  it("of one name: the first counts; where they are signed, the first that is", async () => {
+  it("of one name: the first counts; if they are signed, the first that is", async () => {
     const plain = await shop();
     expect(await plain.snapshotOf("svc_click_id=tossed; svc_click_id=c1")).toEqual({ clickId: "tossed" });
     const { snapshotOf } = await shop({ signed: "a secret" });
@@ -140,7 +138,7 @@ describe("cookies", () => {
     expect(await snapshotOf(`svc_click_id=tossed; svc_click_id=${genuine}`)).toEqual({ clickId: "c1" });
   });
 
-  it("are verified once a request, also where all are forged", () => {
+  it("are verified once a request, also if all are forged", () => {
     let verifications = 0;
     const signatures = createSignatures([new Secret("a secret")]);
     const config = {

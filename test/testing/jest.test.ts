@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { scratchDirectory } from "../helpers/scratch.js";
 import { startService } from "../helpers/service.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
 
@@ -24,6 +24,19 @@ test("reports a payment, and forgets to close the tracker", async () => {
 });
 `;
 
+async function runJest(test: string, flags: readonly string[], env: Record<string, string>) {
+  const files = {
+    "forgets.jest.js": test,
+    "package.json": '{ "jest": { "testMatch": ["**/*.jest.js"] } }',
+  };
+  const project = await userProject(files, ["jest"]);
+  const { code, stderr } = await outputOf(
+    runNode(project, ["node_modules/jest/bin/jest.js", ...flags], { env: { ...process.env, ...env } }),
+  );
+  expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("1 passed") });
+  return stderr;
+}
+
 describe("a tracker that a test in Jest has forgotten to close", () => {
   it.each([[[]], [["--detectOpenHandles"]]])(
     "changes no exit code, and is no open handle: jest %j",
@@ -32,34 +45,15 @@ describe("a tracker that a test in Jest has forgotten to close", () => {
       const { url } = await startService((_request, res) => {
         setTimeout(() => res.writeHead(422).end('{ "error": "Unprocessable Entity", "message": "no" }'), 200);
       });
-      const files = {
-        "forgets.jest.js": forgets,
-        "package.json": '{ "jest": { "testMatch": ["**/*.jest.js"] } }',
-      };
-      const project = await userProject(files, ["jest"]);
-      const { code, stderr } = await outputOf(
-        runNode(project, ["node_modules/jest/bin/jest.js", ...flags], {
-          env: { ...process.env, SERVICE: url },
-        }),
-      );
-      expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("1 passed") });
+      const stderr = await runJest(forgets, flags, { SERVICE: url });
       expect(stderr).not.toMatch(/torn down|Cannot log|open handle/);
     },
   );
 
   it("has its disk outbox closed by the end of the process, whose thread would be torn out of SQLite otherwise", async () => {
     const { url } = await startService();
-    const project = await userProject(
-      { "forgets.jest.js": forgetsDisk, "package.json": '{ "jest": { "testMatch": ["**/*.jest.js"] } }' },
-      ["jest"],
-    );
-    const directory = join(project, "outbox");
-    const { code, stderr } = await outputOf(
-      runNode(project, ["node_modules/jest/bin/jest.js"], {
-        env: { ...process.env, SERVICE: url, DIRECTORY: directory },
-      }),
-    );
-    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("1 passed") });
+    const directory = scratchDirectory();
+    await runJest(forgetsDisk, [], { SERVICE: url, DIRECTORY: directory });
     // A thread that ends by itself removes its lock.
     const files = await readdir(directory);
     expect(files).toContain("outbox.db");

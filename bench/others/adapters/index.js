@@ -14,10 +14,11 @@ import segment from "./segment.js";
 import segmentId from "./segment-id.js";
 
 /**
- * What is compared, in the order of the tables. Each has a `name`, and a `title`, `setUp` and `follows`, which docs/compare.md
- * shows; the `packages` that it takes and the modules that it `loads`; whether it `isDurable`, which is to keep payments outside the
- * process; what server it `needs`; whether its service `dropsKnown` ids; and `start(place)`, which gives `track(payment)`, `close()`
- * and, where an operator can send what was given up, `held()`.
+ * What is compared, in the order of the tables. Each has a `name`, and a `title`, `setUp` and
+ * `follows`, which docs/compare.md shows; the `packages` that it takes and the modules that it
+ * `loads`; whether it `isDurable`, which is to keep payments outside the process; what server it
+ * `needs`; whether its service `dropsKnown` ids; and `start(place)`, which gives `track(payment)`,
+ * `close()` and, if an operator can send what was given up, `held()`.
  */
 export const adapters = [
   fetchAndCatch,

@@ -1,4 +1,7 @@
-/** This package at its defaults: nothing is awaited, and the end is as docs/deployment.md shows it, with `flush` for a memory outbox. */
+/**
+ * This package at its defaults: nothing is awaited, and the end is as docs/deployment.md shows it,
+ * with `flush` for a memory outbox.
+ */
 export async function start({ service, dist }, outboxOf, { flushes = false } = {}) {
   const { affiliate } = await import(`${dist}/index.js`);
   const logger = { warn() {}, error() {} };

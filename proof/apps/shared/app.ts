@@ -9,19 +9,26 @@ export interface Beside {
   stop(): Promise<void>;
 }
 
-/** An application that other people wrote, and how it is walked: the default export of proof/apps/NAME.ts. */
+/**
+ * An application that other people wrote, and how it is walked: the default export of
+ * proof/apps/NAME.ts.
+ */
 export interface App {
   readonly title: string;
   /** The major of Node that it needs, if it does not run on Node 20. */
   readonly node?: 24;
   /** The server whose database it gets, as `DATABASE_URL`. */
-  readonly needs?: "postgres" | "mysql";
+  readonly needs?: "postgres";
   /**
-   * Makes it in an empty folder, from packages of exact versions, as its own documentation says. What is in the folder then is
-   * kept between runs. Does everything through the project: once without effect, to know what it does.
+   * Makes it in an empty folder, from packages of exact versions, as its own documentation says.
+   * What is in the folder then is kept between runs. Does everything through the project: once
+   * without effect, to know what it does.
    */
   make(project: Project): Promise<void>;
-  /** The folder of the project to whose package.json the package is added. Default: the project's own. */
+  /**
+   * The folder of the project to whose package.json the package is added. Default: the project's
+   * own.
+   */
   readonly root?: string;
   /** What a user of the package changes: at most 40 lines. */
   readonly patch: readonly Edit[];
@@ -29,7 +36,10 @@ export interface App {
   prepare?(project: Project): Promise<void>;
   /** Starts what it needs beside a database, in this process: another company's server. */
   beside?(): Promise<Beside>;
-  /** Its environment, beside `PORT`, `DATABASE_URL`, `OUTBOX_DIRECTORY` and the addresses of the service. */
+  /**
+   * Its environment, beside `PORT`, `DATABASE_URL`, `OUTBOX_DIRECTORY` and the addresses of the
+   * service.
+   */
   environment?(at: { readonly port: number; readonly databaseUrl: string }): Readonly<Record<string, string>>;
   /** The command that starts it, and the path that answers below 500 when it has started. */
   readonly start: readonly string[];

@@ -1,4 +1,4 @@
-import type { Edit } from "./patch.js";
+import { type Edit, inFile } from "./patch.js";
 import { type Person, taken, type Visitor } from "./walk.js";
 
 export async function signUpByEmail(visitor: Visitor, { email, name, password }: Person): Promise<void> {
@@ -31,12 +31,14 @@ const attributionIn = (context: { headers?: Headers } | null) =>
 /** Reports sign-ups from better-auth's hooks, and keeps the snapshot on the user's row. */
 export const userEdits: readonly Edit[] = [
   { copy: "tracker.ts", to: "shop/packages/auth/src/tracker.ts" },
-  {
-    file: "shop/packages/auth/src/index.ts",
-    below: 'import { betterAuth } from "better-auth";',
-    add: `import { tracker } from "./tracker";\n${ATTRIBUTION}`,
-  },
-  { file: "shop/packages/auth/src/index.ts", below: "emailAndPassword:", add: FIELDS_AND_HOOKS },
+  ...inFile(
+    "shop/packages/auth/src/index.ts",
+    {
+      below: 'import { betterAuth } from "better-auth";',
+      add: `import { tracker } from "./tracker";\n${ATTRIBUTION}`,
+    },
+    { below: "emailAndPassword:", add: FIELDS_AND_HOOKS },
+  ),
   {
     file: "shop/packages/db/src/schema/auth.ts",
     below: 'image: text("image"),',

@@ -4,8 +4,8 @@ import { serve } from "../../front/shared/shop.js";
 import type { Beside } from "./app.js";
 
 /**
- * Another company's login. `/authorize` knows by its parameter `login`, an address, who sits before the browser, and sends them
- * back with a code. Its address is `OAUTH_URL`.
+ * Another company's login. `/authorize` knows by its parameter `login`, an address, who sits before
+ * the browser, and sends them back with a code. Its address is `OAUTH_URL`.
  */
 export async function startOAuthServer(): Promise<Beside> {
   const people = new Map<string, string>();

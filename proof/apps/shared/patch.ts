@@ -3,20 +3,31 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { root } from "../../../test/helpers/docs/pages.js";
 
+/** One change of a file. */
+type Change =
+  /** Lines that are inserted below or above the line that contains a text. */
+  | { readonly below: string; readonly add: string }
+  | { readonly above: string; readonly add: string }
+  /** A text that is replaced. */
+  | { readonly replace: string; readonly by: string };
+
 /** One change of an app's files. */
 export type Edit =
   /** A file of proof/apps/patches/ that is copied to this path of the app. */
-  | { readonly copy: string; readonly to: string }
-  /** Lines that are inserted into this file of the app, below or above the line that contains a text. */
-  | { readonly file: string; readonly below: string; readonly add: string }
-  | { readonly file: string; readonly above: string; readonly add: string }
-  /** A text of this file of the app, which is replaced. */
-  | { readonly file: string; readonly replace: string; readonly by: string };
+  { readonly copy: string; readonly to: string } | ({ readonly file: string } & Change);
+
+/** Changes of one file of the app. */
+export function inFile(file: string, ...changes: readonly Change[]): Edit[] {
+  return changes.map((change) => ({ file, ...change }));
+}
 
 /** The most lines that a patch may have. */
 export const MOST_LINES = 40;
 
-/** How many lines of code a patch writes. Blank lines, and the comments that name regions for the docs, are none. */
+/**
+ * How many lines of code a patch writes. Blank lines, and the comments that name regions for the
+ * docs, are none.
+ */
 export function linesOf(patch: readonly Edit[]): number {
   const texts = patch.map((edit) =>
     "copy" in edit
@@ -46,7 +57,7 @@ export async function applyPatch(patch: readonly Edit[], folder: string): Promis
   }
 }
 
-function changed(text: string, edit: Exclude<Edit, { readonly copy: string }>): string {
+function changed(text: string, edit: Change): string {
   if ("replace" in edit) return text.replace(edit.replace, () => edit.by);
   const isBelow = "below" in edit;
   const at = text.indexOf(isBelow ? edit.below : edit.above);

@@ -4,8 +4,8 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { root } from "../../../test/helpers/docs/pages.js";
 import { nodeOf, npmFlags } from "../../shared/packed.js";
+import { runCommand } from "../../shared/program.js";
 import type { App } from "./app.js";
-import { runCommand } from "./program.js";
 
 /** Versions that were published later are not installed, so that a run is as the one before. */
 const PUBLISHED_BEFORE = "2026-11-25";
@@ -47,7 +47,10 @@ export async function openProject(
   };
 }
 
-/** Makes the app in this folder, or copies what an earlier run has made by the same steps. Says whether it was there. */
+/**
+ * Makes the app in this folder, or copies what an earlier run has made by the same steps. Says
+ * whether it was there.
+ */
 export async function makeApp(name: string, app: App, folder: string): Promise<{ isCached: boolean }> {
   const key = createHash("sha256")
     .update(await stepsOf(app))
@@ -79,7 +82,10 @@ async function stepsOf({ make, node }: App): Promise<string> {
   return JSON.stringify(steps);
 }
 
-/** Its packages as hard links, since nothing writes into them; all else as copies, which the patch changes. */
+/**
+ * Its packages as hard links, since nothing writes into them; all else as copies, which the patch
+ * changes.
+ */
 async function copy(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });
   for (const entry of await readdir(from, { withFileTypes: true })) {

@@ -1,32 +1,32 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../../../test/helpers/cluster.js";
 import { npmFlags } from "../../shared/packed.js";
+import { type Program, startProgram } from "../../shared/program.js";
 import type { Shown } from "../../shared/run-parts.js";
 import type { App, Beside } from "./app.js";
 import { applyPatch, linesOf, MOST_LINES } from "./patch.js";
-import { type Program, startProgram } from "./program.js";
 import { makeApp, openProject } from "./project.js";
 import { ledgerOf, visitorOf } from "./walk.js";
 
 export interface Means {
   /** The packed package. */
   readonly tarball: string;
+  /** The folder that is made for the app. The caller removes it. */
+  readonly folder: string;
   /** A new database, as its address. */
-  database(server: "postgres" | "mysql"): Promise<string>;
-  /** Leaves the app where it is. */
-  readonly keep: boolean;
+  database(): Promise<string>;
 }
 
 const KEY = "proof-key";
 const CLIENT_ID = 1001;
 const LOG_LINES = 60;
 
-/** Installs an app and the package, patches it, starts it beside a sandbox, and walks it. Ends what it has started. */
+/**
+ * Installs an app and the package, patches it, starts it beside a sandbox, and walks it. Ends what
+ * it has started.
+ */
 export async function proveApp(name: string, app: App, means: Means): Promise<Shown> {
-  const scratch = await mkdtemp(join(tmpdir(), `express-affiliate-app-${name}-`));
-  const folder = join(scratch, "app");
+  const { folder } = means;
   const began = performance.now();
   const steps: string[] = [];
   let last = began;
@@ -51,7 +51,7 @@ export async function proveApp(name: string, app: App, means: Means): Promise<Sh
     const [port, servicePort, inspectorPort] = [await freePort(), await freePort(), await freePort()];
     const origin = `http://localhost:${port}`;
     serviceUrl = `http://127.0.0.1:${servicePort}`;
-    const databaseUrl = app.needs ? await means.database(app.needs) : "";
+    const databaseUrl = app.needs ? await means.database() : "";
     beside = await app.beside?.();
     const project = await openProject(folder, app.node, {
       ...{ PORT: String(port), DATABASE_URL: databaseUrl, ...app.environment?.({ port, databaseUrl }) },
@@ -113,8 +113,6 @@ export async function proveApp(name: string, app: App, means: Means): Promise<Sh
     await host?.stop();
     await service?.stop();
     await beside?.stop();
-    if (means.keep) console.log(`${name} is in ${folder}`);
-    else await rm(scratch, { recursive: true, force: true });
   }
 }
 

@@ -4,14 +4,17 @@ const CREATE = `npx create-better-t-stack create shop --frontend none --backend 
   --auth better-auth --database postgres --orm drizzle --db-setup none --payments none --addons none --examples todo
   --no-git --no-install --package-manager npm --web-deploy none --server-deploy none --disable-analytics --no-render-title`;
 
-/** The app that create-better-t-stack makes: Express, tRPC, better-auth and Drizzle in a monorepo, in the folder `shop`. */
+/**
+ * The app that create-better-t-stack makes: Express, tRPC, better-auth and Drizzle in a monorepo,
+ * in the folder `shop`.
+ */
 export async function makeTStack({ write, install, run }: Project, version: string): Promise<void> {
   await write("package.json", '{ "private": true }');
   await install({ "create-better-t-stack": version });
   await run(CREATE.split(/\s+/));
   await run(["rm", "-r", "node_modules", "package.json", "package-lock.json"]);
-  // Its packages want versions of each other that do not go together, and its bundler is not to be had without one that is
-  // unpublished. It runs without that bundler, as in development.
+  // Its packages want versions of each other that do not go together, and its bundler is not to be
+  // had without one that is unpublished. It runs without that bundler, as in development.
   await write("shop/.npmrc", "legacy-peer-deps=true\n");
   await run(["npm", "pkg", "delete", "devDependencies.tsdown"], "shop/apps/server");
   await run(["rm", "tsdown.config.ts"], "shop/apps/server");

@@ -38,6 +38,16 @@ export interface Order {
   refund?(): Promise<unknown>;
 }
 
+/** Pays, and can do so again. */
+export async function paid(
+  value: number,
+  pay: () => Promise<unknown>,
+  refund?: () => Promise<unknown>,
+): Promise<Order> {
+  await pay();
+  return { value, payAgain: pay, ...(refund && { refund }) };
+}
+
 /** What differs from app to app. */
 export interface Steps {
   /** Default: `/`. */
@@ -56,8 +66,9 @@ const AFFILIATE = "ALICE";
 const PATIENCE_MS = 60_000;
 
 /**
- * The way of a customer through a shop: the link, the sign-up, a restart, a payment, its webhook again, a kill, the webhook once
- * more, a refund, a second order. A visitor whom no affiliate has sent does the same. Each that the service must have, it has once.
+ * The way of a customer through a shop: the link, the sign-up, a restart, a payment, its webhook
+ * again, a kill, the webhook once more, a refund, a second order. A visitor whom no affiliate has
+ * sent does the same. Each that the service must have, it has once.
  */
 export async function walkShop(walk: Walk, steps: Steps): Promise<void> {
   const ada = { email: "ada@shop.example", name: "Ada Lovelace", password: "Correct-horse-7" };
@@ -85,7 +96,8 @@ export async function walkShop(walk: Walk, steps: Steps): Promise<void> {
   const unreferred = await steps.pay(stranger, eve, 2);
   await unreferred.payAgain();
 
-  // A visitor's events arrive in order: had the first order been reported again, it would be there before this one.
+  // A visitor's events arrive in order: had the first order been reported again, it would be there
+  // before this one.
   const second = await steps.pay(visitor, ada, 3);
   await arrive(walk, "payments", [ada.email, ada.email]);
 

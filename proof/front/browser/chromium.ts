@@ -1,10 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { scratch } from "../../shared/scratch.js";
 
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
@@ -38,10 +35,13 @@ export async function asVisitor<T>(browser: Browser, visit: (page: Page) => Prom
   }
 }
 
-/** A Chromium without a debugger, which prerenders pages: one that Playwright drives only prefetches them. */
+/**
+ * A Chromium without a debugger, which prerenders pages: one that Playwright drives only prefetches
+ * them.
+ */
 export async function asLonelyVisitor(address: string, until: () => Promise<unknown>): Promise<void> {
-  const profile = mkdtempSync(join(tmpdir(), "express-affiliate-chromium-"));
-  const child = spawn(executablePath, [...args, `--user-data-dir=${profile}`, address], { stdio: "ignore" });
+  const profile = `--user-data-dir=${scratch()}`;
+  const child = spawn(executablePath, [...args, profile, address], { stdio: "ignore" });
   const ended = once(child, "close");
   try {
     await Promise.race([
@@ -53,7 +53,5 @@ export async function asLonelyVisitor(address: string, until: () => Promise<unkn
   } finally {
     child.kill();
     await ended;
-    // Its helpers end a little later, and write until then.
-    await rm(profile, { recursive: true, force: true, maxRetries: 10 });
   }
 }

@@ -8,7 +8,7 @@ import { startNginx } from "../../world/programs/nginx.js";
 export async function startHttps(appPort: number): Promise<Gateway> {
   const { selfSigned, remove } = certificates();
   remove();
-  const { url, stop } = await startNginx((port, directory) => {
+  const nginx = await startNginx((port, directory) => {
     writeFileSync(join(directory, "key.pem"), selfSigned.key);
     writeFileSync(join(directory, "cert.pem"), selfSigned.cert);
     return `
@@ -25,5 +25,5 @@ export async function startHttps(appPort: number): Promise<Gateway> {
   }
 `;
   });
-  return { url: url.replace("http:", "https:"), stop };
+  return { ...nginx, url: nginx.url.replace("http:", "https:") };
 }

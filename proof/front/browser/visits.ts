@@ -8,11 +8,16 @@ import { type Scenario, signUpAndPay, type World } from "./world.js";
 interface Visit {
   readonly world: World;
   readonly page: Page;
-  /** The shop's address with a reference of this visitor's own, or with that of another `affiliate`. */
+  /**
+   * The shop's address with a reference of this visitor's own, or with that of another `affiliate`.
+   */
   link(affiliate?: string, path?: string): string;
 }
 
-/** A scenario in which a visitor opens the shop through links, signs up and pays. By default one link of one affiliate counts. */
+/**
+ * A scenario in which a visitor opens the shop through links, signs up and pays. By default one
+ * link of one affiliate counts.
+ */
 export function scenario(
   name: string,
   open: (visit: Visit) => Promise<unknown>,

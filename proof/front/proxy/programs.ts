@@ -7,7 +7,10 @@ export type Mode = "allows" | "answers 403" | "answers 407" | "is down";
 /** An outgoing proxy. */
 export interface ProxyProgram {
   readonly name: string;
-  /** Starts it on a port, so that it writes `CONNECT 127.0.0.1` for each tunnel that is asked for into `log`. */
+  /**
+   * Starts it on a port, so that it writes `CONNECT 127.0.0.1` for each tunnel that is asked for
+   * into `log`.
+   */
   start(mode: Exclude<Mode, "is down">, port: number, log: string): Promise<Gateway>;
 }
 
@@ -43,7 +46,8 @@ acl known proxy_auth REQUIRED
 ${SQUID[mode]}
 `;
       };
-      return startGateway("squid.conf", configuration, (path) => ["/usr/sbin/squid", "-N", "-f", path], port);
+      const command = (path: string) => ["/usr/sbin/squid", "-N", "-f", path];
+      return startGateway("squid.conf", configuration, command, { port });
     },
   },
   {
@@ -56,12 +60,8 @@ LogFile "${log}"
 LogLevel Connect
 ${TINYPROXY[mode]}
 `;
-      return startGateway(
-        "tinyproxy.conf",
-        configuration,
-        (path) => ["/usr/bin/tinyproxy", "-d", "-c", path],
-        port,
-      );
+      const command = (path: string) => ["/usr/bin/tinyproxy", "-d", "-c", path];
+      return startGateway("tinyproxy.conf", configuration, command, { port });
     },
   },
 ];

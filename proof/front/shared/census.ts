@@ -11,8 +11,8 @@ export interface Visitor {
 }
 
 /**
- * Compares what the service has recorded with the visitors who came. References and addresses of the scene's own contain its
- * `name`, and no other scene's do.
+ * Compares what the service has recorded with the visitors who came. References and addresses of
+ * the scene's own contain its `name`, and no other scene's do.
  */
 export function countScene(name: string, visitors: readonly Visitor[], ledger: Ledger): Scene {
   const clicks = ledger.clicks().filter(({ affiliateReference }) => isOf(name, affiliateReference));

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import express, { type Express } from "express";
 import { type Affiliate, type AffiliateOptions, affiliate } from "express-affiliate";
-import { createSandbox, type Sandbox } from "express-affiliate/sandbox";
+import type { Sandbox } from "express-affiliate/sandbox";
 import { root } from "../../../test/helpers/docs/pages.js";
 
 /** A shop as the README has it: the tracker above static files, a sign-up and a checkout. */
@@ -18,7 +18,6 @@ export interface Shop {
 export interface ShopOptions {
   readonly sandbox: Sandbox;
   readonly tracking?: Partial<AffiliateOptions>;
-  readonly clicks?: Parameters<Affiliate["onClick"]>[0];
   /** Called before the tracker is mounted. */
   readonly before?: (app: Express) => void;
   /** Called after the tracker is mounted, before static files and routes. */
@@ -28,14 +27,13 @@ export interface ShopOptions {
 /** The shop's static files. */
 export const site = join(root, "proof/front/site");
 
-export async function startShop(options: ShopOptions): Promise<Shop> {
-  const { sandbox, tracking, clicks, before, pages } = options;
+export async function startShop({ sandbox, tracking, before, pages }: ShopOptions): Promise<Shop> {
   const { url: baseUrl, clientId, apiKey } = sandbox;
   const logger = { warn: () => {}, error: console.error };
   const tracker = affiliate({ baseUrl, clientId, apiKey, logger, ...tracking });
   const app = express();
   before?.(app);
-  app.use(tracker, tracker.onClick(clicks));
+  app.use(tracker, tracker.onClick());
   pages?.(app);
   app.use(express.static(site));
   addRoutes(app, tracker);
@@ -86,9 +84,4 @@ export async function serve(app: Express): Promise<{ port: number; stop(): Promi
       await once(server, "close");
     },
   };
-}
-
-/** A service with an empty ledger. */
-export function startService(): Promise<Sandbox> {
-  return createSandbox();
 }

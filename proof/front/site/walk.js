@@ -1,4 +1,7 @@
-/** Signs up and pays, as the shop's own pages do. The checkout is sent twice, as by two taps on the button. */
+/**
+ * Signs up and pays, as the shop's own pages do. The checkout is sent twice, as by two taps on the
+ * button.
+ */
 async function walk(email, api = "") {
   for (const path of ["/signup", "/checkout", "/checkout"]) {
     const response = await fetch(`${api}${path}`, {
@@ -11,7 +14,8 @@ async function walk(email, api = "") {
   }
 }
 
-// A browser without a debugger walks by itself, once a person sees the page. It cannot prerender with one.
+// A browser without a debugger walks by itself, once a person sees the page. It cannot prerender
+// with one.
 const walker = new URLSearchParams(location.search).get("walker");
 if (walker) {
   const begin = () => walk(walker).then(() => fetch(`/walked?${encodeURIComponent(walker)}`));

@@ -1,37 +1,33 @@
 import type { EventRecord } from "../event-record.js";
 import type { TrackerProcess } from "../process.js";
-import type { Step } from "../schedule.js";
+import type { Happening, Step } from "../schedule.js";
 import type { World } from "../world.js";
 import { Link } from "./link.js";
 import type { SqlServer } from "./server.js";
 
-type TransactionStep = Extract<Step, { do: "transaction" }>;
+interface Of {
+  readonly step: Extract<Step, { do: "transaction" }>;
+  readonly world: World;
+  readonly process: TrackerProcess;
+  readonly server: SqlServer;
+}
 
 const LOOK_MS = 50;
 
 /** A host's own open transaction, on a connection that does not fail, in which it reports. */
 export class HostTransaction {
-  readonly #step: TransactionStep;
-  readonly #world: World;
-  readonly #process: TrackerProcess;
-  readonly #server: SqlServer;
+  readonly #of: Of;
   readonly #reported: { readonly record: EventRecord; readonly reportedAs: number }[] = [];
   #isDue = false;
   #link: Link | undefined;
 
-  constructor(
-    step: TransactionStep,
-    { world, process, server }: { world: World; process: TrackerProcess; server: SqlServer },
-  ) {
-    this.#step = step;
-    this.#world = world;
-    this.#process = process;
-    this.#server = server;
+  constructor(of: Of) {
+    this.#of = of;
   }
 
   /** Its process is killed: the server undoes it. */
   endsWith(process: TrackerProcess | undefined): boolean {
-    if (process !== this.#process) return false;
+    if (process !== this.#of.process) return false;
     this.#link?.destroy();
     return true;
   }
@@ -42,16 +38,17 @@ export class HostTransaction {
   }
 
   async run(): Promise<void> {
-    const { clock, ledger } = this.#world;
-    const { owner } = this.#process;
+    const { step, world, process, server } = this.#of;
+    const { clock, ledger } = world;
+    const { owner } = process;
+    const { commits } = step;
     const link = await this.#connect();
     this.#link = link;
     try {
-      await link.request({ text: this.#server.kind === "mysql" ? "start transaction" : "begin" });
-      const until = clock.monotonic() + this.#step.ms;
-      for (const what of this.#step.whats) await this.#report(link, what);
+      await link.request({ text: server.kind === "mysql" ? "start transaction" : "begin" });
+      const until = clock.monotonic() + step.ms;
+      for (const what of step.whats) await this.#report(link, what);
       while (clock.monotonic() < until && !this.#isDue) await this.#sleep(LOOK_MS);
-      const { commits } = this.#step;
       if (commits)
         for (const { record, reportedAs } of this.#reported) ledger.commits(record, owner, reportedAs);
       await link.request({ text: commits ? "commit" : "rollback" });
@@ -64,9 +61,9 @@ export class HostTransaction {
     }
   }
 
-  async #report(link: Link, what: TransactionStep["whats"][number]): Promise<void> {
-    const { ledger } = this.#world;
-    const process = this.#process;
+  async #report(link: Link, what: Happening): Promise<void> {
+    const { process, world } = this.#of;
+    const { ledger } = world;
     const record = ledger.recordOf(process.eventOf(what), process.program, what.number);
     const reportedAs = ledger.nextOrder();
     ledger.reports(record, reportedAs);
@@ -83,13 +80,14 @@ export class HostTransaction {
   }
 
   #connect(): Promise<Link> {
-    const { clock } = this.#world;
-    const { owner } = this.#process;
+    const { world, process, server } = this.#of;
+    const { clock } = world;
+    const { owner } = process;
     const meeting = { serverFault: undefined, random: () => 0.5 };
     return new Promise((resolve) => {
       clock.soon(clock.outside, () =>
-        this.#server.connect((session) => {
-          const link = new Link(session, { server: this.#server, clock, owner, meeting });
+        server.connect((session) => {
+          const link = new Link(session, { server, clock, owner, meeting });
           if (!owner.isAlive) link.destroy();
           clock.soon(owner, () => resolve(link));
         }),
@@ -98,7 +96,7 @@ export class HostTransaction {
   }
 
   #sleep(ms: number): Promise<void> {
-    const { clock } = this.#world;
-    return new Promise((resolve) => void clock.after(this.#process.owner, ms, resolve));
+    const { world, process } = this.#of;
+    return new Promise((resolve) => void world.clock.after(process.owner, ms, resolve));
   }
 }

@@ -14,7 +14,7 @@ export interface Meeting {
 const WAY_MS = 20;
 const SLOWEST_MS = 5_000;
 const STUCK_MS = 30_000;
-/** Of statements, where a fault concerns some of them. */
+/** Of statements, if a fault concerns some of them. */
 const SHARE = 0.3;
 const PATIENCE_S = 50;
 
@@ -24,44 +24,39 @@ export function wayTo({ serverFault, random }: Meeting): number {
   return random() * WAY_MS;
 }
 
+/** Both ends of a connection, and what there is between them. */
+export interface Ends {
+  readonly server: SqlServer;
+  readonly clock: VirtualClock;
+  readonly owner: Owner;
+  readonly meeting: Meeting;
+}
+
 /** One connection of a process, with all that can happen to it. */
 export class Link {
   /** `cut`: each request fails. `destroyed`: none is answered. */
   state: "open" | "cut" | "destroyed" = "open";
   readonly session: Session;
-  readonly #server: SqlServer;
-  readonly #clock: VirtualClock;
-  readonly #owner: Owner;
-  readonly #meeting: Meeting;
+  readonly #ends: Ends;
   #patienceS = PATIENCE_S;
 
-  constructor(
-    session: Session,
-    {
-      server,
-      clock,
-      owner,
-      meeting,
-    }: { server: SqlServer; clock: VirtualClock; owner: Owner; meeting: Meeting },
-  ) {
+  constructor(session: Session, ends: Ends) {
     this.session = session;
-    this.#server = server;
-    this.#clock = clock;
-    this.#owner = owner;
-    this.#meeting = meeting;
+    this.#ends = ends;
   }
 
   request(statement: Statement): Promise<Result> {
+    const { clock, owner, meeting } = this.#ends;
     return new Promise((resolve, reject) => {
-      const wayMs = wayTo(this.#meeting);
+      const wayMs = wayTo(meeting);
       const answer = (outcome: Outcome) => {
-        this.#clock.after(this.#owner, wayMs, () => {
+        clock.after(owner, wayMs, () => {
           if (this.state === "destroyed") return;
           if ("error" in outcome) reject(outcome.error);
           else resolve(outcome.result);
         });
       };
-      this.#clock.after(this.#clock.outside, wayMs, () => this.#arrive(statement, answer));
+      clock.after(clock.outside, wayMs, () => this.#arrive(statement, answer));
     });
   }
 
@@ -77,12 +72,13 @@ export class Link {
 
   #leave(state: "cut" | "destroyed"): void {
     this.state = state;
-    this.#server.disconnect(this.session);
+    this.#ends.server.disconnect(this.session);
   }
 
   #arrive(statement: Statement, answer: (outcome: Outcome) => void): void {
-    const errors = ERRORS[this.#server.kind];
-    const { serverFault, random } = this.#meeting;
+    const { server, meeting } = this.#ends;
+    const errors = ERRORS[server.kind];
+    const { serverFault, random } = meeting;
     const happens = random() < SHARE;
     const isAfter = random() < 0.5;
     if (serverFault === "away") this.cut();
@@ -116,14 +112,14 @@ export class Link {
       return;
     }
     const text = statement.text.replaceAll("@@innodb_lock_wait_timeout", String(PATIENCE_S));
-    const isMysql = this.#server.kind === "mysql";
+    const { server, meeting } = this.#ends;
     const waits = {
-      patienceMs: isMysql ? 1_000 * this.#patienceS : Number.POSITIVE_INFINITY,
-      isReadOnly: this.#meeting.serverFault === "read-only",
+      patienceMs: server.kind === "mysql" ? 1_000 * this.#patienceS : Number.POSITIVE_INFINITY,
+      isReadOnly: meeting.serverFault === "read-only",
     };
-    this.#server.execute(this.session, { ...statement, text }, waits, (outcome) => {
+    server.execute(this.session, { ...statement, text }, waits, (outcome) => {
       if (this.session.hasEnded) this.cut();
-      done(this.session.hasEnded ? { error: ERRORS[this.#server.kind].cut() } : outcome);
+      done(this.session.hasEnded ? { error: ERRORS[server.kind].cut() } : outcome);
     });
   }
 }

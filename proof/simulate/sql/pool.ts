@@ -2,9 +2,8 @@ import type { MysqlPool } from "express-affiliate/mysql";
 import type { PostgresClient, PostgresPool } from "express-affiliate/postgres";
 import type { Owner, VirtualClock } from "../clock.js";
 import { ERRORS, failing } from "./errors.js";
-import { Link, type Meeting, wayTo } from "./link.js";
+import { type Ends, Link, wayTo } from "./link.js";
 import type { Result } from "./real-server.js";
-import type { SqlServer } from "./server.js";
 
 const MOST = 10;
 const AGAIN_MS = 500;
@@ -14,11 +13,11 @@ export class Pool {
   readonly #all = new Set<Link>();
   readonly #idle: Link[] = [];
   readonly #waiting: (() => void)[] = [];
-  readonly #given: { server: SqlServer; clock: VirtualClock; owner: Owner; meeting: Meeting };
+  readonly #ends: Ends;
   #opening = 0;
 
-  constructor(given: { server: SqlServer; clock: VirtualClock; owner: Owner; meeting: Meeting }) {
-    this.#given = given;
+  constructor(ends: Ends) {
+    this.#ends = ends;
   }
 
   lend(): Promise<Link> {
@@ -48,7 +47,7 @@ export class Pool {
   }
 
   #lend(resolve: (link: Link) => void, reject: (error: Error) => void): void {
-    const { clock, owner, meeting } = this.#given;
+    const { clock, owner, meeting } = this.#ends;
     const again = () => this.#lend(resolve, reject);
     if (meeting.serverFault === "lent") {
       // The host has them all.
@@ -69,34 +68,36 @@ export class Pool {
   }
 
   #open(resolve: (link: Link) => void, reject: (error: Error) => void): void {
-    const { server, clock, owner, meeting } = this.#given;
+    const { server, clock, owner, meeting } = this.#ends;
     const errors = ERRORS[server.kind];
     const over = (task: () => void) =>
       clock.after(owner, wayTo(meeting), () => {
         this.#opening--;
         task();
       });
+    const fail = (error: Error) =>
+      over(() => {
+        reject(error);
+        this.#waiting.shift()?.();
+      });
     switch (meeting.serverFault) {
       case "away":
-        return void over(() => this.#fail(reject, errors.refused()));
+        fail(errors.refused());
+        return;
       case "crowded":
-        return void over(() => this.#fail(reject, errors.crowded()));
+        fail(errors.crowded());
+        return;
       case "silent":
         clock.after(clock.outside, AGAIN_MS, () => this.#open(resolve, reject));
         return;
       default:
         server.connect((session) => {
-          const link = new Link(session, this.#given);
+          const link = new Link(session, this.#ends);
           if (!owner.isAlive) return link.destroy();
           this.#all.add(link);
           over(() => resolve(link));
         });
     }
-  }
-
-  #fail(reject: (error: Error) => void, error: Error): void {
-    reject(error);
-    this.#waiting.shift()?.();
   }
 }
 

@@ -2,7 +2,7 @@ import { mysqlMigrations } from "express-affiliate/mysql";
 import mysql from "mysql2/promise";
 import { NOW } from "../../../src/outbox/mysql/literals.js";
 import { startMariaDb } from "../../../test/helpers/mariadb.js";
-import { createMonitor, PREFIX, type RealServer, type Session } from "./real-server.js";
+import { createMonitor, PREFIX, type RealServer, type Session, setting } from "./real-server.js";
 
 // Lock waits end in virtual time: see server.ts.
 const FOR_EVER_S = 100_000;
@@ -28,8 +28,6 @@ export async function startRealMysql(): Promise<RealServer> {
   async function open(): Promise<Session> {
     const connection = await mysql.createConnection({ ...server.connection, multipleStatements: false });
     let hasEnded = false;
-    let isReadOnly = false;
-    let autocommit = true;
     connection.on("error", () => {
       hasEnded = true;
     });
@@ -49,16 +47,10 @@ export async function startRealMysql(): Promise<RealServer> {
           throw error;
         }
       },
-      async setReadOnly(wanted) {
-        if (wanted === isReadOnly) return;
-        await connection.query(`set session transaction read ${wanted ? "only" : "write"}`);
-        isReadOnly = wanted;
-      },
-      async setAutocommit(wanted) {
-        if (wanted === autocommit) return;
-        await connection.query(`set autocommit = ${Number(wanted)}`);
-        autocommit = wanted;
-      },
+      setReadOnly: setting(false, (wanted) =>
+        connection.query(`set session transaction read ${wanted ? "only" : "write"}`),
+      ),
+      setAutocommit: setting(true, (wanted) => connection.query(`set autocommit = ${Number(wanted)}`)),
       async reset() {
         await connection.query("rollback");
         await connection.query("do release_all_locks()");
@@ -94,10 +86,6 @@ export async function startRealMysql(): Promise<RealServer> {
       }
       for (const table of TABLES) await monitor(`truncate table ${PREFIX}${table}`);
     },
-    async restart() {
-      await server.halt("immediate");
-      await server.resume();
-    },
-    destroy: server.destroy,
+    program: server,
   };
 }

@@ -1,7 +1,7 @@
 import { postgresMigrations } from "express-affiliate/postgres";
 import pg from "pg";
 import { startCluster } from "../../../test/helpers/cluster.js";
-import { createMonitor, type RealServer, SCHEMA, type Session } from "./real-server.js";
+import { createMonitor, type RealServer, SCHEMA, type Session, setting } from "./real-server.js";
 
 // The session's own: a statement that has waited for a lock still has the time at which it came.
 const NOW = "public.virtual_now()";
@@ -25,7 +25,6 @@ export async function startRealPostgres(): Promise<RealServer> {
     const { host, port } = server;
     const client = new pg.Client({ host, port, user: "postgres", database: "postgres" });
     let hasEnded = false;
-    let isReadOnly = false;
     let told = -1;
     client.on("error", () => {
       hasEnded = true;
@@ -57,11 +56,9 @@ export async function startRealPostgres(): Promise<RealServer> {
           throw error;
         }
       },
-      async setReadOnly(wanted) {
-        if (wanted === isReadOnly) return;
-        await client.query(`set default_transaction_read_only = ${wanted ? "on" : "off"}`);
-        isReadOnly = wanted;
-      },
+      setReadOnly: setting(false, (wanted) =>
+        client.query(`set default_transaction_read_only = ${wanted ? "on" : "off"}`),
+      ),
       async setAutocommit() {},
       async reset() {
         // A transaction that failed takes nothing but its end; without one it is a warning.
@@ -101,10 +98,6 @@ export async function startRealPostgres(): Promise<RealServer> {
         `truncate ${tables.join(", ")} restart identity; update ${SCHEMA}.clock set at = null, written_at = null`,
       );
     },
-    async restart() {
-      await server.halt("immediate");
-      await server.resume();
-    },
-    destroy: server.destroy,
+    program: server,
   };
 }

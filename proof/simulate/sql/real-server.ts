@@ -40,18 +40,29 @@ export interface RealServer {
   cancel(session: Session): Promise<void>;
   /** Empties the outbox's tables, or removes them. */
   clear(how: "empty" | "drop"): Promise<void>;
-  /** Ends it as a crash would, and begins it again. */
-  restart(): Promise<void>;
-  destroy(): Promise<void>;
+  /** The server's program, whichever it is. */
+  readonly program: Pick<Cluster | MariaDb, "halt" | "resume" | "destroy">;
 }
 
 export const PREFIX = "sim_";
 export const SCHEMA = "sim";
 
-/** The server's program, whichever it is. */
-export type Program = Pick<Cluster | MariaDb, "halt" | "resume" | "destroy">;
+/** Sets something of a session if it is not so yet. */
+export function setting(
+  isSo: boolean,
+  set: (wanted: boolean) => Promise<unknown>,
+): (wanted: boolean) => Promise<void> {
+  return async (wanted) => {
+    if (wanted === isSo) return;
+    await set(wanted);
+    isSo = wanted;
+  };
+}
 
-/** One session of the simulator's own, for looks from outside; a new one after the server was started again. */
+/**
+ * One session of the simulator's own, for looks from outside; a new one after the server was
+ * started again.
+ */
 export function createMonitor(open: () => Promise<Session>): (text: string) => Promise<Result> {
   let session: Session | undefined;
   let last: Promise<Result> = Promise.resolve();

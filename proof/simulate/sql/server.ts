@@ -17,8 +17,9 @@ const LOOK_MS = 12;
 const { setTimeout: realTimeout, clearTimeout: clearRealTimeout } = globalThis;
 
 /**
- * A real server in virtual time. While it works on a statement, nothing else happens and no time passes; but a statement that waits
- * for a lock waits in virtual time, and ends when what it waits for has ended, or its patience.
+ * A real server in virtual time. While it works on a statement, nothing else happens and no time
+ * passes; but a statement that waits for a lock waits in virtual time, and ends when what it waits
+ * for has ended, or its patience.
  */
 export class SqlServer {
   readonly #real: RealServer;
@@ -53,7 +54,7 @@ export class SqlServer {
   }
 
   destroy(): Promise<void> {
-    return this.#real.destroy();
+    return this.#real.program.destroy();
   }
 
   /** Opens a connection, in a task of the outside. */
@@ -61,7 +62,10 @@ export class SqlServer {
     this.#clock.hold(this.#session().then(done));
   }
 
-  /** A connection is closed: its open transaction is rolled back, once it has got a lock that it waits for. */
+  /**
+   * A connection is closed: its open transaction is rolled back, once it has got a lock that it
+   * waits for.
+   */
   disconnect(session: Session): void {
     const running = [...this.#running].find((each) => each.session === session && !each.isOver);
     if (running) void running.work.then(() => this.#clock.hold(this.#keep(session)));
@@ -102,7 +106,9 @@ export class SqlServer {
   /** It crashes and is there again at once; its connections are not. */
   restart(): void {
     for (const session of this.#idle.splice(0)) session.end();
-    this.#clock.hold(this.#real.restart().then(() => this.#quiet()));
+    const { program } = this.#real;
+    const again = program.halt("immediate").then(() => program.resume());
+    this.#clock.hold(again.then(() => this.#quiet()));
   }
 
   async #session(): Promise<Session> {
@@ -158,7 +164,7 @@ export class SqlServer {
   }
 }
 
-/** What MySQL says where a statement has waited for too long. */
+/** What MySQL says if a statement has waited for too long. */
 function timeUp(): Error {
   const message = "Lock wait timeout exceeded; try restarting transaction";
   return Object.assign(new Error(message), { code: "ER_LOCK_WAIT_TIMEOUT", errno: 1205 });

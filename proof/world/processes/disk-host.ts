@@ -1,23 +1,27 @@
-import { affiliate } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import { API_KEY, keyOf } from "../../shared/keys.js";
+import { say } from "../../shared/child.js";
+import { trackerOf } from "../../shared/tracker.js";
+
+export interface DiskHostOptions {
+  readonly url: string;
+  readonly directory: string;
+  readonly visitors: number;
+}
 
 /**
- * A host with a disk outbox, at its default lease. Reports a click, a registration and a payment of each of so many visitors, where
- * it is told a number, and then delivers until it is killed. Prints the id of each event that becomes a dead letter.
+ * A host with a disk outbox, at its default lease. Reports a click, a registration and a payment of
+ * each of so many visitors, and then delivers until it is killed. Says the id of each event that
+ * becomes a dead letter.
  */
-const [url = "", directory = "", visitors = "0"] = process.argv.slice(2);
-const tracker = affiliate({
-  baseUrl: url,
-  clientId: 1,
-  apiKey: API_KEY,
+const { url, directory, visitors }: DiskHostOptions = JSON.parse(process.argv[2] ?? "");
+const tracker = trackerOf(url, {
   outbox: diskOutbox({ directory }),
   logger: { warn() {}, error: console.error },
 });
 
-tracker.on("dead", ({ id }) => console.log(`held ${keyOf(id)}`));
-await Promise.all(Array.from({ length: Number(visitors) }, (_, visitor) => visit(`visitor-${visitor}`)));
-console.log("ready");
+tracker.on("dead", ({ id }) => say({ dead: id }));
+await Promise.all(Array.from({ length: visitors }, (_, visitor) => visit(`visitor-${visitor}`)));
+say({});
 setInterval(() => {}, 1_000);
 
 async function visit(sessionId: string): Promise<void> {

@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A way to a port of this machine on which all that goes either way arrives `ms` later: data and the end of a connection. */
+/**
+ * A way to a port of this machine on which all that goes either way arrives `ms` later: data and
+ * the end of a connection.
+ */
 export async function startDelay(port: number, ms: number) {
   const sockets = new Set<Socket>();
 

@@ -1,15 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { closedPort } from "../../../test/helpers/faulty-service.js";
+import { freePort } from "../../../test/helpers/cluster.js";
+import { scratch } from "../../shared/scratch.js";
 
 /** A program that passes requests on to a service. */
 export interface Gateway {
   readonly url: string;
+  readonly port: number;
   stop(): Promise<void>;
 }
 
@@ -20,20 +21,27 @@ export type StartGateway = (servicePort: number) => Promise<Gateway>;
  * @param file the name of its configuration.
  * @param configuration given the port that it listens on, and its directory.
  * @param command given the path of its configuration, the port, and the directory.
- * @param port that it listens on. Default: a free one.
+ * @param options.port that it listens on. Default: a free one.
+ * @param options.owner the user that it runs as. Default: that of this process.
+ * @param options.endedBy the signal that ends it. Default: SIGTERM.
  */
 export async function startGateway(
   file: string,
   configuration: (port: number, directory: string) => string,
   command: (path: string, port: number, directory: string) => readonly string[],
-  port?: number,
+  options: {
+    readonly port?: number;
+    readonly owner?: { readonly uid?: number; readonly gid?: number };
+    readonly endedBy?: NodeJS.Signals;
+  } = {},
 ): Promise<Gateway> {
-  const directory = mkdtempSync(join(tmpdir(), "express-affiliate-gateway-"));
-  port ??= await closedPort();
+  const { port = await freePort(), owner: { uid, gid } = {}, endedBy } = options;
+  const directory = scratch();
   const path = join(directory, file);
   writeFileSync(path, configuration(port, directory));
+  if (uid !== undefined && gid !== undefined) for (const each of [directory, path]) chownSync(each, uid, gid);
   const [program = "", ...args] = command(path, port, directory);
-  const child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(program, args, { uid, gid, cwd: directory, stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   child.stderr.on("data", (chunk) => {
     said += chunk;
@@ -47,10 +55,10 @@ export async function startGateway(
   ]);
   return {
     url: `http://127.0.0.1:${port}`,
+    port,
     async stop() {
-      child.kill();
+      child.kill(endedBy);
       await ended;
-      rmSync(directory, { recursive: true });
     },
   };
 }

@@ -3,7 +3,8 @@ import { type Gateway, startGateway } from "./gateway.js";
 const TEMPORARY = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
 
 /**
- * Starts nginx with what stands in its `http` block. Its own errors go to a log that is thrown away.
+ * Starts nginx with what stands in its `http` block. Its own errors go to a log that is thrown
+ * away.
  *
  * @param http given the port that it must listen on, and its directory.
  */

@@ -1,24 +1,30 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { affiliate } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
-import { API_KEY, keyOf } from "../../shared/keys.js";
+import { scratch } from "../../shared/scratch.js";
+import { answer, type Service, startService } from "../../shared/service.js";
+import { keyOf, trackerOf } from "../../shared/tracker.js";
 import type { StartGateway } from "../programs/gateway.js";
 import type { Figure } from "./part.js";
-import { type PaymentService, startPaymentService } from "./payment-service.js";
+import { fateOf, paymentOf } from "./payments.js";
 
 const CONCURRENCY = 8;
 const PAYMENTS_A_SECOND = 20;
 
 interface Scene {
-  readonly service: PaymentService;
+  readonly service: Service;
+  /**
+   * Whether the service closes the connection without an answer, once it has recorded the nth
+   * payment.
+   */
+  losesAnswer: (nth: number) => boolean;
   /** Reports payments, each of its own visitor, and as many clicks, for so long. */
   report(seconds: number): Promise<void>;
 }
 
-/** What a service does behind the gateway, and after how many seconds of being well again all that waited has gone. */
+/**
+ * What a service does behind the gateway, and after how many seconds of being well again all that
+ * waited has gone.
+ */
 interface Scenario {
   readonly name: string;
   readonly recoversWithinSeconds: number;
@@ -26,7 +32,10 @@ interface Scenario {
   run(scene: Scene): Promise<void>;
 }
 
-/** Payments and clicks go through a gateway, from the disk outbox, to a service that fails behind it. */
+/**
+ * Payments and clicks go through a gateway, from the disk outbox, to a service that fails behind
+ * it.
+ */
 export async function proveGateway(start: StartGateway, { short }: { short: boolean }): Promise<Figure[]> {
   const downSeconds = short ? 10 : 60;
   const scenarios: readonly Scenario[] = [
@@ -42,22 +51,22 @@ export async function proveGateway(start: StartGateway, { short }: { short: bool
     },
     {
       name: "records payments and closes, for 10 s",
-      // Where the rest is answered, payments are tried again after 45 s.
+      // If the rest is answered, payments are tried again after 45 s.
       recoversWithinSeconds: 60,
       mostHeld: CONCURRENCY,
-      async run({ service, report }) {
-        service.losesAnswer = () => true;
-        await report(10);
-        service.losesAnswer = () => false;
+      async run(scene) {
+        scene.losesAnswer = () => true;
+        await scene.report(10);
+        scene.losesAnswer = () => false;
       },
     },
     {
       name: "records each tenth payment and closes",
       recoversWithinSeconds: 60,
       mostHeld: 20,
-      async run({ service, report }) {
-        service.losesAnswer = (nth) => nth % 10 === 0;
-        await report(200 / PAYMENTS_A_SECOND);
+      async run(scene) {
+        scene.losesAnswer = (nth) => nth % 10 === 0;
+        await scene.report(200 / PAYMENTS_A_SECOND);
       },
     },
   ];
@@ -65,25 +74,25 @@ export async function proveGateway(start: StartGateway, { short }: { short: bool
 }
 
 async function prove(scenario: Scenario, start: StartGateway): Promise<Figure[]> {
-  const service = await startPaymentService();
-  const gateway = await start(service.port);
-  const directory = mkdtempSync(join(tmpdir(), "express-affiliate-gateway-"));
-  const tracker = affiliate({
-    baseUrl: gateway.url,
-    clientId: 1,
-    apiKey: API_KEY,
-    outbox: diskOutbox({ directory }),
-    delivery: { concurrency: CONCURRENCY },
-    logger: { warn() {}, error() {} },
+  let arrived = 0;
+  const service = await startService((res, take, { isPayment }) => {
+    take();
+    if (isPayment && scene.losesAnswer(++arrived)) res.req.socket.destroy();
+    else answer(res);
   });
+  const gateway = await start(service.port);
+  const tracker = trackerOf(gateway.url, {
+    outbox: diskOutbox({ directory: scratch() }),
+    delivery: { concurrency: CONCURRENCY },
+  });
+  const scene: Scene = { service, losesAnswer: () => false, report };
   const payments = new Set<string>();
   let visitors = 0;
 
   async function report(seconds: number): Promise<void> {
     for (let n = 0; n < seconds * PAYMENTS_A_SECOND; n++) {
       const number = visitors++;
-      const payment = { paymentId: number, customerEmail: "ann@shop.example", leadValue: 1 };
-      const receipt = await tracker.trackPayment(payment, { sessionId: `payer-${number}` });
+      const receipt = await tracker.trackPayment(...paymentOf(number));
       if (receipt.outcome === "queued") payments.add(keyOf(receipt.id));
       await tracker.trackClick({ affiliateReference: "ANNA" }, { sessionId: `visitor-${number}` });
       await sleep(1_000 / PAYMENTS_A_SECOND);
@@ -91,27 +100,22 @@ async function prove(scenario: Scenario, start: StartGateway): Promise<Figure[]>
   }
 
   await report(1);
-  await scenario.run({ service, report });
+  await scenario.run(scene);
   const began = performance.now();
   while (tracker.stats().queued > 0 && performance.now() - began < 300_000) await sleep(20);
   const seconds = (performance.now() - began) / 1_000;
 
   const held = await tracker.deadLetters.list({ limit: 1_000, reason: "unconfirmed" });
-  const known = new Set([...service.recorded.keys(), ...held.map(({ id }) => keyOf(id))]);
+  const { lost, twice } = fateOf([...payments], service, held);
   await tracker.close();
   await gateway.stop();
   await service.goAway();
-  rmSync(directory, { recursive: true });
 
   const of = (what: string) => `${scenario.name}: ${what}`;
   return [
     { what: of("payments"), measured: payments.size },
-    { what: of("lost"), measured: [...payments].filter((id) => !known.has(id)).length, atMost: 0 },
-    {
-      what: of("recorded twice"),
-      measured: [...payments].filter((id) => (service.recorded.get(id) ?? 0) > 1).length,
-      atMost: 0,
-    },
+    { what: of("lost"), measured: lost, atMost: 0 },
+    { what: of("recorded twice"), measured: twice, atMost: 0 },
     { what: of("held"), measured: held.length, atMost: scenario.mostHeld },
     {
       what: of("all that waited has gone after"),

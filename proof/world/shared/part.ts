@@ -5,8 +5,8 @@ export interface Part {
   /** What it shows, in one line. */
   readonly title: string;
   /**
-   * Starts and ends the programs that it needs. `short`: with fewer events and less time, for .ci/run. `outbox`: where the same is
-   * shown with each server, on this one alone.
+   * Starts and ends the programs that it needs. `short`: with fewer events and less time, for
+   * .ci/run. `outbox`: if the same is shown with each server, on this one alone.
    */
   prove(options: { readonly short: boolean; readonly outbox?: Kind | undefined }): Promise<readonly Figure[]>;
 }
@@ -25,7 +25,9 @@ export function holds({ measured, atLeast = -Infinity, atMost = Infinity }: Figu
   return measured >= atLeast && measured <= atMost;
 }
 
-/** The cells of a figure's row: what, the measurement, its bound, and whether the bound was missed. */
+/**
+ * The cells of a figure's row: what, the measurement, its bound, and whether the bound was missed.
+ */
 export function figureRow(figure: Figure): readonly string[] {
   const { what, measured, unit } = figure;
   return [

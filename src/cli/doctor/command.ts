@@ -1,12 +1,11 @@
 import { readConfig } from "../../config.js";
 import { callsFor } from "../../service/calls.js";
-import { systemClock } from "../../shared/clock.js";
 import { maskEmails } from "../../shared/emails.js";
 import { errorFrom, OptionsError } from "../../shared/errors.js";
 import { presentable } from "../../shared/secret.js";
 import { readArguments, refuseArguments } from "../arguments.js";
 import { withEnvFile } from "../env-file.js";
-import { type CheckResult, lineOf, painted } from "../finding.js";
+import { type CheckResult, painted, print } from "../finding.js";
 import { locationFrom, type OutboxLocation, urlIn } from "../outbox/arguments.js";
 import { passwordHider } from "../outbox/passwords.js";
 import type { Terminal } from "../terminal.js";
@@ -44,7 +43,7 @@ outbox does. Only reads, unless you add --send-test-click.
 Exit code: 0 where all is well, 1 where something is wrong, 2 for arguments that
 are wrong.`;
 
-/** `express-affiliate doctor`. Resolves with the exit code. */
+/** Resolves with the exit code. */
 export async function doctorCommand(args: string[], terminal: Terminal): Promise<number> {
   const { stdout } = terminal;
   let flags: Flags;
@@ -64,32 +63,29 @@ export async function doctorCommand(args: string[], terminal: Terminal): Promise
     return refuseArguments("doctor", passwordHider(args)(inFlags(errorFrom(error))), terminal);
   }
   const findings: CheckResult[] = [];
-  // Covers every text: the service may repeat the key or an address anywhere.
+  // For every text: the service may repeat the key or an address anywhere.
   const hide = (text: string) => maskEmails(presentable(text, target?.apiKey));
-  for await (const { type, text } of examineAll(target, flags, location)) {
+  for await (const { type, text } of examine(target, flags, location)) {
     const finding = { type, text: hide(text) };
     findings.push(finding);
-    if (!flags.json) stdout(lineOf(finding, terminal));
+    if (!flags.json) print(finding, terminal);
   }
   const wrongs = findings.filter(({ type }) => type === "wrong").length;
-  stdout(flags.json ? JSON.stringify({ healthy: wrongs === 0, findings }) : verdict(wrongs, terminal));
+  if (flags.json) stdout(JSON.stringify({ healthy: wrongs === 0, findings }));
+  else print(verdict(wrongs), terminal);
   return wrongs === 0 ? 0 : 1;
 }
 
-function verdict(wrongs: number, terminal: Terminal): string {
-  if (wrongs === 0) return painted("healthy: nothing wrong was found", "green", terminal);
-  return painted(
-    `not healthy: ${wrongs} ${wrongs === 1 ? "finding is" : "findings are"} WRONG`,
-    "red",
-    terminal,
-  );
+function verdict(wrongs: number): string {
+  if (wrongs === 0) return painted("healthy: nothing wrong was found", "green");
+  return painted(`not healthy: ${wrongs} ${wrongs === 1 ? "finding is" : "findings are"} WRONG`, "red");
 }
 
 function parseFlags(args: string[]) {
   const text = { type: "string" } as const;
   const { values, positionals } = readArguments({
     args,
-    // Node's own error would repeat the word, which may be a key.
+    // Node's own error would repeat a word that may be a key.
     allowPositionals: true,
     options: {
       "base-url": text,
@@ -113,7 +109,7 @@ function parseFlags(args: string[]) {
 
 type Flags = ReturnType<typeof parseFlags>;
 
-/** The options that name the service: with one of these, it is examined too. */
+/** With one of these options, the service is examined too. */
 const OF_THE_SERVICE = ["base-url", "client-id", "api-key-env", "session", "send-test-click"] as const;
 
 function outboxFrom(flags: Flags, env: Terminal["env"]): OutboxLocation | undefined {
@@ -129,7 +125,7 @@ function outboxFrom(flags: Flags, env: Terminal["env"]): OutboxLocation | undefi
   return undefined;
 }
 
-/** Reads the options as `affiliate()` does, so that both refuse the same. */
+/** Reads options as `affiliate()` does, so that both refuse the same. */
 function targetFrom(flags: Flags, env: Terminal["env"]): Target {
   const name = flags["api-key-env"];
   const key = name === undefined ? undefined : env[name];
@@ -146,10 +142,10 @@ function targetFrom(flags: Flags, env: Terminal["env"]): Target {
   const calls = callsFor(clientId);
   // Checked here, so that a wrong id is an error of usage.
   if (flags.session !== undefined) calls.status(flags.session);
-  return { baseUrl, clientId, calls, apiKey, clock: systemClock };
+  return { baseUrl, clientId, calls, apiKey };
 }
 
-/** The error with the names that the options have on the command line. */
+/** The error with the options' names on the command line. */
 function inFlags(error: Error): string {
   if (!(error instanceof OptionsError)) return error.message;
   return error.message
@@ -159,22 +155,22 @@ function inFlags(error: Error): string {
     .replaceAll("`apiKey`", "--api-key-env");
 }
 
-async function* examineAll(
+async function* examine(
   target: Target | undefined,
   flags: Flags,
   location: OutboxLocation | undefined,
 ): AsyncGenerator<CheckResult> {
-  if (target) yield* examine(target, flags);
+  if (target) yield* examineService(target, flags);
   if (location) yield* checkOutbox(location, target?.clientId, flags.last);
 }
 
-/** Yields each finding as soon as it is known. If a step fails, the steps that need it are left out. */
-async function* examine(target: Target, flags: Flags): AsyncGenerator<CheckResult> {
-  const { baseUrl, clock } = target;
-  for (const step of [checkName, (url: URL) => checkTls(url, clock.now())]) {
+/** Yields findings as they come. If a step fails, those that need it are left out. */
+async function* examineService(target: Target, flags: Flags): AsyncGenerator<CheckResult> {
+  const { baseUrl } = target;
+  for (const step of [checkName, checkTls]) {
     const finding = await step(baseUrl);
-    if (finding) yield finding;
-    if (finding?.type === "wrong") return;
+    yield finding;
+    if (finding.type === "wrong") return;
   }
   yield* checkStatus(target);
   if (flags.session !== undefined) yield await checkSession(target, flags.session);

@@ -12,7 +12,7 @@ interface Entry {
   readonly notLinked?: string | null | undefined;
 }
 
-/** What a sandbox has recorded last. A real service has no ledger to ask for. */
+/** A sandbox's last entries. A real service has no ledger to ask for. */
 export async function* lastInSandbox(baseUrl: URL): AsyncGenerator<CheckResult> {
   const ledger = await ledgerAt(`${withoutTrailingSlashes(baseUrl.href)}/ledger.json?limit=${LAST}`);
   const entries =

@@ -1,7 +1,7 @@
 import { errorFrom } from "../../shared/errors.js";
 import { type CheckResult, note, well, wrong } from "../finding.js";
-import { findingsOf } from "../outbox/actions.js";
 import type { OutboxLocation } from "../outbox/arguments.js";
+import { findingsOf } from "../outbox/findings.js";
 import { lastEventsFound } from "../outbox/last-events.js";
 import { openOutboxAt, problemAt } from "../outbox/open.js";
 
@@ -9,10 +9,10 @@ import { openOutboxAt, problemAt } from "../outbox/open.js";
 export const LAST = 5;
 
 /**
- * Checks whether there is an outbox, of this version, that may be written to, and says what waits in it. Changes nothing.
+ * Whether there is an outbox, of this version, that takes writes, and what waits in it. Changes
+ * nothing.
  *
- * @param clientId the one that is examined, if it is given.
- * @param showsLast whether it also says what the last events were and what became of them.
+ * @param showsLast whether to say what became of the last events.
  */
 export async function* checkOutbox(
   location: OutboxLocation,

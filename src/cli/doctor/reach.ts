@@ -9,7 +9,6 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const SOON_DAYS = 21;
 const TIMEOUT_MS = 5_000;
 
-/** The codes of Node and OpenSSL, in plain words. */
 const MEANINGS: readonly (readonly [code: RegExp, plain: string])[] = [
   [/^CERT_HAS_EXPIRED$/, "the certificate is out of date: the service's operator must renew it"],
   [/^CERT_NOT_YET_VALID$/, "the certificate is valid later only: is this machine's clock right?"],
@@ -30,7 +29,7 @@ const MEANINGS: readonly (readonly [code: RegExp, plain: string])[] = [
   ],
 ];
 
-/** Checks whether the service's name resolves to an address. */
+/** Whether the service's name resolves. */
 export async function checkName({ hostname }: URL): Promise<CheckResult> {
   const name = hostname.replace(/^\[|\]$/g, "");
   if (isIP(name)) return note(`${name} is an address itself, so there is no name to look up`);
@@ -44,10 +43,10 @@ export async function checkName({ hostname }: URL): Promise<CheckResult> {
   }
 }
 
-/** Checks whether this machine trusts the service's certificate, and how long it is valid. */
+/** Whether this machine trusts the service's certificate, and for how long it is valid. */
 export async function checkTls(
   { protocol, hostname, port }: URL,
-  now: number,
+  now = Date.now(),
   /** Certificates to trust besides those of this machine. */
   ca?: string,
 ): Promise<CheckResult> {

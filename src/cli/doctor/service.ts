@@ -3,7 +3,7 @@ import type { Answer, Attempt } from "../../service/attempt.js";
 import type { Call, Calls } from "../../service/calls.js";
 import { isYes, refusalOf } from "../../service/refusal.js";
 import { createTransport } from "../../service/transport.js";
-import type { Clock } from "../../shared/clock.js";
+import { systemClock } from "../../shared/clock.js";
 import { errorCodeOf } from "../../shared/errors.js";
 import { presentable, type Secret } from "../../shared/secret.js";
 import { withoutTrailingSlashes } from "../../shared/text.js";
@@ -12,23 +12,21 @@ import { type CheckResult, notDone, note, well, wrong } from "../finding.js";
 const TIMEOUT_MS = 10_000;
 const LONGEST_DRIFT_MS = 30_000;
 
-/** The service to be examined, and how to ask it. */
 export interface Target {
   readonly baseUrl: URL;
   readonly clientId: number;
   readonly calls: Calls;
   readonly apiKey: Secret | undefined;
-  readonly clock: Clock;
 }
 
-/** One attempt, made as a tracker makes it, over a connection of its own. */
-async function ask({ baseUrl, clock }: Target, call: Call, key: Secret | undefined): Promise<Attempt> {
+/** One attempt, made as by a tracker, over a connection of its own. */
+async function ask({ baseUrl }: Target, call: Call, key: Secret | undefined): Promise<Attempt> {
   const transport = createTransport({
     baseUrl,
     connections: 1,
     connectTimeoutMs: TIMEOUT_MS,
     timeoutMs: TIMEOUT_MS,
-    clock,
+    clock: systemClock,
     headers: { accept: "application/json", ...(key && { authorization: `Bearer ${key.reveal()}` }) },
   });
   try {
@@ -38,20 +36,20 @@ async function ask({ baseUrl, clock }: Target, call: Call, key: Secret | undefin
   }
 }
 
-/** Why an attempt did not succeed, in the words of the service or of Node. */
-function reasonOf({ apiKey, clock }: Target, attempt: Attempt): string {
+/** Why an attempt failed, in the words of the service or of Node. */
+function reasonOf({ apiKey }: Target, attempt: Attempt): string {
   if (attempt.type === "no-answer") return attempt.error.message || errorCodeOf(attempt.error);
   const hide = (text: string) => presentable(text, apiKey);
-  const { status, error, message } = refusalOf(attempt, { now: clock.now(), hide });
+  const { status, error, message } = refusalOf(attempt, { now: Date.now(), hide });
   return `${status} ${error}: ${message}`;
 }
 
-/** Checks whether the status endpoint (§4.5) answers, with the key and without, and whether its clock agrees with this machine's. */
+/** Whether the status endpoint (§4.5) answers with and without the key, and its clock is right. */
 export async function* checkStatus(target: Target): AsyncGenerator<CheckResult> {
-  const { calls, apiKey, clock } = target;
+  const { calls, apiKey } = target;
   const call = calls.status("express-affiliate-doctor");
   const bare = await ask(target, call, undefined);
-  const answeredAt = clock.now();
+  const answeredAt = Date.now();
   if (bare.type === "no-answer") return yield wrong(`the service does not answer: ${reasonOf(target, bare)}`);
   yield withoutKey(target, bare);
   if (apiKey) yield withKey(target, await ask(target, call, apiKey));
@@ -76,7 +74,7 @@ function withKey(target: Target, attempt: Attempt): CheckResult {
   );
 }
 
-/** Explains what an unexpected answer means for the address. */
+/** What an unexpected answer means for the address. */
 function meaning({ baseUrl }: Target, { status }: Answer): string {
   const base = withoutTrailingSlashes(baseUrl.href);
   if (status === 404)
@@ -105,7 +103,7 @@ function compareClocks({ date }: Answer, now: number): CheckResult {
   );
 }
 
-/** Says which affiliate a session is attributed to. */
+/** Which affiliate a session is attributed to. */
 export async function checkSession(target: Target, sessionId: string): Promise<CheckResult> {
   const attempt = await ask(target, target.calls.status(sessionId), target.apiKey);
   if (attempt.type === "answer" && attempt.status === 401 && !target.apiKey)
@@ -120,7 +118,7 @@ export async function checkSession(target: Target, sessionId: string): Promise<C
     : wrong(`session ${sessionId} is attributed to no affiliate`);
 }
 
-/** Posts a click that is recognisable as a test, and checks whether the service then knows its session. */
+/** Posts a recognisable test click, and checks whether the service then knows its session. */
 export async function* sendTestClick(target: Target): AsyncGenerator<CheckResult> {
   const id = `doctor-${randomUUID()}`;
   const click = {
@@ -142,7 +140,7 @@ export async function* sendTestClick(target: Target): AsyncGenerator<CheckResult
   yield await checkSession(target, id);
 }
 
-/** Says what the doctor could not find out without posting anything. */
+/** What the doctor could only find out by posting. */
 export function noTestClick({ clientId }: Target): CheckResult {
   return notDone(
     `nothing was posted: whether clicks are taken, and client id ${clientId} is known, shows with --send-test-click, ` +

@@ -1,9 +1,8 @@
-import { LEAST_URGENT_FIRST } from "../../kinds.js";
+import { LEAST_URGENT_FIRST } from "../../conversion/kinds.js";
 import { DEATH_REASONS, type DeadLetterFilter } from "../../outbox/dead-letters.js";
 import { PREFIX } from "../../outbox/mysql/migrations.js";
 import { SCHEMA_NAME } from "../../outbox/postgres/migrations.js";
-import { nearestWord } from "../../shared/nearest.js";
-import { readArguments } from "../arguments.js";
+import { didYouMean, readArguments } from "../arguments.js";
 import type { Terminal } from "../terminal.js";
 
 export const help = `Usage: express-affiliate outbox <directory|database-url> <action> [options]
@@ -51,37 +50,47 @@ Exit code: 0 where all is well, dead letters or not; 1 where something is wrong:
 no outbox there, trouble with its storage, an id without a dead letter, or the
 answer no to a question; 2 for arguments that are wrong.`;
 
-const ACTIONS = ["status", "list", "retry", "discard", "person", "hold", "backup"] as const;
+const NOTHING = "takes no ids, no --all and no --limit";
+const LETTERS = "takes either ids or --all, and no --limit";
 
-/** Where the outbox is. */
-export type OutboxLocation =
-  | { readonly directory: string }
-  | { readonly url: string; readonly schema: string | undefined }
-  | { readonly mysqlUrl: string; readonly prefix: string | undefined };
+/** What each action takes, as an error says it. */
+const ACTIONS = {
+  status: NOTHING,
+  list: "takes neither ids nor --all; --limit N lists more",
+  retry: LETTERS,
+  discard: LETTERS,
+  person: "takes one e-mail address",
+  hold: NOTHING,
+  backup: "takes one file's name, of a file that is not there yet",
+};
 
-/** The command's arguments, checked. */
+type Action = keyof typeof ACTIONS;
+
+export interface OutboxLocation {
+  readonly storage: "disk" | "postgres" | "mysql";
+  /** The directory, or the database's URL. */
+  readonly where: string;
+  readonly schema: string | undefined;
+  readonly prefix: string | undefined;
+}
+
 export interface OutboxArguments {
   readonly location: OutboxLocation;
-  readonly action: (typeof ACTIONS)[number];
+  readonly action: Action;
   readonly ids: readonly string[];
   readonly all: boolean;
-  /** Whether `discard --all` does not ask. */
-  readonly yes: boolean;
+  /** Whether a person must agree first. */
+  readonly asks: boolean;
   readonly limit: number;
   readonly filter: DeadLetterFilter;
-  /** Of `person`: whose events, and whether to erase them. */
-  readonly email: string;
+  /** The address of `person`, the file of `backup`. */
+  readonly word: string;
+  /** Of `person`: whether to erase the events. */
   readonly erase: boolean;
-  /** Of `backup`. */
-  readonly file: string;
   readonly json: boolean;
 }
 
-/**
- * Reads the arguments of `express-affiliate outbox`; `undefined` where they ask for help.
- *
- * @throws Error where they are wrong.
- */
+/** `undefined` if the arguments ask for help. @throws Error if they are wrong. */
 export function readOutboxArguments(args: string[], env: Terminal["env"]): OutboxArguments | undefined {
   const { values: flags, positionals } = readArguments({
     args,
@@ -103,66 +112,50 @@ export function readOutboxArguments(args: string[], env: Terminal["env"]): Outbo
   if (flags.help) return undefined;
   const variable = flags["url-env"];
   const words = variable === undefined ? positionals : [urlIn(env, variable), ...positionals];
-  const [where, action, ...ids] = words;
-  if (!where) throw usageError("say where it is: a directory, or a Postgres or MySQL URL");
+  const [where, action = "", ...ids] = words;
+  if (!where) throw new Error("say where it is: a directory, or a Postgres or MySQL URL");
+  if (!isAction(action)) {
+    // Does not repeat the word: if two were swapped, it is a URL, which may hold a password.
+    const actions = Object.keys(ACTIONS);
+    const after = variable ? "" : " after where it is";
+    throw new Error(`say what to do${after}: ${actions.join(", ")}${didYouMean(action, actions)}`);
+  }
   const { all, yes, json, erase, limit = "100" } = flags;
-  if (erase && action !== "person") throw usageError("--erase goes with person");
-  if (yes && !(action === "discard" && all)) throw usageError("--yes goes with discard --all");
+  if (erase && action !== "person") throw new Error("--erase goes with person");
+  if (yes && !(action === "discard" && all)) throw new Error("--yes goes with discard --all");
   const kind = oneOf(LEAST_URGENT_FIRST, "--kind", flags.kind);
   const reason = oneOf(DEATH_REASONS, "--reason", flags.reason);
   if ((kind || reason) && !(action === "list" || all))
-    throw usageError("--kind and --reason go with list and --all");
-  const filter = { ...(kind && { kind }), ...(reason && { reason }) };
-  const [file = ""] = ids;
-  const given = {
+    throw new Error("--kind and --reason go with list and --all");
+  if (!fits(action, ids, all, flags.limit)) throw new Error(`${action} ${ACTIONS[action]}`);
+  if (!/^[1-9]\d{0,8}$/.test(limit)) throw new Error("--limit must be a positive integer");
+  if (ACTIONS[action] === LETTERS && !ids.every((id) => /^\w+$/.test(id)))
+    throw new Error("an id is what `list` prints first: 32 hex digits");
+  return {
+    location: locationFrom(where, flags),
+    action,
     ids: [...new Set(ids)],
-    file,
-    email: file,
-    erase,
     all,
-    yes,
-    json,
+    asks: action === "discard" && all && !yes,
     limit: Number(limit),
-    filter,
+    filter: { kind, reason },
+    word: ids[0] ?? "",
+    erase,
+    json,
   };
-  switch (action) {
-    case "retry":
-    case "discard":
-      if (all === ids.length > 0) throw usageError(`${action} takes either ids or --all`);
-      if (flags.limit !== undefined) throw usageError(`${action} takes no --limit`);
-      if (!ids.every((id) => /^\w+$/.test(id)))
-        throw usageError("an id is what `list` prints first: 32 hex digits");
-      break;
-    case "list":
-      if (!/^[1-9]\d{0,8}$/.test(limit)) throw usageError("--limit must be a positive integer");
-      if (all || ids.length > 0) throw usageError("list takes neither ids nor --all; --limit N lists more");
-      break;
-    case "backup":
-      if (ids.length !== 1 || all || flags.limit !== undefined) {
-        throw usageError("backup takes one file's name, of a file that is not there yet");
-      }
-      break;
-    case "person":
-      if (ids.length !== 1 || !file.includes("@") || all || flags.limit !== undefined) {
-        throw usageError("person takes one e-mail address");
-      }
-      break;
-    case "status":
-    case "hold":
-      if (all || ids.length > 0 || flags.limit !== undefined) {
-        throw usageError(`${action} takes no ids, no --all and no --limit`);
-      }
-      break;
-    default: {
-      // The error does not repeat the word: where two were swapped, it is the URL, which may hold a password.
-      const nearest = nearestWord(action ?? "", ACTIONS);
-      const meant = nearest ? `; did you mean ${nearest}?` : "";
-      throw usageError(
-        `say what to do${variable ? "" : " after where it is"}: ${ACTIONS.join(", ")}${meant}`,
-      );
-    }
-  }
-  return { ...given, action, location: locationFrom(where, flags) };
+}
+
+function isAction(word: string): word is Action {
+  return Object.hasOwn(ACTIONS, word);
+}
+
+function fits(action: Action, ids: readonly string[], all: boolean, limit: string | undefined): boolean {
+  const [first = ""] = ids;
+  if (action === "list") return ids.length === 0 && !all;
+  if (limit !== undefined) return false;
+  if (ACTIONS[action] === LETTERS) return all !== ids.length > 0;
+  if (ACTIONS[action] === NOTHING) return ids.length === 0 && !all;
+  return ids.length === 1 && !all && (action === "backup" || first.includes("@"));
 }
 
 function oneOf<Word extends string>(
@@ -172,52 +165,44 @@ function oneOf<Word extends string>(
 ): Word | undefined {
   const found = words.find((word) => word === given);
   if (given === undefined || found) return found;
-  const nearest = nearestWord(given, words);
-  throw usageError(`${flag} must be ${words.join(", ")}${nearest ? `; did you mean ${nearest}?` : ""}`);
+  throw new Error(`${flag} must be ${words.join(", ")}${didYouMean(given, words)}`);
 }
 
-/** The URL in an environment variable. @throws Error where it is none. */
+/** @throws Error if the variable has no URL of a database. */
 export function urlIn(env: Terminal["env"], variable: string): string {
   const url = env[variable];
-  if (!url) throw usageError(`the environment variable ${variable} is not set`);
-  if (!isPostgres(url) && !isMysql(url)) {
-    throw usageError(`${variable} must hold a URL that begins with postgres:// or mysql://`);
+  if (!url) throw new Error(`the environment variable ${variable} is not set`);
+  if (storageOf(url) === "disk") {
+    throw new Error(`${variable} must hold a URL that begins with postgres:// or mysql://`);
   }
   return url;
 }
 
-/** Where an outbox is. @throws Error, which does not quote the URL: it may hold a password. */
+/** @throws Error, which does not quote the URL: it may hold a password. */
 export function locationFrom(
   where: string,
   { schema, prefix }: { schema?: string | undefined; prefix?: string | undefined },
 ): OutboxLocation {
-  if (schema !== undefined && !isPostgres(where)) throw usageError("--schema goes with a Postgres URL");
-  if (prefix !== undefined && !isMysql(where)) throw usageError("--prefix goes with a MySQL URL");
-  if (!isPostgres(where) && !isMysql(where)) {
-    if (where.includes("://")) throw usageError("a URL must begin with postgres:// or mysql://");
-    return { directory: where };
+  const storage = storageOf(where);
+  if (schema !== undefined && storage !== "postgres") throw new Error("--schema goes with a Postgres URL");
+  if (prefix !== undefined && storage !== "mysql") throw new Error("--prefix goes with a MySQL URL");
+  if (storage === "disk" && where.includes("://")) {
+    throw new Error("a URL must begin with postgres:// or mysql://");
   }
-  // Otherwise the end of the password would be read as a host, a port or a database, and an error would show it.
-  if (/^[^/]*\/\/[^/?#]*[/?#].*@/s.test(where)) {
-    throw usageError(
+  // Otherwise an error would show the password's end, read as a host, port or database.
+  if (storage !== "disk" && /^[^/]*\/\/[^/?#]*[/?#].*@/s.test(where)) {
+    throw new Error(
       "in the URL's password / must be written %2F, ? %3F, # %23; and @ %40 in what follows the host",
     );
   }
   if (schema !== undefined && !SCHEMA_NAME.pattern.test(schema)) {
-    throw usageError(`--schema ${SCHEMA_NAME.error}`);
+    throw new Error(`--schema ${SCHEMA_NAME.error}`);
   }
-  if (prefix !== undefined && !PREFIX.pattern.test(prefix)) throw usageError(`--prefix ${PREFIX.error}`);
-  return isMysql(where) ? { mysqlUrl: where, prefix } : { url: where, schema };
+  if (prefix !== undefined && !PREFIX.pattern.test(prefix)) throw new Error(`--prefix ${PREFIX.error}`);
+  return { storage, where, schema, prefix };
 }
 
-function isPostgres(where: string): boolean {
-  return /^postgres(ql)?:\/\//i.test(where);
-}
-
-function isMysql(where: string): boolean {
-  return /^(mysql|mariadb):\/\//i.test(where);
-}
-
-function usageError(message: string): Error {
-  return new Error(message);
+function storageOf(where: string): OutboxLocation["storage"] {
+  if (/^postgres(ql)?:\/\//i.test(where)) return "postgres";
+  return /^(mysql|mariadb):\/\//i.test(where) ? "mysql" : "disk";
 }

@@ -1,26 +1,22 @@
 import { note, well } from "../finding.js";
-import { linesOf, type OpenOutbox, type Report } from "./actions.js";
+import type { OpenOutbox, Report } from "./actions.js";
 import { countOf } from "./words.js";
 
-/** Makes an unconfirmed dead letter of every payment that waits: after a restore, the service may have it. */
+/** After a restore, the service may have the payments that wait: makes dead letters of them. */
 export async function hold(outbox: OpenOutbox): Promise<Report> {
   const { held, otherConnections } = await outbox.hold();
-  const findings = [
+  const done =
     held === 0
-      ? well("no payment waits")
-      : well(`${countOf(held, "payment")} held: look them up in the service, then retry or discard each`),
-  ];
-  if (otherConnections > 0) {
-    findings.push(
-      note(
-        `${countOf(otherConnections, "other connection")} to this database: hosts must start after this command`,
-      ),
-    );
-  }
-  return { isWell: true, json: { held, otherConnections }, lines: linesOf(findings) };
+      ? "no payment waits"
+      : `${countOf(held, "payment")} held: look them up in the service, then retry or discard each`;
+  const others = `${countOf(otherConnections, "other connection")} to this database: hosts must start after this command`;
+  return {
+    isWell: true,
+    json: { held, otherConnections },
+    lines: otherConnections > 0 ? [well(done), note(others)] : [well(done)],
+  };
 }
 
-/** Writes a copy of a disk outbox into a new file. */
 export async function backup(outbox: OpenOutbox, file: string): Promise<Report> {
   if (!outbox.backup) {
     throw new Error(
@@ -31,6 +27,6 @@ export async function backup(outbox: OpenOutbox, file: string): Promise<Report> 
   return {
     isWell: true,
     json: { file, bytes },
-    lines: linesOf([well(`${file}: ${bytes} bytes, and customers' addresses in it`)]),
+    lines: [well(`${file}: ${bytes} bytes, and customers' addresses in it`)],
   };
 }

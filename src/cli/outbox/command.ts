@@ -1,6 +1,7 @@
 import { errorFrom } from "../../shared/errors.js";
 import { printable, printableJson } from "../../shared/printable.js";
 import { refuseArguments } from "../arguments.js";
+import { print } from "../finding.js";
 import type { Terminal } from "../terminal.js";
 import {
   discard,
@@ -18,13 +19,13 @@ import { openOutboxAt, problemAt } from "./open.js";
 import { passwordHider } from "./passwords.js";
 import { person } from "./person.js";
 
-/** `express-affiliate outbox`. Resolves with the exit code. */
+/** Resolves with the exit code. */
 export async function outboxCommand(args: string[], terminal: Terminal): Promise<number> {
   const { stdout, stderr, env } = terminal;
   let given: OutboxArguments | undefined;
   try {
     given = readOutboxArguments(args, env);
-    if (given && mustAsk(given) && (given.json || !terminal.ask))
+    if (given?.asks && (given.json || !terminal.ask))
       throw new Error(
         "discard --all removes every dead letter that is meant; with --yes it does so without asking",
       );
@@ -38,7 +39,8 @@ export async function outboxCommand(args: string[], terminal: Terminal): Promise
   const { json } = given;
   try {
     const report = await carryOut(given, terminal);
-    for (const line of json ? [printableJson(report.json)] : report.lines(terminal)) stdout(line);
+    if (json) stdout(printableJson(report.json));
+    else for (const line of report.lines) print(line, terminal);
     return report.isWell ? 0 : 1;
   } catch (thrown) {
     const error = problemAt(given.location, errorFrom(thrown));
@@ -48,14 +50,10 @@ export async function outboxCommand(args: string[], terminal: Terminal): Promise
   }
 }
 
-function mustAsk({ action, all, yes }: OutboxArguments): boolean {
-  return action === "discard" && all && !yes;
-}
-
 async function carryOut(given: OutboxArguments, { ask }: Terminal): Promise<Report> {
   const outbox = openOutboxAt(given.location);
   try {
-    if (mustAsk(given) && !(await mayDiscard(outbox, given.filter, ask))) return nothingDiscarded;
+    if (given.asks && !(await mayDiscard(outbox, given.filter, ask))) return nothingDiscarded;
     return await act(outbox, given);
   } finally {
     await outbox.close();
@@ -73,10 +71,10 @@ function act(outbox: OpenOutbox, given: OutboxArguments): Promise<Report> {
     case "discard":
       return discard(outbox, given);
     case "person":
-      return person(outbox, given);
+      return person(outbox, given.word, given.erase);
     case "hold":
       return hold(outbox);
     case "backup":
-      return backup(outbox, given.file);
+      return backup(outbox, given.word);
   }
 }

@@ -3,50 +3,52 @@ import type { SqlOutbox } from "../../outbox/sql/sql-outbox.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces, resolvePeer } from "../../shared/peer.js";
 import type { OpenOutbox } from "./actions.js";
+import { type LastEvent, newest } from "./last-events.js";
 
-/** How long the command waits for a server, in milliseconds. */
+/** How long the command waits for a server. */
 export const TIMEOUT_MS = 20_000;
 
-/** A database's driver as it is installed for the host. @throws OutboxError where it is not. */
-export function loadDriver<Driver>(wanted: {
-  specifier: string;
-  /** What to install. */
-  package: string;
-  code: `ERR_AFFILIATE_${string}_DRIVER`;
-  database: string;
-}): Driver {
-  const file = resolvePeer(wanted.specifier, peerPlaces(import.meta.url));
+/** A driver that is installed for the host. @throws OutboxError if it is not. */
+export function loadDriver<Driver>(
+  specifier: string,
+  database: string,
+  code: `ERR_AFFILIATE_${string}_DRIVER`,
+): Driver {
+  const file = resolvePeer(specifier, peerPlaces(import.meta.url));
   if (file !== undefined) return createRequire(file)(file);
-  const { code, database } = wanted;
+  const [name] = specifier.split("/");
   throw new OutboxError(
     code,
-    `outbox: a ${database} URL needs the package ${wanted.package}, which is not installed here: npm install ${wanted.package}`,
+    `outbox: a ${database} URL needs the package ${name}, which is not installed here: npm install ${name}`,
   );
 }
 
-/** An outbox in a database, as the command uses it. `close` ends the pool that was made for it. */
-export function openedIn(
-  { name, look, deadLetters, personalData, erase, hold, cautions, close }: SqlOutbox,
-  pool: { end(): Promise<void> },
-  {
-    checkWrites,
-    otherConnections,
-    last,
-  }: Required<Pick<OpenOutbox, "checkWrites" | "last">> & { otherConnections: () => Promise<number> },
-): OpenOutbox {
+/** What the command asks a database beside the outbox. */
+interface Questions {
+  readonly pool: { end(): Promise<void> };
+  /** Deletes no row. */
+  deleteNothing(): Promise<unknown>;
+  last(limit: number): Promise<readonly LastEvent[]>;
+  otherConnections(): Promise<number>;
+  /** What an error of the driver means. */
+  problemOf(error: unknown): unknown;
+}
+
+/** A database's outbox for the command. `close` ends the pool that was made for it. */
+export function openedIn(outbox: SqlOutbox, questions: Questions): OpenOutbox {
+  const explained = <T>(asked: Promise<T>): Promise<T> =>
+    asked.catch((error: unknown) => {
+      throw questions.problemOf(error);
+    });
   return {
-    checkWrites,
-    last,
-    hold: async () => ({ held: await hold(), otherConnections: await otherConnections() }),
-    name,
-    look,
-    deadLetters,
-    personalData,
-    erase,
-    cautions,
+    ...outbox,
+    // Refused if it is not allowed, even though it applies to no row.
+    checkWrites: async () => void (await explained(questions.deleteNothing())),
+    last: async (limit) => newest(await explained(questions.last(limit)), limit),
+    hold: async () => ({ held: await outbox.hold(), otherConnections: await questions.otherConnections() }),
     async close() {
-      await close();
-      await pool.end();
+      await outbox.close();
+      await questions.pool.end();
     },
   };
 }

@@ -1,5 +1,5 @@
-import type { StoredClaims } from "../../outbox/disk/claimed-events.js";
-import type { Database } from "../../outbox/disk/sqlite.js";
+import type { Database } from "../../outbox/disk/file/sqlite.js";
+import type { StoredClaims } from "../../outbox/disk/queue/state.js";
 import { type LastEvent, newest } from "./last-events.js";
 
 type Row = Omit<LastEvent, "state"> & { readonly seq: number; readonly state: string };
@@ -8,7 +8,7 @@ interface StateRow {
   readonly delivered: string;
 }
 
-// Delivered ids have the time that the file was in use, not the date.
+// Delivered ids have the time that the file was in use, not a date.
 const LAST = `
   select * from (
     select seq, id, kind, state, created_at as at, ready_at as until, null as reason
@@ -21,7 +21,6 @@ const LAST = `
     select null, id, kind, 'known', state.now - (state.in_use_ms - at), null, null
     from delivered, state order by seq desc limit ?1)`;
 
-/** The events that the file has dealt with last. */
 export function lastEventsIn(db: Database, limit: number): readonly LastEvent[] {
   const state = db.prepare("select claims, delivered from state").get() as StateRow;
   const claims = Object.values(JSON.parse(state.claims) as StoredClaims);

@@ -2,16 +2,14 @@ import { randomUUID } from "node:crypto";
 import { closeSync, fstatSync, fsyncSync, openSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { hostRuns } from "../../outbox/dead-letters.js";
-import { deadLettersThrough } from "../../outbox/disk/asked-dead-letters.js";
-import { countsOf } from "../../outbox/disk/counts.js";
-import { type FileOptions, openExistingFile } from "../../outbox/disk/file.js";
-import { createOwnerLocks } from "../../outbox/disk/owner-locks.js";
-import { personalThrough } from "../../outbox/disk/personal.js";
-import { problemOf } from "../../outbox/disk/problems.js";
-import type { Request, Results } from "../../outbox/disk/protocol.js";
-import { type Database, failureOf, findEngine } from "../../outbox/disk/sqlite.js";
-import { createStore, type Store } from "../../outbox/disk/store.js";
-import { createTakeIn, SETTLE_MS, type TakeIn } from "../../outbox/disk/take-in.js";
+import { type FileOptions, openExistingFile } from "../../outbox/disk/file/file.js";
+import { createOwnerLocks } from "../../outbox/disk/file/owner-locks.js";
+import { type Database, failureOf, findEngine, problemOf } from "../../outbox/disk/file/sqlite.js";
+import { storageThrough } from "../../outbox/disk/queue/asked.js";
+import { countsOf } from "../../outbox/disk/queue/counts.js";
+import type { Request, Results } from "../../outbox/disk/queue/requests.js";
+import { createStore, type Store } from "../../outbox/disk/queue/store.js";
+import { createTakeIn, SETTLE_MS, type TakeIn } from "../../outbox/disk/spool/take-in.js";
 import { eraseIn, personalDataIn } from "../../outbox/personal-data.js";
 import { systemClock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
@@ -19,13 +17,14 @@ import { peerPlaces } from "../../shared/peer.js";
 import type { OpenOutbox } from "./actions.js";
 import { lastEventsIn } from "./disk-last-events.js";
 
-// The command does not know the host's limits, and needs none: a retried event takes the bytes of its dead letter.
+// The host's limits are unknown here, and not needed: a retried event takes its dead letter's
+// bytes.
 const NO_LIMITS = { maxBytes: 2 ** 42, maxDeadLetters: 2 ** 42, rememberMs: 2 ** 42, leaseMs: 2 ** 42 };
 
 /**
- * Opens the outbox in a directory. It opens the file for writing even to look: SQLite's log would stay behind a process that
- * may only read. It creates, migrates and replaces nothing. It stores what killed processes have left beside the file, as the next host
- * would; apart from that, only `retry` and `discard` change what is in the outbox.
+ * Opens a directory's outbox, even to look, for writing: SQLite's log would stay behind a process
+ * that may only read. Creates, migrates and replaces nothing. Like the next host, it stores what
+ * killed processes have left beside the file; otherwise only actions change the outbox.
  *
  * @throws OutboxError
  */
@@ -43,13 +42,12 @@ export function openDisk(directory: string, options: Partial<FileOptions> = {}):
   const run = (requests: readonly Request[]) => inPlainWords(path, () => store.run(requests));
 
   const ask = async <R extends Request>(request: R) => run([request]).results[0] as Results[R["type"]];
-  const letters = deadLettersThrough(ask);
-  const personal = personalThrough(ask);
+  const { deadLetters: letters, personal } = storageThrough(ask);
 
   return {
     name: "disk",
     async look() {
-      const counts = countsOf(run([]).snapshot);
+      const counts = countsOf(run([]).snapshot.counts);
       const damaged = readdirSync(folder).filter((name) => /^outbox\.db\.damaged-.*Z$/.test(name));
       const trouble = `a file was damaged, and the events in it are not sent: ${damaged.join(", ")}; inspect it, then remove it`;
       return { ...counts, ...(damaged.length > 0 && { trouble }) };
@@ -81,7 +79,8 @@ function takeInAll(takeIn: TakeIn, store: Store): void {
 
 /** Returns the copy's bytes. */
 function copyInto(db: Database, target: string): number {
-  // For this user alone: SQLite writes into an empty file as well, and would make one that others can read.
+  // For this user alone: SQLite writes into an empty file as well, and would make one that others
+  // can read.
   const copy = openSync(target, "wx", 0o600);
   try {
     db.prepare("vacuum into ?").run(target);
@@ -105,7 +104,6 @@ function inPlainWords<T>(path: string, task: () => T): T {
         `diskOutbox: ${path} is damaged; the host's process renames it at its next use, and starts a new file`,
       );
     }
-    const { code, message } = problemOf(error, path);
-    throw new OutboxError(code, message);
+    throw problemOf(error, path);
   }
 }

@@ -1,28 +1,26 @@
-import type { EventKind } from "../../events.js";
+import type { EventKind } from "../../conversion/events.js";
 import { type CheckResult, note, well } from "../finding.js";
 import { timeOf } from "./words.js";
 
-/** One of the events that an outbox has dealt with last. Times are milliseconds since the epoch. */
+/** Times are milliseconds since the epoch. */
 export interface LastEvent {
   /** 32 hex digits. */
   readonly id: string;
   readonly kind: EventKind;
-  /** Known ids are kept of what was delivered and of what a person discarded: the outbox does not tell the two apart. */
+  /** `known`: delivered, or discarded by a person; only the id is kept. */
   readonly state: "waiting" | "behind" | "under-way" | "dead" | "known";
-  /** When it was reported, or when it died or was settled. */
+  /** When it was reported, or died, or was settled. */
   readonly at: number;
-  /** Of one that waits: the time before which it is not tried. */
+  /** It is not tried before this time. */
   readonly until: number | null;
-  /** Of a dead one. */
   readonly reason: string | null;
 }
 
-/** The newest of them, the last first. */
+/** The last first. */
 export function newest(events: readonly LastEvent[], limit: number): readonly LastEvent[] {
   return events.toSorted((one, other) => other.at - one.at).slice(0, limit);
 }
 
-/** What the last events were and what became of them, in words. */
 export function lastEventsFound(events: readonly LastEvent[], now: number): readonly CheckResult[] {
   if (events.length === 0) return [note("no event was reported yet")];
   return events.map((event) => {

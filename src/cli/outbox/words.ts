@@ -1,4 +1,4 @@
-/** A number and what it counts: `1 event`, `2 events`. */
+/** `1 event`, `2 events`. */
 export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

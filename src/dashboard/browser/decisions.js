@@ -9,7 +9,7 @@ const QUEUED_AGAIN = "It is queued again, and is sent behind what its visitor ha
 
 let isUnderWay = false;
 
-/** One at a time: does what may be refused, says what came of it, and keeps the focus near where it was. */
+/** Runs one action at a time, shows what came of it, and keeps the focus near its place. */
 async function attempt(action, id) {
   if (isUnderWay) return;
   const place = shown.list?.letters.findIndex((letter) => letter.id === id);
@@ -99,7 +99,6 @@ async function forget(id) {
   return "It is discarded. Reported again, it is still a duplicate.";
 }
 
-/** @param filter which dead letters are meant. */
 export function retryAll(filter) {
   return attempt(async () => {
     const meant = await read("sum", filter);
@@ -122,7 +121,6 @@ export function retryAll(filter) {
   });
 }
 
-/** @param filter which dead letters are meant. */
 export function discardAll(filter) {
   return attempt(async () => {
     const meant = await read("sum", filter);

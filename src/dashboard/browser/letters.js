@@ -1,35 +1,28 @@
 // The dead letters as the reader has chosen them.
 import { html } from "../../browser/page.js";
-import { amount, countOf, foreign, mark, time } from "../../browser/pieces.js";
+import { amount, Choice, countOf, foreign, mark, time } from "../../browser/pieces.js";
 import { decide, discard, discardAll, nameOf, retry, retryAll } from "./decisions.js";
 import { choose, showMore } from "./look.js";
 import { sumOf } from "./state.js";
 
-/** `list`: the letters that were read, with the filter that they were read with; undefined: none were read yet. */
+const KINDS = ["payment", "registration", "click"].map((kind) => [kind, `${kind}s`]);
+const REASONS = ["unconfirmed", "rejected", "expired"].map((reason) => [reason, reason]);
+
+/** `list`: letters and the filter that they were read with; `undefined` before the first. */
 export function DeadLetters({ list, filter, unreadable, problem, done, isStopped }) {
   const { letters, filter: chosen = filter } = list ?? {};
   const all = nameOfAll(chosen);
   const hasDestinations = new Set(letters?.map(({ destination }) => destination)).size > 1;
   const isEmpty = letters?.length === 0;
-  const filterBy = ({ target }) => choose({ [target.id]: target.value });
+  const filtering = { filter, onChoose: choose };
   return html`
     <section aria-labelledby="letters-title">
       <div class="head">
         <h2 id="letters-title" tabindex="-1">Dead letters <span class="quiet">not sent again unless you say so</span></h2>
         <fieldset disabled=${isStopped}>
           <legend class="unseen">Which dead letters</legend>
-          <select id="kind" aria-label="Kind" value=${filter.kind} onChange=${filterBy}>
-            <option value="">any kind</option>
-            <option value="payment">payments</option>
-            <option value="registration">registrations</option>
-            <option value="click">clicks</option>
-          </select>
-          <select id="reason" aria-label="Reason" value=${filter.reason} onChange=${filterBy}>
-            <option value="">any reason</option>
-            <option value="unconfirmed">unconfirmed</option>
-            <option value="rejected">rejected</option>
-            <option value="expired">expired</option>
-          </select>
+          <${Choice} id="kind" label="Kind" all="any kind" options=${KINDS} ...${filtering} />
+          <${Choice} id="reason" label="Reason" all="any reason" options=${REASONS} ...${filtering} />
           <button type="button" id="retry-all" hidden=${isEmpty} onClick=${() => retryAll(chosen)}>
             Retry ${all}${chosen.reason === "unconfirmed" && "…"}
           </button>

@@ -3,7 +3,7 @@ import { change, shown } from "../../browser/page.js";
 import { Forbidden, read } from "./server.js";
 
 const EVERY_MS = 2_000;
-/** Dead letters are read when their number changes, and every so many times: one may have come as another went. */
+/** Dead letters are also read every so often: one may have come as another went. */
 const LETTERS_EVERY = 10;
 const FORGET_MS = 5 * 60_000;
 const FEW = 50;
@@ -14,7 +14,6 @@ let looks = 0;
 let dead = "";
 let limit = FEW;
 
-/** Asks for the state, and for the dead letters where they may have changed. */
 export async function look({ letters = false } = {}) {
   clearTimeout(timer);
   try {
@@ -42,7 +41,7 @@ export function startLooking() {
   look();
 }
 
-/** The processes that have answered: behind a load balancer it may be another one each time. */
+/** Those that have answered: behind a load balancer it may be another each time. */
 const processes = new Map();
 
 function showState({ at, outbox, process }) {
@@ -54,7 +53,7 @@ function showState({ at, outbox, process }) {
   change({ connection: "live", liveAt, outbox, processes: [...processes.values()], chosen });
 }
 
-/** Reads the dead letters, or why they cannot be read. `counts`: how many there are in all, by reason. */
+/** `counts`: how many dead letters there are, by reason. */
 async function readLetters(counts) {
   const { filter } = shown;
   try {
@@ -68,7 +67,6 @@ async function readLetters(counts) {
   }
 }
 
-/** Shows the dead letters that are like that. */
 export function choose(filter) {
   limit = FEW;
   change({ filter: { ...shown.filter, ...filter } });

@@ -1,4 +1,4 @@
-// The last hour, minute by minute: what was delivered, what waited and what failed, in lanes above one axis of time.
+// The last hour by minutes: what was delivered, what waited, what failed, above one time axis.
 import { html } from "../../browser/page.js";
 import { countOf, mark } from "../../browser/pieces.js";
 import { sumOf } from "./state.js";
@@ -23,7 +23,7 @@ export function Plot({ process: { lastHour, waitingByMinute }, at }) {
   `;
 }
 
-/** @param layers of each minute: all of them, then those that are held or given up, then those that are given up. */
+/** `layers`, for each minute: all; those that are held or given up; those that are given up. */
 function lane(state, name, note, ofTen, layers) {
   const [minutes] = layers;
   const tens = [0, 10, 20, 30, 40, 50].map((first) => ofTen(minutes.slice(first, first + 10)));
@@ -43,7 +43,7 @@ function lane(state, name, note, ofTen, layers) {
 const added = (some, others) => some.map((count, minute) => count + others[minute]);
 const most = (numbers) => Math.max(...numbers);
 
-/** One path, so that it needs no style of its own. What is not zero can be seen. */
+/** One path needs no style of its own. What is not zero can be seen. */
 function bars(minutes, highest) {
   const bar = (count, minute) =>
     count > 0 ? `M${minute} ${HEIGHT}v${-Math.max(2, (HEIGHT * count) / highest)}h.8V${HEIGHT}z` : "";

@@ -1,6 +1,6 @@
 // What a process has done: the last hour, what it did not report, its last failures.
 import { change, html } from "../../browser/page.js";
-import { foreign, mark, time } from "../../browser/pieces.js";
+import { foreign, mark, Table, time } from "../../browser/pieces.js";
 import { Plot } from "./plot.js";
 
 const OUTCOMES = {
@@ -12,6 +12,8 @@ const OUTCOMES = {
   skipped: "Skipped",
   dropped: "Dropped",
 };
+
+const KINDS = ["Clicks", "Regis\u00adtrations", "Payments"];
 
 const FAILURES = {
   retry: ["waiting", "not delivered, tried again"],
@@ -41,12 +43,7 @@ const DROPPED = {
   pick: "the host’s `pick` threw",
 };
 
-const UNREPORTED = {
-  registration: "a wrapped handler answered, and returned no registration",
-  payment: "a wrapped handler answered, and returned no payment",
-};
-
-/** Whose numbers the page shows; of several processes the reader chooses one. */
+/** The reader chooses whose numbers the page shows. */
 export function Which({ process, processes }) {
   return html`
     <label id="processes" hidden=${processes.length < 2}>Process${" "}
@@ -76,24 +73,15 @@ export function Process({ process }) {
       <div class="pair">
         <div>
           <h3 id="outcomes-title">The last hour, by kind</h3>
-          <table aria-labelledby="outcomes-title">
-            <thead>
-              <tr>
-                <th scope="col">Outcome</th>
-                <th scope="col">Clicks</th>
-                <th scope="col">Regis\u00adtrations</th>
-                <th scope="col">Payments</th>
-              </tr>
-            </thead>
-            <tbody id="hour">${process && hourRows(process)}</tbody>
-          </table>
+          <${Table} id="hour" aria-labelledby="outcomes-title" columns=${["Outcome", ...KINDS]}>
+            ${process && hourRows(process)}
+          <//>
         </div>
         <div>
           <h3>Not reported, since the process started</h3>
-          <table aria-label="Unreported, skipped and dropped, by reason">
-            <thead><tr><th scope="col">Reason</th><th scope="col">Events</th></tr></thead>
-            <tbody id="unreported">${process && unreportedRows(process)}</tbody>
-          </table>
+          <${Table} id="unreported" aria-label="Unreported, skipped and dropped, by reason" columns=${["Reason", "Events"]}>
+            ${process && unreportedRows(process)}
+          <//>
         </div>
       </div>
       <h3>The last failures</h3>
@@ -117,9 +105,11 @@ function hourRows({ lastHour }) {
   });
 }
 
+const unreportedOf = (kind) => `a wrapped handler answered, and returned no ${kind}`;
+
 function unreportedRows({ unreported, skipped, dropped }) {
   const rows = [
-    ...countsIn(unreported).map(([kind, count]) => ["unreported", UNREPORTED[kind] ?? kind, count]),
+    ...countsIn(unreported).map(([kind, count]) => ["unreported", unreportedOf(kind), count]),
     ...countsIn(skipped).map(([reason, count]) => ["skipped", SKIPPED[reason] ?? reason, count]),
     ...countsIn(dropped).map(([reason, count]) => ["dropped", DROPPED[reason] ?? reason, count]),
   ];

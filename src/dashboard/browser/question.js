@@ -2,9 +2,8 @@
 import { $, change, html } from "../../browser/page.js";
 
 /**
- * Asks, and resolves to the value of the answer that was chosen; to "" where the reader thought better of it.
- *
- * @param question its `answers` are `[value, label]` each; one more, to cancel, comes first and has the focus.
+ * Resolves to the value of the chosen answer, or to "" if the reader cancels. Each of the
+ * question's `answers` is `[value, label]`. One more, to cancel, comes first and has the focus.
  */
 export function ask(question) {
   change({ question });

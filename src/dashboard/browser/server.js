@@ -1,10 +1,10 @@
-// What the page asks of its server, and the token that shows that it is this page that asks.
+// What the page asks of its server, with the token that shows that this page asks.
 let token = "";
 
-/** Whether the server has answered that the reader may not see this. */
+/** The reader may not see this. */
 export class Forbidden extends Error {}
 
-/** Reads one of the server's documents. Throws where it refuses, and where it does not answer. */
+/** Throws if the server refuses or does not answer. */
 export async function read(path, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== "");
   const search = given.length > 0 ? `?${new URLSearchParams(given)}` : "";
@@ -13,7 +13,7 @@ export async function read(path, query = {}) {
   return document;
 }
 
-/** Has the server do something. Throws what it answered where it refuses. */
+/** Throws the server's answer if it refuses. */
 export function post(path, body) {
   const headers = { "content-type": "application/json", "x-affiliate-token": token };
   return answerTo(path, { method: "POST", headers, body: JSON.stringify(body) });

@@ -1,9 +1,7 @@
-// How delivery is: the numbers of the outbox, and of the process that the reader looks at.
+// How delivery is: the numbers of the outbox, and of the chosen process.
 import { html } from "../../browser/page.js";
-import { countOf, foreign, mark, span, time } from "../../browser/pieces.js";
+import { countOf, foreign, mark, span, Table, time } from "../../browser/pieces.js";
 import { choose } from "./look.js";
-
-const KINDS = ["payment", "registration", "click"];
 
 const PAUSES = {
   failing: "it fails",
@@ -41,13 +39,11 @@ export function Summary({ outbox: { dead, trouble }, process }) {
   );
 }
 
-/** What became of events: one figure for each state. */
 export function Figures({ outbox: { queued, oldestMs, dead }, process: { lastHour, inFlight } }) {
-  const { payment, registration, click } = lastHour.delivered;
   const { unconfirmed, ...givenUp } = dead;
   const oldest = oldestMs === null ? noneIn(queued) : `the oldest for ${span(oldestMs)}`;
   const figures = [
-    ["linked", "Delivered", payment + registration + click, "in the last hour"],
+    ["linked", "Delivered", sumOf(lastHour.delivered.minutes), "in the last hour"],
     ["waiting", "Waiting", queued, inFlight > 0 ? `${oldest}, ${inFlight} under way` : oldest],
     ["held", "Held", unconfirmed, unconfirmed > 0 ? "may have arrived" : "none"],
     ["lost", "Given up", sumOf(givenUp), reasonsIn(givenUp)],
@@ -80,14 +76,13 @@ export function Waiting({ outbox }) {
   const rows = () =>
     outbox.waiting === null
       ? row("all kinds", outbox)
-      : KINDS.map((kind) => row(`${kind}s`, outbox.waiting[kind]));
+      : Object.entries(outbox.waiting)
+          .reverse()
+          .map(([kind, each]) => row(`${kind}s`, each));
   return html`
     <section aria-labelledby="waiting-title">
       <h2 id="waiting-title">Waiting <span class="quiet">for all processes that share the outbox</span></h2>
-      <table>
-        <thead><tr><th scope="col">Kind</th><th scope="col">Events</th><th scope="col">Oldest</th></tr></thead>
-        <tbody id="waiting">${outbox && rows()}</tbody>
-      </table>
+      <${Table} id="waiting" columns=${["Kind", "Events", "Oldest"]}>${outbox && rows()}<//>
       ${outbox?.scheduled?.count > 0 && html`<p id="scheduled" class="quiet">${scheduledIn(outbox.scheduled)}</p>`}
     </section>
   `;
@@ -111,10 +106,7 @@ export function Endpoints({ endpoints = [] }) {
   return html`
     <section aria-labelledby="endpoints-title">
       <h2 id="endpoints-title">Endpoints <span class="quiet">as this process finds them</span></h2>
-      <table>
-        <thead><tr><th scope="col">Endpoint</th><th scope="col">State</th><th scope="col">Since</th></tr></thead>
-        <tbody id="endpoints">${endpoints.map(row)}</tbody>
-      </table>
+      <${Table} id="endpoints" columns=${["Endpoint", "State", "Since"]}>${endpoints.map(row)}<//>
     </section>
   `;
 }

@@ -1,47 +1,53 @@
 import { join, resolve } from "node:path";
 import * as z from "zod/mini";
+import { createAlarm } from "../../shared/alarm.js";
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { peerPlaces } from "../../shared/peer.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
 import { createDurable } from "../durable.js";
-import { momentBy } from "../lease.js";
 import { durableOptions, MIB } from "../option-types.js";
 import type { Outbox } from "../outbox.js";
 import type { RemoteDelivery } from "../remote.js";
-import { createAlarm } from "./alarm.js";
-import { deadLettersThrough } from "./asked-dead-letters.js";
-import { countsOf } from "./counts.js";
-import { type Link, openLink } from "./link.js";
-import { useOneCopy } from "./one-copy.js";
-import { personalThrough } from "./personal.js";
-import { CLAIMED_AT_ONCE, type DiskClaim, type Done, settling } from "./protocol.js";
-import { createSpool } from "./spool.js";
-import { findEngine } from "./sqlite.js";
-import { findUndici } from "./undici.js";
-import { isStillOwned } from "./upkeep.js";
+import { findEngine, useOneCopy } from "./file/sqlite.js";
+import { storageThrough } from "./queue/asked.js";
+import { countsOf } from "./queue/counts.js";
+import { isStillOwned } from "./queue/lease-epoch.js";
+import { type DiskClaim, settling } from "./queue/requests.js";
+import { createSpool } from "./spool/spool.js";
+import { type Link, openLink } from "./thread/link.js";
 
 /** What `diskOutbox()` takes. */
 export interface DiskOutboxOptions {
-  /** Where its file is kept; made if it is missing. On a local disk, not on a network's. */
+  /** The directory of its file, made if it is missing. It must be on a local disk. */
   readonly directory: string;
-  /** How large the file grows at most, in bytes; dead letters take a third of it at most. Default 1 GiB. */
+  /** How large the file grows at most, in bytes. Dead letters take up to a third. Default 1 GiB. */
   readonly maxBytes?: number | undefined;
-  /** How many dead letters are kept; the oldest click goes first, then registrations, payments last. Default 10,000. */
+  /**
+   * How many dead letters are kept. Above that, the oldest click goes first, then registrations,
+   * and payments last. Default 10,000.
+   */
   readonly maxDeadLetters?: number | undefined;
-  /** For how long what was delivered is known, and a duplicate, in milliseconds of use. Default 30 days. A click is for a day at most. */
+  /**
+   * For how long the id of a delivered event is kept, to find duplicates: in milliseconds during
+   * which a process used the file. Default 30 days; for a click at most a day.
+   */
   readonly rememberMs?: number | undefined;
   /**
-   * How long a process may be without a heartbeat until another one takes over what it has claimed, in milliseconds; one that
-   * is known to have ended, at once. Default 20,000. Of different values on one directory, the longest counts.
+   * How long a process may be without a heartbeat before another one takes over its claims, in
+   * milliseconds. If a process is known to have ended, its claims are taken over at once. Default
+   * 20,000. If processes on one directory have different values, the longest counts.
    */
   readonly leaseMs?: number | undefined;
   /**
-   * How much may wait in memory while the disk cannot be used, in bytes by a rough count; also how many bytes the spool file has at
-   * most. Default 64 MiB.
+   * How many bytes of events may wait in memory, roughly, while the disk cannot be used; also the
+   * most bytes of the spool file. Default 64 MiB.
    */
   readonly maxMemoryBytes?: number | undefined;
 }
+
+// The host's capacity may be infinite.
+const CLAIMED_AT_ONCE = 256;
 
 const aDirectory = { error: "must be a directory's path" };
 const aSize = { error: "must be a number of bytes, at least 1 MiB" };
@@ -53,23 +59,11 @@ const schema = z.strictObject({
   leaseMs: z._default(durableOptions.leaseMs, 20_000),
 } satisfies SchemaOf<DiskOutboxOptions>);
 
-/** Until the file could be opened. */
-const NOTHING_KNOWN: Done = {
-  type: "done",
-  snapshot: {
-    counts: {},
-    nextReadyAt: null,
-    leaseEpoch: { number: 0, renewedAt: momentBy() },
-    hasChanged: false,
-  },
-  dropped: [],
-  problems: [],
-};
-
 /**
- * Keeps events on this machine's disk, in one file for all its processes: they survive `kill -9` as soon as they are reported, a
- * restart, a deploy. What is `queued` has been written through to the disk. The main thread waits for the disk only in this call, about
- * 0.2 s, so that a problem shows at the start.
+ * Keeps events on this machine's disk, in one file for all its processes. As soon as they are
+ * reported, they survive `kill -9`, a restart, a deploy. What is `queued` has been written through
+ * to the disk. The main thread waits for the disk only in this call, about 0.2 s, so that a problem
+ * shows at the start.
  *
  * Needs Node 22.13, or the package `@photostructure/sqlite`.
  *
@@ -88,9 +82,7 @@ export function diskOutbox(options: DiskOutboxOptions, clock?: Clock): Outbox;
 export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemClock): Outbox {
   const { directory, maxMemoryBytes, ...limits } = readOptions("diskOutbox", schema, options);
   const path = join(resolve(directory), "outbox.db");
-  const places = peerPlaces(import.meta.url);
-  const engine = findEngine(places);
-  const undici = findUndici(places);
+  const engine = findEngine(peerPlaces(import.meta.url));
 
   const endUse = useOneCopy(path, engine);
   const spool = createSpool(path, {
@@ -99,46 +91,37 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
     onTrouble: (error) => report("spool", error),
   });
   const link = opened();
-  let last = link.first.type === "done" ? link.first : NOTHING_KNOWN;
   /** Delivery in the thread, once it has begun. */
   let remote: RemoteDelivery | undefined;
 
-  const { outbox, wake, tell, report } = createDurable<DiskClaim>(
+  const { outbox, wake, notify, report } = createDurable<DiskClaim>(
     {
       spool,
+      ...storageThrough(link.ask, () => wake()),
       append: (event) => link.ask({ type: "append", event }),
       async claim({ destination, limit, lanes }) {
         const capacity = { destination, limit: Math.min(limit, CLAIMED_AT_ONCE), lanes };
         const claims = await link.ask({ type: "claim", capacity });
         const isHeld = ({ leaseEpoch }: DiskClaim) =>
-          isStillOwned(leaseEpoch, last.snapshot.leaseEpoch, limits.leaseMs);
+          isStillOwned(leaseEpoch, link.last.snapshot.leaseEpoch, limits.leaseMs);
         return claims.map((claim) => ({ ...claim, isHeld: () => isHeld(claim) }));
       },
       settle: (claim, verdict) => link.ask(settling(claim, verdict)),
-      counts: (destination) => countsOf(last.snapshot, destination),
-      deadLetters: deadLettersThrough(link.ask, () => wake()),
-      circuits: {
-        read: (destination) => link.ask({ type: "circuits", destination }),
-        replace: (change) => link.ask({ type: "replace circuit", ...change }),
-      },
-      async cancel(id, destination) {
-        return destination === undefined ? "unknown" : link.ask({ type: "cancel", destination, id });
-      },
-      personal: personalThrough(link.ask),
+      counts: (destination) => countsOf(link.last.snapshot.counts, destination),
       deliver(deliver) {
-        // Where the thread finds no undici, the host's thread sends, with the undici in its bundle.
-        remote = undici === undefined ? undefined : deliver.remote;
+        // If the thread finds no undici, the host's thread sends, with the undici in its bundle.
+        remote = link.canDeliver ? deliver.remote : undefined;
         if (!remote) return false;
         link.deliver(remote);
         remote.started({
-          tellAttempts: () => link.tell("tell attempts"),
+          reportAttempts: () => link.tell("report attempts"),
           stop: () => link.tell("stop"),
           abort: () => link.tell("abort"),
         });
         return true;
       },
       get idle() {
-        return last.delivery?.idle ?? remote === undefined;
+        return link.last.delivery?.idle ?? remote === undefined;
       },
       stop() {
         alarm.stop();
@@ -155,32 +138,31 @@ export function diskOutbox(options: DiskOutboxOptions, clock: Clock = systemCloc
   const alarm = createAlarm(clock, wake);
 
   spool.begin(link.owner);
-  if (link.first.type === "done") hear(link.first);
+  if (link.first.type === "done") receive(link.first);
   else report("thread", new OutboxError(link.first.code, link.first.message));
 
   function opened(): Link {
     try {
-      return openLink({ path, engine, undici, ...limits }, { onDone: hear, onStart: spool.begin });
+      return openLink({ path, engine, ...limits }, { onDone: receive, onStart: spool.begin });
     } catch (error) {
       endUse();
       throw error;
     }
   }
 
-  function hear(reply: Done): void {
-    last = reply;
-    // What other processes have stored or left behind is found when the thread looks after its file.
+  function receive(reply: Link["last"]): void {
+    // The thread may have found what other processes have stored or left behind.
     if (!reply.results) wake();
-    for (const { event, reason } of reply.dropped) tell((to) => to.dropped(event, reason));
+    for (const { event, reason } of reply.dropped) notify((to) => to.dropped(event, reason));
     for (const { code, message } of reply.problems) {
       if (code === "ERR_AFFILIATE_DISK_REPLACED") spool.renew();
-      tell((to) => to.degraded(new OutboxError(code, message)));
-      tell((to) => to.recovered());
+      notify((to) => to.degraded(new OutboxError(code, message)));
+      notify((to) => to.recovered());
     }
     const { problem, report: news } = reply.delivery ?? {};
     report("thread", problem && new OutboxError(problem.code, problem.message));
-    if (news) remote?.hear(news);
-    alarm.set(reply.snapshot);
+    if (news) remote?.receive(news);
+    alarm.set(reply.snapshot.nextReadyAt);
   }
 
   return outbox;

@@ -1,32 +1,31 @@
-import type { EventKind, OutboxEvent } from "../../events.js";
-import { byKind, LEAST_URGENT_FIRST } from "../../kinds.js";
-import { type InLine, Line } from "../../shared/line.js";
+import type { EventKind, OutboxEvent } from "../../conversion/events.js";
+import { byKind, LEAST_URGENT_FIRST } from "../../conversion/kinds.js";
+import { LinkedList, type ListLinks } from "../../shared/linked-list.js";
+import type { Claim, Verdict } from "../claim.js";
 import {
   type DeadLetter,
   type DeadLetterQuery,
   type DeathReason,
   deadLetterOf,
-  isMeant,
+  matchesFilter,
 } from "../dead-letters.js";
-import type { Claim, Verdict } from "../outbox.js";
 import { sizeOfLetter } from "../shedding.js";
 
-/** A dead letter, with what a retry needs. */
-export interface KeptLetter extends InLine<KeptLetter> {
+export interface KeptLetter extends ListLinks<KeptLetter> {
   readonly letter: DeadLetter;
   readonly event: OutboxEvent;
   readonly maybeTaken: boolean;
-  /** In bytes, by a rough count. */
+  /** In bytes, roughly. */
   readonly size: number;
 }
 
-/** The dead letters of a process: bounded in number and in bytes, oldest first. Where there are too many, clicks are evicted first, payments last. */
+/** Dead letters, oldest first, bounded in number and bytes. Payments are the last to be evicted. */
 export class DeadLetterBox {
   readonly #max: number;
   readonly #maxBytes: number;
   readonly #kept = new Map<string, KeptLetter>();
   readonly #counts: Record<DeathReason, number> = { rejected: 0, unconfirmed: 0, expired: 0 };
-  readonly #kinds: Record<EventKind, Line<KeptLetter>> = byKind(() => new Line());
+  readonly #kinds: Record<EventKind, LinkedList<KeptLetter>> = byKind(() => new LinkedList());
   #bytes = 0;
 
   constructor(max: number, maxBytes: number) {
@@ -46,7 +45,6 @@ export class DeadLetterBox {
     return [...this.#kept.values()].map(({ event }) => event);
   }
 
-  /** Those of a kind. */
   oldestFirst(kind: EventKind): Iterable<KeptLetter> {
     return this.#kinds[kind];
   }
@@ -61,16 +59,15 @@ export class DeadLetterBox {
     this.putBack({ letter, event, maybeTaken, size, before: undefined, after: undefined });
   }
 
-  /** Keeps one again that was taken. */
   putBack(kept: KeptLetter): void {
     const { id, kind, reason } = kept.letter;
     this.#kept.set(id, kept);
-    this.#kinds[kind].join(kept);
+    this.#kinds[kind].append(kept);
     this.#counts[reason]++;
     this.#bytes += kept.size;
   }
 
-  /** The one to evict, where there are too many. */
+  /** The one to evict, if there are too many. */
   get tooMany(): KeptLetter | undefined {
     if (this.#kept.size <= this.#max && this.#bytes <= this.#maxBytes) return undefined;
     const kind = LEAST_URGENT_FIRST.find((each) => this.#kinds[each].length > 0);
@@ -81,7 +78,7 @@ export class DeadLetterBox {
     const kept = this.#kept.get(id);
     if (!kept) return undefined;
     this.#kept.delete(id);
-    this.#kinds[kept.letter.kind].leave(kept);
+    this.#kinds[kept.letter.kind].remove(kept);
     this.#counts[kept.letter.reason]--;
     this.#bytes -= kept.size;
     return kept;
@@ -89,8 +86,8 @@ export class DeadLetterBox {
 
   list({ limit = 100, ...filter }: DeadLetterQuery): DeadLetter[] {
     const letters = [...this.#kept.values()].map(({ letter }) => letter);
-    const meant = letters.filter((letter) => isMeant(letter, filter));
-    return meant.sort((a, b) => a.diedAt - b.diedAt).slice(0, limit);
+    const matching = letters.filter((letter) => matchesFilter(letter, filter));
+    return matching.sort((a, b) => a.diedAt - b.diedAt).slice(0, limit);
   }
 
   /** In the order in which they happened. */

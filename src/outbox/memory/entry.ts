@@ -1,14 +1,14 @@
-import type { OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../conversion/events.js";
 import { endpointOf } from "../../service/endpoints.js";
-import type { History, Lane } from "../outbox.js";
+import type { History, Lane } from "../claim.js";
+import type { ClaimStep } from "../claim-steps.js";
 import { sizeOf } from "../shedding.js";
 import type { Urgency } from "../urgency.js";
-import type { HeadLine } from "./heads.js";
-import { isNext } from "./visitor-order.js";
+import { isHead } from "./visitor-queues.js";
 
 const NO_LANE: Lane = { endpoint: "click", limit: 0 };
 
-/** A live event in memory, with its neighbours in several lists. Many thousands wait, so what can be computed has no field. */
+/** An event and its neighbours in lists. Many wait, so what can be computed has no field. */
 export class Entry {
   readonly event: OutboxEvent;
   readonly queuedAt: number;
@@ -16,15 +16,17 @@ export class Entry {
   history: History;
   urgency: Urgency;
   lane = NO_LANE;
+  /** Since when it has been a head with this urgency, in milliseconds since the epoch. */
   since: number;
   cancelRest: (() => void) | undefined = undefined;
-  headLine: HeadLine<Entry> | undefined = undefined;
+  /** In which list of heads it is, unless it is under way or waits for another. */
+  which: ClaimStep["which"] | undefined = undefined;
   headBefore: Entry | undefined = undefined;
   headAfter: Entry | undefined = undefined;
   before: Entry | undefined = undefined;
   after: Entry | undefined = undefined;
-  equalBefore: Entry | undefined = undefined;
-  equalAfter: Entry | undefined = undefined;
+  urgencyBefore: Entry | undefined = undefined;
+  urgencyAfter: Entry | undefined = undefined;
   clickBefore: Entry | undefined = undefined;
   clickAfter: Entry | undefined = undefined;
   sessionBefore: Entry | undefined = undefined;
@@ -49,6 +51,6 @@ export class Entry {
   }
 
   get underWay(): boolean {
-    return this.headLine === undefined && isNext(this);
+    return this.which === undefined && isHead(this);
   }
 }

@@ -1,14 +1,13 @@
-import type { EventKind } from "../../events.js";
-import { byKind } from "../../kinds.js";
+import type { EventKind } from "../../conversion/events.js";
+import { byKind } from "../../conversion/kinds.js";
 import { Ring } from "../../shared/ring.js";
 
-/** The ids of the events in an outbox, and of the last of each kind that have left it. */
+/** The ids of the events in an outbox, and of the last `sizes` of each kind that have left it. */
 export class KnownIds {
   readonly #known = new Set<string>();
   readonly #cancelled = new Set<string>();
   readonly #done: Record<EventKind, Ring<string>>;
 
-  /** @param sizes how many ids of each kind to remember once their events have left. */
   constructor(sizes: Readonly<Record<EventKind, number>>) {
     this.#done = byKind((kind) => new Ring(sizes[kind]));
   }
@@ -21,7 +20,7 @@ export class KnownIds {
     this.#known.add(id);
   }
 
-  /** The event has left: its id stays known until so many others of its kind have left that there is no more space. */
+  /** The event has left. Its id stays known until its kind's ring is full of later ones. */
   retire(id: string, kind: EventKind): void {
     const oldest = this.#done[kind].replaceOldest(id);
     if (oldest === undefined) return;
@@ -39,7 +38,7 @@ export class KnownIds {
     return this.#cancelled.has(id);
   }
 
-  /** Forgets the id, as if the event had never come. */
+  /** As if the event had never come. */
   forget(id: string): void {
     this.#known.delete(id);
   }

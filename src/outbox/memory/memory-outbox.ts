@@ -1,8 +1,9 @@
 import * as z from "zod/mini";
-import { notBeforeOf, type OutboxEvent } from "../../events.js";
-import { byKind, rowOf } from "../../kinds.js";
+import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
+import { byKind, rowOf } from "../../conversion/kinds.js";
 import { type Clock, systemClock } from "../../shared/clock.js";
 import { readOptions, type SchemaOf } from "../../shared/read-options.js";
+import { type Capacity, type History, UNTRIED, type Verdict } from "../claim.js";
 import { withScheduled } from "../counts.js";
 import { isRetried } from "../dead-letters.js";
 import { alreadyStarted } from "../durable.js";
@@ -10,13 +11,9 @@ import { MIB, positiveInteger } from "../option-types.js";
 import {
   type AddOutcome,
   type CancelOutcome,
-  type Capacity,
-  type History,
   noTransaction,
   type Outbox,
   type OutboxObserver,
-  UNTRIED,
-  type Verdict,
 } from "../outbox.js";
 import { eraseIn, personalDataIn } from "../personal-data.js";
 import { createRelay } from "../relay.js";
@@ -33,9 +30,15 @@ import { Scheduled } from "./scheduled.js";
 export interface MemoryOutboxOptions {
   /** How many events wait at most. Default 100,000. */
   readonly maxEvents?: number | undefined;
-  /** How many bytes events and dead letters take at most, by a rough count; dead letters half of that. Default 64 MiB. */
+  /**
+   * How many bytes events and dead letters take at most, roughly; dead letters at most half of
+   * that. Default 64 MiB.
+   */
   readonly maxBytes?: number | undefined;
-  /** How many dead letters are kept; the oldest click goes first, then registrations, payments last. Default 1,000. */
+  /**
+   * How many dead letters are kept. Above that, the oldest click goes first, then registrations,
+   * and payments last. Default 1,000.
+   */
   readonly maxDeadLetters?: number | undefined;
 }
 
@@ -46,8 +49,8 @@ const schema = z.strictObject({
 } satisfies SchemaOf<MemoryOutboxOptions>);
 
 /**
- * Keeps events in this process's memory: they survive an outage of the service, and nothing else. For trying out, for
- * tests, and for hosts that may lose what a crash takes.
+ * Keeps events in this process's memory: they survive an outage of the service, and nothing else.
+ * For trying out, for tests, and for hosts that may lose what a crash takes.
  *
  * @throws OptionsError
  */
@@ -59,18 +62,18 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   const queue = new Queue(() => relay.wake());
   const relay = createRelay({ claim, settle }, (error) => observer?.degraded(error as Error));
   const clicks = new ClicksByVisitor();
-  /** Also of events that were delivered, discarded or evicted: reported again, each is still a duplicate. */
+  /** Also of delivered, discarded and evicted events: reported again, each is still a duplicate. */
   const ids = new KnownIds(byKind((kind) => Math.min(maxEvents, rowOf(kind).remembered.most)));
   const dead = new DeadLetterBox(maxDeadLetters, maxBytes * SHARE_OF_DEAD_LETTERS);
-  const scheduled = new Scheduled(clock, (event) => join(new Entry(event, UNTRIED, event.createdAt)));
-  const personal = createPersonal({ queue, scheduled, dead, ids, remove, cancel });
+  const scheduled = new Scheduled(clock, (event) => enqueue(new Entry(event, UNTRIED, event.createdAt)));
+  const personal = createPersonal({ queue, scheduled, dead, leave, discard, cancel });
   let observer: OutboxObserver | undefined;
   /** Of the events in the queue. */
   let bytes = 0;
 
   function claim(capacity: Capacity): Entry[] {
     const claimed = queue.claim(capacity, clock.now());
-    // A claim may cut a rest short: its timer must not fire while the event is under way, or after.
+    // A claim may cut a rest short: its timer must not fire while the event is under way, or later.
     for (const entry of claimed) endRest(entry);
     return claimed;
   }
@@ -80,7 +83,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     entry.cancelRest = undefined;
   }
 
-  function enter(event: OutboxEvent, history: History, queuedAt: number): boolean {
+  function append(event: OutboxEvent, history: History, queuedAt: number): boolean {
     const entry = new Entry(event, history, queuedAt);
     const crowded = event.kind === "click" ? clicks.clickToShed(event) : undefined;
     if (crowded) {
@@ -89,7 +92,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
       shed(crowded, "visitor-full");
     }
     // Before space is made, so that no event is shed that this one waits for.
-    join(entry);
+    enqueue(entry);
     if (makeSpace(entry)) return true;
     remove(entry);
     return false;
@@ -98,7 +101,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   function add(event: OutboxEvent): AddOutcome {
     if (ids.has(event.id)) return "duplicate";
     const isScheduled = (notBeforeOf(event) ?? 0) > clock.now();
-    if (!(isScheduled ? schedule(event) : enter(event, UNTRIED, event.createdAt))) return "full";
+    if (!(isScheduled ? schedule(event) : append(event, UNTRIED, event.createdAt))) return "full";
     ids.add(event.id);
     return "queued";
   }
@@ -122,17 +125,21 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
 
   function makeSpace({ urgency }: Pick<Entry, "urgency">): boolean {
     return shedFor<Entry | KeptLetter>(urgency, {
-      oldestFirst: (lower) => queue.idle(lower),
+      oldestFirst: (lower) => queue.unclaimed(lower),
       dead: (own) => (fits(0) ? [] : dead.oldestFirst(own)),
       isEnough: (events, freed) => queue.length + scheduled.count.count - events <= maxEvents && fits(-freed),
       shed: (each) => ("letter" in each ? evict(each) : shed(each, "full")),
     });
   }
 
-  /** Removes a dead letter for lack of space. */
-  function evict({ letter: { id, kind }, event }: KeptLetter): void {
-    dead.take(id);
-    ids.retire(id, kind);
+  function discard(id: string): boolean {
+    const kept = dead.take(id);
+    if (kept) ids.retire(id, kept.letter.kind);
+    return kept !== undefined;
+  }
+
+  function evict({ letter, event }: KeptLetter): void {
+    discard(letter.id);
     observer?.dropped(event, "dead-letters-full");
   }
 
@@ -143,24 +150,29 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     observer?.dropped(entry.event, reason);
   }
 
-  function join(entry: Entry): void {
+  function enqueue(entry: Entry): void {
     bytes += entry.size;
-    queue.join(entry, clock.now());
+    queue.enqueue(entry, clock.now());
     if (entry.event.kind === "click") clicks.add(entry);
   }
 
   function remove(entry: Entry): void {
     bytes -= entry.size;
-    queue.leave(entry, clock.now());
+    queue.remove(entry, clock.now());
     if (entry.event.kind === "click") clicks.remove(entry);
     endRest(entry);
+  }
+
+  /** Its id stays known. */
+  function leave(entry: Entry): void {
+    remove(entry);
+    ids.retire(entry.event.id, entry.event.kind);
   }
 
   function settle(entry: Entry, verdict: Verdict): void {
     switch (verdict.type) {
       case "delivered":
-        remove(entry);
-        ids.retire(entry.event.id, entry.event.kind);
+        leave(entry);
         break;
       case "dead":
         dead.keep(entry, verdict, clock.now());
@@ -182,7 +194,7 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
     const kept = dead.take(id);
     if (!kept) return false;
     const maybeTaken = kept.maybeTaken || kept.letter.reason === "unconfirmed";
-    const isQueued = enter(kept.event, maybeTaken ? { ...UNTRIED, maybeTaken } : UNTRIED, clock.now());
+    const isQueued = append(kept.event, maybeTaken ? { ...UNTRIED, maybeTaken } : UNTRIED, clock.now());
     if (!isQueued) dead.putBack(kept);
     return isQueued;
   }
@@ -190,14 +202,13 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
   return {
     name: "memory",
     durable: false,
-    // Not async: there is nothing to await.
     add(event, { transaction } = {}) {
       if (transaction !== undefined) return Promise.reject(noTransaction("memoryOutbox"));
       return Promise.resolve(add(event));
     },
-    start(deliver, tellTo) {
+    start(deliver, to) {
       if (observer) throw alreadyStarted("memoryOutbox");
-      observer = tellTo;
+      observer = to;
       relay.start(deliver);
     },
     wake: relay.wake,
@@ -216,14 +227,10 @@ export function memoryOutbox(options: MemoryOutboxOptions = {}, clock: Clock = s
       list: async (query = {}) => dead.list(query),
       retry: async (id) => retry({ id }),
       retryAll: async (filter) => {
-        const meant = dead.inOrder().filter((letter) => isRetried(letter, filter));
-        return meant.filter(retry).length;
+        const matching = dead.inOrder().filter((letter) => isRetried(letter, filter));
+        return matching.filter(retry).length;
       },
-      discard: async (id) => {
-        const kept = dead.take(id);
-        if (kept) ids.retire(id, kept.letter.kind);
-        return kept !== undefined;
-      },
+      discard: async (id) => discard(id),
     },
     async close() {
       scheduled.stop();

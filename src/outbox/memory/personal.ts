@@ -3,25 +3,23 @@ import type { CancelOutcome } from "../outbox.js";
 import { type PersonalEvent, type PersonalStorage, personalEventOf } from "../personal-data.js";
 import type { DeadLetterBox } from "./dead-letters.js";
 import type { Entry } from "./entry.js";
-import type { KnownIds } from "./known-ids.js";
 import type { Queue } from "./queue.js";
 import type { Scheduled } from "./scheduled.js";
 
 const AT_ONCE = 1_000;
 
-/** The search for a person's events in memory. Requests go on between two pages. */
+/** Requests go on between two pages. */
 export function createPersonal(parts: {
   queue: Queue;
   scheduled: Scheduled;
   dead: DeadLetterBox;
-  ids: KnownIds;
-  /** Removes a live event. */
-  remove: (entry: Entry) => void;
+  leave: (entry: Entry) => void;
+  discard: (id: string) => boolean;
   cancel: (id: string) => CancelOutcome;
 }): PersonalStorage {
-  const { queue, scheduled, dead, ids, remove, cancel } = parts;
+  const { queue, scheduled, dead, leave, discard, cancel } = parts;
 
-  async function* someAtOnce<T>(
+  async function* batches<T>(
     all: readonly T[],
     read: (each: T) => PersonalEvent,
   ): AsyncGenerator<PersonalEvent[]> {
@@ -33,31 +31,21 @@ export function createPersonal(parts: {
 
   return {
     async *pages() {
-      yield* someAtOnce(scheduled.events, (event) => personalEventOf(event, "waiting"));
-      yield* someAtOnce([...queue], ({ event, underWay }) =>
+      yield* batches(scheduled.events, (event) => personalEventOf(event, "waiting"));
+      yield* batches([...queue], ({ event, underWay }) =>
         personalEventOf(event, underWay ? "under-way" : "waiting"),
       );
-      yield* someAtOnce(dead.events, (event) => personalEventOf(event, "dead"));
+      yield* batches(dead.events, (event) => personalEventOf(event, "dead"));
     },
     async remove(_, found) {
-      const wanted = found.map(({ id }) => id);
-      const left = new Set(wanted);
-      for (const id of wanted) {
-        if (scheduled.has(id)) cancel(id);
-        else {
-          const letter = dead.take(id);
-          if (!letter) continue;
-          ids.retire(id, letter.letter.kind);
-        }
-        left.delete(id);
+      const left = new Set(found.map(({ id }) => id));
+      for (const id of left) {
+        if (scheduled.has(id) ? cancel(id) : discard(id)) left.delete(id);
       }
       for (const entry of [...queue]) {
-        const { id, kind } = entry.event;
-        if (entry.underWay || !left.delete(id)) continue;
-        remove(entry);
-        ids.retire(id, kind);
+        if (!entry.underWay && left.delete(entry.event.id)) leave(entry);
       }
-      return wanted.length - left.size;
+      return found.length - left.size;
     },
   };
 }

@@ -1,156 +1,165 @@
-import type { EventKind } from "../../events.js";
-import { byKind } from "../../kinds.js";
-import { ENDPOINTS, type Endpoint } from "../../service/endpoints.js";
-import { Line } from "../../shared/line.js";
-import { claimStepsOf } from "../claim-steps.js";
-import type { Capacity, Lane, QueuedOfKind } from "../outbox.js";
+import type { EventKind } from "../../conversion/events.js";
+import { byKind, KINDS } from "../../conversion/kinds.js";
+import { byEndpoint } from "../../service/endpoints.js";
+import { LinkedList } from "../../shared/linked-list.js";
+import type { Capacity, Lane } from "../claim.js";
+import { type ClaimStep, claimStepsOf } from "../claim-steps.js";
+import { earliestOf, type QueuedOfKind } from "../counts.js";
 import { isMoreUrgent, type Urgency } from "../urgency.js";
 import type { Entry } from "./entry.js";
-import { Heads } from "./heads.js";
-import { VisitorOrder } from "./visitor-order.js";
+import { VisitorQueues } from "./visitor-queues.js";
 
-/** The live events in memory, and the heads of visitors' queues. Each operation costs the same however many wait. */
+/**
+ * The heads of visitors' queues that have one endpoint and one urgency. Untried ones are in the
+ * order in which they became heads or got this urgency, the others by when they were tried.
+ */
+type Heads = Record<ClaimStep["which"], LinkedList<Entry, "headBefore", "headAfter">>;
+
+const newHeads = (): Heads => ({
+  untried: new LinkedList("headBefore", "headAfter"),
+  rested: new LinkedList("headBefore", "headAfter"),
+  resting: new LinkedList("headBefore", "headAfter"),
+});
+
+/** Live events, and the heads of visitors' queues. No operation costs more if many wait. */
 export class Queue {
   /** In the order in which they came. */
-  readonly #alive = byKind(() => new Line<Entry>());
+  readonly #live = byKind(() => new LinkedList<Entry>());
   /** In the order in which they got their urgency. */
-  readonly #equals = byKind(() => new Line<Entry, "equalBefore", "equalAfter">("equalBefore", "equalAfter"));
-  readonly #heads = byKind(
-    () =>
-      Object.fromEntries(ENDPOINTS.map((name) => [name, new Heads<Entry>()])) as Record<
-        Endpoint,
-        Heads<Entry>
-      >,
+  readonly #byUrgency = byKind(
+    () => new LinkedList<Entry, "urgencyBefore", "urgencyAfter">("urgencyBefore", "urgencyAfter"),
   );
-  readonly #order = new VisitorOrder<Entry>();
+  readonly #heads = byKind(() => byEndpoint(newHeads));
+  readonly #visitors = new VisitorQueues<Entry>();
   readonly #onClaimable: () => void;
 
-  /** @param onClaimable called when an event may have become ready. */
+  /** Calls `onClaimable` when an event may have become ready. */
   constructor(onClaimable: () => void) {
     this.#onClaimable = onClaimable;
   }
 
   get length(): number {
-    const { click, registration, payment } = this.#alive;
-    return click.length + registration.length + payment.length;
+    return KINDS.reduce((sum, kind) => sum + this.#live[kind].length, 0);
   }
 
-  /** When the oldest of them happened, in milliseconds since the epoch; `null` where there is none. */
+  /** When the oldest happened, in milliseconds since the epoch; `null` if there is none. */
   get oldest(): number | null {
-    const firsts = Object.values(this.#alive).map(
-      ({ first }) => first?.event.createdAt ?? Number.POSITIVE_INFINITY,
-    );
-    const oldest = Math.min(...firsts);
-    return Number.isFinite(oldest) ? oldest : null;
+    return earliestOf(Object.values(this.#live).map(({ first }) => first?.event.createdAt ?? null));
   }
 
   get byKind(): Record<EventKind, QueuedOfKind> {
     return byKind((kind) => {
-      const { length, first } = this.#alive[kind];
+      const { length, first } = this.#live[kind];
       return { queued: length, oldest: first?.event.createdAt ?? null };
     });
   }
 
-  /** Adds an event behind its visitor's earlier ones, which become as urgent as it is. */
-  join(entry: Entry, now: number): void {
-    const isFirst = this.#order.enter(entry, entry.event.data);
-    if (!isFirst) this.#lend(entry, now);
-    this.#alive[entry.event.kind].join(entry);
-    this.#equals[entry.urgency].join(entry);
-    if (isFirst) this.#enterHeadLine(entry, "first");
+  /** The visitor's earlier events inherit its priority. */
+  enqueue(entry: Entry, now: number): void {
+    const isFirst = this.#visitors.enqueue(entry, entry.event.data);
+    if (!isFirst) this.#propagateUrgency(entry, now);
+    this.#live[entry.event.kind].append(entry);
+    this.#byUrgency[entry.urgency].append(entry);
+    if (isFirst) this.#addHead(entry, "untried");
   }
 
-  leave(entry: Entry, now: number): void {
-    this.#alive[entry.event.kind].leave(entry);
-    this.#equals[entry.urgency].leave(entry);
-    this.#leaveHeadLine(entry);
-    for (const next of this.#order.leave(entry, entry.event.data)) {
+  remove(entry: Entry, now: number): void {
+    this.#live[entry.event.kind].remove(entry);
+    this.#byUrgency[entry.urgency].remove(entry);
+    this.#removeHead(entry);
+    for (const next of this.#visitors.remove(entry, entry.event.data)) {
       next.since = now;
-      this.#enterHeadLine(next, "later");
+      this.#addHead(next, "untried");
     }
   }
 
-  /** Claims ready events, as the lanes allow. They are under way from now on. */
+  /** They are under way from now on. */
   claim({ limit, lanes }: Capacity, now: number): Entry[] {
     const claimed: Entry[] = [];
     for (const { place, urgency, which } of claimStepsOf(lanes)) {
       const { lane } = place;
-      const heads = this.#heads[urgency][lane.endpoint];
+      const heads = this.#heads[urgency][lane.endpoint][which];
       for (; claimed.length < limit && place.left > 0; place.left--) {
-        const entry = heads.next(which, lane, now);
+        const entry = which === "untried" ? nextUntried(heads, lane, now) : heads.first;
         if (!entry) break;
-        claimed.push(this.#take(entry, lane));
+        this.#removeHead(entry);
+        entry.lane = lane;
+        claimed.push(entry);
       }
     }
     return claimed;
   }
 
-  /** The event was claimed and not tried. */
+  /** It was claimed and not tried. */
   release(entry: Entry): void {
-    if (entry.history.triedAt > 0) this.#enterHeadLine(entry, "due");
-    else
-      this.#enterHeadLine(entry, entry.since === entry.queuedAt ? "first" : "later", !entry.lane.newestFirst);
+    if (entry.history.triedAt > 0) this.#addHead(entry, "rested");
+    else this.#addHead(entry, "untried", !entry.lane.newestFirst);
   }
 
-  /** The event was tried and rests; its visitor's later events wait. */
+  /** It was tried and rests; its visitor's later events wait. */
   rest(entry: Entry): void {
-    this.#enterHeadLine(entry, "resting");
+    this.#addHead(entry, "resting");
   }
 
   requeue(entry: Entry): void {
-    this.#leaveHeadLine(entry);
-    this.#enterHeadLine(entry, "due");
+    this.#removeHead(entry);
+    this.#addHead(entry, "rested");
   }
 
-  /** Events of one urgency that are not under way, in the order in which they got it. */
-  *idle(urgency: Urgency): Generator<Entry> {
-    for (const entry of this.#equals[urgency]) if (!entry.underWay) yield entry;
+  /** Events that are not under way, in the order in which they got this urgency. */
+  *unclaimed(urgency: Urgency): Generator<Entry> {
+    for (const entry of this.#byUrgency[urgency]) if (!entry.underWay) yield entry;
   }
 
   *[Symbol.iterator](): Generator<Entry> {
-    for (const line of Object.values(this.#alive)) yield* line;
+    for (const list of Object.values(this.#live)) yield* list;
   }
 
-  /** Raises all events that this one waits for, directly or through others. Each event rises twice at most. */
-  #lend(lender: Entry, now: number): void {
-    const { urgency } = lender;
-    const lenders = [lender];
-    for (const { clickBefore, sessionBefore } of lenders) {
+  /**
+   * Makes all events that this one waits for, directly or through others, inherit its priority.
+   * With three priorities, each event rises twice at most.
+   */
+  #propagateUrgency(later: Entry, now: number): void {
+    const { urgency } = later;
+    const chain = [later];
+    for (const { clickBefore, sessionBefore } of chain) {
       for (const before of [clickBefore, sessionBefore]) {
         if (!before || !isMoreUrgent(urgency, before.urgency)) continue;
-        this.#raise(before, urgency, now);
-        lenders.push(before);
+        this.#raiseUrgency(before, urgency, now);
+        chain.push(before);
       }
     }
   }
 
-  #raise(entry: Entry, urgency: Urgency, now: number): void {
-    const { due, resting } = this.#heads[entry.urgency][entry.endpoint];
-    const { headLine: turn } = entry;
-    this.#leaveHeadLine(entry);
-    this.#equals[entry.urgency].leave(entry);
+  #raiseUrgency(entry: Entry, urgency: Urgency, now: number): void {
+    const { which } = entry;
+    this.#removeHead(entry);
+    this.#byUrgency[entry.urgency].remove(entry);
     entry.urgency = urgency;
     entry.since = now;
-    this.#equals[urgency].join(entry);
-    if (turn) this.#enterHeadLine(entry, turn === resting ? "resting" : turn === due ? "due" : "later");
+    this.#byUrgency[urgency].append(entry);
+    if (which) this.#addHead(entry, which);
   }
 
-  #take(entry: Entry, lane: Lane): Entry {
-    this.#leaveHeadLine(entry);
-    entry.lane = lane;
-    return entry;
+  #addHead(entry: Entry, which: ClaimStep["which"], atFront = false): void {
+    const list = this.#heads[entry.urgency][entry.endpoint][which];
+    entry.which = which;
+    if (atFront) list.prepend(entry);
+    else list.append(entry);
+    if (which !== "resting") this.#onClaimable();
   }
 
-  #enterHeadLine(entry: Entry, name: "first" | "later" | "due" | "resting", atFront = false): void {
-    const line = this.#heads[entry.urgency][entry.endpoint][name];
-    entry.headLine = line;
-    if (atFront) line.rejoin(entry);
-    else line.join(entry);
-    if (name !== "resting") this.#onClaimable();
+  #removeHead(entry: Entry): void {
+    if (entry.which) this.#heads[entry.urgency][entry.endpoint][entry.which].remove(entry);
+    entry.which = undefined;
   }
+}
 
-  #leaveHeadLine(entry: Entry): void {
-    entry.headLine?.leave(entry);
-    entry.headLine = undefined;
-  }
+function nextUntried(
+  heads: Heads["untried"],
+  { newestFirst, newWithinMs = Number.POSITIVE_INFINITY }: Lane,
+  now: number,
+): Entry | undefined {
+  const next = newestFirst ? heads.last : heads.first;
+  return next && now - next.since <= newWithinMs ? next : undefined;
 }

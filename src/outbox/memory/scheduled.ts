@@ -1,4 +1,4 @@
-import { notBeforeOf, type OutboxEvent } from "../../events.js";
+import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
 import type { Clock } from "../../shared/clock.js";
 import type { ScheduledCount } from "../counts.js";
 import { sizeOf } from "../shedding.js";
@@ -6,11 +6,11 @@ import { sizeOf } from "../shedding.js";
 interface Waiting {
   readonly event: OutboxEvent;
   readonly at: number;
-  /** Its index in the heap. */
+  /** The index in the heap. */
   place: number;
 }
 
-/** The payments that wait for their `notBefore`: a binary heap, the one that is due first in front. */
+/** The payments that wait for their `notBefore`, as a binary heap: the first due is in front. */
 export class Scheduled {
   readonly #heap: Waiting[] = [];
   readonly #byId = new Map<string, Waiting>();
@@ -19,7 +19,7 @@ export class Scheduled {
   #cancelTimer = () => {};
   #bytes = 0;
 
-  /** @param onDue called for each payment whose time has come, as if it had happened then. It is removed before. */
+  /** Removes each payment that is due, and calls `onDue` as if it had happened at that time. */
   constructor(clock: Clock, onDue: (event: OutboxEvent) => void) {
     this.#clock = clock;
     this.#onDue = onDue;
@@ -33,7 +33,6 @@ export class Scheduled {
     return this.#heap.map(({ event }) => event);
   }
 
-  /** About how many bytes they take. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -47,11 +46,10 @@ export class Scheduled {
     this.#byId.set(event.id, waiting);
     this.#heap.push(waiting);
     this.#bytes += sizeOf(event);
-    this.#rise(waiting);
+    this.#siftUp(waiting);
     if (waiting.place === 0) this.#setTimer();
   }
 
-  /** Removes a payment. `undefined` if there is none with this id. */
   take(id: string): OutboxEvent | undefined {
     const waiting = this.#byId.get(id);
     if (!waiting) return undefined;
@@ -60,8 +58,8 @@ export class Scheduled {
     const last = this.#heap.pop() as Waiting;
     if (last !== waiting) {
       this.#put(last, waiting.place);
-      this.#rise(last);
-      this.#sink(last);
+      this.#siftUp(last);
+      this.#siftDown(last);
     }
     return waiting.event;
   }
@@ -86,7 +84,7 @@ export class Scheduled {
     this.#setTimer();
   }
 
-  #rise(waiting: Waiting): void {
+  #siftUp(waiting: Waiting): void {
     while (waiting.place > 0) {
       const parent = this.#heap[(waiting.place - 1) >> 1] as Waiting;
       if (parent.at <= waiting.at) return;
@@ -94,7 +92,7 @@ export class Scheduled {
     }
   }
 
-  #sink(waiting: Waiting): void {
+  #siftDown(waiting: Waiting): void {
     for (;;) {
       const children = this.#heap.slice(2 * waiting.place + 1, 2 * waiting.place + 3);
       const [first] = children.sort((one, other) => one.at - other.at);

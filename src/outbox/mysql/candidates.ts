@@ -1,43 +1,43 @@
-import { kindOfPriority, priorityOf, raisesOthers } from "../../kinds.js";
+import { isInheritable, kindOfPriority, priorityOf } from "../../conversion/kinds.js";
 import { ENDPOINTS, type Endpoint, kindOf } from "../../service/endpoints.js";
+import type { Capacity, Lane } from "../claim.js";
 import { claimStepsOf } from "../claim-steps.js";
-import type { Capacity, Lane } from "../outbox.js";
 import type { Urgency } from "../urgency.js";
 import { integer, listOf, NOW } from "./literals.js";
-import { type IndexPart, periodIn } from "./sweep.js";
+import { type IndexPart, periodIn } from "./periods.js";
 import { NOT_ENTERED, urgencyIn } from "./urgency.js";
 import { beforeOf, begunBesides } from "./visitor-queue.js";
 
-/** One part of a search: events of one lane and one urgency that were never tried, have rested, or rest. */
+/** A part of a search: of one lane and one urgency, never tried, rested, or resting. */
 export interface Part {
   readonly urgency: Urgency;
   readonly lane: Lane;
   readonly which: "newest" | "oldest" | "rested" | "resting";
-  /** How many rows are looked at. */
+  /** How many rows it reads. */
   look: number;
 }
 
-/** An event that may be claimed if it is the head of its visitor's queue. */
+/** May be claimed if it is the head of its visitor's queue. */
 export interface Candidate {
-  /** The number of its part; a number beyond all parts where the event has not entered its visitor's queue yet. */
+  /** The number of its part; beyond all parts if it has not entered its visitor's queue. */
   readonly part: number;
   readonly seq: number;
   readonly urgency: number;
   readonly endpoint: Endpoint;
   readonly due_at: number;
-  /** For how long it has been due, in milliseconds. */
+  /** In milliseconds. */
   readonly due_for: number;
-  /** The sequence number of the event that it waits for. */
+  /** The `seq` of the event that it waits for. */
   readonly before: number | null;
 }
 
-/** How many events of an endpoint enter their queues at once. */
+/** How many of an endpoint enter their queues at once. */
 export const ENTERED_AT_ONCE = 250;
 const OLDEST_FIRST = "period, due_at, seq";
-// No click has to enter a queue: it makes no other event more urgent.
-const ENTERING = ENDPOINTS.filter((endpoint) => raisesOthers(kindOf(endpoint)));
+// Clicks need not enter: they make no other event more urgent.
+const ENTERING = ENDPOINTS.filter((endpoint) => isInheritable(kindOf(endpoint)));
 
-/** The parts of a claim's search, in the order of the claim. */
+/** In the order of the claim. */
 export function partsOf({ lanes, limit }: Capacity, most: number): Part[] {
   return claimStepsOf(lanes).map(({ urgency, which, place: { lane, left } }) => ({
     urgency,
@@ -48,10 +48,10 @@ export function partsOf({ lanes, limit }: Capacity, most: number): Part[] {
 }
 
 /**
- * The statement that looks for candidates, and for events that have not entered a queue yet, in closed lanes too. It locks
- * nothing. An index has each part in its order, so no more rows are read than are asked for.
+ * Looks for candidates, and for events that have not entered a queue, in closed lanes too. Locks
+ * nothing. An index has each part in its order, so only the rows that are asked for are read.
  *
- * @param claimedHere the sequence numbers that this process has claimed.
+ * @param claimedHere the `seq` of what this process has claimed.
  * @param leaseEnd leases that end before it are over.
  * @param periodsOf gives the condition for the periods in which a part has due events.
  */
@@ -79,7 +79,7 @@ export function candidatesOf(
     select ${nth} as part, seq from ${events} force index (\`${prefix}events_due\`)
     where state = 'queued' and destination = ${destination} and ${where} ${notClaimedHere} order by ${order} limit ${look})`;
 
-  // `+ 0`, or else the server would use the range of `due_at` in the index, and scan beyond the end of the period.
+  // `+ 0`: otherwise the server uses the index's range of `due_at`, and scans beyond the period.
   const isDue = (part: IndexPart) => `tried = ${part.tried} and ${periodsOf(part)} and due_at + 0 <= ${NOW}`;
 
   const selects = parts.map(({ urgency, lane, which, look }, nth) => {
@@ -103,7 +103,7 @@ export function candidatesOf(
     return select(parts.length + nth, where, OLDEST_FIRST, ENTERED_AT_ONCE);
   });
 
-  // A later event may have been tried before an earlier one was committed.
+  // A later event may be tried before an earlier one is committed.
   const triedBesides = begunBesides(
     prefix,
     "event",
@@ -116,13 +116,16 @@ export function candidatesOf(
     order by event.due_at, event.seq`;
 }
 
-/** A candidate that is to be claimed. */
+/** To be claimed. */
 export interface Chosen extends Candidate {
   readonly lane: Lane;
   readonly isResting: boolean;
 }
 
-/** Which of these to claim and which to park. `rest`: the parts of which every event that was read waits for another. */
+/**
+ * Which to claim, and which to park: to set behind the event that they wait for. `rest`: the parts
+ * whose events, as far as read, all wait for others.
+ */
 export function choose(
   parts: readonly Part[],
   found: readonly Candidate[],
@@ -130,7 +133,7 @@ export function choose(
 ) {
   const chosen: Chosen[] = [];
   const behind: Candidate[] = [];
-  // Two lanes of one endpoint may both have the event.
+  // Two lanes of one endpoint may share an event.
   const seen = new Set<number>();
   for (const [nth, part] of parts.entries()) {
     const { lane, which, look } = part;
@@ -161,12 +164,12 @@ export function choose(
   return { chosen, behind, rest: [] };
 }
 
-/** Whether the search found it because it has not entered a queue yet. */
+/** Whether it was found because it has not entered a queue. */
 export function hasNotEntered({ part }: Candidate, parts: readonly Part[]): boolean {
   return Number(part) >= parts.length;
 }
 
-/** Whether a part asks for an event that has not entered a queue yet. */
+/** Whether a part asks for an event that has not entered a queue. */
 function isIn({ urgency, endpoint, due_for }: Candidate, { urgency: asked, lane, which }: Part): boolean {
   const isNew = Number(due_for) <= (lane.newWithinMs ?? Number.POSITIVE_INFINITY);
   return (
@@ -177,7 +180,6 @@ function isIn({ urgency, endpoint, due_for }: Candidate, { urgency: asked, lane,
   );
 }
 
-/** The same in a random order. */
 export function shuffled<T>(all: readonly T[]): T[] {
   return all
     .map((each) => ({ each, position: Math.random() }))

@@ -1,9 +1,9 @@
 import type { Database } from "./database.js";
 
-// 3, which MariaDB has, writes a commit to the disk as 1 does.
+// 3, of MariaDB, writes a commit to the disk as 1 does.
 const DURABLE = new Set([1, 3]);
 
-/** The settings by which the server may lose commits, in words. */
+/** By which settings the server may lose commits, in words. */
 export async function cautionsOf(database: Database): Promise<string[]> {
   const [row] = await database.rows<Record<"flush" | "has_binlog" | "sync_binlog", number>>(
     `select @@global.innodb_flush_log_at_trx_commit as flush, @@global.log_bin as has_binlog, @@global.sync_binlog as sync_binlog`,
@@ -22,5 +22,5 @@ export async function cautionsOf(database: Database): Promise<string[]> {
 }
 
 function cautionOf(setting: string, value: number, whose: string): string {
-  return `mysqlOutbox: ${setting} is ${value}: where ${whose} ends without warning, what was committed last is lost. A payment that was queued then is missing, and one that was delivered then may be sent again. Set it to 1 (docs/mysql.md, "Durability")`;
+  return `mysqlOutbox: ${setting} is ${value}: if ${whose} ends without warning, what was committed last is lost. A payment that was queued then is missing, and one that was delivered then may be sent again. Set it to 1 (docs/mysql.md, "Durability")`;
 }

@@ -2,8 +2,9 @@ import { type Circuits, circuitsFrom, textOf } from "../circuits.js";
 import type { Database } from "./database.js";
 import { ascii, NOW } from "./literals.js";
 
-export function createCircuits(database: Database, { prefix }: { prefix: string }): Circuits {
-  const table = `\`${prefix}circuits\``;
+export function createCircuits(database: Database): Circuits {
+  const table = `\`${database.prefix}circuits\``;
+  const change = async (text: string) => (await database.write(text)) > 0;
 
   return {
     read: async (destination) =>
@@ -15,20 +16,15 @@ export function createCircuits(database: Database, { prefix }: { prefix: string 
       ),
     async replace({ destination, endpoint, known, next }) {
       const where = `where destination = ${destination} and endpoint = '${endpoint}'`;
-      if (!known)
-        return database
-          .write(
-            `insert ignore into ${table} (destination, endpoint, circuit)
-             values (${destination}, '${endpoint}', ${ascii(next && textOf(next))})`,
-          )
-          .then((number) => number > 0);
+      const circuit = ascii(next && textOf(next));
+      if (!known) {
+        const values = `values (${destination}, '${endpoint}', ${circuit})`;
+        return change(`insert ignore into ${table} (destination, endpoint, circuit) ${values}`);
+      }
       const same = `${where} and circuit = ${ascii(textOf(known))}`;
-      const number = await database.write(
-        next
-          ? `update ${table} set circuit = ${ascii(textOf(next))} ${same}`
-          : `delete from ${table} ${same}`,
+      return change(
+        next ? `update ${table} set circuit = ${circuit} ${same}` : `delete from ${table} ${same}`,
       );
-      return number > 0;
     },
   };
 }

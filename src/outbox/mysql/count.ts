@@ -1,11 +1,10 @@
 import type { CountRow } from "../sql/counts.js";
 import type { Database } from "./database.js";
 
-/** Has the server count. */
-export function count(database: Database, prefix: string): Promise<CountRow[]> {
+export function count(database: Database): Promise<CountRow[]> {
   const from = (columns: string, where: string, group: string) => `
     select cast(destination as char) as destination, ${columns}
-    from \`${prefix}events\` where ${where} group by destination, ${group}`;
+    from ${database.events} where ${where} group by destination, ${group}`;
   return database.rows<CountRow>(
     `${from("cast(kind as char) as name, count(*) as number, min(created_at) as created_at, null as bytes", "state = 'queued'", "kind")}
      union all

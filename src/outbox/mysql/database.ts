@@ -1,19 +1,20 @@
 import { sleep } from "../../shared/real-timers.js";
 import { inTime, LONGEST_WAIT_MS } from "../sql/in-time.js";
 import { repeatWhereLost } from "../sql/lost-connection.js";
+import { CONNECTION_ENDED, DEADLOCK, errnoOf } from "./errors.js";
 import { migrate } from "./migrations.js";
 import { problem, problemOf } from "./problems.js";
 
-/** The part of a pool that the outbox needs: `Pool` of `mysql2/promise` has it. */
+/** What the outbox needs of a pool, as `mysql2/promise` has it. */
 export interface MysqlPool {
   /** Lends one of its connections. */
   getConnection(): Promise<MysqlConnection>;
 }
 
-/** The part of a lent connection that the outbox needs: `PoolConnection` of `mysql2/promise` has it. */
+/** What the outbox needs of a lent connection, such as a `PoolConnection` of `mysql2/promise`. */
 export interface MysqlConnection {
   // biome-ignore-start lint/suspicious/noExplicitAny: mysql2's own types, seen from where they are not installed.
-  /** Runs one statement. Resolves to its rows, or to an object that says how many were affected, with their columns. */
+  /** Runs a statement. Resolves to its rows, or how many were affected, and to their columns. */
   query(options: { sql: string; rowsAsArray?: boolean; typeCast?: any }): Promise<[any, any]>;
   // biome-ignore-end lint/suspicious/noExplicitAny: see above.
   /** Returns it to the pool. */
@@ -23,53 +24,49 @@ export interface MysqlConnection {
 }
 
 export interface Database {
+  /** Of the tables' names. */
+  readonly prefix: string;
+  /** The table of events, for statements. */
+  readonly events: string;
+  /** By its primary key. In a small table, a scan would wait for rows of the host's transactions. */
+  readonly eventsBySeq: string;
+  /** By the index of what is due. */
+  readonly eventsByDue: string;
   /**
-   * Runs one statement that reads, in a transaction of its own; again on another connection where its connection was lost.
-   * Rejects when it takes too long: the server may not answer at all.
+   * Runs one reading statement in its own transaction; again on another connection if its own was
+   * lost. Rejects when it takes too long: the server may not answer at all.
    */
   rows<Row>(text: string): Promise<Row[]>;
   /**
-   * Runs one statement that writes, in a transaction of its own, as `rows` does: twice must be as good as once. Resolves to the
+   * Runs one writing statement as `rows` does: twice must be as good as once. Resolves to the
    * number of rows that it applied to the last time.
    */
   write(text: string): Promise<number>;
-  /**
-   * Runs statements that write, all of them or none. Fails with `LOCK_WAIT_TIMEOUT` where one would have to wait for another
-   * transaction for more than a second.
-   */
-  writeUnlessLocked(texts: readonly string[]): Promise<void>;
-  /** Runs statements in one transaction, on one connection: all of them, or none. It is not repeated where the connection is lost. */
+  /** Runs statements in one transaction, all or none. Not repeated if the connection is lost. */
   transact<T>(work: Statements<T>): Promise<T>;
-  /** The same. Fails with `LOCK_WAIT_TIMEOUT` as `writeUnlessLocked` does. */
-  transactUnlessLocked<T>(work: Statements<T>): Promise<T>;
-  /** Resolves once the tables are right. Tries anew at each call until they are. */
+  /**
+   * The same. Fails with `LOCK_WAIT_TIMEOUT` if a statement has to wait for another transaction for
+   * more than a second. A single statement needs no transaction around it.
+   */
+  unlessLocked<T>(work: Statements<T>, options?: { readonly inTransaction: boolean }): Promise<T>;
+  /** Resolves once the tables are right. Until then, each call tries anew. */
   ready(): Promise<void>;
-  /** Whether an error says that the connection was lost: how far the request got is unknown then. */
+  /** Whether the connection was lost: how far the request got is unknown. */
   isLost(error: unknown): boolean;
 }
 
 type Statements<T> = (connection: Pick<Database, "rows" | "write">) => Promise<T>;
-
-/** ER_LOCK_DEADLOCK. A node of a Galera cluster says so too, if another node's transaction came first. */
-export const DEADLOCK = 1213;
-/** ER_LOCK_WAIT_TIMEOUT. */
-export const LOCK_WAIT_TIMEOUT = 1205;
-/** ER_DUP_ENTRY. */
-export const DUPLICATE = 1062;
-
-// ER_SERVER_SHUTDOWN; ER_CONNECTION_KILLED of MariaDB; ER_SESSION_WAS_KILLED and ER_CLIENT_INTERACTION_TIMEOUT of MySQL.
-const CONNECTION_ENDED = new Set([1053, 1927, 3169, 4031]);
 
 // Ample for what the outbox sends: see `insertsOf`.
 const LEAST_PACKET = 1_048_576;
 const ATTEMPTS = 6;
 const PAUSE_MS = 5;
 
-/** Settings that a host may have made in a session of its pool. */
+/** What a host may have set in a session of its pool. */
 interface Session {
-  /** Whether a statement is a transaction of its own. */
+  /** A statement is a transaction of its own. */
   readonly commits: boolean;
-  /** How long a statement waits for the end of another transaction, in seconds. */
+  /** How long a statement waits for another transaction, in seconds. */
   readonly patience: number;
 }
 
@@ -89,7 +86,7 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
 
   async function lend(): Promise<Lent> {
     const connection = await pool.getConnection();
-    // Each loan has a new wrapper around the same connection.
+    // Each loan wraps the same connection anew.
     const key = Object((connection as { connection?: unknown }).connection ?? connection);
     try {
       const session = sessions.get(key) ?? (await sessionOf(connection));
@@ -107,7 +104,7 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
     if (said === undefined || CONNECTION_ENDED.has(said)) lost.add(Object(error));
   }
 
-  /** Runs work on a lent connection, and returns it; after an error that leaves its state in doubt, closes it. */
+  /** Runs work on a lent connection. After an error that leaves its state in doubt, closes it. */
   async function on<T>(work: Work<T>, inTransaction = false): Promise<T> {
     let isLate = false;
     let destroy = () => {};
@@ -149,7 +146,7 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
     }
   }
 
-  /** Runs work once the tables are there. Tables that have vanished are made again, where that is allowed. */
+  /** Runs work once the tables are there. Makes vanished ones again, if that is allowed. */
   async function prepared<T>(work: Work<T>, inTransaction = false): Promise<T> {
     await database.ready();
     try {
@@ -163,18 +160,18 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
 
   const repeated = <T>(work: Work<T>) => repeatWhereLost(() => prepared(work), isLost);
 
+  const events = `\`${options.prefix}events\``;
   const database: Database = {
+    prefix: options.prefix,
+    events,
+    eventsBySeq: `${events} force index (primary)`,
+    eventsByDue: `${events} force index (\`${options.prefix}events_due\`)`,
     isLost,
     rows: (text) => repeated((connection) => rowsOn(connection, text)),
     write: (text) => repeated((connection) => writeOn(connection, text)),
-    async writeUnlessLocked(texts) {
-      const writeAll: Statements<void> = async ({ write }) => {
-        for (const text of texts) await write(text);
-      };
-      await prepared(unlessLocked(writeAll), texts.length > 1);
-    },
     transact: (work) => prepared((connection) => work(statementsOn(connection)), true),
-    transactUnlessLocked: (work) => prepared(unlessLocked(work), true),
+    unlessLocked: (work, { inTransaction } = { inTransaction: true }) =>
+      prepared(withLittlePatience(work), inTransaction),
     ready() {
       const { prefix, migrate: allowed } = options;
       readiness ??= repeatWhereLost(
@@ -190,7 +187,7 @@ export function openDatabase(pool: MysqlPool, options: { prefix: string; migrate
   return database;
 }
 
-function unlessLocked<T>(work: Statements<T>): Work<T> {
+function withLittlePatience<T>(work: Statements<T>): Work<T> {
   return async (connection, { patience }) => {
     await writeOn(connection, "set innodb_lock_wait_timeout = 1");
     try {
@@ -219,7 +216,7 @@ async function sessionOf(connection: MysqlConnection): Promise<Session> {
   return { commits: Number(row.autocommit) === 1, patience: Number(row.patience) };
 }
 
-// The host's pool may be set to return rows as arrays, or values as other types.
+// A host's pool may return rows as arrays, or values as other types.
 const PLAIN = { rowsAsArray: false, nestTables: false, typeCast: true };
 
 // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
@@ -229,21 +226,4 @@ async function rowsOn(connection: MysqlConnection, sql: string): Promise<any[]> 
 
 async function writeOn(connection: MysqlConnection, sql: string): Promise<number> {
   return (await connection.query({ sql, ...PLAIN }))[0].affectedRows;
-}
-
-interface Wrapped extends Error {
-  readonly errno?: unknown;
-  /** Where Sequelize has the server's error. */
-  readonly parent?: unknown;
-}
-
-/** The server's error number, however deep in errors of a library; `undefined` where the server said nothing. */
-export function errnoOf(error: unknown): number | undefined {
-  let each = error;
-  for (let depth = 0; each instanceof Error && depth < 5; depth++) {
-    const { errno, cause, parent }: Wrapped = each;
-    if (typeof errno === "number" && errno > 0) return errno;
-    each = cause ?? parent;
-  }
-  return undefined;
 }

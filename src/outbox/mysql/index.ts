@@ -1,5 +1,5 @@
 /**
- * The outbox of a fleet: in the host's own MySQL or MariaDB database, shared by any number of machines.
+ * The outbox of a fleet: in the host's own MySQL or MariaDB, shared by any number of machines.
  *
  * @module express-affiliate/mysql
  */

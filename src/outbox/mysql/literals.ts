@@ -1,9 +1,9 @@
 /**
- * Values as SQL literals, for statements without parameters: the same text runs on any driver and in any library's transaction, whatever
- * the server's `sql_mode` says of quotes and backslashes. The literals are only numbers, hexadecimal digits and words of this package.
+ * SQL literals, for statements without parameters: their text runs on any driver, in any library's
+ * transaction, whatever `sql_mode` says of quotes and backslashes. They are only numbers,
+ * hexadecimal digits and words of this package.
  */
 
-/** An integer; `null`: none. */
 export function integer(value: number | null): string {
   return value === null ? "null" : String(BigInt(Math.round(value)));
 }
@@ -21,18 +21,18 @@ export function ascii(value: string | null | undefined): string {
     : `_ascii x'${Buffer.from(value, "latin1").toString("hex")}'`;
 }
 
-/** A text of any characters. */
-export function unicode(value: string): string {
-  return `_utf8mb4 x'${Buffer.from(value, "utf8").toString("hex")}'`;
-}
-
-/** What `in (…)` takes: never empty. */
+/** For `in (…)`, never empty. */
 export function listOf(values: readonly string[]): string {
   return values.length === 0 ? "null" : values.join(", ");
 }
 
-/** The server's time in milliseconds since the epoch; in UTC, so that no time zone matters. */
+/** SQL: the row is one of these. `row`: its name in the statement. */
+export function isOneOf(rows: readonly { readonly seq: number }[], row?: string): string {
+  return `${row ? `${row}.seq` : "seq"} in (${listOf(rows.map(({ seq }) => integer(Number(seq))))})`;
+}
+
+/** Milliseconds since the epoch; by UTC, so that no time zone matters. */
 export const NOW = "(timestampdiff(microsecond, timestamp'1970-01-01 00:00:00', utc_timestamp(3)) div 1000)";
 
-/** Sets when an event is due, or its lease ends. */
+/** When an event is due, or its lease ends. */
 export const due = (at: string) => `due_at = ${at}, written_at = ${NOW}`;

@@ -1,16 +1,16 @@
 import { OptionsError } from "../../shared/errors.js";
+import { errnoOf } from "./errors.js";
 import { NOW } from "./literals.js";
 import { problem } from "./problems.js";
 import tables from "./version-1/tables.sql?raw";
 
-/** Runs one statement on one connection. */
 // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
 export type Run = (text: string) => Promise<any[]>;
 
-/** The SQL for version 1, 2, … of the tables, with the prefix `affiliate_`. Never changed once published. */
+/** The SQL for version 1, 2, … with the prefix `affiliate_`. Never changed once published. */
 const VERSIONS = [tables];
 
-/** A prefix that needs only backticks in SQL, and is short enough for the names of indexes. */
+/** Needs only backticks, and is short enough for the names of indexes. */
 export const PREFIX = {
   pattern: /^[A-Za-z][A-Za-z0-9_]{0,39}$/,
   error: "must be a letter, then letters, digits and _, at most 40",
@@ -20,12 +20,12 @@ const NO_SUCH_TABLE = 1146;
 const LOCK_S = 20;
 
 /**
- * The SQL that `mysqlOutbox` runs where its tables are missing or of an earlier version, for who runs it by hand
- * (`migrate: false`): one text of several statements for each version of the tables, the first first. MySQL ends a transaction
- * before it makes a table: a text that was run in part can be run again.
+ * The SQL that `mysqlOutbox` runs if its tables are missing or of an earlier version, for people
+ * who run it (`migrate: false`): a text of several statements for each version, the first first.
+ * MySQL ends a transaction before it makes a table: a text that was run in part can be run again.
  *
  * @param prefix default `affiliate_`.
- * @throws OptionsError where `mysqlOutbox` would refuse the prefix.
+ * @throws OptionsError if `mysqlOutbox` would refuse the prefix.
  */
 export function mysqlMigrations(prefix = "affiliate_"): readonly string[] {
   if (!PREFIX.pattern.test(prefix)) throw new OptionsError("mysqlMigrations", [`\`prefix\` ${PREFIX.error}`]);
@@ -40,11 +40,7 @@ function statementsTo(version: number, prefix: string): string[] {
   );
 }
 
-/**
- * Brings the tables to the version that this code works with, or says why it cannot.
- *
- * @throws OutboxError, or what the server says.
- */
+/** Brings the tables to this version. @throws OutboxError, or what the server says. */
 export async function migrate(
   run: Run,
   { prefix, allowed }: { prefix: string; allowed: boolean },
@@ -57,7 +53,7 @@ export async function migrate(
     );
   }
 
-  // One process at a time; the second one finds nothing left to do.
+  // One process at a time: the second finds nothing left to do.
   const lock = `concat(left(database(), 16), ' ${prefix}')`;
   await run(`select get_lock(${lock}, ${LOCK_S})`);
   try {
@@ -85,7 +81,7 @@ async function versionOf(run: Run, prefix: string): Promise<number> {
     const [row] = await run(`select max(\`version\`) as version from \`${prefix}migrations\``);
     return Number(row?.version ?? 0);
   } catch (error) {
-    if ((error as { errno?: number }).errno === NO_SUCH_TABLE) return 0;
+    if (errnoOf(error) === NO_SUCH_TABLE) return 0;
     throw error;
   }
 }

@@ -6,18 +6,18 @@ import { PREFIX } from "./migrations.js";
 
 /** What `mysqlOutbox()` takes. */
 export interface MysqlOutboxOptions extends SqlOutboxOptions {
-  /** A pool of `mysql2/promise`, or one like it. It is never closed here: end it after the tracker. */
+  /** A pool of `mysql2/promise`, or one like it. End it after the tracker. */
   readonly pool: MysqlPool;
-  /** What the tables' names begin with: a letter, then letters, digits and `_`, at most 40. Default `affiliate_`. */
+  /** Of tables' names: a letter, then letters, digits, `_`; at most 40. Default `affiliate_`. */
   readonly prefix?: string | undefined;
   /**
-   * How often the table is polled while nothing happens, in milliseconds. After a report in a transaction, and while there is
-   * work, it is polled sooner. Default 1,000.
+   * How often an idle table is polled, in milliseconds; sooner while there is work, and after a
+   * report in a transaction. Default 1,000.
    */
   readonly pollMs?: number | undefined;
 }
 
-// The callback pool of `mysql2` has `getConnection` too, and `promise()` beside it.
+// The callback pool of `mysql2` has `getConnection` too, and `promise()`.
 const isPool = (value: unknown) =>
   typeof Object(value).getConnection === "function" && typeof Object(value).promise !== "function";
 

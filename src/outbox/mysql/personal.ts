@@ -1,4 +1,4 @@
-import type { OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../conversion/events.js";
 import type { FoundEvent, PersonalStorage } from "../personal-data.js";
 import type { Counts } from "../sql/counts.js";
 import type { EventRow } from "../sql/event-rows.js";
@@ -16,20 +16,15 @@ interface FoundRow extends EventRow {
 }
 
 const AT_ONCE = 500;
-// Known ids lie between the events: a statement steps over so many at most.
+// Known ids lie between events: a statement skips so many at most.
 const SCANNED_AT_ONCE = 50_000;
 
-/** The search for a person's events. */
+/** To search for a person's events. */
 export function createPersonal(
   database: Database,
-  options: {
-    prefix: string;
-    counts: Counts;
-    queue: ReturnType<typeof createVisitorQueue>;
-  },
+  { counts, queue }: { counts: Counts; queue: ReturnType<typeof createVisitorQueue> },
 ): PersonalStorage {
-  const { prefix, counts, queue } = options;
-  const eventsBySeq = `\`${prefix}events\` force index (primary)`;
+  const { events, eventsBySeq } = database;
   const isFree = `(claimed_by is null or due_at <= ${NOW})`;
 
   function page(after: number, destination: number | undefined): Promise<FoundRow[]> {
@@ -37,7 +32,7 @@ export function createPersonal(
     return database.rows<FoundRow>(
       `select ${EVENT_COLUMNS}, destination, cast(state as char) as state,
          (state = 'queued' and not ${isFree}) as is_under_way
-       from \`${prefix}events\` as found force index (primary)
+       from ${eventsBySeq}
        where seq > ${integer(after)} and seq <= ${integer(after + SCANNED_AT_ONCE)} and state <> 'known' and ${own}
        order by seq limit ${AT_ONCE}`,
     );
@@ -49,9 +44,7 @@ export function createPersonal(
   }
 
   async function lastSeq(): Promise<number> {
-    const [row] = await database.rows<{ last: number | null }>(
-      `select max(seq) as last from \`${prefix}events\``,
-    );
+    const [row] = await database.rows<{ last: number | null }>(`select max(seq) as last from ${events}`);
     return Number(row?.last ?? 0);
   }
 

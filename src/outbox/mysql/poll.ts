@@ -2,14 +2,14 @@ import type { Clock } from "../../shared/clock.js";
 
 const QUICK_MS = 20;
 
-/** Polls: soon after there was something to find, then less and less often. */
+/** Polls: often while there is something to find, then less and less. */
 export interface Poll {
-  /** There are new events to find, or will be soon. */
+  /** There are new events, or will be soon. */
   quicken(): void;
   stop(): void;
 }
 
-/** @param slowMs the longest time from one look to the next, in milliseconds. */
+/** `slowMs` is the longest time between two looks. */
 export function createPoll(clock: Clock, slowMs: number, look: () => void): Poll {
   let nextMs = slowMs;
   let isStopped = false;

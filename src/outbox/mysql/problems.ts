@@ -1,9 +1,10 @@
 import { OutboxError } from "../../shared/errors.js";
+import { errnoOf } from "./errors.js";
 
-/** Makes an error of what the server says, with advice where users can do something about it. */
+/** An error of what the server says, with advice if users can do something about it. */
 export function problemOf(error: unknown, prefix: string): unknown {
-  const { errno, message } = Object(error) as { errno?: unknown; message?: string };
-  switch (errno) {
+  const { message } = Object(error) as { message?: string };
+  switch (errnoOf(error)) {
     case 1044: // ER_DBACCESS_DENIED_ERROR
     case 1142: // ER_TABLEACCESS_DENIED_ERROR
     case 1143: // ER_COLUMNACCESS_DENIED_ERROR
@@ -33,7 +34,6 @@ export function problemOf(error: unknown, prefix: string): unknown {
   }
 }
 
-/** An error of this outbox. */
 export function problem(
   code: `ERR_AFFILIATE_MYSQL_${string}`,
   message: string,

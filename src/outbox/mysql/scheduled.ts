@@ -1,39 +1,39 @@
 import type { CancelOutcome } from "../outbox.js";
 import type { Counts } from "../sql/counts.js";
 import { type EventRow, eventOf } from "../sql/event-rows.js";
-import { type Database, errnoOf, LOCK_WAIT_TIMEOUT } from "./database.js";
-import { binary, integer, listOf, NOW } from "./literals.js";
+import type { Database } from "./database.js";
+import { errnoOf, LOCK_WAIT_TIMEOUT } from "./errors.js";
+import { binary, integer, isOneOf, NOW } from "./literals.js";
+import { periodIn } from "./periods.js";
 import { CANCELLED, EVENT_COLUMNS, insertsOf } from "./rows.js";
 
 type DueRow = EventRow & { readonly seq: number; readonly due_at: number };
 
 const RELEASED_AT_ONCE = 50;
 
-/** The payments that wait for their `notBefore`. */
-export function createScheduled(database: Database, { prefix, counts }: { prefix: string; counts: Counts }) {
-  const events = `\`${prefix}events\``;
+export function createScheduled(database: Database, counts: Counts) {
+  const { prefix, events } = database;
 
-  /** The first that are due. In the order of an index; locks nothing. */
+  /** The first that are due, by an index. Locks nothing. */
   function dueOf(destination: number): Promise<DueRow[]> {
     return database.rows<DueRow>(
-      `select ${EVENT_COLUMNS}, due_at from ${events} force index (\`${prefix}events_due\`)
+      `select ${EVENT_COLUMNS}, due_at from ${database.eventsByDue}
        where state = 'scheduled' and destination = ${integer(destination)} and urgency = 0
-         and endpoint = 'lead/payment' and tried = 0 and period <= ${NOW} div 8192 and due_at <= ${NOW}
+         and endpoint = 'lead/payment' and tried = 0 and period <= ${periodIn(NOW)} and due_at <= ${NOW}
        order by period, due_at, seq limit ${RELEASED_AT_ONCE}`,
     );
   }
 
-  /** Each becomes a new row, because it goes to the end of its visitor's queue. */
+  /** Each becomes a new row, at the end of its visitor's queue. */
   function enqueue(found: readonly DueRow[], destination: number): Promise<number> {
-    return database.transactUnlessLocked(async ({ rows, write }) => {
+    return database.unlessLocked(async ({ rows, write }) => {
       const locked = await rows<{ seq: number }>(
-        `select seq from ${events} force index (primary)
-         where seq in (${listOf(found.map(({ seq }) => String(seq)))}) and state = 'scheduled' for update`,
+        `select seq from ${database.eventsBySeq} where ${isOneOf(found)} and state = 'scheduled' for update`,
       );
       const left = new Set(locked.map(({ seq }) => Number(seq)));
       const released = found.filter(({ seq }) => left.has(Number(seq)));
       if (released.length === 0) return 0;
-      await write(`delete from ${events} where seq in (${listOf(released.map(({ seq }) => String(seq)))})`);
+      await write(`delete from ${events} where ${isOneOf(released)}`);
       const fresh = released.map((row) => eventOf({ ...row, created_at: row.due_at }, destination));
       for (const text of insertsOf(prefix, fresh, true)) await write(text);
       return released.length;
@@ -41,8 +41,8 @@ export function createScheduled(database: Database, { prefix, counts }: { prefix
   }
 
   /**
-   * A row that takes a deleted one's place in a unique index waits for the next row in there, too. If a host's open transaction has
-   * just stored that, its payment stays scheduled, and the others go.
+   * A row that replaces a deleted one in a unique index also waits for the next row there. If a
+   * host's open transaction has just stored that, its payment stays scheduled, and the others go.
    */
   async function enqueueUnlessLocked(found: readonly DueRow[], destination: number): Promise<number> {
     try {
@@ -56,7 +56,7 @@ export function createScheduled(database: Database, { prefix, counts }: { prefix
   }
 
   return {
-    /** Moves some of those that are due into the queue, as if they had happened then. Resolves to their number. */
+    /** Moves some due ones into the queue, as if they happened then. Resolves to their number. */
     async release(destination: number): Promise<number> {
       const found = await dueOf(destination);
       if (found.length === 0) return 0;
@@ -70,7 +70,7 @@ export function createScheduled(database: Database, { prefix, counts }: { prefix
         database.rows<{ state: string; reason: string | null }>(
           `select cast(state as char) as state, cast(reason as char) as reason from ${events} where ${which}`,
         );
-      // Not written at once: that would wait for the end of a host's transaction that has just reported it.
+      // Not written at once: that would wait for a host's transaction that just reported it.
       let [row] = await look();
       if (row?.state === "scheduled") {
         const cancelled = await counts.during(() =>

@@ -1,40 +1,34 @@
-import type { OutboxEvent } from "../../events.js";
-import type { Verdict } from "../outbox.js";
+import type { OutboxEvent } from "../../conversion/events.js";
+import type { Verdict } from "../claim.js";
 import { asciiJson } from "../sql/ascii-json.js";
 import { inBatches } from "../sql/batch.js";
 import type { Counts } from "../sql/counts.js";
 import type { OnDeath } from "../sql/eviction.js";
-import type { Claims, MysqlClaim } from "./claims.js";
+import type { LeasedClaim } from "../sql/leases.js";
+import type { Claims } from "./claims.js";
 import type { Database } from "./database.js";
-import { ascii, binary, due, integer, listOf, NOW } from "./literals.js";
-import { KNOWN, RELEASED } from "./rows.js";
-import type { Sweep } from "./sweep.js";
+import { ascii, binary, due, integer, isOneOf, listOf, NOW } from "./literals.js";
+import type { Periods } from "./periods.js";
+import { KNOWN } from "./rows.js";
 import type { createVisitorQueue } from "./visitor-queue.js";
 
-type Of<Type extends Verdict["type"]> = readonly [MysqlClaim, Verdict & { readonly type: Type }];
+type Of<Type extends Verdict["type"]> = readonly [LeasedClaim, Verdict & { readonly type: Type }];
 
 const SETTLED_AT_ONCE = 200;
 
-/**
- * Acts on verdicts. A delivery counts from any process; any other verdict from the claim's owner alone.
- *
- * @param options.onDeath called for each new dead letter.
- */
+/** A delivery counts from any process; other verdicts from the claim's owner alone. */
 export function createSettle(
   database: Database,
   options: {
-    prefix: string;
     queue: ReturnType<typeof createVisitorQueue>;
     claims: Claims;
-    sweep: Sweep;
+    periods: Periods;
     counts: Counts;
     onDeath: OnDeath;
   },
-): (claim: MysqlClaim, verdict: Verdict) => Promise<void> {
-  const { prefix, queue, claims, sweep, counts, onDeath } = options;
-  const events = `\`${prefix}events\``;
-  // Else the server may scan a small table, and would wait for the rows of the host's open transactions.
-  const eventsBySeq = `${events} force index (primary)`;
+): (claim: LeasedClaim, verdict: Verdict) => Promise<boolean> {
+  const { queue, claims, periods, counts, onDeath } = options;
+  const { prefix, events, eventsBySeq } = database;
 
   async function deliver(settled: readonly Of<"delivered">[]): Promise<void> {
     const [first] = settled;
@@ -45,18 +39,25 @@ export function createSettle(
        where destination = ${destination} and state <> 'known'
          and id in (${listOf(settled.map(([{ event }]) => binary(event.id)))})`,
     );
-    // If another process has delivered one of them too, the next count corrects the number.
+    // If another process has delivered one too, the next count corrects the number.
     if (delivered < settled.length) return;
     for (const [{ event }] of settled) counts.add(destination, event.kind, -1);
   }
 
-  async function giveUp(settled: readonly Of<"dead">[]): Promise<void> {
-    if (settled.length === 0) return;
-    const dead = new Set(await own(settled));
+  /** Resolves to those that were given up: no other process has them. */
+  async function giveUp(settled: readonly Of<"dead">[]): Promise<ReadonlySet<number>> {
+    if (settled.length === 0) return new Set();
+    const deaths = compareSeqs(settled, ({ type: _, ...death }) => ascii(asciiJson(death)));
+    // Dead already: the answer to this statement was lost.
+    const rows = await database.rows<{ seq: number }>(
+      `select seq from ${events}
+       where ${isOwn(settled)} or (${isOneOfThese(settled)} and state = 'dead' and death = ${deaths})`,
+    );
+    const dead = new Set(rows.map(({ seq }) => Number(seq)));
     await database.write(
       `update ${eventsBySeq} set state = 'dead', due_at = ${NOW}, tried = 0, interrupted = 0,
          reason = ${compareSeqs(settled, ({ reason }) => `'${reason}'`)},
-         death = ${compareSeqs(settled, ({ type: _, ...death }) => ascii(asciiJson(death)))},
+         death = ${deaths},
          claimed_by = null
        where ${isOwn(settled)}`,
     );
@@ -65,6 +66,7 @@ export function createSettle(
       counts.add(event.destination, event.kind, -1);
       onDeath(event, verdict);
     }
+    return dead;
   }
 
   async function rest(settled: readonly Of<"retry">[]): Promise<void> {
@@ -79,38 +81,36 @@ export function createSettle(
 
   async function release(settled: readonly Of<"release">[]): Promise<void> {
     if (settled.length === 0) return;
-    await database.write(
-      `update ${eventsBySeq} set claimed_by = null, ${due(RELEASED)}
-       where ${isOwn(settled)}`,
-    );
-    for (const [{ queuedAt }] of settled) sweep.include(queuedAt);
+    await claims.giveBack(settled.map(([claim]) => claim));
+    for (const [{ queuedAt }] of settled) periods.include(queuedAt);
   }
 
-  const isOwn = (settled: readonly (readonly [MysqlClaim, Verdict])[]) =>
-    `seq in (${listOf(settled.map(([{ seq }]) => String(seq)))}) and state = 'queued' and claimed_by = ${claims.self}`;
-
-  async function own(settled: readonly (readonly [MysqlClaim, Verdict])[]): Promise<number[]> {
-    const rows = await database.rows<{ seq: number }>(`select seq from ${events} where ${isOwn(settled)}`);
-    return rows.map(({ seq }) => Number(seq));
+  function isOneOfThese(settled: readonly (readonly [LeasedClaim, Verdict])[]): string {
+    return isOneOf(settled.map(([claim]) => claim));
   }
 
-  const settle = inBatches<readonly [MysqlClaim, Verdict], void>(
+  function isOwn(settled: readonly (readonly [LeasedClaim, Verdict])[]): string {
+    return `${isOneOfThese(settled)} and ${claims.isOwn}`;
+  }
+
+  const settle = inBatches<readonly [LeasedClaim, Verdict], boolean>(
     async (settled) => {
       const of = <Type extends Verdict["type"]>(type: Type) =>
         settled.filter(([, verdict]) => verdict.type === type) as unknown as Of<Type>[];
       const [delivered, dead] = [of("delivered"), of("dead")];
       const leaving = [...delivered, ...dead].map(([{ event }]): OutboxEvent => event);
-      await counts.removing(leaving, async () => {
+      const givenUp = await counts.removing(leaving, async () => {
         await deliver(delivered);
-        await giveUp(dead);
+        const died = await giveUp(dead);
         await rest(of("retry"));
         await release(of("release"));
         await queue.advance(
           settled.filter(([, { type }]) => type !== "retry").map(([{ event }]): OutboxEvent => event),
         );
+        return died;
       });
       for (const [{ seq }] of settled) claims.underWay.delete(seq);
-      return [];
+      return settled.map(([{ seq }, { type }]) => type !== "dead" || givenUp.has(seq));
     },
     { max: SETTLED_AT_ONCE },
   );

@@ -1,18 +1,18 @@
-import type { OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../conversion/events.js";
 import type { Database } from "./database.js";
-import { ascii, due, listOf, NOW } from "./literals.js";
-import { type createLending, type Urgent, urgencyIn } from "./urgency.js";
+import { ascii, due, isOneOf, listOf, NOW } from "./literals.js";
+import { type createInheritance, type Urgent, urgencyIn } from "./urgency.js";
 
-// So many in one statement: each adds up to 4 · 256 characters of ids.
+// In one statement: each adds up to 4 · 256 characters of ids.
 const GONE_AT_ONCE = 400;
 const HEALED_AT_ONCE = 500;
 
-/** An event that was claimed or tried stays the head of its visitor's queue, whatever is committed later. */
-export const isBegun = (row: string) => `(${row}.claimed_by is not null or ${row}.tried = 1)`;
+/** Claimed or tried: it stays its visitor's head, whatever is committed later. */
+const isBegun = (row: string) => `(${row}.claimed_by is not null or ${row}.tried = 1)`;
 
 /**
- * The seq of an earlier live event of the same visitor; null where there is none. An event that was begun, that is, claimed or
- * tried, waits only for others that were begun.
+ * The `seq` of an earlier live event of the visitor, or null. An event that was begun (claimed or
+ * tried) waits only for others that were begun.
  */
 export function beforeOf(prefix: string, event: string): string {
   const by = (column: OwnColumn) => `(
@@ -26,12 +26,12 @@ export function beforeOf(prefix: string, event: string): string {
 
 type OwnColumn = "click_id" | "session_id";
 
-// Else a server with old statistics reads the whole backlog in the order of seq for each event.
+// Otherwise a server with old statistics reads the backlog in order of `seq` for each event.
 function indexed(prefix: string, row: string, column: OwnColumn): string {
   return `\`${prefix}events\` as ${row} force index (\`${prefix}events_${column.replace("_id", "")}\`)`;
 }
 
-/** The seq of a live event of the same visitor that was begun, and is not this one; null where there is none. */
+/** The `seq` of another live event of the visitor that was begun, or null. */
 export function begunBesides(prefix: string, event: string, begun: string): string {
   const by = (column: OwnColumn) => `(
     select other.seq from ${indexed(prefix, "other", column)}
@@ -41,28 +41,25 @@ export function begunBesides(prefix: string, event: string, begun: string): stri
 }
 
 /**
- * The visitors' queues. An event that waits behind another is parked: its `due_at` is null. A process that removes an event
- * then looks, in a new statement, for events parked behind it. A process that parks an event then looks, in a new statement,
- * whether the event before it is still there. So one of the two sees what the other did.
+ * Visitors' queues. An event that waits behind another is parked: its `due_at` is null.
+ *
+ * 1. A process that removes an event then looks, in a new statement, for events parked behind it.
+ * 2. A process that parks an event then looks, in a new statement, whether the event before it is
+ *    still there.
+ *
+ * So one of the two sees what the other did.
  */
-export function createVisitorQueue(
-  database: Database,
-  options: { prefix: string; lending: ReturnType<typeof createLending> },
-) {
-  const { prefix, lending } = options;
-  const events = `\`${prefix}events\``;
-  // Else the server may scan a small table, and would wait for the rows of the host's open transactions.
-  const eventsBySeq = `${events} force index (primary)`;
+export function createVisitorQueue(database: Database, inheritance: ReturnType<typeof createInheritance>) {
+  const { prefix, events, eventsBySeq } = database;
 
-  async function unpark(seqs: readonly number[]): Promise<void> {
-    if (seqs.length === 0) return;
+  async function unpark(rows: readonly { readonly seq: number }[]): Promise<void> {
+    if (rows.length === 0) return;
     await database.write(
-      `update ${eventsBySeq} set ${due(NOW)}
-       where seq in (${listOf(seqs.map(String))}) and state = 'queued' and due_at is null`,
+      `update ${eventsBySeq} set ${due(NOW)} where ${isOneOf(rows)} and state = 'queued' and due_at is null`,
     );
   }
 
-  /** Unparks those of these events that wait for no other. */
+  /** Unparks those that wait for no other. */
   async function unparkFree(which: string): Promise<number> {
     const rows = await database.rows<{ seq: number }>(
       `select parked.seq from ${events} as parked
@@ -71,24 +68,23 @@ export function createVisitorQueue(
          and ${begunBesides(prefix, "parked", isBegun("other"))} is null
        limit ${HEALED_AT_ONCE}`,
     );
-    await unpark(rows.map(({ seq }) => seq));
+    await unpark(rows);
     return rows.length;
   }
 
-  /** Parks events that wait behind others, after they have lent those their urgency. */
+  /** Parks events after those before them have inherited their priority. */
   async function park(behind: readonly Urgent[]): Promise<void> {
     if (behind.length === 0) return;
-    // If this process dies after this, another one parks them.
-    await lending.lend(behind);
-    const these = listOf(behind.map(({ seq }) => String(seq)));
+    // If this process dies after this, another parks them.
+    await inheritance.passOn(behind);
     await database.write(
       `update ${eventsBySeq} set due_at = null, urgency = ${urgencyIn()}
-       where seq in (${these}) and state = 'queued' and due_at <= ${NOW}`,
+       where ${isOneOf(behind)} and state = 'queued' and due_at <= ${NOW}`,
     );
-    await unparkFree(`parked.seq in (${these})`);
+    await unparkFree(isOneOf(behind, "parked"));
   }
 
-  /** Queries for the first parked event of each of these events' visitors. */
+  /** Queries for each of these visitors' first parked event. */
   function nextOf(gone: readonly OutboxEvent[], column: OwnColumn): string[] {
     const ids = new Map<number, Set<string>>();
     for (const { destination, data } of gone) {
@@ -106,29 +102,29 @@ export function createVisitorQueue(
 
   return {
     park,
-    /** Events enter their visitors' queues: they lend their urgency, and those that wait are parked. */
+    /**
+     * Events enter their queues: those before inherit their priority, those that wait are parked.
+     */
     async enter(all: readonly (Urgent & { readonly before: number | null })[]): Promise<void> {
       await park(all.filter(({ before }) => before !== null));
       const heads = all.filter(({ before }) => before === null);
       if (heads.length === 0) return;
       await database.write(
-        `update ${eventsBySeq} set urgency = ${urgencyIn()}
-         where seq in (${listOf(heads.map(({ seq }) => String(seq)))}) and state = 'queued'`,
+        `update ${eventsBySeq} set urgency = ${urgencyIn()} where ${isOneOf(heads)} and state = 'queued'`,
       );
     },
-    /** Unparks the next event of each of these events' visitors. */
+    /** Unparks the next event of each of these visitors. */
     async advance(gone: readonly OutboxEvent[]): Promise<void> {
-      const seqs = new Set<number>();
+      const first: { readonly seq: number }[] = [];
       for (let nth = 0; nth < gone.length; nth += GONE_AT_ONCE) {
         const some = gone.slice(nth, nth + GONE_AT_ONCE);
         const texts = [nextOf(some, "click_id"), nextOf(some, "session_id")].flat();
-        if (texts.length === 0) continue;
-        for (const { seq } of await database.rows<{ seq: number }>(texts.join(" union all ")))
-          seqs.add(Number(seq));
+        if (texts.length > 0)
+          first.push(...(await database.rows<{ seq: number }>(texts.join(" union all "))));
       }
-      await unpark([...seqs]);
+      await unpark(first);
     },
-    /** Unparks events that stayed parked because a process died between its two statements. */
+    /** Unparks what stayed parked because a process died between its two statements. */
     async heal(destination: number): Promise<void> {
       const which = `parked.destination = ${destination}`;
       while ((await unparkFree(which)) === HEALED_AT_ONCE);

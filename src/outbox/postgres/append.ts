@@ -1,36 +1,28 @@
-import type { OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../conversion/events.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import type { AttemptOutcome } from "../sql/append.js";
 import type { Database } from "./database.js";
 import { columnsOf } from "./rows.js";
 
-/**
- * Stores events in one statement, unless a host's open transaction has just reported one of their visitors.
- *
- * @param options.schema a quoted identifier.
- * @param options.onStored gets the earliest due time of the stored events, in milliseconds since the epoch.
- */
-export function createAttempt(
-  database: Database,
-  { schema, onStored }: { schema: string; onStored: (dueAt: number) => void },
-) {
-  const text = `select outcome from ${schema}.append(
+/** Stores events in one statement, unless a host's open transaction has one of their visitors. */
+export function createAttempt(database: Database, onStored: (event: OutboxEvent) => void) {
+  const text = `select outcome from ${database.schema}.append(
     $1, $2, $3, $4, $5, $6, $7, $8, $9, ${CLICKS_OF_A_VISITOR}, 'try'
   ) as outcome`;
 
   return async function attempt(events: readonly OutboxEvent[]): Promise<AttemptOutcome[]> {
     const rows = await database.queryOnce<{ outcome: AttemptOutcome }>(text, columnsOf(events));
-    onStored(Math.min(...events.map(({ createdAt }) => createdAt)));
+    events.forEach(onStored);
     return rows.map(({ outcome }) => outcome);
   };
 }
 
 /** Which of these known events their own report has stored. */
-export function createStoredBy(database: Database, schema: string) {
+export function createStoredBy(database: Database) {
   const text = `
     select nth::integer
     from unnest($1::bigint[], $2::uuid[], $3::double precision[]) with ordinality as event (destination, id, created_at, nth)
-    join ${schema}.known_ids as known using (destination, id)
+    join ${database.schema}.known_ids as known using (destination, id)
     where known.reported_at = to_timestamp(created_at / 1000)`;
 
   return async function storedBy(events: readonly OutboxEvent[]) {

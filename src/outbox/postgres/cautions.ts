@@ -1,11 +1,11 @@
 import type { Database } from "./database.js";
 
-/** Warnings about settings that may lose the host's own transaction, with its report, after the commit. */
+/** Warns if a setting may lose the host's own transaction, with its report, after its commit. */
 export async function cautionsOf(database: Database): Promise<string[]> {
   const [row] = await database.query<{ setting: string; has_standby: boolean }>(
     `select current_setting('synchronous_commit') as setting, current_setting('synchronous_standby_names') <> '' as has_standby`,
   );
-  // Every setting but "off" writes a commit to the server's disk before it is answered. "local" does not wait for a standby.
+  // All but "off" write a commit to the server's disk before the answer. "local" awaits no standby.
   if (row?.setting === "off") return [cautionOf(row.setting, "the server crashes")];
   if (row?.setting === "local" && row.has_standby) return [cautionOf(row.setting, "a standby is promoted")];
   return [];

@@ -1,8 +1,8 @@
 import { type Circuits, circuitsFrom, textOf } from "../circuits.js";
 import type { Database } from "./database.js";
 
-/** @param schema a quoted identifier. */
-export function createCircuits(database: Database, { schema }: { schema: string }): Circuits {
+export function createCircuits(database: Database): Circuits {
+  const { schema } = database;
   const table = `${schema}.circuits`;
   const change = (text: string, values: unknown[]) =>
     database.query(`${text} returning ${schema}.commit_durably()`, values).then(({ length }) => length > 0);

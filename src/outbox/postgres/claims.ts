@@ -1,74 +1,58 @@
 import { randomUUID } from "node:crypto";
-import { kindOfPriority } from "../../kinds.js";
+import type { OutboxEvent } from "../../conversion/events.js";
+import { priorityOf } from "../../conversion/kinds.js";
+import { endpointOf } from "../../service/endpoints.js";
 import type { Clock } from "../../shared/clock.js";
-import { isWithin, type Moment, momentBy } from "../lease.js";
-import { type Capacity, type Claim, type Lane, UNTRIED, type Verdict } from "../outbox.js";
+import type { Capacity, Lane, Verdict } from "../claim.js";
+import { momentBy } from "../lease.js";
 import { asciiJson } from "../sql/ascii-json.js";
 import { inBatches } from "../sql/batch.js";
 import type { Counts } from "../sql/counts.js";
-import { type EventRow, eventOf } from "../sql/event-rows.js";
 import type { OnDeath } from "../sql/eviction.js";
+import { type ClaimRow, createLeases, type LeasedClaim } from "../sql/leases.js";
 import { repeatWhereLost } from "../sql/lost-connection.js";
-import type { Urgency } from "../urgency.js";
+import { ServerClock } from "../sql/server-clock.js";
 import { type Database, isLost } from "./database.js";
 import { EVENT_COLUMNS, inMs } from "./rows.js";
+import { createScanStarts, type NextClaim } from "./scan-starts.js";
+import { createSetRight } from "./set-right.js";
 import { stepsOf } from "./steps.js";
-import { createSweep } from "./sweep.js";
 
-export interface PostgresClaim extends Claim {
-  readonly seq: string;
-  readonly urgency: Urgency;
+export interface PostgresClaim extends LeasedClaim {
   readonly dueAt: number;
-  /** When the request began that last claimed it or renewed its lease; `undefined` once another process has it. */
-  leasedSince: Moment | undefined;
-  isHeld(): boolean;
 }
 
-interface ClaimRow extends EventRow {
-  readonly seq: string;
+interface ClaimedRow extends ClaimRow {
+  /** In the last row, which has nothing else: a `NextClaim` in JSON. */
+  readonly next: string | null;
   /** The first is 1. */
   readonly lane_number: number;
-  readonly urgency: number;
-  readonly history: string | null;
-  readonly interrupted: boolean;
-  readonly queued_at: string;
   readonly due_at: string;
 }
 
 const CLAIMED_AT_ONCE = 1_000;
 const SETTLED_AT_ONCE = 200;
-// A share of the lease. The rest allows for clocks that do not run alike.
-const SAFE_SHARE = 0.9;
 
-/**
- * The claims of this process; it renews their leases while attempts are under way, and settles them.
- *
- * @param options.schema a quoted identifier.
- * @param options.onDeath called for each new dead letter.
- */
+/** Claims events, renews their leases while attempts are under way, and settles them. */
 export function createClaims(
   database: Database,
-  options: {
-    schema: string;
-    leaseMs: number;
-    pollMs: number;
-    counts: Counts;
-    onDeath: OnDeath;
-    clock: Clock;
-  },
+  options: { leaseMs: number; pollMs: number; counts: Counts; onDeath: OnDeath; clock: Clock },
 ) {
-  const { schema, leaseMs, pollMs, counts, onDeath, clock } = options;
+  const { leaseMs, pollMs, counts, onDeath, clock } = options;
+  const { schema } = database;
   const worker = randomUUID();
-  const sweep = createSweep(database, { schema, leaseMs, pollMs, clock });
+  const scans = createScanStarts({ pollMs, clock });
+  const serverClock = new ServerClock(clock, leaseMs);
+  const setRight = createSetRight(database);
   const lease = `${leaseMs} milliseconds`;
-  const underWay = new Map<string, PostgresClaim>();
-  // An outbox is started once, for one destination: all that it claims is of that.
+  const { underWay, claimOf, renew } = createLeases<PostgresClaim>(options);
+  // An outbox is started once, for one destination.
   let destination = 0;
-  let mayHaveLostOne = false;
+  let wasSetBack = false;
 
   const claimText = `
-    select lane_number, seq::text, urgency, ${EVENT_COLUMNS}, history::text, interrupted, ${inMs("queued_at")}, ${inMs("due_at")}
-    from ${schema}.claim($1, $2, $3, $4, $5, $6, $7, $8, $9) as turn, lateral (select (turn.claimed).*) as event`;
+    select next::text, lane_number, seq::text, urgency, ${EVENT_COLUMNS}, history::text, interrupted, ${inMs("queued_at")}, ${inMs("due_at")}
+    from ${schema}.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as turn, lateral (select (turn.claimed).*) as event`;
 
   function claim(asked: Capacity): Promise<PostgresClaim[]> {
     destination = asked.destination;
@@ -76,56 +60,38 @@ export function createClaims(
   }
 
   async function claimOnce({ limit, lanes }: Capacity): Promise<PostgresClaim[]> {
-    if (mayHaveLostOne) await releaseLost();
-    await sweep.ifDue(destination);
+    if (wasSetBack) await setRight(destination);
+    wasSetBack = false;
+    const askedAt = clock.monotonic();
     const since = momentBy(clock);
+    const starts = scans.next();
+    const steps = stepsOf(lanes, starts.of);
     try {
-      const rows = await database.queryOnce<ClaimRow>(claimText, [
+      const rows = await database.queryOnce<ClaimedRow>(claimText, [
         destination,
         worker,
         lease,
         Math.min(limit, CLAIMED_AT_ONCE),
         [...underWay.keys()],
         lanes.map((lane) => Math.min(lane.limit, CLAIMED_AT_ONCE)),
-        JSON.stringify(stepsOf(lanes, sweep.since)),
-        sweep.enteredUpTo,
-        sweep.at,
+        JSON.stringify(steps),
+        starts.toEnter,
+        starts.at,
+        serverClock.latest,
       ]);
-      const claims = rows.map((row) => claimOf(row, lanes[row.lane_number - 1] as Lane, since));
+      const next: NextClaim = JSON.parse(rows.pop()?.next as string);
+      scans.found(next, steps);
+      wasSetBack = serverClock.tell(next.at, askedAt);
+      const claims = rows.map((row): PostgresClaim => {
+        const claimed = claimOf(row, destination, lanes[row.lane_number - 1] as Lane, since);
+        return Object.assign(claimed, { dueAt: Number(row.due_at) });
+      });
       for (const each of claims) underWay.set(each.seq, each);
       return claims;
     } catch (error) {
-      mayHaveLostOne = true;
+      scans.forget();
       throw error;
     }
-  }
-
-  function claimOf(row: ClaimRow, lane: Lane, since: Moment): PostgresClaim {
-    const claimed: PostgresClaim = {
-      seq: row.seq,
-      event: eventOf(row, destination),
-      lane,
-      urgency: kindOfPriority(row.urgency),
-      dueAt: Number(row.due_at),
-      history: row.history === null ? UNTRIED : JSON.parse(row.history),
-      interrupted: row.interrupted,
-      queuedAt: Number(row.queued_at),
-      leasedSince: since,
-      isHeld: () =>
-        claimed.leasedSince !== undefined && isWithin(SAFE_SHARE * leaseMs, claimed.leasedSince, clock),
-    };
-    return claimed;
-  }
-
-  /** Releases claims whose answer was lost: no attempt has begun, whatever their rows say. */
-  async function releaseLost(): Promise<void> {
-    await database.query(`select ${schema}.release_lost($1, $2, $3)`, [
-      destination,
-      worker,
-      [...underWay.keys()],
-    ]);
-    sweep.include();
-    mayHaveLostOne = false;
   }
 
   const settleText = `select seq::text from ${schema}.settle($1, $2, $3, $4, $5, $6, $7, $8) as seq`;
@@ -157,16 +123,20 @@ export function createClaims(
           deaths,
         ];
         return repeatWhereLost(async (isRepeated) => {
-          const rows = await sweep.during(() => database.queryOnce<{ seq: string }>(settleText, values));
+          const rows = await scans.during(() => database.queryOnce<{ seq: string }>(settleText, values));
           const died = isRepeated
             ? await database.query<{ nth: number }>(diedText, [values[0], ids, deaths])
             : [];
-          return new Set([...rows.map(({ seq }) => seq), ...died.map(({ nth }) => claims[nth - 1]?.seq)]);
+          return new Set([
+            ...rows.map(({ seq }) => Number(seq)),
+            ...died.map(({ nth }) => claims[nth - 1]?.seq),
+          ]);
         }, isLost);
       });
-      for (const [{ seq, event, dueAt }, verdict] of settled) {
+      for (const [{ seq, event, lane, dueAt }, verdict] of settled) {
         underWay.delete(seq);
-        if (verdict.type === "release") sweep.include(dueAt);
+        // All scans of its endpoint: it may have become more urgent meanwhile.
+        if (verdict.type === "release") scans.include(dueAt, `${lane.endpoint} `);
         if (!removed.has(seq)) continue;
         counts.add(destination, event.kind, -1);
         if (verdict.type === "dead") onDeath(event, verdict);
@@ -176,8 +146,8 @@ export function createClaims(
     { max: SETTLED_AT_ONCE },
   );
 
-  // Waits for no lock: a settlement has its rows in another order, and the two would wait for each other. A locked row is about
-  // to be removed, or the next renewal finds it.
+  // Waits for no lock: a settlement locks in another order, and the two would deadlock. A locked
+  // row is about to be removed, or the next renewal finds it.
   const renewText = `
     with mine as materialized (
       select seq from ${schema}.events where seq = any ($2) and claimed_by = $3
@@ -192,31 +162,23 @@ export function createClaims(
 
   return {
     claim,
-    /** An event that is due since then was stored, or is about to be. */
-    include: sweep.include,
-    /** Does work that may make events due, and notes since when. */
-    during: sweep.during,
-    /** A host's transaction was committed, of which an event is due since then. */
-    hear: sweep.hear,
-    /** Resolves to `false` where a dead letter was not made, because another process has the event. */
+    /** An event was stored. */
+    include: (event: OutboxEvent) =>
+      scans.include(event.createdAt, `${endpointOf(event)} ${priorityOf(event.kind)} `),
+    during: scans.during,
+    committed: scans.committed,
+    /** `false`: no dead letter was made, because another process has the event. */
     settle: (claimed: PostgresClaim, verdict: Verdict): Promise<boolean> => settle([claimed, verdict]),
-    /** Renews the leases of events under way, and notes which of them another process has taken over. */
-    async renew(): Promise<void> {
-      if (underWay.size === 0) return;
-      const since = momentBy(clock);
-      const claims = [...underWay.values()];
-      const rows = await database.query<{ seq: string; is_renewed: boolean }>(renewText, [
-        lease,
-        claims.map(({ seq }) => seq),
-        worker,
-      ]);
-      const found = new Map(rows.map(({ seq, is_renewed }) => [seq, is_renewed]));
-      for (const each of claims) {
-        const isRenewed = found.get(each.seq);
-        if (isRenewed) each.leasedSince = since;
-        else if (isRenewed === undefined) each.leasedSince = undefined;
-      }
-    },
+    renew: () =>
+      renew(async (claims) => {
+        const seqs = claims.map(({ seq }) => seq);
+        const rows = await database.query<{ seq: string; is_renewed: boolean }>(renewText, [
+          lease,
+          seqs,
+          worker,
+        ]);
+        return new Map(rows.map(({ seq, is_renewed }) => [Number(seq), is_renewed]));
+      }),
   };
 }
 

@@ -2,12 +2,8 @@ import type { CountRow } from "../sql/counts.js";
 import type { Database } from "./database.js";
 import { inMs } from "./rows.js";
 
-/**
- * Makes the server count.
- *
- * @param schema a quoted identifier.
- */
-export function count(database: Database, schema: string): Promise<CountRow[]> {
+export function count(database: Database): Promise<CountRow[]> {
+  const { schema } = database;
   return database.query<CountRow>(`
     select destination::text, counted.name, counted.number::text, created_at, counted.bytes::text
     from (

@@ -1,6 +1,6 @@
 import { inTime, LONGEST_WAIT_MS } from "../sql/in-time.js";
 import { repeatWhereLost } from "../sql/lost-connection.js";
-import { migrate } from "./migrations.js";
+import { migrate, quoted } from "./migrations.js";
 import { problem, problemOf } from "./problems.js";
 
 /** The part of a pool that the outbox needs: `Pool` of the package `pg` has it. */
@@ -10,7 +10,7 @@ export interface PostgresPool {
   query(config: { text: string; values?: any[] }): Promise<{ rows: any[] }>;
   /** Lends one of its connections. */
   connect(): Promise<PostgresClient>;
-  /** Its idle connections' errors are listened to: without a listener they would end the process. */
+  /** For errors of idle connections: without a listener they would end the process. */
   on(event: "error", listener: (error: Error, ...more: any[]) => void): unknown;
   /** Undoes `on`. */
   removeListener(event: "error", listener: (...more: any[]) => void): unknown;
@@ -34,22 +34,23 @@ export interface PostgresClient {
 }
 
 export interface Database {
+  /** Quoted, for statements. */
+  readonly schema: string;
   /**
-   * Runs one statement, in a transaction of its own; again on another connection where its connection was lost: twice must be as
-   * good as once. Rejects when it takes too long: the server may not answer at all.
+   * Runs one statement, in its own transaction. If the connection is lost, runs it again on another
+   * one: twice must be as good as once. Rejects if the server does not answer in time.
    */
   query<Row>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** The same, but not again where the connection was lost. */
+  /** The same, but not again. */
   queryOnce<Row>(text: string, values?: unknown[]): Promise<Row[]>;
   /** Resolves once the tables are right. Tries anew at each call until they are. */
   ready(): Promise<void>;
 }
 
 const STATEMENT_MS = 20_000;
-// serialization_failure, deadlock_detected: the same request is made once more.
+// serialization_failure, deadlock_detected.
 const ONCE_MORE = new Set(["40001", "40P01"]);
-
-// admin_shutdown, crash_shutdown and idle_session_timeout; connection_exception and what belongs to it.
+// admin_shutdown, crash_shutdown, idle_session_timeout; the class connection_exception.
 const CONNECTION_ENDED = /^(57P01|57P02|57P05|08\w{3}|ECONNRESET|EPIPE)$/;
 // What `pg` says of a connection that ended before the answer, or before the request.
 const CONNECTION_GONE = /Connection terminated( unexpectedly)?$|not queryable$/;
@@ -83,6 +84,7 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
   }
 
   const database: Database = {
+    schema: quoted(options.schema),
     query: (text, values) => repeatWhereLost(() => database.queryOnce(text, values), isLost),
     async queryOnce(text, values = []) {
       await database.ready();
@@ -90,7 +92,7 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
         return await run(text, values);
       } catch (error) {
         const told = problemOf(error, options.schema);
-        // Tables that have vanished are made again, where that is allowed.
+        // Tables that have vanished are made again, if that is allowed.
         if ((told as { code?: string }).code === "ERR_AFFILIATE_POSTGRES_TABLES") readiness = undefined;
         throw told;
       }
@@ -108,7 +110,7 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
 
 export function ignore(): void {}
 
-/** Whether an error says that the connection was lost, and not that none could be made: how far the request got is unknown then. */
+/** Whether the connection was lost, so that it is unknown how far the request got. */
 export function isLost(error: unknown): boolean {
   const { code = "", message = "" } = Object(error) as { code?: string; message?: string };
   return CONNECTION_ENDED.test(code) || CONNECTION_GONE.test(message);

@@ -7,13 +7,10 @@ const HEARD_WITHIN_MS = 2_500;
 const TRIES = 2;
 
 /**
- * Listens for the commits of other processes, on one connection of the pool. A notification is only a hint: where the connection
- * is lost, or there is none, the outbox asks for another after a while, and polling finds the events later. Where a pooler keeps
- * notifications from arriving, the process is warned once, and the connection given back.
- *
- * @param options.channel a name that needs no more than quotes.
- * @param options.onHint called when something may have been committed, with the time in milliseconds since which it is due.
- * @returns a function that gives the connection back.
+ * Listens for other processes' commits on one connection of the pool, and calls `onHint` with the
+ * due time of what may have been committed. If the connection is lost, it asks for another after a
+ * while; meanwhile polling finds the events. If a pooler keeps notifications from arriving, it
+ * warns once and gives the connection back, as the returned function does.
  */
 export function listen(
   pool: PostgresPool,
@@ -64,7 +61,7 @@ export function listen(
     if (client) {
       client.removeListener("notification", hear);
       client.removeListener("error", lose);
-      // A connection may tell of its end more than once.
+      // A connection may report its end more than once.
       client.on("error", ignore);
       client.release(error);
       client = undefined;

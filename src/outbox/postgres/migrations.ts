@@ -3,8 +3,8 @@ import { problem } from "./problems.js";
 import append from "./version-1/append.sql?raw";
 import bounds from "./version-1/bounds.sql?raw";
 import claim from "./version-1/claim.sql?raw";
+import enter from "./version-1/enter.sql?raw";
 import hold from "./version-1/hold.sql?raw";
-import lineUp from "./version-1/line-up.sql?raw";
 import queueAgain from "./version-1/queue-again.sql?raw";
 import scheduled from "./version-1/scheduled.sql?raw";
 import settle from "./version-1/settle.sql?raw";
@@ -16,8 +16,8 @@ export interface MigrationClient {
   query(text: string): Promise<{ rows: any[] }>;
 }
 
-/** The SQL for version 1, 2, … of the tables, in the schema `affiliate`. Never changed once published. */
-const VERSIONS = [[tables, lineUp, append, claim, settle, bounds, queueAgain, hold, scheduled].join("\n")];
+/** The SQL for version 1, 2, … of the tables, in the schema `affiliate`. Fixed once published. */
+const VERSIONS = [[tables, enter, append, claim, settle, bounds, queueAgain, hold, scheduled].join("\n")];
 
 /** A name that needs only quotes in SQL, and is short enough for the channel's name. */
 export const SCHEMA_NAME = {
@@ -25,17 +25,17 @@ export const SCHEMA_NAME = {
   error: "must be a letter, then letters, digits and _, at most 40, and not begin with pg_",
 };
 
-/** A schema's name as SQL spells it. */
 export function quoted(schema: string): string {
   return `"${schema}"`;
 }
 
 /**
- * The SQL that `postgresOutbox` runs where its tables are missing or of an earlier version, for who runs it by hand
- * (`migrate: false`): one transaction for each version of the tables, the first first.
+ * The SQL that `postgresOutbox` runs if its tables are missing or of an earlier version, for people
+ * who run it by hand (`migrate: false`): one transaction for each version of the tables, the first
+ * version first.
  *
  * @param schema default `affiliate`.
- * @throws OptionsError where `postgresOutbox` would refuse the name.
+ * @throws OptionsError if `postgresOutbox` would refuse the name.
  */
 export function postgresMigrations(schema = "affiliate"): readonly string[] {
   if (!SCHEMA_NAME.pattern.test(schema)) {
@@ -50,11 +50,7 @@ insert into affiliate.migrations (version) values (${version});`;
   return script.replaceAll(/\baffiliate\b/g, quoted(schema));
 }
 
-/**
- * Brings the tables to the version that this code works with, or says why it cannot.
- *
- * @throws OutboxError, or what the server says.
- */
+/** @throws OutboxError if it cannot bring the tables to this version, or what the server says. */
 export async function migrate(
   client: MigrationClient,
   { schema, allowed }: { schema: string; allowed: boolean },
@@ -94,7 +90,7 @@ export async function migrate(
   }
 }
 
-// Asks the catalogue, where a missing or forbidden table is no error.
+// Asks the catalogue: there a missing or forbidden table is no error.
 async function versionOf(client: MigrationClient, schema: string): Promise<number> {
   const found = await client.query(`
     select from pg_catalog.pg_class as c join pg_catalog.pg_namespace as n on n.oid = c.relnamespace

@@ -6,16 +6,17 @@ import { SCHEMA_NAME } from "./migrations.js";
 
 /** What `postgresOutbox()` takes. */
 export interface PostgresOutboxOptions extends SqlOutboxOptions {
-  /** A pool of the package `pg`, or one like it. It is never closed here: end it after the tracker. */
+  /** A pool of the package `pg`, or one like it. Never closed here: end it after the tracker. */
   readonly pool: PostgresPool;
-  /** The schema that the tables are in: a letter, then letters, digits and `_`, at most 40. Default `affiliate`. */
+  /** The tables' schema: a letter, then up to 39 letters, digits and `_`. Default `affiliate`. */
   readonly schema?: string | undefined;
   /**
-   * Whether one connection of the pool is kept to hear at once of what is committed (`LISTEN`). If it is `false`, as it must be
-   * behind PgBouncer in transaction mode, polling finds the events. Default `true`; `false` for a pool of one connection.
+   * Whether one connection of the pool is kept to be notified at once of commits (`LISTEN`). If it
+   * is `false`, as it must be behind PgBouncer in transaction mode, polling finds the events.
+   * Default `true`; `false` for a pool of one connection.
    */
   readonly listen?: boolean | undefined;
-  /** How often the table is polled for events without a notification, in milliseconds. Default 1,000. */
+  /** How often to poll for events without a notification, in milliseconds. Default 1,000. */
   readonly pollMs?: number | undefined;
 }
 

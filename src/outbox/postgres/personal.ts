@@ -14,15 +14,8 @@ interface FoundRow extends EventRow {
 const AT_ONCE = 500;
 const NO_EVENT = "00000000-0000-0000-0000-000000000000";
 
-/**
- * The search for a person's events.
- *
- * @param options.schema a quoted identifier.
- */
-export function createPersonal(
-  database: Database,
-  { schema, counts }: { schema: string; counts: Counts },
-): PersonalStorage {
+export function createPersonal(database: Database, counts: Counts): PersonalStorage {
+  const { schema } = database;
   const select = (table: string, place: string, kind: string, isUnderWay: string, where: string) => `
     select destination::text, ${EVENT_COLUMNS.replace("kind", kind)}, ${place}::text as place, ${isUnderWay} as is_under_way
     from ${schema}.${table} as found where ($1::bigint is null or destination = $1) and ${where} limit ${AT_ONCE}`;

@@ -1,6 +1,6 @@
 import { OutboxError } from "../../shared/errors.js";
 
-/** Makes an error of what the server says, with advice where users can do something about it. */
+/** Adds advice to what the server says, if users can do something about it. */
 export function problemOf(error: unknown, schema: string): unknown {
   const { code, message } = Object(error) as { code?: unknown; message?: string };
   switch (code) {
@@ -30,7 +30,6 @@ export function problemOf(error: unknown, schema: string): unknown {
   }
 }
 
-/** An error of this outbox. */
 export function problem(
   code: `ERR_AFFILIATE_POSTGRES_${string}`,
   message: string,

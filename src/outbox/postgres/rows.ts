@@ -1,9 +1,9 @@
-import type { OutboxEvent } from "../../events.js";
-import { priorityOf } from "../../kinds.js";
+import type { OutboxEvent } from "../../conversion/events.js";
+import { priorityOf } from "../../conversion/kinds.js";
 import { endpointOf } from "../../service/endpoints.js";
 import { asciiJson } from "../sql/ascii-json.js";
 
-/** An event's columns, as text where a host may have told `pg` to read their types in another way. */
+/** Read as text if a host may have told `pg` to read the column's type in another way. */
 export const EVENT_COLUMNS = `replace(id::text, '-', '') as id, kind, data::text as data, ${inMs("created_at")}`;
 
 export const LETTER_COLUMNS = `${EVENT_COLUMNS}, reason, death::text as death, ${inMs("died_at")}`;

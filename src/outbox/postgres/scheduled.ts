@@ -1,4 +1,4 @@
-import { priorityOf } from "../../kinds.js";
+import { priorityOf } from "../../conversion/kinds.js";
 import type { CancelOutcome } from "../outbox.js";
 import type { Counts } from "../sql/counts.js";
 import type { Database } from "./database.js";
@@ -6,12 +6,9 @@ import type { Database } from "./database.js";
 // Each takes up to three of the server's locks.
 const RELEASED_AT_ONCE = 50;
 
-/**
- * The payments that wait for their `notBefore`.
- *
- * @param options.schema a quoted identifier.
- */
-export function createScheduled(database: Database, { schema, counts }: { schema: string; counts: Counts }) {
+/** The payments that wait for their `notBefore`. */
+export function createScheduled(database: Database, counts: Counts) {
+  const { schema } = database;
   const releaseText = `select ${schema}.release_due($1, ${priorityOf("payment")}::smallint, ${RELEASED_AT_ONCE}) as released`;
   const cancelText = `select ${schema}.cancel($1, array[$2::uuid]) as cancelled`;
   const knownText = `select cancelled from ${schema}.known_ids where destination = $1 and id = $2`;

@@ -1,25 +1,20 @@
-import type { OutboxEvent } from "../../events.js";
-import { priorityOf } from "../../kinds.js";
+import type { OutboxEvent } from "../../conversion/events.js";
+import { priorityOf } from "../../conversion/kinds.js";
 import { type EventRow, eventOf } from "../sql/event-rows.js";
 import type { Urgency } from "../urgency.js";
 import type { Database } from "./database.js";
 import { EVENT_COLUMNS } from "./rows.js";
 
-/**
- * Removes events that no process has claimed, and forgets their ids.
- *
- * @param schema a quoted identifier.
- */
-export function createShedding(database: Database, schema: string) {
-  const ofUrgency = `select ${EVENT_COLUMNS} from ${schema}.shed($1, $2, 1, $3, $4, $5)`;
+/** Removes events that no process has claimed, and forgets their ids. */
+export function createShedding(database: Database) {
+  const { schema } = database;
+  const ofUrgency = `select ${EVENT_COLUMNS} from ${schema}.shed($1, $2, $3, $4, $5)`;
   const ofVisitor = `select ${EVENT_COLUMNS} from ${schema}.shed_clicks($1, $2, $3, $4)`;
 
   return {
-    /** Removes the oldest event of an urgency for which the new event does not wait; `undefined` where there is none. */
-    async oldest(
-      { destination, kind, data }: OutboxEvent,
-      urgency: Urgency,
-    ): Promise<OutboxEvent | undefined> {
+    /** Removes the oldest event of this urgency that the new event does not wait for. */
+    async oldest(event: OutboxEvent, urgency: Urgency): Promise<OutboxEvent | undefined> {
+      const { destination, kind, data } = event;
       const [row] = await database.query<EventRow>(ofUrgency, [
         destination,
         priorityOf(urgency),
@@ -32,8 +27,7 @@ export function createShedding(database: Database, schema: string) {
     /** Removes the oldest clicks of an event's visitor, until at most so many are left. */
     async clicks({ destination, data }: OutboxEvent, most: number): Promise<OutboxEvent[]> {
       const { clickId = null, sessionId = null } = data;
-      const values = [destination, clickId, sessionId, most];
-      const rows = await database.query<EventRow>(ofVisitor, values);
+      const rows = await database.query<EventRow>(ofVisitor, [destination, clickId, sessionId, most]);
       return rows.map((row) => eventOf(row, destination));
     },
   };

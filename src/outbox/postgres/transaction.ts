@@ -1,44 +1,38 @@
-import type { OutboxEvent } from "../../events.js";
-import { priorityOf } from "../../kinds.js";
+import type { OutboxEvent } from "../../conversion/events.js";
+import { priorityOf } from "../../conversion/kinds.js";
 import { endpointOf } from "../../service/endpoints.js";
 import { OutboxError } from "../../shared/errors.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import { asciiJson } from "../sql/ascii-json.js";
+import type { Database } from "./database.js";
 
-/** The host's own open transaction: a client of `pg`, or anything else that runs a statement in it. */
+/** The host's own open transaction: a client of `pg`, or anything that runs a statement in it. */
 export interface PostgresTransaction {
-  /** Runs one statement with values for `$1`, `$2` and so on. Resolves to its rows, or to an object that has them. */
+  /** Runs one statement with values for `$1`, `$2`, …. Resolves to its rows, or to `{ rows }`. */
   // biome-ignore lint/suspicious/noExplicitAny: pg's own types, seen from where they are not installed.
   query(text: string, values?: any[]): Promise<any>;
 }
 
 /**
- * Stores an event in the host's own transaction, in two statements that cannot fail: after a failed statement, the transaction could not
- * commit. The first asks whether the function is there and may be called. The second calls the function, which undoes its own failures.
- *
- * @param options.channel which channel to notify at the commit; `null`: none.
- * @returns `crowded` where it is queued, and its visitor has more clicks than may wait.
- * @throws OutboxError
+ * Stores an event in the host's own transaction, in two statements that cannot fail: after a failed
+ * statement, the transaction could not commit. The first asks whether the function is there and may
+ * be called. The second calls it; it undoes its own failures. `crowded`: the event is queued, and
+ * its visitor has too many clicks.
  */
 export async function enqueue(
   transaction: unknown,
   event: OutboxEvent,
-  options: {
-    schema: string;
-    quotedSchema: string;
-    channel: string | null;
-    prepare: () => Promise<void>;
-  },
+  { database, schema, channel }: { database: Database; schema: string; channel: string | null },
 ): Promise<"queued" | "crowded" | "duplicate"> {
   if (!isTransaction(transaction)) {
     throw refusal("`transaction` must have a method query(text, values), as the clients of pg have");
   }
-  if (!(await isThere(transaction, options.schema))) {
+  if (!(await isThere(transaction, schema))) {
     // The very first report may come before the tables are made.
-    await options.prepare();
-    if (!(await isThere(transaction, options.schema))) {
+    await database.ready();
+    if (!(await isThere(transaction, schema))) {
       throw refusal(
-        `the transaction's role finds no outbox that it may use in the schema "${options.schema}" of its database`,
+        `the transaction's role finds no outbox that it may use in the schema "${schema}" of its database`,
       );
     }
   }
@@ -47,7 +41,7 @@ export async function enqueue(
   const [row] = await rowsOf<{ outcome: string }>(
     transaction,
     // Texts, each with its type in the statement: libraries convert other values in different ways.
-    `select ${options.quotedSchema}.enqueue(
+    `select ${database.schema}.enqueue(
        $1::text::bigint, $2::text::uuid, $3::text, $4::text, $5::text, $6::text, $7::text::double precision, $8::text,
        ${priorityOf(kind)}::smallint, ${CLICKS_OF_A_VISITOR}, $9::text
      ) as outcome`,
@@ -60,7 +54,7 @@ export async function enqueue(
       sessionId,
       String(createdAt),
       asciiJson(data),
-      options.channel,
+      channel,
     ],
   );
   const outcome = row?.outcome;

@@ -1,14 +1,18 @@
 import type { Clock } from "../../shared/clock.js";
 
 /**
- * Repeats a task, never twice at a time. Returns a function that ends it.
+ * Repeats a task, even if it rejects, and never twice at a time. Returns a function that ends it.
  *
- * @param ms the pause before the next time, given how long the last one took: both in milliseconds.
- * @param task if it rejects, it is still repeated.
+ * @param ms the pause before each run; a function gets for how long the last run took.
  */
-export function again(clock: Clock, ms: (took: number) => number, task: () => unknown): () => void {
+export function again(
+  clock: Clock,
+  ms: number | ((took: number) => number),
+  task: () => unknown,
+): () => void {
+  const pauseAfter = typeof ms === "number" ? () => ms : ms;
   let isStopped = false;
-  let cancel = clock.after(ms(0), round);
+  let cancel = clock.after(pauseAfter(0), round);
 
   async function round(): Promise<void> {
     const began = clock.now();
@@ -17,7 +21,7 @@ export function again(clock: Clock, ms: (took: number) => number, task: () => un
     } catch {
       // Appends and claims report what is wrong with the server.
     }
-    if (!isStopped) cancel = clock.after(ms(clock.now() - began), round);
+    if (!isStopped) cancel = clock.after(pauseAfter(clock.now() - began), round);
   }
 
   return () => {

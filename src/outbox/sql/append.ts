@@ -1,4 +1,4 @@
-import type { OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../conversion/events.js";
 import type { Clock } from "../../shared/clock.js";
 import { OutboxError } from "../../shared/errors.js";
 import { inBatches } from "./batch.js";
@@ -8,33 +8,33 @@ import { repeatWhereLost } from "./lost-connection.js";
 export type AppendOutcome = "queued" | "crowded" | "duplicate";
 
 /**
- * `busy`: not stored, because a host's open transaction has reported the event, or its visitor. `rolled back`: not stored,
- * because another event in the batch was locked; where none is `busy`, it is not known which.
+ * `busy`: not stored, because a host's open transaction has reported the event, or its visitor.
+ * `rolled back`: not stored, because another in the batch was locked; without a `busy` one, it is
+ * not known which.
  */
 export type AttemptOutcome = AppendOutcome | "busy" | "rolled back";
 
 interface AppendRequest {
   readonly event: OutboxEvent;
-  /** Called when the event has to wait for the end of a host's transaction. */
+  /** Called if the event waits for a host's transaction. */
   readonly waits: (() => void) | undefined;
   resolve(outcome: AppendOutcome): void;
   reject(error: unknown): void;
 }
 
-// In PostgreSQL each takes up to three of the server's locks, of which it has 64 for each connection that it allows.
+// In PostgreSQL each takes up to three of the server's locks: 64 for each allowed connection.
 const AT_ONCE = 64;
 const LOOK_MS = 50;
-// A part of the five seconds that a tracker's close() takes by default.
+// Of the five seconds that a tracker's close() takes by default.
 const LOOKS_ON_CLOSING_MS = 3_000;
 
 /**
- * Stores events, many in one statement. An event whose visitor a host's open transaction has just reported waits for the
- * end of that transaction, and so do that visitor's later events; the others go on.
+ * Stores events, many in one statement. An event whose visitor a host's open transaction has just
+ * reported waits for its end, and so do that visitor's later events; others go on.
  *
- * @param options.name `postgres`: for errors.
- * @param options.attempt stores all of these in one transaction, or none of them, and says of each what became of it.
- * @param options.storedBy of known events, those that this report has stored, and no earlier one.
- * @param options.isLost whether an error says that the connection was lost: how far the request got is unknown then.
+ * @param options.attempt stores all of these in one transaction or none, with each one's outcome.
+ * @param options.storedBy known events that this report has stored, and no earlier one.
+ * @param options.isLost the connection was lost: how far the request got is unknown.
  */
 export function createAppend(options: {
   name: string;
@@ -49,8 +49,9 @@ export function createAppend(options: {
   let isClosed = false;
   let cancelEnd = () => {};
 
-  // One call at a time, so that no event overtakes a blocked one while that is tried again. Where a call fails, all events that
-  // wait for a call fail: else one could overtake another that is stored later.
+  // One call at a time, so that no event overtakes a blocked one that is tried again. If a call
+  // fails, so does everything behind it: otherwise a later event could be stored before an earlier
+  // one.
   const inTurn = inBatches<AppendRequest | "blocked", void>(storeInTurn, {
     max: AT_ONCE,
     failTogether: true,
@@ -60,7 +61,7 @@ export function createAppend(options: {
     const fresh = asked.filter((each) => each !== "blocked");
     let waited: AppendRequest[] = [];
     try {
-      // Before the blocked ones are tried, which may make the server wait for a lock.
+      // Before the blocked ones, which may make the server wait for a lock.
       await store(fresh);
       if (asked.includes("blocked")) waited = blocked.splice(0);
       for (let nth = 0; nth < waited.length; nth += AT_ONCE) await store(waited.slice(nth, nth + AT_ONCE));
@@ -75,7 +76,7 @@ export function createAppend(options: {
 
   function lookAgain(): void {
     cancelLook = undefined;
-    // The callers that wait for them get the error.
+    // Their callers get the error.
     inTurn("blocked").catch(() => {});
   }
 
@@ -88,7 +89,7 @@ export function createAppend(options: {
       }
       const busy = rest.length === 1 ? rest : rest.filter((_, nth) => outcomes[nth] === "busy");
       if (busy.length === 0) {
-        // Alone, each shows whether it has to wait.
+        // Alone, each shows whether it waits.
         for (const each of rest) await store([each]);
         return;
       }
@@ -96,7 +97,7 @@ export function createAppend(options: {
     }
   }
 
-  /** After an attempt whose answer was lost, the next one finds its events stored: these are no duplicates. */
+  /** What a lost attempt has stored is no duplicate for the next one. */
   function attemptUntilAnswered(events: readonly OutboxEvent[]): Promise<readonly AttemptOutcome[]> {
     return repeatWhereLost(async (isRepeated) => {
       const outcomes = await attempt(events);
@@ -107,7 +108,7 @@ export function createAppend(options: {
     }, isLost);
   }
 
-  /** Blocks the events that have to wait, and later ones of their visitors. Returns the others. */
+  /** Blocks the busy ones and their visitors' later ones. Returns the others. */
   function blockBusy(pending: readonly AppendRequest[], busy: readonly AppendRequest[]): AppendRequest[] {
     const keys = new Set(blocked.flatMap(({ event }) => keysOf(event)));
     return pending.filter((each) => {
@@ -135,7 +136,7 @@ export function createAppend(options: {
       new Promise((resolve, reject) => {
         inTurn({ event, waits, resolve, reject }).catch(reject);
       }),
-    /** No event comes any more. Blocked ones are tried for a while yet. */
+    /** No event comes any more. Blocked ones are still tried for a while. */
     stop(): void {
       cancelEnd = clock.after(LOOKS_ON_CLOSING_MS, () => {
         isClosed = true;

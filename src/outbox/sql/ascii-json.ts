@@ -1,4 +1,4 @@
-/** JSON that a database of any encoding can hold. */
+/** For a database of any encoding. */
 export function asciiJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\u0080-\uffff]/g,

@@ -7,11 +7,9 @@ interface BatchItem<Item, Result> {
 }
 
 /**
- * Makes one call of many: items that come while a call is under way, or in one tick, go in the next.
- *
- * @param call resolves to the results in the order of the items. If it rejects, all of its items do.
- * @param options.max how many items go in one call.
- * @param options.failTogether whether a call that fails makes all waiting items fail.
+ * Makes one call of many: items that come while a call is under way, or in one tick, go in the
+ * next, at most `max`. `call` resolves to results in the items' order. If it rejects, so do its
+ * items; with `failTogether`, also those that wait.
  */
 export function inBatches<Item, Result>(
   call: (items: readonly Item[]) => Promise<readonly Result[]>,

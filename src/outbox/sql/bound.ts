@@ -1,16 +1,15 @@
-import type { OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../conversion/events.js";
 import { kindsBelow } from "../shedding.js";
 import type { Urgency } from "../urgency.js";
 import { inBatches } from "./batch.js";
 import type { Counts } from "./counts.js";
 
 /**
- * The bound of each destination's events. Events of other processes are counted only now and then.
+ * Bounds each destination's events. Other processes' events are counted only now and then.
  *
- * @param options.shed removes the oldest event of an urgency that no process has claimed, and that this event will not wait
- *   for; `undefined` where there is none.
- * @param options.onShed is called for each event that was shed.
- * @returns a function that makes room for one more event; `false` where it cannot.
+ * @param options.shed removes the oldest unclaimed event of an urgency that this one will not wait
+ * for.
+ * @returns a function that makes room for one more event; `false` if it cannot.
  */
 export function createBound(options: {
   maxEvents: number;

@@ -1,14 +1,14 @@
-import type { EventKind, OutboxEvent } from "../../events.js";
-import { byKind, KINDS } from "../../kinds.js";
-import { type OutboxCounts, type QueuedOfKind, withScheduled } from "../counts.js";
+import type { EventKind, OutboxEvent } from "../../conversion/events.js";
+import { byKind, KINDS } from "../../conversion/kinds.js";
+import { earliestOf, type OutboxCounts, type QueuedOfKind, withScheduled } from "../counts.js";
 import type { DeathReason } from "../dead-letters.js";
 
-/** How many events of a kind wait, how many payments are scheduled, or how many dead letters of a reason there are, for one destination. */
+/** How many of a kind wait, payments are scheduled, or dead letters have a reason. */
 export interface CountRow {
   readonly destination: string | number;
   readonly name: Name;
   readonly number: string | number;
-  /** Of events: when the oldest happened; of scheduled ones: when the first is due. In milliseconds since the epoch. */
+  /** When the oldest happened, or the first scheduled is due. Milliseconds since the epoch. */
   readonly created_at: string | number | null;
   /** Of dead letters. */
   readonly bytes: string | number | null;
@@ -17,7 +17,6 @@ export interface CountRow {
 type Live = EventKind | "scheduled";
 type Name = Live | DeathReason;
 
-/** What the server says of one destination. */
 interface Counted {
   readonly numbers: Record<Name, number>;
   readonly oldest: Record<Live, number | null>;
@@ -25,11 +24,11 @@ interface Counted {
 }
 
 interface Tally extends Counted {
-  /** How many this process has added since its start. */
+  /** Added by this process since its start. */
   readonly added: Record<Name, number>;
-  /** Events that are about to be stored. */
+  /** About to be stored. */
   coming: number;
-  /** Events that are about to be removed. */
+  /** About to be removed. */
   readonly leaving: Record<Name, number>;
 }
 
@@ -40,12 +39,10 @@ const NAMES = [...LIVE, ...REASONS] as const;
 export type Counts = ReturnType<typeof createCounts>;
 
 /**
- * How many events each destination has: counted by the server now and then, because other processes add and remove too; in between,
- * corrected by what this process does. A counter in the database would be one row that every transaction of every host waits for.
- *
- * The numbers include every event that this process has stored and not settled: `flush` relies on them to say that all are settled.
- *
- * @param count makes the server count.
+ * How many events each destination has. The server counts them (`count`) now and then, because
+ * other processes change them; in between, what this process does is added. A counter in the
+ * database would be one row that every transaction of every host waits for. The numbers include all
+ * that this process has stored and not settled: `flush` relies on them to say that all are settled.
  */
 export function createCounts(count: () => Promise<readonly CountRow[]>) {
   const tallies = new Map<number, Tally>();
@@ -88,7 +85,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
   return {
     of: (destination: number, kind: EventKind): number => tallyOf(destination).numbers[kind],
     scheduled: (destination: number): number => tallyOf(destination).numbers.scheduled,
-    /** Events that are stored or about to be. */
+    /** Stored, or about to be. */
     queued(destination: number): number {
       const tally = tallyOf(destination);
       return queuedOf(tally) + tally.coming;
@@ -98,7 +95,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
       return rejected + unconfirmed + expired;
     },
     deadBytes: (destination: number): number => tallyOf(destination).deadBytes,
-    /** What an outbox's `counts()` says of one destination, or of all. */
+    /** An outbox's `counts()`, of one destination or of all. */
     current(destination: number | undefined): Omit<OutboxCounts, "trouble"> {
       const meant = destination === undefined ? [...tallies.values()] : [tallyOf(destination)];
       const sum = (name: Name) => meant.reduce((all, { numbers }) => all + numbers[name], 0);
@@ -124,7 +121,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
         ),
       };
     },
-    /** Counts scheduled payments that were moved into the queue. */
+    /** Scheduled payments were moved into the queue. */
     release(destination: number, number: number): void {
       if (number === 0) return;
       this.add(destination, "scheduled", -number);
@@ -138,7 +135,7 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
       if (createdAt !== undefined) oldest[kind] = Math.min(oldest[kind] ?? createdAt, createdAt);
       if (numbers[kind] === 0) oldest[kind] = null;
     },
-    /** Counts a new dead letter, or one that is gone. */
+    /** A dead letter is new, or gone. */
     addDead(destination: number, reason: DeathReason, number: 1 | -1, bytes: number): void {
       const tally = tallyOf(destination);
       changes++;
@@ -146,12 +143,12 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
       if (number > 0) tally.added[reason] += number;
       tally.deadBytes = Math.max(0, tally.deadBytes + number * bytes);
     },
-    /** Runs work that changes the numbers. A count at the same time may or may not include the change. */
+    /** Runs work that changes the numbers. A simultaneous count may or may not include it. */
     during: <T>(change: () => Promise<T>): Promise<T> => run(change, []),
     /** The same for work that removes these events, if any. */
     removing: <T>(events: readonly OutboxEvent[], change: () => Promise<T>): Promise<T> =>
       run(change, events),
-    /** Counts an event that is about to be stored. Returns what ends that. */
+    /** An event is about to be stored. Returns what ends that. */
     expect(destination: number): () => void {
       const tally = tallyOf(destination);
       tally.coming++;
@@ -160,8 +157,8 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
       };
     },
     /**
-     * Makes the server count. Its numbers may lack or include what this process changes before the answer. So a number is corrected
-     * only where it differs from the server's by more than these changes.
+     * Makes the server count. Its numbers may lack or include what this process changes before the
+     * answer: only a number that differs by more than that is corrected.
      */
     async take(): Promise<void> {
       const changesBefore = changes;
@@ -179,10 +176,8 @@ export function createCounts(count: () => Promise<readonly CountRow[]>) {
 }
 
 /**
- * Corrects a tally by what the server has counted.
- *
- * @param options.most by how much this process may have changed a number since the server was asked.
- * @param options.addedBefore how many this process had added when the server was asked.
+ * Corrects a tally by the server's numbers. When the server was asked, this process had added
+ * `addedBefore`; since then it may have changed a number by `most`.
  */
 function correct(
   tally: Tally,
@@ -194,8 +189,8 @@ function correct(
   for (const name of NAMES) {
     if (Math.abs(numbers[name] - counted.numbers[name]) <= most) continue;
     areSame = false;
-    // Too many until the next count is better than too few. The server may lack events that were added since it was asked, and
-    // events that are about to be removed.
+    // Until the next count, too many is better than too few. The server may lack what was added
+    // since it was asked, and what is about to be removed.
     numbers[name] = counted.numbers[name] + added[name] - addedBefore[name] + leaving[name];
   }
   for (const kind of LIVE) {
@@ -222,9 +217,4 @@ function queuedOf({ numbers }: Tally): number {
 
 function isLive(name: Name): name is Live {
   return (LIVE as readonly string[]).includes(name);
-}
-
-function earliestOf(times: readonly (number | null)[]): number | null {
-  const known = times.filter((each) => each !== null);
-  return known.length === 0 ? null : Math.min(...known);
 }

@@ -1,8 +1,8 @@
-import type { OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../conversion/events.js";
 import { objectFromJson } from "../../shared/json.js";
 import { type DeadLetter, type DeathReason, eventOrUnreadable } from "../dead-letters.js";
 
-/** An event as either server gives it. */
+/** As either server gives it. */
 export interface EventRow {
   readonly id: string;
   readonly kind: OutboxEvent["kind"];
@@ -10,7 +10,6 @@ export interface EventRow {
   readonly created_at: number | string;
 }
 
-/** A dead letter as either server gives it. */
 export interface LetterRow extends EventRow {
   readonly reason: DeathReason;
   readonly death: string;
@@ -28,7 +27,7 @@ export function letterOf(row: LetterRow, destination: number): DeadLetter {
   return { id, destination, kind, ...eventOrUnreadable(objectFromJson(row.data)), ...death, ...times };
 }
 
-/** The event of a dead letter; without data where its row cannot be read. */
+/** Without data if its row cannot be read. */
 export function deadEventOf(row: EventRow, destination: number): OutboxEvent {
   const { id, kind, data, created_at } = row;
   const { event } = eventOrUnreadable(objectFromJson(data));

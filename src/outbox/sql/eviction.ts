@@ -1,30 +1,28 @@
-import type { EventKind, OutboxEvent } from "../../events.js";
-import { LEAST_URGENT_FIRST } from "../../kinds.js";
+import type { EventKind, OutboxEvent } from "../../conversion/events.js";
+import { LEAST_URGENT_FIRST } from "../../conversion/kinds.js";
 import type { Death } from "../dead-letters.js";
 import { asciiJson } from "./ascii-json.js";
 import type { Counts } from "./counts.js";
 
-/** A dead letter that was evicted. */
 export interface Evicted {
   readonly event: OutboxEvent;
   /** In bytes. */
   readonly size: number;
 }
 
-/** Called for each new dead letter. */
 export type OnDeath = (event: OutboxEvent, death: Death) => unknown;
 
-/** How many bytes a dead letter takes, as `size` of its row says. */
+/** As `size` of its row says. */
 function deathSizeOf({ data }: OutboxEvent, death: Death): number {
   return asciiJson(data).length + asciiJson(death).length;
 }
 
 /**
- * The bounds of each destination's dead letters. The least important go first, and of these the oldest.
+ * Bounds each destination's dead letters: the least important go first, and of these the oldest.
  *
- * @param options.remove removes the oldest dead letters of a kind, at most so many. Their ids stay known.
- * @param options.onEvicted called for each evicted event.
- * @returns a function that counts a new dead letter, and evicts the excess; those that come meanwhile count the next time. Never rejects.
+ * @param options.remove removes the oldest of a kind, at most so many. Their ids stay known.
+ * @returns a function that counts a new dead letter, and evicts the excess; those that come
+ * meanwhile count the next time. Never rejects.
  */
 export function createEviction(options: {
   max: number;
@@ -35,7 +33,7 @@ export function createEviction(options: {
 }): OnDeath {
   const { max, maxBytes, counts, remove, onEvicted } = options;
   let isEvicting = false;
-  // Removes no more than has come: an outbox that is beyond its bounds, as after a restore, keeps its dead letters.
+  // Removes no more than has come: an outbox beyond its bounds, as after a restore, keeps the rest.
   let letters = 0;
   let bytes = 0;
 

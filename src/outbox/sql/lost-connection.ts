@@ -1,11 +1,8 @@
 const REQUESTS = 3;
 
 /**
- * Makes a request. If its connection is lost, makes it again on another one: one lost connection is no outage. The first request may
- * have taken effect.
- *
- * @param request.isRepeated whether it was made before.
- * @param isLost whether an error says that the connection was lost, and not that none could be made.
+ * Repeats a request (which may have taken effect) on another connection if its own was lost, not if
+ * none can be made: one lost connection is no outage.
  */
 export async function repeatWhereLost<T>(
   request: (isRepeated: boolean) => Promise<T>,

@@ -1,9 +1,9 @@
-import type { OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../conversion/events.js";
 import { objectFromJson } from "../../shared/json.js";
 import { type FoundEvent, type PersonalEvent, personalEventOf } from "../personal-data.js";
 import type { EventRow } from "./event-rows.js";
 
-/** The event of a row, as the search for a person lists it; none if the row cannot be read. */
+/** As a search lists it; nothing if the row cannot be read. */
 export function foundFrom(
   { id, kind, data, created_at }: EventRow,
   destination: number,

@@ -2,15 +2,10 @@ import type { Clock } from "../../shared/clock.js";
 import { again } from "./again.js";
 import type { Counts } from "./counts.js";
 
-/** A due payment waits so long at most for its place in the queue, once it is counted. */
+/** How long a counted payment that is due waits at most for its place in the queue. */
 const EVERY_MS = 1_000;
 
-/**
- * Moves scheduled payments that are due into the queue.
- *
- * @param options.release moves some of one destination. Resolves to their number.
- * @param options.wake called when there are new events to claim.
- */
+/** Moves due scheduled payments into the queue. `release`: some, and resolves to their number. */
 export function createReleases(options: {
   clock: Clock;
   counts: Counts;
@@ -24,14 +19,9 @@ export function createReleases(options: {
   }
 
   return {
-    /** Does it from now on for one destination. Returns a function that ends that. */
-    begin: (destination: number) =>
-      again(
-        clock,
-        () => EVERY_MS,
-        () => releaseAll(destination),
-      ),
-    /** Does it once for all destinations. */
+    /** For one destination, until the returned function is called. */
+    begin: (destination: number) => again(clock, EVERY_MS, () => releaseAll(destination)),
+    /** Once, for all destinations. */
     async everywhere(): Promise<void> {
       await counts.take();
       const { byDestination = {} } = counts.current(undefined);

@@ -1,7 +1,7 @@
-import type { EventKind } from "../../events.js";
-import { rowOf } from "../../kinds.js";
+import type { EventKind } from "../../conversion/events.js";
+import { rowOf } from "../../conversion/kinds.js";
 
-/** For how long the id of a delivered event is known, in milliseconds. */
+/** For how long a delivered event's id is known. */
 export function rememberedMs(kind: EventKind, rememberMs: number): number {
   return Math.min(rowOf(kind).remembered.ms, rememberMs);
 }

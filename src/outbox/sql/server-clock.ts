@@ -1,13 +1,12 @@
 import type { Clock } from "../../shared/clock.js";
 
-// For clocks that do not run alike, and for a clock that is corrected by a little.
+// For clocks that do not run alike, or are corrected by a little.
 const SLACK_MS = 1_000;
 
 /**
- * Follows the server's clock, which may be set ahead or back at any moment. All times are in milliseconds.
- *
- * @param patienceMs how long a clock that was set has to stay so before it is believed: by then each running process has
- *   renewed its leases by it.
+ * Follows the server's clock, which may be set ahead or back at any moment, in milliseconds. A
+ * clock that was set is believed once it has stayed so for `patienceMs`: by then each process has
+ * renewed its leases by it.
  */
 export class ServerClock {
   readonly #clock: Pick<Clock, "monotonic">;
@@ -21,17 +20,16 @@ export class ServerClock {
     this.#patienceMs = patienceMs;
   }
 
-  /** The latest time that the clock can show now, unless it was set lately; `null` before the server was asked. */
+  /** The latest that the clock can show, unless it was set lately; `null` before it was asked. */
   get latest(): number | null {
     if (!this.#believed) return null;
     return this.#believed.now + this.#clock.monotonic() - this.#believed.askedAt + SLACK_MS;
   }
 
   /**
-   * Takes a time that the server has shown.
+   * Takes a time that the server has shown, asked for at `askedAt` by the monotonic clock.
    *
-   * @param askedAt by the monotonic clock, before the server was asked.
-   * @returns whether the clock has been set back since it was last asked; the first time, when that is unknown, `true`.
+   * @returns whether the clock has been set back since; `true` the first time, when it is unknown.
    */
   tell(now: number, askedAt: number): boolean {
     const toldAt = this.#clock.monotonic();

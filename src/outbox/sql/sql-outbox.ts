@@ -1,17 +1,17 @@
-import { type EventKind, notBeforeOf, type OutboxEvent } from "../../events.js";
+import { notBeforeOf, type OutboxEvent } from "../../conversion/events.js";
 import type { Clock } from "../../shared/clock.js";
-import type { Circuits } from "../circuits.js";
-import type { StoredDeadLetters } from "../dead-letters.js";
+import type { Verdict } from "../claim.js";
+import { hostRuns } from "../dead-letters.js";
 import { createDurable } from "../durable.js";
-import type { CancelOutcome, Capacity, Claim, Outbox, OutboxCounts, Verdict } from "../outbox.js";
-import type { PersonalStorage } from "../personal-data.js";
-import type { Urgency } from "../urgency.js";
+import type { Outbox, OutboxCounts } from "../outbox.js";
 import { wakeForRetry } from "../verdicts.js";
 import { again } from "./again.js";
-import { type AppendOutcome, type AttemptOutcome, createAppend } from "./append.js";
+import { createAppend } from "./append.js";
 import { createBound } from "./bound.js";
-import { type CountRow, type Counts, createCounts } from "./counts.js";
-import { createEviction, type Evicted, type OnDeath } from "./eviction.js";
+import { createCounts } from "./counts.js";
+import type { SqlClaim, SqlDialect, SqlShell } from "./dialect.js";
+import { createEviction } from "./eviction.js";
+import type { ReadSqlOptions } from "./options.js";
 import { createReleases } from "./releases.js";
 import { UPKEEP_MS } from "./remembered.js";
 import { createVisitorClicks } from "./visitor-clicks.js";
@@ -20,97 +20,39 @@ type Always = "cancel" | "personalData" | "erase";
 
 /** An outbox in a database of the host's own. */
 export interface SqlOutbox extends Omit<Outbox, Always>, Required<Pick<Outbox, Always>> {
-  /** Makes the server count, also before the outbox is started. `counts()` says the same from then on. */
+  /** Makes the server count, even before the start, for `counts()` too. */
   look(): Promise<OutboxCounts>;
-  /** @internal Makes an unconfirmed dead letter of each payment that waits. Resolves to their number. */
+  /**
+   * @internal Makes unconfirmed dead letters of all payments that wait. Resolves to their number.
+   *
+   * @throws OutboxError `ERR_AFFILIATE_OUTBOX_RUNNING` if a process has claims whose lease is not
+   * over.
+   */
   hold(): Promise<number>;
-  /** The settings by which the server may lose commits, in words. */
+  /** By which settings the server may lose commits, in words. */
   cautions(): Promise<readonly string[]>;
 }
 
-/** A claim, which another process may have taken over. */
-export interface SqlClaim extends Claim {
-  isHeld(): boolean;
-}
-
-/** The statements of one kind of database. */
-export interface SqlDialect<C extends SqlClaim> {
-  /** Stores all of these in one transaction, or none of them, and says of each what became of it. */
-  attempt(events: readonly OutboxEvent[]): Promise<readonly AttemptOutcome[]>;
-  /** Which of these known events their own report has stored, and no earlier one. */
-  storedBy(events: readonly OutboxEvent[]): Promise<ReadonlySet<OutboxEvent>>;
-  /** Whether an error says that the connection was lost: how far the request got is unknown then. */
-  isLost(error: unknown): boolean;
-  /** Stores an event in the host's own transaction. */
-  enqueue(transaction: unknown, event: OutboxEvent): Promise<AppendOutcome>;
-  claim(capacity: Capacity): Promise<readonly C[]>;
-  settle(claim: C, verdict: Verdict): Promise<unknown>;
-  /** Renews the leases of events under way. */
-  renew(): Promise<void>;
-  /** Removes the oldest event of an urgency that no process has claimed, and that this one will not wait for; `undefined` where there is none. */
-  shedFor(coming: OutboxEvent, urgency: Urgency): Promise<OutboxEvent | undefined>;
-  /** Removes the oldest clicks of an event's visitor that no process has, until at most so many are left. */
-  shedClicks(event: OutboxEvent, most: number): Promise<readonly OutboxEvent[]>;
-  readonly deadLetters: StoredDeadLetters;
-  /** Removes the oldest dead letters of a kind, at most so many; their ids stay known for as long as if they had been delivered. */
-  evictOldest(destination: number, kind: EventKind, limit: number): Promise<readonly Evicted[]>;
-  /** Requeues an `unconfirmed` event that was never sent. */
-  reviveInterrupted(event: OutboxEvent): Promise<void>;
-  readonly circuits: Circuits;
-  /** Moves some scheduled payments that are due into the queue. Resolves to their number. */
-  release(destination: number): Promise<number>;
-  cancel(id: string, destination: number): Promise<CancelOutcome>;
-  readonly personal: PersonalStorage;
-  /** Makes an unconfirmed dead letter of each payment that waits, of all destinations. */
-  hold(): Promise<number>;
-  /** The settings by which the server may lose commits, in words. */
-  cautions(): Promise<readonly string[]>;
-  /** To be called once a minute. */
-  upkeep(): Promise<void>;
-  /** Begins to look for events of a destination. Returns a function that ends that. */
-  watch(wake: () => void, destination: number): () => unknown;
-  /** Every call has ended. */
-  close?(): void;
-}
-
-/** What an outbox gives its dialect. */
-export interface SqlShell {
-  readonly counts: Counts;
-  /** Called for a new dead letter, which is not counted yet. */
-  readonly onDeath: OnDeath;
-  /** There may be new events to claim. */
-  wake(): void;
-}
-
-export interface SqlOptions {
-  /** `postgres`: for log lines; its factory is taken to be `<name>Outbox`. */
-  readonly name: string;
-  /** In milliseconds; a retry that is due sooner gets a timer of its own. */
-  readonly pollMs: number;
-  readonly leaseMs: number;
-  readonly maxEvents: number;
-  readonly maxDeadLetters: number;
-  readonly maxDeadLetterBytes: number;
-  readonly maxMemoryBytes: number;
-  readonly clock: Clock;
-  /** Makes the server count. */
-  readonly count: () => Promise<readonly CountRow[]>;
-}
-
+const HELD_AT_ONCE = 500;
 const COUNTED_AT_MOST_EVERY_MS = 1_000;
 const COUNTED_AT_LEAST_EVERY_MS = 60_000;
 
-/** The part that outboxes in SQL databases share: bounds, counts, upkeep, and storing. */
+/**
+ * What outboxes in SQL databases share: bounds, counts, upkeep, storing.
+ *
+ * @param name `postgres`: its factory is taken to be `<name>Outbox`.
+ */
 export function createSqlOutbox<C extends SqlClaim>(
-  options: SqlOptions,
+  name: string,
+  { pollMs, leaseMs, maxEvents, maxMemoryBytes, maxDeadLetters, maxDeadLetterBytes }: ReadSqlOptions,
+  clock: Clock,
   dialectOf: (shell: SqlShell) => SqlDialect<C>,
 ): SqlOutbox {
-  const { name, pollMs, leaseMs, maxEvents, maxMemoryBytes, clock } = options;
   let stops: (() => unknown)[] = [];
   let areCautionsTold = false;
 
-  const counts = createCounts(options.count);
-  const dialect = dialectOf({
+  const counts = createCounts(() => dialect.count());
+  const dialect: SqlDialect<C> = dialectOf({
     counts,
     onDeath: (event, death) => evict(event, death),
     wake: () => wake(),
@@ -121,22 +63,22 @@ export function createSqlOutbox<C extends SqlClaim>(
     maxEvents,
     counts,
     shed: dialect.shedFor,
-    onShed: (event) => tell((to) => to.dropped(event, "full")),
+    onShed: (event) => notify((to) => to.dropped(event, "full")),
   });
   const evict = createEviction({
-    max: options.maxDeadLetters,
-    maxBytes: options.maxDeadLetterBytes,
+    max: maxDeadLetters,
+    maxBytes: maxDeadLetterBytes,
     counts,
     remove: dialect.evictOldest,
-    onEvicted: (event) => tell((to) => to.dropped(event, "dead-letters-full")),
+    onEvicted: (event) => notify((to) => to.dropped(event, "dead-letters-full")),
   });
   const releases = createReleases({ clock, counts, release: dialect.release, wake: () => wake() });
   const shedClicks = createVisitorClicks({
     counts,
     shed: dialect.shedClicks,
-    onShed: (event) => tell((to) => to.dropped(event, "visitor-full")),
+    onShed: (event) => notify((to) => to.dropped(event, "visitor-full")),
   });
-  const { outbox, wake, tell } = createDurable<C>(
+  const { outbox, wake, notify } = createDurable<C>(
     {
       append: store,
       appendIn,
@@ -146,9 +88,7 @@ export function createSqlOutbox<C extends SqlClaim>(
       look: counts.take,
       deadLetters: dialect.deadLetters,
       circuits: dialect.circuits,
-      async cancel(id, destination) {
-        return destination === undefined ? "unknown" : dialect.cancel(id, destination);
-      },
+      cancel: dialect.cancel,
       personal: dialect.personal,
       start,
       stop: append.stop,
@@ -188,15 +128,15 @@ export function createSqlOutbox<C extends SqlClaim>(
     if (hasSpace !== true && !(await hasSpace)) return "full";
     const outcome = await dialect.enqueue(transaction, event);
     if (outcome !== "crowded") return outcome;
-    // Not in the transaction, whose locks would delay the visitor's deliveries. Not awaited, because the transaction may have
-    // the pool's last connection.
+    // Not in the transaction, whose locks would delay deliveries. Not awaited: the transaction may
+    // have the pool's last connection.
     void shedClicks({ event, isCommitted: false }).catch(ignore);
     return "queued";
   }
 
   async function settle(claim: C, verdict: Verdict): Promise<unknown> {
     const isActedOn = await dialect.settle(claim, verdict);
-    // Another process may have taken the event over, and made a dead letter of a payment that was never sent.
+    // Another process may have made a dead letter of a payment that was never sent.
     const isUnsent = verdict.type === "release" && !claim.interrupted;
     if (isUnsent && !claim.isHeld()) await dialect.reviveInterrupted(claim.event);
     wakeForRetry(verdict, { pollMs, clock, wake });
@@ -210,17 +150,13 @@ export function createSqlOutbox<C extends SqlClaim>(
     void tellCautions().catch(ignore);
     stops = [
       dialect.watch(wake, destination),
-      again(clock, () => leaseMs / 3, dialect.renew),
+      again(clock, leaseMs / 3, dialect.renew),
       again(clock, countAgainIn, counts.take),
       releases.begin(destination),
-      again(
-        clock,
-        () => UPKEEP_MS,
-        async () => {
-          await tellCautions();
-          await dialect.upkeep();
-        },
-      ),
+      again(clock, UPKEEP_MS, async () => {
+        await tellCautions();
+        await dialect.upkeep();
+      }),
     ];
   }
 
@@ -228,7 +164,7 @@ export function createSqlOutbox<C extends SqlClaim>(
     if (areCautionsTold) return;
     const cautions = await dialect.cautions();
     areCautionsTold = true;
-    for (const caution of cautions) tell((to) => to.cautioned?.(caution));
+    for (const caution of cautions) notify((to) => to.cautioned?.(caution));
   }
 
   async function close(): Promise<void> {
@@ -239,8 +175,17 @@ export function createSqlOutbox<C extends SqlClaim>(
   }
 
   async function hold(): Promise<number> {
+    const { leasedForMs, hold: holdSome } = dialect.holding;
     await releases.everywhere();
-    return dialect.hold();
+    const leased = await leasedForMs();
+    if (leased !== null) throw hostRuns(Number(leased));
+    let held = 0;
+    let some: number;
+    do {
+      some = await holdSome(HELD_AT_ONCE);
+      held += some;
+    } while (some === HELD_AT_ONCE);
+    return held;
   }
 
   const { cautions } = dialect;

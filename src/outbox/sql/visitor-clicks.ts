@@ -1,22 +1,22 @@
-import { type OutboxEvent, visitorOf } from "../../events.js";
+import { type OutboxEvent, visitorOf } from "../../conversion/events.js";
 import { CLICKS_OF_A_VISITOR } from "../outbox.js";
 import { inBatches } from "./batch.js";
 import type { Counts } from "./counts.js";
 
 const AT_ONCE = 64;
 
-/** A click that was stored, and whether its transaction has ended. */
+/** A stored click, and whether its transaction has ended. */
 export interface NewClick {
   readonly event: OutboxEvent;
   readonly isCommitted: boolean;
 }
 
 /**
- * The bound of each visitor's clicks. Storing a click also tells whether there are too many; only then one more request is made.
+ * Bounds each visitor's clicks. One more request is made only if storing a click has shown that
+ * there are too many.
  *
- * @param options.shed removes the oldest clicks of an event's visitor that no process has, until at most so many are left.
- * @param options.onShed is called for each click that was shed.
- * @returns a function that takes a new click, and sheds its visitor's oldest while there are too many.
+ * @param options.shed removes a visitor's oldest unclaimed clicks, until at most so many are left.
+ * @returns a function that takes a new click, and sheds its visitor's oldest if there are too many.
  */
 export function createVisitorClicks(options: {
   counts: Counts;
@@ -35,11 +35,11 @@ export function createVisitorClicks(options: {
 
   return inBatches<NewClick, void>(
     async (clicks) => {
-      // One click of each visitor is enough: the request looks at all clicks of the visitor.
+      // One click of each visitor is enough: the request is for all of them.
       const byVisitor = new Map(
         clicks.map((click) => [`${click.event.destination} ${visitorOf(click.event)}`, click]),
       );
-      // One after the other: a flood of clicks takes no more than one connection.
+      // One at a time: a flood of clicks takes only one connection.
       for (const click of byVisitor.values()) await shedFor(click);
       return [];
     },

@@ -1,5 +1,6 @@
-// A stand-in for the tracking service's browser snippet, served by the sandbox. On a page that an affiliate's link led
-// to (?ref=CODE) it mints the click's id and the session's, keeps both in first-party cookies, and reports the click.
+// A stand-in for the tracking service's browser snippet, served by the sandbox. On a page that an
+// affiliate's link led to (?ref=CODE) it mints the click's id and the session's, keeps both in
+// first-party cookies, and reports the click.
 //
 //   <script src="http://127.0.0.1:4010/snippet.js" data-client-id="1001" defer></script>
 //

@@ -1,53 +1,16 @@
-import type { Fault, Faults } from "../faults.js";
-import type { AffiliateTotals } from "../ledger/affiliates.js";
-import type { Click, Lead, RecordedRequest } from "../ledger/entries.js";
-import type { FaultPeriod } from "../ledger/faults.js";
+import type { Faults } from "../faults.js";
+import type { Lead, RecordedRequest } from "../ledger/entries.js";
 import type { LedgerStore } from "../ledger/ledger.js";
-import { type Explanation, explain } from "./explanation.js";
+import { explain } from "./explanation.js";
 import { MOST, type View } from "./view.js";
 import { groupByVisitor, stateOf, type Visitor } from "./visitors.js";
 
-/** The part of a list that is shown. */
-export interface Part<T> {
-  readonly total: number;
-  readonly shown: readonly T[];
-}
-
-/** `request` is the id of the request that reported it; null: it is kept no more. */
-export type ShownClick = Click & { readonly request: number | null };
-/** `why` says what is known of one that was not linked; null: it was. */
-export type ShownLead = Lead & { readonly request: number | null; readonly why: Explanation | null };
-/** A visitor with the last of what they did, and with what was not linked. */
-export interface ShownVisitor extends Pick<Visitor, "key" | "name" | "lastAt"> {
-  readonly clicks: Part<ShownClick>;
-  readonly registrations: Part<ShownLead>;
-  readonly payments: Part<ShownLead>;
-}
-
-/** A request in the list; all of it is at `/request?id=`. */
-export type RequestLine = Pick<
-  RecordedRequest,
-  "id" | "at" | "method" | "path" | "status" | "ms" | "fault" | "replayed"
->;
-
-/** All that the page shows and that changes. It gets the whole anew whenever something has changed. */
-export interface InspectorState {
-  readonly fault: Fault;
-  /** When the service had which fault, the last first; the fault in force among them. */
-  readonly faults: readonly FaultPeriod[];
-  readonly affiliates: Part<AffiliateTotals>;
-  /** The visitors with something that was not linked, and the others; the last first. */
-  readonly unlinked: Part<ShownVisitor>;
-  readonly visitors: Part<ShownVisitor>;
-  /** Whether there are entries before the last 5000 clicks or leads, which no visitor is made of. */
-  readonly older: boolean;
-  readonly requests: Part<RequestLine>;
-}
+/** All that the page shows. It gets all of it with every change. */
+export type InspectorState = ReturnType<typeof stateFor>;
 
 const SHOWN_FAULTS = 20;
 
-/** What a page with this view is to show. */
-export function stateFor(ledger: LedgerStore, faults: Faults, view: View): InspectorState {
+export function stateFor(ledger: LedgerStore, faults: Faults, view: View) {
   const { clicks, leads, faults: periods } = ledger.tables;
   const [recentClicks, recentLeads] = [clicks.latest(MOST), leads.latest(MOST)];
   const matching = groupByVisitor(recentClicks, recentLeads).filter((visitor) => isWanted(visitor, view));
@@ -58,20 +21,23 @@ export function stateFor(ledger: LedgerStore, faults: Faults, view: View): Inspe
   });
   return {
     fault: faults.current(),
+    /** When the service had which fault, the last first; the fault in force among them. */
     faults: periods.latest(SHOWN_FAULTS),
     affiliates: affiliatesFor(ledger, view),
+    /** The visitors with something that was not linked, and the others; the last first. */
     unlinked: show(matching.filter(isUnlinked), view.unlinked),
     visitors: show(
       matching.filter((visitor) => !isUnlinked(visitor)),
       view.visitors,
     ),
+    /** Whether there are entries before the last 5000 clicks or leads, which are in no visitor. */
     older: clicks.count() > MOST || leads.count() > MOST,
     requests: requestsFor(ledger, view),
   };
 }
 
 /** The most valuable, and what was linked to no click. */
-function affiliatesFor(ledger: LedgerStore, { affiliates: count }: View): Part<AffiliateTotals> {
+function affiliatesFor(ledger: LedgerStore, { affiliates: count }: View) {
   const all = ledger.affiliates();
   const shown = all.filter(({ affiliateReference }, index) => index < count || affiliateReference === null);
   return { total: all.length, shown };
@@ -85,10 +51,12 @@ function isWanted(visitor: Visitor, { search, affiliate, state }: View): boolean
   return search === "" || entries.some((entry) => has(Object.values(entry), search));
 }
 
-function shownVisitor(ledger: LedgerStore, visitor: Visitor, count: number): ShownVisitor {
+/** A visitor with the last of what they did, and with what was not linked. */
+function shownVisitor(ledger: LedgerStore, visitor: Visitor, count: number) {
   const { key, name, lastAt, clicks, registrations, payments } = visitor;
+  // The request that reported an entry; null: it is no longer kept.
   const request = ledger.tables.requests.thatReported;
-  const leads = (all: readonly Lead[]): Part<ShownLead> => {
+  const leads = (all: readonly Lead[]) => {
     const unlinked = all.filter(({ linkedClick }) => linkedClick === null);
     const chosen = new Set([...unlinked.slice(-count), ...all.slice(-count)]);
     const shown = all
@@ -96,6 +64,7 @@ function shownVisitor(ledger: LedgerStore, visitor: Visitor, count: number): Sho
       .map((lead) => ({
         ...lead,
         request: request(lead),
+        // Why it was not linked; null: it was.
         why: lead.linkedClick === null ? explain(ledger, lead) : null,
       }));
     return { total: all.length, shown };
@@ -113,7 +82,8 @@ function shownVisitor(ledger: LedgerStore, visitor: Visitor, count: number): Sho
   };
 }
 
-function requestsFor({ tables: { requests } }: LedgerStore, view: View): Part<RequestLine> {
+/** The last requests, each as a line. `/request?id=` has all of it. */
+function requestsFor({ tables: { requests } }: LedgerStore, view: View) {
   const isFiltered = view.containing !== "" || view.answered !== "";
   const matching = isFiltered
     ? requests.latest().filter((request) => isAsked(request, view))

@@ -17,7 +17,7 @@ const schema = z.object({
   containing: text,
   /** Requests whose status begins with this digit; `none`: without an answer. */
   answered: z.catch(z.enum(["", "2", "4", "5", "none"]), ""),
-  /** How many visitors with something that was not linked, how many others, how much of each; affiliates; requests. */
+  /** How many of each are shown. `entries`: of each visitor. */
   unlinked: count(10),
   visitors: count(100),
   entries: count(20),
@@ -25,10 +25,9 @@ const schema = z.object({
   requests: count(100),
 });
 
-/** What a page wants to see. */
 export type View = z.output<typeof schema>;
 
-/** The view in an address's query. What makes no sense there counts as left out. */
+/** The view in an address's query. What is invalid counts as left out. */
 export function readView(address: string): View {
   const query = address.includes("?") ? address.slice(address.indexOf("?")) : "";
   return schema.parse(Object.fromEntries(new URLSearchParams(query)));

@@ -1,10 +1,10 @@
 import type { Click, Lead, Payment, Registration } from "../ledger/entries.js";
 
-/** What belongs together by its ids, its customer, or its linking. Each list in order of arrival. */
+/** What belongs together by ids, customer or linking. Lists are in order of arrival. */
 export interface Visitor {
   /** The same from state to state: the kind and number of the first entry. */
   readonly key: string;
-  /** The customer's name or e-mail address, else an id. */
+  /** The customer's name or e-mail address, otherwise an id. */
   readonly name: string;
   readonly clicks: Click[];
   readonly registrations: Registration[];
@@ -13,16 +13,16 @@ export interface Visitor {
   readonly lastAt: string;
 }
 
-/** `not-linked`: a registration or payment was linked to no click. `linked`: all were. `clicked`: there is none. */
+/** `not-linked`: a registration or payment was linked to no click. `clicked`: there is none. */
 export type VisitorState = "not-linked" | "linked" | "clicked";
 
-/** Groups clicks and leads by visitor; the one who was there last comes first. */
+/** Groups clicks and leads by visitor, the most recent first. */
 export function groupByVisitor(clicks: readonly Click[], leads: readonly Lead[]): Visitor[] {
   const entries = [...clicks, ...leads];
   const sets = disjointSets();
   for (const entry of entries) sets.join(marksOf(entry));
 
-  // In the order of their last entries: many may come within one millisecond.
+  // By their last entries: many may come within one millisecond.
   const groups = new Map<string, (Click | Lead)[]>();
   for (const entry of entries) {
     const root = sets.rootOf(marksOf(entry)[0]);
@@ -62,12 +62,12 @@ function visitorOf(entries: (Click | Lead)[]): Visitor {
   };
 }
 
-/** Every mark that an entry shares with others of its visitor. */
+/** All that an entry may share with others of its visitor. */
 function marksOf(entry: Click | Lead): [string, ...string[]] {
   if (entry.kind === "click") return [`#${entry.id}`, ...ids(entry)];
   const customer = `@${entry.customerEmail.toLowerCase()}`;
   if (entry.linkedClick !== null) return [`#${entry.linkedClick}`, customer];
-  // The session is shared with the visitor whose click it is; this customer is another.
+  // The session is shared with the visitor whose click it is. This customer is another one.
   return entry.notLinked === "another-visitors-click" ? [customer] : [customer, ...ids(entry)];
 }
 
@@ -85,7 +85,7 @@ function disjointSets() {
   function rootOf(mark: string): string {
     let root = mark;
     for (let parent = parents.get(root); parent !== undefined; parent = parents.get(root)) root = parent;
-    // Every mark on the way is brought nearer to the root, so that a long chain is walked once.
+    // Brings every mark on the way nearer to the root, so that a long chain is walked once.
     for (let at = mark; at !== root; ) {
       const next = parents.get(at) as string;
       parents.set(at, root);

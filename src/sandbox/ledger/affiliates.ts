@@ -1,6 +1,6 @@
 import type { Database } from "./sqlite.js";
 
-/** What came through one affiliate; where `affiliateReference` is null: what was linked to no click. */
+/** What came through one affiliate; null: what was linked to no click. */
 export interface AffiliateTotals {
   readonly affiliateReference: string | null;
   readonly clicks: number;
@@ -10,7 +10,7 @@ export interface AffiliateTotals {
   readonly value: number;
 }
 
-/** The totals of every affiliate, the most valuable first; what was linked to no click last. */
+/** The most valuable first; what was linked to no click last. */
 export function affiliatesView(database: Database) {
   const totals = database.prepare(
     `with entries as (
@@ -27,7 +27,7 @@ export function affiliatesView(database: Database) {
     totals: () =>
       (totals.all() as AffiliateTotals[]).map((each) => ({
         ...each,
-        // A sum beyond the largest number is infinite, which JSON cannot say.
+        // An infinite sum is no JSON.
         value: Math.min(each.value, Number.MAX_VALUE),
       })),
   };

@@ -1,14 +1,12 @@
 import type { Answer } from "../http.js";
-import type { Database } from "./sqlite.js";
+import { type Database, inserter } from "./sqlite.js";
 
-/** The answers that were given to an Idempotency-Key, to be given again. */
+/** Answers to an Idempotency-Key, to be given again. */
 export function answersTable(database: Database) {
   const select = database.prepare(
     "select status, body from answers where endpoint = ? and idempotencyKey = ?",
   );
-  const insert = database.prepare(
-    "insert into answers (endpoint, idempotencyKey, status, body) values (?, ?, ?, ?)",
-  );
+  const insert = inserter(database, "answers");
 
   return {
     of(endpoint: string, idempotencyKey: string): Answer | undefined {
@@ -16,7 +14,7 @@ export function answersTable(database: Database) {
       return row && { status: row.status, body: JSON.parse(row.body) };
     },
     add(endpoint: string, idempotencyKey: string, { status, body }: Answer): void {
-      insert.run(endpoint, idempotencyKey, status, JSON.stringify(body));
+      insert({ endpoint, idempotencyKey, status, body: JSON.stringify(body) });
     },
   };
 }

@@ -1,10 +1,9 @@
-import type { ClickRequest } from "../endpoints.js";
+import type { RequestTo } from "../endpoints.js";
 import type { Click } from "./entries.js";
-import type { Database } from "./sqlite.js";
+import { type Database, inserter } from "./sqlite.js";
 
-/** The clicks in the ledger. A client-supplied click id names one click, the first that came with it. */
+/** A client-supplied click id names the first click that came with it. */
 export function clicksTable(database: Database) {
-  const all = database.prepare("select * from clicks order by id");
   const count = database.prepare("select count(*) as count from clicks");
   const latest = database.prepare(
     `select * from clicks
@@ -20,36 +19,22 @@ export function clicksTable(database: Database) {
   );
   const firstOfSession = database.prepare("select * from clicks where sessionId = ? order by id limit 1");
   const lastBefore = database.prepare("select * from clicks where at <= ? order by at desc, id desc limit 1");
-  const insert = database.prepare(
-    `insert into clicks (at, affiliateReference, clickId, sessionId, clickedUrl, referrerUrl, userAgent, source)
-     values (?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
+  const insert = inserter(database, "clicks");
 
   return {
-    all: () => all.all().map(toClick),
     count: () => (count.get() as { count: number }).count,
     /** The last so many, and those that the last so many leads were linked to. */
     latest: (count: number) => latest.all(count, count).map(toClick),
-    last: (count: number) => last.all(count).map(toClick),
+    /** The last so many, or all. */
+    last: (count = -1) => last.all(count).map(toClick),
     ofNumber: (id: number) => optional(byId.get(id)),
     ofClickId: (clickId: string) => optional(byClickId.get(clickId)),
-    /** The last one until then: a visitor who came through two affiliates' links belongs to the later. */
+    /** The last until then: the later of two affiliates' links decides. */
     ofSession: (sessionId: string, until = "9999") => optional(lastOfSession.get(sessionId, until)),
     firstOfSession: (sessionId: string) => optional(firstOfSession.get(sessionId)),
     lastBefore: (at: string) => optional(lastBefore.get(at)),
-    add(click: ClickRequest): Click {
-      const { lastInsertRowid } = insert.run(
-        new Date().toISOString(),
-        click.affiliateReference,
-        click.clickId ?? null,
-        click.sessionId ?? null,
-        click.clickedUrl ?? null,
-        click.referrerUrl ?? null,
-        click.userAgent ?? null,
-        click.source ?? null,
-      );
-      return toClick(byId.get(Number(lastInsertRowid)));
-    },
+    add: (click: RequestTo<"click">): Click =>
+      toClick(byId.get(insert({ ...click, at: new Date().toISOString() }))),
   };
 }
 

@@ -1,28 +1,22 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as z from "zod/mini";
 import { Refused, sendJson } from "../http.js";
-import type { Click, Payment, RecordedRequest, Registration } from "./entries.js";
+import type { Payment, Registration } from "./entries.js";
 import type { LedgerStore } from "./ledger.js";
 
 const MOST = 5000;
 const DEFAULT = 1000;
 
-/** What `GET /ledger.json` answers: the last entries of each kind, in order of arrival. */
-export interface LedgerDocument {
-  readonly clicks: readonly Click[];
-  readonly registrations: readonly Registration[];
-  readonly payments: readonly Payment[];
-  /** Without headers and bodies. */
-  readonly requests: readonly Omit<RecordedRequest, "headers" | "body" | "response">[];
-}
+/** `GET /ledger.json`: the last entries of each kind, in order of arrival. */
+export type LedgerDocument = ReturnType<typeof ledgerDocument>;
 
-/** Answers `GET /ledger.json`, for scripts. @throws Refused */
+/** @throws Refused */
 export function sendLedger({ url = "" }: IncomingMessage, res: ServerResponse, ledger: LedgerStore): void {
   sendJson(res, { status: 200, body: ledgerDocument(ledger, url) });
 }
 
 /** @throws Refused if `limit` in the query is no number from 1 to 5000. */
-function ledgerDocument(ledger: LedgerStore, url: string): LedgerDocument {
+function ledgerDocument(ledger: LedgerStore, url: string) {
   const limit = Number(new URLSearchParams(url.split("?")[1]).get("limit") ?? DEFAULT);
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST) {
     throw new Refused(400, `limit is how many of each kind: 1 to ${MOST}; default ${DEFAULT}.`);
@@ -32,6 +26,7 @@ function ledgerDocument(ledger: LedgerStore, url: string): LedgerDocument {
     clicks: clicks.last(limit),
     registrations: leads.last("registration", limit) as Registration[],
     payments: leads.last("payment", limit) as Payment[],
+    // Without headers and bodies.
     requests: requests
       .latest(limit)
       .map(({ headers: _, body: __, response: ___, ...request }) => request)

@@ -1,6 +1,21 @@
 import type { EndpointName } from "../endpoints.js";
 import type { FaultMode } from "../faults.js";
-import type { LinkedThrough, NotLinked } from "../linking.js";
+
+/** Why a registration or a payment was linked to no click. */
+export type NotLinked =
+  | "no-click-with-this-click-id"
+  | "no-click-with-this-session-id"
+  | "no-session-id"
+  | "click-came-after"
+  | "another-visitors-click";
+
+/** What a lead was linked through. */
+export type LinkedThrough = "clickId" | "sessionId" | "customerEmail";
+
+/** The service's number of a lead's click, or why it has none. */
+export type Link =
+  | { linkedClick: number; linkedThrough: LinkedThrough; notLinked: null }
+  | { linkedClick: null; linkedThrough: null; notLinked: NotLinked };
 
 /** A click as the ledger keeps it (§2.2). What the request left out is null. */
 export interface Click {
@@ -87,11 +102,11 @@ export interface RecordedRequest {
   readonly path: string;
   /** Lower-cased names; keys and cookies are masked. */
   readonly headers: Readonly<Record<string, string>>;
-  /** As it was sent; null where there was none or it was over 64 KiB. */
+  /** As it was sent; null if there was none or it was over 64 KiB. */
   readonly body: string | null;
-  /** Null where no answer was given (hang, reset, garbage). */
+  /** Null if no answer was given (hang, reset, garbage). */
   readonly status: number | null;
-  /** The answer's body; null where no answer was given. */
+  /** The answer's body; null if no answer was given. */
   readonly response: string | null;
   /** How long the answer took, in milliseconds. */
   readonly ms: number;
@@ -101,9 +116,9 @@ export interface RecordedRequest {
   readonly idempotencyKey: string | null;
   /** Whether the answer repeats an earlier one with the same Idempotency-Key. */
   readonly replayed: boolean;
-  /** The numeric id of the click that it reported; null where none was recorded. */
+  /** The numeric id of the click that it reported; null if none was recorded. */
   readonly recordedClick: number | null;
-  /** The `leadId` of the registration or payment that it reported; null where none was recorded. */
+  /** The `leadId` of the registration or payment that it reported; null if none was recorded. */
   readonly recordedLead: number | null;
 }
 
@@ -122,10 +137,8 @@ export type Entry = Entries[Kind];
 /** Some of an entry's fields, each to be equal. */
 export type Where<E> = { readonly [F in keyof E]?: E[F] | undefined };
 
-/** An entry's kind, and some of its fields. */
 export type Expected<K extends Kind> = { readonly kind: K } & Where<Omit<Entries[K], "kind">>;
 
-/** Whether an entry has every field that `where` gives. */
 export function matches(entry: Entry, where: object): boolean {
   const fields = entry as unknown as Record<string, unknown>;
   return Object.entries(where).every(([field, value]) => value === undefined || fields[field] === value);

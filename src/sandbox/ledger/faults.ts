@@ -1,8 +1,8 @@
 import { type EndpointName, endpointNames, endpoints } from "../endpoints.js";
 import type { FaultMode } from "../faults.js";
-import type { Database } from "./sqlite.js";
+import { type Database, inserter } from "./sqlite.js";
 
-/** From when to when the service had a fault, and what that cost. */
+/** A fault from begin to end, and what it cost. */
 export interface FaultPeriod {
   readonly id: number;
   readonly mode: FaultMode;
@@ -12,15 +12,14 @@ export interface FaultPeriod {
   readonly until: string | null;
   /** The requests that met it. Those whose connection was refused (`down`) are not known. */
   readonly requests: number;
-  /** What those requests reported. Requests with the same Idempotency-Key are one report. */
+  /** What they reported. One Idempotency-Key is one report. */
   readonly reports: { readonly [endpoint in EndpointName]?: number };
-  /** How many of those reports were recorded all the same: during the fault, or by a request that came later. */
+  /** How many reports were recorded, by the request that met the fault or by a later one. */
   readonly recorded: number;
 }
 
-/** When the service had which fault. */
 export function faultsTable(database: Database) {
-  const insert = database.prepare("insert into faults (mode, since) values (?, ?)");
+  const insert = inserter(database, "faults");
   const end = database.prepare("update faults set until = ? where until is null");
   const latest = database.prepare("select * from faults order by id desc limit ?");
   const reports = database.prepare(
@@ -34,11 +33,7 @@ export function faultsTable(database: Database) {
      group by path, coalesce(idempotencyKey, id)`,
   );
 
-  function costs({
-    mode,
-    since,
-    until,
-  }: FaultPeriod): Pick<FaultPeriod, "requests" | "reports" | "recorded"> {
+  function costsOf({ mode, since, until }: FaultPeriod) {
     const rows = reports.all(mode, since, until ?? "9999") as {
       path: string;
       requests: number;
@@ -61,13 +56,13 @@ export function faultsTable(database: Database) {
   );
 
   return {
-    /** Ends the fault in force; begins this one, unless it is none. */
+    /** Ends the fault in force, and begins this one unless it is `ok`. */
     change(mode: FaultMode, at: string): void {
       end.run(at);
-      if (mode !== "ok") insert.run(mode, at);
+      if (mode !== "ok") insert({ mode, since: at });
     },
     /** The last so many, the last first. */
     latest: (count: number) =>
-      (latest.all(count) as FaultPeriod[]).map((period) => ({ ...period, ...costs(period) })),
+      (latest.all(count) as FaultPeriod[]).map((period) => ({ ...period, ...costsOf(period) })),
   };
 }

@@ -1,60 +1,54 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { type Database, openDatabase } from "./sqlite.js";
 
-/** Marks a file as a sandbox's ledger ("afsb"), so that no other database is taken for one. */
+/** "afsb" marks a file as a sandbox's ledger: no other database is taken for one. */
 const APPLICATION_ID = 0x61667362;
 
 const tables = `
-  create table clicks (
+  create table if not exists clicks (
     id integer primary key autoincrement, at text not null,
     affiliateReference text not null, clickId text unique, sessionId text,
     clickedUrl text, referrerUrl text, userAgent text, source text
   ) strict;
-  create index clicks_by_session on clicks (sessionId);
+  create index if not exists clicks_by_session on clicks (sessionId);
+  create index if not exists clicks_by_time on clicks (at);
 
-  create table leads (
+  create table if not exists leads (
     id integer primary key autoincrement, at text not null, kind text not null, endpoint text not null,
     clickId text, sessionId text, customerEmail text not null, customer text not null,
     customerId text, customerName text, leadValue real,
     linkedClick integer references clicks, linkedThrough text, notLinked text
   ) strict;
-  create index leads_by_customer on leads (customer);
-  create index leads_by_click on leads (linkedClick);
+  create index if not exists leads_by_customer on leads (customer);
+  create index if not exists leads_by_click on leads (linkedClick);
 
-  create table requests (
+  create table if not exists requests (
     id integer primary key autoincrement, at text not null, method text not null, path text not null,
     headers text not null, body text, status integer, response text, ms integer not null,
-    fault text not null, replayed integer not null
+    fault text not null, replayed integer not null, idempotencyKey text,
+    recordedClick integer, recordedLead integer
   ) strict;
+  create index if not exists requests_by_key on requests (idempotencyKey, path);
+  create index if not exists requests_by_fault on requests (fault, at) where fault <> 'ok';
+  create index if not exists requests_by_click on requests (recordedClick);
+  create index if not exists requests_by_lead on requests (recordedLead);
 
-  create table answers (
+  create table if not exists answers (
     endpoint text, idempotencyKey text, status integer not null, body text not null,
     primary key (endpoint, idempotencyKey)
   ) strict, without rowid;
+
+  create table if not exists faults (
+    id integer primary key autoincrement, mode text not null, since text not null, until text
+  ) strict;
 `;
 
-/** The files that this process has open. */
+/** Opened by this process. */
 const openFiles = new Map<Database, string | undefined>();
 
-/** What later versions of this package added to the tables, in order; `user_version` counts those that a file has. */
-const additions = [
-  `create index clicks_by_time on clicks (at);
-   alter table requests add column idempotencyKey text;
-   alter table requests add column recordedClick integer;
-   alter table requests add column recordedLead integer;
-   create index requests_by_key on requests (idempotencyKey, path);
-   create index requests_by_fault on requests (fault, at) where fault <> 'ok';
-   create index requests_by_click on requests (recordedClick);
-   create index requests_by_lead on requests (recordedLead);
-
-   create table faults (
-     id integer primary key autoincrement, mode text not null, since text not null, until text
-   ) strict;`,
-];
-
 /**
- * Opens a ledger's database, making it where it is new, and holds it for this process alone: the lock is the
- * operating system's, so it goes when the process does, however that ends. What is committed outlives `kill -9`.
+ * Opens or creates a ledger. Locks it for this process: the system releases the lock, however the
+ * process ends. What is committed outlives `kill -9`.
  */
 export function openLedgerFile(file: string): Database {
   let database: Database | undefined;
@@ -62,11 +56,9 @@ export function openLedgerFile(file: string): Database {
     refuseForeignFile(file);
     database = openDatabase(file);
     openFiles.set(database, identityOf(file));
-    // The mark comes first: from the journal of `wal`, it would reach the file itself later than a `kill -9` may come.
+    // The mark first: in the journal of `wal`, it could reach the file after a `kill -9`.
     database.exec(`pragma locking_mode = exclusive; pragma application_id = ${APPLICATION_ID};
-      pragma journal_mode = wal; begin exclusive;`);
-    prepareTables(database);
-    database.exec("commit; pragma synchronous = normal;");
+      pragma journal_mode = wal; begin exclusive; ${tables} commit; pragma synchronous = normal;`);
     return database;
   } catch (error) {
     if (database) closeDatabase(database);
@@ -75,8 +67,9 @@ export function openLedgerFile(file: string): Database {
 }
 
 /**
- * Closes it and leaves the file alone, without a journal beside it, free for the next one. Said in so many words,
- * because `@photostructure/sqlite` keeps a closed database open until its statements are collected as garbage.
+ * Closes the file without a journal beside it, free for the next one. Written out:
+ * `@photostructure/sqlite` keeps a closed database open until its statements are collected as
+ * garbage.
  */
 export function closeLedgerFile(database: Database): void {
   database.exec(
@@ -91,8 +84,9 @@ function closeDatabase(database: Database): void {
 }
 
 /**
- * Reads the file's header as bytes. SQLite would create files beside it, and would change it if a journal was left over.
- * Not for a file that this process has open: to close it a second time would release the lock of the first.
+ * Reads the header as bytes, because SQLite would create files beside it, and would change it if a
+ * journal was left over. Not of a file that this process has open: closing it would release the
+ * lock.
  */
 function refuseForeignFile(file: string): void {
   const identity = identityOf(file);
@@ -109,7 +103,7 @@ function identityOf(file: string): string | undefined {
   return found && `${found.dev}:${found.ino}`;
 }
 
-/** The first 100 bytes; none of a file that is new or empty, or that SQLite will refuse to open. */
+/** The first 100 bytes; none if the file is new or empty, or SQLite will refuse it. */
 function headerOf(file: string): Buffer {
   const header = Buffer.alloc(100);
   let opened: number | undefined;
@@ -121,17 +115,6 @@ function headerOf(file: string): Buffer {
   } finally {
     if (opened !== undefined) closeSync(opened);
   }
-}
-
-function prepareTables(database: Database): void {
-  const { version, entries } = database
-    .prepare(
-      `select user_version as version, (select count(*) from sqlite_schema) as entries from pragma_user_version`,
-    )
-    .get() as { version: number; entries: number };
-  if (entries === 0) database.exec(tables);
-  for (const addition of additions.slice(version)) database.exec(addition);
-  database.exec(`pragma user_version = ${Math.max(version, additions.length)}`);
 }
 
 function explained(error: Error, file: string): Error {

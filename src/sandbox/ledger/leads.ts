@@ -1,21 +1,12 @@
-import type { EndpointName } from "../endpoints.js";
-import type { Link } from "../linking.js";
-import type { Click, Lead } from "./entries.js";
-import type { Database } from "./sqlite.js";
+import type { Click, Lead, Link } from "./entries.js";
+import { type Database, inserter } from "./sqlite.js";
 
-/** A registration or payment as it arrives, before it is linked. */
-export interface NewLead {
-  readonly kind: Lead["kind"];
-  readonly endpoint: EndpointName;
-  readonly customerEmail: string;
-  readonly clickId?: string | undefined;
-  readonly sessionId?: string | undefined;
-  readonly customerId?: string | undefined;
-  readonly customerName?: string | undefined;
-  readonly leadValue?: number | undefined;
-}
+/** A registration or payment that is not linked yet. */
+export type NewLead = Pick<Lead, "kind" | "endpoint" | "customerEmail"> & {
+  readonly [field in "clickId" | "sessionId" | "customerId" | "customerName"]?: string | undefined;
+} & { readonly leadValue?: number };
 
-/** The registrations and payments in the ledger. A customer is an e-mail address, whatever its case. */
+/** A customer is an e-mail address, whatever its case. */
 export function leadsTable(database: Database) {
   const select = "select leads.*, affiliateReference from leads left join clicks on clicks.id = linkedClick";
   const all = database.prepare(`${select} order by leads.id`);
@@ -36,20 +27,12 @@ export function leadsTable(database: Database) {
   const registeredThrough = database.prepare(
     "select customer from leads where linkedClick = ? and kind = 'registration'",
   );
-  const insert = database.prepare(
-    `insert into leads (at, kind, endpoint, clickId, sessionId, customerEmail, customer, customerId, customerName,
-                        leadValue, linkedClick, linkedThrough, notLinked)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  );
+  const insert = inserter(database, "leads");
   const explain = database.prepare(
     `update leads set notLinked = 'click-came-after'
      where notLinked = 'no-click-with-this-click-id' and clickId = ?
         or notLinked = 'no-click-with-this-session-id' and sessionId = ?`,
   );
-
-  function customersOf(click: number): string[] {
-    return registeredThrough.all(click).map((row) => (row as { customer: string }).customer);
-  }
 
   return {
     all: () => all.all().map(toLead),
@@ -62,33 +45,14 @@ export function leadsTable(database: Database) {
       lastRegistration.get(customerEmail.toLowerCase()) as
         | { id: number; at: string; click: number | null }
         | undefined,
-    /** The customers who registered through that click. */
-    customersOf,
-    /** Whether this customer, and whether another one, registered through that click. */
-    registeredThrough(click: number, customerEmail: string) {
-      const customers = customersOf(click);
-      const self = customers.includes(customerEmail.toLowerCase());
-      return { self, others: customers.length > (self ? 1 : 0) };
-    },
-    /** Says of earlier leads that waited for this click that it came too late for them. */
+    /** The customers who registered through that click, in lower case. */
+    customersOf: (click: number) =>
+      (registeredThrough.all(click) as { customer: string }[]).map(({ customer }) => customer),
+    /** Notes on earlier leads that waited for this click that it came too late. */
     cameBefore: ({ clickId, sessionId }: Click) => void explain.run(clickId, sessionId),
     add(lead: NewLead, link: Link): Lead {
-      const { lastInsertRowid } = insert.run(
-        new Date().toISOString(),
-        lead.kind,
-        lead.endpoint,
-        lead.clickId ?? null,
-        lead.sessionId ?? null,
-        lead.customerEmail,
-        lead.customerEmail.toLowerCase(),
-        lead.customerId ?? null,
-        lead.customerName ?? null,
-        lead.leadValue ?? null,
-        link.click,
-        link.linkedThrough,
-        link.notLinked,
-      );
-      return toLead(byId.get(Number(lastInsertRowid)));
+      const [at, customer] = [new Date().toISOString(), lead.customerEmail.toLowerCase()];
+      return toLead(byId.get(insert({ ...lead, ...link, at, customer })));
     },
   };
 }

@@ -1,6 +1,5 @@
 import { EventEmitter } from "node:events";
-import type { ClickRequest } from "../endpoints.js";
-import type { Link, Past } from "../linking.js";
+import type { RequestTo } from "../endpoints.js";
 import { type AffiliateTotals, affiliatesView } from "./affiliates.js";
 import { answersTable } from "./answers.js";
 import { clicksTable } from "./clicks.js";
@@ -11,6 +10,7 @@ import {
   type Expected,
   type Kind,
   type Lead,
+  type Link,
   matches,
   type Payment,
   type RecordedRequest,
@@ -37,25 +37,25 @@ export interface Ledger {
   /** Requests to the tracking endpoints; the last 5000 are kept. */
   requests(where?: Where<RecordedRequest>): RecordedRequest[];
   /**
-   * Resolves with the first entry of that kind whose fields equal those given, at once or when it comes.
-   * Rejects after `timeoutMs` (default 5000) with a message that says what came instead, and when the sandbox closes.
+   * Resolves with the first entry of that kind whose fields equal those given, now or later.
+   * Rejects after `timeoutMs` (default 5000 ms) with a message that says what came instead, and
+   * when the sandbox closes.
    */
   waitFor<K extends Kind>(expected: Expected<K>, options?: { timeoutMs?: number }): Promise<Entries[K]>;
-  /** Forgets everything, the answers kept for an Idempotency-Key too. Ids go on from where they were. */
+  /** Forgets everything, also the answers kept for Idempotency-Keys. Ids continue. */
   clear(): void;
 }
 
-/** The ledger as the service writes it. All of it is synchronous, so that nothing comes between reading and writing. */
+/** As the service writes it. Synchronous: nothing comes between reading and writing. */
 export interface LedgerStore extends Ledger {
   readonly events: LedgerEvents;
-  readonly past: Past;
   readonly tables: Tables;
-  /** For use within `atomically`, as `addLead` is. */
-  addClick(click: ClickRequest): Click;
+  /** Within `atomically`, as `addLead`. */
+  addClick(click: RequestTo<"click">): Click;
   addLead(lead: NewLead, link: Link): Lead;
   addRequest(request: Omit<RecordedRequest, "kind" | "id">): void;
   affiliates(): AffiliateTotals[];
-  /** Runs `work` so that all it writes is kept, or none of it. */
+  /** All that `work` writes is kept, or none of it. */
   atomically<T>(work: () => T): T;
   close(): void;
 }
@@ -72,18 +72,19 @@ function tablesOf(database: Database) {
   };
 }
 
-/** Opens the ledger in `file`, or in memory. Throws where the file is in use or is something else. */
+/** In `file`, or in memory. Throws if the file is in use or is something else. */
 export function openLedger(file = ":memory:"): LedgerStore {
   const database = openLedgerFile(file);
   const tables = tablesOf(database);
   const { clicks, leads, requests } = tables;
   const events: LedgerEvents = new EventEmitter();
   events.setMaxListeners(0);
-  /** Written and not yet committed: told to listeners once it is. */
+  /** Not committed yet. Listeners are called once it is. */
   let written: Entry[] = [];
 
   function find<K extends Kind>(kind: K, where: object = {}): Entries[K][] {
-    const entries = kind === "click" ? clicks.all() : kind === "request" ? requests.all() : leads.all();
+    const entries =
+      kind === "click" ? clicks.last() : kind === "request" ? requests.latest().reverse() : leads.all();
     return entries
       .filter((entry): entry is Entries[K] => entry.kind === kind)
       .filter((entry) => matches(entry, where));
@@ -92,13 +93,6 @@ export function openLedger(file = ":memory:"): LedgerStore {
   return {
     events,
     tables,
-    past: {
-      clickOfClickId: (clickId) => clicks.ofClickId(clickId)?.id,
-      clickOfSession: (sessionId) => clicks.ofSession(sessionId)?.id,
-      registrationOf: leads.registrationOf,
-      registeredThrough: leads.registeredThrough,
-    },
-
     clicks: (where) => find("click", where),
     registrations: (where) => find("registration", where),
     payments: (where) => find("payment", where),

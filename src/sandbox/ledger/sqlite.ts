@@ -15,14 +15,28 @@ export interface Statement {
   all(...values: Value[]): unknown[];
 }
 
+/** Inserts rows whose fields have the names of the columns; null for what a row leaves out. */
+export function inserter(database: Database, table: string) {
+  const info = database.prepare("select name from pragma_table_info(?)").all(table) as { name: string }[];
+  const columns = info.map(({ name }) => name);
+  const places = columns.map(() => "?").join(", ");
+  const insert = database.prepare(`insert into ${table} (${columns.join(", ")}) values (${places})`);
+
+  /** The row's number. */
+  return function insertRow(row: Readonly<Record<string, unknown>>): number {
+    const values = columns.map((column) => (row[column] ?? null) as Value);
+    return Number(insert.run(...values).lastInsertRowid);
+  };
+}
+
 type Engine = new (file: string) => Database;
 
 // Not imported: webpack would take the package for a part of the bundle.
 const { createRequire } = process.getBuiltinModule("node:module");
 
 /**
- * Opens a SQLite database with Node's own engine (from 22.13), else with `@photostructure/sqlite`, which has the
- * same interface and runs on Node 20. Throws an error that names that package where neither is there.
+ * Opens a database with Node's own SQLite (from 22.13), otherwise with `@photostructure/sqlite`,
+ * which has the same interface. Throws an error that names that package if neither is there.
  */
 export function openDatabase(file: string): Database {
   return new (ownEngine() ?? installedEngine())(file);
@@ -36,7 +50,7 @@ function ownEngine(): Engine | undefined {
 
 function installedEngine(): Engine {
   let cause: unknown;
-  // In a bundle, the first of them is a place of the machine that made it, or none.
+  // In a bundle, the first is a place of the machine that made it, or none.
   for (const place of [import.meta.url, process.argv[1], join(process.cwd(), "any.js")]) {
     if (!place) continue;
     try {

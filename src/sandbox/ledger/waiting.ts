@@ -1,10 +1,9 @@
 import type { EventEmitter } from "node:events";
 import { type Entries, type Entry, type Kind, matches } from "./entries.js";
 
-/** What the ledger tells those who wait. */
 export type LedgerEvents = EventEmitter<{ entry: [Entry]; clear: []; close: [] }>;
 
-/** Resolves with the next entry of that kind that has those fields. `seen` is asked for a timeout's message. */
+/** The next entry with those fields. `seen` is called for a timeout's message. */
 export function nextEntry<K extends Kind>(
   events: LedgerEvents,
   { kind, where }: { kind: K; where: object },

@@ -1,18 +1,16 @@
 import assert from "node:assert/strict";
-import type { EventKind } from "../../events.js";
+import type { EventKind } from "../../conversion/events.js";
 import type { Outbox } from "../../outbox/outbox.js";
 import { until } from "./recorder.js";
 import { sample } from "./samples.js";
-import { Stage } from "./stage.js";
-import type { TestRunner } from "./under-test.js";
+import type { StageTests } from "./stage.js";
 
 const MORE_THAN_SMALL = 20_000;
 const AT_ONCE = 50;
 const FLOOD = 2_000;
 
-export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Promise<Outbox>): void {
-  it("refuses a click when it is full of clicks", async () => {
-    await using stage = await Stage.open(createSmall);
+export function testBounds(it: StageTests): void {
+  it("refuses a click when it is full of clicks", async (stage) => {
     stage.hold();
 
     const added = await fill(stage.outbox, "click");
@@ -22,8 +20,7 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
     assert.deepEqual(stage.delivery.dropped, []);
   });
 
-  it("sheds the oldest clicks for a registration, then registrations for a payment, and payments for nothing", async () => {
-    await using stage = await Stage.open(createSmall);
+  it("sheds the oldest clicks for a registration, then registrations for a payment, and payments for nothing", async (stage) => {
     const { dropped } = stage.delivery;
     const kindsOf = (from: number) => new Set(dropped.slice(from).map(({ event }) => event.kind));
     stage.hold();
@@ -46,8 +43,7 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
     assert.equal(await stage.outbox.add(sample("click")), "full");
   });
 
-  it("forgets what it shed: reported again, it is no duplicate", async () => {
-    await using stage = await Stage.open(createSmall);
+  it("forgets what it shed: reported again, it is no duplicate", async (stage) => {
     stage.hold();
     const shed = sample("click");
     await stage.add(shed);
@@ -57,13 +53,9 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
     assert.equal(await stage.outbox.add(shed), "full");
   });
 
-  it("sheds nothing that is under way", async () => {
-    await using stage = await Stage.open(createSmall);
-    const underWay = sample("click");
+  it("sheds nothing that is under way", async (stage) => {
     stage.delivery.capacity = 1;
-    stage.start();
-    await stage.add(underWay);
-    const handed = await stage.delivery.next();
+    const handed = await stage.handOver(sample("click"));
 
     await fill(stage.outbox, "payment");
     handed.settle({ type: "delivered" });
@@ -73,8 +65,7 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
     assert.equal(next.live.event.kind, "payment");
   });
 
-  it("lets the visitor's next event pass one that was shed", async () => {
-    await using stage = await Stage.open(createSmall);
+  it("lets the visitor's next event pass one that was shed", async (stage) => {
     stage.hold();
     const click = sample("click");
     const [registration, last] = [sample("registration", click.data), sample("registration", click.data)];
@@ -88,11 +79,9 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
     while ((await stage.delivery.deliverNext()) !== last.id);
   });
 
-  it("forgets no payment for a flood of clicks", async () => {
-    await using stage = await Stage.open(createSmall);
+  it("forgets no payment for a flood of clicks", async (stage) => {
     const payment = sample("payment");
-    stage.delivery.each(({ settle }) => settle({ type: "delivered" }));
-    stage.start();
+    stage.deliverAll();
     await stage.add(payment);
 
     for (let sent = 0; sent < FLOOD; sent += AT_ONCE) {
@@ -103,8 +92,7 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
     assert.equal(await stage.outbox.add(payment), "duplicate");
   });
 
-  it("takes events again once something is delivered", async () => {
-    await using stage = await Stage.open(createSmall);
+  it("takes events again once something is delivered", async (stage) => {
     stage.hold();
     await fill(stage.outbox, "payment");
 
@@ -119,7 +107,7 @@ export function testBounds(it: TestRunner["it"], createSmall: () => Outbox | Pro
   });
 }
 
-/** Adds events of a kind, some at a time, until one is refused. Resolves to how many were stored. */
+/** Adds events until one is refused. Resolves to how many were stored. */
 export async function fill(outbox: Outbox, kind: EventKind, atMost = MORE_THAN_SMALL): Promise<number> {
   let taken = 0;
   while (taken < atMost) {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { Circuit, CircuitChange } from "../../outbox/circuits.js";
 import { DESTINATION } from "./samples.js";
-import { Stage } from "./stage.js";
-import type { OutboxUnderTest, TestRunner } from "./under-test.js";
+import { onTwoStages, type Stage } from "./stage.js";
+import type { Lasting, TestRunner } from "./under-test.js";
 
-const FIRST: Circuit = { since: 1_000, attempts: 1, failed: false, trialAt: 46_000, hurriedAt: 0 };
+const FIRST: Circuit = { since: 1_000, attempts: 1, failed: false, probeAt: 46_000, hurriedAt: 0 };
 const SECOND: Circuit = { ...FIRST, attempts: 2, failed: true };
 
 function circuitsOf({ outbox: { circuits } }: Stage) {
@@ -17,13 +17,10 @@ function circuitsOf({ outbox: { circuits } }: Stage) {
 }
 
 /** Two processes on one storage. */
-export function testCircuits(
-  it: TestRunner["it"],
-  { create, reopen }: Required<Pick<OutboxUnderTest, "create" | "reopen">>,
-): void {
-  it("a process reads what another one has stored, and the storage's time", async () => {
-    await using first = await Stage.open(create);
-    await using second = await Stage.open(reopen);
+export function testCircuits(runner: TestRunner["it"], { create, reopen }: Lasting): void {
+  const it = onTwoStages(runner, create, reopen);
+
+  it("a process reads what another one has stored, and the storage's time", async ([first, second]) => {
     const [one, other] = [circuitsOf(first), circuitsOf(second)];
     const before = await other.read();
     assert.deepEqual(before.circuits, {});
@@ -37,9 +34,7 @@ export function testCircuits(
     assert.deepEqual((await other.read()).circuits, {});
   });
 
-  it("a process changes a circuit only where it is as it has read it", async () => {
-    await using first = await Stage.open(create);
-    await using second = await Stage.open(reopen);
+  it("a process changes a circuit only if it is as it has read it", async ([first, second]) => {
     const [one, other] = [circuitsOf(first), circuitsOf(second)];
     assert.equal(await one.replace({ known: FIRST, next: SECOND }), false);
     assert.equal(await one.replace({ known: undefined, next: FIRST }), true);
@@ -50,20 +45,16 @@ export function testCircuits(
     assert.deepEqual((await one.read()).circuits, { "lead/payment": FIRST });
   });
 
-  it("of two processes that change a circuit at the same moment, one does", async () => {
-    await using first = await Stage.open(create);
-    await using second = await Stage.open(reopen);
+  it("of two processes that change a circuit at the same moment, one does", async ([first, second]) => {
     const [one, other] = [circuitsOf(first), circuitsOf(second)];
     await one.replace({ known: undefined, next: FIRST });
     const changed = await Promise.all(
-      [one, other].map(({ replace }, nth) => replace({ known: FIRST, next: { ...SECOND, trialAt: nth } })),
+      [one, other].map(({ replace }, nth) => replace({ known: FIRST, next: { ...SECOND, probeAt: nth } })),
     );
     assert.deepEqual(changed.toSorted(), [false, true]);
   });
 
-  it("keeps the circuits of destinations apart", async () => {
-    await using first = await Stage.open(create);
-    await using second = await Stage.open(reopen);
+  it("keeps the circuits of destinations apart", async ([first, second]) => {
     const [one, other] = [circuitsOf(first), circuitsOf(second)];
     await one.replace({ known: undefined, next: FIRST }, 43);
     assert.deepEqual((await other.read()).circuits, {});

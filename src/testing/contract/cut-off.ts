@@ -1,63 +1,49 @@
 import assert from "node:assert/strict";
-import { sample, stranger } from "./samples.js";
-import { Stage } from "./stage.js";
-import type { OutboxUnderTest, TestRunner } from "./under-test.js";
+import { idsOf, paying, sample } from "./samples.js";
+import type { Stage, StageTests } from "./stage.js";
+import type { OutboxUnderTest } from "./under-test.js";
 
 /** The tests of a store that cannot be reached. */
 export function testCutOff(
-  it: TestRunner["it"],
-  { create, cutOff, restore }: OutboxUnderTest & Required<Pick<OutboxUnderTest, "cutOff" | "restore">>,
+  it: StageTests,
+  { cutOff, restore }: Required<Pick<OutboxUnderTest, "cutOff" | "restore">>,
 ): void {
-  async function open(): Promise<Stage> {
-    const stage = await Stage.open(create);
-    stage.delivery.expectsFailures = true;
-    stage.start();
-    return stage;
-  }
-
-  it("rejects nothing while its store is cut off, and loses nothing of it", async () => {
-    await using stage = await open();
-    const before = sample("payment");
-    await stage.add(before);
-    await stage.delivery.deliverNext();
-    await stage.empty();
-    const events = [sample("click"), sample("registration"), sample("payment"), sample("payment")];
-
+  async function whileCutOff({ delivery }: Stage, happens: () => Promise<unknown>): Promise<void> {
+    delivery.expectsFailures = true;
     await cutOff();
     try {
-      await Promise.all(events.map((event) => stage.add(event)));
+      await happens();
     } finally {
       await restore();
     }
+  }
 
-    const ids: string[] = [];
-    for (const _ of events) ids.push(await stage.delivery.deliverNext());
-    assert.deepEqual(ids.sort(), events.map(({ id }) => id).sort());
+  it("rejects nothing while its store is cut off, and loses nothing of it", async (stage) => {
+    const before = sample("payment");
+    (await stage.handOver(before)).settle({ type: "delivered" });
+    await stage.empty();
+    const events = [sample("click"), sample("registration"), sample("payment"), sample("payment")];
+
+    await whileCutOff(stage, () => Promise.all(events.map((event) => stage.add(event))));
+
+    const taken = await stage.take(events.length);
+    assert.deepEqual(idsOf(taken).sort(), idsOf(events).sort());
+    for (const { settle } of taken) settle({ type: "delivered" });
     await stage.empty();
     for (const event of [before, ...events]) assert.equal(await stage.outbox.add(event), "duplicate");
   });
 
-  it("keeps a visitor's order across a reconnect, and delivers once what was under way meanwhile", async () => {
-    await using stage = await open();
-    const visitor = stranger();
-    const events = [sample("click", visitor), sample("registration", visitor), sample("payment", visitor)];
-    const [first, ...others] = events as [(typeof events)[0], ...typeof events];
-    await stage.add(first);
-    const underWay = await stage.delivery.next();
+  it("keeps a visitor's order across a reconnect, and delivers once what was under way meanwhile", async (stage) => {
+    const [first, ...others] = paying();
+    const underWay = await stage.handOver(first);
 
-    await cutOff();
-    try {
-      for (const event of others) await stage.add(event);
+    await whileCutOff(stage, async () => {
+      await stage.add(...others);
       underWay.settle({ type: "delivered" });
-    } finally {
-      await restore();
-    }
+    });
 
-    for (const { id } of others) assert.equal(await stage.delivery.deliverNext(), id);
+    await stage.delivers(...others);
     await stage.empty();
-    assert.deepEqual(
-      stage.delivery.ids,
-      events.map(({ id }) => id),
-    );
+    assert.deepEqual(stage.delivery.ids, idsOf([first, ...others]));
   });
 }

@@ -1,29 +1,27 @@
 import assert from "node:assert/strict";
-import type { EventKind } from "../../events.js";
-import { LEAST_URGENT_FIRST } from "../../kinds.js";
+import type { EventKind } from "../../conversion/events.js";
+import { LEAST_URGENT_FIRST } from "../../conversion/kinds.js";
 import { fill } from "./bounds.js";
 import { until } from "./recorder.js";
-import { largeSample } from "./samples.js";
-import { REJECTED, Stage } from "./stage.js";
-import type { OutboxUnderTest, TestRunner } from "./under-test.js";
+import { idsOf, largeSample } from "./samples.js";
+import { onStage, REJECTED, Stage } from "./stage.js";
+import type { Creates, TestRunner } from "./under-test.js";
 
-/** @param maxDeadLetterBytes of the outboxes that `createSmall` creates. */
+/** `maxDeadLetterBytes` is that of `createSmall`. */
 export function testDeadLetterBytes(
-  it: TestRunner["it"],
-  createSmall: OutboxUnderTest["create"],
+  runner: TestRunner["it"],
+  createSmall: Creates,
   maxDeadLetterBytes: number,
 ): void {
+  const it = onStage(runner, createSmall);
   const large = (kind: EventKind) => largeSample(kind, maxDeadLetterBytes / 4);
 
-  it("keeps fewer where they are large: their bytes are bounded as their number is", async () => {
-    await using stage = await Stage.open(createSmall);
+  it("keeps fewer if they are large: their bytes are bounded as their number is", async (stage) => {
     const { outbox, delivery } = stage;
     const kinds: EventKind[] = ["payment", "registration", "click", ...Array(5).fill("payment")];
     const events = kinds.map(large);
-    stage.start();
     for (const [nth, event] of events.entries()) {
-      await stage.add(event);
-      (await delivery.next()).settle({ type: "dead", ...REJECTED });
+      (await stage.handOver(event)).settle({ type: "dead", ...REJECTED });
       await until(
         () => outbox.counts().dead.rejected + delivery.dropped.length > nth,
         "a dead letter was not counted",
@@ -33,22 +31,18 @@ export function testDeadLetterBytes(
 
     // The notice of a removed one comes a moment later.
     let left: string[];
-    do left = (await outbox.deadLetters.list()).map(({ id }) => id);
+    do left = idsOf(await outbox.deadLetters.list());
     while (left.length + delivery.dropped.length !== events.length);
     const dropped = delivery.dropped.map(({ event }) => event);
     const [payment, registration, click] = events;
     assert.deepEqual(dropped.slice(0, 3), [click, registration, payment]);
     assert.ok(delivery.dropped.every(({ reason }) => reason === "dead-letters-full"));
-    assert.deepEqual(
-      left,
-      events.filter((event) => !dropped.some(({ id }) => id === event.id)).map(({ id }) => id),
-    );
+    assert.deepEqual(left, idsOf(events.filter((event) => !idsOf(dropped).includes(event.id))));
     assert.ok(left.length > 0);
     for (const event of dropped) assert.equal(await outbox.add(event), "duplicate");
   });
 
-  it("takes as many payments as if there were no dead letters: clicks give way first, payments last", async () => {
-    await using empty = await Stage.open(createSmall);
+  it("takes as many payments as if there were no dead letters: clicks give way first, payments last", async (empty) => {
     empty.hold();
     const most = await fill(empty.outbox, "payment");
 
@@ -68,12 +62,11 @@ export function testDeadLetterBytes(
     for (const { event } of dropped) assert.equal(await stage.outbox.add(event), "duplicate");
   });
 
-  it("drops no dead payment for a registration, and no dead registration for a click", async () => {
-    await using stage = await Stage.open(createSmall);
+  it("drops no dead payment for a registration, and no dead registration for a click", async (stage) => {
     const [payment, registration] = [large("payment"), large("registration")];
     await stage.giveUp([payment, registration]);
     stage.delivery.capacity = 0;
-    const ids = async () => (await stage.outbox.deadLetters.list()).map(({ id }) => id);
+    const ids = async () => idsOf(await stage.outbox.deadLetters.list());
 
     await fill(stage.outbox, "click");
     assert.deepEqual(await ids(), [payment.id, registration.id]);
@@ -81,8 +74,7 @@ export function testDeadLetterBytes(
     assert.ok((await ids()).includes(payment.id));
   });
 
-  it("queues a dead letter again however full it is of others", async () => {
-    await using stage = await Stage.open(createSmall);
+  it("queues a dead letter again however full it is of others", async (stage) => {
     const [first, second] = [large("click"), large("click")];
     await stage.giveUp([first, second]);
     stage.delivery.capacity = 0;
@@ -90,9 +82,6 @@ export function testDeadLetterBytes(
 
     assert.equal(await stage.outbox.deadLetters.retry(first.id), true);
 
-    assert.deepEqual(
-      (await stage.outbox.deadLetters.list()).map(({ id }) => id),
-      [second.id],
-    );
+    assert.deepEqual(idsOf(await stage.outbox.deadLetters.list()), [second.id]);
   });
 }

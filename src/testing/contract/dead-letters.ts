@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
-import type { OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../conversion/events.js";
 import type { DeadLetterQuery } from "../../outbox/dead-letters.js";
 import { until } from "./recorder.js";
-import { sample, stranger } from "./samples.js";
-import { REJECTED, Stage } from "./stage.js";
-import type { OutboxUnderTest, TestRunner } from "./under-test.js";
+import { idsOf, sample, stranger } from "./samples.js";
+import { REJECTED, type StageTests } from "./stage.js";
 
-export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTest): void {
-  it("keeps what was given up, with all that is known of it", async () => {
-    await using stage = await Stage.open(create);
+export function testDeadLetters(it: StageTests): void {
+  it("keeps what was given up, with all that is known of it", async (stage) => {
     const { deadLetters } = stage.outbox;
     const event = sample("registration");
     const before = Date.now();
@@ -26,23 +24,19 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
     await stage.empty();
   });
 
-  it("lists the oldest first, and no more than it was asked for", async () => {
-    await using stage = await Stage.open(create);
+  it("lists the oldest first, and no more than it was asked for", async (stage) => {
     const events = [sample("click"), sample("payment"), sample("payment")];
     await stage.giveUp(events);
 
-    const ids = (await stage.outbox.deadLetters.list({ limit: 2 })).map(({ id }) => id);
-
-    assert.deepEqual(ids, [events[0]?.id, events[1]?.id]);
+    assert.deepEqual(idsOf(await stage.outbox.deadLetters.list({ limit: 2 })), idsOf(events.slice(0, 2)));
   });
 
-  it("lists those of a kind, and of a reason", async () => {
-    await using stage = await Stage.open(create);
+  it("lists those of a kind, and of a reason", async (stage) => {
     const { deadLetters } = stage.outbox;
     const [click, held, rejected] = [sample("click"), sample("payment"), sample("payment")];
     await stage.giveUp([click, rejected]);
     await stage.giveUp([held], { ...REJECTED, reason: "unconfirmed" });
-    const listed = async (query: DeadLetterQuery) => (await deadLetters.list(query)).map(({ id }) => id);
+    const listed = async (query: DeadLetterQuery) => idsOf(await deadLetters.list(query));
 
     assert.deepEqual(await listed({ kind: "payment" }), [rejected.id, held.id]);
     assert.deepEqual(await listed({ reason: "rejected" }), [click.id, rejected.id]);
@@ -51,31 +45,28 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
     assert.deepEqual(await listed({ kind: "registration" }), []);
   });
 
-  it("queues all of a kind again, and the unconfirmed ones only where their reason is named", async () => {
-    await using stage = await Stage.open(create);
+  it("queues all of a kind again, and the unconfirmed ones only if their reason is named", async (stage) => {
     const { deadLetters } = stage.outbox;
     const [click, held, rejected] = [sample("click"), sample("payment"), sample("payment")];
     await stage.giveUp([click, rejected]);
     await stage.giveUp([held], { ...REJECTED, reason: "unconfirmed" });
 
     assert.equal(await deadLetters.retryAll({ kind: "click" }), 1);
-    assert.equal(await stage.delivery.deliverNext(), click.id);
+    await stage.delivers(click);
     assert.equal(await deadLetters.retryAll(), 1);
-    assert.equal(await stage.delivery.deliverNext(), rejected.id);
+    await stage.delivers(rejected);
     assert.equal(await deadLetters.retryAll({ kind: "payment" }), 0);
     assert.equal(await deadLetters.retryAll({ kind: "click", reason: "unconfirmed" }), 0);
     assert.equal(await deadLetters.retryAll({ reason: "unconfirmed" }), 1);
-    assert.equal(await stage.delivery.deliverNext(), held.id);
+    await stage.delivers(held);
   });
 
-  it("queues a dead letter again as the last of its visitor's, as if new but for what is in doubt", async () => {
-    await using stage = await Stage.open(create);
+  it("queues a dead letter again as the last of its visitor's, as if new but for what is in doubt", async (stage) => {
     const { outbox, delivery } = stage;
     const visitor = stranger();
     const [dead, later] = [sample("payment", visitor), sample("payment", visitor)];
     await stage.giveUp([dead], { ...REJECTED, reason: "unconfirmed", attempts: 3 });
-    await stage.add(later);
-    const underWay = await delivery.next();
+    const underWay = await stage.handOver(later);
     const before = Date.now();
 
     assert.equal(await outbox.deadLetters.retry(dead.id), true);
@@ -94,8 +85,7 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
     );
   });
 
-  it("has no doubt about a rejected one", async () => {
-    await using stage = await Stage.open(create);
+  it("has no doubt about a rejected one", async (stage) => {
     const event = sample("payment");
     await stage.giveUp([event]);
 
@@ -104,21 +94,18 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
     assert.equal((await stage.delivery.next()).live.history.maybeTaken, false);
   });
 
-  it("queues all of them again in the order in which they happened", async () => {
-    await using stage = await Stage.open(create);
+  it("queues all of them again in the order in which they happened", async (stage) => {
     const visitor = stranger();
     const events = [3, 1, 2].map((nth) => ({ ...sample("payment", visitor), createdAt: nth }));
     await stage.giveUp(events);
 
     assert.equal(await stage.outbox.deadLetters.retryAll(), 3);
 
-    const [third, first, second] = events.map(({ id }) => id);
-    for (const id of [first, second, third]) assert.equal(await stage.delivery.deliverNext(), id);
+    await stage.delivers(...events.sort((one, other) => one.createdAt - other.createdAt));
     assert.equal(await stage.outbox.deadLetters.retryAll(), 0);
   });
 
-  it("forgets one that is discarded, and knows none that it does not have", async () => {
-    await using stage = await Stage.open(create);
+  it("forgets one that is discarded, and knows none that it does not have", async (stage) => {
     const { deadLetters, counts } = stage.outbox;
     const [event, live] = [sample("payment"), sample("payment")];
     await stage.giveUp([event]);
@@ -133,18 +120,12 @@ export function testDeadLetters(it: TestRunner["it"], { create }: OutboxUnderTes
   });
 }
 
-export function testEviction(
-  it: TestRunner["it"],
-  create: OutboxUnderTest["create"],
-  maxDeadLetters: number,
-): void {
-  it("drops the oldest of the dead letters that matter least when there are too many, and still knows its event", async () => {
-    await using stage = await Stage.open(create);
+export function testEviction(it: StageTests, maxDeadLetters: number): void {
+  it("drops the oldest of the dead letters that matter least when there are too many, and still knows its event", async (stage) => {
     const { outbox, delivery } = stage;
     const events = Array.from({ length: maxDeadLetters }, () => sample("payment"));
     await stage.giveUp(events);
-    await stage.add(sample("payment"));
-    (await delivery.next()).settle({ type: "dead", ...REJECTED });
+    (await stage.handOver(sample("payment"))).settle({ type: "dead", ...REJECTED });
 
     await until(() => delivery.dropped.length === 1, "no dead letter was dropped");
     const [oldest] = events as [OutboxEvent];
@@ -157,18 +138,15 @@ export function testEviction(
     );
   });
 
-  it("drops no registration for a click, and no payment for either", async () => {
-    await using stage = await Stage.open(create);
+  it("drops no registration for a click, and no payment for either", async (stage) => {
     const { outbox, delivery } = stage;
     const payments = Array.from({ length: maxDeadLetters - 1 }, () => sample("payment"));
     const [registration, click, another] = [sample("registration"), sample("click"), sample("payment")];
     await stage.giveUp([registration, ...payments]);
 
-    await stage.add(click);
-    (await delivery.next()).settle({ type: "dead", ...REJECTED });
+    (await stage.handOver(click)).settle({ type: "dead", ...REJECTED });
     await until(() => delivery.dropped.length === 1, "no dead letter was dropped");
-    await stage.add(another);
-    (await delivery.next()).settle({ type: "dead", ...REJECTED });
+    (await stage.handOver(another)).settle({ type: "dead", ...REJECTED });
     await until(() => delivery.dropped.length === 2, "no dead letter was dropped");
 
     assert.deepEqual(

@@ -1,34 +1,29 @@
 import assert from "node:assert/strict";
-import type { OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../conversion/events.js";
 import { until } from "./recorder.js";
 import { DESTINATION, sample, stranger } from "./samples.js";
-import { REJECTED, Stage } from "./stage.js";
-import type { OutboxUnderTest, TestRunner } from "./under-test.js";
+import { onStage, onTwoStages, REJECTED, Stage } from "./stage.js";
+import type { Lasting, TestRunner } from "./under-test.js";
 
 const OTHER = 43;
 
 const forOther = (event: OutboxEvent): OutboxEvent => ({ ...event, destination: OTHER });
 
 /** Two client ids on one storage. */
-export function testDestinations(
-  it: TestRunner["it"],
-  { create, reopen }: Required<Pick<OutboxUnderTest, "create" | "reopen">>,
-): void {
-  it("hands over, counts and lists the events of its own destination alone", async () => {
-    await using own = await Stage.open(create);
-    await using other = await Stage.open(reopen, OTHER);
+export function testDestinations(runner: TestRunner["it"], { create, reopen }: Lasting): void {
+  const it = onStage(runner, create);
+  const itOfTwo = onTwoStages(runner, create, reopen, OTHER);
+
+  itOfTwo("sends, counts and lists the events of its own destination alone", async ([own, other]) => {
     own.start();
     other.start();
     const [mine, theirs] = [sample("payment"), forOther(sample("payment"))];
-    // Either of the two may have stored it.
+    // Either may have stored it.
     await own.add(theirs);
     await other.add(mine);
 
     const handed = [await own.delivery.next(), await other.delivery.next()] as const;
-    assert.deepEqual(
-      handed.map(({ live }) => live.event),
-      [mine, theirs],
-    );
+    assert.deepEqual([handed[0].live.event, handed[1].live.event], [mine, theirs]);
     await own.holds(1);
     await other.holds(1);
     handed[0].settle({ type: "delivered" });
@@ -44,11 +39,10 @@ export function testDestinations(
     assert.equal(await other.outbox.deadLetters.retryAll(), 1);
   });
 
-  it("takes the same id for two destinations, and holds no visitor back for another destination's event", async () => {
-    await using own = await Stage.open(create);
+  it("takes the same id for two destinations, and holds no visitor back for another destination's event", async (own) => {
     const visitor = stranger();
-    const event = sample("payment", visitor);
-    await own.add(forOther(sample("click", visitor)), forOther(event), event);
+    const [click, event] = [forOther(sample("click", visitor)), sample("payment", visitor)];
+    await own.add(click, forOther(event), event);
     assert.equal(await own.outbox.add(event), "duplicate");
     assert.equal(await own.outbox.add(forOther(event)), "duplicate");
 
@@ -57,14 +51,12 @@ export function testDestinations(
     assert.deepEqual((await own.delivery.next()).live.event, event);
     await using other = await Stage.open(reopen, OTHER);
     other.start();
-    await other.delivery.deliverNext();
-    assert.equal(await other.delivery.deliverNext(), event.id);
+    await other.delivers(click, event);
     await other.empty();
     assert.equal(await own.outbox.add(event), "duplicate");
   });
 
-  it("says how many wait for each destination, if it knows", async () => {
-    await using stage = await Stage.open(create);
+  it("says how many wait for each destination, if it knows", async (stage) => {
     await stage.add(sample("click"), forOther(sample("click")), forOther(sample("payment")));
     stage.hold();
 

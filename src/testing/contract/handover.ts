@@ -1,73 +1,59 @@
 import assert from "node:assert/strict";
-import { UNTRIED } from "../../outbox/outbox.js";
-import { retryIn, until } from "./recorder.js";
-import { sample } from "./samples.js";
-import { Stage } from "./stage.js";
-import type { OutboxUnderTest, TestRunner } from "./under-test.js";
+import { UNTRIED } from "../../outbox/claim.js";
+import { type Handed, retryIn, until } from "./recorder.js";
+import { idsOf, sample, withData } from "./samples.js";
+import type { StageTests } from "./stage.js";
 
-export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest): void {
+export function testHandover(it: StageTests): void {
   for (const kind of ["click", "registration", "payment"] as const) {
-    it(`hands a ${kind} over as it was added`, async () => {
-      await using stage = await Stage.open(create);
-      const event = sample(kind);
-      stage.start();
-      await stage.add(event);
+    it(`sends a ${kind} as it was added`, async (stage) => {
+      const added = sample(kind);
 
-      const { live } = await stage.delivery.next();
+      const { event, history, interrupted, queuedAt } = (await stage.handOver(added)).live;
 
-      assert.deepEqual(live.event, event);
-      const { history, interrupted, queuedAt } = live;
       assert.deepEqual(
-        { history: { ...history }, interrupted, queuedAt },
-        { history: { ...UNTRIED }, interrupted: false, queuedAt: event.createdAt },
+        { event, history: { ...history }, interrupted, queuedAt },
+        { event: added, history: { ...UNTRIED }, interrupted: false, queuedAt: added.createdAt },
       );
     });
   }
 
-  it("keeps a text as it is, whatever is in it", async () => {
-    await using stage = await Stage.open(create);
-    const event = sample("registration");
+  it("keeps a text as it is, whatever is in it", async (stage) => {
     const name = '\'; drop table "events"; -- \\ %s \u{1F600} \n\t ünïcödé ';
-    const odd = { ...event, data: { ...event.data, customerName: name } } as typeof event;
-    stage.start();
-    await stage.add(odd);
+    const odd = withData(sample("registration"), { customerName: name });
 
-    assert.deepEqual((await stage.delivery.next()).live.event, odd);
+    assert.deepEqual((await stage.handOver(odd)).live.event, odd);
   });
 
-  it("hands over what was added before it was started", async () => {
-    await using stage = await Stage.open(create);
+  it("sends what was added before it was started", async (stage) => {
     const event = sample("click");
     await stage.add(event);
     stage.start();
 
-    assert.equal(await stage.delivery.deliverNext(), event.id);
+    await stage.delivers(event);
     await stage.empty();
   });
 
-  it("hands over no more at once than there is capacity for, and the rest when it is woken", async () => {
-    await using stage = await Stage.open(create);
+  it("sends no more at once than there is capacity for, and the rest when it is woken", async (stage) => {
     const { delivery, outbox } = stage;
     const events = Array.from({ length: 5 }, () => sample("payment"));
     delivery.capacity = 2;
     stage.start();
     await stage.add(...events);
 
-    const [first] = [await delivery.next(), await delivery.next()];
+    const [first] = (await stage.take(2)) as [Handed];
     assert.equal(delivery.ids.length, 2);
     first.settle({ type: "delivered" });
     await delivery.next();
     assert.equal(delivery.ids.length, 3);
     delivery.capacity = 2;
     outbox.wake();
-    await delivery.next();
-    await delivery.next();
+    await stage.take(2);
 
-    assert.deepEqual([...delivery.ids].sort(), events.map(({ id }) => id).sort());
+    assert.deepEqual(delivery.ids.toSorted(), idsOf(events).sort());
   });
 
-  it("hands an event over again after a retry, with the history that it was given", async () => {
-    await using stage = await Stage.open(create);
+  it("sends an event again after a retry, with the history that it was given", async (stage) => {
     const event = sample("payment");
     const history = {
       attempts: 3,
@@ -77,10 +63,8 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
       maybeTaken: true,
       triedAt: 1_700_000_000_000,
     };
-    stage.start();
-    await stage.add(event);
 
-    (await stage.delivery.next()).settle({ type: "retry", inMs: 5, history });
+    (await stage.handOver(event)).settle({ type: "retry", inMs: 5, history });
     const { live } = await stage.delivery.next();
 
     assert.deepEqual({ ...live.history }, history);
@@ -88,12 +72,8 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
     assert.equal(live.queuedAt, event.createdAt);
   });
 
-  it("hands an event that was released over again as it was", async () => {
-    await using stage = await Stage.open(create);
-    stage.start();
-    await stage.add(sample("payment"));
-
-    (await stage.delivery.next()).settle({ type: "release" });
+  it("sends an event that was released again as it was", async (stage) => {
+    (await stage.handOver(sample("payment"))).settle({ type: "release" });
     const again = await stage.delivery.next();
     assert.deepEqual({ ...again.live.history }, { ...UNTRIED });
     again.settle(retryIn(1, { attempts: 7 }));
@@ -102,16 +82,13 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
     assert.equal((await stage.delivery.next()).live.history.attempts, 7);
   });
 
-  it("says so once it has acted on a verdict", async () => {
-    await using stage = await Stage.open(create);
+  it("says so once it has acted on a verdict", async (stage) => {
     const { delivery } = stage;
     const event = sample("payment");
     const retry = retryIn(1);
     const delivered = { type: "delivered" } as const;
-    stage.start();
-    await stage.add(event);
 
-    (await delivery.next()).settle(retry);
+    (await stage.handOver(event)).settle(retry);
     (await delivery.next()).settle(delivered);
     await until(() => delivery.told.length === 2, "nothing was said of a verdict");
 
@@ -122,18 +99,15 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
     await stage.empty();
   });
 
-  it("counts what waits, rests, and is under way", async () => {
-    await using stage = await Stage.open(create);
+  it("counts what waits, rests, and is under way", async (stage) => {
     const { outbox, delivery } = stage;
     const [oldest, ...others] = [sample("click"), sample("payment"), sample("click")];
     assert.deepEqual(outbox.counts().oldest, null);
     delivery.capacity = 2;
-    stage.start();
-    await stage.add({ ...oldest, createdAt: oldest.createdAt - 5_000 }, ...others);
 
-    (await delivery.next()).settle(retryIn(60_000));
+    const first = await stage.handOver({ ...oldest, createdAt: oldest.createdAt - 5_000 }, ...others);
+    first.settle(retryIn(60_000));
     await delivery.next();
-
     await stage.holds(3);
 
     const { queued, oldest: since, trouble } = outbox.counts();
@@ -143,13 +117,10 @@ export function testHandover(it: TestRunner["it"], { create }: OutboxUnderTest):
     );
   });
 
-  it("awaits what is under way when it is closed, and hands nothing more over", async () => {
-    await using stage = await Stage.open(create);
+  it("awaits what is under way when it is closed, and sends nothing more", async (stage) => {
     const { delivery } = stage;
     delivery.capacity = 1;
-    stage.start();
-    await stage.add(sample("payment"), sample("payment"));
-    const underWay = await delivery.next();
+    const underWay = await stage.handOver(sample("payment"), sample("payment"));
 
     let closed = false;
     const closing = stage.close().then(() => {

@@ -7,10 +7,13 @@ import { testDestinations } from "./destinations.js";
 import { testHandover } from "./handover.js";
 import { testInheritedUrgency } from "./inherited-urgency.js";
 import { testKeptForTheUrgent } from "./kept-for-the-urgent.js";
+import { testLease } from "./lease.js";
 import { testOnce } from "./once.js";
 import { testOrder } from "./order.js";
-import { testPersonalData } from "./personal-data.js";
-import { testLastingSchedule, testScheduled } from "./scheduled.js";
+import { testErasedSchedule, testPersonalData } from "./personal-data.js";
+import { runTest } from "./recorder.js";
+import { testLastingSchedule, testScheduled, testScheduledWhenFull } from "./scheduled.js";
+import { onStage } from "./stage.js";
 import { testSurvival } from "./survival.js";
 import type { OutboxUnderTest, TestRunner } from "./under-test.js";
 import { testUrgency } from "./urgency.js";
@@ -29,38 +32,54 @@ export type { OutboxUnderTest, TestRunner };
  * testOutbox("redisOutbox", { create: () => redisOutbox({ prefix: randomUUID() }) }, { describe, it });
  * ```
  * @param name the name of the group of tests.
- * @param runner default: the globals `describe` and `it`, which jest has, and vitest where it is told to.
+ * @param runner default: the globals `describe` and `it`, which jest has, and vitest if told to.
  */
 export function testOutbox(
   name: string,
   outbox: OutboxUnderTest,
   runner: TestRunner = globalThis as unknown as TestRunner,
 ): void {
-  const { describe, it } = runner;
+  const { describe } = runner;
+  const it: TestRunner["it"] = (title, body) => runner.it(title, () => runTest(body));
   describe(name, () => {
-    const { createSmall, reopen, maxDeadLetters, maxDeadLetterBytes, cutOff, restore } = outbox;
-    describe("once", () => testOnce(it, outbox));
-    describe("handing over", () => testHandover(it, outbox));
-    describe("in order", () => testOrder(it, outbox));
-    describe("the urgent first", () => testUrgency(it, outbox));
-    describe("as urgent as what waits behind it", () => testInheritedUrgency(it, outbox));
-    if (createSmall) describe("keeps what the urgent wait for", () => testKeptForTheUrgent(it, createSmall));
-    describe("dead letters", () => testDeadLetters(it, outbox));
-    if (createSmall) describe("bounded", () => testBounds(it, createSmall));
-    if (createSmall && maxDeadLetters) {
-      describe("bounded dead letters", () => testEviction(it, createSmall, maxDeadLetters));
+    const { create, createSmall, reopen, maxDeadLetters, maxDeadLetterBytes } = outbox;
+    const { cutOff, restore, leaseMs } = outbox;
+    const itIs = onStage(it, create);
+    describe("once", () => testOnce(itIs));
+    describe("sending", () => testHandover(itIs));
+    describe("in order", () => testOrder(itIs));
+    describe("the urgent first", () => testUrgency(itIs));
+    describe("as urgent as what waits behind it", () => testInheritedUrgency(itIs));
+    describe("dead letters", () => testDeadLetters(itIs));
+    if (outbox.schedules) describe("scheduled", () => testScheduled(itIs));
+    if (outbox.findsPersons) {
+      describe("a person's data", () => {
+        testPersonalData(itIs);
+        if (outbox.schedules) testErasedSchedule(itIs);
+      });
     }
-    if (createSmall && maxDeadLetterBytes) {
-      describe("large dead letters", () => testDeadLetterBytes(it, createSmall, maxDeadLetterBytes));
+    if (cutOff && restore) describe("cut off", () => testCutOff(itIs, { cutOff, restore }));
+    if (createSmall) {
+      const itIsSmall = onStage(it, createSmall);
+      describe("keeps what the urgent wait for", () => testKeptForTheUrgent(itIsSmall));
+      describe("bounded", () => testBounds(itIsSmall));
+      if (maxDeadLetters) describe("bounded dead letters", () => testEviction(itIsSmall, maxDeadLetters));
+      if (maxDeadLetterBytes) {
+        describe("large dead letters", () => testDeadLetterBytes(it, createSmall, maxDeadLetterBytes));
+      }
+      if (outbox.schedules) describe("scheduled, when full", () => testScheduledWhenFull(itIsSmall));
     }
-    if (outbox.schedules) describe("scheduled", () => testScheduled(it, outbox));
-    if (outbox.schedules && reopen) {
-      describe("scheduled, with other processes", () => testLastingSchedule(it, { ...outbox, reopen }));
+    if (reopen) {
+      const lasting = { create, reopen };
+      describe("durable", () => testSurvival(it, lasting));
+      describe("its own", () => testDestinations(it, lasting));
+      if (cutOff && restore && leaseMs) {
+        describe("leases", () => testLease(it, { ...lasting, leaseMs, cutOff, restore }));
+      }
+      if (outbox.hasCircuits) describe("circuits", () => testCircuits(it, lasting));
+      if (outbox.schedules) {
+        describe("scheduled, with other processes", () => testLastingSchedule(it, lasting));
+      }
     }
-    if (outbox.findsPersons) describe("a person's data", () => testPersonalData(it, outbox));
-    if (cutOff && restore) describe("cut off", () => testCutOff(it, { ...outbox, cutOff, restore }));
-    if (reopen) describe("durable", () => testSurvival(it, { ...outbox, reopen }));
-    if (reopen) describe("its own", () => testDestinations(it, { ...outbox, reopen }));
-    if (reopen && outbox.hasCircuits) describe("circuits", () => testCircuits(it, { ...outbox, reopen }));
   });
 }

@@ -1,17 +1,12 @@
 import assert from "node:assert/strict";
-import type { OutboxEvent } from "../../events.js";
-import { retryIn } from "./recorder.js";
-import { sample, stranger } from "./samples.js";
-import { REJECTED, Stage } from "./stage.js";
-import type { OutboxUnderTest, TestRunner } from "./under-test.js";
+import type { OutboxEvent } from "../../conversion/events.js";
+import { type Handed, retryIn } from "./recorder.js";
+import { idsOf, paying, sample, stranger } from "./samples.js";
+import { REJECTED, type StageTests } from "./stage.js";
 
-const idsOf = (events: readonly OutboxEvent[]) => events.map(({ id }) => id);
-
-export function testOrder(it: TestRunner["it"], { create }: OutboxUnderTest): void {
-  it("hands a visitor's events over one at a time, in the order in which they were added", async () => {
-    await using stage = await Stage.open(create);
-    const visitor = stranger();
-    const events = [sample("click", visitor), sample("registration", visitor), sample("payment", visitor)];
+export function testOrder(it: StageTests): void {
+  it("sends a visitor's events one at a time, in the order in which they were added", async (stage) => {
+    const events = paying();
     stage.start();
     await stage.add(...events);
 
@@ -21,74 +16,60 @@ export function testOrder(it: TestRunner["it"], { create }: OutboxUnderTest): vo
       // A stranger's event, added later, comes: so the visitor's next one is held back, not late.
       const other = sample("click");
       await stage.add(other);
-      assert.equal(await stage.delivery.deliverNext(), other.id);
+      await stage.delivers(other);
       handed.settle({ type: "delivered" });
     }
   });
 
-  it("holds an event back for any earlier one that shares its click id or its session id", async () => {
-    await using stage = await Stage.open(create);
+  it("holds an event back for any earlier one that shares its click id or its session id", async (stage) => {
     const [{ clickId, sessionId }, other] = [stranger(), stranger()];
-    const byClick = sample("click", { clickId: clickId as string });
-    const bySession = sample("payment", { sessionId: sessionId as string });
-    const byBoth = sample("registration", { clickId: clickId as string, sessionId: sessionId as string });
-    const after = sample("payment", { sessionId: sessionId as string });
+    const byClick = sample("click", { clickId });
+    const bySession = sample("payment", { sessionId });
+    const byBoth = sample("registration", { clickId, sessionId });
+    const after = sample("payment", { sessionId });
     const unrelated = sample("payment", other);
     await stage.add(byClick, bySession, byBoth, after, unrelated);
     stage.start();
 
-    const first = [await stage.delivery.next(), await stage.delivery.next(), await stage.delivery.next()];
-    assert.deepEqual(idsOf(first.map(({ live }) => live.event)), idsOf([bySession, unrelated, byClick]));
-    const [session, , click] = first as [(typeof first)[0], (typeof first)[0], (typeof first)[0]];
+    const first = (await stage.take(3)) as [Handed, Handed, Handed];
+    assert.deepEqual(idsOf(first), idsOf([bySession, unrelated, byClick]));
+    const [session, , click] = first;
     click.settle({ type: "delivered" });
     const sentinel = sample("click");
     await stage.add(sentinel);
-    assert.equal(await stage.delivery.deliverNext(), sentinel.id);
+    await stage.delivers(sentinel);
     session.settle({ type: "delivered" });
-    assert.equal(await stage.delivery.deliverNext(), byBoth.id);
-    assert.equal(await stage.delivery.deliverNext(), after.id);
+    await stage.delivers(byBoth, after);
   });
 
-  it("does not hold back events that have no id in common, or no id at all", async () => {
-    await using stage = await Stage.open(create);
+  it("does not hold back events that have no id in common, or no id at all", async (stage) => {
     const events = [sample("payment", {}), sample("payment", {}), sample("payment"), sample("payment")];
     await stage.add(...events);
     stage.start();
 
-    const handed = [];
-    for (const _ of events) handed.push((await stage.delivery.next()).id);
-    assert.deepEqual(handed, idsOf(events));
+    assert.deepEqual(idsOf(await stage.take(events.length)), idsOf(events));
   });
 
-  it("holds a visitor's later events back while an earlier one rests", async () => {
-    await using stage = await Stage.open(create);
+  it("holds a visitor's later events back while an earlier one rests", async (stage) => {
     const visitor = stranger();
     const [first, second, other] = [sample("click", visitor), sample("payment", visitor), sample("payment")];
-    stage.start();
-    await stage.add(first, second);
 
-    (await stage.delivery.next()).settle(retryIn(500));
+    (await stage.handOver(first, second)).settle(retryIn(500));
     await stage.add(other);
 
-    assert.equal(await stage.delivery.deliverNext(), other.id);
-    assert.equal(await stage.delivery.deliverNext(), first.id);
-    assert.equal(await stage.delivery.deliverNext(), second.id);
+    await stage.delivers(other, first, second);
   });
 
-  it("lets the next event of a visitor pass a dead one", async () => {
-    await using stage = await Stage.open(create);
+  it("lets the next event of a visitor pass a dead one", async (stage) => {
     const visitor = stranger();
     const [first, second] = [sample("click", visitor), sample("payment", visitor)];
-    stage.start();
-    await stage.add(first, second);
 
-    (await stage.delivery.next()).settle({ type: "dead", ...REJECTED });
+    (await stage.handOver(first, second)).settle({ type: "dead", ...REJECTED });
 
-    assert.equal(await stage.delivery.deliverNext(), second.id);
+    await stage.delivers(second);
   });
 
-  it("keeps order through hundreds of events with failures of every kind", async () => {
-    await using stage = await Stage.open(create);
+  it("keeps order through hundreds of events with failures of every kind", async (stage) => {
     const random = seeded(20_240_229);
     const ids = Array.from({ length: 12 }, () => stranger());
     const pick = () => ids[Math.floor(random() * ids.length)] as (typeof ids)[0];

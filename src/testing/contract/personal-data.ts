@@ -1,32 +1,25 @@
 import assert from "node:assert/strict";
-import type { Outbox } from "../../outbox/outbox.js";
 import type { Person } from "../../outbox/personal-data.js";
 import { until } from "./recorder.js";
-import { sample, sampleOf, scheduledSample, stranger } from "./samples.js";
-import { Stage } from "./stage.js";
-import type { OutboxUnderTest, TestRunner } from "./under-test.js";
+import { LONG_MS, sample, sampleOf, scheduledSample, stranger } from "./samples.js";
+import type { Stage, StageTests } from "./stage.js";
 
 const ADA = "Ada@shop.example";
 const ADA_IN_OTHER_CASE = "aDA@Shop.example";
 
-function searchOf({ personalData, erase }: Outbox) {
+function searchOf({ outbox: { personalData, erase } }: Stage) {
   assert.ok(personalData && erase, "the outbox has personalData and erase");
   return { personalData, erase };
 }
 
-/** The ids of a person's events, with their states, by id. */
-async function listed(outbox: Outbox, person: Person): Promise<Record<string, string>> {
-  const found = await searchOf(outbox).personalData(person);
-  return Object.fromEntries(found.map(({ id, state }) => [id, state]).sort());
+/** A person's events: their states by id. */
+async function listed(stage: Stage, person: Person): Promise<Record<string, string>> {
+  const found = await searchOf(stage).personalData(person);
+  return Object.fromEntries(found.map(({ id, state }) => [id, state]));
 }
 
-const inOrder = (states: Record<string, string>) => Object.fromEntries(Object.entries(states).sort());
-
-export function testPersonalData(it: TestRunner["it"], outbox: OutboxUnderTest): void {
-  const { create, schedules } = outbox;
-
-  it("lists what is queued and dead by address, and the clicks that share its ids", async () => {
-    await using stage = await Stage.open(create);
+export function testPersonalData(it: StageTests): void {
+  it("lists what is queued and dead by address, and the clicks that share its ids", async (stage) => {
     const visitor = stranger();
     const dead = sampleOf(ADA_IN_OTHER_CASE, "payment");
     await stage.giveUp([dead]);
@@ -38,107 +31,95 @@ export function testPersonalData(it: TestRunner["it"], outbox: OutboxUnderTest):
     const other = sampleOf("ada@shop.example.org", "payment");
     await stage.add(click, registration, other, sample("click"));
 
-    assert.deepEqual(
-      await listed(stage.outbox, { email: "ADA@SHOP.EXAMPLE" }),
-      inOrder({ [dead.id]: "dead", [click.id]: "waiting", [registration.id]: "waiting" }),
-    );
-    const [found] = await searchOf(stage.outbox).personalData({ email: "ada@shop.example.org" });
+    assert.deepEqual(await listed(stage, { email: "ADA@SHOP.EXAMPLE" }), {
+      [dead.id]: "dead",
+      [click.id]: "waiting",
+      [registration.id]: "waiting",
+    });
+    const [found] = await searchOf(stage).personalData({ email: "ada@shop.example.org" });
     const { id, destination, kind, data, createdAt } = other;
     assert.deepEqual(found, { id, destination, kind, event: data, createdAt, state: "waiting" });
   });
 
-  it("lists what is under way, and by click id and session id what has that id", async () => {
-    await using stage = await Stage.open(create);
+  it("lists what is under way, and by click id and session id what has that id", async (stage) => {
     const [one, two] = [stranger(), stranger()];
     const [underWay, click] = [sampleOf(ADA, "payment", one), sample("click", two)];
     const paid = sampleOf("bo@shop.example", "payment", { sessionId: two.sessionId });
     stage.delivery.capacity = 1;
-    stage.start();
-    await stage.add(underWay);
-    await stage.delivery.next();
+    await stage.handOver(underWay);
     await stage.add(click, paid);
 
-    assert.deepEqual(await listed(stage.outbox, { email: ADA }), { [underWay.id]: "under-way" });
-    assert.deepEqual(await listed(stage.outbox, { clickId: two.clickId }), { [click.id]: "waiting" });
-    assert.deepEqual(
-      await listed(stage.outbox, { email: null, sessionId: two.sessionId }),
-      inOrder({ [click.id]: "waiting", [paid.id]: "waiting" }),
-    );
+    assert.deepEqual(await listed(stage, { email: ADA }), { [underWay.id]: "under-way" });
+    assert.deepEqual(await listed(stage, { clickId: two.clickId }), { [click.id]: "waiting" });
+    assert.deepEqual(await listed(stage, { email: null, sessionId: two.sessionId }), {
+      [click.id]: "waiting",
+      [paid.id]: "waiting",
+    });
   });
 
-  it("leaves out another address that shares an id", async () => {
-    await using stage = await Stage.open(create);
+  it("leaves out another address that shares an id", async (stage) => {
     const visitor = stranger();
     const [own, other] = [sampleOf(ADA, "payment", visitor), sampleOf("bo@shop.example", "payment", visitor)];
     stage.hold();
     await stage.add(own, other);
 
-    assert.deepEqual(await listed(stage.outbox, { email: ADA }), { [own.id]: "waiting" });
+    assert.deepEqual(await listed(stage, { email: ADA }), { [own.id]: "waiting" });
   });
 
-  it("erases all but what is under way, keeps the ids, and lets the visitor's next event pass", async () => {
-    await using stage = await Stage.open(create);
+  it("erases all but what is under way, keeps the ids, and lets the visitor's next event pass", async (stage) => {
     const visitor = stranger();
     const dead = sampleOf(ADA, "payment");
     await stage.giveUp([dead]);
     const underWay = sampleOf(ADA, "payment");
     stage.delivery.capacity = 1;
-    await stage.add(underWay);
-    const { settle } = await stage.delivery.next();
+    const { settle } = await stage.handOver(underWay);
     const [click, paid] = [sample("click", visitor), sampleOf(ADA, "payment", visitor)];
     const next = sampleOf("bo@shop.example", "payment", visitor);
     await stage.add(click, paid, next);
 
-    assert.equal(await searchOf(stage.outbox).erase({ email: ADA_IN_OTHER_CASE }), 3);
+    assert.equal(await searchOf(stage).erase({ email: ADA_IN_OTHER_CASE }), 3);
 
-    assert.deepEqual(await listed(stage.outbox, { email: ADA }), { [underWay.id]: "under-way" });
+    assert.deepEqual(await listed(stage, { email: ADA }), { [underWay.id]: "under-way" });
     await until(() => stage.outbox.counts().dead.rejected === 0, "an erased dead letter was counted");
     await stage.holds(2);
     stage.release();
-    assert.equal(await stage.delivery.deliverNext(), next.id);
+    await stage.delivers(next);
     settle({ type: "delivered" });
     await stage.empty();
-    assert.deepEqual(await listed(stage.outbox, { email: ADA, ...visitor }), {});
-    for (const event of [dead, underWay, click, paid]) {
-      assert.equal(await stage.outbox.add(event), "duplicate");
-    }
+    assert.deepEqual(await listed(stage, { email: ADA, ...visitor }), {});
+    for (const each of [dead, underWay, click, paid]) assert.equal(await stage.outbox.add(each), "duplicate");
   });
 
-  it("finds what happened among many events", async () => {
-    await using stage = await Stage.open(create);
+  it("finds what happened among many events", async (stage) => {
     stage.hold();
     const visitor = stranger();
-    const own = [sample("click", visitor), sampleOf(ADA, "registration", visitor), sampleOf(ADA, "payment")];
-    const [first, ...rest] = own as [(typeof own)[0], ...typeof own];
-    await stage.add(first);
-    const many = Array.from({ length: 1_200 }, () => sample("payment"));
-    await Promise.all(many.map((event) => stage.add(event)));
-    await stage.add(...rest);
+    await stage.add(sample("click", visitor));
+    await Promise.all(Array.from({ length: 1_200 }, () => stage.add(sample("payment"))));
+    await stage.add(sampleOf(ADA, "registration", visitor), sampleOf(ADA, "payment"));
 
-    assert.equal(await searchOf(stage.outbox).erase({ email: ADA }), 3);
+    assert.equal(await searchOf(stage).erase({ email: ADA }), 3);
 
-    await stage.holds(many.length);
+    await stage.holds(1_200);
   });
 
-  it("refuses a person without an address or id, or with other fields", async () => {
-    await using stage = await Stage.open(create);
-    const { personalData, erase } = searchOf(stage.outbox);
+  it("refuses a person without an address or id, or with other fields", async (stage) => {
+    const { personalData, erase } = searchOf(stage);
     for (const person of [{}, { email: null }, { mail: ADA }, { email: "Ada" }, { email: ADA, x: 1 }, null]) {
       await assert.rejects(personalData(person as Person), { code: "ERR_AFFILIATE_ARGUMENT" });
       await assert.rejects(erase(person as Person), { code: "ERR_AFFILIATE_ARGUMENT" });
     }
   });
+}
 
-  if (!schedules) return;
-  it("erases a scheduled payment, which counts as cancelled", async () => {
-    await using stage = await Stage.open(create);
+export function testErasedSchedule(it: StageTests): void {
+  it("erases a scheduled payment, which counts as cancelled", async (stage) => {
     stage.start();
     const visitor = stranger();
-    const scheduled = scheduledSample(3_600_000, visitor);
+    const scheduled = scheduledSample(LONG_MS, visitor);
     await stage.add(scheduled);
-    assert.deepEqual(await listed(stage.outbox, visitor), { [scheduled.id]: "waiting" });
+    assert.deepEqual(await listed(stage, visitor), { [scheduled.id]: "waiting" });
 
-    assert.equal(await searchOf(stage.outbox).erase({ sessionId: visitor.sessionId }), 1);
+    assert.equal(await searchOf(stage).erase({ sessionId: visitor.sessionId }), 1);
 
     assert.equal(await stage.outbox.cancel?.(scheduled.id), "cancelled");
     assert.equal(await stage.outbox.add(scheduled), "duplicate");

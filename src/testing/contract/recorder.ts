@@ -1,27 +1,43 @@
-import type { OutboxEvent } from "../../events.js";
+import type { OutboxEvent } from "../../conversion/events.js";
 import {
   type Claim,
   type Deliver,
   type History,
   type Lane,
-  type Outbox,
-  type OutboxObserver,
   UNTRIED,
   type Verdict,
-} from "../../outbox/outbox.js";
+} from "../../outbox/claim.js";
+import type { Outbox, OutboxObserver } from "../../outbox/outbox.js";
 import { ENDPOINTS } from "../../service/endpoints.js";
+import { errorFrom } from "../../shared/errors.js";
 import { DESTINATION } from "./samples.js";
 
 const PATIENCE_MS = 10_000;
 
-/** An event that was handed over, and waits for its verdict. */
+/** What the stores of this test's outboxes have failed with. */
+export const failures = new Set<string>();
+
+/** Runs a test. If it fails, and a store has failed meanwhile, says what with. */
+export async function runTest(body: () => Promise<void>): Promise<void> {
+  failures.clear();
+  try {
+    await body();
+  } catch (cause) {
+    if (failures.size === 0) throw cause;
+    throw new Error(`${errorFrom(cause).message}\nThe store has failed: ${[...failures].join("; ")}`, {
+      cause,
+    });
+  }
+}
+
+/** An event that waits for its verdict. */
 export interface Handed {
   readonly live: Claim;
   readonly id: string;
   settle(verdict: Verdict): void;
 }
 
-/** A verdict after an attempt that failed, the event's first unless the history says otherwise. */
+/** After a failed attempt, the event's first unless the history says otherwise. */
 export function retryIn(inMs: number, history: Partial<History> = {}): Verdict {
   return {
     type: "retry",
@@ -32,14 +48,14 @@ export function retryIn(inMs: number, history: Partial<History> = {}): Verdict {
 
 /** A `deliver` that does what a test says. */
 export class RecordingDelivery {
-  /** How many more may be handed over. */
+  /** How many more events may be sent. */
   capacity = Number.POSITIVE_INFINITY;
-  /** Which of them may be, the most urgent first. */
+  /** Which may be sent, the most urgent first. */
   lanes: readonly Lane[] = ENDPOINTS.map((endpoint) => ({ endpoint, limit: Number.POSITIVE_INFINITY }));
   started = false;
   /** Whether the storage may fail. */
   expectsFailures = false;
-  /** Every id that was ever handed over, in order. */
+  /** The id of every event that delivery got, in order. */
   readonly ids: string[] = [];
   /** The calls of `settled`. */
   readonly told: { readonly id: string; readonly attempts: number; readonly verdict: Verdict }[] = [];
@@ -62,15 +78,13 @@ export class RecordingDelivery {
     };
     const observer: OutboxObserver = {
       dropped: (event, reason) => this.dropped.push({ event, reason }),
-      degraded: (error) => {
-        if (!this.expectsFailures) throw error;
-      },
+      degraded: ({ message }) => failures.add(message),
       recovered() {},
     };
     outbox.start(deliver, observer);
   }
 
-  /** The next event that is handed over. */
+  /** The next event that comes. */
   async next(): Promise<Handed> {
     const arrived = this.#arrived.shift();
     return (
@@ -78,14 +92,14 @@ export class RecordingDelivery {
     );
   }
 
-  /** The next event, delivered at once. Resolves to its id. */
+  /** Delivers the next event at once. Resolves to its id. */
   async deliverNext(): Promise<string> {
     const { id, settle } = await this.next();
     settle({ type: "delivered" });
     return id;
   }
 
-  /** Calls the listener with each event that is handed over from now on. */
+  /** Calls the listener with each event from now on. */
   each(listener: (handed: Handed) => void): void {
     this.#listener = listener;
   }
@@ -117,11 +131,13 @@ export class RecordingDelivery {
   }
 }
 
-/** Resolves once the condition is true. Polls, for changes that an outbox does not announce. */
-export async function until(condition: () => boolean, otherwise: string): Promise<void> {
+/** Polls, for changes that an outbox does not announce. */
+export async function until(condition: () => boolean, otherwise: string | (() => string)): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS;
   while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`${otherwise} for ${PATIENCE_MS} ms`);
+    if (performance.now() > deadline) {
+      throw new Error(`${typeof otherwise === "string" ? otherwise : otherwise()} for ${PATIENCE_MS} ms`);
+    }
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }

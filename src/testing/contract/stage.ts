@@ -1,8 +1,11 @@
-import type { OutboxEvent } from "../../events.js";
+import assert from "node:assert/strict";
+import type { OutboxEvent } from "../../conversion/events.js";
+import type { Verdict } from "../../outbox/claim.js";
 import type { Death } from "../../outbox/dead-letters.js";
 import type { Outbox } from "../../outbox/outbox.js";
-import { RecordingDelivery, until } from "./recorder.js";
+import { failures, type Handed, RecordingDelivery, until } from "./recorder.js";
 import { DESTINATION } from "./samples.js";
+import type { Creates, TestRunner } from "./under-test.js";
 
 export const REJECTED: Death = {
   reason: "rejected",
@@ -12,10 +15,10 @@ export const REJECTED: Death = {
   attempts: 1,
 };
 
-/** One test's outbox, and the delivery that it hands events over to once it is started. Closes both at its end. */
+/** One test's outbox, and its delivery once it is started. Closes both at its end. */
 export class Stage implements AsyncDisposable {
   readonly delivery: RecordingDelivery;
-  /** Whether stored events outlive the process. Read at the start: `durable` is false while events wait in memory. */
+  /** Read at the start: `durable` is false while events wait in memory. */
   readonly #survives: boolean;
   #closing: Promise<void> | undefined;
 
@@ -27,8 +30,8 @@ export class Stage implements AsyncDisposable {
     this.#survives = outbox.durable === true;
   }
 
-  /** @param destination whose events are delivered. */
-  static async open(create: () => Outbox | Promise<Outbox>, destination = DESTINATION): Promise<Stage> {
+  /** Delivers the events of `destination`. */
+  static async open(create: Creates, destination = DESTINATION): Promise<Stage> {
     return new Stage(await create(), destination);
   }
 
@@ -62,23 +65,74 @@ export class Stage implements AsyncDisposable {
     }
   }
 
-  /** Adds events and gives them up, one after the other. */
-  async giveUp(events: readonly OutboxEvent[], death: Death = REJECTED): Promise<void> {
+  /** Adds events. Resolves to the next that delivery gets. */
+  async handOver(...events: readonly OutboxEvent[]): Promise<Handed> {
     if (!this.delivery.started) this.start();
+    await this.add(...events);
+    return this.delivery.next();
+  }
+
+  /** Starts, and delivers each event at once. Adds its id to `delivered` before. */
+  deliverAll(delivered: string[] = []): void {
+    this.delivery.each(({ id, settle }) => {
+      delivered.push(id);
+      settle({ type: "delivered" });
+    });
+    this.start();
+  }
+
+  /** The next events that delivery gets. */
+  async take(number: number): Promise<Handed[]> {
+    const handed: Handed[] = [];
+    while (handed.length < number) handed.push(await this.delivery.next());
+    return handed;
+  }
+
+  /** Delivers the next events: these, in this order. */
+  async delivers(...events: readonly OutboxEvent[]): Promise<void> {
+    for (const { id } of events) assert.equal(await this.delivery.deliverNext(), id);
+  }
+
+  /** The same, with one event under way at a time. */
+  async deliversOneByOne(...events: readonly OutboxEvent[]): Promise<void> {
+    this.delivery.capacity = 1;
+    if (this.delivery.started) this.outbox.wake();
+    else this.start();
+    await this.delivers(...events);
+  }
+
+  /** Adds events, and has each tried once. No other is taken then, until there is capacity. */
+  async tries(verdict: Verdict, ...events: readonly OutboxEvent[]): Promise<void> {
+    const { delivery } = this;
+    // They take all slots, so no claim is under way when the capacity changes.
+    delivery.capacity = events.length;
+    this.start();
+    await this.add(...events);
+    for (const { settle } of await this.take(events.length)) {
+      delivery.capacity = -1;
+      settle(verdict);
+    }
+    await until(() => delivery.told.length === events.length, "the verdicts were not acted on");
+  }
+
+  /** Adds events, and gives up each before the next. */
+  async giveUp(events: readonly OutboxEvent[], death: Death = REJECTED): Promise<void> {
     for (const event of events) {
       const before = this.outbox.counts().dead[death.reason];
-      await this.add(event);
-      (await this.delivery.next()).settle({ type: "dead", ...death });
+      (await this.handOver(event)).settle({ type: "dead", ...death });
       await until(() => this.outbox.counts().dead[death.reason] > before, "a dead letter was not counted");
     }
   }
 
-  /** Resolves once the counts say that so many are queued. Counts may be moments old. */
+  /** Resolves once so many are queued. Counts may be moments old. */
   holds(queued: number): Promise<void> {
-    return until(() => this.outbox.counts().queued === queued, `not ${queued} events were queued`);
+    const found = () => this.outbox.counts().queued;
+    return until(
+      () => found() === queued,
+      () => `${found()} events were queued, and not ${queued},`,
+    );
   }
 
-  /** Resolves once nothing is queued. */
   empty(): Promise<void> {
     return this.holds(0);
   }
@@ -89,7 +143,37 @@ export class Stage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    const { trouble } = this.outbox.counts();
+    if (trouble) failures.add(trouble);
     this.delivery.close();
     await this.close();
   }
+}
+
+type TestsOn<Staged> = (title: string, body: (staged: Staged) => Promise<void>) => void;
+
+export type StageTests = TestsOn<Stage>;
+
+/** Tests that get an outbox of their own each. */
+export function onStage(it: TestRunner["it"], create: Creates): StageTests {
+  return (title, body) =>
+    it(title, async () => {
+      await using stage = await Stage.open(create);
+      await body(stage);
+    });
+}
+
+/** Tests that get the outboxes of two processes on one storage. */
+export function onTwoStages(
+  it: TestRunner["it"],
+  create: Creates,
+  reopen: Creates,
+  destination?: number,
+): TestsOn<readonly [Stage, Stage]> {
+  return (title, body) =>
+    it(title, async () => {
+      await using one = await Stage.open(create);
+      await using other = await Stage.open(reopen, destination);
+      await body([one, other]);
+    });
 }

@@ -1,30 +1,21 @@
 import assert from "node:assert/strict";
-import { UNTRIED } from "../../outbox/outbox.js";
+import { UNTRIED } from "../../outbox/claim.js";
 import { retryIn, until } from "./recorder.js";
-import { sample, stranger } from "./samples.js";
-import { REJECTED, Stage } from "./stage.js";
-import type { OutboxUnderTest, TestRunner } from "./under-test.js";
+import { paying, sample, stranger } from "./samples.js";
+import { onTwoStages, REJECTED, Stage } from "./stage.js";
+import type { Lasting, TestRunner } from "./under-test.js";
 
 /** The tests of a next process, and of two processes at the same time. */
-export function testSurvival(
-  it: TestRunner["it"],
-  { create, reopen }: Required<Pick<OutboxUnderTest, "create" | "reopen">>,
-): void {
-  it("says that it is durable", async () => {
-    await using stage = await Stage.open(create);
+export function testSurvival(runner: TestRunner["it"], { create, reopen }: Lasting): void {
+  const it = onTwoStages(runner, create, reopen);
 
-    assert.equal(stage.outbox.durable, true);
-  });
-
-  it("finds what waited, in order, with its history", async () => {
-    const visitor = stranger();
-    const events = [sample("click", visitor), sample("registration", visitor), sample("payment", visitor)];
+  runner("finds what waited, in order, with its history", async () => {
+    const [click, ...others] = paying();
     {
       await using stage = await Stage.open(create);
       stage.delivery.capacity = 1;
-      stage.start();
-      await stage.add(...events);
-      (await stage.delivery.next()).settle(retryIn(1, { maybeTaken: true, triedAt: 1 }));
+      const handed = await stage.handOver(click, ...others);
+      handed.settle(retryIn(1, { maybeTaken: true, triedAt: 1 }));
       await stage.close();
     }
 
@@ -34,15 +25,14 @@ export function testSurvival(
     stage.release();
     const first = await stage.delivery.next();
     const { event, history, interrupted } = first.live;
-    assert.deepEqual(event, events[0]);
+    assert.deepEqual(event, click);
     assert.deepEqual({ ...history }, { ...UNTRIED, attempts: 1, failures: 1, maybeTaken: true, triedAt: 1 });
     assert.equal(interrupted, false);
     first.settle({ type: "delivered" });
-    assert.equal(await stage.delivery.deliverNext(), events[1]?.id);
-    assert.equal(await stage.delivery.deliverNext(), events[2]?.id);
+    await stage.delivers(...others);
   });
 
-  it("stores what it was given before it was closed, and says so", async () => {
+  runner("stores what it was given before it was closed, and says so", async () => {
     const events = [sample("click"), sample("registration"), sample("payment")];
     {
       await using stage = await Stage.open(create);
@@ -57,13 +47,11 @@ export function testSurvival(
     await stage.holds(3);
   });
 
-  it("knows what was delivered, and finds the dead letters", async () => {
+  runner("knows what was delivered, and finds the dead letters", async () => {
     const [delivered, dead] = [sample("payment"), sample("payment")];
     {
       await using stage = await Stage.open(create);
-      stage.start();
-      await stage.add(delivered);
-      await stage.delivery.deliverNext();
+      (await stage.handOver(delivered)).settle({ type: "delivered" });
       await stage.giveUp([dead]);
     }
 
@@ -78,9 +66,7 @@ export function testSurvival(
     );
   });
 
-  it("stores an event once when two processes add it", async () => {
-    await using one = await Stage.open(create);
-    await using other = await Stage.open(reopen);
+  it("stores an event once when two processes add it", async ([one, other]) => {
     const event = sample("payment");
 
     const outcomes = await Promise.all([one.outbox.add(event), other.outbox.add(event)]);
@@ -88,19 +74,16 @@ export function testSurvival(
     assert.deepEqual(outcomes.sort(), ["duplicate", "queued"]);
   });
 
-  it("hands each event to one of two processes, and keeps a visitor's order across both", async () => {
-    await using one = await Stage.open(create);
-    await using other = await Stage.open(reopen);
+  it("hands each event to one of two processes, and keeps a visitor's order across both", async ([
+    one,
+    other,
+  ]) => {
     const visitors = Array.from({ length: 8 }, stranger);
     const gone: string[] = [];
     const events = Array.from({ length: 80 }, (_, nth) => sample("payment", visitors[nth % visitors.length]));
     for (const stage of [one, other]) {
       stage.delivery.capacity = 3;
-      stage.delivery.each(({ id, settle }) => {
-        gone.push(id);
-        settle({ type: "delivered" });
-      });
-      stage.start();
+      stage.deliverAll(gone);
     }
 
     for (const [nth, event] of events.entries()) await (nth % 3 ? one : other).add(event);
@@ -109,10 +92,8 @@ export function testSurvival(
     assert.deepEqual([...gone].sort(), events.map(({ id }) => id).sort());
     for (const visitor of visitors) {
       const theirs = events.filter(({ data }) => data.clickId === visitor.clickId).map(({ id }) => id);
-      assert.deepEqual(
-        gone.filter((id) => theirs.includes(id)),
-        theirs,
-      );
+      const found = gone.filter((id) => theirs.includes(id));
+      assert.deepEqual(found, theirs);
     }
   });
 }

@@ -1,14 +1,14 @@
 import type { Outbox } from "../../outbox/outbox.js";
 
-type Creates = () => Outbox | Promise<Outbox>;
+export type Creates = () => Outbox | Promise<Outbox>;
 
-/** The outbox to test, and the states that it can be made in. */
+/** The outbox to test, in several states. */
 export interface OutboxUnderTest {
   /** Makes a new, empty outbox. Called once or more for each test, which closes it. */
   readonly create: Creates;
-  /** The same, full after 1,000 events or so. Without it, the tests of bounds are left out. */
+  /** The same, full after some 1,000 events. Without it, no tests of bounds. */
   readonly createSmall?: Creates;
-  /** Opens one more outbox on the storage of the last one, as a next process would, or another process at the same time. For durable outboxes. */
+  /** For durable outboxes: opens one more on the last one's storage, as another process does. */
   readonly reopen?: Creates;
   /** Whether outboxes have `circuits`. Default `false`. */
   readonly hasCircuits?: boolean;
@@ -16,20 +16,28 @@ export interface OutboxUnderTest {
   readonly schedules?: boolean;
   /** Whether outboxes have `personalData` and `erase`. Default `false`. */
   readonly findsPersons?: boolean;
-  /** How many dead letters the outboxes of `createSmall` keep: a few. Without it, the tests of this bound are left out. */
+  /** How many dead letters those of `createSmall` keep: a few. Without it, no tests of this. */
   readonly maxDeadLetters?: number;
-  /** How many bytes these take at most, by a rough count: at least 50,000. Without it, the tests of this bound are left out. */
+  /** How many bytes these take at most, roughly: at least 50,000. Without it, no tests of this. */
   readonly maxDeadLetterBytes?: number;
-  /** Cuts the last outbox that was created off from its store: calls fail, or are not answered. Has `restore` beside it. */
+  /** Cuts the last created outbox off from its store: calls fail or hang. Needs `restore`. */
   readonly cutOff?: () => void | Promise<void>;
   /** Undoes `cutOff`; the store has kept its events. */
   readonly restore?: () => void | Promise<void>;
+  /**
+   * How long a claim lasts that its process does not renew, in milliseconds: less than 10,000. With
+   * it, `cutOff` must not cut off the outboxes of `reopen`. Without it, no test of leases runs.
+   */
+  readonly leaseMs?: number;
 }
+
+/** One that other processes open too. */
+export type Lasting = Required<Pick<OutboxUnderTest, "create" | "reopen">>;
 
 /** What vitest, jest and `node:test` have in common. */
 export interface TestRunner {
   /** Groups tests. */
   describe(name: string, body: () => void): unknown;
-  /** A test: it fails where `body` rejects. */
+  /** A test: it fails if `body` rejects. */
   it(name: string, body: () => Promise<void>): unknown;
 }

@@ -9,33 +9,18 @@ import fc from "fast-check";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { doctorCommand } from "../../../src/cli/doctor/command.js";
 import { checkName, checkTls } from "../../../src/cli/doctor/reach.js";
+import type { Terminal } from "../../../src/cli/terminal.js";
 import { type Certificate, certificates } from "../../helpers/certificates.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
-import { outputOf, runNode, userProject } from "../../helpers/user-project.js";
+import { runCommand } from "../helpers.js";
 
 const KEY = "key-that-is-never-shown";
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-async function doctor(
-  args: string[],
-  {
-    isTerminal = false,
-    columns = undefined as number | undefined,
-    env = { TRACKING_KEY: KEY } as Record<string, string>,
-    onLine = (_line: string) => {},
-  } = {},
-) {
-  const out: string[] = [];
-  const err: string[] = [];
-  const code = await doctorCommand(args, {
-    stdout: (line) => {
-      out.push(line);
-      onLine(line);
-    },
-    stderr: (line) => err.push(line),
-    env,
-    isTerminal,
-    columns,
+async function doctor(args: string[], terminal: Partial<Terminal> = {}) {
+  const { code, out, err } = await runCommand(doctorCommand, args, {
+    env: { TRACKING_KEY: KEY },
+    ...terminal,
   });
   expect([...out, ...err].join("\n")).not.toContain(KEY);
   return { code, out, err };
@@ -77,7 +62,7 @@ describe("doctor", () => {
     expect(sandbox.ledger.requests().map(({ method }) => method)).toEqual(["GET", "GET"]);
   });
 
-  it("reads a file of variables as Node does, where it is told which", async () => {
+  it("reads a file of variables as Node does, if one is named", async () => {
     const { address } = await startSandbox();
     const file = join(scratchDirectory(), ".env");
     const args = [...address, "--api-key-env", "TRACKING_KEY"];
@@ -114,7 +99,7 @@ describe("doctor", () => {
     ]);
   });
 
-  it("tells whom a session is attributed to", async () => {
+  it("says whom a session is attributed to", async () => {
     const { sandbox, address } = await startSandbox();
     await fetch(`${sandbox.url}/api/v1/tracking/click`, {
       method: "POST",
@@ -135,7 +120,7 @@ describe("doctor", () => {
     expect(unknown.out).toContain("WRONG   session s2 is attributed to no affiliate");
   });
 
-  it("posts a click where it is told to, and looks whether it arrived", async () => {
+  it("posts a click if it is asked to, and looks whether it arrived", async () => {
     const { sandbox, address } = await startSandbox();
     const { code, out } = await doctor([...address, "--api-key-env", "TRACKING_KEY", "--send-test-click"]);
     expect(code).toBe(0);
@@ -159,7 +144,7 @@ describe("doctor", () => {
     expect(sandbox.ledger.leads()).toEqual([]);
   });
 
-  it("notes that a key is missing where one is wanted", async () => {
+  it("notes that a key is missing if one is wanted", async () => {
     const { address } = await startSandbox();
     const { code, out } = await doctor(address);
     expect(code).toBe(0);
@@ -199,7 +184,7 @@ describe("doctor", () => {
     },
   );
 
-  it("finds a client id that the service does not know, where a click may be sent", async () => {
+  it("finds a client id that the service does not know, if a click may be sent", async () => {
     const { sandbox } = await startSandbox();
     const { code, out } = await doctor(["--base-url", sandbox.url, "--client-id", "7", "--send-test-click"]);
     expect(code).toBe(1);
@@ -223,14 +208,14 @@ describe("doctor", () => {
     });
     const askedBefore: Record<string, number> = {};
     await doctor(address, {
-      onLine(line) {
+      stdout(line) {
         askedBefore[line.slice(8, 30)] ??= asked;
       },
     });
     expect(Object.values(askedBefore).slice(0, 3)).toEqual([0, 0, 1]);
   });
 
-  it("prints one JSON document where it is told to", async () => {
+  it("prints one JSON document with --json", async () => {
     const { address } = await startSandbox();
     const well = await doctor([...address, "--json"], { isTerminal: true });
     expect(well.out).toHaveLength(1);
@@ -375,31 +360,6 @@ describe("doctor", () => {
     for (const line of out.join("\n").split("\n")) expect(line.length).toBeLessThanOrEqual(60);
     expect(out.join("\n")).toMatch(/^- {7}nothing was posted.*\n {8}\S/m);
     expect((await doctor(address)).out.join("")).not.toContain("\n");
-  });
-
-  it("runs from the command line", async () => {
-    const { sandbox, address } = await startSandbox();
-    const project = await userProject({});
-    const cli = (...args: string[]) =>
-      outputOf(
-        runNode(project, ["node_modules/express-affiliate/dist/cli.js", ...args], {
-          env: { ...process.env, TRACKING_KEY: KEY },
-        }),
-      );
-    expect(await cli("doctor", ...address, "--api-key-env", "TRACKING_KEY")).toMatchObject({
-      code: 0,
-      stderr: "",
-    });
-    expect(await cli("doctor", "--base-url", sandbox.url)).toMatchObject({ code: 2, stdout: "" });
-    expect(await cli("doctor", "--base-url", "http://127.0.0.1:1", "--client-id", "1")).toMatchObject({
-      code: 1,
-    });
-    expect(await cli("doctor", "--help")).toMatchObject({ code: 0, stderr: "" });
-    expect(await cli("nonsense")).toEqual({
-      code: 2,
-      stdout: "",
-      stderr: "express-affiliate: there is no command nonsense\nexpress-affiliate --help lists all\n",
-    });
   });
 });
 

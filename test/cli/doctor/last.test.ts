@@ -10,12 +10,10 @@ import { describeWithMariaDb } from "../../helpers/mysql.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";
+import { runCommand } from "../helpers.js";
 
 async function doctor(args: string[]): Promise<string[]> {
-  const out: string[] = [];
-  const write = (line: string) => void out.push(line);
-  await doctorCommand(args, { stdout: write, stderr: write, env: {}, isTerminal: false, columns: undefined });
-  return out;
+  return (await runCommand(doctorCommand, args)).out;
 }
 
 const TIME = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`;

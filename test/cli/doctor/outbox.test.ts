@@ -7,26 +7,24 @@ import { sample } from "../../../src/testing/contract/samples.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
+import { runCommand } from "../helpers.js";
 
 async function doctor(args: string[], env: Record<string, string> = {}) {
-  const out: string[] = [];
-  const terminal = {
-    stdout: (line: string) => void out.push(line),
-    stderr: (line: string) => void out.push(line),
-    env,
-    isTerminal: false,
-    columns: undefined,
-  };
-  return { code: await doctorCommand(args, terminal), out };
+  const { code, out, err } = await runCommand(doctorCommand, args, { env });
+  return { code, out: [...out, ...err] };
 }
 
-it("looks into a disk outbox, and examines no service without its address", async () => {
+/** A directory in which a payment waits. */
+async function withPayment(): Promise<string> {
   const directory = scratchDirectory();
   const outbox = diskOutbox({ directory });
   await outbox.add(sample("payment"));
   await outbox.close();
+  return directory;
+}
 
-  const { code, out } = await doctor(["--outbox", directory]);
+it("looks into a disk outbox, and examines no service without its address", async () => {
+  const { code, out } = await doctor(["--outbox", await withPayment()]);
 
   expect(out).toEqual([
     "ok      the disk outbox is there, and of this version",
@@ -39,7 +37,7 @@ it("looks into a disk outbox, and examines no service without its address", asyn
   expect(code).toBe(0);
 });
 
-it("finds it wrong where there is none, and makes none", async () => {
+it("finds it wrong if there is none, and makes none", async () => {
   const directory = scratchDirectory();
   for (let times = 0; times < 2; times++) {
     const { code, out } = await doctor(["--outbox", directory]);
@@ -50,13 +48,8 @@ it("finds it wrong where there is none, and makes none", async () => {
 
 it("examines the service as well, and notes what waits for another", async () => {
   const sandbox = await createSandbox();
-  const directory = scratchDirectory();
-  const outbox = diskOutbox({ directory });
-  await outbox.add(sample("payment"));
-  await outbox.close();
-
   const address = ["--base-url", sandbox.url, "--client-id", String(sandbox.clientId)];
-  const { out } = await doctor([...address, "--outbox", directory]);
+  const { out } = await doctor([...address, "--outbox", await withPayment()]);
 
   expect(out.findIndex((line) => line.includes("the status endpoint"))).toBeLessThan(
     out.indexOf("ok      the disk outbox is there, and of this version"),
@@ -126,7 +119,7 @@ describeWithMariaDb("an outbox in MySQL, to the doctor", (database) => {
     await (await database.create()).close();
     await database.sql("set global innodb_flush_log_at_trx_commit = 2");
     const { code, out } = await doctor(here());
-    expect(out.at(-2)).toMatch(/^note +mysqlOutbox: innodb_flush_log_at_trx_commit is 2: where the server's/);
+    expect(out.at(-2)).toMatch(/^note +mysqlOutbox: innodb_flush_log_at_trx_commit is 2: if the server's/);
     expect(code).toBe(0);
     await database.sql("set global innodb_flush_log_at_trx_commit = 1");
     expect((await doctor(here())).out.join("\n")).not.toContain("innodb");

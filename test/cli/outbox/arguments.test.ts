@@ -7,7 +7,7 @@ const DATABASE = "postgres://shop:pa55word@127.0.0.1:1/shop";
 const ID = "0".repeat(32);
 
 describe("the command `outbox`", () => {
-  it("tells how it is used", async () => {
+  it("prints how it is used", async () => {
     for (const flag of ["--help", "-h"]) {
       const { code, out, err } = await outbox([flag]);
       expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -32,7 +32,7 @@ describe("the command `outbox`", () => {
     [["here", "list", "--limit", "1e3"], "--limit must be a positive integer"],
     [["here", "retry"], "retry takes either ids or --all"],
     [["here", "retry", "--all", ID], "retry takes either ids or --all"],
-    [["here", "retry", ID, "--limit", "2"], "retry takes no --limit"],
+    [["here", "retry", ID, "--limit", "2"], "and no --limit"],
     [["here", "retry", DATABASE], "an id is what `list` prints first"],
     [["here", "discard"], "discard takes either ids or --all"],
     [["here", "discard", ID, "--all"], "discard takes either ids or --all"],

@@ -53,7 +53,7 @@ describe("backup", () => {
     expect(await stage.outbox.add(waiting)).toBe("duplicate");
   });
 
-  test("overwrites no file, and leaves none behind where it fails", async () => {
+  test("overwrites no file, and leaves none behind if it fails", async () => {
     const from = await directoryWith();
     const there = join(scratchDirectory(), "there");
     writeFileSync(there, "precious");

@@ -31,7 +31,8 @@ it("shows and retries what is on the disk", async () => {
   expect(await cli("--help")).toMatchObject({ code: 0, stderr: "" });
 });
 
-// A package is looked for beside its link, not beside what that leads to: there everything is installed.
+// A package is looked for beside its link, not beside what that leads to: there everything is
+// installed.
 const BY_LINKS = ["--preserve-symlinks", "--preserve-symlinks-main"];
 const DEPENDENCIES = ["undici", "zod", "fastest-levenshtein"];
 const DATABASE = "postgres://shop:pa55word@127.0.0.1:1/shop";

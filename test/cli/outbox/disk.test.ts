@@ -22,7 +22,7 @@ async function found(directory: string) {
 }
 
 describe("status", () => {
-  it("tells that nothing waits", async () => {
+  it("says that nothing waits", async () => {
     const directory = await directoryWith();
     expect(await outbox([directory, "status"])).toEqual({
       code: 0,
@@ -43,7 +43,7 @@ describe("status", () => {
     });
   });
 
-  it("tells how many wait and since when, and how many were given up and why", async () => {
+  it("says how many wait and since when, and how many were given up and why", async () => {
     const old = { ...sample("payment"), createdAt: Date.now() - 3 * HOUR_MS };
     const directory = await directoryWith({ waiting: [old, sample("click")], dead: [sample("payment")] });
 
@@ -67,7 +67,7 @@ describe("status", () => {
     );
   });
 
-  it("tells of a file that was damaged and set aside", async () => {
+  it("says that a file was damaged and set aside", async () => {
     const directory = scratchDirectory();
     writeFileSync(join(directory, "outbox.db"), "no database".repeat(1_000));
     await diskOutbox({ directory }).close();
@@ -143,7 +143,7 @@ describe("list", () => {
     ]);
   });
 
-  it("shows as many as it is told to, oldest first, and says that there are more", async () => {
+  it("shows as many as --limit says, oldest first, and says that there are more", async () => {
     const dead = [sample("click"), sample("payment"), sample("registration")];
     const directory = await directoryWith({ dead });
 
@@ -226,7 +226,7 @@ describe("discard", () => {
     expect(await found(directory)).toEqual({ queued: 0, dead: 0 });
   });
 
-  it("asks before it forgets all, and does as it is told", async () => {
+  it("asks before it forgets all, and does what is answered", async () => {
     const directory = await directoryWith({ dead: [sample("payment"), sample("click")] });
     const asked: string[] = [];
     const answer = (yes: boolean) => async (question: string) => {
@@ -265,7 +265,7 @@ describe("a directory's outbox", () => {
     expect(existsSync(missing)).toBe(false);
   });
 
-  it("is left as it is where it is damaged, or of another version", async () => {
+  it("is left as it is if it is damaged, or of another version", async () => {
     const directory = scratchDirectory();
     const path = join(directory, "outbox.db");
     writeFileSync(path, "no database".repeat(1_000));
@@ -288,7 +288,7 @@ describe("a directory's outbox", () => {
     });
   });
 
-  it("has one process alone where SQLite is too old to share it", async () => {
+  it("has one process alone if SQLite is too old to share it", async () => {
     const directory = await directoryWith();
     const old = { shareableFrom: "99.0.0", waitMs: 50 };
     const first = openForCommand(directory, old);
@@ -350,7 +350,7 @@ test("a host that runs delivers what was retried, and is disturbed by nothing", 
   expect(tracker.stats().trouble).toBeUndefined();
 });
 
-test("tells several client ids in one directory apart", async () => {
+test("keeps several client ids in one directory apart", async () => {
   const OTHER = 43;
   const theirs = { ...sample("payment"), destination: OTHER };
   const directory = await directoryWith({ waiting: [sample("click"), theirs], dead: [sample("click")] });
@@ -363,7 +363,7 @@ test("tells several client ids in one directory apart", async () => {
 });
 
 describe("dead letters of a kind and a reason", () => {
-  it("are listed, retried and discarded by themselves; unconfirmed ones only where they are named", async () => {
+  it("are listed, retried and discarded by themselves; unconfirmed ones only if they are named", async () => {
     const [click, payment, held] = [sample("click"), sample("payment"), sample("payment")];
     const directory = await directoryWith({ dead: [click, payment], unconfirmed: [held] });
     const idsOf = async (...flags: string[]) =>

@@ -5,29 +5,15 @@ import { outboxCommand } from "../../../src/cli/outbox/command.js";
 import type { Terminal } from "../../../src/cli/terminal.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
+import { runCommand } from "../helpers.js";
 
 /** Runs the command in this process. */
-export async function outbox(
-  args: readonly string[],
-  {
-    isTerminal = false,
-    env = {} as Readonly<Record<string, string>>,
-    ask = undefined as Terminal["ask"],
-  } = {},
-) {
-  const out: string[] = [];
-  const err: string[] = [];
-  const code = await outboxCommand([...args], {
-    stdout: (line) => out.push(line),
-    stderr: (line) => err.push(line),
-    env,
-    isTerminal,
-    ask,
-  });
+export async function outbox(args: readonly string[], terminal: Partial<Terminal> = {}) {
+  const { code, out, err } = await runCommand(outboxCommand, args, terminal);
   return { code, out: out.join("\n"), err: err.join("\n") };
 }
 
-/** What the command prints as its one JSON document, where it has nothing else to say. */
+/** What the command prints as its one JSON document, if it has nothing else to say. */
 // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
 export async function jsonOf(args: readonly string[]): Promise<{ code: number; json: any }> {
   const { code, out, err } = await outbox([...args, "--json"]);
@@ -35,7 +21,10 @@ export async function jsonOf(args: readonly string[]): Promise<{ code: number; j
   return { code, json: JSON.parse(out) };
 }
 
-/** The directory of a disk outbox in which these events wait, and those were given up as rejected or unconfirmed. */
+/**
+ * The directory of a disk outbox in which these events wait, and those were given up as rejected or
+ * unconfirmed.
+ */
 export async function directoryWith({
   waiting = [] as readonly OutboxEvent[],
   dead = [] as readonly OutboxEvent[],

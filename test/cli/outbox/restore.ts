@@ -4,9 +4,9 @@ import { startService } from "../../helpers/service.js";
 import { startTracker } from "../../helpers/tracker.js";
 import { jsonOf } from "./helpers.js";
 
-const TAKEN_FIRST = 40;
-const REPORTED = 200;
-const MEANWHILE = 50;
+const TAKEN_FIRST = 20;
+const REPORTED = 100;
+const MEANWHILE = 25;
 
 /** An outbox that can be copied while its host runs, and put back once that has ended. */
 export interface Restorable {
@@ -53,7 +53,10 @@ export function testRestore({ open, where, backUp }: Restorable): void {
     return startTracker({ baseUrl: service.url, outbox: await open() });
   }
 
-  /** Puts back a copy that was made while payments waited and others were being reported; all of them were delivered since. */
+  /**
+   * Puts back a copy that was made while payments waited and others were being reported; all of
+   * them were delivered since.
+   */
   async function restoreOldBackup(service: Shop): Promise<void> {
     const tracker = await startHost(service);
     await report(tracker, "before", REPORTED);

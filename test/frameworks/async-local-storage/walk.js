@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { person, referred, reported, walk } from "./journey.js";
+import { person, post, referred, reported, walk } from "./journey.js";
 
-const post = async (visitor, path, body, status) => {
-  const answer = await visitor.post(path, body);
-  assert.equal(answer.status, status, answer.text);
-};
 const signUp = (visitor, person) => post(visitor, "/signup", person, 200);
 
 walk({

@@ -6,27 +6,23 @@ Object.assign(process.env, {
   BETTER_AUTH_URL: "http://localhost",
   BETTER_AUTH_TELEMETRY: "0",
 });
-const { app, arrives, declined, person, referred, reported, walk } = await import("./journey.js");
+const { app, arrives, declined, person, post, referred, reported, walk } = await import("./journey.js");
 
-const post = async (visitor, path, body, status) => {
-  const answer = await visitor.post(path, body, { origin: "http://localhost" });
-  assert.equal(answer.status, status, answer.text);
-  return answer.body;
-};
-const signUp = (visitor, person) => post(visitor, "/api/auth/sign-up/email", person, 200);
+const headers = { origin: "http://localhost" };
+const signUp = (visitor, person, status = 200) =>
+  post(visitor, "/api/auth/sign-up/email", person, status, headers);
 
 walk({
   signUp,
-  pay: (visitor, _person, id) => post(visitor, "/checkout", { id }, 204),
-  signUpInVain: (visitor) =>
-    post(visitor, "/api/auth/sign-up/email", { ...person(), password: "short" }, 400),
+  pay: (visitor, _person, id) => post(visitor, "/checkout", { id }, 204, headers),
+  signUpInVain: (visitor) => signUp(visitor, { ...person(), password: "short" }, 400),
 });
 
 test("a later login is no sign-up", async () => {
   const visitor = await referred("DAVE");
   const ada = person();
   await signUp(visitor, ada);
-  await post(visitor, "/api/auth/sign-in/email", ada, 200);
+  await post(visitor, "/api/auth/sign-in/email", ada, 200, headers);
   assert.equal(await reported("registration", { customerEmail: ada.email }), 1);
 });
 

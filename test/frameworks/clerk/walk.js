@@ -48,7 +48,7 @@ walk({
   signUpInVain: (visitor) => post(visitor, "/signup", { email: "ada@shop.example" }, false),
 });
 
-test("a visit is a click although Clerk sends it to its own site, as where the session has to be renewed", async () => {
+test("a visit is a click although Clerk sends it to its own site, as when the session has to be renewed", async () => {
   const visitor = stranger();
   visitor.cookies.set("__client_uat", signedInAt());
   const { status, headers } = await visitor.open("/?ref=DAVE");

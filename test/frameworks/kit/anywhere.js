@@ -83,7 +83,7 @@ async function factsWith(name, outbox) {
   await pay("unanswered");
   await attempt;
   const { left } = await tracker.close({ timeoutMs: 1_000 });
-  // Held, or left where it had not been sent yet; and the doubtful one is held.
+  // Held, or left if it had not been sent yet; and the doubtful one is held.
   assert.equal(left + tracker.stats().dead.unconfirmed, 2);
   fact("`close` ends while the service is silent");
 

@@ -3,14 +3,14 @@ import { request } from "node:http";
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0";
 
 /**
- * A browser: it keeps cookies, and says so where it opens a page. Node's `fetch` would say that it opens none.
+ * A browser: it keeps cookies, and says so if it opens a page. Node's `fetch` would say that it opens none.
  *
  * @param {string} origin of the app.
  */
 export function browser(origin) {
   const cookies = new Map();
 
-  /** Resolves with the answer's status, its headers, its text, and its body where that is JSON. */
+  /** Resolves with the answer's status, its headers, its text, and its body if that is JSON. */
   async function send(method, path, headers, body) {
     const response = await new Promise((resolve, reject) => {
       const cookie = [...cookies].map((pair) => pair.join("=")).join("; ");

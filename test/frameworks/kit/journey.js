@@ -39,6 +39,13 @@ export const arrives = (expected) => sandbox.ledger.waitFor(expected, { timeoutM
 /** What the service has been asked: each request with its headers and its body. */
 export const requests = (where) => sandbox.ledger.requests(where);
 
+/** Posts JSON; resolves with the body of the answer, which must have this status. */
+export async function post(visitor, path, body, status, headers) {
+  const answer = await visitor.post(path, body, headers);
+  assert.equal(answer.status, status, answer.text);
+  return answer.body;
+}
+
 let people = 0;
 
 /** A person that the app does not know yet. */
@@ -80,7 +87,7 @@ export async function reported(kind, where) {
  * @param {object} steps
  * @param steps.signUp has the visitor sign up.
  * @param steps.pay has the visitor pay 19.9 for the order.
- * @param steps.signUpInVain has the visitor try to sign up where the app refuses it.
+ * @param steps.signUpInVain has the visitor try to sign up if the app refuses it.
  */
 export function walk({ signUp, pay, signUpInVain }) {
   test("a sign-up and a payment are credited to the affiliate who sent the visitor", async () => {

@@ -7,7 +7,7 @@ async function post(visitor, path, body, isTaken = true) {
   return answer;
 }
 
-/** The journey where sign-ups go to `/signup` and payments to `/checkout`, as JSON. */
+/** The journey if sign-ups go to `/signup` and payments to `/checkout`, as JSON. */
 export function walkWithJson() {
   walk({
     signUp: (visitor, person) => post(visitor, "/signup", person),

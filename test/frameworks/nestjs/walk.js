@@ -1,10 +1,4 @@
-import assert from "node:assert/strict";
-import { walk } from "./journey.js";
-
-const post = async (visitor, path, body, status) => {
-  const answer = await visitor.post(path, body);
-  assert.equal(answer.status, status, answer.text);
-};
+import { post, walk } from "./journey.js";
 
 walk({
   signUp: (visitor, person) => post(visitor, "/signup", person, 201),

@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { stranger, tracker, walk } from "./journey.js";
-
-const post = async (visitor, path, body, status) => {
-  const answer = await visitor.post(path, body);
-  assert.equal(answer.status, status, answer.text);
-};
+import { post, stranger, tracker, walk } from "./journey.js";
 
 walk({
   signUp: (visitor, person) => post(visitor, "/api/signup", person, 201),
@@ -17,7 +12,7 @@ test("the handlers of Next and the server have one tracker", () => {
   assert.ok(tracker.stats().duplicates > 0);
 });
 
-test("a page that Next has prerendered is in no shared cache where it sets a visitor's cookies", async () => {
+test("a page that Next has prerendered is in no shared cache if it sets a visitor's cookies", async () => {
   const { headers } = await stranger().open("/?ref=ALICE");
   assert.match(String(headers["set-cookie"]), /svc_click_id=/);
   assert.match(headers["cache-control"], /private|no-store/);

@@ -2,12 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 process.env.SESSION_SECRET = "a secret";
-const { arrives, person, referred, reported, stranger, tracker, walk } = await import("./journey.js");
+const { arrives, person, post, referred, reported, stranger, tracker, walk } = await import("./journey.js");
 
-const post = async (visitor, path, body, status) => {
-  const answer = await visitor.post(path, body);
-  assert.equal(answer.status, status, answer.text);
-};
 const logIn = (visitor, person) => post(visitor, "/login", person, 200);
 
 walk({

@@ -4,7 +4,7 @@ import Stripe from "stripe";
 
 const secret = "whsec_of_the_walk";
 Object.assign(process.env, { STRIPE_SECRET_KEY: "sk_test_of_the_walk", STRIPE_WEBHOOK_SECRET: secret });
-const { app, arrives, declined, person, referred, reported, stranger, tracker } = await import(
+const { app, arrives, declined, person, post, referred, reported, stranger, tracker } = await import(
   "./journey.js"
 );
 
@@ -12,10 +12,11 @@ const stripe = new Stripe(process.env.STRIPE_SECRET_KEY);
 const url = `http://localhost:${app.server.address().port}/webhooks/stripe`;
 let ids = 0;
 
-async function signUp(visitor, { email }) {
-  const { status, body } = await visitor.post("/signup", { email });
-  assert.equal(status, 201);
-  return body.customer;
+/** Signs a person up; resolves with the person and the id of their customer. */
+async function customerOf(visitor) {
+  const ada = person();
+  const { customer } = await post(visitor, "/signup", { email: ada.email }, 201);
+  return { ada, customer };
 }
 
 const webhook = (type, object) =>
@@ -39,9 +40,7 @@ async function deliver(
 }
 
 test("an invoice that is paid is a payment of the affiliate, through the snapshot of the sign-up", async () => {
-  const visitor = await referred("ALICE");
-  const ada = person();
-  const customer = await signUp(visitor, ada);
+  const { ada, customer } = await customerOf(await referred("ALICE"));
   assert.equal(await deliver(paid({ customer })), 204);
   await arrives({
     kind: "payment",
@@ -53,15 +52,13 @@ test("an invoice that is paid is a payment of the affiliate, through the snapsho
 });
 
 test("each renewal is a payment, for as long as the customer pays", async () => {
-  const ada = person();
-  const customer = await signUp(await referred("ALICE"), ada);
+  const { ada, customer } = await customerOf(await referred("ALICE"));
   for (let month = 0; month < 3; month++) assert.equal(await deliver(paid({ customer })), 204);
   assert.equal(await reported("payment", { customerEmail: ada.email, affiliateReference: "ALICE" }), 3);
 });
 
 test("a webhook that is redelivered, or one more webhook of the same invoice, is one payment", async () => {
-  const ada = person();
-  const customer = await signUp(await referred("BOB"), ada);
+  const { ada, customer } = await customerOf(await referred("BOB"));
   const payload = paid({ customer });
   for (let nth = 0; nth < 3; nth++) assert.equal(await deliver(payload), 204);
   assert.equal(await deliver(payload.replace(/"evt_\d+"/, '"evt_of_another_webhook"')), 204);
@@ -69,8 +66,7 @@ test("a webhook that is redelivered, or one more webhook of the same invoice, is
 });
 
 test("webhooks that arrive at once are one payment", async () => {
-  const ada = person();
-  const customer = await signUp(await referred("BOB"), ada);
+  const { ada, customer } = await customerOf(await referred("BOB"));
   const payload = paid({ customer });
   const statuses = await Promise.all(Array.from({ length: 20 }, () => deliver(payload)));
   assert.deepEqual(new Set(statuses), new Set([204]));
@@ -78,8 +74,7 @@ test("webhooks that arrive at once are one payment", async () => {
 });
 
 test("a webhook that Stripe did not sign is refused", async () => {
-  const ada = person();
-  const customer = await signUp(await referred("CAROL"), ada);
+  const { ada, customer } = await customerOf(await referred("CAROL"));
   const payload = paid({ customer });
   assert.equal(await deliver(payload, { signedWith: "whsec_of_a_stranger" }), 400);
   assert.equal(await deliver(payload, { sent: payload.replace("1990", "9990") }), 400);
@@ -100,16 +95,14 @@ for (const [amount_paid, currency, euros] of [
   [140_000, "isk", 10],
 ]) {
   test(`${amount_paid} in ${currency} is ${euros} in euros`, async () => {
-    const ada = person();
-    const customer = await signUp(await referred("DAVE"), ada);
+    const { ada, customer } = await customerOf(await referred("DAVE"));
     assert.equal(await deliver(paid({ customer, amount_paid, currency })), 204);
     await arrives({ kind: "payment", customerEmail: ada.email, leadValue: euros });
   });
 }
 
 test("an invoice of zero, as in a trial, is skipped", async () => {
-  const ada = person();
-  const customer = await signUp(await referred("ERIN"), ada);
+  const { ada, customer } = await customerOf(await referred("ERIN"));
   const before = tracker.stats().skipped.zero ?? 0;
   assert.equal(await deliver(paid({ customer, amount_paid: 0 })), 204);
   assert.equal(tracker.stats().skipped.zero, before + 1);
@@ -117,23 +110,20 @@ test("an invoice of zero, as in a trial, is skipped", async () => {
 });
 
 test("a customer whom no affiliate sent is not reported", async () => {
-  const eve = person();
-  const customer = await signUp(stranger(), eve);
+  const { ada: eve, customer } = await customerOf(stranger());
   assert.equal(await deliver(paid({ customer })), 204);
   assert.equal(await deliver(paid({ customer: "cus_of_another_shop" })), 204);
   assert.equal(await reported("payment", { customerEmail: eve.email }), 0);
 });
 
 test("a customer who declined when they signed up is not reported", async () => {
-  const eve = person();
-  const customer = await signUp(await declined("GRACE"), eve);
+  const { ada: eve, customer } = await customerOf(await declined("GRACE"));
   assert.equal(await deliver(paid({ customer })), 204);
   assert.equal(await reported("payment", { customerEmail: eve.email }), 0);
 });
 
 test("the renewals of a customer who has withdrawn their consent are not reported", async () => {
-  const ada = person();
-  const customer = await signUp(await referred("GRACE"), ada);
+  const { ada, customer } = await customerOf(await referred("GRACE"));
   assert.equal(await deliver(paid({ customer })), 204);
   app.users.get(customer).affiliate = null;
   assert.equal(await deliver(paid({ customer })), 204);
@@ -168,8 +158,7 @@ test("a refund and a chargeback are noted for a person, once, and not reported",
 });
 
 test("a sale that is refunded within the window is never reported; later, it is noted for a person", async () => {
-  const ada = person();
-  const customer = await signUp(await referred("HEIDI"), ada);
+  const { ada, customer } = await customerOf(await referred("HEIDI"));
   const sale = (id) =>
     webhook("payment_intent.succeeded", {
       id,
@@ -204,8 +193,8 @@ test("a sale that is refunded within the window is never reported; later, it is 
   assert.equal(app.corrections.has("charge.refunded ch_4"), true);
 });
 
-test("Stripe is asked to come again where the outbox takes nothing", async () => {
-  const customer = await signUp(await referred("FRANK"), person());
+test("Stripe is asked to come again if the outbox takes nothing", async () => {
+  const { customer } = await customerOf(await referred("FRANK"));
   await tracker.close();
   assert.equal(await deliver(paid({ customer })), 500);
 });

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import ts from "typescript";
-import { declaredIn, importedIn, namesIn, preludesOf } from "./names.js";
 import { type Block, root } from "./pages.js";
 
 /**
- * What TypeScript has against these blocks, as `docs/page.md:12: …`. A `ts` block is checked as strictly as src is; a `js`
- * block as the JavaScript that it is, without asking what may be undefined. A block with `file=shop.js` in its info string
- * is what the page's other blocks import as "./shop.js".
+ * What TypeScript has against these blocks, as `docs/page.md:12: …`. A `ts` block is checked as
+ * strictly as src is; a `js` block as the JavaScript that it is, without asking what may be
+ * undefined. A block with `file=shop.js` in its info string is what the page's other blocks import
+ * as "./shop.js".
  */
 export function problemsIn(blocks: readonly Block[]): string[] {
   const isStrict = ({ info }: Block) => info.startsWith("t");
@@ -18,6 +18,9 @@ export function problemsIn(blocks: readonly Block[]): string[] {
     ),
   ];
 }
+
+/** `req.affiliate`, and the names that blocks need not declare. */
+const GIVEN = ["src/request/visitor.ts", "test/helpers/docs/names.ts"];
 
 /** Each page has a folder of its own, which is nowhere but here. */
 function fileOf({ page, line, info }: Block): string {
@@ -44,11 +47,15 @@ function check(blocks: readonly Block[], leniency: ts.CompilerOptions): string[]
   host.directoryExists = (folder) => folder.endsWith(".blocks") || directoryExists?.(folder) === true;
   host.getSourceFile = (file, target) => {
     const block = modules.get(file);
-    if (block) return ts.createSourceFile(file, moduleOf(block), target);
+    if (block) return ts.createSourceFile(file, `export {}; ${block.code}`, target);
     if (!parsed.has(file)) parsed.set(file, getSourceFile(file, target));
     return parsed.get(file);
   };
-  const program = ts.createProgram([...modules.keys(), join(root, "src/request/visitor.ts")], options, host);
+  const program = ts.createProgram(
+    [...modules.keys(), ...GIVEN.map((file) => join(root, file))],
+    options,
+    host,
+  );
   return [...modules].flatMap(([file, block]) => {
     const source = program.getSourceFile(file) as ts.SourceFile;
     return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(
@@ -58,18 +65,4 @@ function check(blocks: readonly Block[], leniency: ts.CompilerOptions): string[]
       },
     );
   });
-}
-
-/** The block as a module of its own. The names that are there already stand on its first line, so that lines stay theirs. */
-function moduleOf(block: Block): string {
-  const own = new Set([...declaredIn(block.code), ...importedIn(block.code).flatMap(({ names }) => names)]);
-  const given: string[] = [];
-  for (const prelude of preludesOf(block)) {
-    for (const name of namesIn(prelude)) {
-      if (own.has(name)) continue;
-      own.add(name);
-      given.push(`declare const ${name}: import("${prelude.replace(/\.ts$/, ".js")}").Names["${name}"];`);
-    }
-  }
-  return `export {}; ${given.join(" ")} ${block.code}`;
 }

@@ -1,59 +1,96 @@
-import { existsSync, readFileSync } from "node:fs";
-import { basename, extname, join } from "node:path";
-import ts from "typescript";
-import { type Block, root } from "./pages.js";
+import "./session.js";
+import type { Server } from "node:http";
+import type { Express, Request, RequestHandler } from "express";
+import type * as core from "express-affiliate";
+import type { Outbox } from "express-affiliate/outbox";
+import type * as postgres from "express-affiliate/postgres";
+import type { Pool, PoolClient } from "pg";
 
-// A block is a module in which some names are there already: those of `Names` in test/helpers/docs/common.ts, and of
-// `Names` in the file that is called as its page. What a block declares itself is its own.
-
-const fileOf = (name: string) => join(root, "test/helpers/docs", `${name}.ts`);
-
-export function preludesOf(block: Block): string[] {
-  return [basename(block.page, extname(block.page)).toLowerCase(), "common"]
-    .map(fileOf)
-    .filter((file) => existsSync(file));
+interface User {
+  readonly id: number;
+  readonly email: string;
+  readonly name: string;
+  readonly affiliate: core.Attribution;
 }
 
-/** The names that `Names` of a prelude holds. */
-export function namesIn(prelude: string): string[] {
-  const source = ts.createSourceFile(prelude, readFileSync(prelude, "utf8"), ts.ScriptTarget.Latest);
-  return source.statements
-    .filter(ts.isInterfaceDeclaration)
-    .filter(({ name }) => name.text === "Names")
-    .flatMap(({ members }) =>
-      members.flatMap(({ name }) => (name && ts.isIdentifier(name) ? name.text : [])),
-    );
+interface Order {
+  readonly id: string;
+  readonly email: string;
+  readonly total: number;
+  readonly affiliateCode?: string;
+  readonly attribution: core.Attribution;
 }
 
-/** What the block's own top level declares. */
-export function declaredIn(code: string): string[] {
-  const source = ts.createSourceFile("block.ts", code, ts.ScriptTarget.Latest, true);
-  const names: string[] = [];
-  const bind = (name: ts.BindingName): void => {
-    if (ts.isIdentifier(name)) names.push(name.text);
-    else for (const each of name.elements) if (ts.isBindingElement(each)) bind(each.name);
-  };
-  for (const statement of source.statements) {
-    if (ts.isVariableStatement(statement))
-      for (const { name } of statement.declarationList.declarations) bind(name);
-    else if ((ts.isFunctionDeclaration(statement) || ts.isClassDeclaration(statement)) && statement.name)
-      names.push(statement.name.text);
-  }
-  return names;
+interface PendingUser {
+  readonly email: string;
+  readonly affiliate: core.Attribution;
 }
 
-/** What the block imports. */
-export function importedIn(code: string): { from: string; names: string[] }[] {
-  const source = ts.createSourceFile("block.ts", code, ts.ScriptTarget.Latest, true);
-  return source.statements.filter(ts.isImportDeclaration).map(({ moduleSpecifier, importClause }) => {
-    const bindings = importClause?.namedBindings;
-    return {
-      from: (moduleSpecifier as ts.StringLiteral).text,
-      names: [
-        ...(importClause?.name ? [importClause.name.text] : []),
-        ...(bindings && ts.isNamespaceImport(bindings) ? [bindings.name.text] : []),
-        ...(bindings && ts.isNamedImports(bindings) ? bindings.elements.map(({ name }) => name.text) : []),
-      ],
+/** The part of the package `stripe` that a checkout needs. */
+interface Stripe {
+  readonly checkout: {
+    readonly sessions: {
+      create(session: {
+        metadata: Record<string, string>;
+        [field: string]: unknown;
+      }): Promise<{ url: string }>;
     };
-  });
+  };
+}
+
+// What a page's code and the examples of docstrings take for given. tsconfig.json leaves this file
+// out, so the names are global for those alone.
+declare global {
+  const app: Express;
+  const tracker: core.Affiliate;
+  const server: Server;
+  const affiliate: typeof core.affiliate;
+  const express: typeof import("express");
+  const baseUrl: string;
+  const clientId: number;
+  const apiKey: string;
+  const options: Pick<core.AffiliateOptions, "baseUrl" | "clientId" | "apiKey">;
+  const pool: Pool;
+  const client: PoolClient;
+  const postgresOutbox: typeof postgres.postgresOutbox;
+  const redisOutbox: (options: { prefix: string }) => Outbox;
+
+  const req: core.Attributed<Request>;
+  const users: {
+    create(fields: object): Promise<User>;
+    get(id: number): Promise<{ readonly role: string } | undefined>;
+    update(id: number, row: { affiliate: core.Attribution | null }): Promise<void>;
+  };
+  const pendingUsers: {
+    add(user: PendingUser): Promise<void>;
+    confirm(token: string): Promise<(PendingUser & { readonly id: number }) | undefined>;
+  };
+  const user: User;
+  const email: string;
+  const orders: {
+    complete(body: unknown): Promise<Order>;
+    pay(id: string): Promise<Order>;
+    keepLead(lead: { receiptId: string; leadId: number }): void;
+  };
+  const order: Order;
+  const invoice: Order;
+  const payment: core.Payment;
+  const payments: { stripe(invoice: object): { paymentId: string; leadValue: number } };
+  const stripe: Stripe;
+  const completeCheckout: RequestHandler;
+  /** Of an order, or a handler of the route. */
+  const checkout: (order: unknown, res?: unknown) => Promise<core.Payment>;
+  /** Creates the order, and the user if there is none yet. */
+  const buy: (body: unknown) => Promise<{ user: User; isNew: boolean; order: Order }>;
+  /** Redeems what an OAuth provider sent back. */
+  const signIn: (code: unknown) => Promise<{ user: User; isNew: boolean }>;
+  const pending: Map<string, core.Attribution>;
+  /** The names of affiliates by their references. */
+  const names: ReadonlyMap<string, string>;
+  const pager: { alert(message: string): void };
+  const waitUntil: (promise: Promise<void>) => void;
+  const serve: (event: unknown, context: unknown) => Promise<unknown>;
+  /** In the browser. */
+  const document: { readonly cookie: string };
+  const apiUrl: string;
 }

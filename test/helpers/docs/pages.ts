@@ -11,7 +11,7 @@ export interface Block {
   readonly heading: string;
   /** The line of the page on which its code begins. */
   readonly line: number;
-  /** What follows the fence: `js`, `ts`, `js unchecked`. */
+  /** What follows the fence: `js`, `ts`, `js file=shop.js`. */
   readonly info: string;
   readonly code: string;
 }
@@ -51,15 +51,13 @@ export function blocksOf(page: string): Block[] {
   return blocks;
 }
 
-/** Whether it is code of this package's language, to be checked or to say that it is not. */
+/** Whether it is code of this package's language. */
 export const isCode = ({ info }: Block): boolean => /^(js|ts|javascript|typescript)\b/.test(info);
 
-/** Whether its info string asks for it not to be checked. */
-export const isUnchecked = ({ info }: Block): boolean => /\bunchecked\b/.test(info);
-
 /**
- * The files that the block is a part of, and which part: `from=test/frameworks/passport/app.js#mount` in its info string. Several
- * have a comma between them.
+ * The files that the block is a part of, and which part:
+ * `from=test/frameworks/passport/app.js#mount` in its info string. Several have a comma between
+ * them.
  */
 export function recipesOf({ info }: Block): { file: string; region: string | undefined }[] {
   const [, all = ""] = /\bfrom=(\S+)/.exec(info) ?? [];

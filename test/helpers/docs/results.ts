@@ -1,10 +1,7 @@
 import { textOf } from "./pages.js";
 
 /** The last results of `npm run bench`, on each Node. */
-export const results = ["20", "24"].map((major) => ({
-  major,
-  text: textOf(`bench/results/node-${major}.md`),
-}));
+const results = ["20", "24"].map((major) => textOf(`bench/results/node-${major}.md`));
 
 /** The rows of a results' table, each by the names of its columns. */
 export function rowsOf(page: string, heading: string): Record<string, string>[] {
@@ -21,7 +18,7 @@ export function rowsOf(page: string, heading: string): Record<string, string>[] 
 
 /** A column of a table, of the rows that are like that, on all Nodes. */
 export function measured(heading: string, column: string, like: Record<string, string>): number[] {
-  const rows = results.flatMap(({ text }) => rowsOf(text, heading));
+  const rows = results.flatMap((text) => rowsOf(text, heading));
   const found = rows.filter((row) => Object.entries(like).every(([name, value]) => row[name] === value));
   const numbers = found.map((row) => Number(row[column]?.replaceAll(",", "")));
   if (numbers.length === 0 || numbers.some(Number.isNaN)) throw new Error(`no ${column} of ${heading}`);

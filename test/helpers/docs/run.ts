@@ -1,13 +1,29 @@
 import { join } from "node:path";
 import ts from "typescript";
+import { afterAll, expect, type RunnerTask } from "vitest";
 import tsconfig from "../../../tsconfig.json" with { type: "json" };
-import { declaredIn, importedIn } from "./names.js";
-import { type Block, blocksOf, isCode, isUnchecked, recipesOf, root } from "./pages.js";
+import { type Block, blocksOf, isCode, recipesOf, root } from "./pages.js";
 
 /** The package by its name is its source. */
 function fileOrPackage(name: string): string {
   const [file] = (tsconfig.compilerOptions.paths as Record<string, string[]>)[name] ?? [];
   return file === undefined ? name : join(root, file);
+}
+
+/** What the block's own top level declares. */
+function declaredIn(code: string): string[] {
+  const source = ts.createSourceFile("block.ts", code, ts.ScriptTarget.Latest, true);
+  const names: string[] = [];
+  const bind = (name: ts.BindingName): void => {
+    if (ts.isIdentifier(name)) names.push(name.text);
+    else for (const each of name.elements) if (ts.isBindingElement(each)) bind(each.name);
+  };
+  for (const statement of source.statements) {
+    if (ts.isVariableStatement(statement))
+      for (const { name } of statement.declarationList.declarations) bind(name);
+    else if (ts.isFunctionDeclaration(statement) && statement.name) names.push(statement.name.text);
+  }
+  return names;
 }
 
 const AsyncFunction = (async () => {}).constructor as FunctionConstructor;
@@ -26,7 +42,7 @@ type Declared = any;
 export async function runBlock(block: Block, names: object = {}, how: HowToRun = {}): Promise<Declared> {
   const { code, page, line } = block;
   const modules: Record<string, object> = {};
-  for (const { from } of importedIn(code)) {
+  for (const { fileName: from } of ts.preProcessFile(code).importedFiles) {
     modules[from] = { ...(how.modules?.[from] ?? (await import(fileOrPackage(from)))), __esModule: true };
   }
   const { outputText } = ts.transpileModule(code, {
@@ -47,10 +63,10 @@ export async function runBlock(block: Block, names: object = {}, how: HowToRun =
   return run((from: string) => modules[from], {}, ...Object.values(names));
 }
 
-/** A page whose blocks a file of tests runs. */
+/** A page whose blocks a file of tests runs: all of them, or the file fails. */
 export function pageToRun(page: string) {
   const blocks = blocksOf(page)
-    .filter((block) => isCode(block) && !isUnchecked(block))
+    .filter(isCode)
     .filter((block) => recipesOf(block).length === 0);
   const ran = new Set<Block>();
 
@@ -61,17 +77,23 @@ export function pageToRun(page: string) {
     return block;
   }
 
+  // Not if a test was left out or failed: it may run the others.
+  // biome-ignore lint/correctness/noEmptyPattern: Vitest demands a pattern as the first parameter.
+  afterAll(({}, suite) => {
+    if (!suite.tasks.every(ranWhole)) return;
+    const left = blocks.filter((block) => !ran.has(block));
+    expect(left.map(({ line, heading }) => `${page}:${line} (${heading}) is not run`)).toEqual([]);
+  });
+
   return {
     /** Runs the block under that heading, or one of them; resolves with what it declares. */
     run: (heading: string, names: object = {}, how: HowToRun = {}) =>
       runBlock(take(heading, how.nth), names, how),
     /** The code of the block under that heading, to be run in a process of its own. */
     codeToRun: (heading: string) => take(heading).code,
-    /** The blocks that no test has run so far. */
-    get notRun(): string[] {
-      return blocks
-        .filter((block) => !ran.has(block))
-        .map(({ line, heading }) => `${page}:${line} (${heading})`);
-    },
   };
+}
+
+function ranWhole(task: RunnerTask): boolean {
+  return task.type === "suite" ? task.tasks.every(ranWhole) : task.result?.state === "pass";
 }

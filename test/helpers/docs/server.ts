@@ -1,4 +1,7 @@
-/** A shop that docs/deployment.md starts and shuts down: what its blocks have as `app` and `tracker`, for a process of its own. */
+/**
+ * A shop that docs/deployment.md starts and shuts down: what its blocks have as `app` and
+ * `tracker`, for a process of its own.
+ */
 export const shopToServe = `import express from "express";
 import { affiliate } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";

@@ -3,6 +3,7 @@ import type { Affiliate, AffiliateOptions } from "express-affiliate";
 import { createSandbox } from "express-affiliate/sandbox";
 import request from "supertest";
 import { onTestFinished } from "vitest";
+import { startService } from "../service.js";
 import { startTracker } from "../tracker.js";
 
 const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0";
@@ -20,6 +21,32 @@ export async function startShop({
   for (const middleware of before) app.use(middleware);
   app.use(tracker);
   return { sandbox, tracker, app, env: envFor(sandbox) };
+}
+
+/** A shop beside a service that refuses every second payment. */
+export async function startRefusing() {
+  let payments = 0;
+  const { url: baseUrl } = await startService(({ path }, res) => {
+    if (path.endsWith("/payment") && ++payments === 2) res.statusCode = 422;
+    return res.statusCode === 422
+      ? { error: "Unprocessable", message: "no such customer: ada@shop.example", status: 422 }
+      : { success: true };
+  });
+  return startShop({ baseUrl });
+}
+
+/**
+ * Reports a payment that is delivered, one that `startRefusing()` refuses, one that is dropped, a
+ * click that is delivered, and a registration that is skipped.
+ */
+export async function reportAll(tracker: Affiliate): Promise<void> {
+  const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+  await tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "c1" });
+  await tracker.trackPayment(payment, { sessionId: "s1" });
+  await tracker.trackPayment({ ...payment, paymentId: "refused" }, { sessionId: "s2" });
+  await tracker.trackPayment({ ...payment, leadValue: -1 }, { sessionId: "s1" });
+  await tracker.trackRegistration({ email: "ada@shop.example" });
+  await tracker.flush();
 }
 
 /** What a page's own code reads from `process.env`. */

@@ -1,8 +1,7 @@
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
 import { DESTINATION, sample, stranger } from "../../../src/testing/contract/samples.js";
-import { openDisk } from "../../helpers/disk-store.js";
-import { scratchDirectory } from "../../helpers/scratch.js";
+import { DELIVERED, diskOf, settleAll, someOf } from "../../helpers/disk-store.js";
 
 const OLD = 41;
 const MIB = 1024 * 1024;
@@ -10,7 +9,7 @@ const MIB = 1024 * 1024;
 const forOld = (event: OutboxEvent): OutboxEvent => ({ ...event, destination: OLD });
 
 test("counts for each destination apart", () => {
-  const disk = openDisk(scratchDirectory());
+  const disk = diskOf();
   const [first, second] = [sample("click"), sample("click")];
   disk.append({ ...first, createdAt: 1 }, { ...second, createdAt: 2 }, forOld({ ...first, createdAt: 3 }));
 
@@ -25,11 +24,10 @@ test("counts for each destination apart", () => {
   });
   expect(disk.counts()).toMatchObject({ queued: 3, oldest: 1 });
   expect(disk.counts(43)).toMatchObject({ queued: 0, oldest: null });
-  disk.close();
 });
 
 test("sheds the oldest click, whichever destination's, and says whose it was", () => {
-  const disk = openDisk(scratchDirectory(), { maxBytes: MIB });
+  const disk = diskOf({ maxBytes: MIB });
   const oldest = forOld(sample("click"));
   disk.append(sample("payment"), oldest);
   while (disk.append(sample("click"))[0] === "queued");
@@ -39,13 +37,12 @@ test("sheds the oldest click, whichever destination's, and says whose it was", (
   expect(results).toEqual(["queued"]);
   expect(dropped[0]).toEqual({ event: oldest, reason: "full" });
   expect(disk.append(oldest)).toEqual(["full"]);
-  disk.close();
 });
 
 test("sheds nothing for an event that will not fit all the same", () => {
-  const disk = openDisk(scratchDirectory(), { maxBytes: MIB });
+  const disk = diskOf({ maxBytes: MIB });
   while (disk.append(sample("payment"))[0] === "queued");
-  disk.settle(disk.claim(1)[0] as never, { type: "delivered" });
+  disk.settle(disk.claim(1)[0] as never, DELIVERED);
   disk.append(sample("click"));
   const before = disk.counts();
   const payment = sample("payment");
@@ -56,11 +53,10 @@ test("sheds nothing for an event that will not fit all the same", () => {
   expect({ results, dropped }).toEqual({ results: ["full"], dropped: [] });
   expect(before.byKind?.click.queued).toBe(1);
   expect(disk.counts()).toEqual(before);
-  disk.close();
 });
 
 test("sheds no click of a crowded visitor's for one that will not fit", () => {
-  const disk = openDisk(scratchDirectory(), { maxBytes: MIB });
+  const disk = diskOf({ maxBytes: MIB });
   const visitor = stranger();
   disk.append(...Array.from({ length: 100 }, () => sample("click", visitor)));
   while (disk.append(sample("payment"))[0] === "queued" && disk.counts().byKind?.click.queued === 100);
@@ -72,16 +68,15 @@ test("sheds no click of a crowded visitor's for one that will not fit", () => {
 
   expect({ results, dropped }).toEqual({ results: ["full"], dropped: [] });
   expect(disk.counts()).toEqual(before);
-  disk.close();
 });
 
-test("forgets clicks after a day, and the oldest where there are more than ten thousand; payments as long as it was told", () => {
+test("forgets clicks after a day, and the oldest if there are more than ten thousand; payments as long as the option says", () => {
   let now = Date.now();
-  const disk = openDisk(scratchDirectory(), { rememberMs: 30 * 24 * 3_600_000, time: () => now });
+  const disk = diskOf({ rememberMs: 30 * 24 * 3_600_000, time: () => now });
   const [click, payment] = [sample("click"), sample("payment")];
   const deliver = (...events: OutboxEvent[]) => {
     disk.append(...events);
-    for (const claim of disk.claim(events.length)) disk.settle(claim, { type: "delivered" });
+    settleAll(disk, DELIVERED);
   };
   deliver(click, payment);
   disk.store.lookAfter();
@@ -90,11 +85,8 @@ test("forgets clicks after a day, and the oldest where there are more than ten t
   now += 24 * 3_600_000 + 1;
   disk.store.lookAfter();
   expect(disk.append(click, payment)).toEqual(["queued", "duplicate"]);
-  disk.settle(disk.claim(1)[0] as never, { type: "delivered" });
+  disk.settle(disk.claim(1)[0] as never, DELIVERED);
   // Without a look after the file: they may come faster than it is looked after.
-  for (let sent = 0; sent < 11_200; sent += 200) {
-    deliver(...Array.from({ length: 200 }, () => sample("click")));
-  }
+  for (let sent = 0; sent < 11_200; sent += 200) deliver(...someOf("click", 200));
   expect(disk.append(click, payment)).toEqual(["queued", "duplicate"]);
-  disk.close();
 });

@@ -11,42 +11,19 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { Claim, Outbox } from "express-affiliate/outbox";
+import type { Outbox } from "express-affiliate/outbox";
 import { expect, onTestFinished, test } from "vitest";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
-import { openExistingFile, openFile } from "../../../src/outbox/disk/file.js";
-import { findEngine } from "../../../src/outbox/disk/sqlite.js";
+import { openExistingFile, openFile } from "../../../src/outbox/disk/file/file.js";
+import { findEngine } from "../../../src/outbox/disk/file/sqlite.js";
 import { until } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
-import { delivering } from "../../helpers/deliver.js";
-import { engine, openDisk } from "../../helpers/disk-store.js";
+import { DELIVERED, engine, openDisk } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
+import { watched } from "../../helpers/watched-outbox.js";
 
 const isRoot = process.getuid?.() === 0;
 const MIB = 1024 * 1024;
-
-/** An outbox that delivers what it gets, and what it says meanwhile. */
-function watched(
-  options: Parameters<typeof diskOutbox>[0],
-  deliver = async (_live: Claim): Promise<unknown> => undefined,
-) {
-  const outbox = diskOutbox(options);
-  onTestFinished(() => outbox.close());
-  const said: string[] = [];
-  const delivered: string[] = [];
-  const hand = delivering(async (claim) => {
-    await deliver(claim);
-    delivered.push(claim.event.id);
-    return { type: "delivered" };
-  });
-  const start = () =>
-    outbox.start(hand, {
-      dropped: (_event, reason) => said.push(`dropped ${reason}`),
-      degraded: (error) => said.push(`${(error as { code?: string }).code}`),
-      recovered: () => said.push("recovered"),
-    });
-  return { outbox, said, delivered, start };
-}
 
 function codeOf(attempt: () => unknown): { code: string; message: string } {
   try {
@@ -80,7 +57,7 @@ test("says at the start that the directory cannot be made", () => {
   expect(message).toContain("ENOTDIR");
 });
 
-test("says at the start which package to install where Node has no SQLite", () => {
+test("says at the start which package to install if Node has no SQLite", () => {
   const { code, message } = codeOf(() => findEngine(["/nowhere/any.js"], false));
 
   expect(code).toBe("ERR_AFFILIATE_DISK_ENGINE");
@@ -100,7 +77,7 @@ test("says at the start that a later version of the package has written the file
 });
 
 test.each([openFile, openExistingFile])(
-  "lets one process alone have the file where SQLite is too old to share it: %o",
+  "lets one process alone have the file if SQLite is too old to share it: %o",
   (open) => {
     const path = join(scratchDirectory(), "outbox.db");
     const old = { engine, maxBytes: MIB, shareableFrom: "99.0.0", waitMs: 50 };
@@ -113,7 +90,7 @@ test.each([openFile, openExistingFile])(
   },
 );
 
-test("makes, migrates and overwrites nothing where it opens what is there", () => {
+test("makes, migrates and overwrites nothing if it opens what is there", () => {
   const directory = scratchDirectory();
   const path = join(directory, "outbox.db");
   const open = () => codeOf(() => openExistingFile(path, { engine, maxBytes: MIB }));
@@ -139,18 +116,18 @@ test("makes, migrates and overwrites nothing where it opens what is there", () =
 test("sets a damaged file aside at the start, says where, and begins a new one", async () => {
   const directory = scratchDirectory();
   writeFileSync(join(directory, "outbox.db"), "no database".repeat(1_000));
-  const { outbox, said, start } = watched({ directory });
+  const { outbox, codes, start } = watched({ directory });
 
   expect(await outbox.add(sample("payment"))).toBe("queued");
   start();
 
-  expect(said).toEqual(["ERR_AFFILIATE_DISK_DAMAGED", "recovered"]);
+  expect(codes).toEqual(["ERR_AFFILIATE_DISK_DAMAGED", "recovered"]);
   expect(readdirSync(directory).filter((name) => name.includes(".damaged-"))).toHaveLength(1);
 });
 
 test("does the same when it finds the damage later", async () => {
   const directory = scratchDirectory();
-  const { outbox, said, delivered, start } = watched({ directory });
+  const { outbox, codes, delivered, start } = watched({ directory });
   start();
   const other = openDisk(directory);
   other.append(sample("payment"));
@@ -164,12 +141,12 @@ test("does the same when it finds the damage later", async () => {
   expect(await outbox.add(event)).toBe("queued");
 
   await until(() => delivered.includes(event.id), "nothing was delivered");
-  expect(said).toEqual(["ERR_AFFILIATE_DISK_DAMAGED", "recovered"]);
+  expect(codes).toEqual(["ERR_AFFILIATE_DISK_DAMAGED", "recovered"]);
 });
 
-test("goes on in memory where the file cannot be written any more, says so, and stores it when it can", async () => {
+test("goes on in memory if the file cannot be written any more, says so, and stores it when it can", async () => {
   const directory = join(scratchDirectory(), "outbox");
-  const { outbox, said, delivered, start } = watched({ directory });
+  const { outbox, codes, delivered, start } = watched({ directory });
   start();
   rmSync(directory, { recursive: true });
   writeFileSync(directory, "in its place");
@@ -186,7 +163,7 @@ test("goes on in memory where the file cannot be written any more, says so, and 
   await until(() => delivered.length === 2, "nothing was delivered");
   expect(delivered).toEqual([click.id, payment.id]);
   // The file was lost with its directory: that is said, too.
-  expect(said).toEqual([
+  expect(codes).toEqual([
     "ERR_AFFILIATE_DISK_UNUSABLE",
     "ERR_AFFILIATE_DISK_REPLACED",
     "recovered",
@@ -199,22 +176,19 @@ test("goes on in memory where the file cannot be written any more, says so, and 
 test.skipIf(!isRoot)(
   "survives a full disk: what was delivered is remembered, what comes waits in memory",
   async () => {
-    const directory = scratchDirectory();
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", directory]);
-    onTestFinished(() => void execFileSync("umount", ["-l", directory]));
+    const directory = smallDisk();
     let answer = () => {};
     const answered = new Promise<void>((resolve) => {
       answer = resolve;
     });
-    let handed = 0;
-    const { outbox, said, delivered, start } = watched({ directory }, async () => {
-      handed++;
+    const { outbox, codes, handed, delivered, start } = watched({ directory }, async () => {
       await answered;
+      return DELIVERED;
     });
     start();
     const first = sample("payment");
     await outbox.add(first);
-    await until(() => handed === 1, "nothing was handed over");
+    await until(() => handed.length === 1, "nothing was handed over");
 
     fillUp(directory);
     const added = [];
@@ -227,12 +201,12 @@ test.skipIf(!isRoot)(
     expect(outcomes).toContain("in-memory");
     answer();
     await until(() => delivered.includes(first.id), "nothing was delivered");
-    expect(said).toEqual(["ERR_AFFILIATE_DISK_FULL"]);
+    expect(codes).toEqual(["ERR_AFFILIATE_DISK_FULL"]);
     expect(outbox.counts().trouble).toContain("no space is left");
 
     rmSync(join(directory, "filler"));
     await until(() => delivered.length === added.length + 1, "not all was delivered");
-    expect(said).toEqual(["ERR_AFFILIATE_DISK_FULL", "recovered"]);
+    expect(codes).toEqual(["ERR_AFFILIATE_DISK_FULL", "recovered"]);
     expect([...delivered].sort()).toEqual([first.id, ...added].sort());
     expect(await outbox.add(first)).toBe("duplicate");
   },
@@ -241,17 +215,15 @@ test.skipIf(!isRoot)(
 test.skipIf(!isRoot)(
   "starts on a full disk, says that it is full, and stores what it has once there is space",
   async () => {
-    const directory = scratchDirectory();
-    execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", directory]);
-    onTestFinished(() => void execFileSync("umount", ["-l", directory]));
+    const directory = smallDisk();
     fillUp(directory);
-    const { outbox, said, delivered, start } = watched({ directory, leaseMs: 2_000 });
+    const { outbox, codes, delivered, start } = watched({ directory, leaseMs: 2_000 });
     start();
     const event = sample("payment");
 
     expect(await outbox.add(event)).toBe("in-memory");
     expect(outbox.durable).toBe(false);
-    expect(said).toEqual(["ERR_AFFILIATE_DISK_FULL"]);
+    expect(codes).toEqual(["ERR_AFFILIATE_DISK_FULL"]);
     expect(outbox.counts()).toMatchObject({
       queued: 1,
       trouble: expect.stringContaining("no space is left"),
@@ -259,11 +231,18 @@ test.skipIf(!isRoot)(
 
     rmSync(join(directory, "filler"));
     await until(() => delivered.length === 1, "nothing was delivered");
-    await until(() => said.includes("recovered"), "it did not say that it works again");
-    expect(said).toEqual(["ERR_AFFILIATE_DISK_FULL", "recovered"]);
+    await until(() => codes.includes("recovered"), "it did not say that it works again");
+    expect(codes).toEqual(["ERR_AFFILIATE_DISK_FULL", "recovered"]);
     expect(outbox.durable).toBe(true);
   },
 );
+
+function smallDisk(): string {
+  const directory = scratchDirectory();
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", directory]);
+  onTestFinished(() => void execFileSync("umount", ["-l", directory]));
+  return directory;
+}
 
 function fillUp(directory: string): void {
   for (let size = 256 * 1024; size >= 512; size /= 2) {
@@ -296,7 +275,7 @@ test("is held up by a locked file, and the main thread is not", async () => {
 
 test("has an event in memory and in its spool while another connection keeps the file locked for more than a second", async () => {
   const directory = scratchDirectory();
-  const { outbox, said, delivered, start } = watched({ directory });
+  const { outbox, codes, delivered, start } = watched({ directory });
   start();
   const other = openDisk(directory);
   other.db.exec("begin exclusive");
@@ -311,7 +290,7 @@ test("has an event in memory and in its spool while another connection keeps the
   await until(() => delivered.length === 1, "nothing was delivered");
   expect(delivered).toEqual([event.id]);
   expect(outbox.durable).toBe(true);
-  expect(said).toEqual([]);
+  expect(codes).toEqual([]);
 });
 
 test("takes part in no transaction, and nothing once it is closed", async () => {
@@ -335,12 +314,6 @@ test("keeps in its directory nothing but its own", async () => {
   expect(readdirSync(directory).sort()).toEqual(["mine", "outbox.db"]);
   const disk = openDisk(directory);
   expect(disk.append(sample("payment"))).toEqual(["queued"]);
-  await holds(diskOutboxIn(directory), 2);
+  await holds(watched({ directory }).outbox, 2);
   disk.close();
 });
-
-function diskOutboxIn(directory: string): Outbox {
-  const outbox = diskOutbox({ directory });
-  onTestFinished(() => outbox.close());
-  return outbox;
-}

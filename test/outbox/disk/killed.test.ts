@@ -7,7 +7,7 @@ import { expect, inject, onTestFinished, test } from "vitest";
 import { openDisk as openForCommand } from "../../../src/cli/outbox/disk.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { until } from "../../../src/testing/contract/recorder.js";
-import { openDisk } from "../../helpers/disk-store.js";
+import { diskOf } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";
 
@@ -48,9 +48,7 @@ test("a payment that was reported is not lost when the process is killed in the 
 
 test("nothing is lost when the process is killed while its storage fails", async () => {
   const directory = scratchDirectory();
-  openDisk(directory).close();
-  const locked = openDisk(directory);
-  onTestFinished(() => locked.close());
+  const locked = diskOf({}, directory);
   const host = startHost(
     directory,
     `console.log("open"); process.stdin; setTimeout(async () => {
@@ -88,9 +86,7 @@ test("another process delivers what a killed one had just reported, within a sec
 
 test("a process that exits while its storage fails leaves its payments to the next one", async () => {
   const directory = scratchDirectory();
-  openDisk(directory).close();
-  const locked = openDisk(directory);
-  onTestFinished(() => locked.close());
+  const locked = diskOf({}, directory);
   const host = startHost(
     directory,
     `console.log("open"); setTimeout(async () => { await pay(1); void pay(2); process.exit(3); }, 100);`,
@@ -116,9 +112,7 @@ test("a process that exits, or ends by itself, leaves no spool file", async () =
 
 test("close() while the storage fails leaves the payments in a file, and says that they are durable", async () => {
   const directory = scratchDirectory();
-  openDisk(directory).close();
-  const locked = openDisk(directory);
-  onTestFinished(() => locked.close());
+  const locked = diskOf({}, directory);
   const tracker = affiliate({
     baseUrl: "http://127.0.0.1:9",
     clientId: 1,

@@ -1,36 +1,35 @@
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createFileKeeper } from "../../../src/outbox/disk/file-keeper.js";
-import { useOneCopy } from "../../../src/outbox/disk/one-copy.js";
-import { createOwnerLocks } from "../../../src/outbox/disk/owner-locks.js";
-import type { DiskClaim } from "../../../src/outbox/disk/protocol.js";
-import { LOOKS, LOOKS_WITHOUT_LOCK } from "../../../src/outbox/disk/upkeep.js";
+import { createOwnerLocks } from "../../../src/outbox/disk/file/owner-locks.js";
+import { useOneCopy } from "../../../src/outbox/disk/file/sqlite.js";
+import { LOOKS } from "../../../src/outbox/disk/queue/lease-epoch.js";
+import { LOOKS_WITHOUT_LOCK } from "../../../src/outbox/disk/queue/upkeep.js";
+import { createFileKeeper } from "../../../src/outbox/disk/thread/file-keeper.js";
 import { sample } from "../../../src/testing/contract/samples.js";
-import { type Disk, engine, openDisk } from "../../helpers/disk-store.js";
+import { DELIVERED, type Disk, diskOf, disksOf, engine, settleAll } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 
 const HOUR_MS = 3_600_000;
 
-function open(directory: string, options: Parameters<typeof openDisk>[1] = {}): Disk {
-  const disk = openDisk(directory, options);
-  onTestFinished(() => disk.close());
-  return disk;
-}
-
 function deliverOne(disk: Disk) {
   const event = sample("payment");
   disk.append(event);
-  disk.settle(disk.claim(1)[0] as DiskClaim, { type: "delivered" });
+  settleAll(disk, DELIVERED);
   return event;
+}
+
+/** The locks of two processes. */
+function locks() {
+  const directory = scratchDirectory();
+  const lockOf = (owner: string) => createOwnerLocks(join(directory, "outbox.db"), { engine, owner });
+  return { directory, one: lockOf("one"), other: lockOf("other") };
 }
 
 const locksOf = (directory: string) => readdirSync(directory).filter((name) => name.includes(".owner-"));
 
 test("takes over what a process has claimed that has lost its lock and shows no heartbeat", () => {
-  const directory = scratchDirectory();
-  const killed = open(directory, { owner: "killed" });
-  const other = open(directory, { owner: "other", ended: new Set(["killed"]) });
+  const [killed, other] = disksOf(["killed", "other"], { ended: new Set(["killed"]) });
   killed.append(sample("payment"));
   killed.claim(1);
 
@@ -41,9 +40,7 @@ test("takes over what a process has claimed that has lost its lock and shows no 
 });
 
 test("leaves a process its claims that has lost its lock and shows heartbeats", () => {
-  const directory = scratchDirectory();
-  const alive = open(directory, { owner: "alive" });
-  const other = open(directory, { owner: "other", ended: new Set(["alive"]) });
+  const [alive, other] = disksOf(["alive", "other"], { ended: new Set(["alive"]) });
   alive.append(sample("payment"));
   alive.claim(1);
 
@@ -59,8 +56,8 @@ test.each([
   { own: 20_000, others: 2_000 },
 ])("goes by the longer of two leases: $own ms and $others ms", ({ own, others }) => {
   const directory = scratchDirectory();
-  const silent = open(directory, { owner: "silent", leaseMs: others });
-  const other = open(directory, { owner: "other", leaseMs: own });
+  const silent = diskOf({ owner: "silent", leaseMs: others }, directory);
+  const other = diskOf({ owner: "other", leaseMs: own }, directory);
   silent.append(sample("payment"));
   silent.claim(1);
 
@@ -74,7 +71,7 @@ test.each([
 test("forgets no delivered id while the wall clock is ahead, and forgets it when its time is over", () => {
   let [wall, monotonic] = [1_000_000 * HOUR_MS, 0];
   const clocks = { time: () => wall, monotonic: () => monotonic };
-  const disk = open(scratchDirectory(), { rememberMs: HOUR_MS, ...clocks });
+  const disk = diskOf({ rememberMs: HOUR_MS, ...clocks });
   const event = deliverOne(disk);
 
   const pass = (ms: number, seen = ms) => {
@@ -93,10 +90,7 @@ test("forgets no delivered id while the wall clock is ahead, and forgets it when
 
 test("counts the time of several processes on one file once", () => {
   let now = 1_000_000 * HOUR_MS;
-  const directory = scratchDirectory();
-  const both = ["one", "other"].map((owner) =>
-    open(directory, { owner, rememberMs: HOUR_MS, time: () => now }),
-  ) as [Disk, Disk];
+  const both = disksOf(["one", "other"], { rememberMs: HOUR_MS, time: () => now });
   const event = deliverOne(both[0]);
 
   for (let minute = 0; minute < 59; minute++) {
@@ -111,52 +105,22 @@ test("counts the time of several processes on one file once", () => {
   expect(both[0].append(event)).toEqual(["queued"]);
 });
 
-test("lets no event rest longer because the clock was ahead and is set back", () => {
-  let now = 1_000_000 * HOUR_MS;
-  const disk = open(scratchDirectory(), { time: () => now });
-  const retry = (inMs: number) =>
-    disk.settle(disk.claim(1)[0] as DiskClaim, {
-      type: "retry",
-      inMs,
-      history: { attempts: 1, failures: 1, refusals: 0, throttled: false, maybeTaken: false, triedAt: now },
-    });
-  disk.append(sample("payment"));
-  retry(60_000);
-  now += 5 * HOUR_MS;
-  disk.append(sample("payment"));
-  retry(60_000);
-  now -= 5 * HOUR_MS;
-
-  disk.store.lookAfter();
-  now += 62_000;
-  expect(disk.claim(10)).toHaveLength(2);
-});
-
 test("has a lock that other processes can tell the end of, and leaves none behind", () => {
-  const path = join(scratchDirectory(), "outbox.db");
-  const [one, other] = ["one", "other"].map((owner) => createOwnerLocks(path, { engine, owner })) as [
-    ReturnType<typeof createOwnerLocks>,
-    ReturnType<typeof createOwnerLocks>,
-  ];
+  const { directory, one, other } = locks();
   expect(other.hasEnded("one")).toBe(false);
   one.acquire();
   one.acquire();
   expect(other.hasEnded("one")).toBe(false);
   other.acquire();
   other.removeEnded([]);
-  expect(locksOf(join(path, ".."))).toHaveLength(2);
+  expect(locksOf(directory)).toHaveLength(2);
   one.release();
   other.release();
-  expect(locksOf(join(path, ".."))).toEqual([]);
+  expect(locksOf(directory)).toEqual([]);
 });
 
-test("takes its lock anew where its file was removed", () => {
-  const directory = scratchDirectory();
-  const path = join(directory, "outbox.db");
-  const [one, other] = ["one", "other"].map((owner) => createOwnerLocks(path, { engine, owner })) as [
-    ReturnType<typeof createOwnerLocks>,
-    ReturnType<typeof createOwnerLocks>,
-  ];
+test("takes its lock anew if its file was removed", () => {
+  const { directory, one, other } = locks();
   one.acquire();
   for (const name of locksOf(directory)) rmSync(join(directory, name));
   one.acquire();
@@ -172,8 +136,8 @@ test("says once that a reader keeps SQLite's log from being emptied, and again a
   const keeper = createFileKeeper({ path, engine, owner: "one", ...limits });
   onTestFinished(() => keeper.close());
   const told = () => keeper.attempt((store) => store.lookAfter()).problems.map(({ code }) => code);
-  const { db } = open(directory, { owner: "other", maxBytes: 2 ** 30 });
-  const reader = open(directory, { owner: "reader" }).db;
+  const { db } = diskOf({ owner: "other", maxBytes: 2 ** 30 }, directory);
+  const reader = diskOf({ owner: "reader" }, directory).db;
   db.exec("create table filler (a text) strict");
   const growLog = (mib: number) => {
     for (let nth = 0; nth < mib; nth++) db.exec("insert into filler values (hex(zeroblob(524288)))");

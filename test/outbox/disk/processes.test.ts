@@ -178,14 +178,17 @@ test("stores what it has when its process exits, closes its file, and leaves the
   `);
 
   expect(await ended).toMatchObject({ code: 3, errors: "" });
-  // Where no process has it open any more, SQLite has no log beside it.
+  // If no process has it open any more, SQLite has no log beside it.
   expect(readdirSync(directory)).toEqual(["outbox.db"]);
   const outbox = diskOutbox({ directory });
   onTestFinished(() => outbox.close());
   expect(outbox.counts().queued).toBe(1001);
 });
 
-/** A directory with SQLite for Node 20, for every user to read: the work tree may be in a folder that is its owner's alone. */
+/**
+ * A directory with SQLite for Node 20, for every user to read: the work tree may be in a folder
+ * that is its owner's alone.
+ */
 function directoryOfEngine(): string {
   const directory = scratchDirectory();
   const platform = `${process.platform}-${process.arch}`;

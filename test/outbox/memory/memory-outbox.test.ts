@@ -2,11 +2,12 @@ import type { EventKind, OutboxEvent } from "express-affiliate";
 import type { Claim, OutboxObserver, Verdict } from "express-affiliate/outbox";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { UNTRIED } from "../../../src/outbox/claim.js";
 import { memoryOutbox } from "../../../src/outbox/memory/memory-outbox.js";
-import { UNTRIED } from "../../../src/outbox/outbox.js";
 import { sizeOf } from "../../../src/outbox/shedding.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
+import { largeSample } from "../../../src/testing/contract/samples.js";
 import { delivering, deliveringAll } from "../../helpers/deliver.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 import { heapAtRest, heapUsed } from "../../helpers/heap.js";
@@ -33,39 +34,6 @@ function start(options: Parameters<typeof memoryOutbox>[0], limit = 0) {
 }
 
 describe("a memory outbox that is full", () => {
-  it("sheds clicks first, then registrations, payments last", async () => {
-    const { add, dropped, outbox } = start({ maxEvents: 4 });
-    for (const kind of ["click", "registration", "click", "payment"] as const) await add(kind);
-    expect(await add("payment")).toBe("queued");
-    expect(await add("payment")).toBe("queued");
-    expect(await add("payment")).toBe("queued");
-    expect(dropped).toEqual(["click full", "click full", "registration full"]);
-    expect(await add("payment")).toBe("full");
-    expect(await add("registration")).toBe("full");
-    expect(await add("click")).toBe("full");
-    expect(outbox.counts().queued).toBe(4);
-  });
-
-  it("sheds nothing for its like or for less", async () => {
-    const { add, dropped } = start({ maxEvents: 2 });
-    await add("registration");
-    await add("registration");
-    expect(await add("registration")).toBe("full");
-    expect(await add("click")).toBe("full");
-    expect(dropped).toEqual([]);
-  });
-
-  it("sheds nothing that is under way", async () => {
-    const { add, dropped, clock, underWay } = start({ maxEvents: 2 }, 1);
-    await add("click");
-    await clock.pass(0);
-    expect(underWay).toHaveLength(1);
-    await add("click");
-    expect(await add("payment")).toBe("queued");
-    expect(await add("payment")).toBe("full");
-    expect(dropped).toEqual(["click full"]);
-  });
-
   it("is full of bytes as well as of events", async () => {
     const size = sizeOf(makeEvent("payment", {}, 1));
     const { add, outbox } = start({ maxBytes: 3 * size });
@@ -104,7 +72,7 @@ describe("a memory outbox that is full", () => {
     expect(outbox.counts().dead.rejected).toBeGreaterThan(1_000);
   });
 
-  it("sheds no dead letter where it is full of events, and not of bytes", async () => {
+  it("sheds no dead letter if it is full of events, and not of bytes", async () => {
     const { add, outbox, clock, underWay, dropped } = start({ maxEvents: 2 }, 1);
     await add("click");
     await clock.pass(0);
@@ -120,9 +88,7 @@ describe("a memory outbox that is full", () => {
   it("sheds nothing for an event that would not fit all the same", async () => {
     const { outbox, add, dropped } = start({ maxBytes: 10_000 });
     await add("click");
-    const registration = makeEvent("registration", { clickId: "c" }, 1);
-    const huge = { ...registration, data: { ...registration.data, customerName: "x".repeat(20_000) } };
-    expect(await outbox.add(huge as OutboxEvent)).toBe("full");
+    expect(await outbox.add(largeSample("registration", 20_000))).toBe("full");
     expect(dropped).toEqual([]);
   });
 
@@ -130,12 +96,7 @@ describe("a memory outbox that is full", () => {
     const { outbox, add, dropped } = start({ maxBytes: 10_000 });
     await add("click");
     for (let n = 0; n < 10; n++) await add("payment");
-    const payment = makeEvent("payment", { clickId: "c" }, 100);
-    const large = {
-      ...payment,
-      data: { ...payment.data, customerEmail: `${"x".repeat(8_000)}@shop.example` },
-    };
-    expect(await outbox.add(large as OutboxEvent)).toBe("full");
+    expect(await outbox.add(largeSample("payment", 8_000))).toBe("full");
     expect(dropped).toEqual([]);
   });
 
@@ -235,7 +196,7 @@ describe("a memory outbox that is full", () => {
 });
 
 describe("a memory outbox", () => {
-  it("hands over nothing that was delivered when a rest that was cut short comes to its end", async () => {
+  it("sends nothing that was delivered when a rest that was cut short comes to its end", async () => {
     const clock = new FakeClock();
     const outbox = memoryOutbox({}, clock);
     const event = makeEvent("payment", { sessionId: "anna" }, 1, clock.now());
@@ -260,32 +221,6 @@ describe("a memory outbox", () => {
     await outbox.add(event);
     await clock.pass(120_000);
     expect(attempts).toBe(3);
-  });
-
-  it("finds whose turn it is behind thousands who have to wait", async () => {
-    const { add, underWay, clock } = start({}, 2);
-    for (let n = 0; n < 3_000; n++) await add("click", { sessionId: "busy" });
-    await add("payment", { sessionId: "other" });
-    for (let turn = 0; turn < 5; turn++) await clock.pass(0);
-    expect(underWay.map(({ event }) => event.data.sessionId)).toEqual(["other", "busy"]);
-  });
-
-  it("remembers what was delivered, discarded, or grew out of the dead letters", async () => {
-    const { outbox, clock, underWay } = start({ maxDeadLetters: 1 }, 1);
-    const events = [1, 2, 3].map((number) => makeEvent("payment", {}, number, clock.now()));
-    for (const event of events) await outbox.add(event);
-    const verdicts: Verdict[] = [
-      { type: "delivered" },
-      { type: "dead", reason: "unconfirmed", attempts: 1 },
-      { type: "dead", reason: "unconfirmed", attempts: 1 },
-    ];
-    for (const verdict of verdicts) {
-      await clock.pass(0);
-      underWay.shift()?.settle(verdict);
-    }
-    await clock.pass(0);
-    expect(await outbox.deadLetters.discard(events[2]?.id as string)).toBe(true);
-    for (const event of events) expect(await outbox.add(event)).toBe("duplicate");
   });
 
   it("remembers the last `maxEvents` that it is done with, and no more", async () => {

@@ -1,13 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { Scheduled } from "../../../src/outbox/memory/scheduled.js";
-import { scheduledSample } from "../../../src/testing/contract/samples.js";
+import { sample, withData } from "../../../src/testing/contract/samples.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 
-const due = (at: number) => {
-  const payment = scheduledSample(0);
-  return { ...payment, data: { ...payment.data, notBefore: at } } as typeof payment;
-};
+const due = (at: number) => withData(sample("payment"), { notBefore: at });
 
 it("releases each payment at its time, in their order, and none that was taken out", async () => {
   const step = fc.record({

@@ -17,11 +17,7 @@ describeWithMariaDb("a MariaDB server whose clock is set", (database) => {
       const outbox = await open({ pool, ...timing }, clock);
       return { outbox, settled: pool.settled };
     },
-    claimAll: (at, until) =>
-      database.sql("update $prefixevents set claimed_by = random_bytes(16), written_at = ?, due_at = ?", [
-        at,
-        until,
-      ]),
+    claimAll: database.claimAll,
     async forgetting(server) {
       await (await database.create()).close();
       return forgetter(server);
@@ -33,7 +29,7 @@ describeWithMariaDb("a MariaDB server whose clock is set", (database) => {
   function forgetter(server: Pick<Clock, "now">): () => Promise<void> {
     const { prefix } = database;
     const opened = openDatabase(virtualPool(database.pool(), server), { prefix, migrate: false });
-    return () => forgetOld(opened, { prefix, rememberMs: 30 * DAY_MS });
+    return () => forgetOld(opened, 30 * DAY_MS);
   }
 
   test("ahead when the outbox is made, and then right, forgets no id delivered afterwards", async () => {

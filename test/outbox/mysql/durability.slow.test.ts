@@ -19,22 +19,18 @@ describeWithMariaDb(
       [
         "is lost with the process or the machine",
         { ...DURABLE, flush: 0 },
-        "innodb_flush_log_at_trx_commit is 0: where the server's process or its machine ends",
+        "innodb_flush_log_at_trx_commit is 0: if the server's process or its machine ends",
       ],
       [
         "is lost with the machine",
         { ...DURABLE, flush: 2 },
-        "innodb_flush_log_at_trx_commit is 2: where the server's machine ends",
+        "innodb_flush_log_at_trx_commit is 2: if the server's machine ends",
       ],
-      [
-        "is not in the binary log",
-        { ...DURABLE, sync: 0 },
-        "sync_binlog is 0: where the server's machine ends",
-      ],
+      ["is not in the binary log", { ...DURABLE, sync: 0 }, "sync_binlog is 0: if the server's machine ends"],
       [
         "is not always in the binary log",
         { ...DURABLE, sync: 100 },
-        "sync_binlog is 100: where the server's machine ends",
+        "sync_binlog is 100: if the server's machine ends",
       ],
     ])("is told in the log where what was committed %s", async (_, settings, words) => {
       const outbox = await createWith(settings);
@@ -46,7 +42,7 @@ describeWithMariaDb(
     });
 
     test.each([1, 3])(
-      "is nothing where innodb_flush_log_at_trx_commit is %i and sync_binlog is 1",
+      "is nothing if innodb_flush_log_at_trx_commit is %i and sync_binlog is 1",
       async (flush) => {
         const outbox = await createWith({ ...DURABLE, flush });
         expect(await outbox.cautions()).toEqual([]);

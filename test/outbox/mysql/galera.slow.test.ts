@@ -1,8 +1,7 @@
-import type { MysqlPool } from "express-affiliate/mysql";
 import { expect, test } from "vitest";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
-import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { around, describeWithMariaDb } from "../../helpers/mysql.js";
 
 /** What a node of a Galera cluster says at a commit. */
 const ERRORS = {
@@ -18,29 +17,17 @@ describeWithMariaDb("a node of a cluster", (database) => {
     const pool = database.pool({ connectionLimit: 4 });
     pool.on("connection", (connection) => void connection.query("set autocommit = 0"));
     const left = { times: 0, begin: () => (left.times = times) };
-    const cluster: MysqlPool = {
-      async getConnection() {
-        const connection = await pool.getConnection();
-        return {
-          connection: connection.connection,
-          async query(options) {
-            if (options.sql === "commit" && left.times > 0) {
-              left.times--;
-              await connection.query("rollback");
-              throw Object.assign(new Error("simulated"), error);
-            }
-            return (await connection.query(options)) as never;
-          },
-          release: () => connection.release(),
-          destroy: () => connection.destroy(),
-        };
-      },
-    };
+    const cluster = around(pool, async (run, sql) => {
+      if (sql !== "commit" || left.times === 0) return run();
+      left.times--;
+      await run("rollback");
+      throw Object.assign(new Error("simulated"), error);
+    });
     return { cluster, left };
   }
 
   test.each(Object.entries(ERRORS))(
-    "loses nothing, and reports nothing twice, where a commit %s",
+    "loses nothing, and reports nothing twice, if a commit %s",
     async (_name, error) => {
       const { cluster, left } = failing(error, error.errno === 1213 ? 8 : 2);
       await using stage = await Stage.open(() => create({ pool: cluster }));

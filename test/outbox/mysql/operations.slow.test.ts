@@ -1,57 +1,44 @@
-import { type MysqlPool, mysqlMigrations, mysqlOutbox } from "express-affiliate/mysql";
-import type mysql from "mysql2/promise";
+import { mysqlMigrations, mysqlOutbox } from "express-affiliate/mysql";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../../src/outbox/mysql/database.js";
 import { forgetOld } from "../../../src/outbox/mysql/upkeep.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
-import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { around, describeWithMariaDb } from "../../helpers/mysql.js";
+import { testOperations } from "../sql/operations.js";
 
 describeWithMariaDb("operations", (database) => {
   const { create, reopen, sql } = database;
 
-  /** Forgets old ids, as a process does each minute. */
-  function forget(pool: MysqlPool): Promise<void> {
-    const { prefix } = database;
-    return forgetOld(openDatabase(pool, { prefix, migrate: false }), { prefix, rememberMs: 30 * 86_400_000 });
-  }
-
-  test("several processes that start at the same moment make the tables once", async () => {
-    const pool = database.pool();
-    const outboxes = Array.from({ length: 4 }, () => mysqlOutbox({ pool, prefix: "at_once_" }));
-
-    await Promise.all(outboxes.map((outbox) => outbox.look()));
-
-    expect(await sql("select version from at_once_migrations")).toEqual([{ version: 1 }]);
-    await Promise.all(outboxes.map((outbox) => outbox.close()));
-  });
-
-  test("makes no tables where it is told not to, and stores what waited once they are made", async () => {
-    database.prefix = "by_hand_";
-    const outbox = await reopen({ migrate: false });
-
-    expect(await outbox.add(sample("payment"))).toBe("in-memory");
-    expect(outbox.counts()).toMatchObject({
-      queued: 1,
-      trouble: expect.stringMatching(/"by_hand_…" are missing.*mysqlMigrations\("by_hand_"\)/),
-    });
-    const pool = database.pool({ multipleStatements: true });
-    for (const script of mysqlMigrations("by_hand_")) await pool.query(script);
-
-    await expect.poll(() => outbox.durable, { timeout: 10_000 }).toBe(true);
-    expect(await sql("select count(*) as n from by_hand_events")).toEqual([{ n: 1 }]);
-    await outbox.close();
-  });
-
-  test("leaves tables alone that a later version made", async () => {
-    await (await create()).close();
-    await sql("insert into $prefixmigrations (version, at) values (2, 0)");
-
-    await expect(reopen()).rejects.toMatchObject({
-      code: "ERR_AFFILIATE_MYSQL_NEWER",
-      message: expect.stringContaining("install the newer express-affiliate"),
-    });
+  testOperations(database, {
+    name: (tables) => {
+      database.prefix = tables;
+    },
+    newerCode: "ERR_AFFILIATE_MYSQL_NEWER",
+    async makeByHand() {
+      const pool = database.pool({ multipleStatements: true });
+      for (const script of mysqlMigrations(database.prefix)) await pool.query(script);
+    },
+    async limited() {
+      const { prefix } = database;
+      await sql("create user least identified by 'least'");
+      await sql(`grant select on shop.${prefix}migrations to least`);
+      await sql(`grant select, insert, update on shop.${prefix}clock to least`);
+      await sql(`grant select, insert, update, delete on shop.${prefix}events to least`);
+      await sql(`grant select, insert, update, delete on shop.${prefix}circuits to least`);
+      const pool = database.pool({ user: "least", password: "least" });
+      await expect(pool.query("create table own (id integer)")).rejects.toThrow(/denied/);
+      return pool;
+    },
+    forget: (pool = database.pool()) =>
+      forgetOld(openDatabase(pool, { prefix: database.prefix, migrate: false }), 30 * 86_400_000),
+    age: (days, ids) =>
+      sql(
+        `update $prefixevents set queued_at = queued_at - ? * 86400000, due_at = due_at - ? * 86400000
+         where lower(hex(id)) in (?)`,
+        [days, days, ids],
+      ),
   });
 
   test("makes tables again that have gone", async () => {
@@ -152,66 +139,18 @@ describeWithMariaDb("operations", (database) => {
     expect((await stage.delivery.next()).live.event).toEqual(event);
   });
 
-  test("does all its work with no more rights than docs/mysql.md names", async () => {
-    await (await create()).close();
-    const { prefix } = database;
-    await sql("create user least identified by 'least'");
-    await sql(`grant select on shop.${prefix}migrations to least`);
-    await sql(`grant select, insert, update on shop.${prefix}clock to least`);
-    await sql(`grant select, insert, update, delete on shop.${prefix}events to least`);
-    await sql(`grant select, insert, update, delete on shop.${prefix}circuits to least`);
-    const pool = database.pool({ user: "least", password: "least" });
-    await expect(pool.query("create table own (id integer)")).rejects.toThrow(/denied/);
-    const small = { pool, maxEvents: 2, maxDeadLetters: 1, migrate: false } as const;
-
-    await using stage = await Stage.open(() => reopen(small));
-    const { outbox, delivery } = stage;
-    await stage.giveUp([sample("payment")]);
-    // The second makes the first give way, perhaps before it is counted that there were two.
-    await stage.add(sample("payment"));
-    (await delivery.next()).settle({ type: "dead", ...REJECTED });
-    await expect.poll(() => delivery.dropped.length).toBe(1);
-    const [letter] = await outbox.deadLetters.list();
-    expect(await outbox.deadLetters.retry(letter?.id as string)).toBe(true);
-    (await delivery.next()).settle(retryIn(1));
-    (await delivery.next()).settle({ type: "dead", ...REJECTED });
-    await expect.poll(() => outbox.counts().dead.rejected).toBe(1);
-    expect(await outbox.deadLetters.discard(letter?.id as string)).toBe(true);
-    delivery.capacity = 0;
-    // A claim that began before has ended.
-    await expect.poll(() => outbox.idle).toBe(true);
-    await stage.add(sample("click"), sample("click"), sample("payment"));
-    expect(delivery.dropped.at(-1)?.reason).toBe("full");
-    const connection = await pool.getConnection();
-    await connection.beginTransaction();
-    expect(await outbox.add(sample("payment"), { transaction: connection })).toBe("queued");
-    delivery.capacity = 8;
-    await connection.commit();
-    connection.release();
-    for (let nth = 0; nth < 2; nth++) await delivery.deliverNext();
-    await forget(pool);
-  });
-
-  test("a full outbox has room for a payment where another process claims the oldest clicks meanwhile", async () => {
-    const pool = database.pool();
+  test("a full outbox has room for a payment if another process claims the oldest clicks meanwhile", async () => {
     let toClaim = 0;
-    const meddled: MysqlPool = {
-      async getConnection() {
-        const connection = await pool.getConnection();
-        const query = async (options: mysql.QueryOptions) => {
-          const result = await connection.query(options as never);
-          const seqs = JSON.stringify(result[0]).match(/(?<="seq":"?)\d+/g) ?? [];
-          const claim = "update $prefixevents set claimed_by = unhex(repeat('ab', 16)) where seq in (?)";
-          while (toClaim > 0 && seqs.length > 0) {
-            await sql(claim, [seqs.shift()]);
-            toClaim--;
-          }
-          return result;
-        };
-        const { connection: inner } = connection;
-        return Object.assign(Object.create(connection), { connection: inner, query }) as never;
-      },
-    };
+    const meddled = around(database.pool(), async (run) => {
+      const result = await run();
+      const seqs = JSON.stringify(result[0]).match(/(?<="seq":"?)\d+/g) ?? [];
+      const claim = "update $prefixevents set claimed_by = unhex(repeat('ab', 16)) where seq in (?)";
+      while (toClaim > 0 && seqs.length > 0) {
+        await sql(claim, [seqs.shift()]);
+        toClaim--;
+      }
+      return result;
+    });
     await using stage = await Stage.open(() => create({ pool: meddled, maxEvents: 8 }));
     stage.hold();
     for (let nth = 0; nth < 8; nth++) await stage.add(sample("click"));
@@ -239,11 +178,9 @@ describeWithMariaDb("operations", (database) => {
     await other.close();
     expect(await stage.delivery.deliverNext()).toBe(events[0].id);
 
-    const connection = await database.pool().getConnection();
-    await connection.beginTransaction();
-    await stage.outbox.add(events[1], { transaction: connection });
-    await connection.commit();
-    connection.release();
+    const host = await database.begin();
+    await stage.outbox.add(events[1], host);
+    await host.end("commit");
 
     expect(await stage.delivery.deliverNext()).toBe(events[1].id);
   });
@@ -258,37 +195,6 @@ describeWithMariaDb("operations", (database) => {
     expect(await sql("select click_id, session_id, data, history, death from $prefixevents")).toEqual([
       { click_id: null, session_id: null, data: null, history: null, death: null },
     ]);
-  });
-
-  test("forgets what was delivered long ago, clicks after a day, and nothing else", async () => {
-    await using stage = await Stage.open(() => create());
-    stage.start();
-    const [old, recent, oldClick, recentClick, dead] = [
-      sample("payment"),
-      sample("payment"),
-      sample("click"),
-      sample("click"),
-      sample("payment"),
-    ];
-    for (const event of [old, recent, oldClick, recentClick]) {
-      await stage.add(event);
-      await stage.delivery.deliverNext();
-    }
-    await stage.giveUp([dead]);
-    await stage.empty();
-    const age = (days: number, ids: readonly string[]) =>
-      sql(
-        `update $prefixevents set queued_at = queued_at - ? * 86400000, due_at = due_at - ? * 86400000
-         where lower(hex(id)) in (?)`,
-        [days, days, ids],
-      );
-    await age(31, [old.id, dead.id]);
-    await age(2, [recent.id, oldClick.id]);
-
-    await forget(database.pool());
-
-    for (const event of [recent, recentClick, dead]) expect(await stage.outbox.add(event)).toBe("duplicate");
-    for (const event of [old, oldClick]) expect(await stage.outbox.add(event)).toBe("queued");
   });
 
   test("leaves no lock and no transaction behind", async () => {

@@ -1,17 +1,18 @@
-import type { MysqlPool } from "express-affiliate/mysql";
 import type { Lane } from "express-affiliate/outbox";
 import { beforeAll, expect, test } from "vitest";
-import { priorityOf } from "../../../src/kinds.js";
+import { priorityOf } from "../../../src/conversion/kinds.js";
 import { ENTERED_AT_ONCE } from "../../../src/outbox/mysql/candidates.js";
 import { NOT_ENTERED } from "../../../src/outbox/mysql/urgency.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
 import { paying, sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
-import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { around, describeWithMariaDb } from "../../helpers/mysql.js";
 
-// A scan of the table, which costs less the fewer there are, is what a planner that is wrong would take.
+// A scan of the table, which costs less the fewer there are, is what a planner that is wrong would
+// take.
 const WAITING = 100_000;
-// Of a statement: each part of a claim looks at few, and sorts what it has found. The same, however many wait.
+// Of a statement: each part of a claim looks at few, and sorts what it has found. The same, however
+// many wait.
 const MOST = 1_000;
 
 describeWithMariaDb("rows that are read", (database) => {
@@ -22,7 +23,8 @@ describeWithMariaDb("rows that are read", (database) => {
     ...rules,
   });
 
-  // Strangers' events of every urgency: a quarter rest, a quarter have rested; a third wait behind the one before them.
+  // Strangers' events of every urgency: a quarter rest, a quarter have rested; a third wait behind
+  // the one before them.
   beforeAll(async () => {
     await using stage = await Stage.open(() => create());
     await stage.add(sample("click"));
@@ -41,34 +43,25 @@ describeWithMariaDb("rows that are read", (database) => {
   function counting() {
     const pool = database.pool({ connectionLimit: 4 });
     const statements: { readonly text: string; readonly rows: number }[] = [];
-    const counted: MysqlPool = {
-      async getConnection() {
-        const connection = await pool.getConnection();
-        return {
-          connection: connection.connection,
-          async query(options: { sql: string }) {
-            await connection.query("flush status");
-            const result = (await connection.query(options)) as never as [unknown, unknown];
-            const [read] = await connection.query(
-              "show session status where variable_name like 'Handler_read%' or variable_name = 'Handler_icp_attempts'",
-            );
-            const rows = (read as { Value: string }[]).reduce((all, { Value }) => all + Number(Value), 0);
-            // A count of all that waits is made now and then; and what rests is looked through when a process starts.
-            if (!/count\(\*\)|as ahead/.test(options.sql)) statements.push({ text: options.sql, rows });
-            return result;
-          },
-          release: () => connection.release(),
-          destroy: () => connection.destroy(),
-        };
-      },
-    };
+    const counted = around(pool, async (run, text) => {
+      await run("flush status");
+      const result = await run();
+      const [read] = await run(
+        "show session status where variable_name like 'Handler_read%' or variable_name = 'Handler_icp_attempts'",
+      );
+      const rows = (read as { Value: string }[]).reduce((all, { Value }) => all + Number(Value), 0);
+      // A count of all that waits is made now and then; and what rests is looked through when a
+      // process starts.
+      if (!/count\(\*\)|as ahead/.test(text)) statements.push({ text, rows });
+      return result;
+    });
     return { pool: counted, statements };
   }
 
   test.each([
     ["the oldest", ENDPOINTS.map((endpoint) => lane(endpoint))],
     ["the newest", [lane("click", { newestFirst: true })]],
-    ["newcomers", [lane("click", { newestFirst: true, newWithinMs: 15_000 }), lane("lead/payment")]],
+    ["new events", [lane("click", { newestFirst: true, newWithinMs: 15_000 }), lane("lead/payment")]],
     ["those that rest", ENDPOINTS.map((endpoint) => lane(endpoint, { evenResting: true }))],
   ])("are few where %s are claimed of many, and settled", async (_, lanes) => {
     const { pool, statements } = counting();
@@ -86,7 +79,7 @@ describeWithMariaDb("rows that are read", (database) => {
     expect(statements.filter(({ rows }) => rows > MOST)).toEqual([]);
   });
 
-  test("are few where a full outbox sheds for a payment", async () => {
+  test("are few if a full outbox sheds for a payment", async () => {
     const { pool, statements } = counting();
     await using stage = await Stage.open(() => reopen({ pool, maxEvents: WAITING }));
     stage.hold();
@@ -96,7 +89,7 @@ describeWithMariaDb("rows that are read", (database) => {
     expect(statements.filter(({ rows }) => rows > MOST)).toEqual([]);
   });
 
-  test("are few where the server's statistics are older than a backlog that no process has looked at", async () => {
+  test("are few if the server's statistics are older than a backlog that no process has looked at", async () => {
     const { pool, statements } = counting();
     await using stage = await Stage.open(() => create({ pool }));
     await stage.add(sample("click"));

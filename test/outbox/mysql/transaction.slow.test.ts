@@ -1,12 +1,13 @@
 import { type MysqlTransaction, mysqlOutbox } from "express-affiliate/mysql";
-import type mysql from "mysql2/promise";
 import { createConnection } from "mysql2/promise";
 import { describe, expect, test } from "vitest";
 import { sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 import { startService } from "../../helpers/service.js";
+import type { HostTransaction } from "../../helpers/sql-database.js";
 import { linesLogger, startTracker } from "../../helpers/tracker.js";
+import { testTransactions } from "../sql/transactions.js";
 
 type Shape = (error: Error) => Error;
 
@@ -21,93 +22,42 @@ const shapes: Record<string, Shape> = {
     ),
 };
 
-const inShape = (connection: mysql.PoolConnection, shape: Shape): MysqlTransaction => ({
+const inShape = ({ transaction }: HostTransaction, shape: Shape): MysqlTransaction => ({
   query: (text) =>
-    connection.query(text).catch((error) => {
+    (transaction as MysqlTransaction).query(text).catch((error) => {
       throw shape(error);
     }),
 });
 
 describeWithMariaDb("in the host's own transaction", (database) => {
-  const { create, sql } = database;
+  const { create, sql, begin } = database;
 
-  async function begin(pool: mysql.Pool, isolation = "repeatable read"): Promise<mysql.PoolConnection> {
-    const connection = await pool.getConnection();
-    await connection.query(`set transaction isolation level ${isolation}`);
-    await connection.beginTransaction();
-    return connection;
-  }
-
-  async function end(connection: mysql.PoolConnection, how: "commit" | "rollback"): Promise<void> {
-    await connection[how]();
-    connection.release();
-  }
-
-  test("a payment is reported if and only if its order commits", async () => {
-    const service = await startService();
-    const tracker = startTracker({ baseUrl: service.url, outbox: await create() });
-    const pool = database.pool();
-    await sql("create table orders (id integer)");
-
-    for (const [order, how] of [
-      [1, "rollback"],
-      [2, "commit"],
-    ] as const) {
-      const connection = await begin(pool);
-      await connection.query("insert into orders values (?)", [order]);
-      const payment = { paymentId: order, customerEmail: "ann@shop.example", leadValue: order };
-      const receipt = await tracker.trackPayment(payment, { clickId: "c" }, { transaction: connection });
-      expect(receipt).toMatchObject({ outcome: "queued" });
-      expect(service.posted).toEqual([]);
-      await end(connection, how);
-    }
-
-    await expect.poll(() => service.posted.length).toBe(1);
-    expect(service.posted[0]?.body).toMatchObject({ leadValue: 2 });
-    expect(await sql("select id from orders")).toEqual([{ id: 2 }]);
+  testTransactions(database, {
+    isolations: ["repeatable read", "read committed", "serializable", "read uncommitted"],
+    limits: { "set innodb_lock_wait_timeout = 1": "Lock wait timeout" },
   });
 
-  test.each(["repeatable read", "read committed", "serializable", "read uncommitted"])(
-    "under %s, the rolled back can be reported again, and the committed is a duplicate",
-    async (isolation) => {
-      await using stage = await Stage.open(() => create());
-      const event = sample("payment");
-      const pool = database.pool();
-      const add = async (how: "commit" | "rollback") => {
-        const connection = await begin(pool, isolation);
-        const outcome = await stage.outbox.add(event, { transaction: connection });
-        await end(connection, how);
-        return outcome;
-      };
-
-      expect(await add("rollback")).toBe("queued");
-      expect(await add("commit")).toBe("queued");
-      expect(await add("commit")).toBe("duplicate");
-      expect(await stage.outbox.add(event)).toBe("duplicate");
-    },
-  );
-
-  describe.each(Object.entries(shapes))("where the server's errors come %s", (_how, shape) => {
+  describe.each(Object.entries(shapes))("if the server's errors come %s", (_how, shape) => {
     test("what is committed after the transaction's snapshot is a duplicate too", async () => {
       await using stage = await Stage.open(() => create());
       const event = sample("payment");
-      const connection = await begin(database.pool());
-      await connection.query(`select count(*) from ${database.prefix}events`);
+      const host = await begin();
+      await host.run(`select count(*) from ${database.prefix}events`);
       await stage.add(event);
 
-      expect(await stage.outbox.add(event, { transaction: inShape(connection, shape) })).toBe("duplicate");
-      await end(connection, "commit");
+      expect(await stage.outbox.add(event, { transaction: inShape(host, shape) })).toBe("duplicate");
+      await host.end("commit");
     });
 
     test("a transaction that was the first report of all finds its tables made", async () => {
       await sql("drop table if exists first_events, first_migrations");
       const first = mysqlOutbox({ pool: database.pool(), prefix: "first_" });
-      const connection = await begin(database.pool());
-      await connection.query("select 1");
+      const host = await begin();
+      await host.run("select 1");
 
-      const transaction = inShape(connection, shape);
+      const transaction = inShape(host, shape);
       expect(await first.add(sample("payment"), { transaction })).toBe("queued");
-      await end(connection, "commit");
+      await host.end("commit");
       expect((await first.look()).queued).toBe(1);
       await first.close();
     });
@@ -116,30 +66,31 @@ describeWithMariaDb("in the host's own transaction", (database) => {
   test("an open transaction holds up no delivery, and no report of another visitor", async () => {
     await using stage = await Stage.open(() => create());
     const visitor = stranger();
-    const connection = await begin(database.pool());
+    const host = await begin();
     stage.start();
-    await stage.outbox.add(sample("click", visitor), { transaction: connection });
+    await stage.outbox.add(sample("click", visitor), host);
 
     const others = Array.from({ length: 20 }, () => sample("payment"));
     await stage.add(...others);
     for (const _ of others) await stage.delivery.deliverNext();
 
-    await end(connection, "rollback");
+    await host.end("rollback");
   });
 
   test("a visitor's events go one at a time, in the order in which they were committed", async () => {
     await using stage = await Stage.open(() => create());
     const visitor = stranger();
     const [first, second] = [sample("click", visitor), sample("payment", visitor)];
-    const connection = await begin(database.pool());
+    const host = await begin();
     stage.start();
-    await stage.outbox.add(first, { transaction: connection });
+    await stage.outbox.add(first, host);
     await stage.add(second);
     const underWay = await stage.delivery.next();
     expect(underWay.id).toBe(second.id);
-    await end(connection, "commit");
+    await host.end("commit");
 
-    // Of another visitor: what is handed over after it shows that the click is held back, and not late.
+    // Of another visitor: what is handed over after it shows that the click is held back, and not
+    // late.
     const other = sample("payment");
     await stage.add(other);
     expect(await stage.delivery.deliverNext()).toBe(other.id);
@@ -151,69 +102,52 @@ describeWithMariaDb("in the host's own transaction", (database) => {
   test("a report of what an open transaction has reported waits for its end, and holds up no other", async () => {
     await using stage = await Stage.open(() => create());
     const event = sample("payment");
-    const connection = await begin(database.pool());
-    await stage.outbox.add(event, { transaction: connection });
+    const host = await begin();
+    await stage.outbox.add(event, host);
 
     const again = stage.outbox.add(event);
     const others = [sample("payment"), sample("click")];
     for (const other of others) expect(await stage.outbox.add(other)).toMatch(/queued|in-memory/);
     expect(await again).toBe("in-memory");
     await expect.poll(() => sql("select count(*) as n from $prefixevents")).toEqual([{ n: 2 }]);
-    await end(connection, "rollback");
+    await host.end("rollback");
 
     await expect.poll(() => sql("select count(*) as n from $prefixevents")).toEqual([{ n: 3 }]);
   });
 
   test("a report that a gap's lock holds up is stored once the gap is free, and no sooner taken for stored", async () => {
     await using stage = await Stage.open(() => create());
-    const connection = await begin(database.pool());
-    await connection.query(`select id from ${database.prefix}events for update`);
+    const host = await begin();
+    await host.run(`select id from ${database.prefix}events for update`);
 
     // The second one's receipt comes after the server has given up the first one's statement.
     const events = [sample("payment"), sample("payment")];
     for (const event of events) expect(await stage.outbox.add(event)).toBe("in-memory");
-    await end(connection, "rollback");
+    await host.end("rollback");
 
     await expect.poll(() => stage.outbox.durable).toBe(true);
     const stored = await sql("select lower(hex(id)) as id from $prefixevents order by id");
     expect(stored).toEqual(events.map(({ id }) => ({ id })).sort((a, b) => (a.id < b.id ? -1 : 1)));
   });
 
-  test("two transactions that report two visitors in opposite order both commit", async () => {
-    await using stage = await Stage.open(() => create());
-    const pool = database.pool();
-    const [ann, bob] = [stranger(), stranger()];
-    const [one, two] = [await begin(pool), await begin(pool)];
-
-    await stage.outbox.add(sample("click", ann), { transaction: one });
-    await stage.outbox.add(sample("click", bob), { transaction: two });
-    expect(await stage.outbox.add(sample("payment", bob), { transaction: one })).toBe("queued");
-    expect(await stage.outbox.add(sample("payment", ann), { transaction: two })).toBe("queued");
-    await end(one, "commit");
-    await end(two, "commit");
-
-    expect(await sql("select count(*) as n from $prefixevents")).toEqual([{ n: 4 }]);
-  });
-
   test.each(["a pool's connection", "a connection of its own"])(
     "a transaction that the server undoes in a deadlock cannot be committed in part: %s",
     async (which) => {
       await using stage = await Stage.open(() => create());
-      const pool = database.pool();
       for (const table of ["stock", "others"]) {
         await sql(`create or replace table ${table} (id integer primary key, n integer)`);
         await sql(`insert into ${table} values (1, 10), (2, 10), (3, 10), (4, 10), (5, 10)`);
       }
       const event = sample("payment");
-      const one = await begin(pool);
+      const one = await begin();
       const two =
         which === "a pool's connection"
-          ? await pool.getConnection()
+          ? await database.pool().getConnection()
           : await createConnection(database.server.connection);
       await two.beginTransaction();
       // The one that has written more is kept.
-      await one.query("update others set n = n - 1");
-      await stage.outbox.add(event, { transaction: one });
+      await one.run("update others set n = n - 1");
+      await stage.outbox.add(event, one);
       await two.query("update stock set n = n - 1 where id = 1");
       const reported = stage.outbox.add(event, { transaction: two });
       reported.catch(() => {});
@@ -224,7 +158,7 @@ describeWithMariaDb("in the host's own transaction", (database) => {
           { interval: 200 },
         )
         .toEqual([{ n: 1 }]);
-      await one.query("update stock set n = n - 1 where id = 1");
+      await one.run("update stock set n = n - 1 where id = 1");
 
       await expect(reported).rejects.toMatchObject({
         code: "ERR_AFFILIATE_TRANSACTION",
@@ -233,7 +167,7 @@ describeWithMariaDb("in the host's own transaction", (database) => {
       await expect(two.query("insert into stock values (9, 9)")).rejects.toThrow();
       await expect(two.commit()).rejects.toThrow();
       two.destroy();
-      await end(one, "commit");
+      await one.end("commit");
       expect(await sql("select n from stock where id in (1, 9)")).toEqual([{ n: 9 }]);
     },
   );
@@ -244,52 +178,16 @@ describeWithMariaDb("in the host's own transaction", (database) => {
       const logger = linesLogger();
       const outbox = await create({ migrate: false });
       const tracker = startTracker({ baseUrl: service.url, outbox, logger });
-      const connection = await begin(database.pool());
+      const host = await begin();
 
       const payment = { paymentId: "gone", customerEmail: "ann@shop.example", leadValue: 9 };
-      const receipt = await tracker.trackPayment(payment, { clickId: "c" }, { transaction: connection });
+      const receipt = await tracker.trackPayment(payment, { clickId: "c" }, host);
 
       expect(receipt).toEqual({ outcome: "rejected", reason: "outbox" });
       expect(logger.lines.join("\n")).toMatch(/are missing or of an earlier version/);
-      expect((await connection.query("select 42 as answer"))[0]).toEqual([{ answer: 42 }]);
-      await end(connection, "commit");
+      expect(await host.run("select 42 as answer")).toEqual([{ answer: 42 }]);
+      await host.end("commit");
     });
-
-    test("a bound reached", async () => {
-      const outbox = await create({ maxEvents: 1 });
-      await outbox.add(sample("payment"));
-      const connection = await begin(database.pool());
-
-      expect(await outbox.add(sample("click"), { transaction: connection })).toBe("full");
-      expect((await connection.query("select 42 as answer"))[0]).toEqual([{ answer: 42 }]);
-      await end(connection, "commit");
-      await outbox.close();
-    });
-
-    test("a wait that takes too long", async () => {
-      const outbox = await create();
-      const pool = database.pool();
-      const event = sample("payment");
-      const [one, two] = [await begin(pool), await begin(pool)];
-      await outbox.add(event, { transaction: one });
-      await two.query("set innodb_lock_wait_timeout = 1");
-
-      await expect(outbox.add(event, { transaction: two })).rejects.toThrow(
-        /nothing was stored, and the transaction goes on: Lock wait timeout/,
-      );
-      expect((await two.query("select 42 as answer"))[0]).toEqual([{ answer: 42 }]);
-      await end(two, "commit");
-      await end(one, "commit");
-      await outbox.close();
-    });
-  });
-
-  test("refuses what is no transaction", async () => {
-    const outbox = await create();
-    await expect(outbox.add(sample("click"), { transaction: {} })).rejects.toMatchObject({
-      code: "ERR_AFFILIATE_TRANSACTION",
-    });
-    await outbox.close();
   });
 
   test("with one connection in the pool, which the host's transaction has", async () => {
@@ -298,11 +196,11 @@ describeWithMariaDb("in the host's own transaction", (database) => {
     stage.start();
     await stage.add(sample("click"));
     await stage.delivery.deliverNext();
-    const connection = await begin(pool);
+    const host = await begin(undefined, pool);
     const event = sample("payment");
 
-    expect(await stage.outbox.add(event, { transaction: connection })).toBe("queued");
-    await end(connection, "commit");
+    expect(await stage.outbox.add(event, host)).toBe("queued");
+    await host.end("commit");
 
     expect(await stage.delivery.deliverNext()).toBe(event.id);
   });

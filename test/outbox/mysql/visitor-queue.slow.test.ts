@@ -1,9 +1,8 @@
-import type { MysqlPool } from "express-affiliate/mysql";
 import { expect, test } from "vitest";
-import { UNTRIED } from "../../../src/outbox/outbox.js";
+import { UNTRIED } from "../../../src/outbox/claim.js";
 import { paying, sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
-import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { around, describeWithMariaDb } from "../../helpers/mysql.js";
 
 describeWithMariaDb("the line of a visitor", (database) => {
   const { create, reopen, sql } = database;
@@ -36,11 +35,9 @@ describeWithMariaDb("the line of a visitor", (database) => {
     const pool = database.pool({ connectionLimit: 8 });
     await Promise.all(
       events.map(async (event, nth) => {
-        const connection = await pool.getConnection();
-        await connection.beginTransaction();
-        await stages[nth % 4]?.outbox.add(event, { transaction: connection });
-        await connection.commit();
-        connection.release();
+        const host = await database.begin(undefined, pool);
+        await stages[nth % 4]?.outbox.add(event, host);
+        await host.end("commit");
       }),
     );
 
@@ -50,19 +47,17 @@ describeWithMariaDb("the line of a visitor", (database) => {
     for (const stage of stages) await stage[Symbol.asyncDispose]();
   }, 60_000);
 
-  test("goes on where an event is committed after a later one of its visitor was tried: that one first", async () => {
+  test("goes on if an event is committed after a later one of its visitor was tried: that one first", async () => {
     await using stage = await Stage.open(() => create());
     const visitor = stranger();
     const [earlier, tried] = [sample("payment", visitor), sample("registration", visitor)];
-    const connection = await database.pool().getConnection();
-    await connection.beginTransaction();
-    await stage.outbox.add(earlier, { transaction: connection });
+    const host = await database.begin();
+    await stage.outbox.add(earlier, host);
     stage.start();
     await stage.add(tried);
     const history = { ...UNTRIED, attempts: 1, failures: 1, triedAt: 7 };
     (await stage.delivery.next()).settle({ type: "retry", inMs: 300, history });
-    await connection.commit();
-    connection.release();
+    await host.end("commit");
 
     expect(await stage.delivery.deliverNext()).toBe(tried.id);
     expect(await stage.delivery.deliverNext()).toBe(earlier.id);
@@ -100,7 +95,7 @@ describeWithMariaDb("the line of a visitor", (database) => {
     expect(await stage.delivery.deliverNext()).toBe(click.id);
   });
 
-  test("goes on where a process died between the removal of an event and the turn of the next", async () => {
+  test("goes on if a process died between the removal of an event and the turn of the next", async () => {
     const visitor = stranger();
     const [first, second] = [sample("click", visitor), sample("payment", visitor)];
     const stage = await Stage.open(() => create());
@@ -116,45 +111,26 @@ describeWithMariaDb("the line of a visitor", (database) => {
     await sql("delete from $prefixevents where kind = 'click'");
 
     const { createVisitorQueue: createLine } = await import("../../../src/outbox/mysql/visitor-queue.js");
-    const { createLending } = await import("../../../src/outbox/mysql/urgency.js");
+    const { createInheritance } = await import("../../../src/outbox/mysql/urgency.js");
     const { openDatabase } = await import("../../../src/outbox/mysql/database.js");
     const { prefix } = database;
     const opened = openDatabase(database.pool(), { prefix, migrate: false });
-    const lending = createLending(opened, { prefix, onRested: () => {} });
-    await createLine(opened, { prefix, lending }).heal(second.destination);
+    const inheritance = createInheritance(opened, () => {});
+    await createLine(opened, inheritance).heal(second.destination);
 
     await using next = await Stage.open(() => reopen());
     next.start();
     expect(await next.delivery.deliverNext()).toBe(second.id);
   });
 
-  /** A pool whose connection is lost once, after the server has run a statement with this text in it. */
-  function lossy(text: string): MysqlPool & { readonly hasLost: boolean } {
-    const pool = database.pool();
-    const lossyPool = {
-      hasLost: false,
-      async getConnection() {
-        const connection = await pool.getConnection();
-        return {
-          async query(options: { sql: string }) {
-            const result = (await connection.query(options.sql)) as never as [unknown, unknown];
-            if (lossyPool.hasLost || !options.sql.includes(text)) return result;
-            lossyPool.hasLost = true;
-            throw new Error("Connection lost: The server closed the connection.");
-          },
-          release: () => connection.release(),
-          destroy: () => connection.destroy(),
-        };
-      },
-    };
-    return lossyPool;
-  }
-
-  test.each([
-    ["in an answer that was lost", "interrupted ="],
-    ["in a request whose next statement failed", "set due_at = null"],
-  ])("claims again, as new, what it claimed %s", async (_, text) => {
-    const pool = lossy(text);
+  test("claims again, as new, what it claimed in a request whose next statement failed", async () => {
+    let isLost = false;
+    const pool = around(database.pool(), async (run, text) => {
+      const result = await run();
+      if (isLost || !text.includes("set due_at = null")) return result;
+      isLost = true;
+      throw new Error("Connection lost: The server closed the connection.");
+    });
     await using stage = await Stage.open(() => create({ pool }));
     stage.delivery.expectsFailures = true;
     const visitor = stranger();
@@ -167,6 +143,6 @@ describeWithMariaDb("the line of a visitor", (database) => {
       expect(live).toMatchObject({ event, interrupted: false });
       settle({ type: "delivered" });
     }
-    expect(pool.hasLost).toBe(true);
+    expect(isLost).toBe(true);
   });
 });

@@ -23,14 +23,12 @@ describeWithPostgres("the clicks of a visitor", (database) => {
     stage.start();
     const clicks = clicksOf("a", MOST);
     await stage.add(...clicks);
-    const client = await database.pool().connect();
-    await client.query("begin");
+    const host = await database.begin();
 
     const [last] = clicksOf("a", 1) as [ReturnType<typeof sample>];
-    expect(await stage.outbox.add(last, { transaction: client })).toBe("queued");
+    expect(await stage.outbox.add(last, host)).toBe("queued");
     await expect.poll(() => idsDropped(stage)).toEqual([clicks[0]?.id]);
-    await client.query("commit");
-    client.release();
+    await host.end("commit");
 
     expect(await sql("select count(*)::int as n from $schema.events")).toEqual([{ n: MOST }]);
   });

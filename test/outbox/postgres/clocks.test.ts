@@ -13,17 +13,12 @@ describeWithPostgres("a PostgreSQL server whose clock is set", (database) => {
       const outbox = await open({ pool, listen: false, ...timing }, clock);
       return { outbox, settled: pool.settled };
     },
-    claimAll: (at, until) =>
-      database.sql(
-        `update $schema.events
-         set claimed_by = gen_random_uuid(), written_at = to_timestamp($1), claimed_until = to_timestamp($2)`,
-        [at, until].map((ms) => ms / 1_000),
-      ),
+    claimAll: database.claimAll,
     async forgetting(server) {
       await (await database.create()).close();
       const { schema } = database;
       const opened = openDatabase(virtualPool(database.pool(), server), { schema, migrate: false });
-      return () => forgetOld(opened, `"${schema}"`, 30 * DAY_MS);
+      return () => forgetOld(opened, 30 * DAY_MS);
     },
     async forgottenBy() {
       const [row] = await database.sql(

@@ -8,7 +8,10 @@ import { linesLogger, startTracker } from "../../helpers/tracker.js";
 describeWithPostgres("durability", (database) => {
   const { create, reopen } = database;
 
-  /** Runs statements in one transaction of a connection whose default this is. Resolves to what its commit goes by. */
+  /**
+   * Runs statements in one transaction of a connection whose default this is. Resolves to what its
+   * commit goes by.
+   */
   async function commitGoesBy(setting: string, text: string, values: unknown[] = []): Promise<string> {
     const client = await database.pool({ options: `-c synchronous_commit=${setting}` }).connect();
     await client.query("begin");
@@ -23,11 +26,11 @@ describeWithPostgres("durability", (database) => {
   const statements = {
     "storing an event":
       "select $schema.append('{1}', array[gen_random_uuid()], '{click}', '{click}', '{a}', '{b}', '{0}', array['{}'], '{1}', 100, 'try')",
-    claiming: `select $schema.claim(1, '${worker}', '1 minute', 1, '{}', '{1}', '[]', null, null)`,
+    claiming: `select $schema.claim(1, '${worker}', '1 minute', 1, '{}', '{1}', '[]', null, null, null)`,
     settling: `select $schema.settle(1, '${worker}', '{}', '{}', '{}', '{}', '{}', '{}')`,
-    shedding: "select $schema.shed(1, 2::smallint, 1, 0::smallint, 'a', 'b')",
+    shedding: "select $schema.shed(1, 2::smallint, 0::smallint, 'a', 'b')",
     "shedding a visitor's clicks": "select $schema.shed_clicks(1, 'a', 'b', 99)",
-    "retrying a dead letter": "select $schema.revive(1, '{}', '{}', '{}', false)",
+    "retrying a dead letter": "select $schema.revive(1, '{}', '{}', '{}', '{}', false)",
     "holding payments": 'select $schema.hold(\'{"reason": "unconfirmed"}\', 1)',
   };
 
@@ -50,7 +53,10 @@ describeWithPostgres("durability", (database) => {
       expect(await commitGoesBy(setting, text)).toBe(setting);
   });
 
-  /** A pool whose default is `off`, and the setting at the commit of each statement that matches `words`. */
+  /**
+   * A pool whose default is `off`, and the setting at the commit of each statement that matches
+   * `words`.
+   */
   function watchedPool(words: RegExp) {
     const said: string[] = [];
     const pool = database.pool({ options: "-c synchronous_commit=off" });
@@ -85,9 +91,9 @@ describeWithPostgres("durability", (database) => {
   test("a changed circuit is on the disk before `replace` resolves", async () => {
     const { pool, said } = watchedPool(/(insert into|update|delete from) \S+circuits/);
     const { circuits, close } = await create({ pool });
-    const found: Circuit = { since: 1, attempts: 1, failed: true, trialAt: 2, hurriedAt: 0 };
+    const found: Circuit = { since: 1, attempts: 1, failed: true, probeAt: 2, hurriedAt: 0 };
     const change = { destination: 1, endpoint: "lead/payment" } as const;
-    const later = { ...found, trialAt: 3 };
+    const later = { ...found, probeAt: 3 };
 
     expect(await circuits?.replace({ ...change, known: undefined, next: found })).toBe(true);
     expect(await circuits?.replace({ ...change, known: found, next: later })).toBe(true);
@@ -101,7 +107,7 @@ describeWithPostgres("durability", (database) => {
     const withSetting = (setting: string) =>
       create({ pool: database.pool({ options: `-c synchronous_commit=${setting}` }) });
 
-    test("is told in the log where a crash of the server takes it", async () => {
+    test("is logged if a crash of the server takes it", async () => {
       const logger = linesLogger();
       startTracker({ baseUrl: "http://127.0.0.1:1", outbox: await withSetting("off"), logger });
 
@@ -111,14 +117,11 @@ describeWithPostgres("durability", (database) => {
       );
     });
 
-    test.each(["on", "remote_apply", "remote_write", "local"])(
-      "is nothing where it is %s",
-      async (setting) => {
-        const outbox = await withSetting(setting);
-        expect(await outbox.cautions()).toEqual([]);
-        await outbox.close();
-      },
-    );
+    test.each(["on", "remote_apply", "remote_write", "local"])("is nothing if it is %s", async (setting) => {
+      const outbox = await withSetting(setting);
+      expect(await outbox.cautions()).toEqual([]);
+      await outbox.close();
+    });
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { UNTRIED } from "../../../src/outbox/outbox.js";
+import { UNTRIED } from "../../../src/outbox/claim.js";
 import { type Clock, systemClock } from "../../../src/shared/clock.js";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
@@ -52,24 +52,6 @@ describeWithPostgres("leases", (database) => {
     await expect.poll(() => live.isHeld?.()).toBe(true);
   });
 
-  test("a lease is renewed without waiting for another event's row, and what is locked is not taken for lost", async () => {
-    const clock = clockAt();
-    await using stage = await Stage.open(() => create({ leaseMs: 1_000 }, clock));
-    stage.start();
-    await stage.add(sample("payment"), sample("payment"));
-    const [locked, free] = [await stage.delivery.next(), await stage.delivery.next()];
-    const client = await database.pool().connect();
-    await client.query("begin");
-    await client.query(`select from ${database.schema}.events where id = $1 for update`, [locked.id]);
-    clock.wall = 900;
-
-    await expect.poll(() => free.live.isHeld?.()).toBe(true);
-    expect(locked.live.isHeld?.()).toBe(false);
-    await client.query("commit");
-    client.release();
-    await expect.poll(() => locked.live.isHeld?.()).toBe(true);
-  });
-
   test("a process finds out what another one has taken over", async () => {
     // By this clock no time passes.
     await using stage = await Stage.open(() => create({ leaseMs: 1_000 }, clockAt()));
@@ -84,33 +66,8 @@ describeWithPostgres("leases", (database) => {
     expect(kept.live.isHeld?.()).toBe(true);
   });
 
-  test("of what was taken over, a delivery counts, and no other word", async () => {
-    await using stage = await Stage.open(() => create());
-    stage.start();
-    await stage.add(sample("payment"), sample("payment"), sample("payment"));
-    const [released, tried, delivered] = [
-      await stage.delivery.next(),
-      await stage.delivery.next(),
-      await stage.delivery.next(),
-    ];
-    await sql(
-      "update $schema.events set claimed_by = gen_random_uuid(), claimed_until = now() + interval '1 minute'",
-    );
-
-    released.settle({ type: "release" });
-    tried.settle(retryIn(0));
-    delivered.settle({ type: "delivered" });
-    await stage.holds(2);
-
-    const rows = await sql("select history, claimed_by is null as free from $schema.events");
-    expect(rows).toEqual([
-      { history: null, free: false },
-      { history: null, free: false },
-    ]);
-  });
-
   test.each([UNTRIED, { ...UNTRIED, attempts: 2, failures: 1, triedAt: 7 }])(
-    "what a process that stood still never sent is queued again as it was, where another has held it",
+    "what a process that stood still never sent is queued again as it was, if another has held it",
     async (history) => {
       const clock = clockAt();
       await using stage = await Stage.open(() => create({ leaseMs: LEASE_MS }, clock));
@@ -177,7 +134,7 @@ describeWithPostgres("leases", (database) => {
     expect(stage.delivery.ids).toEqual([first.id, second.id]);
   });
 
-  test("what a process has without knowing it was not sent, and is handed over as new", async () => {
+  test("what a process has without knowing it was not sent, and is sent as new", async () => {
     await using stage = await Stage.open(() => create());
     stage.delivery.capacity = 1;
     stage.start();
@@ -185,7 +142,8 @@ describeWithPostgres("leases", (database) => {
     const known = await stage.delivery.next();
     const unknown = sample("payment");
     await stage.add(unknown);
-    // As a claim leaves it that ends on the server long after its process has given up waiting for the answer.
+    // As a claim leaves it that ends on the server long after its process has given up waiting for
+    // the answer.
     await sql(
       `update $schema.events set claimed_until = now(), claimed_by = (select claimed_by from $schema.events where id = $1)
        where id = $2`,
@@ -212,7 +170,7 @@ describeWithPostgres("leases", (database) => {
       .toEqual([{ same: true, tried: false, claimed_by: null }]);
   });
 
-  test("an event of a host whose clock is ahead is handed over at once", async () => {
+  test("an event of a host whose clock is ahead is sent at once", async () => {
     await using stage = await Stage.open(() => create());
     const event = { ...sample("payment"), createdAt: Date.now() + 3_600_000 };
     stage.start();

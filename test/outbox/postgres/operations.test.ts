@@ -1,49 +1,46 @@
 import { postgresMigrations, postgresOutbox } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import { retryIn } from "../../../src/testing/contract/recorder.js";
+import { openDatabase } from "../../../src/outbox/postgres/database.js";
+import { forgetOld } from "../../../src/outbox/postgres/upkeep.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
+import { testOperations } from "../sql/operations.js";
 
 describeWithPostgres("operations", (database) => {
   const { create, reopen, sql } = database;
   const listeningSessions = () =>
     sql("select from pg_stat_activity where datname = current_database() and query like 'listen%'");
 
-  test("several processes that start at the same moment make the tables once", async () => {
-    const pool = database.pool();
-    const outboxes = Array.from({ length: 4 }, () => postgresOutbox({ pool, schema: "at_once" }));
-
-    await Promise.all(outboxes.map((outbox) => outbox.look()));
-
-    expect(await sql("select version from at_once.migrations")).toEqual([{ version: 1 }]);
-    await Promise.all(outboxes.map((outbox) => outbox.close()));
-  });
-
-  test("makes no tables where it is told not to, and stores what waited once they are made", async () => {
-    database.schema = "by_hand";
-    const outbox = await reopen({ migrate: false });
-
-    expect(await outbox.add(sample("payment"))).toBe("in-memory");
-    expect(outbox.counts()).toMatchObject({
-      queued: 1,
-      trouble: expect.stringMatching(/schema "by_hand" are missing.*postgresMigrations\("by_hand"\)/),
-    });
-    for (const script of postgresMigrations("by_hand")) await sql(script);
-
-    await expect.poll(() => outbox.durable, { timeout: 10_000 }).toBe(true);
-    expect(await sql("select count(*)::int as n from by_hand.events")).toEqual([{ n: 1 }]);
-    await outbox.close();
-  });
-
-  test("leaves tables alone that a later version made", async () => {
-    await (await create()).close();
-    await sql("insert into $schema.migrations (version) values (2)");
-
-    await expect(reopen()).rejects.toMatchObject({
-      code: "ERR_AFFILIATE_POSTGRES_NEWER",
-      message: expect.stringContaining("install the newer express-affiliate"),
-    });
+  testOperations(database, {
+    name: (tables) => {
+      database.schema = tables;
+    },
+    newerCode: "ERR_AFFILIATE_POSTGRES_NEWER",
+    async makeByHand() {
+      for (const script of postgresMigrations(database.schema)) await sql(script);
+    },
+    async limited() {
+      await sql(`
+        create role shop login;
+        grant usage on schema $schema to shop;
+        grant select on $schema.migrations to shop;
+        grant select, update on $schema.clock to shop;
+        grant select, insert, update, delete on $schema.events, $schema.scheduled, $schema.known_ids, $schema.dead_letters,
+          $schema.circuits
+          to shop;`);
+      const pool = database.pool({ user: "shop" });
+      await expect(pool.query("create table public.own ()")).rejects.toThrow(/permission denied/);
+      return pool;
+    },
+    forget: (pool = database.pool()) =>
+      forgetOld(openDatabase(pool, { schema: database.schema, migrate: false }), 30 * 86_400_000),
+    age: (days, ids) =>
+      sql(
+        `update $schema.known_ids set reported_at = reported_at - $1 * interval '1 day',
+           delivered_at = delivered_at - $1 * interval '1 day' where id = any ($2)`,
+        [days, ids],
+      ),
   });
 
   test.each(["", "pg_mine", "1st", 'a"; drop table users; --', "a".repeat(41), "é"])(
@@ -81,47 +78,6 @@ describeWithPostgres("operations", (database) => {
     expect((await stage.outbox.deadLetters.list()).map(({ message }) => message)).toEqual(texts);
   });
 
-  test("does all its work with no more rights than docs/postgres.md names", async () => {
-    await (await create()).close();
-    await sql(`
-      create role shop login;
-      grant usage on schema $schema to shop;
-      grant select on $schema.migrations to shop;
-      grant select, update on $schema.clock to shop;
-      grant select, insert, update, delete on $schema.events, $schema.scheduled, $schema.known_ids, $schema.dead_letters,
-        $schema.circuits
-        to shop;`);
-    const pool = database.pool({ user: "shop" });
-    await expect(pool.query("create table public.own ()")).rejects.toThrow(/permission denied/);
-    const small = { pool, maxEvents: 2, maxDeadLetters: 1, migrate: false } as const;
-
-    await using stage = await Stage.open(() => reopen(small));
-    const { outbox, delivery } = stage;
-    await stage.giveUp([sample("payment")]);
-    // The second makes the first give way, perhaps before it is counted that there were two.
-    await stage.add(sample("payment"));
-    (await delivery.next()).settle({ type: "dead", ...REJECTED });
-    await expect.poll(() => delivery.dropped.length).toBe(1);
-    const [letter] = await outbox.deadLetters.list();
-    expect(await outbox.deadLetters.retry(letter?.id as string)).toBe(true);
-    (await delivery.next()).settle(retryIn(1));
-    (await delivery.next()).settle({ type: "dead", ...REJECTED });
-    await expect.poll(() => outbox.counts().dead.rejected).toBe(1);
-    expect(await outbox.deadLetters.discard(letter?.id as string)).toBe(true);
-    delivery.capacity = 0;
-    // A claim that began before has ended.
-    await expect.poll(() => outbox.idle).toBe(true);
-    await stage.add(sample("click"), sample("click"), sample("payment"));
-    expect(delivery.dropped.at(-1)?.reason).toBe("full");
-    const client = await pool.connect();
-    await client.query("begin");
-    expect(await outbox.add(sample("payment"), { transaction: client })).toBe("queued");
-    delivery.capacity = 8;
-    await client.query("commit");
-    client.release();
-    for (let nth = 0; nth < 2; nth++) await delivery.deliverNext();
-  });
-
   test("leaves the pool as it found it", async () => {
     const pool = database.pool({ max: 3 });
     const listeners = pool.listenerCount("error");
@@ -140,23 +96,20 @@ describeWithPostgres("operations", (database) => {
     await expect.poll(listeningSessions).toEqual([]);
   });
 
-  test("hears of what a transaction commits, long before it would look", async () => {
-    const pool = database.pool();
+  test("is notified of what a transaction commits, long before it would look", async () => {
     await using stage = await Stage.open(() => create({ pollMs: 3_600_000 }));
     stage.start();
     // Once it delivers this, what it does at the start is behind it.
     await expect.poll(listeningSessions).toHaveLength(1);
-    const client = await pool.connect();
-    await client.query("begin");
+    const host = await database.begin();
     const event = sample("payment");
-    await stage.outbox.add(event, { transaction: client });
-    await client.query("commit");
-    client.release();
+    await stage.outbox.add(event, host);
+    await host.end("commit");
 
     expect(await stage.delivery.deliverNext()).toBe(event.id);
   });
 
-  test("finds by looking what no notification tells of, where it keeps no connection to listen", async () => {
+  test("finds by polling what no notification names, if it keeps no connection to listen", async () => {
     await using stage = await Stage.open(() => create({ listen: false }));
     stage.start();
     const other = await reopen({ listen: false });
@@ -175,37 +128,5 @@ describeWithPostgres("operations", (database) => {
     await stage.add(event);
 
     expect(await stage.delivery.deliverNext()).toBe(event.id);
-  });
-
-  test("forgets what was delivered long ago, clicks after a day, and nothing else", async () => {
-    await using stage = await Stage.open(() => create());
-    stage.start();
-    const [old, recent, oldClick, recentClick, dead] = [
-      sample("payment"),
-      sample("payment"),
-      sample("click"),
-      sample("click"),
-      sample("payment"),
-    ];
-    for (const event of [old, recent, oldClick, recentClick]) {
-      await stage.add(event);
-      await stage.delivery.deliverNext();
-    }
-    await stage.giveUp([dead]);
-    await stage.empty();
-    const age = (days: number, ids: readonly string[]) =>
-      sql(
-        `update $schema.known_ids set reported_at = reported_at - $1 * interval '1 day',
-           delivered_at = delivered_at - $1 * interval '1 day' where id = any ($2)`,
-        [days, ids],
-      );
-    await age(31, [old.id, dead.id]);
-    await age(2, [recent.id, oldClick.id]);
-
-    const { forgetOld } = await import("../../../src/outbox/postgres/upkeep.js");
-    await forgetOld({ query: sql, queryOnce: sql, ready: async () => {} }, database.schema, 30 * 86_400_000);
-
-    for (const event of [recent, recentClick, dead]) expect(await stage.outbox.add(event)).toBe("duplicate");
-    for (const event of [old, oldClick]) expect(await stage.outbox.add(event)).toBe("queued");
   });
 });

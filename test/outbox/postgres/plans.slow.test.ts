@@ -7,7 +7,8 @@ import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { describeWithPostgresServer } from "../../helpers/postgres.js";
 
-// A scan of the table, which costs less the fewer there are, is what a planner that is wrong would take.
+// A scan of the table, which costs less the fewer there are, is what a planner that is wrong would
+// take.
 const WAITING = 100_000;
 const LIMIT = 8;
 
@@ -17,8 +18,9 @@ describeWithPostgresServer("plans", (database) => {
   const { create, sql } = database;
   let schema = "";
 
-  // Events of two destinations, of which a quarter rest and a quarter have rested; of each of them half are clicks,
-  // and of those a third each is as urgent as a payment, a registration and a click.
+  // Events of two destinations, of which a quarter rest and a quarter have rested; of each of them
+  // half are clicks, and of those a third each is as urgent as a payment, a registration and a
+  // click.
   beforeAll(async () => {
     await (await create()).close();
     schema = database.schema;
@@ -31,7 +33,10 @@ describeWithPostgresServer("plans", (database) => {
       from generate_series(1, ${WAITING}) as nth`);
   }, 300_000);
 
-  /** Runs a statement on these events, and undoes it. Returns its rows, and how the statements of its functions found theirs. */
+  /**
+   * Runs a statement on these events, and undoes it. Returns its rows, and how the statements of
+   * its functions found theirs.
+   */
   async function explain(before: string, text: string, values: unknown[]) {
     const client = await database.pool().connect();
     const plans: string[] = [];
@@ -80,7 +85,7 @@ describeWithPostgresServer("plans", (database) => {
 
       const found = await explain(
         isResting ? "update $schema.events set due_at = null where due_at <= now()" : "select",
-        "select * from $schema.claim(1, $1, '1 minute', $2, '{}', $3, $4, null, null)",
+        "select * from $schema.claim(1, $1, '1 minute', $2, '{}', $3, $4, null, null, null)",
         [
           "00000000-0000-0000-0000-000000000000",
           LIMIT,
@@ -94,7 +99,8 @@ describeWithPostgresServer("plans", (database) => {
         ],
       );
 
-      expect(found.rows).toHaveLength(LIMIT);
+      // The last row says where the next scans begin.
+      expect(found.rows).toHaveLength(LIMIT + 1);
       expect(found.plan).toMatch(
         new RegExp(`Index Scan (Backward )?using events_due on events .*rows=${LIMIT} loops=1\\)`),
       );
@@ -103,7 +109,7 @@ describeWithPostgresServer("plans", (database) => {
   );
 
   test.each([0, 99, 100])(
-    "stores a click by indexes, and looks at its visitor's alone, where %i wait",
+    "stores a click by indexes, and looks at its visitor's alone, if %i wait",
     async (number) => {
       const theirs = `
         insert into $schema.events
@@ -123,7 +129,7 @@ describeWithPostgresServer("plans", (database) => {
     },
   );
 
-  test("sheds the oldest click by indexes, and raises what the new payment waits for, however many wait", async () => {
+  test("sheds the oldest click by indexes, and what the new payment waits for inherits its priority, however many wait", async () => {
     const [waiting] = await sql(
       "select click_id, session_id from $schema.events where destination = 1 and urgency = 1 order by seq offset 100 limit 1",
     );
@@ -131,12 +137,12 @@ describeWithPostgresServer("plans", (database) => {
 
     const found = await explain(
       "select",
-      "select * from $schema.shed(1, 1::smallint, 1, 3::smallint, $1, $2)",
+      "select * from $schema.shed(1, 1::smallint, 3::smallint, $1, $2)",
       ids,
     );
 
     expect(found.rows).toMatchObject([{ urgency: 1 }]);
-    expect(found.plan).toMatch(/update \S+events as event\s+set urgency = lent.urgency/);
+    expect(found.plan).toMatch(/update \S+events as event\s+set urgency = inherited.urgency/);
     expectIndexes(found, LIMIT);
   });
 

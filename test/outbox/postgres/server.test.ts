@@ -30,7 +30,7 @@ describeWithPostgres("a server", (database) => {
     return { delivery, event };
   }
 
-  test("whose role lacks a right is told, with what to do; once it has the right, what waited is delivered", async () => {
+  test("whose role lacks a right rejects with what to do; once it has the right, what waited is delivered", async () => {
     await (await create()).close();
     await sql(`
       create role clerk login;
@@ -52,7 +52,7 @@ describeWithPostgres("a server", (database) => {
     await outbox.close();
   });
 
-  test("whose role may not make the tables is told", async () => {
+  test("whose role may not make the tables rejects with the reason", async () => {
     await sql("create role guest login");
     database.schema = "not_made";
 
@@ -74,7 +74,7 @@ describeWithPostgres("a server", (database) => {
     await outbox.close();
   });
 
-  test("that takes no writes is told", async () => {
+  test("that takes no writes rejects with the reason", async () => {
     await (await create()).close();
     const pool = database.pool({ options: "-c default_transaction_read_only=on" });
     const outbox = await reopen({ pool });
@@ -83,7 +83,7 @@ describeWithPostgres("a server", (database) => {
     await outbox.close();
   });
 
-  test("where transactions are not `read committed` by default is told", async () => {
+  test("rejects with advice if transactions are not `read committed` by default", async () => {
     const pool = database.pool({ options: "-c default_transaction_isolation=repeatable\\ read" });
 
     await expect(create({ pool })).rejects.toMatchObject({

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { DESTINATION, paying, sample, stranger } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
-import { describeWithPostgresServer, passWith, virtualPool, withSlowSweeps } from "../../helpers/postgres.js";
+import { describeWithPostgresServer, passWith, virtualPool, withSlowClaims } from "../../helpers/postgres.js";
 
 const DEAD = 30_000;
 const VISITORS = 5;
@@ -16,7 +16,10 @@ type Blocks = Record<(typeof STATEMENTS)[number], number[]>;
 describeWithPostgresServer("while another session's snapshot is open", (database) => {
   const { create, sql } = database;
 
-  /** A pool that explains each of these statements before it runs it, in a transaction that is undone. */
+  /**
+   * A pool that explains each of these statements before it runs it, in a transaction that is
+   * undone.
+   */
   function explaining(pool: pg.Pool, blocks: Blocks): pg.Pool {
     return Object.assign(Object.create(pool), {
       async query(config: { text: string; values?: unknown[] }, values?: unknown[]) {
@@ -31,6 +34,8 @@ describeWithPostgresServer("while another session's snapshot is open", (database
           await client.query("rollback");
           client.release();
           const plan = rows[0]["QUERY PLAN"][0].Plan;
+          // A full claim, which takes at most a twentieth of the time, steps over all dead rows.
+          if (statement === "claim" && config.values?.[8] === null) return pool.query(config, values);
           blocks[statement].push(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]);
         }
         return pool.query(config, values);
@@ -58,8 +63,8 @@ describeWithPostgresServer("while another session's snapshot is open", (database
     await sql("analyze $schema.events");
     await sql(
       `insert into $schema.events
-         (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, urgency, lines_up, written_at, due_at)
-       select $1, gen_random_uuid(), 'click', endpoint, 'c' || nth, 's' || nth, '{}', at, at, urgency, nth % 2 = 0, at, at
+         (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, urgency, to_enter_from, written_at, due_at)
+       select $1, gen_random_uuid(), 'click', endpoint, 'c' || nth, 's' || nth, '{}', at, at, urgency, case when nth % 2 = 0 then at end, at, at
        from generate_series(1, ${DEAD} / 8) as nth,
          (values ('lead/payment', 3), ('registration', 3), ('lead/registration', 3), ('click', 3),
            ('registration', 2), ('lead/registration', 2), ('click', 2), ('click', 1)) as scan (endpoint, urgency),
@@ -70,7 +75,8 @@ describeWithPostgresServer("while another session's snapshot is open", (database
     await expect.poll(async () => (await stage.outbox.look?.())?.queued).toBe(0);
     await meanOf();
     const under = await meanOf();
-    // As statistics are that were taken while one visitor's events waited, and a vacuum has counted the dead rows' blocks.
+    // As statistics are that were taken while one visitor's events waited, and a vacuum has counted
+    // the dead rows' blocks.
     await sql(
       `insert into $schema.events
          (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, urgency)
@@ -89,7 +95,7 @@ describeWithPostgresServer("while another session's snapshot is open", (database
   test("a claim reads at most ten times the blocks at 200 events a second, though a scan of all dead rows takes so long that it is made once a minute", async () => {
     const blocks: Blocks = { append: [], claim: [], settle: [] };
     const clock = new FakeClock();
-    const pool = withSlowSweeps(virtualPool(explaining(database.pool(), blocks), clock));
+    const pool = withSlowClaims(virtualPool(explaining(database.pool(), blocks), clock));
     await using stage = await Stage.open(() => create({ pool, listen: false, pollMs: 1_000 }, clock));
     stage.delivery.each(({ settle }) => settle({ type: "delivered" }));
     stage.start();

@@ -52,22 +52,20 @@ describeWithPostgres("storing", (database) => {
     async (_, ends) => {
       const outbox = await create();
       const visitor = stranger();
-      const client = await database.pool().connect();
-      await client.query("begin");
-      await outbox.add(sample("click", visitor), { transaction: client });
+      const host = await database.begin();
+      await outbox.add(sample("click", visitor), host);
       const held = outbox.add(sample("payment", visitor));
       const added = Promise.all(Array.from({ length: 501 }, () => outbox.add(sample("click"))));
 
       const closing = outbox.close();
       expect(new Set(await added)).toEqual(new Set(["queued"]));
-      if (ends) await client.query("commit");
+      if (ends) await host.end("commit");
       await closing;
 
       expect(await held).toBe(ends ? "queued" : "in-memory");
       expect(outbox.durable).toBe(ends);
       expect(await sql("select count(*)::int as n from $schema.events")).toEqual([{ n: ends ? 503 : 501 }]);
-      if (!ends) await client.query("commit");
-      client.release();
+      if (!ends) await host.end("commit");
     },
   );
 });

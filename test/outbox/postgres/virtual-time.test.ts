@@ -3,13 +3,13 @@ import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
-import { describeWithPostgres, passWith, virtualPool, withSlowSweeps } from "../../helpers/postgres.js";
+import { describeWithPostgres, passWith, virtualPool, withSlowClaims } from "../../helpers/postgres.js";
 
 const REST_MS = 600_000;
 const POLL_MS = 10_000;
 
 describeWithPostgres("in virtual time", (database) => {
-  test("an event rests for ten minutes, and is then handed over", async () => {
+  test("an event rests for ten minutes, and is then sent", async () => {
     const clock = new FakeClock();
     const pool = virtualPool(database.pool(), clock);
     await using stage = await Stage.open(() =>
@@ -52,7 +52,7 @@ describeWithPostgres("in virtual time", (database) => {
     expect((await stage.delivery.next()).live.interrupted).toBe(true);
   });
 
-  test("asks for no scheduled payment that is due until one waits, and then hands it over once it is", async () => {
+  test("asks for no scheduled payment that is due until one waits, and then sends it once it is", async () => {
     const clock = new FakeClock();
     const pool = virtualPool(database.pool(), clock);
     const { query } = pool;
@@ -83,11 +83,12 @@ describeWithPostgres("in virtual time", (database) => {
   });
 
   describe("while all dead rows are scanned once a minute, for they are many", () => {
-    /** Has a host's transaction report a payment, and others be delivered before it is committed. */
+    /**
+     * Has a host's transaction report a payment, and others be delivered before it is committed.
+     */
     async function reportLate(listen: boolean) {
       const clock = new FakeClock();
-      const server = database.pool();
-      const pool = withSlowSweeps(virtualPool(server, clock));
+      const pool = withSlowClaims(virtualPool(database.pool(), clock));
       const stage = await Stage.open(() => database.create({ pool, listen, pollMs: POLL_MS }, clock));
       stage.delivery.each(({ settle }) => settle({ type: "delivered" }));
       stage.start();
@@ -97,15 +98,13 @@ describeWithPostgres("in virtual time", (database) => {
       };
       await deliverOne();
       const late = { ...sample("payment"), createdAt: clock.now() };
-      const host = await server.connect();
-      await host.query("begin");
-      await stage.outbox.add(late, { transaction: host });
+      const host = await database.begin();
+      await stage.outbox.add(late, host);
       for (let second = 0; second < 3; second++) {
         await passWith(pool, clock, 1_000);
         await deliverOne();
       }
-      await host.query("commit");
-      host.release();
+      await host.end("commit");
       return { clock, pool, stage, late };
     }
 

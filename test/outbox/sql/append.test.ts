@@ -30,7 +30,7 @@ const all =
   (events) =>
     events.map(() => outcome);
 
-test("what the server has not stored is not taken for stored, where no event is found to be the one that has to wait", async () => {
+test("what the server has not stored is not taken for stored, if no event is found to be the one that has to wait", async () => {
   const { append, clock, server, stored } = setUp(all("rolled back"));
   const event = sample("payment");
   const waits: string[] = [];

@@ -4,7 +4,10 @@ import { expect, test } from "vitest";
 import { type CountRow, createCounts } from "../../../src/outbox/sql/counts.js";
 import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
 
-/** A request to a server. A test chooses when the server commits it, and when the process gets the answer. */
+/**
+ * A request to a server. A test chooses when the server commits it, and when the process gets the
+ * answer.
+ */
 interface Request {
   commit(): void;
   answer(): Promise<void>;
@@ -35,7 +38,9 @@ function world(backlog: number) {
     stored,
     /** Those that this process may settle. */
     known,
-    /** What `counts()` of an outbox says: it adds the events that are on their way to the storage. */
+    /**
+     * What `counts()` of an outbox says: it adds the events that are on their way to the storage.
+     */
     queued: () => counts.current(DESTINATION).queued + coming,
     add(): Request {
       const event = sample("payment");

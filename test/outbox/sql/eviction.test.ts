@@ -2,7 +2,7 @@ import type { EventKind } from "express-affiliate";
 import type { Death } from "express-affiliate/outbox";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { LEAST_URGENT_FIRST } from "../../../src/kinds.js";
+import { LEAST_URGENT_FIRST } from "../../../src/conversion/kinds.js";
 import { asciiJson } from "../../../src/outbox/sql/ascii-json.js";
 import { createCounts } from "../../../src/outbox/sql/counts.js";
 import { createEviction, type Evicted } from "../../../src/outbox/sql/eviction.js";
@@ -10,7 +10,7 @@ import { DESTINATION, largeSample } from "../../../src/testing/contract/samples.
 
 const DEATH: Death = { reason: "rejected", attempts: 1 };
 
-/** Dead letters in an array, where others would be in a table. */
+/** Dead letters in an array, if others would be in a table. */
 function boxOf(bounds: { max: number; maxBytes: number }) {
   const rows: Evicted[] = [];
   const evicted: Evicted[] = [];
@@ -60,7 +60,7 @@ test("stays within its bounds, and drops no payment while there is anything else
   );
 });
 
-test("drops no more than come where there are more than its bounds allow", async () => {
+test("drops no more than come if there are more than its bounds allow", async () => {
   const { rows, counts, evicted, die } = boxOf({ max: 2, maxBytes: 2_000 });
   const { event, size } = await die("payment", 500);
   // Another process, or a command, has added them.

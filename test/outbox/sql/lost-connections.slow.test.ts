@@ -7,10 +7,13 @@ import { retryIn } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
 import { REJECTED } from "../../../src/testing/contract/stage.js";
 import { delivering } from "../../helpers/deliver.js";
-import { describeWithMariaDb } from "../../helpers/mysql.js";
+import { around, describeWithMariaDb } from "../../helpers/mysql.js";
 import { describeWithPostgresServer } from "../../helpers/postgres.js";
 
-/** When a connection is ended: before the server gets a statement, or once it has run it, and its answer is lost. */
+/**
+ * When a connection is ended: before the server gets a statement, or once it has run it, and its
+ * answer is lost.
+ */
 type When = "before" | "after";
 
 /** Ends the connection of the next statement that has this text in it. */
@@ -24,7 +27,10 @@ const WHENS: readonly When[] = ["before", "after"];
 const open: Outbox[] = [];
 afterEach(() => Promise.all(open.splice(0).map((outbox) => outbox.close())));
 
-/** Runs a statement on a connection that is ended before it or after it. Rejects with what the driver says then. */
+/**
+ * Runs a statement on a connection that is ended before it or after it. Rejects with what the
+ * driver says then.
+ */
 async function runCut<T>(when: When, { run, end }: { run: () => Promise<T>; end: () => Promise<unknown> }) {
   if (when === "after") await run();
   await end();
@@ -33,23 +39,11 @@ async function runCut<T>(when: When, { run, end }: { run: () => Promise<T>; end:
 
 describeWithMariaDb("a connection to MariaDB that is lost", (database) => {
   function cutting(cut: Cut): MysqlPool {
-    const pool = database.pool({ connectionLimit: 4 });
-    return {
-      async getConnection() {
-        const connection = await pool.getConnection();
-        return {
-          connection: connection.connection,
-          query(options: { sql: string }) {
-            const run = () => connection.query(options) as never as Promise<[unknown, unknown]>;
-            if (!cut.isDue || !options.sql.includes(cut.text)) return run();
-            cut.isDue = false;
-            return runCut(cut.when, { run, end: () => database.sql(`kill ${connection.threadId}`) });
-          },
-          release: () => connection.release(),
-          destroy: () => connection.destroy(),
-        };
-      },
-    };
+    return around(database.pool({ connectionLimit: 4 }), (run, sql, { threadId }) => {
+      if (!cut.isDue || !sql.includes(cut.text)) return run();
+      cut.isDue = false;
+      return runCut(cut.when, { run, end: () => database.sql(`kill ${threadId}`) });
+    });
   }
   isNoOutage(
     (cut) => database.create({ pool: cutting(cut) }),
@@ -106,7 +100,7 @@ function isNoOutage(create: (cut: Cut) => Promise<Outbox>, texts: readonly strin
   }
 
   test.each(texts.flatMap((text) => WHENS.map((when) => [when, text] as const)))(
-    "is no outage %s a statement with %s: each event is queued, handed over once, and its verdict told",
+    "is no outage %s a statement with %s: each event is queued, sent once, and its verdict told",
     async (when, text) => {
       const [taken, refused, postponed] = [sample("click"), sample("registration"), sample("payment")];
       const isPostponed = new Set([postponed.id]);

@@ -38,7 +38,7 @@ describe("a server's clock", () => {
     expect(look()).toBe(false);
   });
 
-  test("that nobody sets is never behind what is known of it, however long looks take", () => {
+  test("that nobody sets is never ahead of what is known of it, however long looks take", () => {
     const step = fc.tuple(...[0, 1, 2].map(() => fc.integer({ min: 0, max: HOUR_MS })));
 
     fc.assert(

@@ -20,7 +20,7 @@ create table if not exists `affiliate_events` (
   `tried` tinyint not null default 0,
   `interrupted` tinyint not null default 0,
   `claimed_by` binary(16) comment 'The process that has it. Still there when its lease ends: that process has died.',
-  `due_at` bigint comment 'While a process has it: when the lease ends. Else, where it was never tried: since when it is the next of its visitor; where it was: the end of its rest. Null while it waits behind an earlier event of its visitor. Of a scheduled payment: its notBefore. Of the dead and the known: since when they are.',
+  `due_at` bigint comment 'While a process has it: when the lease ends. Otherwise, if it was never tried: since when it is the next of its visitor; if it was tried: the end of its rest. Null while it waits behind an earlier event of its visitor. Of a scheduled payment: its notBefore. Of the dead and the known: since when they are.',
   `period` bigint generated always as (`due_at` div 8192) stored comment 'The period of 8,192 ms that due_at is in. A search asks for single periods.',
   `written_at` bigint comment 'When due_at was written. In the future: the clock of the server has been set back since.',
   `reason` enum('rejected', 'unconfirmed', 'expired', 'cancelled') comment 'Of the dead. Of the known, cancelled: a payment that was cancelled while it was scheduled.',

@@ -26,7 +26,25 @@ as $function$
   ) as due where at > now()
 $function$;
 
--- Stores events: once it has the locks ('wait'), or none of them where another open transaction has one ('try').
+-- A visitor's clicks. A visitor is a session, or a click id without one.
+create function affiliate.clicks_of(p_destination bigint, p_click_id text, p_session_id text) returns setof bigint
+language sql stable
+as $function$
+  (
+    select seq from affiliate.events
+    where session_id = p_session_id and destination between p_destination and p_destination and kind = 'click'
+    order by destination, seq
+  )
+  union all
+  (
+    select seq from affiliate.events
+    where click_id = p_click_id and destination between p_destination and p_destination and kind = 'click'
+      and session_id is null and p_session_id is null
+    order by destination, seq
+  )
+$function$;
+
+-- Stores events. 'wait': once it has the locks. 'try': none of them if another open transaction has a lock.
 create function affiliate.append(
   p_destinations bigint[], p_ids uuid[], p_kinds text[], p_endpoints text[], p_click_ids text[], p_session_ids text[],
   p_created_at double precision[], p_data text[],
@@ -34,7 +52,7 @@ create function affiliate.append(
   p_clicks_of_a_visitor integer, p_locks text
 ) returns setof text -- queued, crowded (queued, and its visitor has too many clicks), duplicate, busy or rolled back: of each, in order
 language plpgsql
--- The plan does not follow the statistics: the batch is small, and an index finds a visitor's clicks.
+-- The batch is small, and an index finds a visitor's clicks.
 set search_path = pg_catalog, pg_temp set enable_nestloop = off set enable_seqscan = off set enable_bitmapscan = off set jit = off
 as $function$
 declare
@@ -74,12 +92,12 @@ begin
     on conflict do nothing returning destination, id
   ), stored as (
     insert into affiliate.events
-      (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at, urgency, lines_up)
+      (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at, urgency, to_enter_from)
     select destination, id, kind, endpoint, click_id, session_id, data::json, at, at, least(at, now()),
       urgency,
-      urgency > 1 and (
+      case when urgency > 1 and (
         is_behind or exists (select from affiliate.right_before(event.destination, null, event.click_id, event.session_id))
-      )
+      ) then now() end
     from event join fresh using (destination, id)
     where not_before is null
     order by nth
@@ -97,17 +115,8 @@ begin
   return query
   select case
     when nth <> all (v_queued) then 'duplicate'
-    when kind = 'click' and session_id is not null and exists (
-      select from affiliate.events as click
-      where click.session_id = event.session_id and click.destination between event.destination and event.destination
-        and click.kind = 'click'
-      order by click.destination, seq offset p_clicks_of_a_visitor
-    ) then 'crowded'
-    when kind = 'click' and session_id is null and exists (
-      select from affiliate.events as click
-      where click.click_id = event.click_id and click.destination between event.destination and event.destination
-        and click.session_id is null and click.kind = 'click'
-      order by click.destination, seq offset p_clicks_of_a_visitor
+    when kind = 'click' and exists (
+      select from affiliate.clicks_of(destination, click_id, session_id) offset p_clicks_of_a_visitor
     ) then 'crowded'
     else 'queued'
   end
@@ -127,23 +136,27 @@ set search_path = pg_catalog, pg_temp
 as $function$
 declare
   v_outcome text;
+  v_locks text;
 begin
-  begin
-    v_outcome := affiliate.append(
-      array[p_destination], array[p_id], array[p_kind], array[p_endpoint], array[p_click_id], array[p_session_id],
-      array[p_created_at], array[p_data], array[p_urgency], p_clicks_of_a_visitor, 'wait'
-    );
-  exception
-    when deadlock_detected then
-      -- Two transactions report two visitors in opposite order. Both are stored; their order is open.
+  foreach v_locks in array array['wait', 'none'] loop
+    begin
       v_outcome := affiliate.append(
         array[p_destination], array[p_id], array[p_kind], array[p_endpoint], array[p_click_id], array[p_session_id],
-        array[p_created_at], array[p_data], array[p_urgency], p_clicks_of_a_visitor, 'none'
+        array[p_created_at], array[p_data], array[p_urgency], p_clicks_of_a_visitor, v_locks
       );
-    when serialization_failure then
-      -- The id is there, and this transaction cannot see it: its snapshot is older.
-      v_outcome := 'duplicate';
-  end;
+      exit;
+    exception
+      when deadlock_detected then
+        -- Two transactions report two visitors in opposite order. Both are stored; their order is open.
+        if v_locks = 'none' then
+          raise;
+        end if;
+      when serialization_failure then
+        -- The id is there, and this transaction cannot see it: its snapshot is older.
+        v_outcome := 'duplicate';
+        exit;
+    end;
+  end loop;
   if v_outcome in ('queued', 'crowded') and p_channel is not null then
     -- Since when it is due: a claim that does not begin so early would step over it.
     perform pg_notify(p_channel, least(p_created_at, extract(epoch from now())::double precision * 1000)::text);

@@ -1,6 +1,4 @@
--- After a restore.
-
--- Makes unconfirmed dead letters of the oldest payments that wait, claimed or not. Returns how many.
+-- After a restore: makes unconfirmed dead letters of the oldest payments that wait, claimed or not. Returns how many.
 create function affiliate.hold(p_death jsonb, p_number integer) returns integer
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,15 +1,12 @@
--- Dead letters are queued again. Each goes to the end of its visitor's queue.
-
--- p_doubtful is the history of a dead letter that may have been taken. With p_interrupted, only those that were
--- held because their process seemed to have ended during an attempt: they are queued as they were.
+-- Queues dead letters again, each at the end of its visitor's queue. p_doubtful: the history of one that may have been taken.
+-- p_interrupted: only those that were held because their process seemed to have ended during an attempt, queued as they were.
 create function affiliate.revive(
   p_destination bigint, p_ids uuid[],
-  p_urgencies smallint[], -- as their kinds have them
+  p_kinds text[], p_urgencies smallint[], -- each kind's
   p_doubtful json, p_interrupted boolean
 )
 returns setof affiliate.dead_letters
 language plpgsql
--- The plan does not follow the statistics, which may be stale: the indexes were made for these statements.
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 begin
@@ -28,15 +25,15 @@ begin
     returning *
   ), stored as (
     insert into affiliate.events
-      (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at, urgency, lines_up, tried, history)
+      (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at, urgency, to_enter_from, tried, history)
     select destination, id, kind, endpoint, click_id, session_id, data, created_at,
-      case when p_interrupted then created_at else now() end, now(), urgency, true,
+      case when p_interrupted then created_at else now() end, now(), urgency, now(),
       p_interrupted and history is not null,
       case
         when p_interrupted then history
         when reason = 'unconfirmed' or (history ->> 'maybeTaken')::boolean then p_doubtful
       end
-    from risen join unnest(p_ids, p_urgencies) as own (id, urgency) using (id) order by created_at, seq
+    from risen join unnest(p_kinds, p_urgencies) as own (kind, urgency) using (kind) order by created_at, seq
   )
   select * from risen;
 end

@@ -1,10 +1,7 @@
--- Payments that wait for their notBefore, and what is removed by hand.
-
--- Moves payments that are due to the end of their visitors' queues, as if they had happened then. One whose visitor a host's open
--- transaction has just reported waits for the next call. Returns how many it has moved.
+-- Moves due payments to the end of their visitors' queues, as if they had happened when due. If a host's open transaction has just
+-- reported an event of the same visitor, the payment waits for the next call. Returns how many it has moved.
 create function affiliate.release_due(p_destination bigint, p_urgency smallint, p_number integer) returns integer
 language plpgsql
--- The plan does not follow the statistics, which may be stale: the indexes were made for these statements.
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare
@@ -37,9 +34,9 @@ begin
     returning *
   )
   insert into affiliate.events
-    (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at, urgency, lines_up)
+    (destination, id, kind, endpoint, click_id, session_id, data, created_at, queued_at, due_at, urgency, to_enter_from)
   select destination, id, 'payment', 'lead/payment', data ->> 'clickId', data ->> 'sessionId', data, not_before, not_before, now(),
-    p_urgency, true
+    p_urgency, now()
   from due order by not_before;
   get diagnostics v_released = row_count;
   return v_released;
@@ -66,11 +63,9 @@ begin
 end
 $function$;
 
--- Removes a person's events: what is scheduled, what is queued and not under way, and dead letters. The ids stay known. p_seqs: of
--- those that were queued. Returns how many it has removed.
+-- Removes a person's events that are not under way, and keeps their ids known. p_seqs: of the queued. Returns how many.
 create function affiliate.erase(p_destination bigint, p_ids uuid[], p_seqs bigint[]) returns integer
 language plpgsql
--- The plan does not follow the statistics, which may be stale: the indexes were made for these statements.
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare

@@ -1,7 +1,6 @@
 -- Settling. Each statement of a function sees what was committed before it began.
 
--- Has the transaction that the outbox has begun itself wait for the disk when it commits, whatever the server's default is. A
--- stronger setting stays.
+-- Makes the commit of an own transaction wait for the disk, whatever the server's default is. A stronger setting stays.
 create function affiliate.commit_durably() returns void
 language sql
 as $function$
@@ -9,7 +8,7 @@ as $function$
   where current_setting('synchronous_commit') not in ('on', 'remote_apply')
 $function$;
 
--- The time from which a delivered id is remembered. It is not in the past where the server's clock was set back.
+-- The time from which a delivered id is remembered. It is not in the past if the server's clock was set back.
 create function affiliate.delivery_time() returns timestamptz
 language sql stable
 as $function$
@@ -22,7 +21,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare
-  v_next bigint[] := array(
+  v_next bigint[] := array_remove(array(
     select (
       select seq from affiliate.events
       where click_id = visitor and destination between p_destination and p_destination order by destination, seq limit 1
@@ -34,23 +33,25 @@ declare
       where session_id = visitor and destination between p_destination and p_destination order by destination, seq limit 1
     )
     from unnest(p_session_ids) as visitor
-  );
+  ), null);
 begin
-  return array(select seq from affiliate.events where seq = any (v_next) order by seq for update);
+  return case when v_next = '{}' then v_next
+    else array(select seq from affiliate.events where seq = any (v_next) order by seq for update) end;
 end
 $function$;
 
 -- Makes the next event of each of these visitors due, if it waits for no other.
 create function affiliate.promote(p_destination bigint, p_click_ids text[], p_session_ids text[]) returns void
 language plpgsql
--- The plan does not follow the statistics, which may be stale: the indexes were made for these statements.
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare
   v_next bigint[] := affiliate.lock_next(p_destination, p_click_ids, p_session_ids);
 begin
   -- A new statement: with the locks it sees what the transactions that had them before have written.
-  update affiliate.events set due_at = now(), written_at = now() where seq = any (v_next) and due_at is null;
+  if v_next <> '{}' then
+    update affiliate.events set due_at = now(), written_at = now() where seq = any (v_next) and due_at is null;
+  end if;
 end
 $function$;
 
@@ -61,7 +62,6 @@ create function affiliate.settle(
   p_in_ms double precision[], p_histories text[], p_deaths text[]
 ) returns setof bigint -- the seqs of what was removed
 language plpgsql
--- The plan does not follow the statistics, which may be stale: the indexes were made for these statements.
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $function$
 declare
@@ -109,13 +109,4 @@ begin
   end if;
   return query select unnest(v_removed);
 end
-$function$;
-
--- Releases claims that their worker does not know of: the answer was lost, and nothing was sent.
-create function affiliate.release_lost(p_destination bigint, p_worker uuid, p_held bigint[]) returns void
-language sql
-set search_path = pg_catalog, pg_temp
-as $function$
-  update affiliate.events set claimed_by = null, claimed_until = null, written_at = now()
-  where destination = p_destination and claimed_until is not null and claimed_by = p_worker and seq <> all (p_held)
 $function$;

@@ -1,7 +1,7 @@
 -- An id is known from the moment its event is stored until some time after its delivery, in one row of known_ids: there is
 -- no moment between two tables at which it could be stored again.
 
--- Without a right on the database, where the schema is there already.
+-- If the schema is there already, no right on the database is needed.
 do $do$
 begin
   if to_regnamespace('affiliate') is null then
@@ -28,7 +28,7 @@ create table affiliate.events (
   queued_at     timestamptz not null,
   history       json,
   urgency       smallint not null,
-  lines_up      boolean not null default false,
+  to_enter_from timestamptz,
   tried         boolean not null default false,
   interrupted   boolean not null default false,
   due_at        timestamptz,
@@ -36,30 +36,32 @@ create table affiliate.events (
   claimed_until timestamptz,
   written_at    timestamptz not null default now()
 ) with (
-  autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0,
+  -- A page keeps space for the row that a claim writes: otherwise the new row would need index entries.
+  fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0.5, vacuum_truncate = off
 );
 comment on table  affiliate.events is 'What waits to be reported, or is under way.';
 comment on column affiliate.events.seq is 'The order of a visitor''s events is the order in which they were committed.';
 comment on column affiliate.events.history is 'What the attempts at it have taught. Null: there was none.';
 comment on column affiliate.events.urgency is
-  '3: as urgent as a payment, 2: as a registration, 1: as a click. The least is that of its kind; an event that waits behind it raises it.';
-comment on column affiliate.events.lines_up is
-  'It may wait behind events that are not as urgent as it is yet. The next claim raises them.';
+  '3: as urgent as a payment, 2: as a registration, 1: as a click. At least that of its kind; it inherits that of the most urgent event that waits behind it.';
+comment on column affiliate.events.to_enter_from is
+  'When it came, or came back, if it has to enter its visitor''s queue: the events before it may not have inherited its priority yet. The next claim sees to that. Null: it has entered.';
 comment on column affiliate.events.due_at is
-  'Where it was never tried: since when it is its visitor''s next. Where it was: the end of its rest. Null while it waits behind an earlier event of its visitor.';
+  'If it was never tried: since when it is its visitor''s next. If it was tried: the end of its rest. Null while it waits behind an earlier event of its visitor.';
 comment on column affiliate.events.claimed_by is 'The process that has it, or had it when it died.';
 comment on column affiliate.events.claimed_until is 'When the lease of the process that has it ends. Null: any process may claim it.';
 comment on column affiliate.events.written_at is
   'When due_at or claimed_until was written. In the future: the server''s clock has been set back since.';
 
--- Each statement finds one index that serves it, and no second one: the statistics of a table that is empty now and holds a
--- million rows soon after, or as many dead ones under another session's snapshot, mislead the planner.
+-- One index serves each statement, and no second one. The functions turn other plans off (enable_...): a table that is empty now
+-- may soon hold a million rows, or as many dead ones under another session's snapshot, and stale statistics mislead the planner. A
+-- claim and a renewed lease write columns that are in no index, so they add no index entry.
 create index events_due on affiliate.events (destination, urgency, endpoint, tried, due_at, seq)
-  where due_at is not null and claimed_until is null;
-create index events_lines_up on affiliate.events (destination, written_at, seq) where lines_up;
-create index events_claimed on affiliate.events (destination, claimed_until) where claimed_until is not null;
-create index events_free on affiliate.events (destination, urgency, seq) where claimed_by is null;
+  where due_at is not null;
+create index events_to_enter on affiliate.events (destination, to_enter_from, seq) where to_enter_from is not null;
+-- The condition is true of each event. Only a statement that has it as well uses this index.
+create index events_shed on affiliate.events (destination, urgency, seq) where urgency + 0 > 0;
 create index events_click on affiliate.events (click_id, destination, seq) where click_id is not null;
 create index events_session on affiliate.events (session_id, destination, seq) where session_id is not null;
 

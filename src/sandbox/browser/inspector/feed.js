@@ -5,10 +5,9 @@ import { newsIn } from "./news.js";
 /** How much of each list is asked for; the rest is the sandbox's own choice. */
 const counts = new Map();
 let source;
-/** Where the focus was when the buttons went off, which takes it away. */
+/** The button that had the focus before the buttons were disabled, which takes the focus away. */
 let focused;
 
-/** Asks for the state as the filters say. */
 export function connect() {
   source?.close();
   const { filters } = shown;
@@ -30,13 +29,24 @@ export function connect() {
   });
 }
 
-/** For a field of the filters: asks for what is in it. */
-export function filterBy({ target: { id, value } }) {
-  change({ filters: { ...shown.filters, [id]: value } });
+export function filterBy(filter) {
+  change({ filters: { ...shown.filters, ...filter } });
   connect();
 }
 
-/** "100 of 601", where not all is shown, and a button for more of it. */
+/** Narrows a list to what contains a text. */
+export function Search({ id, label, placeholder, shortcut, filter }) {
+  return html`
+    <input
+      ...${{ id, type: "search", placeholder, autocomplete: "off", spellcheck: false, value: filter[id] }}
+      aria-label=${label}
+      aria-keyshortcuts=${shortcut}
+      onInput=${({ target }) => filterBy({ [id]: target.value })}
+    />
+  `;
+}
+
+/** If not all is shown: "100 of 601", and a button for more of it. */
 export function more(list, { shown: { length }, total }) {
   if (length === total) return null;
   const showMore = () => {

@@ -35,7 +35,6 @@ function turn({ target }) {
   change({ hasShortcuts: target.checked });
 }
 
-/** To the next visitor, or the one before. */
 function step(by) {
   const visitors = [...document.querySelectorAll(".visitor")];
   const at = visitors.indexOf(document.activeElement.closest(".visitor"));

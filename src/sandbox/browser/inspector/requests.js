@@ -1,7 +1,9 @@
 // The list of requests, and one of them in full.
 import { $, change, html } from "../../../browser/page.js";
-import { foreign, mark, time } from "../../../browser/pieces.js";
-import { filterBy, more, post } from "./feed.js";
+import { Choice, foreign, mark, time } from "../../../browser/pieces.js";
+import { filterBy, more, post, Search } from "./feed.js";
+
+const ANSWERS = Object.entries({ 2: "success", 4: "4xx", 5: "5xx", none: "no answer" });
 
 export function Requests({ state, asked, filters, isStopped }) {
   const requests = state?.requests;
@@ -11,24 +13,8 @@ export function Requests({ state, asked, filters, isStopped }) {
         <h2 id="requests-title">Requests <span id="requests-count" class="quiet">${requests?.total}</span></h2>
         <fieldset disabled=${isStopped}>
           <legend class="unseen">Which requests</legend>
-          <input
-            id="containing"
-            type="search"
-            aria-label="Requests containing"
-            placeholder="containing"
-            aria-keyshortcuts="r"
-            autocomplete="off"
-            spellcheck=${false}
-            value=${filters.containing}
-            onInput=${filterBy}
-          />
-          <select id="answered" aria-label="Answered" value=${filters.answered} onInput=${filterBy}>
-            <option value="">any answer</option>
-            <option value="2">success</option>
-            <option value="4">4xx</option>
-            <option value="5">5xx</option>
-            <option value="none">no answer</option>
-          </select>
+          <${Search} id="containing" label="Requests containing" placeholder="containing" shortcut="r" filter=${filters} />
+          <${Choice} id="answered" label="Answered" all="any answer" options=${ANSWERS} filter=${filters} onChoose=${filterBy} />
           <button id="clear" type="button" onClick=${clear}>Clear everything</button>
         </fieldset>
       </div>
@@ -63,7 +49,7 @@ function requestRow({ id, at, method, path, status, ms, fault, replayed }) {
   `;
 }
 
-/** What the app does after such an answer: it sends the event again, or cannot know whether it has arrived, or gives it up. */
+/** What the app does: sends the event again, cannot know if it has arrived, or gives it up. */
 function stateAfter(status) {
   if (status === null) return "held";
   if (status >= 500 || status === 429 || status === 401) return "waiting";
@@ -82,7 +68,6 @@ export async function openNamed() {
   if (!$("request").open) $("request").showModal();
 }
 
-/** The request that was opened last. */
 export function OpenedRequest({ opened: { id, title, request, problem } }) {
   return html`
     <dialog id="request" aria-labelledby="request-title" onClose=${() => forgetName(id)}>
@@ -95,7 +80,7 @@ export function OpenedRequest({ opened: { id, title, request, problem } }) {
   `;
 }
 
-/** The `close` event comes some time after the dialog has closed: the address may name another request by then. */
+/** `close` comes some time after the dialog closed: the address may name another request. */
 function forgetName(id) {
   if (location.hash === `#request-${id}`) history.pushState(null, "", " ");
 }

@@ -3,7 +3,7 @@ import { $, Component, change, html } from "../../../browser/page.js";
 import { countOf, foreign, mark, span, time } from "../../../browser/pieces.js";
 import { post } from "./feed.js";
 
-/** What each fault does, what becomes of the reports that meet it, and what an app does with them. */
+/** What each fault does, what becomes of reports that meet it, and what an app does with them. */
 const faults = {
   ok: ["The service answers."],
   down: ["The port refuses connections.", "missed", "waiting"],
@@ -22,7 +22,7 @@ const faults = {
   garbage: ["The answer is not HTTP; nothing is recorded.", "missed", "held"],
 };
 
-/** What the app's events do during a fault: they are `waiting`, or its payments are `held`, for they may have arrived. */
+/** During a fault, events are `waiting`, or payments `held`, for they may have arrived. */
 const stateIn = (mode) => faults[mode][2] ?? "linked";
 
 const nouns = {
@@ -32,14 +32,13 @@ const nouns = {
   paymentLead: "payment",
 };
 
-/** What has become of the reports that met a fault; `undefined` if there were none. */
+/** What has become of the reports that met a fault; `undefined` without any. */
 export function stateAfter({ mode, reports, recorded }) {
   const total = Object.values(reports).reduce((sum, count) => sum + count, 0);
   if (total === 0 && mode !== "down") return undefined;
   return total > 0 && recorded === total && mode !== "reset-after" ? "linked" : stateIn(mode);
 }
 
-/** What a fault cost, in words. */
 export function costsOf({ mode, requests, reports, recorded }) {
   if (mode === "down") return "refused connections leave no trace here; what was sent meanwhile is not known";
   if (requests === 0) return "no request met it";
@@ -83,7 +82,7 @@ export function About({ about, isKeyCopied }) {
   `;
 }
 
-/** The fault in force and what it has cost so far; behind one button, the buttons that set one. */
+/** The fault in force, its costs so far, and the buttons that set one. */
 export function FaultBar({ state, isStopped, problem, areFaultsOpen }) {
   const mode = state?.fault.mode ?? "ok";
   const fault = (each) => html`
@@ -129,7 +128,6 @@ export function FaultBar({ state, isStopped, problem, areFaultsOpen }) {
   `;
 }
 
-/** Opens the faults, or closes them. */
 export function showFaults(areFaultsOpen) {
   change({ areFaultsOpen });
 }
@@ -144,7 +142,7 @@ function costsSoFar({ fault: { mode }, faults: [last] }) {
   return mode !== "ok" && `${faults[mode][0]} So far: ${last ? costsOf(last) : "nothing"}.`;
 }
 
-/** How long the fault still lasts. Not read out, or every second would be. */
+/** How long the fault lasts. Not read out, or every second would be. */
 class TimeLeft extends Component {
   componentDidMount() {
     setInterval(() => this.setState({}), 1000);

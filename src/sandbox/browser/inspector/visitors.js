@@ -1,39 +1,28 @@
 // The visitors, each a chain of click, registration and payment, and the faults between them.
 import { html } from "../../../browser/page.js";
-import { foreign, mark, time } from "../../../browser/pieces.js";
+import { Choice, foreign, mark, time } from "../../../browser/pieces.js";
 import { clickEntry, leadEntry, whyNotLinked } from "./entries.js";
-import { filterBy, more } from "./feed.js";
+import { filterBy, more, Search } from "./feed.js";
 import { costsOf, stateAfter } from "./service.js";
+
+const STATES = Object.entries({ "not-linked": "not linked", linked: "linked", clicked: "only clicked" });
 
 export function Visitors({ state, asked, filters, isStopped }) {
   const isNarrowed = [asked.search, asked.affiliate, asked.state].some((value) => value !== "");
   const { unlinked, visitors, older } = state ?? {};
   const stream = state ? streamOf(state, isNarrowed) : [];
   const total = state && unlinked.total + visitors.total;
+  const affiliates = affiliatesIn(state?.affiliates.shown, filters.affiliate);
+  const filtering = { filter: filters, onChoose: filterBy };
   return html`
     <section aria-labelledby="visitors-title">
       <div class="head">
         <h2 id="visitors-title">Visitors <span id="visitors-count" class="quiet">${total}</span></h2>
         <fieldset disabled=${isStopped}>
           <legend class="unseen">Which visitors</legend>
-          <input
-            id="search"
-            type="search"
-            aria-label="Visitor"
-            placeholder="visitor, id, address"
-            aria-keyshortcuts="/"
-            autocomplete="off"
-            spellcheck=${false}
-            value=${filters.search}
-            onInput=${filterBy}
-          />
-          <${AffiliateFilter} affiliates=${state?.affiliates.shown} chosen=${filters.affiliate} />
-          <select id="state" aria-label="State" value=${filters.state} onInput=${filterBy}>
-            <option value="">any state</option>
-            <option value="not-linked">not linked</option>
-            <option value="linked">linked</option>
-            <option value="clicked">only clicked</option>
-          </select>
+          <${Search} id="search" label="Visitor" placeholder="visitor, id, address" shortcut="/" filter=${filters} />
+          <${Choice} id="affiliate" label="Affiliate" all="any affiliate" options=${affiliates} ...${filtering} />
+          <${Choice} id="state" label="State" all="any state" options=${STATES} ...${filtering} />
         </fieldset>
         <p class="columns" aria-hidden="true">
           <span></span><span>Clicks</span><span>Registrations</span><span>Payments</span>
@@ -54,7 +43,7 @@ export function Visitors({ state, asked, filters, isStopped }) {
   `;
 }
 
-/** The visitors, and the faults that were meanwhile, the last first. */
+/** The visitors, and the faults between them, the last first. */
 function streamOf({ visitors, faults }, isNarrowed) {
   const isAll = visitors.shown.length === visitors.total;
   const oldest = isAll ? "" : visitors.shown.at(-1).lastAt;
@@ -93,7 +82,6 @@ function visitorRow(visitor) {
   `;
 }
 
-/** Who gets the credit for what the visitor did. */
 function creditOf(leads) {
   if (leads.length === 0) return html`<p class="quiet">only clicked</p>`;
   return [...new Set(leads.map(({ affiliateReference, why }) => (why ? null : affiliateReference)))].map(
@@ -104,7 +92,7 @@ function creditOf(leads) {
   );
 }
 
-/** What is drawn of a step. `lost`: something in it is linked to no click. `none`: nothing has happened. */
+/** `lost`: something in the step is linked to no click. `none`: nothing has happened. */
 function stateOf({ shown }) {
   if (shown.length === 0) return "none";
   return shown.some(({ why }) => why) ? "lost" : "linked";
@@ -133,13 +121,8 @@ function faultMark(period) {
   `;
 }
 
-function AffiliateFilter({ affiliates = [], chosen }) {
+function affiliatesIn(affiliates = [], chosen) {
   const names = affiliates.map(({ affiliateReference }) => affiliateReference).filter(Boolean);
   if (chosen !== "" && !names.includes(chosen)) names.push(chosen);
-  return html`
-    <select id="affiliate" aria-label="Affiliate" value=${chosen} onInput=${filterBy}>
-      <option value="" dir="auto">any affiliate</option>
-      ${names.map((name) => html`<option key=${name} value=${name} dir="auto">${name}</option>`)}
-    </select>
-  `;
+  return names.map((name) => [name, name]);
 }

@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { request } from "undici";
+
+const MOST_LOG = 200_000;
+const PATIENCE_MS = 120_000;
+const COMMAND_MS = 600_000;
+const MOST_SAID = 20_000;
+
+/** A program that runs, with all the processes that it has started. */
+export interface Program {
+  /** The end of what it has written. */
+  log(): string;
+  /**
+   * Sends it the signal, and waits for its end. A program that does not end within 15 s gets
+   * SIGKILL.
+   */
+  stop(signal?: "SIGTERM" | "SIGINT" | "SIGKILL"): Promise<void>;
+}
+
+export interface ProgramOptions {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of running) signal(child, "SIGKILL");
+});
+
+/**
+ * Starts a program. Resolves when the address answers below 500. @throws if the program ends
+ * before, or takes too long.
+ */
+export async function startProgram(
+  [command = "", ...args]: readonly string[],
+  { cwd, env }: ProgramOptions,
+  address: string,
+): Promise<Program> {
+  // In a process group of its own, so that what it starts ends with it.
+  const child = spawn(command, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  running.add(child);
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      said = (said + text).slice(-MOST_LOG);
+    });
+  }
+  const ended = once(child, "exit").catch((error) => {
+    said += String(error);
+  });
+  let isOver = false;
+  ended.then(() => {
+    isOver = true;
+  });
+
+  async function stop(how: "SIGTERM" | "SIGINT" | "SIGKILL" = "SIGTERM"): Promise<void> {
+    if (!isOver) signal(child, how);
+    const last = setTimeout(() => signal(child, "SIGKILL"), 15_000);
+    await ended;
+    clearTimeout(last);
+    // What its first process has left behind.
+    signal(child, "SIGKILL");
+    running.delete(child);
+  }
+
+  const until = performance.now() + PATIENCE_MS;
+  while (!(await answers(address))) {
+    const isLate = performance.now() > until;
+    if (isOver || isLate) {
+      await stop("SIGKILL");
+      const what = isLate ? `did not answer within ${PATIENCE_MS / 1_000} s` : "ended";
+      throw new Error(`${command} ${args.join(" ")} ${what}:\n${said.slice(-MOST_SAID)}`);
+    }
+    await sleep(100);
+  }
+  return { log: () => said, stop };
+}
+
+/**
+ * Runs a command to its end, or to that of this process. Resolves to what it has printed.
+ *
+ * @param withinMs default: ten minutes.
+ * @throws with the end of its output if it fails, or takes longer.
+ */
+export async function runCommand(
+  [command = "", ...args]: readonly string[],
+  { cwd, env, withinMs = COMMAND_MS }: ProgramOptions & { readonly withinMs?: number },
+): Promise<string> {
+  const child = spawn(command, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  running.add(child);
+  const late = setTimeout(() => signal(child, "SIGKILL"), withinMs);
+  try {
+    const [[code, how], stdout, stderr] = await Promise.all([
+      once(child, "close"),
+      text(child.stdout),
+      text(child.stderr),
+    ]);
+    if (code === 0) return stdout;
+    throw new Error(`${how ?? code}:\n${(stdout + stderr).slice(-MOST_SAID)}`);
+  } catch (error) {
+    throw new Error(`${command} ${args.join(" ")} failed: ${(error as Error).message}`);
+  } finally {
+    clearTimeout(late);
+    running.delete(child);
+  }
+}
+
+async function answers(address: string): Promise<boolean> {
+  try {
+    const { statusCode, body } = await request(address, { headersTimeout: 30_000 });
+    await body.dump();
+    return statusCode < 500;
+  } catch {
+    return false;
+  }
+}
+
+function signal({ pid }: ChildProcess, name: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, name);
+  } catch {
+    // It has ended.
+  }
+}

@@ -1,0 +1,128 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A request as a service has read it. */
+export interface Asked {
+  readonly path: string;
+  readonly isPayment: boolean;
+  /** Its `Idempotency-Key`. */
+  readonly key: string;
+  readonly visitor: string;
+  /** Which of the visitor's events it is, as the hosts of proofs number them. */
+  readonly nth: number;
+  /** What it says. */
+  readonly body: Readonly<Record<string, string>>;
+}
+
+/** An event that the service has taken, and when, by `performance.now()`. */
+export interface Arrival extends Asked {
+  readonly at: number;
+}
+
+/** What a service does with a request. `take` records the event that it reports. */
+export type Conduct = (res: ServerResponse, take: () => void, asked: Asked) => void;
+
+/** Takes each event, and says so. */
+const well: Conduct = (res, take) => {
+  take();
+  answer(res);
+};
+
+/** A tracking service that records each event every time it takes it, and can be down. */
+export async function startService(conduct = well) {
+  const arrivals: Arrival[] = [];
+  let requests = 0;
+
+  async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    requests++;
+    let text = "";
+    for await (const chunk of req) text += chunk;
+    const asked = askedIn(req, text);
+    const take = () => {
+      if (req.method === "POST") arrivals.push({ ...asked, at: performance.now() });
+    };
+    conduct(res, take, asked);
+  }
+
+  async function listen(port: number): Promise<void> {
+    server.listen(port, "127.0.0.1");
+    await once(server, "listening");
+  }
+
+  // A sender that was killed has not sent all of its request.
+  const server = createServer((req, res) => void handle(req, res).catch(() => {}));
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    /** In their order, with repetitions. */
+    arrivals: arrivals as readonly Arrival[],
+    get requests() {
+      return requests;
+    },
+    hangUp: () => server.closeAllConnections(),
+    /** Nothing listens any more. */
+    async goAway(): Promise<void> {
+      if (!server.listening) return;
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+    /** It listens again, on the same port. */
+    async comeBack(): Promise<void> {
+      if (!server.listening) await listen(port);
+    },
+  };
+}
+
+export type Service = Awaited<ReturnType<typeof startService>>;
+
+/** Answers a request. */
+export function answer(
+  res: ServerResponse,
+  status = 200,
+  headers: Readonly<Record<string, string>> = {},
+  body: object = { success: true, leadId: 1 },
+): void {
+  res.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+}
+
+function askedIn({ url = "", headers }: IncomingMessage, text: string): Asked {
+  const body = text === "" ? {} : JSON.parse(text);
+  const { sessionId, clickId, leadValue, source, customerName } = body;
+  return {
+    path: url,
+    isPayment: url.endsWith("/lead/payment"),
+    key: String(headers["idempotency-key"]),
+    visitor: sessionId ?? clickId ?? "",
+    nth: Number(leadValue ?? source ?? customerName),
+    body,
+  };
+}
+
+/** How often each event was taken, by its key. */
+export function timesOf(arrivals: readonly Arrival[]): ReadonlyMap<string, number> {
+  const times = new Map<string, number>();
+  for (const { key } of arrivals) times.set(key, (times.get(key) ?? 0) + 1);
+  return times;
+}
+
+/** Those that were taken before. */
+export function repeatedIn<Known extends Pick<Arrival, "key">>(arrivals: readonly Known[]): Known[] {
+  const seen = new Set<string>();
+  return arrivals.filter(({ key }) => seen.has(key) || !seen.add(key));
+}
+
+/** How many events were taken for the first time after a later one of their visitor. */
+export function outOfOrderIn(arrivals: readonly Arrival[]): number {
+  const last = new Map<string, number>();
+  const again = new Set(repeatedIn(arrivals));
+  return arrivals.filter((arrival) => {
+    const { visitor, nth } = arrival;
+    const before = last.get(visitor) ?? 0;
+    last.set(visitor, Math.max(before, nth));
+    return nth < before && !again.has(arrival);
+  }).length;
+}

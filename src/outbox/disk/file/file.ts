@@ -1,0 +1,223 @@
+import { closeSync, lstatSync, openSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { OutboxError } from "../../../shared/errors.js";
+import { makeDirectory, protectDirectory, protectFiles, statIfThere } from "./access.js";
+import { MIGRATIONS } from "./schema.js";
+import { type Database, failureOf, loadEngine, transactionsOf, whenFree } from "./sqlite.js";
+
+const PAGE_BYTES = 4_096;
+// SQLite's default. To flush a log that grows takes twice as long as to overwrite one (measured).
+const WAL_BYTES = 4 * 1024 * 1024;
+// A log grows beyond its size while a reader still needs what is in it.
+const LONG_WAL_BYTES = 64 * 1024 * 1024;
+// Eight times SQLite's default, and taken only if used: ids lie all over their index.
+const CACHE_BYTES = 16 * 1024 * 1024;
+// Earlier versions can damage a shared file (sqlite.org/wal.html, "the WAL-reset bug").
+const SHAREABLE_FROM = "3.51.3";
+const WAIT_FOR_ANOTHER_MS = 5_000;
+const BESIDE = ["-wal", "-shm"];
+
+export interface FileOptions {
+  readonly maxBytes: number;
+  /** The first version of SQLite that may share a file with other processes. */
+  readonly shareableFrom?: string;
+  /** How long to wait for another process to leave an unshareable file. */
+  readonly waitMs?: number;
+}
+
+type EngineAndOptions = FileOptions & { readonly engine: string };
+
+export interface OpenFile {
+  readonly db: Database;
+  /** False if it was set aside, replaced or deleted. */
+  isCurrent(): boolean;
+  /** Removes a log that a lost file left at the path: SQLite would take it for the next file's. */
+  removeLog(): void;
+  close(): void;
+}
+
+/**
+ * Opens the file. Makes it and its directory if they are missing, for this user alone.
+ *
+ * @throws OutboxError, or what SQLite and the file system throw.
+ */
+export function openFile(path: string, options: EngineAndOptions): OpenFile {
+  makeDirectory(dirname(path));
+  protectDirectory(path);
+  create(path);
+  protectFiles(path);
+  return openChecked(path, options, () => {});
+}
+
+/**
+ * Opens an existing file beside the processes that use it. Neither creates nor migrates it.
+ *
+ * @throws OutboxError, or what SQLite and the file system throw.
+ */
+export function openExistingFile(path: string, options: EngineAndOptions): OpenFile {
+  if (!lstatSync(path, { throwIfNoEntry: false })) {
+    throw missing(`there is no ${path}; give the directory that the host gives to diskOutbox()`);
+  }
+  protectFiles(path);
+  // Checked before anything is written: the file may be no outbox at all.
+  return openChecked(path, options, (db) => {
+    if (versionOf(db, path) === MIGRATIONS.length) return;
+    throw missing(
+      `${path} is no outbox, or one of an earlier version; the host's process brings it up to date when it starts`,
+    );
+  });
+}
+
+function missing(message: string): OutboxError {
+  return new OutboxError("ERR_AFFILIATE_DISK_MISSING", `diskOutbox: ${message}`);
+}
+
+function openChecked(path: string, options: EngineAndOptions, check: (db: Database) => void): OpenFile {
+  const { version, open } = loadEngine(options.engine);
+  const db = open(path);
+  try {
+    makeFirstAccess(db, path, { ...options, version }, () => {
+      check(db);
+      configure(db, options.maxBytes);
+    });
+    if (db.prepare("pragma journal_mode").get().journal_mode !== "wal") {
+      throw new Error("its file system cannot keep SQLite's write-ahead log");
+    }
+    migrate(db, path);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+  const isUnchanged = watch(path);
+  const beside = BESIDE.map((suffix) => ({ file: path + suffix, isUnchanged: watch(path + suffix) }));
+  return {
+    db,
+    isCurrent: isUnchanged,
+    removeLog() {
+      for (const each of beside) if (each.isUnchanged()) rmSync(each.file, { force: true });
+    },
+    close: () => db.close(),
+  };
+}
+
+/** The function says whether the same file is still at this path. */
+function watch(path: string): () => boolean {
+  const before = statIfThere(path);
+  return () => {
+    const now = statIfThere(path);
+    return now !== undefined && now.ino === before?.ino && now.dev === before.dev;
+  };
+}
+
+/** Never opens an existing file: closing it would drop this process's own locks on it. */
+function create(path: string): void {
+  // SQLite would take a deleted file's log for the new file's.
+  for (const suffix of BESIDE)
+    if (!lstatSync(path, { throwIfNoEntry: false })) rmSync(path + suffix, { force: true });
+  try {
+    closeSync(openSync(path, "wx", 0o600));
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EEXIST") throw error;
+  }
+}
+
+/** Locks the file for this process alone if this version of SQLite cannot share one. */
+function makeFirstAccess(
+  db: Database,
+  path: string,
+  options: FileOptions & { readonly version: string },
+  first: () => void,
+): void {
+  const { version, shareableFrom = SHAREABLE_FROM, waitMs = WAIT_FOR_ANOTHER_MS } = options;
+  const isShareable = version.localeCompare(shareableFrom, "en", { numeric: true }) >= 0;
+  if (!isShareable) db.exec("pragma locking_mode = exclusive");
+  try {
+    whenFree(first, isShareable ? undefined : waitMs);
+  } catch (error) {
+    if (isShareable || failureOf(error) !== "busy") throw error;
+    throw new OutboxError(
+      "ERR_AFFILIATE_DISK_IN_USE",
+      `diskOutbox: another process uses ${path}, and SQLite ${version} cannot share a file without the risk of damaging ` +
+        `it; update Node (22.22.3, 24.15 or later have SQLite ${shareableFrom}), or give each process a directory`,
+      { cause: error },
+    );
+  }
+}
+
+function configure(db: Database, maxBytes: number): void {
+  db.exec(`
+    pragma auto_vacuum = incremental;
+    pragma journal_mode = wal;
+    pragma synchronous = full;
+    pragma secure_delete = on;
+    pragma wal_autocheckpoint = ${WAL_BYTES / PAGE_BYTES};
+    pragma journal_size_limit = ${WAL_BYTES};
+    pragma cache_size = -${CACHE_BYTES / 1024};
+    pragma max_page_count = ${Math.ceil(maxBytes / PAGE_BYTES)};
+    begin immediate;
+    commit;
+  `);
+}
+
+function migrate(db: Database, path: string): void {
+  if (versionOf(db, path) === MIGRATIONS.length) return;
+  transactionsOf(db)(() => {
+    for (const sql of MIGRATIONS.slice(versionOf(db, path))) db.exec(sql);
+    db.exec(`pragma user_version = ${MIGRATIONS.length}`);
+  });
+}
+
+function versionOf(db: Database, path: string): number {
+  const { user_version: version } = db.prepare("pragma user_version").get();
+  if (version > MIGRATIONS.length) {
+    throw new OutboxError(
+      "ERR_AFFILIATE_DISK_NEWER",
+      `diskOutbox: ${path} was written by a later version of express-affiliate (its format is ${version}, this one knows ` +
+        `${MIGRATIONS.length}); update this process, or give it another directory`,
+    );
+  }
+  return version;
+}
+
+/** Moves a damaged file and its log aside, for an operator to look at. Returns its new path. */
+export function setAside(path: string): string {
+  const aside = `${path}.damaged-${new Date().toISOString().replaceAll(":", "")}`;
+  renameSync(path, aside);
+  try {
+    renameSync(`${path}-wal`, `${aside}-wal`);
+  } catch {
+    // There was none.
+  }
+  rmSync(`${path}-shm`, { force: true });
+  return aside;
+}
+
+/** Empties SQLite's log, which still holds customers' addresses of delivered events. */
+export function createLogCleaner(db: Database) {
+  const ofOthers = db.prepare("pragma data_version");
+  const own = db.prepare("select total_changes() as number");
+  const checkpoint = db.prepare("pragma wal_checkpoint(truncate)");
+  const tryCheckpoint = db.prepare("pragma wal_checkpoint(passive)");
+  const path: string = db.prepare("select file from pragma_database_list where name = 'main'").get().file;
+  let seen = "";
+  let cleaned = "";
+
+  return {
+    /** Empties the log if nothing was written since the last call, or `isEmpty`: nothing waits. */
+    clean(isEmpty: boolean): void {
+      const version = `${ofOthers.get().data_version} ${own.get().number}`;
+      const isAtRest = isEmpty || version === seen;
+      seen = version;
+      if (!isAtRest || version === cleaned) return;
+      // While another process reads, the next call tries again.
+      if (checkpoint.get().busy === 0) cleaned = version;
+    },
+    /** The bytes of a log that is long because a connection reads for long; otherwise 0. */
+    bytesHeldByReader(): number {
+      const size = statIfThere(`${path}-wal`)?.size ?? 0;
+      if (size < LONG_WAL_BYTES) return 0;
+      const { log, checkpointed } = tryCheckpoint.get();
+      return checkpointed < log ? size : 0;
+    },
+  };
+}

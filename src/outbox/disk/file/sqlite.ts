@@ -1,0 +1,212 @@
+import { realpathSync, statfsSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { basename, dirname, join } from "node:path";
+import { errorFrom, OutboxError } from "../../../shared/errors.js";
+import { requireFrom, resolvePeer } from "../../../shared/peer.js";
+
+/** What `node:sqlite` and `@photostructure/sqlite` share, as far as it is used here. */
+export interface Database {
+  exec(sql: string): void;
+  prepare(sql: string): Statement;
+  close(): void;
+}
+
+export interface Statement {
+  run(...values: Value[]): { changes: number | bigint };
+  // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
+  get(...values: Value[]): any;
+  // biome-ignore lint/suspicious/noExplicitAny: a row is what its statement says.
+  all(...values: Value[]): any[];
+}
+
+export type Value = string | number | bigint | null;
+
+export function prepareAll<Name extends string>(db: Database, statements: Readonly<Record<Name, string>>) {
+  const prepared = Object.entries<string>(statements).map(([name, sql]) => [name, db.prepare(sql)]);
+  return Object.fromEntries(prepared) as Record<Name, Statement>;
+}
+
+const BUILT_IN = "node:sqlite";
+const PEER = "@photostructure/sqlite";
+
+/**
+ * Finds what `loadEngine` loads: Node's SQLite from 22.13 on, otherwise the package beside `from`.
+ *
+ * @throws OutboxError `ERR_AFFILIATE_DISK_ENGINE`
+ */
+export function findEngine(from: readonly (string | undefined)[], hasBuiltIn = isBuiltin(BUILT_IN)): string {
+  if (hasBuiltIn) return BUILT_IN;
+  const installed = resolvePeer(PEER, from);
+  if (installed !== undefined) return installed;
+  throw new OutboxError(
+    "ERR_AFFILIATE_DISK_ENGINE",
+    `diskOutbox: Node ${process.versions.node} has no SQLite of its own (22.13 and later do); install one: npm install ${PEER}@1.2`,
+  );
+}
+
+// Kept for the process: a second copy of this package brings a second copy of SQLite.
+const REGISTRY = Symbol.for("express-affiliate.disk.files");
+const ofProcess = globalThis as { [REGISTRY]?: Map<string, { readonly engine: string; outboxes: number }> };
+ofProcess[REGISTRY] ??= new Map();
+const files = ofProcess[REGISTRY];
+
+/**
+ * Notes which copy of SQLite this process uses a file with; call what it returns once the file is
+ * closed. When a second copy closes the file, the process loses all its locks on it, and the first
+ * copy does not notice: the file would be damaged.
+ *
+ * @throws OutboxError `ERR_AFFILIATE_DISK_COPIES` if the process uses the file with another copy.
+ */
+export function useOneCopy(path: string, engine: string): () => void {
+  const file = realPath(path);
+  const use = files.get(file) ?? { engine, outboxes: 0 };
+  if (use.engine !== engine) {
+    throw new OutboxError(
+      "ERR_AFFILIATE_DISK_COPIES",
+      `diskOutbox: this process already uses ${file} with another copy of SQLite (${use.engine}, and now ${engine}), which would damage the file; install one copy (npm ls express-affiliate @photostructure/sqlite)`,
+    );
+  }
+  use.outboxes++;
+  files.set(file, use);
+  return () => {
+    if (--use.outboxes === 0) files.delete(file);
+  };
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    // The file does not exist yet. The path of its directory is resolved instead.
+    const parent = dirname(path);
+    if (parent === path) throw error;
+    return join(realPath(parent), basename(path));
+  }
+}
+
+// Loaded once: a look for killed processes opens a file of each, twice a second.
+const loaded = new Map<string, ReturnType<typeof load>>();
+
+export function loadEngine(engine: string) {
+  const module = loaded.get(engine) ?? load(engine);
+  loaded.set(engine, module);
+  return module;
+}
+
+function load(engine: string) {
+  const { emitWarning } = process;
+  // A host need not read that SQLite is experimental in Node 22.
+  process.emitWarning = () => {};
+  const module = requireFrom(join(process.cwd(), "any.js"))(engine);
+  process.emitWarning = emitWarning;
+  // A later version of Node may drop the `Sync`.
+  const Database = module.Database ?? module.DatabaseSync;
+  const open = (path: string): Database => new Database(path);
+  // The outbox's own file may be locked at this moment.
+  const nowhere = open(":memory:");
+  const version: string = nowhere.prepare("select sqlite_version() as version").get().version;
+  nowhere.close();
+  return { version, open };
+}
+
+// SQLite's primary result codes (sqlite.org/rescode.html). The words are for the package's `all`,
+// which gives no code.
+const FAILURES = [
+  { kind: "busy", codes: [5, 6, 15], words: /^database (table )?is locked|^locking protocol/ },
+  { kind: "damaged", codes: [11, 26], words: /^database disk image is malformed|^file is not a database/ },
+  { kind: "full", codes: [13], words: /^database or disk is full/ },
+] as const;
+
+/** A row that SQLite can read, and this package cannot. */
+export class UnreadableError extends Error {}
+
+export function failureOf(error: unknown): (typeof FAILURES)[number]["kind"] | "other" {
+  const { errcode, code, message } = Object(error) as { errcode?: number; code?: string; message?: string };
+  if (error instanceof UnreadableError) return "damaged";
+  if (code === "ENOSPC" || code === "EDQUOT") return "full";
+  if (code !== "ERR_SQLITE_ERROR") return "other";
+  const found = FAILURES.find(({ codes, words }) =>
+    errcode === undefined ? words.test(message ?? "") : (codes as readonly number[]).includes(errcode & 0xff),
+  );
+  return found?.kind ?? "other";
+}
+
+/** An error itself cannot be sent to another thread. */
+export type Problem = Pick<OutboxError, "code" | "message">;
+
+export function problemOf(error: unknown, path: string): OutboxError {
+  if (error instanceof OutboxError) return error;
+  const { message: why } = errorFrom(error);
+  const problem = (code: OutboxError["code"], message: string) =>
+    new OutboxError(code, `diskOutbox: ${message}`, { cause: error });
+  const failure = failureOf(error);
+  switch (failure === "other" && isFull(path) ? "full" : failure) {
+    case "full":
+      return problem("ERR_AFFILIATE_DISK_FULL", `no space is left for ${path} (${why})`);
+    case "busy":
+      return problem("ERR_AFFILIATE_DISK_BUSY", `another process kept ${path} locked (${why})`);
+    default:
+      return problem(
+        "ERR_AFFILIATE_DISK_UNUSABLE",
+        `${path} cannot be written (${why}); it must be on a local disk, in a directory that this user may write`,
+      );
+  }
+}
+
+// SQLite's smallest file, its log and its index take some 40 KB.
+const LEAST_BYTES = 64 * 1024;
+
+/** On a full disk, SQLite sometimes says only that it cannot open or write its file. */
+function isFull(path: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path));
+    return bavail * bsize < LEAST_BYTES;
+  } catch {
+    return false;
+  }
+}
+
+// Chosen: a host that starts waits ten seconds in all, see `LONGEST_START_MS`.
+const LONGEST_WAIT_MS = 8_000;
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+/**
+ * The function runs a body in a transaction. If the body throws, nothing has happened. It waits for
+ * the lock itself: SQLite's own wait sleeps longer and longer, so other processes overtake it.
+ */
+export function transactionsOf(db: Database): <T>(body: () => T) => T {
+  const statements = prepareAll(db, { begin: "begin immediate", commit: "commit" });
+  const begin = () => statements.begin.run();
+  // Named, so that a profile shows how long the flush takes.
+  const commit = () => statements.commit.run();
+
+  return (body) => {
+    whenFree(begin);
+    try {
+      const result = body();
+      commit();
+      return result;
+    } catch (error) {
+      try {
+        db.exec("rollback");
+      } catch {
+        // Some errors roll back by themselves.
+      }
+      throw error;
+    }
+  };
+}
+
+/** Blocks the thread, and retries every 1 to 4 ms while another connection holds the lock. */
+export function whenFree<T>(attempt: () => T, waitMs = LONGEST_WAIT_MS): T {
+  const deadline = performance.now() + waitMs;
+  for (;;) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (failureOf(error) !== "busy" || performance.now() > deadline) throw error;
+    }
+    Atomics.wait(sleeper, 0, 0, 1 + 3 * Math.random());
+  }
+}

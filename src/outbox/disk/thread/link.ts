@@ -1,0 +1,187 @@
+import { randomUUID } from "node:crypto";
+import { OutboxError } from "../../../shared/errors.js";
+import { peerPlaces } from "../../../shared/peer.js";
+import { createProcessHooks } from "../../../shared/process-hooks.js";
+import { clearTimeout, setImmediate, setTimeout } from "../../../shared/real-timers.js";
+import { momentBy } from "../../lease.js";
+import type { RemoteDelivery } from "../../remote.js";
+import type { Request, Results } from "../queue/requests.js";
+import type { Done, Order, Question, Reply, ThreadOptions } from "./protocol.js";
+import { findUndici, startThread, type Thread } from "./worker.js";
+
+export type Link = ReturnType<typeof openLink>;
+
+/** What is known before the file could be opened. */
+const NOTHING_KNOWN: Done = {
+  type: "done",
+  snapshot: {
+    counts: {},
+    nextReadyAt: null,
+    leaseEpoch: { number: 0, renewedAt: momentBy() },
+    hasChanged: false,
+  },
+  dropped: [],
+  problems: [],
+};
+
+const BATCH = 200;
+// The thread works on one, and finds the next when it is done.
+const BATCHES = 2;
+const RESTART_MS = 1_000;
+
+const atExit = createProcessHooks("exit");
+
+/**
+ * Starts the outbox's thread, and waits until it has opened its file, so that a problem shows at
+ * the start. From then on the main thread never waits. The requests of one tick go out together.
+ * Calls `onStart` with the name of each further thread, before it begins.
+ *
+ * @throws OutboxError
+ */
+export function openLink(
+  options: Omit<ThreadOptions, "signals" | "owner" | "undici">,
+  { onDone, onStart }: { onDone: (reply: Done) => void; onStart: (owner: string) => void },
+) {
+  const questions: Question[] = [];
+  const asked: (readonly Question[])[] = [];
+  let last = NOTHING_KNOWN;
+  let generation = 0;
+  let scheduled = false;
+  let refusing: Error | undefined;
+  let whenIdle = () => {};
+  let restart: NodeJS.Timeout | undefined;
+  let engine: Pick<RemoteDelivery, "plan" | "lost"> | undefined;
+  let owner = randomUUID();
+  const undici = findUndici(peerPlaces(import.meta.url));
+  const begin = () => startThread({ ...options, owner, undici }, receive, lose);
+  let thread: Thread | undefined = begin();
+
+  const first = thread.waitForReply();
+  // A full disk may have space soon. All other problems are for the host to solve.
+  if (first.type === "failed" && first.code !== "ERR_AFFILIATE_DISK_FULL") {
+    thread.abandon();
+    throw new OutboxError(first.code, first.message);
+  }
+  if (first.type === "done") last = first;
+
+  function start(): Thread {
+    owner = randomUUID();
+    onStart(owner);
+    const started = begin();
+    if (engine) started.post({ deliver: engine.plan() });
+    return started;
+  }
+
+  function schedule(): void {
+    if (scheduled || asked.length >= BATCHES || questions.length === 0) return;
+    scheduled = true;
+    setImmediate(sendNext);
+  }
+
+  function sendNext(): void {
+    scheduled = false;
+    if (questions.length > 0) send();
+    schedule();
+  }
+
+  function send(): void {
+    const batch = questions.splice(0, BATCH);
+    asked.push(batch);
+    thread ??= start();
+    thread.send({ requests: batch.map(({ request }) => request), generation });
+  }
+
+  function receive(reply: Reply): void {
+    if (reply.type === "failed") {
+      if (reply.generation === generation) fail(new OutboxError(reply.code, reply.message));
+      return;
+    }
+    last = reply;
+    onDone(reply);
+    if (reply.results) {
+      const answered = asked.shift() ?? [];
+      for (const [nth, result] of reply.results.entries()) answered[nth]?.resolve(result);
+      schedule();
+    }
+    rest();
+  }
+
+  function rest(): void {
+    if (asked.length + questions.length > 0) return;
+    whenIdle();
+    thread?.rest();
+  }
+
+  /** Fails all that was asked: otherwise a later event could be stored before an earlier one. */
+  function fail(error: Error): void {
+    generation++;
+    refusing = error;
+    setImmediate(() => {
+      refusing = undefined;
+    });
+    const failed = [...asked.splice(0).flat(), ...questions.splice(0)];
+    rest();
+    for (const { reject } of failed) reject(error);
+  }
+
+  function lose(cause: Error): void {
+    thread = undefined;
+    engine?.lost();
+    clearTimeout(restart);
+    // Even if no request waits: the thread takes over from ended processes.
+    restart = setTimeout(() => {
+      thread ??= start();
+    }, RESTART_MS).unref();
+    fail(new OutboxError("ERR_AFFILIATE_DISK_UNUSABLE", "diskOutbox: its thread ended", { cause }));
+  }
+
+  /** The thread ends first: torn out of SQLite's native code by `process.exit`, it would abort. */
+  function endWithProcess(): void {
+    if (!thread) return;
+    while (questions.length > 0) send();
+    thread.end();
+  }
+
+  atExit.add(endWithProcess);
+  return {
+    /** The reply to the opening of the file; `failed` only if its disk is full. */
+    first,
+    get last(): Done {
+      return last;
+    },
+    get owner(): string {
+      return owner;
+    },
+    /** Rejects with an OutboxError. How far the requests of its batch got may then be unknown. */
+    ask<R extends Request>(request: R): Promise<Results[R["type"]]> {
+      return new Promise((resolve, reject) => {
+        if (refusing) return reject(refusing);
+        questions.push({ request, resolve: resolve as Question["resolve"], reject });
+        schedule();
+      });
+    },
+    /** Whether the thread can deliver: it has found undici. */
+    canDeliver: undici !== undefined,
+    /** Delivers in the thread. Calls `plan` for each thread that begins. */
+    deliver(remote: Pick<RemoteDelivery, "plan" | "lost">): void {
+      engine = remote;
+      thread?.post({ deliver: remote.plan() });
+    },
+    tell(order: Order): void {
+      if (order === "stop") engine = undefined;
+      thread?.post(order);
+    },
+    /** Ends the thread once it has answered everything and stored all verdicts. */
+    async close(): Promise<void> {
+      while (asked.length + questions.length > 0) {
+        await new Promise<void>((resolve) => {
+          whenIdle = resolve;
+        });
+      }
+      clearTimeout(restart);
+      await thread?.stop();
+      // Not before: the host may exit meanwhile.
+      atExit.remove(endWithProcess);
+    },
+  };
+}

@@ -1,0 +1,122 @@
+import source from "inline:./thread.ts";
+import { MessageChannel, receiveMessageOnPort, SHARE_ENV, Worker } from "node:worker_threads";
+import { dependencies } from "../../../../package.json";
+import { peerPlaces, requireFrom, resolvePeer } from "../../../shared/peer.js";
+import { type Batch, type Message, type Reply, SIGNALS, type ThreadOptions } from "./protocol.js";
+
+const LONGEST_START_MS = 10_000;
+const LONGEST_END_MS = 5_000;
+
+export type Thread = ReturnType<typeof startThread>;
+
+/**
+ * Starts the outbox's thread, which keeps no process alive until it is sent something.
+ *
+ * @param lose called when it has ended by itself.
+ */
+export function startThread(
+  options: Omit<ThreadOptions, "signals">,
+  onReply: (reply: Reply) => void,
+  lose: (error: Error) => void,
+) {
+  const signals = new Int32Array(new SharedArrayBuffer(8));
+  const { port1: port, port2 } = new MessageChannel();
+  const worker = new Worker(source, {
+    eval: true,
+    name: "express-affiliate",
+    // Only Yarn's of the host's flags, so no `--require`. Node also loads what NODE_OPTIONS names.
+    execArgv: plugAndPlay(),
+    // The host may set variables for TLS and proxies after this.
+    env: SHARE_ENV,
+    workerData: { ...options, signals, port: port2 },
+    transferList: [port2],
+  });
+  const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+  let expected = false;
+  port.on("message", onReply);
+  worker.once("error", (error) => end(error));
+  worker.once("exit", (code) => end(new Error(`exit code ${code}`)));
+
+  function end(error: Error): void {
+    for (let last = receiveMessageOnPort(port); last; last = receiveMessageOnPort(port))
+      onReply(last.message);
+    if (!expected) lose(error);
+    expected = true;
+    port.close();
+  }
+
+  const post = (message: Message): void => port.postMessage(message);
+
+  function rest(): void {
+    worker.unref();
+    port.unref();
+  }
+
+  rest();
+  return {
+    send(batch: Batch): void {
+      worker.ref();
+      post(batch);
+    },
+    /** Sends a message that it does not answer. */
+    post,
+    /** From here on it keeps no process alive, until it is sent something. */
+    rest,
+    waitForReply(): Reply {
+      post("open");
+      Atomics.wait(signals, SIGNALS.replied, 0, LONGEST_START_MS);
+      const received = receiveMessageOnPort(port);
+      if (received) return received.message;
+      const message = `diskOutbox: ${options.path} could not be opened within ${LONGEST_START_MS / 1_000} s; see whether its disk answers`;
+      return { type: "failed", generation: 0, code: "ERR_AFFILIATE_DISK_UNUSABLE", message };
+    },
+    /** It ends when it can: the process neither waits nor stops it inside SQLite's native code. */
+    abandon(): void {
+      expected = true;
+      post("close");
+    },
+    /** Blocks until it has done what it was sent, and has ended. */
+    end(): void {
+      post("end");
+      Atomics.wait(signals, SIGNALS.closed, 0, LONGEST_END_MS);
+    },
+    stop(): Promise<void> {
+      expected = true;
+      worker.ref();
+      post("close");
+      return ended;
+    },
+  };
+}
+
+/** Yarn's Plug'n'Play packs modules into archives. Its hook reads them: often, a flag loads it. */
+function plugAndPlay(): string[] {
+  const hook = process.versions.pnp && resolvePeer("pnpapi", peerPlaces(import.meta.url));
+  return hook ? ["--require", hook] : [];
+}
+
+/**
+ * Finds undici beside `from`, in the user's `node_modules`. The thread's script contains no copy:
+ * the user's own update brings a security release to the thread, and audit tools see what it loads.
+ * `undefined` if there is none in the package's range: a bundler may have put undici into the
+ * host's file, which another thread cannot reach.
+ */
+export function findUndici(from: readonly (string | undefined)[]): string | undefined {
+  for (const place of from) {
+    if (place === undefined) continue;
+    try {
+      const require = requireFrom(place);
+      // Beside a bundle, any version may be installed.
+      if (isInRange(require("undici/package.json").version)) return require.resolve("undici/index.js");
+    } catch {}
+  }
+  return undefined;
+}
+
+/** Whether it is in the range that the package depends on. */
+function isInRange(version: string): boolean {
+  const least = dependencies.undici.slice("^".length);
+  const majorOf = (each: string) => each.split(".")[0];
+  const isOlder = version.localeCompare(least, "en", { numeric: true }) < 0;
+  return majorOf(version) === majorOf(least) && !isOlder;
+}

@@ -1,0 +1,96 @@
+/** A list's member holds its own links, so that it costs no other object. */
+export type ListLinks<T, Before extends string = "before", After extends string = "after"> = {
+  [Name in Before | After]: T | undefined;
+};
+
+/**
+ * A doubly linked list: first in, first out; members can be removed from the middle, all in O(1).
+ * A `Set` would grow in memory if objects come and go all the time: V8 links the tables that a set
+ * has outgrown, with all that they referred to. An object in several lists has links of other names
+ * for each.
+ */
+export class LinkedList<
+  T extends ListLinks<T, Before, After>,
+  Before extends string = "before",
+  After extends string = "after",
+> {
+  readonly #before: Before;
+  readonly #after: After;
+  #first: T | undefined;
+  #last: T | undefined;
+  #length = 0;
+
+  constructor(before = "before" as Before, after = "after" as After) {
+    this.#before = before;
+    this.#after = after;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get first(): T | undefined {
+    return this.#first;
+  }
+
+  get last(): T | undefined {
+    return this.#last;
+  }
+
+  /** A member is in one list with these links at a time. */
+  append(member: T): void {
+    const last = this.#last;
+    this.#link(member, last, undefined);
+    if (last) linksOf(last)[this.#after] = member;
+    else this.#first = member;
+    this.#last = member;
+    this.#length++;
+  }
+
+  /** As `append`, but at the front. */
+  prepend(member: T): void {
+    const first = this.#first;
+    this.#link(member, undefined, first);
+    if (first) linksOf(first)[this.#before] = member;
+    else this.#last = member;
+    this.#first = member;
+    this.#length++;
+  }
+
+  /** Only for a member of the list. */
+  remove(member: T): void {
+    const { [this.#before]: before, [this.#after]: after } = linksOf(member);
+    if (before) linksOf(before)[this.#after] = after;
+    else this.#first = after;
+    if (after) linksOf(after)[this.#before] = before;
+    else this.#last = before;
+    // Otherwise a member in V8's old generation keeps all later ones until a full collection.
+    this.#link(member, undefined, undefined);
+    this.#length--;
+  }
+
+  /** The first `limit` members. They stay. */
+  peek(limit: number): T[] {
+    const members: T[] = [];
+    for (const each of this) {
+      if (members.length >= limit) break;
+      members.push(each);
+    }
+    return members;
+  }
+
+  *[Symbol.iterator](): Generator<T> {
+    for (let each = this.#first; each; each = linksOf(each)[this.#after]) yield each;
+  }
+
+  #link(member: T, before: T | undefined, after: T | undefined): void {
+    const links = linksOf(member);
+    links[this.#before] = before;
+    links[this.#after] = after;
+  }
+}
+
+/** Typed by the names of its links. */
+function linksOf<T>(member: T): Record<string, T | undefined> {
+  return member as Record<string, T | undefined>;
+}

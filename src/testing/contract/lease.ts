@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { type Handed, until } from "./recorder.js";
+import { sample } from "./samples.js";
+import { onTwoStages, REJECTED } from "./stage.js";
+import type { OutboxUnderTest, TestRunner } from "./under-test.js";
+
+// Chosen: the clocks of a process and of its store need not run alike.
+const SAFE_SHARE = 0.9;
+
+/** A process that claims an event and is cut off, and another process. */
+export function testLease(
+  runner: TestRunner["it"],
+  {
+    create,
+    reopen,
+    leaseMs,
+    cutOff,
+    restore,
+  }: Required<Pick<OutboxUnderTest, "create" | "reopen" | "leaseMs" | "cutOff" | "restore">>,
+): void {
+  const it = onTwoStages(runner, create, reopen);
+
+  it("sends what another process has left, once its lease has ended", async ([left, other]) => {
+    left.delivery.expectsFailures = true;
+    const began = performance.now();
+    const first = await left.handOver(sample("payment"));
+
+    other.start();
+    let second: Handed;
+    await cutOff();
+    try {
+      second = await other.delivery.next();
+      assert.ok(performance.now() - began >= SAFE_SHARE * leaseMs, "the lease had not ended");
+      first.settle({ type: "dead", ...REJECTED });
+    } finally {
+      await restore();
+    }
+
+    assert.deepEqual(second.live.event, first.live.event);
+    assert.equal(second.live.interrupted, true);
+    assert.equal(first.live.isHeld?.(), false, "`isHeld` says that the event is still its first process's");
+    await until(() => left.outbox.counts().trouble === undefined, "the store did not work again");
+    assert.deepEqual(await other.outbox.deadLetters.list(), []);
+    assert.deepEqual(left.delivery.told, [], "`settle` must resolve to `false`: it had no effect");
+    second.settle({ type: "delivered" });
+    await other.empty();
+  });
+}

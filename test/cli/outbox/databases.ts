@@ -1,0 +1,217 @@
+import type { Outbox } from "express-affiliate/outbox";
+import fc from "fast-check";
+import { beforeEach, describe, expect, it, test, vi } from "vitest";
+import { DESTINATION, sample } from "../../../src/testing/contract/samples.js";
+import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
+import { startService } from "../../helpers/service.js";
+import { startTracker } from "../../helpers/tracker.js";
+import { jsonOf, outbox } from "./helpers.js";
+import { type Restorable, testRestore } from "./restore.js";
+
+export interface Database {
+  readonly storage: "mysql" | "postgres";
+  /** How a URL may begin. */
+  readonly schemes: readonly [string, string];
+  url(): string;
+  /** Names the tables of the newest outbox, or others. */
+  tables(name?: string): readonly string[];
+  create(): Promise<Outbox>;
+  reopen(options?: { leaseMs: number }): Promise<Outbox>;
+  /** Makes tables of a later version. Resolves to their name. */
+  createNewer(): Promise<string>;
+  /** Tables that are not there, and what is said of them. */
+  readonly missing: { readonly name: string; readonly says: RegExp; readonly code: string };
+  tablesNamedMissing(): Promise<readonly unknown[]>;
+  /** What may stand in a URL after the user: right, or wrong in some way. */
+  places(): readonly string[];
+  connect(): Promise<{ release(): void }>;
+  readonly backUp: Restorable["backUp"];
+}
+
+/** The command `outbox` with an outbox in a database. */
+export function testDatabase(database: Database): void {
+  const here = (name?: string) => [database.url(), ...database.tables(name)];
+
+  it("is shown, and decided about, if its host is not running", async () => {
+    await using stage = await Stage.open(() => database.create());
+    const dead = [sample("payment"), sample("registration"), sample("click")] as const;
+    await stage.giveUp(dead.slice(0, 2), { ...REJECTED, message: "not Ann O'Neill <ann@shop.example>" });
+    await stage.giveUp(dead.slice(2), { reason: "unconfirmed", code: "ECONNRESET", attempts: 1 });
+    stage.delivery.capacity = 0;
+    await stage.add(sample("click"));
+    await stage.close();
+
+    expect(await outbox([...here(), "status"])).toEqual({
+      code: 0,
+      out: expect.stringMatching(
+        /^ok {6}1 event queued, the oldest for less .*\nok {6}1 event for client id 42\nnote {4}3 dead letters: 2 rejected, 1 unconfirmed$/,
+      ),
+      err: "",
+    });
+    expect(await jsonOf([...here(), "status"])).toEqual({
+      code: 0,
+      json: {
+        outbox: database.storage,
+        queued: 1,
+        oldestMs: expect.any(Number),
+        scheduled: { count: 0, nextInMs: null },
+        byDestination: { [DESTINATION]: 1 },
+        dead: { rejected: 2, unconfirmed: 1, expired: 0 },
+        trouble: null,
+      },
+    });
+
+    const { out } = await outbox([...here(), "list", "--limit", "2"]);
+    expect(out.match(/[0-9a-f]{32}/g)).toEqual([dead[0].id, dead[1].id]);
+    expect(out).toContain("422 Unprocessable Entity: not Ann O'Neill <a***@shop.example>\n");
+    expect(out).not.toContain("ann@");
+    expect(await jsonOf([...here(), "list"])).toMatchObject({
+      json: { deadLetters: [{ event: dead[0].data }, { event: dead[1].data }, { reason: "unconfirmed" }] },
+    });
+
+    expect(await jsonOf([...here(), "retry", dead[0].id, "unknown"])).toEqual({
+      code: 1,
+      json: { retried: 1, notFound: ["unknown"] },
+    });
+    expect(await jsonOf([...here(), "discard", dead[1].id, dead[0].id])).toEqual({
+      code: 1,
+      json: { discarded: 1, notFound: [dead[0].id] },
+    });
+    expect(await outbox([...here(), "retry", "--all", "--reason", "unconfirmed"])).toMatchObject({
+      code: 0,
+      out: "ok      1 queued again; delivered by the host's own process",
+    });
+    expect((await jsonOf([...here(), "status"])).json.queued).toBe(3);
+    expect(await outbox([...here(), "discard", "--all", "--yes"])).toMatchObject({
+      out: "ok      no dead letters",
+    });
+  });
+
+  it("is found by an address in the environment, under either name", async () => {
+    await (await database.create()).close();
+    for (const scheme of database.schemes) {
+      const env = { DATABASE_URL: database.url().replace(/^\w+/, scheme) };
+      const args = ["--url-env", "DATABASE_URL", "status", ...database.tables()];
+      expect(await outbox(args, { env })).toMatchObject({ code: 0, err: "" });
+    }
+  });
+
+  it("is not made if it is missing", async () => {
+    const { name, says, code: missing } = database.missing;
+    for (const words of ["status", "list", "retry --all", "discard --all --yes"]) {
+      const args = [...here(name), ...words.split(" ")];
+      const { code, out, err } = await outbox(args);
+      expect({ code, out }).toEqual({ code: 1, out: "" });
+      expect(err).toMatch(says);
+      expect(await jsonOf(args)).toEqual({ code: 1, json: { error: { code: missing, message: err } } });
+    }
+    expect(await database.tablesNamedMissing()).toEqual([]);
+  });
+
+  it("is left alone if a later version has made it", async () => {
+    const newer = await database.createNewer();
+    expect(await outbox([...here(newer), "retry", "--all"])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("install the newer express-affiliate"),
+    });
+  });
+
+  it("has a host that delivers what was retried", async () => {
+    const service = await startService((_request, res) => {
+      if (service.posted.length === 1) res.statusCode = 422;
+      return { success: res.statusCode === 200 };
+    });
+    const tracker = startTracker({ baseUrl: service.url, outbox: await database.create() });
+    const payment = { paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 };
+    await tracker.trackPayment(payment, { sessionId: "s1" });
+    await expect.poll(() => tracker.stats().dead.rejected).toBe(1);
+
+    expect((await jsonOf([...here(), "retry", "--all"])).json).toEqual({ retried: 1, notFound: [] });
+
+    await expect.poll(() => tracker.stats().delivered).toBe(1);
+    expect(service.posted).toHaveLength(2);
+    expect((await jsonOf([...here(), "status"])).json).toMatchObject({ queued: 0, dead: { rejected: 0 } });
+  });
+
+  it("shows no password, whatever is wrong", async () => {
+    const printed = vi.spyOn(console, "error");
+    await fc.assert(
+      fc.asyncProperty(
+        password,
+        fc.constantFrom(...database.places()),
+        fc.boolean(),
+        async (secret, place, json) => {
+          for (const url of urlsWith(database.schemes, secret, place)) {
+            const { out, err } = await outbox([url, "status", ...(json ? ["--json"] : [])]);
+            for (const spelt of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)]) {
+              expect(out + err).not.toContain(spelt);
+            }
+          }
+        },
+      ),
+      { numRuns: 50 },
+    );
+    expect(printed).not.toHaveBeenCalled();
+  });
+
+  describe("that is restored", () => {
+    beforeEach(async () => {
+      await (await database.create()).close();
+    });
+
+    testRestore({
+      open: () => database.reopen({ leaseMs: 1_500 }),
+      where: () => here(),
+      backUp: database.backUp,
+    });
+
+    test("hold refuses while a process has claimed events, and holds payments alone once none has", async () => {
+      const visitor = { sessionId: "ann" };
+      const [payment, later] = [sample("payment", visitor), sample("registration", visitor)];
+      await using stage = await Stage.open(() => database.reopen());
+      stage.delivery.capacity = 1;
+      stage.start();
+      await stage.add(payment, later);
+      const { settle } = await stage.delivery.next();
+      expect(await outbox([...here(), "hold"])).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/nothing was held: stop all of them first, or wait \d+ s if none runs/),
+      });
+
+      stage.delivery.capacity = -1;
+      settle({ type: "release" });
+      await expect.poll(async () => (await jsonOf([...here(), "hold"])).json.held).toBe(1);
+      stage.release();
+      expect(await stage.delivery.deliverNext()).toBe(later.id);
+      expect(await stage.outbox.deadLetters.list()).toMatchObject([
+        { id: payment.id, reason: "unconfirmed", code: "ERR_HELD", attempts: 0 },
+      ]);
+    });
+
+    test("hold names other connections, which may be hosts", async () => {
+      const other = await database.connect();
+      const { json } = await jsonOf([...here(), "hold"]);
+      expect(json.held).toBe(0);
+      expect(json.otherConnections).toBeGreaterThanOrEqual(1);
+      other.release();
+    });
+  });
+}
+
+/** Such as no message has by chance. */
+const password = fc
+  .string({
+    unit: fc.oneof(fc.constantFrom(..."@:/?#%&=+ \\\"'[]{}|^`~"), fc.string({ minLength: 1, maxLength: 1 })),
+  })
+  .map((odd) => `qZ7${odd}7Zq`);
+
+function urlsWith([scheme, other]: Database["schemes"], secret: string, place: string): string[] {
+  const encoded = encodeURIComponent(secret);
+  return [
+    `${scheme}://shop:${encoded}@${place}`,
+    `${scheme}://shop:${secret}@${place}`,
+    `${other}://${place}?user=shop&password=${encoded}`,
+    `${scheme}://${place}?user=shop&password=${secret}`,
+    `${scheme}://shop:${secret}@[${place}`,
+  ];
+}

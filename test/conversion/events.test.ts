@@ -1,0 +1,212 @@
+import type { OutboxEvent } from "express-affiliate";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isVisitorId, visitorOf } from "../../src/conversion/events.js";
+import { eventFrom } from "../../src/conversion/inputs.js";
+import { emailOf } from "../../src/conversion/kinds.js";
+import { heapUsed } from "../helpers/heap.js";
+
+const now = Date.UTC(2026, 0, 2);
+const read = (kind: OutboxEvent["kind"], input: unknown, attribution = {}) =>
+  eventFrom(kind, input, attribution, { clientId: 42, now });
+const event = (...args: Parameters<typeof read>) => read(...args) as OutboxEvent;
+
+describe("events", () => {
+  it("keep the specification's fields and nothing else of what the host returned", () => {
+    const user = {
+      email: "ada@shop.example",
+      customerId: 7,
+      customerName: null,
+      passwordHash: "x",
+      __proto__: { a: 1 },
+    };
+    expect(event("registration", user, { clickId: "c1" })).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      destination: 42,
+      kind: "registration",
+      data: { clickId: "c1", email: "ada@shop.example", customerId: "7" },
+      createdAt: now,
+    });
+  });
+
+  it.each([
+    [7, "7"],
+    [7n, "7"],
+    ["7", "7"],
+  ])("send the host's id %o as a string", (customerId, sent) => {
+    expect(event("registration", { email: "a@b", customerId }).data).toEqual({
+      email: "a@b",
+      customerId: sent,
+    });
+  });
+
+  it("are the same for the same happening, and only for it", () => {
+    const id = (...args: Parameters<typeof read>) => event(...args).id;
+    const payment = { paymentId: 1, customerEmail: "a@b", leadValue: 1 };
+    const ada = { email: "Ada@shop.example" };
+    expect(id("payment", payment)).toBe(
+      id("payment", { ...payment, paymentId: "1", leadValue: 2 }, { clickId: "c" }),
+    );
+    expect(id("payment", payment)).not.toBe(id("payment", { ...payment, paymentId: 2 }));
+    expect(id("registration", ada)).toBe(
+      id("registration", { email: "ada@shop.example", customerName: "Ada" }),
+    );
+    expect(id("registration", { ...ada, customerId: 1 })).not.toBe(
+      id("registration", { ...ada, customerId: 2 }),
+    );
+    expect(id("registration", { email: "1@b", customerId: "1" })).not.toBe(id("payment", payment));
+    const click = { affiliateReference: "ALICE" };
+    expect(id("click", { ...click, clickId: "c1" })).toBe(id("click", click, { clickId: "c1" }));
+    expect(id("click", click)).not.toBe(id("click", click));
+    expect(eventFrom("payment", payment, {}, { clientId: 43, now })).not.toMatchObject({
+      id: id("payment", payment),
+    });
+  });
+
+  it.each(["undefined", "null", "NaN", "[object Object]"])("take the text %j for no id", (text) => {
+    const payment = { paymentId: 1, customerEmail: "a@b", leadValue: 1 };
+    expect(read("payment", { ...payment, paymentId: text })).toEqual({
+      invalid: `\`paymentId\`: must be an id, got the text "${text}"`,
+    });
+    expect(event("registration", { email: "a@b", customerId: text }).data).toEqual({ email: "a@b" });
+    expect(isVisitorId(text)).toBe(false);
+    expect(
+      event("click", { affiliateReference: "ALICE", clickId: text }, { clickId: "c" }).data.clickId,
+    ).toBe("c");
+  });
+
+  it("have one key for an address, however its ASCII letters are written, and for no other address", () => {
+    const id = (email: string) => event("registration", { email }).id;
+    expect(id("MARK@Shop.example")).toBe(id("mark@shop.example"));
+    expect(id("mar\u212A@shop.example")).not.toBe(id("mark@shop.example"));
+    const local = fc.string({ unit: "binary", minLength: 1 }).filter((text) => /^[^\s@]+$/.test(text));
+    fc.assert(
+      fc.property(local, local, (one, other) => {
+        const fold = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+        expect(id(`${one}@b`) === id(`${other}@b`)).toBe(fold(one) === fold(other));
+      }),
+    );
+  });
+
+  it("have a key of their own for each id, or refuse it", () => {
+    const id = fc.string({
+      unit: fc.constantFrom("a", "\ud800", "\udc00", "\u{1f600}", "\ufffd"),
+      maxLength: 4,
+    });
+    fc.assert(
+      fc.property(id, id, (one, other) => {
+        const keys = [one, other].map((paymentId) =>
+          read("payment", { paymentId, customerEmail: "a@b", leadValue: 1 }),
+        );
+        const [first, second] = keys.map((key) => ("id" in key ? key.id : undefined));
+        expect(first === undefined).toBe(one === "" || !one.isWellFormed());
+        if (first !== undefined) expect(first === second).toBe(one === other);
+      }),
+    );
+    const lone = "\ud800";
+    expect(read("registration", { email: `a${lone}@b` })).toHaveProperty("invalid");
+    expect(read("registration", { email: "a@b", customerId: lone })).toHaveProperty("invalid");
+  });
+
+  const lengths = {
+    click: { clickedUrl: 2_048, referrerUrl: 2_048, userAgent: 512, source: 256 },
+    registration: { customerName: 256 },
+  };
+  it("hold no text that is longer than its field, and no half character", () => {
+    const text = fc
+      .tuple(
+        fc.string({ unit: "binary", maxLength: 3 }),
+        fc.constantFrom("x", "\u{1f600}", "\ud800", "\udc00"),
+      )
+      .map(([start, unit]) => start + unit.repeat(3_000));
+    fc.assert(
+      fc.property(text, (long) => {
+        for (const [kind, fields] of Object.entries(lengths)) {
+          const given = Object.fromEntries(Object.keys(fields).map((name) => [name, long]));
+          const input = { affiliateReference: "ALICE", email: "a@b", ...given };
+          const data: object = event(kind as "click", input).data;
+          for (const [name, longest] of Object.entries(fields)) {
+            const kept: string = data[name as keyof typeof data];
+            expect([longest, longest - 1]).toContain(kept.length);
+            expect(kept.isWellFormed()).toBe(true);
+            expect(long.toWellFormed().startsWith(kept)).toBe(true);
+          }
+        }
+      }),
+    );
+  });
+
+  it("take ids of up to 256 characters and addresses of up to 320, and refuse longer ones", () => {
+    const x = (length: number) => "x".repeat(length);
+    const registration = (customerId: unknown, email: string) =>
+      "id" in read("registration", { customerId, email });
+    const payment = (paymentId: unknown, customerEmail = "a@b") =>
+      "id" in read("payment", { paymentId, customerEmail, leadValue: 1 });
+    const click = (affiliateReference: string) => "id" in read("click", { affiliateReference });
+    expect([registration(x(256), "a@b"), registration(x(257), "a@b")]).toEqual([true, false]);
+    expect([registration(1, `${x(318)}@b`), registration(1, `${x(319)}@b`)]).toEqual([true, false]);
+    expect([payment(x(256)), payment(x(257)), payment(10n ** 300n)]).toEqual([true, false, false]);
+    expect([payment(1, `${x(318)}@b`), payment(1, `${x(319)}@b`)]).toEqual([true, false]);
+    expect([click(x(256)), click(x(257))]).toEqual([true, false]);
+  });
+
+  it.each<[OutboxEvent["kind"], unknown, string]>([
+    ["payment", null, "it must be an object"],
+    ["registration", [], "it must be an object"],
+    ["registration", {}, "`email`: must be an e-mail address"],
+    ["registration", { email: 7 }, "`email`: must be an e-mail address"],
+    ["registration", { email: "ada@shop.example", customerName: 7 }, "`customerName`: must be a text"],
+    ["click", {}, "`affiliateReference`: must be an affiliate's reference code"],
+  ])("say in the host's words what is wrong with a %s of %o", (kind, input, invalid) => {
+    expect(read(kind, input)).toEqual({ invalid });
+  });
+
+  it("take any input for an event or for invalid, and say why in printable ASCII", () => {
+    const field = fc.oneof(fc.anything(), fc.constantFrom("a@b", 1, "x", null));
+    const input = fc.oneof(
+      fc.anything(),
+      fc.record({
+        email: field,
+        customerId: field,
+        customerName: field,
+        paymentId: field,
+        customerEmail: field,
+        leadValue: field,
+        affiliateReference: field,
+        clickId: field,
+      }),
+    );
+    fc.assert(
+      fc.property(fc.constantFrom("click", "registration", "payment"), input, (kind, given) => {
+        const result = read(kind, given);
+        if ("invalid" in result) {
+          expect(result.invalid).toMatch(/^[\x20-\x7e]+$/);
+        } else {
+          expect(JSON.parse(JSON.stringify(result))).toEqual(result);
+          for (const id of [result.data.clickId, result.data.sessionId])
+            if (id !== undefined) expect(isVisitorId(id)).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it("keep nothing of the request that their texts were cut out of", () => {
+    const before = heapUsed();
+    const events = Array.from({ length: 200 }, (_, nth) => {
+      const header = `theme=${"x".repeat(100_000)}; svc_session_id=0b0f3f5c-2b1e-4d7f-9a44-${nth}`;
+      const text = header.slice(header.lastIndexOf("=") + 1);
+      const payment = { paymentId: text, customerEmail: `${text}@b`.slice(1), leadValue: 1 };
+      const click = { affiliateReference: text, userAgent: header.slice(-30), clickedUrl: header.slice(9) };
+      return [event("payment", payment, { sessionId: text }), event("click", click)];
+    });
+    expect(heapUsed() - before).toBeLessThan(4_000_000);
+    expect(visitorOf(events[7]?.[0] as OutboxEvent)).toBe("0b0f3f5c-2b1e-4d7f-9a44-7");
+  });
+
+  it("know their customer and their visitor", () => {
+    const payment = event("payment", { paymentId: 1, customerEmail: "a@b", leadValue: 1 });
+    const click = event("click", { affiliateReference: "ALICE" }, { clickId: "c", sessionId: "s" });
+    expect([emailOf(payment), emailOf(click)]).toEqual(["a@b", undefined]);
+    expect([visitorOf(payment), visitorOf(click)]).toEqual([payment.id, "s"]);
+  });
+});

@@ -1,0 +1,48 @@
+import type { Attribution } from "express-affiliate";
+import { expect, expectTypeOf, test } from "vitest";
+import { fieldNames } from "../../src/conversion/fields.js";
+import {
+  byKind,
+  KINDS,
+  type KindRow,
+  kindOfPriority,
+  LEAST_URGENT_FIRST,
+  priorityOf,
+  rowOf,
+} from "../../src/conversion/kinds.js";
+import { ENDPOINTS, endpointOf, kindOf } from "../../src/service/endpoints.js";
+
+test("numbers the priorities from 1, and orders the kinds by them", () => {
+  expect(LEAST_URGENT_FIRST.map(priorityOf)).toEqual(KINDS.map((_, nth) => nth + 1));
+  for (const kind of KINDS) expect(kindOfPriority(priorityOf(kind))).toBe(kind);
+  expect(KINDS).toEqual(["payment", "registration", "click"]);
+});
+
+test("gives each endpoint to one kind", () => {
+  expect(new Set(ENDPOINTS).size).toBe(ENDPOINTS.length);
+  for (const kind of KINDS) {
+    for (const endpoint of rowOf(kind).endpoints) expect(kindOf(endpoint)).toBe(kind);
+    expect(rowOf(kind).endpoints).toContain(endpointOf({ kind, data: {} as never }));
+    expect(rowOf(kind).endpoints[0]).toBe(endpointOf({ kind, data: { clickId: "c" } as never }));
+  }
+});
+
+test("shares the space for known ids out between the kinds", () => {
+  const shares = byKind((kind) => rowOf(kind).remembered.shareOfSpace);
+  expect(Object.values(shares).reduce((sum, share) => sum + share, 0)).toBeCloseTo(1);
+  expect(Object.keys(shares)).toEqual(LEAST_URGENT_FIRST);
+});
+
+test("names every field of an address, so that a person's events are found by it", () => {
+  for (const kind of KINDS) {
+    const addresses = fieldNames(kind).filter((name) => /^email$|Email$/.test(name));
+    expect(addresses).toEqual([rowOf(kind).emailField].filter((name) => name !== null));
+  }
+});
+
+test("asks each kind for its address, and takes no `null` if a field is named like one", () => {
+  type FieldOf<Data> = KindRow<Attribution & Data>["emailField"];
+  expectTypeOf<FieldOf<{ subscriberEmail: string; plan: string }>>().toEqualTypeOf<"subscriberEmail">();
+  expectTypeOf<FieldOf<{ email: string }>>().toEqualTypeOf<"email">();
+  expectTypeOf<FieldOf<{ contact: string; plan: string }>>().toEqualTypeOf<"contact" | "plan" | null>();
+});

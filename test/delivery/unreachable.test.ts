@@ -1,0 +1,122 @@
+/** What is told of a service that no connection reaches: its TLS or an outgoing proxy is at fault. */
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { tlsAdvice } from "../../src/delivery/tls-advice.js";
+import { certificates } from "../helpers/certificates.js";
+import { closedPort, faultyService } from "../helpers/faulty-service.js";
+import { type ConnectAnswer, startProxy } from "../helpers/proxy.js";
+import { startService } from "../helpers/service.js";
+import { linesLogger, startTracker } from "../helpers/tracker.js";
+
+const NOT_HTTP = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n";
+const PAYMENTS = 12;
+
+const made = certificates();
+afterAll(made.remove);
+afterEach(() => void vi.unstubAllEnvs());
+
+/** Reports payments, and gives all that is logged by the time that the service is asked again. */
+async function loggedInOutage(options: Parameters<typeof startTracker>[0]): Promise<string[]> {
+  const logger = linesLogger();
+  const tracker = startTracker({ ...options, logger });
+  const paused = new Promise((resolve) => tracker.on("paused", resolve));
+  for (let n = 0; n < PAYMENTS; n++) {
+    const payment = { paymentId: n, customerEmail: "a@shop.example", leadValue: 1 };
+    await tracker.trackPayment(payment, { sessionId: `s${n}` });
+  }
+  expect(await paused).toMatchObject({ scope: "origin", reason: "unreachable" });
+  // Longer than until the service is asked again: that tells nothing new.
+  await expect.poll(() => Object(tracker.stats().endpoints.click).pausedMs).toBeGreaterThan(1_200);
+  const dead = { rejected: 0, unconfirmed: 0, expired: 0 };
+  expect(tracker.stats()).toMatchObject({ queued: PAYMENTS, dead });
+  return logger.lines;
+}
+
+function expectOneWarning(lines: readonly string[], says: RegExp): void {
+  expect(lines.filter((line) => line.includes("paused"))).toEqual([expect.stringMatching(says)]);
+}
+
+describe("an outgoing proxy that opens no tunnel", () => {
+  async function proxyThat(answer: ConnectAnswer | "is down" | "is not trusted") {
+    if (answer === "is down") return { address: `http://127.0.0.1:${await closedPort()}`, asked: [] };
+    return answer === "is not trusted" ? startProxy(undefined, made.selfSigned) : startProxy(answer);
+  }
+
+  const cases: [Parameters<typeof proxyThat>[0], RegExp][] = [
+    [502, /proxy answered CONNECT with 502; /],
+    [403, /proxy answered CONNECT with 403: it does not allow the service's host/],
+    [407, /proxy answered CONNECT with 407: it wants a user and a password/],
+    ["close", /no tunnel through the outgoing proxy: other side closed/],
+    ["reset", /no tunnel through the outgoing proxy: read ECONNRESET/],
+    ["silence", /no tunnel through the outgoing proxy: Headers Timeout/],
+    ["is down", /no tunnel through the outgoing proxy: connect ECONNREFUSED/],
+    [
+      "is not trusted",
+      /no tunnel .*this machine does not know the authority that signed the proxy's certificate/,
+    ],
+  ];
+
+  it.each(cases)("(%s) is an outage of the origin, told once with what it said", async (answer, says) => {
+    const service = await startService();
+    const { address, asked } = await proxyThat(answer);
+    const proxy = address.replace("://", "://bob:pa55word@");
+    vi.stubEnv("http_proxy", proxy);
+    const lines = await loggedInOutage({
+      baseUrl: service.url,
+      proxy: answer === 502 ? "environment" : proxy,
+      delivery: { connectTimeoutMs: 100 },
+    });
+    expectOneWarning(lines, says);
+    expect(lines.join()).not.toMatch(/bob|pa55word|Ym9i/);
+    // The attempts that were under way; then the status endpoint, after 1 s.
+    expect(asked.length).toBeLessThanOrEqual(8 + 1);
+    expect(service.received).toEqual([]);
+  });
+});
+
+describe("a connection that TLS does not let stand", () => {
+  const cases: [string, () => Parameters<typeof faultyService>[0], RegExp][] = [
+    ["has expired", () => ({ tls: made.expired }), /NODE_EXTRA_CA_CERTS|expired/],
+    [
+      "is signed by itself",
+      () => ({ tls: made.selfSigned }),
+      /does not know the authority .* NODE_EXTRA_CA_CERTS/,
+    ],
+    [
+      "belongs to a service that speaks an old version alone",
+      () => ({
+        tls: { ...made.valid, minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" },
+      }),
+      /no TLS in common/,
+    ],
+    [
+      "is missing, for the port speaks plain HTTP",
+      () => ({ onConnection: (socket) => void socket.once("data", () => socket.end(NOT_HTTP)) }),
+      /no TLS in common/,
+    ],
+  ];
+
+  it.each(cases)(
+    "since the certificate %s, is told once, with what to do",
+    async (_name, options, remedy) => {
+      const service = await faultyService(options());
+      expectOneWarning(await loggedInOutage({ baseUrl: service.url.replace("http:", "https:") }), remedy);
+    },
+  );
+});
+
+it.each([
+  ["CERT_HAS_EXPIRED", /has expired/],
+  ["CERT_NOT_YET_VALID", /not valid yet: check the clocks/],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", /for another name/],
+  ["HOSTNAME_MISMATCH", /for another name/],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", /NODE_EXTRA_CA_CERTS/],
+  ["CERT_REVOKED", /cannot be trusted/],
+  ["ERR_SSL_WRONG_VERSION_NUMBER", /no TLS in common/],
+  ["EPROTO", /no TLS in common/],
+])("%s has a remedy", (code, remedy) => {
+  expect(tlsAdvice(code)).toMatch(remedy);
+});
+
+it.each(["ECONNREFUSED", "ENOTFOUND", "UND_ERR_CONNECT_TIMEOUT"])("%s is no matter of TLS", (code) => {
+  expect(tlsAdvice(code)).toBeUndefined();
+});

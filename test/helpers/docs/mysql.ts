@@ -1,5 +1,0 @@
-export interface Names {
-  readonly baseUrl: string;
-  readonly clientId: number;
-  readonly apiKey: string;
-}

@@ -1,3 +1,0 @@
-export interface Names {
-  readonly pager: { alert(message: string): void };
-}

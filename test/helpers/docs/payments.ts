@@ -1,3 +1,0 @@
-export interface Names {
-  readonly orders: { keepLead(lead: { receiptId: string; leadId: number }): void };
-}

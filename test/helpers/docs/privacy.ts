@@ -1,3 +1,0 @@
-export interface Names {
-  readonly users: { update(id: number, row: { affiliate: object | null }): Promise<void> };
-}

@@ -1,8 +1,0 @@
-import type { Attribution, Payment } from "express-affiliate";
-import type { PoolClient } from "pg";
-
-export interface Names {
-  readonly client: PoolClient;
-  readonly order: { readonly attribution: Attribution };
-  readonly payment: Payment;
-}

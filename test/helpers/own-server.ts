@@ -1,0 +1,127 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { standStill } from "./stand-still.js";
+
+/** A server of one's own, on a free port of this machine. */
+export interface OwnServer {
+  /**
+   * Ends it, as an administrator would (`fast` or `immediate`) or by SIGKILL of all its processes
+   * (`kill`), and waits for its end.
+   */
+  halt(how: "fast" | "immediate" | "kill"): Promise<void>;
+  /** Begins it again, on the same port and data. Resolves once it takes connections. */
+  resume(): Promise<void>;
+  /** Has every process of it stand still: it answers nothing, and its connections stay open. */
+  suspend(): void;
+  /** Has it go on after `suspend`. */
+  wake(): void;
+  /** Ends it and removes its data. */
+  destroy(): Promise<void>;
+}
+
+/** A user that a server runs as. */
+export interface Owner {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+export const HOST = "127.0.0.1";
+
+/** Database servers refuse to run as root; if we are root, they run as another user. */
+export function unprivileged(user = "postgres"): Owner {
+  if (process.getuid?.() !== 0) return {};
+  const id = (flag: string) => Number(execFileSync("id", [flag, user], { encoding: "utf8" }));
+  return { uid: id("-u"), gid: id("-g") };
+}
+
+/** A port of this machine that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, HOST);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+export function directoryFor(name: string, { uid, gid }: Owner): string {
+  const directory = mkdtempSync(join(tmpdir(), `express-affiliate-${name}-`));
+  if (uid !== undefined && gid !== undefined) chownSync(directory, uid, gid);
+  return directory;
+}
+
+/** Starts a server. `ready`: what it says once it takes connections. `directory` goes with it. */
+export async function startServer(about: {
+  command: readonly [string, ...string[]];
+  ready: string;
+  directory: string;
+  owner: Owner;
+  signals: Record<"fast" | "immediate", NodeJS.Signals>;
+}): Promise<OwnServer> {
+  const { command, ready, directory, owner, signals } = about;
+  let server: ChildProcess | undefined;
+
+  async function resume(): Promise<void> {
+    const [program, ...args] = command;
+    server = spawn(program, args, { ...owner, cwd: directory, stdio: "pipe" });
+    const said: string[] = [];
+    for await (const line of createInterface({ input: server.stderr as NodeJS.ReadableStream })) {
+      said.push(line);
+      if (line.includes(ready)) {
+        // Whatever else it says, it must not wait for a reader.
+        server.stderr?.resume();
+        return;
+      }
+    }
+    throw new Error(`${program} did not start:\n${said.join("\n")}`);
+  }
+
+  async function halt(how: "fast" | "immediate" | "kill"): Promise<void> {
+    if (!server || server.exitCode !== null || server.signalCode !== null) return;
+    // Not before all its children, which have its standard error too, have ended.
+    const ended = once(server, "close");
+    if (how !== "kill") server.kill(signals[how]);
+    else {
+      // What stands still starts no more children.
+      server.kill("SIGSTOP");
+      signalAll("SIGKILL");
+    }
+    await ended;
+  }
+
+  /** Its own processes alone: the server that was started here, and the children of that. */
+  function signalAll(signal: "SIGSTOP" | "SIGCONT" | "SIGKILL"): void {
+    const pid = server?.pid;
+    if (pid === undefined) return;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+    for (const each of [pid, ...children.split(" ").filter(Boolean).map(Number)]) {
+      if (signal === "SIGSTOP") standStill(each);
+      else process.kill(each, signal);
+    }
+  }
+
+  // The process that started it may end by an error.
+  const cleanUp = () => {
+    server?.kill(signals.immediate);
+    rmSync(directory, { recursive: true, force: true });
+  };
+  process.once("exit", cleanUp);
+
+  await resume();
+  return {
+    halt,
+    resume,
+    suspend: () => signalAll("SIGSTOP"),
+    wake: () => signalAll("SIGCONT"),
+    async destroy() {
+      process.removeListener("exit", cleanUp);
+      await halt("immediate");
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import type { SqlOutboxOptions } from "../../src/outbox/sql/options.js";
+import type { SqlOutbox } from "../../src/outbox/sql/sql-outbox.js";
+import type { Clock } from "../../src/shared/clock.js";
+import type { OwnServer } from "./own-server.js";
+
+/** A host's open transaction. */
+export interface HostTransaction {
+  /** As a report takes it. */
+  readonly transaction: object;
+  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
+  run(text: string): Promise<any[]>;
+  end(how: "commit" | "rollback"): Promise<void>;
+}
+
+/** A database of a test's own, of either kind. */
+export interface SqlDatabase<Pool = never> {
+  /** `undefined`: other tests use it too. */
+  readonly own: OwnServer | undefined;
+  /** A new outbox in tables of its own. */
+  create(options?: TestOptions<Pool>, clock?: Clock): Promise<SqlOutbox>;
+  /** One more over the same tables. */
+  reopen(options?: TestOptions<Pool>, clock?: Clock): Promise<SqlOutbox>;
+  /**
+   * Statements of the test's own; `$t.` stands before a table of the newest outbox, `$queued` for
+   * its queued events.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
+  sql(text: string): Promise<any[]>;
+  /** @param isolation default: the database's own. */
+  begin(isolation?: string, pool?: Pool): Promise<HostTransaction>;
+  /** Has all that waits be another process's, from one moment until another. */
+  claimAll(at: number, until: number): Promise<unknown>;
+}
+
+type TestOptions<Pool> = SqlOutboxOptions & { readonly pollMs?: number; readonly pool?: Pool };
+
+/** Requests to a server, and when none is under way. */
+export function trackRequests() {
+  let pending = 0;
+  const waiting: (() => void)[] = [];
+
+  return {
+    get pending() {
+      return pending;
+    },
+    async track<T>(request: () => Promise<T>): Promise<T> {
+      pending++;
+      try {
+        return await request();
+      } finally {
+        pending--;
+        if (pending === 0) for (const resolve of waiting.splice(0)) resolve();
+      }
+    },
+    /** Resolves once none is, and nothing that is left to do at this moment makes another. */
+    async settled(): Promise<void> {
+      for (let quietTurns = 0; quietTurns < 3; ) {
+        if (pending > 0) await new Promise<void>((resolve) => waiting.push(resolve));
+        await new Promise((resolve) => setImmediate(resolve));
+        const isBusy = pending > 0 || process.getActiveResourcesInfo().includes("Immediate");
+        quietTurns = isBusy ? 0 : quietTurns + 1;
+      }
+    },
+  };
+}

@@ -1,0 +1,146 @@
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { OutboxEvent } from "express-affiliate";
+import { expect, onTestFinished, test } from "vitest";
+import { createSpool } from "../../../../src/outbox/disk/spool/spool.js";
+import { eventFromLine } from "../../../../src/outbox/disk/spool/spool-files.js";
+import { largeSample, sample } from "../../../../src/testing/contract/samples.js";
+import { someOf } from "../../../helpers/disk-store.js";
+import { FakeClock } from "../../../helpers/fake-clock.js";
+import { scratchDirectory } from "../../../helpers/scratch.js";
+
+const MIB = 1024 * 1024;
+
+function setUp({ maxBytes = 64 * MIB } = {}) {
+  const directory = scratchDirectory();
+  const clock = new FakeClock();
+  const told: (string | undefined)[] = [];
+  const spool = createSpool(join(directory, "outbox.db"), {
+    maxBytes,
+    clock,
+    onTrouble: (error) => told.push(error && (error as Error & { code: string }).code),
+  });
+  spool.begin("thread");
+  onTestFinished(() => spool.close());
+  const files = () => readdirSync(directory).sort();
+  const path = (name = files()[0]) => join(directory, name as string);
+  const eventsOf = (name?: string) =>
+    readFileSync(path(name), "utf8")
+      .split("\n")
+      .map(eventFromLine)
+      .filter((each): each is OutboxEvent => each !== undefined);
+  return { directory, clock, told, spool, files, path, eventsOf };
+}
+
+test("has the event in a file of this user's alone when it returns", () => {
+  const { spool, files, path, eventsOf } = setUp();
+  const events = someOf("payment", 2);
+  for (const event of events) spool.add(event);
+
+  expect(eventsOf()).toEqual(events);
+  expect(files()).toHaveLength(1);
+  expect(statSync(path()).mode & 0o777).toBe(0o600);
+  expect(spool.isWhole).toBe(true);
+});
+
+test("empties the file when nothing waits, and at most ten times a second", async () => {
+  const { spool, path, clock, eventsOf } = setUp();
+  const [first, second] = someOf("payment", 2) as [OutboxEvent, OutboxEvent];
+  spool.add(first);
+  spool.add(second);
+  spool.remove(first);
+  await clock.pass(1_000);
+  expect(eventsOf()).toEqual([first, second]);
+
+  spool.remove(second);
+  expect(eventsOf()).toHaveLength(2);
+  await clock.pass(100);
+  expect(statSync(path()).size).toBe(0);
+});
+
+test("leaves what another process has sealed to that process, and goes on in another file within 100 ms", async () => {
+  const { spool, path, files, eventsOf, clock } = setUp();
+  const [before, during, after] = someOf("payment", 3) as [OutboxEvent, OutboxEvent, OutboxEvent];
+  spool.add(before);
+  chmodSync(path(), 0o400);
+  spool.add(during);
+  await clock.pass(100);
+  spool.add(after);
+
+  expect(files().map((name) => eventsOf(name))).toEqual([[before, during], [after]]);
+});
+
+test("writes all that waits into another file when its own was deleted", async () => {
+  const { spool, path, eventsOf, directory, clock } = setUp();
+  const events = someOf("payment", 3);
+  const [delivered, first, second] = events as [OutboxEvent, OutboxEvent, OutboxEvent];
+  spool.add(delivered);
+  spool.add(first);
+  spool.remove(delivered);
+  rmSync(path());
+  await clock.pass(100);
+  spool.add(second);
+  expect(eventsOf()).toEqual([first, second]);
+
+  const third = sample("payment");
+  rmSync(directory, { recursive: true });
+  await clock.pass(100);
+  spool.add(third);
+  expect(eventsOf()).toEqual([first, second, third]);
+});
+
+test("goes by the name of the thread that runs", () => {
+  const { spool, files, eventsOf } = setUp();
+  const event = sample("payment");
+  spool.add(event);
+  spool.begin("next");
+
+  expect(files()).toEqual([expect.stringMatching(/^outbox\.db-spool-next\.\d+$/)]);
+  expect(eventsOf()).toEqual([event]);
+});
+
+test("keeps the file short under a load in which something always waits", () => {
+  const { spool, path, eventsOf, told } = setUp();
+  let before = largeSample("registration", 20_000);
+  spool.add(before);
+  for (let nth = 0; nth < 500; nth++) {
+    const next = largeSample("registration", 20_000);
+    spool.add(next);
+    spool.remove(before);
+    before = next;
+  }
+
+  expect(statSync(path()).size).toBeLessThan(1.2 * MIB);
+  expect(eventsOf()).toContainEqual(before);
+  expect(told).toEqual([undefined]);
+});
+
+test("says that it is full, and takes events again once few wait", async () => {
+  const { spool, eventsOf, told, clock } = setUp({ maxBytes: 2_000 });
+  const events = someOf("payment", 10);
+  for (const event of events) spool.add(event);
+  expect(spool.isWhole).toBe(false);
+  expect(told).toEqual([undefined, "ERR_AFFILIATE_DISK_FULL"]);
+
+  const [last, next] = [events.at(-1) as OutboxEvent, sample("payment")];
+  for (const event of events) if (event !== last) spool.remove(event);
+  await clock.pass(5_000);
+  spool.add(next);
+  expect(eventsOf()).toEqual([last, next]);
+  expect(told.at(-1)).toBeUndefined();
+  expect(spool.isWhole).toBe(true);
+});
+
+test("removes its file when it is closed, and leaves it if events wait", () => {
+  const { spool, files } = setUp();
+  const event = sample("payment");
+  spool.add(event);
+  spool.remove(event);
+  spool.close();
+  expect(files()).toEqual([]);
+
+  const other = setUp();
+  other.spool.add(event);
+  other.spool.close();
+  expect(other.eventsOf()).toEqual([event]);
+});

@@ -1,0 +1,209 @@
+import {
+  closeSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { OutboxEvent } from "express-affiliate";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { lineOf } from "../../../../src/outbox/disk/spool/spool-files.js";
+import { createTakeIn } from "../../../../src/outbox/disk/spool/take-in.js";
+import { sample, stranger } from "../../../../src/testing/contract/samples.js";
+import { DELIVERED, diskOf, someOf } from "../../../helpers/disk-store.js";
+import { FakeClock } from "../../../helpers/fake-clock.js";
+import { scratchDirectory } from "../../../helpers/scratch.js";
+
+const MIB = 1024 * 1024;
+
+/** An outbox in which the processes that have ended left spool files. */
+function setUp({ maxBytes = 64 * MIB, directory = scratchDirectory() } = {}) {
+  const disk = diskOf({ maxBytes }, directory);
+  const living = new Set<string>();
+  const clock = new FakeClock();
+  const takeIn = createTakeIn(disk.path, (owner) => !living.has(owner), clock);
+  const spoolOf = (owner: string, nth = 1) => `${disk.path}-spool-${owner}.${nth}`;
+  const spool = (owner: string, ...content: readonly (OutboxEvent | string)[]): string => {
+    const text = content.map((each) => (typeof each === "string" ? each : lineOf(each))).join("");
+    writeFileSync(spoolOf(owner), text, { mode: 0o600 });
+    return spoolOf(owner);
+  };
+  const all = async () => {
+    const outcomes = [];
+    while (takeIn.finds(true)) outcomes.push(takeIn.step(disk.store));
+    await clock.pass(250);
+    while (takeIn.finds(true)) outcomes.push(takeIn.step(disk.store));
+    return outcomes;
+  };
+  const claimed = () => disk.claim(1_000).map(({ event }) => event);
+  const left = () => readdirSync(directory).filter((name) => name.includes("-spool-"));
+  return { directory, clock, disk, living, takeIn, spool, spoolOf, all, claimed, left };
+}
+
+test("stores each line once, in order, after what was stored before, and removes the file", async () => {
+  const { disk, spool, all, left } = setUp();
+  const visitor = stranger();
+  const events = [sample("click", visitor), sample("registration", visitor), sample("payment", visitor)];
+  const [click, registration, payment] = events as [OutboxEvent, OutboxEvent, OutboxEvent];
+  disk.append(click);
+  spool("gone", click, registration, payment, registration);
+  await all();
+
+  expect(left()).toEqual([]);
+  for (const event of events) {
+    const [claim] = disk.claim(10) as [ReturnType<typeof disk.claim>[0]];
+    expect(claim.event).toEqual(event);
+    disk.settle(claim, DELIVERED);
+  }
+  expect(disk.claim(10)).toEqual([]);
+});
+
+test("leaves alone what a living process writes", async () => {
+  const { living, spool, all, left, claimed } = setUp();
+  living.add("alive");
+  spool("alive", ...someOf("payment", 1));
+  await all();
+  expect(left()).toHaveLength(1);
+  expect(claimed()).toEqual([]);
+});
+
+test("stores 200 lines at a time, so that other processes can write in between", async () => {
+  const { spool, all, claimed } = setUp();
+  const events = someOf("payment", 1_001);
+  spool("gone", ...events);
+  const batches = (await all()).map(({ results }) => results.length);
+  expect(batches).toEqual([200, 200, 200, 200, 200, 1]);
+  expect(claimed()).toHaveLength(1_000);
+});
+
+test("seals the file first, and reads again what a writer that lives has appended before it saw that", async () => {
+  const { takeIn, disk, spool, clock, claimed, left } = setUp();
+  const [before, after, ...others] = someOf("payment", 202) as [OutboxEvent, OutboxEvent, ...OutboxEvent[]];
+  const path = spool("alive after all", before, ...others, lineOf(after).slice(0, 30));
+  const file = openSync(path, "a");
+  expect(takeIn.finds()).toBe(true);
+  expect(statSync(path).mode & 0o777).toBe(0o400);
+  takeIn.step(disk.store);
+  takeIn.step(disk.store);
+  writeSync(file, lineOf(after).slice(30));
+  closeSync(file);
+  expect([takeIn.finds(), left().length]).toEqual([false, 1]);
+
+  await clock.pass(250);
+  for (let step = 0; step < 2; step++) {
+    expect(takeIn.finds()).toBe(true);
+    takeIn.step(disk.store);
+  }
+  expect(claimed()).toEqual([before, ...others, after]);
+  await clock.pass(250);
+  expect([takeIn.finds(), left()]).toEqual([false, []]);
+});
+
+test("two processes that read the same file store each event once", async () => {
+  const one = setUp();
+  const events = someOf("payment", 450);
+  one.spool("gone", ...events);
+  const other = setUp({ directory: one.directory });
+  expect([one.takeIn.finds(), other.takeIn.finds()]).toEqual([true, true]);
+  for (let step = 0; step < 3; step++) {
+    one.takeIn.step(one.disk.store);
+    other.takeIn.step(other.disk.store);
+  }
+
+  await one.all();
+  await other.all();
+  expect(one.left()).toEqual([]);
+  expect(one.disk.counts().queued).toBe(450);
+});
+
+test("reads the file again from its beginning when the storage fails", async () => {
+  const { takeIn, disk, spool, claimed } = setUp();
+  const events = someOf("payment", 3);
+  spool("gone", ...events);
+  takeIn.finds();
+  const fails = () => {
+    throw new Error("disk I/O error");
+  };
+  expect(() => takeIn.step({ ...disk.store, run: fails })).toThrow("disk I/O error");
+
+  takeIn.finds();
+  takeIn.step(disk.store);
+  expect(claimed()).toEqual(events);
+});
+
+test("skips damaged lines, and says once how many", async () => {
+  const { spool, all, claimed } = setUp();
+  const [first, second, cut] = someOf("payment", 3) as [OutboxEvent, OutboxEvent, OutboxEvent];
+  const path = spool(
+    "gone",
+    first,
+    "nonsense\n",
+    lineOf(cut).slice(0, 40),
+    "\n",
+    "\n",
+    second,
+    lineOf(cut).slice(0, -9),
+  );
+  const problems = (await all()).flatMap(({ problems = [] }) => problems);
+
+  expect(problems).toEqual([
+    {
+      code: "ERR_AFFILIATE_DISK_DAMAGED",
+      message: `diskOutbox: 3 lines of ${path} could not be read, and are not sent; the process that wrote them has ended`,
+    },
+  ]);
+  expect(claimed()).toEqual([first, second]);
+});
+
+test("reports as dropped what there is no space for", async () => {
+  const { spool, all, disk } = setUp({ maxBytes: MIB });
+  const events = someOf("payment", 4_000);
+  spool("gone", ...events);
+  const dropped = (await all()).flatMap((outcome) => outcome.dropped);
+
+  expect(dropped.length).toBeGreaterThan(0);
+  expect(new Set(dropped.map(({ reason }) => reason))).toEqual(new Set(["full"]));
+  expect(disk.counts().queued + dropped.length).toBe(events.length);
+});
+
+test("leaves alone what only has the name of a spool file", async () => {
+  const { directory, spoolOf, all, left } = setUp();
+  const mine = join(directory, "mine");
+  writeFileSync(mine, lineOf(sample("payment")));
+  symlinkSync(mine, spoolOf("link"));
+  linkSync(mine, spoolOf("hard-link"));
+  mkdirSync(spoolOf("directory"));
+  await all();
+
+  expect(left()).toHaveLength(3);
+  expect(readFileSync(mine, "utf8")).not.toBe("");
+});
+
+test("throws for no file, whatever is in it, and stores each whole line", async () => {
+  const { spool, all, disk, left } = setUp();
+  const noise = fc.string({ unit: "binary", maxLength: 200 }).map((text) => `${text.replaceAll("\n", "")}\n`);
+  const strange = fc
+    .dictionary(fc.string(), fc.jsonValue())
+    .map((data) => ({ ...sample("payment"), data }) as unknown as OutboxEvent);
+  const part = fc.oneof(noise, strange.map(lineOf), fc.constant(undefined));
+  await fc.assert(
+    fc.asyncProperty(fc.array(part, { maxLength: 10 }), async (parts) => {
+      const events: OutboxEvent[] = [];
+      const content = parts.map(
+        (each) => each ?? lineOf(events[events.push(sample("click")) - 1] as OutboxEvent),
+      );
+      spool("gone", ...content);
+      await all();
+      expect(left()).toEqual([]);
+      expect(disk.append(...events)).toEqual(events.map(() => "duplicate"));
+    }),
+    { numRuns: 30 },
+  );
+});

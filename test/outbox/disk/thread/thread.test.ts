@@ -1,0 +1,75 @@
+import { join } from "node:path";
+import type { Worker } from "node:worker_threads";
+import type { OutboxEvent } from "express-affiliate";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { diskOutbox } from "../../../../src/outbox/disk/disk-outbox.js";
+import { openLink } from "../../../../src/outbox/disk/thread/link.js";
+import { until } from "../../../../src/testing/contract/recorder.js";
+import { sample } from "../../../../src/testing/contract/samples.js";
+import { engine, openDisk, someOf } from "../../../helpers/disk-store.js";
+import { endWorker } from "../../../helpers/ending-worker.js";
+import { scratchDirectory } from "../../../helpers/scratch.js";
+
+const workers = vi.hoisted(() => [] as Worker[]);
+
+vi.mock("node:worker_threads", async (original) => {
+  const threads = await original<typeof import("node:worker_threads")>();
+  const { endable } = await import("../../../helpers/ending-worker.js");
+  class WatchedWorker extends endable(threads.Worker) {
+    constructor(...args: ConstructorParameters<typeof Worker>) {
+      super(...args);
+      workers.push(this);
+    }
+  }
+  return { ...threads, Worker: WatchedWorker };
+});
+
+test("starts its thread again if it has ended, and stores what it was asked meanwhile", async () => {
+  const outbox = diskOutbox({ directory: scratchDirectory() });
+  onTestFinished(() => outbox.close());
+  const events = [sample("payment"), sample("payment"), sample("payment")];
+  const [before, during, after] = events as [never, never, never];
+  expect(await outbox.add(before)).toBe("queued");
+
+  const adding = outbox.add(during);
+  await endWorker(workers[0] as Worker);
+  expect(["queued", "in-memory"]).toContain(await adding);
+  await outbox.add(after);
+
+  const isWell = () => outbox.counts().trouble === undefined;
+  await until(() => isWell() && outbox.counts().queued === 3, "not all was stored");
+  for (const event of events) expect(await outbox.add(event)).toBe("duplicate");
+});
+
+test("stores nothing of what was asked before the callers have heard of a failure: it would overtake", async () => {
+  const limits = { maxBytes: 2 ** 26, maxDeadLetters: 10, rememberMs: 60_000, leaseMs: 60_000 };
+  const link = openLink(
+    { path: join(scratchDirectory(), "outbox.db"), engine, ...limits },
+    { onDone() {}, onStart() {} },
+  );
+  onTestFinished(() => link.close());
+  const append = (event: OutboxEvent) => link.ask({ type: "append", event });
+  const events = someOf("payment", 600);
+  const [poison, ...others] = [{ ...sample("payment"), id: "no id" }, ...events];
+
+  const answers = await Promise.allSettled([append(poison), ...others.map(append)]);
+
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(["rejected"]));
+  await new Promise(setImmediate);
+  expect(new Set(await Promise.all(events.map(append)))).toEqual(new Set(["queued"]));
+});
+
+test("says at the start that another process keeps the file locked, and leaves no thread behind", async () => {
+  const directory = scratchDirectory();
+  const other = openDisk(directory);
+  other.db.exec("begin exclusive");
+  const before = workers.length;
+
+  expect(() => diskOutbox({ directory })).toThrow(
+    `another process kept ${join(directory, "outbox.db")} locked`,
+  );
+
+  await new Promise((resolve) => workers[before]?.once("exit", resolve));
+  expect(workers.length).toBe(before + 1);
+  other.close();
+});

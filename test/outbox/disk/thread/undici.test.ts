@@ -1,0 +1,164 @@
+import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { build } from "esbuild";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { dependencies } from "../../../../package.json";
+import { startService } from "../../../helpers/service.js";
+import { outputOf, runNode } from "../../../helpers/user-project.js";
+
+const modules = resolve(import.meta.dirname, "../../../../node_modules");
+
+const HOST = `
+import { affiliate } from "express-affiliate";
+import { diskOutbox } from "express-affiliate/disk";
+
+async function main() {
+  const [baseUrl, directory] = process.argv.slice(2);
+  const tracker = affiliate({ baseUrl, clientId: 1, outbox: diskOutbox({ directory }), confirmReferral: "never" });
+  await tracker.trackPayment({ paymentId: "o-1", customerEmail: "ada@shop.example", leadValue: 19.9 }, { clickId: "c-1" });
+  await tracker.flush();
+  await tracker.close();
+  console.log(globalThis.hasLoadedUndici === true);
+}
+
+main();
+`;
+
+// A release of undici that says in each request which one it is, and where it runs.
+const telling = (version: string) => `
+const { isMainThread } = require("node:worker_threads");
+globalThis.hasLoadedUndici = true;
+module.exports.Pool = class extends module.exports.Pool {
+  dispatch(options, handler) {
+    const headers = { ...options.headers, "x-sent-by": "${version} in " + (isMainThread ? "the host" : "the thread") };
+    return super.dispatch({ ...options, headers }, handler);
+  }
+};
+`;
+
+async function emptyFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "express-affiliate-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function link(folder: string, name: string): Promise<void> {
+  const path = join(folder, "node_modules", name);
+  await mkdir(dirname(path), { recursive: true });
+  await symlink(join(modules, name), path);
+}
+
+async function installUndici(folder: string, version: string): Promise<void> {
+  const undici = join(folder, "node_modules/undici");
+  await cp(join(modules, "undici"), undici, { recursive: true });
+  await writeFile(join(undici, "index.js"), telling(version), { flag: "a" });
+  const manifest = JSON.parse(await readFile(join(undici, "package.json"), "utf8"));
+  await writeFile(join(undici, "package.json"), JSON.stringify({ ...manifest, version }));
+}
+
+/** A project with a copy of the package, its dependencies, and undici in this version. */
+async function projectWith(undici: string): Promise<string> {
+  const folder = await emptyFolder();
+  await cp(inject("builtPackage"), join(folder, "node_modules/express-affiliate"), { recursive: true });
+  const others = Object.keys(dependencies).filter((name) => name !== "undici");
+  for (const name of [...others, "@photostructure/sqlite"]) await link(folder, name);
+  await installUndici(folder, undici);
+  await writeFile(join(folder, "host.mjs"), HOST);
+  return folder;
+}
+
+/**
+ * Bundles the project's host into one file. The bundle's folder has nothing else installed than
+ * SQLite, for Node 20.
+ */
+async function bundled(project: string, format: "cjs" | "esm"): Promise<string> {
+  const folder = await emptyFolder();
+  const banner =
+    'import { createRequire as requireIn } from "node:module"; const require = requireIn(import.meta.url);';
+  await build({
+    entryPoints: [join(project, "host.mjs")],
+    outfile: join(folder, format === "cjs" ? "host.cjs" : "host.mjs"),
+    bundle: true,
+    platform: "node",
+    format,
+    ...(format === "esm" && { banner: { js: banner } }),
+    logLevel: "error",
+  });
+  await link(folder, "@photostructure/sqlite");
+  return folder;
+}
+
+/** By which undici, in which thread, the host's payment is sent. */
+async function sentBy(folder: string, ...args: string[]): Promise<unknown> {
+  const service = await startService();
+  const run = runNode(folder, [...args, service.url, join(folder, "outbox")]);
+  const { code, stderr, stdout } = await outputOf(run);
+  expect(stderr).toBe("");
+  expect(code).toBe(0);
+  expect(service.posted).toHaveLength(1);
+  const by = String(service.posted[0]?.headers["x-sent-by"]);
+  // Only the thread that sends has it in memory.
+  expect({ by, stdout }).toEqual({ by, stdout: `${by.endsWith("in the host")}\n` });
+  return by;
+}
+
+test("sends from its thread with the undici that is installed, whichever release that is", async () => {
+  expect(await sentBy(await projectWith("7.99.0"), "host.mjs")).toBe("7.99.0 in the thread");
+});
+
+test.each(["cjs", "esm"] as const)(
+  "sends from the host's thread if a bundler has put undici into the host's one file: %s",
+  async (format) => {
+    const folder = await bundled(await projectWith("7.99.0"), format);
+    expect(await sentBy(folder, format === "cjs" ? "host.cjs" : "host.mjs")).toBe("7.99.0 in the host");
+  },
+);
+
+// What Yarn's Plug'n'Play does to `require`: modules are where no file is.
+const PLUG_AND_PLAY = `
+const Module = require("node:module");
+const { join } = require("node:path");
+const { _resolveFilename, _load } = Module;
+const archive = "/archives/undici.zip";
+process.versions.pnp = "3";
+Module._resolveFilename = function (request, ...others) {
+  if (request === "pnpapi") return __filename;
+  if (request.startsWith("undici/")) return join(archive, request);
+  return request.startsWith(archive) ? request : _resolveFilename.call(this, request, ...others);
+};
+Module._load = function (request, ...others) {
+  const path = request.replace(/^(\\/archives\\/undici\\.zip\\/)?(?=undici\\/)/, join(__dirname, "unplugged/"));
+  return _load.call(this, path, ...others);
+};
+`;
+
+test("sends from its thread if Yarn's Plug'n'Play has undici in an archive", async () => {
+  const folder = await projectWith("7.99.0");
+  await mkdir(join(folder, "unplugged"));
+  await rename(join(folder, "node_modules/undici"), join(folder, "unplugged/undici"));
+  await writeFile(join(folder, "pnp.cjs"), PLUG_AND_PLAY);
+  await build({
+    entryPoints: [join(folder, "host.mjs")],
+    outfile: join(folder, "host.cjs"),
+    packages: "external",
+    bundle: true,
+    platform: "node",
+  });
+  expect(await sentBy(folder, "--require", "./pnp.cjs", "host.cjs")).toBe("7.99.0 in the thread");
+});
+
+test("sends from its thread if undici is installed beside a bundle", async () => {
+  const folder = await bundled(await projectWith("7.99.0"), "cjs");
+  await installUndici(folder, "7.98.0");
+  expect(await sentBy(folder, "host.cjs")).toBe("7.98.0 in the thread");
+});
+
+test.each(["6.99.0", "7.1.0", "8.0.0"])(
+  "does not load an undici beside a bundle that is out of the package's range: %s",
+  async (version) => {
+    const folder = await bundled(await projectWith("7.99.0"), "cjs");
+    await installUndici(folder, version);
+    expect(await sentBy(folder, "host.cjs")).toBe("7.99.0 in the host");
+  },
+);

@@ -1,0 +1,123 @@
+import { expect, test } from "vitest";
+import { retryIn } from "../../../src/testing/contract/recorder.js";
+import { sample } from "../../../src/testing/contract/samples.js";
+import { REJECTED, Stage } from "../../../src/testing/contract/stage.js";
+import type { SqlDatabase } from "../../helpers/sql-database.js";
+
+/** What operators do with the tables, in either database. */
+export function testOperations<Pool>(
+  database: SqlDatabase<Pool>,
+  {
+    name,
+    newerCode,
+    makeByHand,
+    limited,
+    forget,
+    age,
+  }: {
+    /** Names the newest outbox's tables. */
+    name: (tables: string) => void;
+    newerCode: string;
+    /** Runs the SQL that the package gives for these tables. */
+    makeByHand: () => Promise<unknown>;
+    /** Resolves to the pool of a user with no more rights than the docs name. */
+    limited: () => Promise<Pool>;
+    /** What a process does each minute to forget old ids. `pool` default: of all rights. */
+    forget: (pool?: Pool) => Promise<void>;
+    /** Makes known ids so many days older. */
+    age: (days: number, ids: readonly string[]) => Promise<unknown>;
+  },
+): void {
+  const { create, reopen, sql } = database;
+
+  test("several processes that start at the same moment make the tables once", async () => {
+    name("at_once_");
+
+    const outboxes = await Promise.all(Array.from({ length: 4 }, () => reopen()));
+
+    expect(await sql("select version from $t.migrations")).toEqual([{ version: 1 }]);
+    await Promise.all(outboxes.map((outbox) => outbox.close()));
+  });
+
+  test("makes no tables with `migrate: false`, and stores what waited once they are made", async () => {
+    name("by_hand_");
+    const outbox = await reopen({ migrate: false });
+
+    expect(await outbox.add(sample("payment"))).toBe("in-memory");
+    expect(outbox.counts()).toMatchObject({
+      queued: 1,
+      trouble: expect.stringMatching(/"by_hand_…?" are missing.*Migrations\("by_hand_"\)/),
+    });
+    await makeByHand();
+
+    await expect.poll(() => outbox.durable, { timeout: 10_000 }).toBe(true);
+    expect(await sql("select kind from $t.events")).toEqual([{ kind: "payment" }]);
+    await outbox.close();
+  });
+
+  test("leaves tables alone that a later version made", async () => {
+    await (await create()).close();
+    await sql("insert into $t.migrations (version, at) select 2, at from $t.migrations");
+
+    await expect(reopen()).rejects.toMatchObject({
+      code: newerCode,
+      message: expect.stringContaining("install the newer express-affiliate"),
+    });
+  });
+
+  test("does all its work with no more rights than the docs name", async () => {
+    await (await create()).close();
+    const pool = await limited();
+    const small = { maxEvents: 2, maxDeadLetters: 1, migrate: false, pool };
+
+    await using stage = await Stage.open(() => reopen(small));
+    const { outbox, delivery } = stage;
+    await stage.giveUp([sample("payment")]);
+    // The second makes the first give way, perhaps before it is counted that there were two.
+    await stage.add(sample("payment"));
+    (await delivery.next()).settle({ type: "dead", ...REJECTED });
+    await expect.poll(() => delivery.dropped.length).toBe(1);
+    const [letter] = await outbox.deadLetters.list();
+    expect(await outbox.deadLetters.retry(letter?.id as string)).toBe(true);
+    (await delivery.next()).settle(retryIn(1));
+    (await delivery.next()).settle({ type: "dead", ...REJECTED });
+    await expect.poll(() => outbox.counts().dead.rejected).toBe(1);
+    expect(await outbox.deadLetters.discard(letter?.id as string)).toBe(true);
+    delivery.capacity = 0;
+    // A claim that began before has ended.
+    await expect.poll(() => outbox.idle).toBe(true);
+    await stage.add(sample("click"), sample("click"), sample("payment"));
+    expect(delivery.dropped.at(-1)?.reason).toBe("full");
+    const host = await database.begin(undefined, pool);
+    expect(await outbox.add(sample("payment"), host)).toBe("queued");
+    delivery.capacity = 8;
+    await host.end("commit");
+    for (let nth = 0; nth < 2; nth++) await delivery.deliverNext();
+    await forget(pool);
+  });
+
+  test("forgets what was delivered long ago, clicks after a day, and nothing else", async () => {
+    await using stage = await Stage.open(() => create());
+    stage.start();
+    const [old, recent, oldClick, recentClick, dead] = [
+      sample("payment"),
+      sample("payment"),
+      sample("click"),
+      sample("click"),
+      sample("payment"),
+    ];
+    for (const event of [old, recent, oldClick, recentClick]) {
+      await stage.add(event);
+      await stage.delivery.deliverNext();
+    }
+    await stage.giveUp([dead]);
+    await stage.empty();
+    await age(31, [old.id, dead.id]);
+    await age(2, [recent.id, oldClick.id]);
+
+    await forget();
+
+    for (const event of [recent, recentClick, dead]) expect(await stage.outbox.add(event)).toBe("duplicate");
+    for (const event of [old, oldClick]) expect(await stage.outbox.add(event)).toBe("queued");
+  });
+}

@@ -1,0 +1,119 @@
+import { describe, expect, test } from "vitest";
+import { sample, stranger } from "../../../src/testing/contract/samples.js";
+import { Stage } from "../../../src/testing/contract/stage.js";
+import { startService } from "../../helpers/service.js";
+import type { HostTransaction, SqlDatabase } from "../../helpers/sql-database.js";
+import { startTracker } from "../../helpers/tracker.js";
+
+/** Reports in the host's own transaction, in either database. */
+export function testTransactions(
+  { create, sql, begin }: SqlDatabase,
+  {
+    isolations,
+    limits,
+  }: {
+    isolations: readonly string[];
+    /** Statements that end a wait soon, and what the server says then. */
+    limits: Readonly<Record<string, string>>;
+  },
+): void {
+  async function expectUnharmed({ run }: HostTransaction): Promise<void> {
+    expect(await run("select 42 as answer")).toEqual([{ answer: 42 }]);
+  }
+
+  test("a payment is reported if and only if its order commits", async () => {
+    const service = await startService();
+    const tracker = startTracker({ baseUrl: service.url, outbox: await create() });
+    await sql("create table orders (id integer)");
+
+    for (const [order, how] of [
+      [1, "rollback"],
+      [2, "commit"],
+    ] as const) {
+      const { transaction, run, end } = await begin();
+      await run(`insert into orders values (${order})`);
+      const payment = { paymentId: order, customerEmail: "ann@shop.example", leadValue: order };
+      const receipt = await tracker.trackPayment(payment, { clickId: "c" }, { transaction });
+      expect(receipt).toMatchObject({ outcome: "queued" });
+      expect(service.posted).toEqual([]);
+      await end(how);
+    }
+
+    await expect.poll(() => service.posted.length).toBe(1);
+    expect(service.posted[0]?.body).toMatchObject({ leadValue: 2 });
+    expect(await sql("select id from orders")).toEqual([{ id: 2 }]);
+  });
+
+  test.each(isolations)(
+    "under %s, the rolled back can be reported again, and the committed is a duplicate",
+    async (isolation) => {
+      await using stage = await Stage.open(() => create());
+      const event = sample("payment");
+      const add = async (how: "commit" | "rollback") => {
+        const { transaction, end } = await begin(isolation);
+        const outcome = await stage.outbox.add(event, { transaction });
+        await end(how);
+        return outcome;
+      };
+
+      expect(await add("rollback")).toBe("queued");
+      expect(await add("commit")).toBe("queued");
+      expect(await add("commit")).toBe("duplicate");
+      expect(await stage.outbox.add(event)).toBe("duplicate");
+    },
+  );
+
+  test("two transactions that report two visitors in opposite order both commit", async () => {
+    await using stage = await Stage.open(() => create());
+    const [ann, bob] = [stranger(), stranger()];
+    const [one, two] = [await begin(), await begin()];
+
+    await stage.outbox.add(sample("click", ann), one);
+    await stage.outbox.add(sample("click", bob), two);
+    const crossed = await Promise.all([
+      stage.outbox.add(sample("payment", bob), one).finally(() => one.end("commit")),
+      stage.outbox.add(sample("payment", ann), two).finally(() => two.end("commit")),
+    ]);
+
+    expect(crossed).toEqual(["queued", "queued"]);
+    expect(await sql("select kind from $queued")).toHaveLength(4);
+  });
+
+  describe("a report that fails leaves the order's transaction unharmed", () => {
+    test.each(Object.entries(limits))("a wait that takes too long after: %s", async (limit, says) => {
+      const outbox = await create();
+      const event = sample("payment");
+      const [one, two] = [await begin(), await begin()];
+      await outbox.add(event, one);
+      await two.run(limit);
+
+      await expect(outbox.add(event, two)).rejects.toThrow(
+        `nothing was stored, and the transaction goes on: ${says}`,
+      );
+
+      await expectUnharmed(two);
+      await two.end("commit");
+      await one.end("commit");
+      await outbox.close();
+    });
+
+    test("a bound reached", async () => {
+      const outbox = await create({ maxEvents: 1 });
+      await outbox.add(sample("payment"));
+      const host = await begin();
+
+      expect(await outbox.add(sample("click"), host)).toBe("full");
+      await expectUnharmed(host);
+      await host.end("commit");
+      await outbox.close();
+    });
+  });
+
+  test("refuses what is no transaction", async () => {
+    const outbox = await create();
+    await expect(outbox.add(sample("click"), { transaction: {} })).rejects.toMatchObject({
+      code: "ERR_AFFILIATE_TRANSACTION",
+    });
+    await outbox.close();
+  });
+}
