@@ -191,15 +191,17 @@ export function virtualPool(pool: pg.Pool, clock: Pick<Clock, "now">): VirtualPo
     },
     settled: requests.settled,
     query: ({ text, ...rest }) => track(() => pool.query({ ...rest, text: virtual(text) })),
-    async connect() {
-      const client = await track(() => pool.connect());
-      const virtualClient: PostgresClient = {
+    connect(callback) {
+      const virtualClient = (client: pg.PoolClient): PostgresClient => ({
         query: (text) => track(() => client.query(virtual(text))),
         on: (event, listener) => client.on(event as "error", listener),
         removeListener: (event, listener) => client.removeListener(event, listener),
         release: (destroy) => client.release(destroy),
-      };
-      return virtualClient;
+      });
+      track(() => pool.connect()).then(
+        (client) => callback(undefined, virtualClient(client)),
+        (error) => callback(error, undefined),
+      );
     },
     on: (event, listener) => pool.on(event, listener),
     removeListener: (event, listener) => pool.removeListener(event, listener),

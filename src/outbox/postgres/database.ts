@@ -9,7 +9,7 @@ export interface PostgresPool {
   /** Runs one statement on any of its connections. */
   query(config: { text: string; values?: any[] }): Promise<{ rows: any[] }>;
   /** Lends one of its connections. */
-  connect(): Promise<PostgresClient>;
+  connect(callback: (error: Error | undefined, client: PostgresClient | undefined) => void): void;
   /** For errors of idle connections: without a listener they would end the process. */
   on(event: "error", listener: (error: Error, ...more: any[]) => void): unknown;
   /** Undoes `on`. */
@@ -59,8 +59,7 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
   let readiness: Promise<void> | undefined;
 
   async function prepare(): Promise<void> {
-    const client = await pool.connect();
-    client.on("error", ignore);
+    const client = await lend(pool, ignore);
     try {
       await migrate(client, { schema: options.schema, allowed: options.migrate });
       await checkIsolation(client);
@@ -106,6 +105,21 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
     },
   };
   return database;
+}
+
+/**
+ * One of the pool's connections, with a listener for its errors. The server may end a connection in
+ * the packet that makes it ready. A promise would tell of it after that, and an error without a
+ * listener ends the process.
+ */
+export function lend(pool: PostgresPool, onError: (error: Error) => void): Promise<PostgresClient> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      if (!client) return reject(error);
+      client.on("error", onError);
+      resolve(client);
+    });
+  });
 }
 
 export function ignore(): void {}

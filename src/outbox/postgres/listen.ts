@@ -1,5 +1,5 @@
 import type { Clock } from "../../shared/clock.js";
-import { ignore, type PostgresClient, type PostgresPool } from "./database.js";
+import { ignore, lend, type PostgresClient, type PostgresPool } from "./database.js";
 
 const AGAIN_MS = 5_000;
 const HEARD_WITHIN_MS = 2_500;
@@ -25,10 +25,12 @@ export function listen(
 
   async function connect(): Promise<void> {
     try {
-      const fresh = await pool.connect();
-      if (isStopped) return fresh.release();
+      const fresh = await lend(pool, lose);
+      if (isStopped) {
+        fresh.removeListener("error", lose);
+        return fresh.release();
+      }
       client = fresh;
-      client.on("error", lose);
       client.on("notification", hear);
       await client.query(`listen "${channel}"`);
       isListening = true;
