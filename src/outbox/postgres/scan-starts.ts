@@ -24,6 +24,7 @@ const SHARE_OF_TIME = 1 / 20;
 const AT_MOST_EVERY_MS = 1_000;
 const AT_LEAST_EVERY_MS = 60_000;
 const LONG_TRANSACTION_MS = 10_000;
+const ANY_TIME = 0;
 const TO_ENTER = "to enter";
 
 /**
@@ -78,7 +79,7 @@ export function createScanStarts({ pollMs, clock }: { pollMs: number; clock: Clo
       try {
         return await work();
       } finally {
-        if (at !== null) include(at + beganAt - toldAt);
+        include(at === null ? ANY_TIME : at + beganAt - toldAt);
       }
     },
     /**
@@ -86,7 +87,7 @@ export function createScanStarts({ pollMs, clock }: { pollMs: number; clock: Clo
      * they were due before many dead index entries.
      */
     committed(dueAt: number): void {
-      if (at !== null && dueAt > at - LONG_TRANSACTION_MS) include(dueAt);
+      if (at === null || dueAt > at - LONG_TRANSACTION_MS) include(dueAt);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { PostgresClient, PostgresPool } from "express-affiliate/postgres";
+import type { PostgresPool } from "express-affiliate/postgres";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { sample } from "../../../src/testing/contract/samples.js";
@@ -48,16 +48,17 @@ describeWithPostgresServer("an outbox that listens", (database) => {
       query: (config) => pool.query(config),
       on: (event, listener) => pool.on(event, listener),
       removeListener: (event, listener) => pool.removeListener(event, listener),
-      async connect(): Promise<PostgresClient> {
-        const client = await pool.connect();
-        return {
-          query: (text) => client.query(text),
-          on: (event, listener) =>
-            event === "notification" ? client : client.on(event as "error", listener),
-          removeListener: (event, listener) => client.removeListener(event, listener),
-          release: (destroy) => client.release(destroy),
-        };
-      },
+      connect: (callback) =>
+        pool.connect((error, client) => {
+          if (!client) return callback(error, undefined);
+          callback(undefined, {
+            query: (text) => client.query(text),
+            on: (event, listener) =>
+              event === "notification" ? client : client.on(event as "error", listener),
+            removeListener: (event, listener) => client.removeListener(event, listener),
+            release: (destroy) => client.release(destroy),
+          });
+        }),
     };
     await expectFallback(deaf, pool);
   });
@@ -78,10 +79,10 @@ describeWithPostgresServer("an outbox that listens", (database) => {
   test("says nothing if they arrive", async () => {
     const told = await warnings(async () => {
       await using stage = await Stage.open(() => create({ pollMs: 3_600_000 }));
+      const [{ now }] = await sql("select now()");
       stage.start();
-      await expect
-        .poll(() => sql("select from pg_stat_activity where query like '%pg_notify($1%'"))
-        .not.toHaveLength(0);
+      const called = "select from pg_stat_activity where query like '%pg_notify($1%' and query_start > $1";
+      await expect.poll(() => sql(called, [now])).not.toHaveLength(0);
       const host = await database.begin();
       const event = sample("payment");
       await stage.outbox.add(event, host);
