@@ -55,7 +55,7 @@ it("finds the pg of the project in which it is started", async () => {
   const pool = `{
     on() {}
     removeListener() {}
-    async connect() { throw new Error("this is the project's pg"); }
+    connect(callback) { callback(new Error("this is the project's pg")); }
     async end() {}
     query() {}
   }`;
