@@ -119,15 +119,17 @@ export function postgresPool(pool: Pool, clock: VirtualClock, owner: Owner): Pos
         throw error;
       }
     },
-    async connect() {
-      const link = await pool.lend();
-      const client: PostgresClient = {
+    connect(callback) {
+      const clientOf = (link: Link): PostgresClient => ({
         query: (text) => link.request({ text }) as Promise<{ rows: unknown[] }>,
         on: () => {},
         removeListener: () => {},
         release: (destroy) => (destroy || link.state !== "open" ? pool.drop(link) : pool.takeBack(link)),
-      };
-      return client;
+      });
+      pool.lend().then(
+        (link) => callback(undefined, clientOf(link)),
+        (error) => callback(error, undefined),
+      );
     },
     on: () => {},
     removeListener: () => {},
