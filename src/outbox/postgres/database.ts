@@ -108,9 +108,9 @@ export function openDatabase(pool: PostgresPool, options: { schema: string; migr
 }
 
 /**
- * One of the pool's connections, with a listener for its errors. The server may end a connection in
- * the packet that makes it ready. A promise would tell of it after that, and an error without a
- * listener ends the process.
+ * Lends one of the pool's connections, with a listener for its errors. A server that stops may send
+ * "ready" and an error in one packet: the client then emits the error before a promise resolves, and
+ * without a listener it ends the process.
  */
 export function lend(pool: PostgresPool, onError: (error: Error) => void): Promise<PostgresClient> {
   return new Promise((resolve, reject) => {
