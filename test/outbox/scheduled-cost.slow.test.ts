@@ -12,7 +12,7 @@ import { isFull } from "../helpers/promises.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 // How many payments wait for their `notBefore`.
-const SCHEDULED = isFull ? 1_000_000 : 100_000;
+const SCHEDULED = isFull ? 300_000 : 100_000;
 // How many ids of delivered events MariaDB has besides.
 const DELIVERED = 300_000;
 const PAYMENTS = 40;
