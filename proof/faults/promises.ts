@@ -141,7 +141,7 @@ function behindGateway(status: number): Promised {
   };
 }
 
-/** A few events a second each: those of all outboxes run together. */
+/** Those of one outbox run together. */
 const together: readonly Promised[] = [
   ...[302, 401, 403, 404, 429, 500, 502, 504].map((status) => poison(`${status}`, says(status), 5_000)),
   poison("a reset", reset, 5_000),
@@ -234,7 +234,7 @@ function flood(
   };
 }
 
-/** Those of one outbox run together. */
+/** Those of two outboxes run together. */
 const floods: readonly Promised[] = [
   flood("refuses (404)", says(404), { rate: 50, kinds: ["click"], withinMs: 6_000 }),
   flood("fails (500)", says(500), { rate: 50, kinds: ["click"], withinMs: 6_000 }),
@@ -408,15 +408,19 @@ export async function provePromises(only: {
   const provenOf = (promised: readonly Promised[], { create }: Subject) =>
     Promise.all(promised.filter(({ name }) => name.includes(only.row)).map((each) => prove(each, create)));
   const waiting = subjects.map((subject) => provenOf(patient, subject));
-  const steady = await Promise.all(subjects.map((subject) => provenOf(together, subject)));
+  const steady: Proven[][] = [];
+  for (const subject of subjects) steady.push(await provenOf(together, subject));
+  const flooded: Proven[][] = [];
+  for (let nth = 0; nth < subjects.length; nth += 2) {
+    const two = subjects.slice(nth, nth + 2);
+    flooded.push(...(await Promise.all(two.map((subject) => provenOf(floods, subject)))));
+  }
   let isKept = true;
   for (const [nth, subject] of subjects.entries()) {
     console.log(
       `\n${`the service, with the ${subject.name} outbox`.padEnd(58)}${"requests".padStart(9)}   measured`,
     );
-    const results = steady[nth] ?? [];
-    results.push(...(await provenOf(floods, subject)));
-    results.push(...((await waiting[nth]) ?? []));
+    const results = [steady[nth], flooded[nth], await waiting[nth]].flatMap((proven) => proven ?? []);
     for (const each of alone) results.push(...(await provenOf([each], subject)));
     for (const row of results) {
       console.log(
@@ -428,6 +432,8 @@ export async function provePromises(only: {
   for (const { destroy } of servers) await destroy();
   return isKept;
 }
+
+type Proven = Awaited<ReturnType<typeof prove>>;
 
 async function prove({ name, run }: Promised, create: () => Creation) {
   const { outbox, dispose } = create();
