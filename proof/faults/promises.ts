@@ -33,9 +33,10 @@ async function startChangingService() {
 }
 
 /** One tracker and its service. */
-async function open(outbox: Outbox) {
+async function open({ outbox, dispose }: Creation) {
   const { service, settings } = await startChangingService();
   const tracker = trackerOf(service.url, { outbox });
+  await outbox.look?.();
   const addedAt = new Map<string, number>();
   let unsettled = 0;
   let number = 0;
@@ -91,6 +92,7 @@ async function open(outbox: Outbox) {
     async close(): Promise<void> {
       await tracker.close({ timeoutMs: 1_000 });
       await service.goAway();
+      await dispose?.();
     },
   };
 }
@@ -405,8 +407,12 @@ export async function provePromises(only: {
       },
     });
   }
-  const provenOf = (promised: readonly Promised[], { create }: Subject) =>
-    Promise.all(promised.filter(({ name }) => name.includes(only.row)).map((each) => prove(each, create)));
+  async function provenOf(promised: readonly Promised[], { create }: Subject): Promise<Proven[]> {
+    const rows = promised.filter(({ name }) => name.includes(only.row));
+    // Tables are made before time counts.
+    const worlds = await Promise.all(rows.map(() => open(create())));
+    return Promise.all(rows.map((row, nth) => prove(row, worlds[nth] as World)));
+  }
   const waiting = subjects.map((subject) => provenOf(patient, subject));
   const steady: Proven[][] = [];
   for (const subject of subjects) steady.push(await provenOf(together, subject));
@@ -435,12 +441,9 @@ export async function provePromises(only: {
 
 type Proven = Awaited<ReturnType<typeof prove>>;
 
-async function prove({ name, run }: Promised, create: () => Creation) {
-  const { outbox, dispose } = create();
-  const world = await open(outbox);
+async function prove({ name, run }: Promised, world: World) {
   const [measured, isKept] = await run(world);
   const { requests } = world.service;
   await world.close();
-  await dispose?.();
   return { name, requests, measured, isKept };
 }
