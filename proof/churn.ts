@@ -141,10 +141,7 @@ async function report(
   );
 }
 
-/**
- * How large the tables are, and how long it takes to find 8 events to claim: by the statements that
- * the outbox itself runs.
- */
+/** How large the tables are, and how long the outbox's own statements take to find 8 events. */
 async function measure(kind: Kind, { sql }: Opened, seconds: number): Promise<Measured> {
   const times: number[] = [];
   const claim = claimOf(kind);

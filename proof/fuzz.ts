@@ -105,10 +105,7 @@ async function send(
   });
 }
 
-/**
- * A connection that the server has closed after a request that was none is closed for the next as
- * well.
- */
+/** After what was no request the server closes the connection, and the next one on it fails. */
 function isOurFault(error: Error & { code?: string }): boolean {
   return error.code !== "ECONNRESET" && error.code !== "EPIPE";
 }

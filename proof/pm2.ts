@@ -102,10 +102,7 @@ function amountOf(id: number): number {
   return 100 + id;
 }
 
-/**
- * Over a connection of its own, so that PM2 chooses a worker for each. `false` if no worker
- * answered 200.
- */
+/** Whether a worker answered 200. Over a connection of its own, so that PM2 chooses the worker. */
 async function order(id: number): Promise<boolean> {
   const body = JSON.stringify({ id: `o${id}`, email: "ada@shop.example", total: amountOf(id) });
   const headers = { "content-type": "application/json", cookie: `svc_session_id=s${id}` };

@@ -5,10 +5,7 @@ import { taken, type Visitor, walkShop } from "./shared/walk.js";
 
 const VERSION = "3.7.3";
 
-/**
- * As `npx @vendure/create --ci --db postgres` writes its files, without the Docker container that
- * it then starts.
- */
+/** The files of `npx @vendure/create --ci --db postgres`, without the container that it starts. */
 const GENERATE = `
 const { copyFileSync, mkdirSync, writeFileSync } = require("node:fs");
 const { dirname } = require("node:path");

@@ -1,9 +1,6 @@
 import type { Clock } from "../../src/shared/clock.js";
 
-/**
- * A clock on which a second takes `1 / haste` seconds, so that pauses of minutes can be lived
- * through on real sockets.
- */
+/** A clock that is `haste` times as fast, so that real sockets live through pauses of minutes. */
 export function hastyClock(haste: number): Clock {
   const began = Date.now();
   return {

@@ -1,9 +1,6 @@
 import { answer, startService } from "../shared/service.js";
 
-/**
- * A tracking service of which this share of requests fails: most are refused with a 503 and some
- * are cut off, before the event was taken or after.
- */
+/** Refuses most of this share of requests, and cuts some off before or after it takes the event. */
 export async function startFaultyService(failures: number) {
   const counts = { refused: 0, cutOff: 0 };
   const service = await startService((res, take) => {

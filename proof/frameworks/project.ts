@@ -7,10 +7,7 @@ import { expressRanges, inEveryProject, recipes } from "./recipes.js";
 const FRAMEWORKS = resolve("test/frameworks");
 const DEADLINE_MS = 120_000;
 
-/**
- * A recipe with one major of Express, in a project of its own, with the package as `npm pack` packs
- * it.
- */
+/** A recipe with one major of Express and the packed package, in a project of its own. */
 export interface Project {
   readonly name: string;
   readonly express: 4 | 5;
@@ -26,10 +23,7 @@ export interface Walked {
   readonly output: string;
 }
 
-/**
- * Writes the project's files and installs its dependencies. If that fails, resolves with the
- * result.
- */
+/** Writes the project's files and installs its dependencies. Resolves to why it cannot, if so. */
 export async function install(
   { name, express, folder }: Project,
   tarball: string,

@@ -43,10 +43,7 @@ export default {
   },
 } satisfies Part;
 
-/**
- * Visitors come through one link to each page. Between any two of them, others ask for it, and
- * earlier ones reload.
- */
+/** Visitors come through one link to each page. In between, others ask for it, and some reload. */
 async function prove(program: CacheProgram, count: number): Promise<{ scenes: Scene[]; figures: Figure[] }> {
   const sandbox = await createSandbox();
   const shop = await startShop({

@@ -22,10 +22,7 @@ const MODES: readonly Mode[] = [
   "allows",
 ];
 const VISITORS_A_SECOND = 4;
-/**
- * What is under way when a proxy begins to refuse still asks it. docs/delivery.md promises 2
- * requests a second after 2 s.
- */
+/** What is under way still asks. After this, docs/delivery.md promises 2 requests a second. */
 const SETTLES_MS = 2_000;
 
 export default {

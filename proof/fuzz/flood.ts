@@ -11,17 +11,11 @@ const PATIENCE_MS = 60_000;
 
 export interface Flooded {
   readonly tracker: ReturnType<typeof affiliate>;
-  /**
-   * What is wrong once the flood is over: each of these customers has paid once, and no more is
-   * kept than was allowed.
-   */
+  /** What is wrong after the flood: a customer has not paid once, or too much is kept. */
   problems(customers: readonly string[]): Promise<string[]>;
 }
 
-/**
- * A tracker whose small outbox is full of strangers' events, before a service that refuses them or
- * fails at them.
- */
+/** A tracker with a small outbox, whose service refuses strangers' events or fails at them. */
 export async function startFlooded(apiKey: string, logger: Logger): Promise<Flooded> {
   const paid = new Map<string, number>();
   const service = await startService((res, _take, { body, isPayment }) => {
@@ -53,10 +47,7 @@ export async function startFlooded(apiKey: string, logger: Logger): Promise<Floo
   };
 }
 
-/**
- * A page view or a sign-up as crawlers and forgers send them: with a new reference or click id each
- * time.
- */
+/** A page view or a sign-up of a crawler or forger: a new reference or click id each time. */
 export function floodRequest(random: () => number): StrangersRequest {
   const nth = Math.floor(random() * 1e9);
   if (random() < 0.7)

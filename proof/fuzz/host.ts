@@ -21,10 +21,7 @@ export interface HostReport {
   readonly longestBlockMs: number;
 }
 
-/**
- * A host that hands strangers' input to the package as it comes, in a process of its own; with a
- * sandbox beside it.
- */
+/** A host that hands strangers' input to the package as it comes, with a sandbox beside it. */
 export async function runHost(): Promise<void> {
   const problems = new Set<string>();
   for (const name of ["uncaughtException", "unhandledRejection", "warning"] as const)

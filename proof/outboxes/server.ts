@@ -12,10 +12,7 @@ export type Kind = "postgres" | "mysql";
 /** A database server that a proof has started. */
 export interface Server {
   readonly uri: string;
-  /**
-   * Ends it, as an administrator would (`fast` or `immediate`) or by SIGKILL of all its processes
-   * (`kill`).
-   */
+  /** Ends it as an administrator would (`fast`, `immediate`), or by SIGKILL (`kill`). */
   halt(how: "fast" | "immediate" | "kill"): Promise<void>;
   resume(): Promise<void>;
   destroy(): Promise<void>;

@@ -13,10 +13,7 @@ const MOST_SAID = 20_000;
 export interface Program {
   /** The end of what it has written. */
   log(): string;
-  /**
-   * Sends it the signal, and waits for its end. A program that does not end within 15 s gets
-   * SIGKILL.
-   */
+  /** Sends it the signal, and SIGKILL if it has not ended within 15 s. Resolves when it has. */
   stop(signal?: "SIGTERM" | "SIGINT" | "SIGKILL"): Promise<void>;
 }
 
@@ -30,10 +27,7 @@ process.on("exit", () => {
   for (const child of running) signal(child, "SIGKILL");
 });
 
-/**
- * Starts a program. Resolves when the address answers below 500. @throws if the program ends
- * before, or takes too long.
- */
+/** Resolves when the address answers below 500. @throws if the program ends, or takes too long. */
 export async function startProgram(
   [command = "", ...args]: readonly string[],
   { cwd, env }: ProgramOptions,

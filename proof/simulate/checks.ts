@@ -4,16 +4,10 @@ import type { Ledger } from "./ledger.js";
 import { Pauses } from "./pauses.js";
 import type { Request } from "./service.js";
 
-/**
- * What may not be sent again unless an operator says so: a payment that may have been taken (DESIGN
- * §4).
- */
+/** Only after these may a payment be sent again: the service cannot have taken it (DESIGN §4). */
 const MAY_GO_AGAIN = new Set(["failed", "refused", "throttled"]);
 
-/**
- * Compares each request and each notice, as it happens, with what DESIGN §3 to §5 promise of a
- * single event.
- */
+/** Compares each request and each notice, as it happens, with DESIGN §3 to §5. */
 export function watchEvents(ledger: Ledger): void {
   const pauses = new Pauses(ledger);
   ledger.watchers.push((what, record, by, request) => {
@@ -57,20 +51,14 @@ function checkCommitted(ledger: Ledger, { name, reports, rolledBack }: EventReco
   if (reports === rolledBack) ledger.breaks("what was rolled back is not sent", name);
 }
 
-/**
- * Delivered, dropped, skipped and discarded events are not sent again, and dead letters only by an
- * operator's hand.
- */
+/** What has ended is not sent again, unless an operator retries a dead letter. */
 function checkEnded(ledger: Ledger, record: EventRecord): void {
   const end = record.ends.at(-1);
   if (end === undefined || isRevivable(record) || record.isToldEarly) return;
   ledger.breaks("what has ended is not sent", `${record.name} is ${end}`);
 }
 
-/**
- * Held for an attempt that, as its process knows when it goes on, was never made: then it goes back
- * in line.
- */
+/** Held for an attempt that, as its process finds out later, was never made: it is queued again. */
 function isRevivable(record: EventRecord): boolean {
   return record.ends.at(-1) === "dead" && record.deadCode === "ERR_INTERRUPTED";
 }
@@ -87,10 +75,7 @@ function checkHeld(ledger: Ledger, { kind, name, requests, retries }: EventRecor
   }
 }
 
-/**
- * One attempt at a time for each visitor; attempts of processes that have ended or stood still do
- * not count.
- */
+/** One attempt at a time for each visitor, of processes that live and have not stood still. */
 function checkAlone(ledger: Ledger, record: EventRecord, other: EventRecord, request: Request): void {
   for (const earlier of other.requests) {
     if (earlier === request || earlier.end || !earlier.sender.isAlive) continue;
@@ -136,10 +121,7 @@ function checkTaken(ledger: Ledger, { name, ends, wasTaken }: EventRecord): void
   if (ends.at(-1) === "delivered" && !wasTaken) ledger.breaks("what is delivered was taken", name);
 }
 
-/**
- * An event ends once. One exception: an event that was given up for a process that stood still may
- * turn out to be delivered.
- */
+/** An event ends once, but one that was given up for a stalled process may yet be delivered. */
 function checkEnds(
   ledger: Ledger,
   { name, ends, deadCode, isToldEarly, isToldTwice }: EventRecord,

@@ -15,9 +15,7 @@ export class EventRecord {
   readonly program: string;
   readonly visitors: readonly string[];
   content = "";
-  /**
-   * The process that reported it when it was accepted, and its number in the order of all reports.
-   */
+  /** The process that reported it when it was accepted, and its number among all reports. */
   reporter: Owner | undefined;
   reportedAs = NEVER;
   /** Its number among all receipts, once it is stored. */
@@ -30,20 +28,14 @@ export class EventRecord {
   requests: Request[] = [];
   /** How many there were when it was stored. */
   requestsBefore = 0;
-  /**
-   * The process that told of its end could not store it, and may be taken for dead: the event may
-   * be sent again.
-   */
+  /** Its teller could not store the end, and may seem dead: the event may be sent again. */
   isToldEarly = false;
   /** How often the service took it, and when first. */
   taken = 0;
   takenAt: number | undefined;
   /** Whether the service has it, as reported by whichever process. */
   wasTaken = false;
-  /**
-   * Whether the service is asked first whether its visitor was referred, and whether it is poison
-   * in a schedule of poison.
-   */
+  /** Whether the service is first asked if its visitor was referred; whether it is poison. */
   readonly isAsked: boolean;
   readonly isPoison: boolean;
   /** In how many transactions it was reported that were rolled back. */
@@ -51,10 +43,7 @@ export class EventRecord {
   /** How often it was reported. */
   reports = 0;
   ends: End[] = [];
-  /**
-   * Which process told of the last of them, and whether one of those that told of them could not
-   * reach its disk for a while.
-   */
+  /** Who told of the last end, and whether a teller could not reach its disk for a while. */
   teller: Owner | undefined;
   isToldTwice = false;
   deadCode: string | undefined;
@@ -90,10 +79,7 @@ for (const { status, meaning } of Object.values(BEHAVIOURS)) {
     meanings.set(status, meaning);
 }
 
-/**
- * What a sender has to conclude from the answer, by the table; a 409 says that the event was taken
- * before.
- */
+/** What a sender has to conclude from the answer. A 409 says that the event was taken before. */
 export function meaningOf({ end, behaviour }: Request): Meaning | "unsent" | undefined {
   if (!end) return undefined;
   const { attempt } = end;

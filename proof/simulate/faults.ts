@@ -1,7 +1,4 @@
-/**
- * What an attempt is to its sender, by DESIGN's table of outcomes. This is a second reading: it
- * shares nothing with src/delivery.
- */
+/** DESIGN's table of outcomes, read a second time: this shares nothing with src/delivery. */
 export type Meaning =
   | "delivered"
   | "rejected"

@@ -8,10 +8,7 @@ import type { VirtualSpool } from "./spool-files.js";
 export type DiskFault = (typeof DISK_FAULTS)[number];
 export const DISK_FAULTS = ["full", "ioerr", "busy", "lost", "slow", "stuck"] as const;
 
-/**
- * How a process meets its database server. Of `cuts`, `deadlocks` and `full`, some statements; of
- * the others, all.
- */
+/** How a process meets its server. `cuts`, `deadlocks` and `full` hit only some statements. */
 export type ServerFault = (typeof SERVER_FAULTS)[number];
 export const SERVER_FAULTS = [
   "away",
@@ -42,10 +39,7 @@ export interface Host {
   /** A number from 0 up to 1. */
   random(): number;
   threadsStarted: number;
-  /**
-   * The process's spool files that another one has sealed, to store what is in them. It takes a
-   * process whose thread was lost for one that has ended.
-   */
+  /** Its spool files that another process has taken, which thought this one dead. */
   readonly spoolsTakenIn: VirtualSpool[];
   /** The process's threads: each ends at once when it is called. */
   readonly threads: Set<(error: Error) => void>;

@@ -50,10 +50,7 @@ export class Ledger implements Observer {
       this.breaks("no code throws", `${owner.name}: ${(error as Error)?.stack}`);
   }
 
-  /**
-   * The clock that judges when a payment is due may be set back from here on. Returns the latest
-   * time that it has shown.
-   */
+  /** The clock that judges may be set back from here on. Returns the latest time it has shown. */
   noteTime(): number {
     this.#latestTime = Math.max(this.#latestTime, this.#today());
     return this.#latestTime;
@@ -137,10 +134,7 @@ export class Ledger implements Observer {
     if (isAgain || mayBeThere) Object.assign(record, { reporter: undefined, reportedAs: 0, storedAs: NEVER });
   }
 
-  /**
-   * The host's transaction that reports it is about to commit: it may be sent before the host knows
-   * of the commit.
-   */
+  /** The host's transaction is about to commit: it may be sent before the host knows. */
   commits(record: EventRecord, by: Owner, reportedAs: number): void {
     this.of(by).accepted++;
     record.accepted++;
@@ -173,9 +167,7 @@ export class Ledger implements Observer {
     }
   }
 
-  /**
-   * An operator queues it again: it is its visitor's last. Returns what to do if it was left alone.
-   */
+  /** Queued again by an operator, it is its visitor's last. Returns what to do if it was not. */
   retried(record: EventRecord): () => void {
     const { ends, reportedAs, storedAs, reporter, retries, requests } = record;
     const attempts = requests.length;

@@ -6,16 +6,10 @@ const { bigint } = process.hrtime;
 
 let clock = new VirtualClock();
 
-/**
- * The clock of the simulation that runs. The package's timers are bound to it: see
- * virtual-modules.ts.
- */
+/** The clock of the simulation that runs. The package's timers use it: see virtual-modules.ts. */
 export const theClock = (): VirtualClock => clock;
 
-/**
- * Runs the body with this clock's time and these numbers, as far as code asks for them that is
- * given neither.
- */
+/** Runs the body with this clock's time and these numbers, for code that is given neither. */
 export async function livingBy<T>(
   own: VirtualClock,
   numbers: () => number,

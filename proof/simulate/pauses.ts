@@ -4,16 +4,11 @@ import { type EventRecord, meaningOf } from "./event-record.js";
 import type { Ledger } from "./ledger.js";
 import type { Request } from "./service.js";
 
-/**
- * An attempt that had begun when the service asked for a pause needs no longer than this to leave.
- */
+/** What an attempt needs to leave that had begun when the service asked for a pause. */
 const CONNECTING_MS = 10;
 const SHORTEST_MS = 1_000;
 
-/**
- * Since when and until when a service has asked a process to leave an endpoint alone (DESIGN §4:
- * not one request before).
- */
+/** When services asked processes for a pause at an endpoint, and until when (DESIGN §4). */
 export class Pauses {
   readonly #ledger: Ledger;
   readonly #pauses = new Map<string, { readonly since: number; readonly until: number }>();

@@ -145,10 +145,7 @@ export function startProcess(
     recovered: () => {},
   });
 
-  /**
-   * By the clock that judges when a payment is due. So none waits for as long as the host's clock
-   * is ahead of a server's.
-   */
+  /** By the clock that judges. By the host's own, a payment would wait while that is ahead. */
   function today(): number {
     return server ? time.unset() : time.now();
   }

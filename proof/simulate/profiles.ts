@@ -192,10 +192,7 @@ function calm(writer: Writer): Step[] {
   return steps;
 }
 
-/**
- * The service does not take strangers' clicks or sign-ups, 16 a second. Some visitors click, sign
- * up and pay meanwhile.
- */
+/** The service refuses strangers' clicks or sign-ups, 16 a second. Some visitors also pay. */
 function crowd(writer: Writer): Step[] {
   const { dice, process } = writer;
   const lengthMs = Math.min(writer.lengthMs, 12 * SECOND_MS);

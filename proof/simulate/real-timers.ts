@@ -1,9 +1,6 @@
 import { theClock } from "./machine.js";
 
-/**
- * Replaces src/shared/real-timers.ts: the same functions in virtual time, for the process that
- * calls them.
- */
+/** Replaces src/shared/real-timers.ts: virtual time, for the process that calls. */
 interface Handle {
   cancel(): void;
   ref(): Handle;

@@ -15,10 +15,7 @@ export interface Outcome {
   readonly trace: readonly string[] | undefined;
 }
 
-/**
- * A bug to plant: called with each process as it starts, with delivery in whichever thread it runs,
- * and with the disk.
- */
+/** A bug to plant in each process as it starts, in each delivery, or in the disk. */
 export interface Sabotage {
   delivery?: Host["sabotage"];
   process?(process: TrackerProcess): void;

@@ -20,9 +20,7 @@ export type Step = { readonly at: number } & (
       readonly do: "report";
       readonly process: number;
       readonly what: Happening;
-      /**
-       * Whether the process is killed as soon as the call has returned, before anything else runs.
-       */
+      /** Whether the process is killed as soon as the call has returned. */
       readonly isKilled?: true;
     }
   | {
@@ -30,10 +28,7 @@ export type Step = { readonly at: number } & (
       readonly process: number;
       readonly from: number;
       readonly events: number;
-      /**
-       * Of strangers whom a fault may concern, at all processes, one every so many milliseconds.
-       * Absent: clicks, all at once.
-       */
+      /** Of strangers, at all processes, one every so often. Absent: clicks, all at once. */
       readonly strangers?: { readonly kind: EventKind; readonly everyMs: number };
     }
   | { readonly do: "fail"; readonly name: string; readonly fault: Fault }
@@ -76,10 +71,7 @@ export interface Schedule {
     readonly maxBytes: number;
     readonly maxDeadLetters: number;
   };
-  /**
-   * Of a database: whether its tables are there when it begins, and whether each statement is a
-   * transaction of its own.
-   */
+  /** Of a database: whether it begins with tables, and whether it commits each statement. */
   readonly tables?: "empty" | "drop";
   readonly autocommit?: boolean;
   readonly steps: readonly Step[];

@@ -3,10 +3,7 @@ import type { Schedule } from "./schedule.js";
 
 const MOST_RUNS = 600;
 
-/**
- * Leaves out of a schedule that breaks a promise whatever it breaks it without: first halves of its
- * steps, then ever smaller parts, down to single steps.
- */
+/** Leaves out steps that are not needed to break the promise: halves first, then smaller parts. */
 export async function shrink(
   schedule: Schedule,
   promise: string,

@@ -4,10 +4,7 @@ import { theClock } from "./machine.js";
 
 export { eventFromLine, lineOf, linesOf, spoolPath } from "../../src/outbox/disk/spool/spool-files.js";
 
-/**
- * Replaces src/outbox/disk/spool/spool-files.ts: the same files on a machine's virtual disk. They
- * outlive a process.
- */
+/** Replaces src/outbox/disk/spool/spool-files.ts by files in memory that outlive a process. */
 export interface VirtualSpool {
   readonly writer: Host;
   content: Buffer;

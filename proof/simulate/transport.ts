@@ -8,10 +8,7 @@ const TIMEOUT_MS = 10_000;
 const TOLERANCE_MS = 1_000;
 const CONNECT_MS = 3;
 
-/**
- * Replaces src/service/transport.ts: the same deadlines and refusals, over connections in virtual
- * time.
- */
+/** Replaces src/service/transport.ts: the same deadlines and refusals, in virtual time. */
 export function createTransport({ baseUrl }: { readonly baseUrl: URL }): Transport {
   const clock = theClock();
   const owner = clock.current;

@@ -36,10 +36,7 @@ const replacing = (replaced: readonly Replaced[]): Plugin => ({
 
 const spoolFiles = (by: string): Replaced => ({ specifier: /"\.\/spool-files\.js"/g, by });
 
-/**
- * For esbuild: what of the package touches real time, threads, sockets, spool files and the
- * process's end is bound to the simulation's instead.
- */
+/** For esbuild: binds what touches real time, threads, sockets and files to the simulation's. */
 export const virtualModules: Plugin[] = [
   replacing([
     { specifier: /"[./a-z]*\/real-timers\.js"/, by: "real-timers.ts" },

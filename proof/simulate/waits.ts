@@ -5,16 +5,10 @@ import type { World } from "./world.js";
 const SECOND_MS = 1_000;
 /** What an attempt may take. */
 const ATTEMPT_MS = 10 * SECOND_MS;
-/**
- * What one event may take. A claim and a verdict on MySQL are several statements, and each is up to
- * 40 ms on its way.
- */
+/** What one event may take. On MySQL it is several statements, each up to 40 ms on its way. */
 const eachMs = ({ schedule }: World): number => (schedule.outbox === "mysql" ? 45 : 20);
 
-/**
- * How long whom another's events may make wait: the table of DESIGN §4, if a schedule is made for
- * one of its rows.
- */
+/** How long an event may wait for others: the table of DESIGN §4, by the schedule's profile. */
 export function checkWaits(world: World): void {
   const { profile } = world.schedule;
   const many = world.ledger.records.size * eachMs(world);
@@ -53,10 +47,7 @@ function checkEach(
   }
 }
 
-/**
- * A payment, with all that it waits for, goes within 6 s of its report, whatever the service says
- * to strangers' events.
- */
+/** A payment, with all that it waits for, goes within 6 s, whatever strangers' events meet. */
 function checkPayments({ ledger, schedule }: World): void {
   const [fail] = schedule.steps.filter((step) => step.do === "fail");
   const longestMs = 6 * SECOND_MS + (fail?.fault.behaviour === SILENCE ? ATTEMPT_MS : 0);
@@ -66,10 +57,7 @@ function checkPayments({ ledger, schedule }: World): void {
   }
 }
 
-/**
- * All that waited is sent within a tenth of the outage, at least 2 s and at most a minute; a lone
- * visitor's within its half.
- */
+/** All goes within a tenth of the outage (2 s to a minute); a lone visitor's within its half. */
 function checkOutage(world: World): void {
   const { ledger, schedule, wellSince } = world;
   const began = schedule.steps.find((step) => step.do === "fail")?.at;

@@ -12,10 +12,7 @@ const HOST = fileURLToPath(new URL("./processes/disk-host.js", import.meta.url))
 // As in another container: it sees no other process's id, and they do not see its.
 const IN_A_CONTAINER = ["unshare", "--fork", "--kill-child", "--pid", "--mount-proc"];
 
-/**
- * Kills a host in the middle of its deliveries. Returns what became of its events once another, or
- * the same one again, goes on.
- */
+/** Kills a host while it delivers. Resolves to its events' fate once it, or another, goes on. */
 async function killed(goesOn: "alone" | "another" | "container") {
   let answersInMs = 1_000;
   const service = await startService((res, take) => {

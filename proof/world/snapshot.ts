@@ -102,9 +102,7 @@ function middleOf(numbers: readonly number[]): number {
   return [...numbers].sort((a, b) => a - b)[numbers.length >> 1] ?? 0;
 }
 
-/**
- * An outbox, of whose claims one in a second is explained first, in a transaction that is undone.
- */
+/** An outbox of which one claim a second is explained first, in a transaction that is undone. */
 function openPostgres(uri: string, blocks: number[]) {
   const pool = new pg.Pool({ connectionString: uri, max: 12 });
   let nextAt = 0;

@@ -29,10 +29,7 @@ function createService() {
   return { service, server };
 }
 
-/**
- * Each host sends one payment after the other, up to 3 s apart. Resolves to how many were not
- * answered.
- */
+/** Sends one request after the other, up to 3 s apart. Resolves to how many were not answered. */
 async function send(rounds: number, one: (nth: number) => Promise<boolean>): Promise<number> {
   let unanswered = 0;
   for (let nth = 0; nth < rounds; nth++) {

@@ -9,10 +9,7 @@ export interface Beside {
   stop(): Promise<void>;
 }
 
-/**
- * An application that other people wrote, and how it is walked: the default export of
- * proof/apps/NAME.ts.
- */
+/** An application of other people, and how it is walked: the default of proof/apps/NAME.ts. */
 export interface App {
   readonly title: string;
   /** The major of Node that it needs, if it does not run on Node 20. */
@@ -25,10 +22,7 @@ export interface App {
    * without effect, to know what it does.
    */
   make(project: Project): Promise<void>;
-  /**
-   * The folder of the project to whose package.json the package is added. Default: the project's
-   * own.
-   */
+  /** The folder whose package.json gets the package. Default: the project's own. */
   readonly root?: string;
   /** What a user of the package changes: at most 40 lines. */
   readonly patch: readonly Edit[];
@@ -36,10 +30,7 @@ export interface App {
   prepare?(project: Project): Promise<void>;
   /** Starts what it needs beside a database, in this process: another company's server. */
   beside?(): Promise<Beside>;
-  /**
-   * Its environment, beside `PORT`, `DATABASE_URL`, `OUTBOX_DIRECTORY` and the addresses of the
-   * service.
-   */
+  /** Its environment, beside `PORT`, `DATABASE_URL`, `OUTBOX_DIRECTORY` and the service. */
   environment?(at: { readonly port: number; readonly databaseUrl: string }): Readonly<Record<string, string>>;
   /** The command that starts it, and the path that answers below 500 when it has started. */
   readonly start: readonly string[];

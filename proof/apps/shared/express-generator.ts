@@ -1,9 +1,6 @@
 import type { Project } from "./project.js";
 
-/**
- * The app that Express' own generator makes, on the Express 4.16 that it asks for; with packages
- * beside.
- */
+/** The app of Express' own generator, on Express 4.16, with packages beside. */
 export async function makeExpressApp(
   { install, run }: Project,
   packages: Readonly<Record<string, string>>,

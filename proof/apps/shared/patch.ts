@@ -24,10 +24,7 @@ export function inFile(file: string, ...changes: readonly Change[]): Edit[] {
 /** The most lines that a patch may have. */
 export const MOST_LINES = 40;
 
-/**
- * How many lines of code a patch writes. Blank lines, and the comments that name regions for the
- * docs, are none.
- */
+/** How many lines of code a patch writes. Blank lines and the docs' regions do not count. */
 export function linesOf(patch: readonly Edit[]): number {
   const texts = patch.map((edit) =>
     "copy" in edit

@@ -47,10 +47,7 @@ export async function openProject(
   };
 }
 
-/**
- * Makes the app in this folder, or copies what an earlier run has made by the same steps. Says
- * whether it was there.
- */
+/** Makes the app in this folder, or copies what an earlier run made by the same steps. */
 export async function makeApp(name: string, app: App, folder: string): Promise<{ isCached: boolean }> {
   const key = createHash("sha256")
     .update(await stepsOf(app))
@@ -82,10 +79,7 @@ async function stepsOf({ make, node }: App): Promise<string> {
   return JSON.stringify(steps);
 }
 
-/**
- * Its packages as hard links, since nothing writes into them; all else as copies, which the patch
- * changes.
- */
+/** Packages as hard links, since nothing writes into them; what the patch may change as copies. */
 async function copy(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });
   for (const entry of await readdir(from, { withFileTypes: true })) {

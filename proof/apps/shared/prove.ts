@@ -21,10 +21,7 @@ const KEY = "proof-key";
 const CLIENT_ID = 1001;
 const LOG_LINES = 60;
 
-/**
- * Installs an app and the package, patches it, starts it beside a sandbox, and walks it. Ends what
- * it has started.
- */
+/** Installs an app and the package, patches it, walks it beside a sandbox, and ends it all. */
 export async function proveApp(name: string, app: App, means: Means): Promise<Shown> {
   const { folder } = means;
   const began = performance.now();

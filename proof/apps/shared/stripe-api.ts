@@ -2,10 +2,7 @@ import express from "express";
 import { serve } from "../../front/shared/shop.js";
 import type { Beside } from "./app.js";
 
-/**
- * What a shop asks of Stripe at a sign-up. A customer's id is `cus_` and their address. Its port is
- * `STRIPE_PORT`.
- */
+/** What a shop asks of Stripe at a sign-up, on `STRIPE_PORT`. A customer's id is `cus_ADDRESS`. */
 export async function startStripe(): Promise<Beside> {
   const app = express();
   app.use(express.urlencoded());

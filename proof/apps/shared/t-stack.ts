@@ -4,10 +4,7 @@ const CREATE = `npx create-better-t-stack create shop --frontend none --backend 
   --auth better-auth --database postgres --orm drizzle --db-setup none --payments none --addons none --examples todo
   --no-git --no-install --package-manager npm --web-deploy none --server-deploy none --disable-analytics --no-render-title`;
 
-/**
- * The app that create-better-t-stack makes: Express, tRPC, better-auth and Drizzle in a monorepo,
- * in the folder `shop`.
- */
+/** The app of create-better-t-stack in `shop`: Express, tRPC, better-auth and Drizzle. */
 export async function makeTStack({ write, install, run }: Project, version: string): Promise<void> {
   await write("package.json", '{ "private": true }');
   await install({ "create-better-t-stack": version });

@@ -13,10 +13,7 @@ const AHEAD: Record<string, (to: string) => string> = {
 const FOLLOW =
   '<script>fetch("/ahead?text=" + encodeURIComponent(go.search)).then(() => go.click())</script>';
 
-/**
- * A page with a link `#go` to `to`. With `opens` its own script follows the link, once the shop has
- * answered ahead.
- */
+/** A page with a link `#go` to `to`. With `opens` its script follows it, once asked for ahead. */
 export const blogPage: RequestHandler = (req, res) => {
   const { to, ahead, opens } = req.query as Record<string, string>;
   const link = `<a id="go" href="${escaped(to ?? "")}">a link</a>`;

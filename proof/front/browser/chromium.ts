@@ -35,10 +35,7 @@ export async function asVisitor<T>(browser: Browser, visit: (page: Page) => Prom
   }
 }
 
-/**
- * A Chromium without a debugger, which prerenders pages: one that Playwright drives only prefetches
- * them.
- */
+/** A Chromium without a debugger: it prerenders pages, which Playwright's only prefetches. */
 export async function asLonelyVisitor(address: string, until: () => Promise<unknown>): Promise<void> {
   const profile = `--user-data-dir=${scratch()}`;
   const child = spawn(executablePath, [...args, profile, address], { stdio: "ignore" });

@@ -8,16 +8,11 @@ import { type Scenario, signUpAndPay, type World } from "./world.js";
 interface Visit {
   readonly world: World;
   readonly page: Page;
-  /**
-   * The shop's address with a reference of this visitor's own, or with that of another `affiliate`.
-   */
+  /** The shop's address with this visitor's own reference of an affiliate. Default: of `a`. */
   link(affiliate?: string, path?: string): string;
 }
 
-/**
- * A scenario in which a visitor opens the shop through links, signs up and pays. By default one
- * link of one affiliate counts.
- */
+/** A visitor opens the shop through links, signs up and pays. By default one link counts. */
 export function scenario(
   name: string,
   open: (visit: Visit) => Promise<unknown>,

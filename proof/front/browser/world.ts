@@ -9,10 +9,7 @@ import { addRoutes, serve, site, startShop } from "../shared/shop.js";
 import { blogPage } from "./blog.js";
 import { startHttps } from "./https.js";
 
-/**
- * What the scenarios of the browser meet: sites on hosts of their own. Browsers take `*.localhost`
- * for this machine.
- */
+/** The sites that the scenarios meet. Browsers take `*.localhost` for this machine. */
 export interface World {
   readonly browser: Browser;
   /** The shop: the tracker above static files. */
@@ -25,10 +22,7 @@ export interface World {
   readonly otherPort: string;
   /** A page of `site` whose link `#go` leads to `to`; what its browser does beforehand is `how`. */
   page(site: string, to: string, how?: { readonly ahead?: string; readonly opens?: boolean }): string;
-  /**
-   * Resolves once the shop has answered a request for an address with this text that the browser
-   * made ahead of its visitor.
-   */
+  /** Resolves once the shop has answered a request ahead of a visit whose address has this text. */
   aheadOf(text: string): Promise<void>;
   /** Resolves once this visitor has signed up and paid in a browser without a debugger. */
   walked(email: string): Promise<unknown>;

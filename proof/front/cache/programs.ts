@@ -1,18 +1,13 @@
 import { type Gateway, startGateway } from "../../world/programs/gateway.js";
 import { startNginx } from "../../world/programs/nginx.js";
 
-/**
- * A shared cache before an app on a port of this machine. `X-Cache: HIT` marks what it had kept.
- */
+/** A shared cache before an app on this machine. `X-Cache: HIT` marks what it had kept. */
 export interface CacheProgram {
   readonly name: string;
   start(appPort: number): Promise<Gateway>;
 }
 
-/**
- * Keeps what the app allows, revalidates it in the background, and asks the app with GET if a HEAD
- * comes, which is its default.
- */
+/** Keeps what the app allows, and revalidates behind. By default it asks with GET for a HEAD. */
 const nginx = (appPort: number) => (port: number, directory: string) =>
   `
   proxy_cache_path ${directory}/cache keys_zone=pages:1m;

@@ -31,10 +31,7 @@ const OTHERS: readonly { method?: "GET" | "HEAD"; headers: Record<string, string
   { headers: { ...OPENS, cookie: "consent=no" } },
 ];
 
-/**
- * Asks for an address as bots, link previews, pages around it and browsers ahead of their visitors
- * do.
- */
+/** Asks as bots, link previews, pages around it and browsers ahead of their visitors do. */
 export async function askAsOthers(address: string): Promise<void> {
   for (const { method = "GET", headers } of OTHERS) {
     const { body } = await request(address, { method, headers });

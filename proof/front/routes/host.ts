@@ -114,10 +114,7 @@ export async function startHost(name: Script["express"], visits: readonly Visit[
     tracker,
     /** The payments that were reported, by visit. */
     reported: () => outbox.events.map(({ data }) => Number((data as { paymentId: string }).paymentId)),
-    /**
-     * Ends when the app has nothing more to do. Returns how many promises that `waitUntil` got are
-     * not settled.
-     */
+    /** Ends once the app is done. Resolves to how many promises of `waitUntil` are not settled. */
     async end(): Promise<number> {
       server.close();
       await once(server, "close");

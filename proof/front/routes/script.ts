@@ -34,9 +34,7 @@ export interface Script {
 
 const pauses: readonly Pause[] = ["none", "turn", 1, 4];
 
-/**
- * One of many honest handlers: it returns what happened, and answers early, late, twice or never.
- */
+/** An honest handler: it returns what happened, and answers early, late, twice or never. */
 export function scriptOf(seed: string | number): Script {
   const dice = new Dice(seed);
   const way = dice.one<Script["way"]>([
@@ -81,10 +79,7 @@ export interface Seen {
   failedInTime: boolean;
 }
 
-/**
- * How often the payment of a visit is to be reported: if and only if the answer was below 400, or
- * the visitor hung up on one.
- */
+/** How often a payment is to be reported: once, if the answer was below 400 or would have been. */
 export function expectedOf(script: Script, seen: Seen): 0 | 1 {
   const { wrapped, result, answers, way, status, after } = script;
   if (!seen.begun || result !== "payment") return 0;

@@ -4,10 +4,7 @@ import type { Figure } from "../../world/shared/part.js";
 export interface Part {
   /** What it shows, in one line. */
   readonly title: string;
-  /**
-   * Starts and ends the programs that it needs. `short`: with fewer visitors and less time, for
-   * .ci/run.
-   */
+  /** Starts and ends the programs that it needs. `short`: fewer visitors and less time. */
   prove(options: { readonly short: boolean }): Promise<{
     readonly scenes: readonly Scene[];
     readonly figures?: readonly Figure[];

@@ -1,7 +1,4 @@
-/**
- * Signs up and pays, as the shop's own pages do. The checkout is sent twice, as by two taps on the
- * button.
- */
+/** Signs up and pays, as the shop's pages do. Two taps on the button send the checkout twice. */
 async function walk(email, api = "") {
   for (const path of ["/signup", "/checkout", "/checkout"]) {
     const response = await fetch(`${api}${path}`, {

@@ -59,10 +59,7 @@ export function setting(
   };
 }
 
-/**
- * One session of the simulator's own, for looks from outside; a new one after the server was
- * started again.
- */
+/** A session for looks from outside. After a restart of the server it opens a new one. */
 export function createMonitor(open: () => Promise<Session>): (text: string) => Promise<Result> {
   let session: Session | undefined;
   let last: Promise<Result> = Promise.resolve();

@@ -62,10 +62,7 @@ export class SqlServer {
     this.#clock.hold(this.#session().then(done));
   }
 
-  /**
-   * A connection is closed: its open transaction is rolled back, once it has got a lock that it
-   * waits for.
-   */
+  /** Closes a connection. Its transaction is rolled back, if need be after a wait for a lock. */
   disconnect(session: Session): void {
     const running = [...this.#running].find((each) => each.session === session && !each.isOver);
     if (running) void running.work.then(() => this.#clock.hold(this.#keep(session)));

@@ -1,10 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/**
- * A way to a port of this machine on which all that goes either way arrives `ms` later: data and
- * the end of a connection.
- */
+/** A way to a port of this machine on which data and ends arrive `ms` later, in both directions. */
 export async function startDelay(port: number, ms: number) {
   const sockets = new Set<Socket>();
 

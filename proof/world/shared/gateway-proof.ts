@@ -12,19 +12,13 @@ const PAYMENTS_A_SECOND = 20;
 
 interface Scene {
   readonly service: Service;
-  /**
-   * Whether the service closes the connection without an answer, once it has recorded the nth
-   * payment.
-   */
+  /** Whether the service records the nth payment and closes without an answer. */
   losesAnswer: (nth: number) => boolean;
   /** Reports payments, each of its own visitor, and as many clicks, for so long. */
   report(seconds: number): Promise<void>;
 }
 
-/**
- * What a service does behind the gateway, and after how many seconds of being well again all that
- * waited has gone.
- */
+/** What a service does behind the gateway, and how soon after it all that waited has gone. */
 interface Scenario {
   readonly name: string;
   readonly recoversWithinSeconds: number;
@@ -32,10 +26,7 @@ interface Scenario {
   run(scene: Scene): Promise<void>;
 }
 
-/**
- * Payments and clicks go through a gateway, from the disk outbox, to a service that fails behind
- * it.
- */
+/** Payments and clicks go from the disk outbox through a gateway to a service that fails. */
 export async function proveGateway(start: StartGateway, { short }: { short: boolean }): Promise<Figure[]> {
   const downSeconds = short ? 10 : 60;
   const scenarios: readonly Scenario[] = [

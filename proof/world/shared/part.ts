@@ -25,9 +25,7 @@ export function holds({ measured, atLeast = -Infinity, atMost = Infinity }: Figu
   return measured >= atLeast && measured <= atMost;
 }
 
-/**
- * The cells of a figure's row: what, the measurement, its bound, and whether the bound was missed.
- */
+/** The cells of a figure's row: what, the measurement, its bound, whether it was missed. */
 export function figureRow(figure: Figure): readonly string[] {
   const { what, measured, unit } = figure;
   return [
