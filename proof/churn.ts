@@ -150,8 +150,7 @@ async function measure(kind: Kind, { sql }: Opened, seconds: number): Promise<Me
     for (const statement of claim) await sql(statement);
     times.push(performance.now() - began);
   }
-  // The fastest tenth shows what a claim itself takes; slower claims also show the machine's other
-  // load.
+  // The fastest tenth: slower claims also show the machine's other load.
   const claimMs = times.sort((a, b) => a - b)[CLAIMS / 10] as number;
   const [sizes] = await sql(
     kind === "mysql"

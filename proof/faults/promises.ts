@@ -274,10 +274,9 @@ const patient: readonly Promised[] = [
 ];
 
 /**
- * How many attempts of each event fail before one passes, if this share of all attempts fails. As
- * many events fail once, twice and so on as the share lets expect, in a shuffled order that is
- * always the same. With random failures, one run in a few dozen would have an event whose rests
- * alone take longer than the promise allows.
+ * How many attempts of each event fail before one passes, if this share of all attempts fails: as
+ * many events fail once, twice and so on as is to be expected, in an order that is always the same.
+ * With random failures, the rests of one event in a few dozen runs would break the promise.
  */
 function failuresOf(events: number, share: number): number[] {
   const failures: number[] = [];
@@ -314,8 +313,7 @@ const alone: readonly Promised[] = [
     },
   },
   {
-    // The longest rests of six failures add up to 5.2 s, and 2,856 attempts by eight at 20 ms each
-    // to 7.1 s.
+    // Rests of six failures: 5.2 s at most. 2,856 attempts, eight at once, 20 ms each: 7.1 s.
     name: "fails 3 of 10 attempts, of one event six at most",
     async run({ service, settings, track, settled, tracker }) {
       const failures = failuresOf(2_000, 0.3);

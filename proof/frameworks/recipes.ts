@@ -121,8 +121,7 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   "postgres-js": inTransactions({ postgres: "^3.4.9" }),
   prisma: {
     ...inTransactions({ prisma: "^7.10.1", "@prisma/client": "^7.10.0", "@prisma/adapter-pg": "^7.10.1" }),
-    // A client needs no engine, neither to be generated nor with a driver adapter. `true` spares
-    // the download of one.
+    // Neither the generated client nor its adapter needs the engine: `true` spares a download.
     prepare: ["env", "PRISMA_SCHEMA_ENGINE_BINARY=/bin/true", "npx", "prisma", "generate"],
   },
   typeorm: inTransactions({ typeorm: "^1.1.1" }),

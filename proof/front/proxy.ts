@@ -91,8 +91,7 @@ async function prove(program: ProxyProgram, seconds: number): Promise<{ scene: S
         what: `${program.name}: all that waited has gone after`,
         measured: Math.round(took * 10) / 10,
         unit: "s",
-        // A pause is looked at again after a tenth of its time, 1 s at least; and the events have
-        // to be sent.
+        // A pause is tried again after a tenth of its time, 1 s at least; and events take time.
         atMost: Math.round(2 + seconds / 10 + waiting * 0.02),
       });
       await comeFor((seconds * 1_000) / 2);

@@ -26,10 +26,8 @@ export function problemsWith(event: OutboxEvent): string[] {
 }
 
 /**
- * What is wrong with the answer that a stranger's request got.
- *
- * @param isPrefetch if the browser may show the page later, or never: `onClick` answers 503 then,
- * so that it is asked for again.
+ * What is wrong with the answer that a stranger's request got. To a prefetch `onClick` answers 503,
+ * so that the browser asks again when it shows the page.
  */
 export function problemsWithAnswer(
   { statusCode = 0, headers }: IncomingMessage,

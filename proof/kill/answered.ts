@@ -82,8 +82,7 @@ export async function proveAnswered(rounds: number): Promise<boolean> {
         }
       }),
     );
-    // The moment counts from the first answer, so that it is in the middle of something on a slow
-    // machine too.
+    // Counted from the first answer, so that a slow machine is in the middle of something too.
     await begun;
     await sleep(Math.random() * 600);
     await kill();

@@ -41,8 +41,7 @@ export async function proveAwaited(rounds: number): Promise<boolean> {
 
   async function killedInTheMiddle(options: HostOptions): Promise<void> {
     const { spoken, kill } = host(options);
-    // The moment counts from its first word, so that it is in the middle of something on a slow
-    // machine too.
+    // Counted from its first word, so that a slow machine is in the middle of something too.
     await spoken;
     await sleep(Math.random() * 600);
     await kill();

@@ -3,8 +3,7 @@ import { say } from "../shared/child.js";
 import { trackerOf } from "../shared/tracker.js";
 
 const VISITORS = 8;
-// A fast machine tracks thousands of events before the kill. A visitor with too many clicks that
-// wait loses the oldest.
+// A fast machine tracks thousands. A visitor with too many waiting clicks loses the oldest.
 const EVENTS_OF_A_VISITOR = 100;
 
 export interface HostOptions {

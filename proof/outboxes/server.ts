@@ -41,12 +41,7 @@ export function kindFrom(word: string): Kind {
   throw new Error(`--outbox must be postgres or mysql, got ${word}`);
 }
 
-/**
- * A server of the kind that the outbox works with: PostgreSQL or MariaDB, with each commit on the
- * disk before it is answered.
- *
- * @param settings of the server, over its defaults.
- */
+/** PostgreSQL or MariaDB, each commit on the disk before it is answered; `settings` go first. */
 export async function startServer(
   kind: Kind,
   settings: Readonly<Record<string, string | number>> = {},

@@ -20,12 +20,7 @@ export interface Child {
   kill(): Promise<unknown>;
 }
 
-/**
- * Starts a script as a host that can be killed.
- *
- * @param argument of the script, as JSON.
- * @param prefix the command before that of Node.
- */
+/** Starts a host that can be killed: a script, its argument as JSON, after a command's `prefix`. */
 export function startChild(
   script: string,
   argument: object,

@@ -3,11 +3,7 @@ import { parseArgs } from "node:util";
 type Value = string | number | boolean;
 type Widened<T extends Value> = T extends string ? string : T extends number ? number : boolean;
 
-/**
- * The options and the other words of a proof's command line.
- *
- * @param defaults each has the type that its option has. A number is a positive integer.
- */
+/** A command line's words, and options of their defaults' types. A number is a positive integer. */
 export function commandLine<Defaults extends Readonly<Record<string, Value>>>(defaults: Defaults) {
   const { values, positionals } = parseArgs({
     options: Object.fromEntries(

@@ -73,12 +73,7 @@ export async function startProgram(
   return { log: () => said, stop };
 }
 
-/**
- * Runs a command to its end, or to that of this process. Resolves to what it has printed.
- *
- * @param withinMs default: ten minutes.
- * @throws with the end of its output if it fails, or takes longer.
- */
+/** Resolves to what a command has printed. @throws with the end of that if it fails or is late. */
 export async function runCommand(
   [command = "", ...args]: readonly string[],
   { cwd, env, withinMs = COMMAND_MS }: ProgramOptions & { readonly withinMs?: number },

@@ -178,8 +178,7 @@ function checkEnd({ ledger, schedule }: World, record: EventRecord, letter: Dead
   if (letter) {
     const last = requests.at(-1)?.end?.attempt;
     const isConflict = last?.type === "answer" && last.status === 409;
-    // A process that crashes with a memory outbox loses its events, and the service may still take
-    // those that were on their way.
+    // With a crash a memory outbox loses its events, and the service may take those on their way.
     const isKnown = schedule.outbox !== "memory" && !schedule.bounds;
     if (isKnown && letter.reason === "rejected" && isConflict && taken > 0 && ends.length > 0) {
       ledger.breaks("what was taken is not rejected", name);

@@ -49,10 +49,8 @@ export class Disk {
   }
 
   /**
-   * What a process gets that opens the file.
-   *
-   * @param wait has its thread do nothing for so many milliseconds.
-   * @param isAlive whether that thread lives. Another function for each connection.
+   * What a process gets that opens the file. `wait` makes its thread do nothing for so long;
+   * `isAlive`, another function for each connection, says whether that thread lives.
    */
   open(path: string, host: Host, wait: (ms: number) => void, isAlive = () => true): Database {
     if (path === ":memory:") return new Sqlite(path);

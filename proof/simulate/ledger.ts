@@ -240,8 +240,7 @@ export class Ledger implements Observer {
   }
 
   ends(record: EventRecord, end: End, { owner: by, host }: Pick<TrackerProcess, "owner" | "host">): void {
-    // Another process took its event over, because it seemed dead. It goes on, and reports what it
-    // knows.
+    // Another process took its event, because it seemed dead; it goes on, and says what it knows.
     if (record.teller !== undefined && record.teller !== by && host.faultsSeen > 0) record.isToldTwice = true;
     record.teller = by;
     this.write(`${by.name}: tells that ${record.name} is ${end}`);

@@ -133,8 +133,7 @@ export function startProcess(
   for (const end of ["delivered", "dead"] as const) {
     journal.emitter.on(end, ledger.listener(process, end) as (notice: unknown) => void);
   }
-  // Only for events that were in the outbox: there are also notices of events that the outbox
-  // refused.
+  // For events that were in the outbox alone: the journal has notices of refused ones too.
   const dropped = ledger.listener(process, "dropped");
   outbox.start(engine.deliver, {
     dropped(event, reason) {

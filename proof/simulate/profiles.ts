@@ -175,8 +175,7 @@ function poison(writer: Writer): Step[] {
   const steps: Step[] = [{ at: 0, do: "fail", name: "poison", fault: { behaviour, visitors: 1 } }];
   for (let at = 0; at < lengthMs; at += 1_000) {
     const isPoison = at === 0 || at % 16_000 === 0;
-    // No two events of a visitor: an event that waits for another of its visitor shows nothing
-    // here.
+    // No two events of a visitor: one that waits for its own visitor's shows nothing here.
     const visitor = 4 * writer.number + (isPoison ? 1 : 2);
     const kind = dice.one(["click", "registration", "payment"] as const);
     steps.push({ at, do: "report", process: writer.process(), what: writer.happening(kind, visitor) });

@@ -67,8 +67,7 @@ function checkOutage(world: World): void {
   const slackMs = 10 * SECOND_MS + waiting.length * eachMs(world);
   for (const { name, takenAt = 0, acceptedAt } of waiting) {
     const waitedMs = takenAt - Math.max(wellSince, acceptedAt);
-    // A lone visitor's rests, of which the last may be the longest there is, add up to at least
-    // that one before it.
+    // A lone visitor's last rest may be the longest; those before it add up to at least that.
     const failedMs = takenAt - acceptedAt;
     if (waitedMs > Math.max(2 * SECOND_MS, lastedMs / 2, failedMs / 2) + slackMs) {
       ledger.breaks(

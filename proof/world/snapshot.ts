@@ -10,8 +10,7 @@ import type { Figure, Part } from "./shared/part.js";
 import { paymentOf } from "./shared/payments.js";
 
 const EVENTS_A_SECOND = 200;
-// What a slow machine keeps up with too: the short proof compares a rate that the machine does not
-// limit.
+// Fewer in short: that compares a rate which even a slow machine must not limit.
 const EVENTS_A_SECOND_IN_SHORT = 100;
 const ANSWER_MS = 20;
 

@@ -96,8 +96,7 @@ export async function walkShop(walk: Walk, steps: Steps): Promise<void> {
   const unreferred = await steps.pay(stranger, eve, 2);
   await unreferred.payAgain();
 
-  // A visitor's events arrive in order: had the first order been reported again, it would be there
-  // before this one.
+  // Events of a visitor arrive in order: a repeated first order would be there before this one.
   const second = await steps.pay(visitor, ada, 3);
   await arrive(walk, "payments", [ada.email, ada.email]);
 

@@ -17,10 +17,9 @@ export interface RoutesSummary {
 const AT_ONCE = 40;
 
 /**
- * Visits to apps of Express 4 and 5, over real sockets, whose wrapped handlers answer early, late,
- * twice, never, through callbacks, streams and `next`, or fail; some visitors hang up. A payment is
- * to be reported if and only if its visitor got an answer below 400 or hung up on one; exactly
- * once.
+ * Visits to apps of Express 4 and 5, over real sockets: wrapped handlers answer early, late, twice,
+ * never, through callbacks, streams and `next`, or fail, and visitors hang up. A payment is to be
+ * reported, once, if and only if its visitor got an answer below 400 or hung up on one.
  */
 export async function simulateRoutes({
   seed,

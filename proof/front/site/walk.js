@@ -11,8 +11,7 @@ async function walk(email, api = "") {
   }
 }
 
-// A browser without a debugger walks by itself, once a person sees the page. It cannot prerender
-// with one.
+// A browser that prerenders has no debugger: it walks by itself, once a person sees the page.
 const walker = new URLSearchParams(location.search).get("walker");
 if (walker) {
   const begin = () => walk(walker).then(() => fetch(`/walked?${encodeURIComponent(walker)}`));

@@ -2,12 +2,7 @@ import { type Gateway, startGateway } from "./gateway.js";
 
 const TEMPORARY = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
 
-/**
- * Starts nginx with what stands in its `http` block. Its own errors go to a log that is thrown
- * away.
- *
- * @param http given the port that it must listen on, and its directory.
- */
+/** Starts nginx with this `http` block, which listens on the port. Its log is thrown away. */
 export function startNginx(http: (port: number, directory: string) => string): Promise<Gateway> {
   const configuration = (port: number, directory: string) => `
 daemon off;

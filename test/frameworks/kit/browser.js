@@ -39,14 +39,7 @@ export function browser(origin) {
     open: (path) =>
       send("GET", path, { accept: "text/html", "sec-fetch-dest": "document", "sec-fetch-mode": "navigate" }),
     post: (path, body, headers = {}) => send("POST", path, { ...json, ...headers }, JSON.stringify(body)),
-    /**
-     * Sends a body that is an object as JSON, and another one as it is.
-     *
-     * @param {string} method
-     * @param {string} path
-     * @param {object} [headers]
-     * @param {string | Uint8Array | object} [body]
-     */
+    /** Sends an object as JSON, and another body as it is. */
     send: (method, path, headers = {}, body) =>
       typeof body === "object" && !(body instanceof Uint8Array)
         ? send(method, path, { ...json, ...headers }, JSON.stringify(body))
