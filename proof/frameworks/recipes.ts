@@ -1,8 +1,8 @@
 /** What a recipe installs beside the package, by the major of Express that it is tried with. */
 interface Recipe {
   readonly express: { readonly 4?: Dependencies; readonly 5?: Dependencies };
-  /** The recipe of which it has every file that it does not have itself. */
-  readonly basedOn?: string;
+  /** The recipes of which it has every file that it does not have itself. */
+  readonly basedOn?: string | readonly string[];
   /** Whether it is given a PostgreSQL database of its own. */
   readonly postgres?: true;
   /** Whether it is given a MariaDB database of its own. */
@@ -137,7 +137,7 @@ export const recipes: Readonly<Record<string, Recipe>> = {
     ...inMysql({ prisma: "^7.10.1", "@prisma/client": "^7.10.0", "@prisma/adapter-mariadb": "^7.10.0" }),
     prepare: ["env", "PRISMA_SCHEMA_ENGINE_BINARY=/bin/true", "npx", "prisma", "generate"],
   },
-  "mysql-typeorm": inMysql({ typeorm: "^1.1.1" }),
+  "mysql-typeorm": { ...inMysql({ typeorm: "^1.1.1" }), basedOn: ["mysql2", "typeorm"] },
   "mysql-sequelize": inMysql({ sequelize: "^6.37.8" }),
   "mysql-drizzle": inMysql({ "drizzle-orm": "^0.45.4" }),
   "mysql-knex": inMysql({ knex: "^3.3.0" }),

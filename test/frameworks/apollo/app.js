@@ -5,9 +5,7 @@ import { resolvers, typeDefs } from "./graphql-schema.js";
 import { tracker } from "./tracker.js";
 
 const app = express();
-app.get("/", tracker.onClick(), (_req, res) => {
-  res.send("Welcome");
-});
+app.get("/", tracker.onClick(), (_req, res) => res.send("Welcome"));
 
 // #region server
 const apollo = new ApolloServer({ typeDefs, resolvers });

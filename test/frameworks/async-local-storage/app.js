@@ -25,9 +25,7 @@ async function createUser({ email }) {
   return user;
 }
 
-app.get("/", tracker.onClick(), (_req, res) => {
-  res.send("Welcome");
-});
+app.get("/", tracker.onClick(), (_req, res) => res.send("Welcome"));
 
 app.post("/signup", (req, res, next) => {
   createUser(req.body).then((user) => res.json(user), next);

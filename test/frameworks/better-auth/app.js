@@ -38,9 +38,7 @@ app.all(/^\/api\/auth\//, toNodeHandler(auth)); // before `express.json()`
 
 app.use(express.json(), tracker);
 
-app.get("/", tracker.onClick(), (_req, res) => {
-  res.send("Welcome");
-});
+app.get("/", tracker.onClick(), (_req, res) => res.send("Welcome"));
 
 app.post(
   "/checkout",

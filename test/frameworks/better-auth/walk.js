@@ -6,7 +6,7 @@ Object.assign(process.env, {
   BETTER_AUTH_URL: "http://localhost",
   BETTER_AUTH_TELEMETRY: "0",
 });
-const { app, arrives, declined, person, post, referred, reported, walk } = await import("./journey.js");
+const { app, credited, declined, person, post, referred, reported, walk } = await import("./journey.js");
 
 const headers = { origin: "http://localhost" };
 const signUp = (visitor, person, status = 200) =>
@@ -38,10 +38,5 @@ test("a renewal is credited through the snapshot on the user's row, which no bro
   const { user } = await signUp(await referred("ERIN"), ada);
   assert.equal(user.affiliate, undefined);
   await app.renew(ada.email, "renewal-1");
-  await arrives({
-    kind: "payment",
-    customerEmail: ada.email,
-    affiliateReference: "ERIN",
-    linkedThrough: "sessionId",
-  });
+  await credited("payment", ada, "ERIN", { linkedThrough: "sessionId" });
 });

@@ -34,8 +34,6 @@ app.post(
   }),
 );
 
-app.get("/", (_req, res) => {
-  res.send("Welcome");
-});
+app.get("/", (_req, res) => res.send("Welcome"));
 
 export const server = app.listen(process.env.PORT ?? 3000);

@@ -11,7 +11,7 @@ Object.assign(process.env, {
   CLERK_TELEMETRY_DISABLED: "1",
 });
 
-const { arrives, stranger, walk } = await import("./journey.js");
+const { arrives, send, stranger, walk } = await import("./journey.js");
 
 function tokenOf(userId) {
   const now = Math.floor(Date.now() / 1_000);
@@ -33,19 +33,15 @@ function tokenOf(userId) {
 const signedInAt = () => String(Math.floor(Date.now() / 1_000) - 60);
 
 let people = 0;
-async function post(visitor, path, body, isTaken = true) {
-  const answer = await visitor.post(path, body);
-  assert.equal(answer.status < 400, isTaken, `${answer.status} ${answer.text}`);
-}
 
 walk({
   async signUp(visitor, person) {
     visitor.cookies.set("__session", tokenOf(`user_${++people}`));
     visitor.cookies.set("__client_uat", signedInAt());
-    await post(visitor, "/signup", person);
+    await send(visitor, "/signup", person);
   },
-  pay: (visitor, _person, id) => post(visitor, "/checkout", { id }),
-  signUpInVain: (visitor) => post(visitor, "/signup", { email: "ada@shop.example" }, false),
+  pay: (visitor, _person, id) => send(visitor, "/checkout", { id }),
+  signUpInVain: (visitor) => send(visitor, "/signup", { email: "ada@shop.example" }, false),
 });
 
 test("a visit is a click although Clerk sends it to its own site, as when the session has to be renewed", async () => {

@@ -10,12 +10,11 @@ Object.assign(process.env, {
 });
 
 const { tracer } = await import("./instrument.js");
-const { walkWithJson } = await import("./json-walk.js");
 const { requests, tracker } = await import("./journey.js");
 const traces = { queued: new Set(), attempt: new Set() };
 for (const [name, seen] of Object.entries(traces))
   tracker.on(name, () => seen.add(tracer.scope().active()?.context().toTraceId()));
-walkWithJson();
+await import("./json-walk.js");
 
 test("attempts are in no visitor's trace, and bring the service none of Datadog's headers", () => {
   assert.ok(traces.queued.size > 1 && !traces.queued.has(undefined));

@@ -6,9 +6,7 @@ import { tracker } from "./tracker.js";
 
 const app = express(feathers());
 app.use(json());
-app.get("/", tracker.onClick(), (_req, res) => {
-  res.send("Welcome");
-});
+app.get("/", tracker.onClick(), (_req, res) => res.send("Welcome"));
 app.configure(rest());
 
 app.use("signup", {

@@ -1,3 +1,1 @@
-import { walkWithJson } from "./json-walk.js";
-
-walkWithJson();
+import "./json-walk.js";

@@ -9,9 +9,7 @@ export const gateway = { paid: new Set(), isPaid: async (id) => gateway.paid.has
 const app = express();
 app.use(express.json(), tracker);
 
-app.get("/", tracker.onClick(), (_req, res) => {
-  res.send("Welcome");
-});
+app.get("/", tracker.onClick(), (_req, res) => res.send("Welcome"));
 
 app.post(
   "/signup",

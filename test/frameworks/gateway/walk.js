@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { app, arrives, declined, person, referred, reported, stranger } from "./journey.js";
+import { app, credited, declined, person, referred, reported, stranger } from "./journey.js";
 
 const webhook = (order) => stranger().post("/webhooks/gateway", { order });
 const thanks = (visitor, order) => visitor.open(`/thanks/${order}`);
@@ -18,12 +18,7 @@ for (const { when, happens } of [
     const { body } = await visitor.post("/checkout", ada);
     app.gateway.paid.add(body.id);
     await happens(visitor, body.id);
-    await arrives({
-      kind: "payment",
-      customerEmail: ada.email,
-      affiliateReference: "ALICE",
-      linkedThrough: "sessionId",
-    });
+    await credited("payment", ada, "ALICE", { linkedThrough: "sessionId" });
     assert.equal(await reported("payment", { customerEmail: ada.email }), 1);
   });
 }

@@ -1,3 +1,1 @@
-import { walkGraphql } from "./graphql.js";
-
-walkGraphql();
+import "./graphql.js";

@@ -16,30 +16,27 @@ async function done(visitor, query, variables) {
 const SIGN_UP = "mutation ($email: String!) { signUp(email: $email) { id } }";
 const CHECKOUT = "mutation ($id: ID!, $email: String!) { checkout(id: $id, email: $email) { total } }";
 
-/** The way of a visitor through a GraphQL API. */
-export function walkGraphql() {
-  walk({
-    signUp: (visitor, { email }) => done(visitor, SIGN_UP, { email }),
-    pay: (visitor, { email }, id) => done(visitor, CHECKOUT, { id, email }),
-    signUpInVain: async (visitor) => {
-      const { errors } = await execute(visitor, SIGN_UP, { email: "" });
-      assert.equal(errors[0].message, "no address");
-    },
-  });
+walk({
+  signUp: (visitor, { email }) => done(visitor, SIGN_UP, { email }),
+  pay: (visitor, { email }, id) => done(visitor, CHECKOUT, { id, email }),
+  signUpInVain: async (visitor) => {
+    const { errors } = await execute(visitor, SIGN_UP, { email: "" });
+    assert.equal(errors[0].message, "no address");
+  },
+});
 
-  test("a mutation that signs up and pays at once is both", async () => {
-    const visitor = await referred("DAVE");
-    const { email } = person();
-    await done(
-      visitor,
-      `mutation ($email: String!) {
-        signUp(email: $email) { id }
-        checkout(id: "order-3", email: $email) { total }
-      }`,
-      { email },
-    );
-    for (const kind of ["registration", "payment"]) {
-      assert.equal(await reported(kind, { customerEmail: email, affiliateReference: "DAVE" }), 1);
-    }
-  });
-}
+test("a mutation that signs up and pays at once is both", async () => {
+  const visitor = await referred("DAVE");
+  const { email } = person();
+  await done(
+    visitor,
+    `mutation ($email: String!) {
+      signUp(email: $email) { id }
+      checkout(id: "order-3", email: $email) { total }
+    }`,
+    { email },
+  );
+  for (const kind of ["registration", "payment"]) {
+    assert.equal(await reported(kind, { customerEmail: email, affiliateReference: "DAVE" }), 1);
+  }
+});

@@ -36,6 +36,10 @@ const timeoutMs = 30_000;
 /** Resolves once the service has an entry with these fields. */
 export const arrives = (expected) => sandbox.ledger.waitFor(expected, { timeoutMs });
 
+/** Resolves once the service credits the affiliate with what this person has done. */
+export const credited = (kind, { email }, affiliateReference, more) =>
+  arrives({ kind, customerEmail: email, affiliateReference, ...more });
+
 /** What the service has been asked: each request with its headers and its body. */
 export const requests = (where) => sandbox.ledger.requests(where);
 
@@ -43,6 +47,13 @@ export const requests = (where) => sandbox.ledger.requests(where);
 export async function post(visitor, path, body, status, headers) {
   const answer = await visitor.post(path, body, headers);
   assert.equal(answer.status, status, answer.text);
+  return answer.body;
+}
+
+/** Posts JSON, which the app must take, or refuse; resolves with the body of the answer. */
+export async function send(visitor, path, body, isTaken = true, headers = {}) {
+  const answer = await visitor.post(path, body, headers);
+  assert.equal(answer.status < 400, isTaken, `${answer.status} ${answer.text}`);
   return answer.body;
 }
 
@@ -81,34 +92,16 @@ export async function reported(kind, where) {
   return sandbox.ledger[`${kind}s`](where).length;
 }
 
-/**
- * The way that every recipe is walked: click, registration, payment.
- *
- * @param {object} steps
- * @param steps.signUp has the visitor sign up.
- * @param steps.pay has the visitor pay 19.9 for the order.
- * @param steps.signUpInVain has the visitor try to sign up if the app refuses it.
- */
+/** The way of every recipe's visitor: click, sign-up (or one that the app refuses), payment of 19.9. */
 export function walk({ signUp, pay, signUpInVain }) {
   test("a sign-up and a payment are credited to the affiliate who sent the visitor", async () => {
     const visitor = await referred("ALICE");
     const ada = person();
     await signUp(visitor, ada);
-    await arrives({
-      kind: "registration",
-      customerEmail: ada.email,
-      affiliateReference: "ALICE",
-      linkedThrough: "clickId",
-    });
+    await credited("registration", ada, "ALICE", { linkedThrough: "clickId" });
     await pay(visitor, ada, "order-1");
-    await arrives({
-      kind: "payment",
-      customerEmail: ada.email,
-      affiliateReference: "ALICE",
-      // Not only through the address that the service knows since the sign-up.
-      linkedThrough: "sessionId",
-      leadValue: 19.9,
-    });
+    // Not only through the address that the service knows since the sign-up.
+    await credited("payment", ada, "ALICE", { linkedThrough: "sessionId", leadValue: 19.9 });
     assert.equal(await reported("registration", { customerEmail: ada.email }), 1);
   });
 

@@ -7,9 +7,7 @@ export function createShop() {
   const app = express();
   app.use(express.json(), tracker);
 
-  app.get("/", tracker.onClick(), (_req, res) => {
-    res.send("Welcome");
-  });
+  app.get("/", tracker.onClick(), (_req, res) => res.send("Welcome"));
 
   app.post(
     "/signup",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createSandbox } from "express-affiliate/sandbox";
 import { prepare, stored } from "./database.js";
+import { paymentOf } from "./payment.js";
 
 const sandbox = await createSandbox();
 Object.assign(process.env, {
@@ -46,17 +47,9 @@ async function reported({ email }) {
 test("an order that commits is one payment", async () => {
   const order = newOrder();
   await checkout(order);
-  const payment = { kind: "payment", customerEmail: order.email, sessionId: "session-1", leadValue: 19.9 };
-  await arrives(payment);
+  await arrives({ kind: "payment", customerEmail: order.email, sessionId: "session-1", leadValue: 19.9 });
   assert.deepEqual([await stored(pool, order), await reported(order)], [1, 1]);
-  const { outcome } = await tracker.trackPayment(
-    {
-      paymentId: order.id,
-      customerEmail: order.email,
-      leadValue: 19.9,
-    },
-    { sessionId: "s1" },
-  );
+  const { outcome } = await tracker.trackPayment(paymentOf(order), { sessionId: "s1" });
   assert.equal(outcome, "duplicate");
 });
 

@@ -15,6 +15,6 @@ await owner.end();
 
 const url = new URL(process.env.DATABASE_URL);
 url.username = "shop";
-process.env.DATABASE_URL = url.href;
+Object.assign(process.env, { DATABASE_URL: url.href, OUTBOX_MIGRATES: "no" });
 
 await import("./transactions.js");

@@ -1,19 +1,12 @@
 import { pool, tracker } from "./outbox.js";
+import { paymentOf } from "./payment.js";
 
-export async function checkout(order) {
+export async function checkout({ attribution, ...order }) {
   const connection = await pool.getConnection();
   try {
     await connection.beginTransaction();
-    await connection.query("insert into orders (id, email, total) values (?, ?, ?)", [
-      order.id,
-      order.email,
-      order.total,
-    ]);
-    await tracker.trackPayment(
-      { paymentId: order.id, customerEmail: order.email, leadValue: order.total },
-      order.attribution,
-      { transaction: connection },
-    );
+    await connection.query("insert into orders set ?", order);
+    await tracker.trackPayment(paymentOf(order), attribution, { transaction: connection });
     await connection.commit();
   } catch (error) {
     await connection.rollback();

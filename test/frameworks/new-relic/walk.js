@@ -9,9 +9,8 @@ const { default: newrelic } = await import("newrelic");
 // Until then it follows no request.
 await once(newrelic.agent, "started");
 
-const { walkWithJson } = await import("./json-walk.js");
 const { arrives, referred, tracker } = await import("./journey.js");
-walkWithJson();
+await import("./json-walk.js");
 
 test("an attempt is in no visitor's transaction, although the visitor's goes on", async () => {
   const visitor = await referred("DAVE");

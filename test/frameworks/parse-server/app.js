@@ -3,9 +3,7 @@ import { ParseServer } from "parse-server";
 import { tracker } from "./tracker.js";
 
 const app = express();
-app.get("/", tracker.onClick(), (_req, res) => {
-  res.send("Welcome");
-});
+app.get("/", tracker.onClick(), (_req, res) => res.send("Welcome"));
 
 /** The Cloud Code: its triggers and functions have the request's headers, and nothing else of it. */
 function cloud({ Parse }) {

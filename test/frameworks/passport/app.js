@@ -38,9 +38,7 @@ app.post(
 );
 // #endregion
 
-app.get("/", tracker.onClick(), (_req, res) => {
-  res.send("Welcome");
-});
+app.get("/", tracker.onClick(), (_req, res) => res.send("Welcome"));
 
 app.get("/basket", (req, res) => {
   req.session.basket = ["shoes"];

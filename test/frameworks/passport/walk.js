@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 process.env.SESSION_SECRET = "a secret";
-const { arrives, person, post, referred, reported, stranger, tracker, walk } = await import("./journey.js");
+const { credited, person, post, referred, reported, stranger, tracker, walk } = await import("./journey.js");
 
 const logIn = (visitor, person) => post(visitor, "/login", person, 200);
 
@@ -30,10 +30,5 @@ test("the session that the login regenerates still links the sign-up", async () 
   const ada = person();
   await logIn(visitor, ada);
   assert.notEqual(visitor.cookies.get("connect.sid"), before);
-  await arrives({
-    kind: "registration",
-    customerEmail: ada.email,
-    affiliateReference: "ERIN",
-    linkedThrough: "sessionId",
-  });
+  await credited("registration", ada, "ERIN", { linkedThrough: "sessionId" });
 });

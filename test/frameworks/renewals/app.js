@@ -7,9 +7,7 @@ export const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
 const app = express();
 app.use(express.json(), tracker);
 
-app.get("/", tracker.onClick(), (_req, res) => {
-  res.send("Welcome");
-});
+app.get("/", tracker.onClick(), (_req, res) => res.send("Welcome"));
 
 await pool.query(`create table users (id uuid primary key, email text, click_id text, session_id text)`);
 await pool.query(`create table json_users (id uuid primary key, email text, affiliate jsonb)`);

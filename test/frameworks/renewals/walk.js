@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { app, arrives, declined, person, referred, reported } from "./journey.js";
+import { app, credited, declined, person, referred, reported } from "./journey.js";
 
 for (const { kept, path, table, columns } of [
   { kept: "in columns", path: "/signup", table: "users", columns: ["click_id", "session_id"] },
@@ -13,13 +13,7 @@ for (const { kept, path, table, columns } of [
     const { status } = await visitor.post(path, ada);
     assert.equal(status, 201);
     for (const month of ["May", "June", "June"]) await app.renewAll(table, month);
-    await arrives({
-      kind: "payment",
-      customerEmail: ada.email,
-      affiliateReference: "ALICE",
-      linkedThrough: "sessionId",
-      leadValue: 19.9,
-    });
+    await credited("payment", ada, "ALICE", { linkedThrough: "sessionId", leadValue: 19.9 });
     assert.equal(await reported("payment", { customerEmail: ada.email, affiliateReference: "ALICE" }), 2);
 
     // Consent that is withdrawn:

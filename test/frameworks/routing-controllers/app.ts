@@ -31,9 +31,7 @@ class OrdersController {
 
 const app = express();
 app.use(tracker); // before `useExpressServer`
-app.get("/", tracker.onClick(), (_req, res) => {
-  res.send("Welcome");
-});
+app.get("/", tracker.onClick(), (_req, res) => void res.send("Welcome"));
 useExpressServer(app, { controllers: [UsersController, OrdersController], defaultErrorHandler: false });
 app.use(((error, _req, res, _next) => {
   res.status(error.httpCode ?? 500).json({ message: error.message });

@@ -16,9 +16,8 @@ await once(collector, "listening");
 process.env.SENTRY_DSN = `http://key@127.0.0.1:${collector.address().port}/1`;
 
 await import("./instrument.js");
-const { walkWithJson } = await import("./json-walk.js");
 const { app, requests } = await import("./journey.js");
-walkWithJson();
+await import("./json-walk.js");
 
 test("attempts are in no visitor's trace, and bring the service none of Sentry's headers", async () => {
   await app.flush();

@@ -98,9 +98,7 @@ async function withdrawSale(charge) {
 
 app.use(express.json(), tracker);
 
-app.get("/", tracker.onClick(), (_req, res) => {
-  res.send("Welcome");
-});
+app.get("/", tracker.onClick(), (_req, res) => res.send("Welcome"));
 
 app.post(
   "/signup",

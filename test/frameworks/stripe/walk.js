@@ -4,9 +4,8 @@ import Stripe from "stripe";
 
 const secret = "whsec_of_the_walk";
 Object.assign(process.env, { STRIPE_SECRET_KEY: "sk_test_of_the_walk", STRIPE_WEBHOOK_SECRET: secret });
-const { app, arrives, declined, person, post, referred, reported, stranger, tracker } = await import(
-  "./journey.js"
-);
+const { app, arrives, credited, declined, person, post, referred, reported, stranger, tracker } =
+  await import("./journey.js");
 
 const stripe = new Stripe(process.env.STRIPE_SECRET_KEY);
 const url = `http://localhost:${app.server.address().port}/webhooks/stripe`;
@@ -42,13 +41,7 @@ async function deliver(
 test("an invoice that is paid is a payment of the affiliate, through the snapshot of the sign-up", async () => {
   const { ada, customer } = await customerOf(await referred("ALICE"));
   assert.equal(await deliver(paid({ customer })), 204);
-  await arrives({
-    kind: "payment",
-    customerEmail: ada.email,
-    affiliateReference: "ALICE",
-    linkedThrough: "sessionId",
-    leadValue: 19.9,
-  });
+  await credited("payment", ada, "ALICE", { linkedThrough: "sessionId", leadValue: 19.9 });
 });
 
 test("each renewal is a payment, for as long as the customer pays", async () => {

@@ -14,9 +14,7 @@ const users = { create: async ({ email }) => ({ id: randomUUID(), email }) };
 const orders = { complete: async ({ id, email }) => ({ id, email, total: 19.9 }) };
 
 const app = express();
-app.get("/", tracker.onClick(), (_req, res) => {
-  res.send("Welcome");
-});
+app.get("/", tracker.onClick(), (_req, res) => res.send("Welcome"));
 
 const t = initTRPC.context().create();
 

@@ -4,9 +4,7 @@ import { tracker } from "./tracker.js";
 
 const app = express();
 app.use(express.json(), tracker); // before `RegisterRoutes`
-app.get("/", tracker.onClick(), (_req, res) => {
-  res.send("Welcome");
-});
+app.get("/", tracker.onClick(), (_req, res) => void res.send("Welcome"));
 RegisterRoutes(app);
 app.use(((error, _req, res, _next) => {
   res.status(error.status ?? 500).json({ message: error.message });

@@ -5,10 +5,12 @@ import { paymentOf } from "./payment.js";
 const Order = new EntitySchema({
   name: "Order",
   tableName: "orders",
-  columns: { id: { type: "text", primary: true }, email: { type: "text" }, total: { type: "numeric" } },
+  columns: { id: { type: "varchar", primary: true }, email: { type: "varchar" }, total: { type: "numeric" } },
 });
 
-const dataSource = new DataSource({ type: "postgres", url: process.env.DATABASE_URL, entities: [Order] });
+const url = process.env.DATABASE_URL;
+const type = url.split(":")[0]; // postgres or mysql
+const dataSource = new DataSource({ type, url, entities: [Order] });
 await dataSource.initialize();
 
 export async function checkout(order) {

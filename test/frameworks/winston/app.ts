@@ -15,9 +15,7 @@ const users = new Map<string, User>();
 const app = express();
 app.use(express.json(), tracker);
 
-app.get("/", tracker.onClick(), (_req, res) => {
-  res.send("Welcome");
-});
+app.get("/", tracker.onClick(), (_req, res) => void res.send("Welcome"));
 
 app.post(
   "/signup",

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { app, person, referred } from "./journey.js";
-import { walkWithJson } from "./json-walk.js";
-
-walkWithJson();
+import "./json-walk.js";
 
 test("a user's id as attribution is refused, and winston's log says at syslog's level what to pass", async () => {
   const visitor = await referred("ERIN");
