@@ -94,9 +94,7 @@ export async function checkAtTheEnd(world: World, check: () => void): Promise<vo
   if (ledger.broken) return;
   const letters = await lettersIn(world, check);
   await count(world, check);
-  for (const [key, record] of ledger.records) {
-    checkEnd(world, record, letters.get(key));
-  }
+  for (const [key, record] of ledger.records) checkEnd(world, record, letters.get(key));
   if (!world.isDisturbed) {
     for (const program of world.programs) checkSum(world, program);
   }
@@ -117,9 +115,7 @@ async function lettersIn(world: World, check: () => void): Promise<ReadonlyMap<s
     for (const slot of unread) {
       world.as(slot, ({ outbox, program }) => {
         const take = (all: readonly DeadLetter[]) => {
-          for (const letter of all) {
-            letters.set(`${program} ${letter.id}`, letter);
-          }
+          for (const letter of all) letters.set(`${program} ${letter.id}`, letter);
         };
         outbox.deadLetters.list({ limit: 100_000 }).then(take, () => failed.push(slot));
       });

@@ -1,6 +1,6 @@
 import type { Owner } from "./clock.js";
 import { type EventRecord, meaningOf } from "./event-record.js";
-import type { Ledger } from "./ledger.js";
+import type { Ledger, Watcher } from "./ledger.js";
 import { Pauses } from "./pauses.js";
 import type { Request } from "./service.js";
 
@@ -8,28 +8,26 @@ import type { Request } from "./service.js";
 const MAY_GO_AGAIN = new Set(["failed", "refused", "throttled"]);
 
 /** Compares each request and each notice, as it happens, with DESIGN §3 to §5. */
-export function watchEvents(ledger: Ledger): void {
+export function watcherOf(ledger: Ledger): Watcher {
   const pauses = new Pauses(ledger);
-  ledger.watchers.push((what, record, by, request) => {
-    if (what === "told") {
+  return {
+    told(record, by) {
       checkTaken(ledger, record);
       checkEnds(ledger, record, by);
-      return;
-    }
-    if (what === "ended") {
-      pauses.ended(request as Request, record);
-      return;
-    }
-    pauses.sent(request as Request, record);
-    checkCommitted(ledger, record);
-    checkDue(ledger, record, request as Request);
-    checkSame(ledger, record, request as Request);
-    checkEnded(ledger, record);
-    checkHeld(ledger, record);
-    const relatives = ledger.relativesOf(record);
-    for (const other of [record, ...relatives]) checkAlone(ledger, record, other, request as Request);
-    for (const other of relatives) checkOrder(ledger, record, other);
-  });
+    },
+    ended: (record, request) => pauses.ended(request, record),
+    sent(record, request) {
+      pauses.sent(request, record);
+      checkCommitted(ledger, record);
+      checkDue(ledger, record, request);
+      checkSame(ledger, record, request);
+      checkEnded(ledger, record);
+      checkHeld(ledger, record);
+      const relatives = ledger.relativesOf(record);
+      for (const other of [record, ...relatives]) checkAlone(ledger, record, other, request);
+      for (const other of relatives) checkOrder(ledger, record, other);
+    },
+  };
 }
 
 function checkSame(ledger: Ledger, record: EventRecord, { call }: Request): void {

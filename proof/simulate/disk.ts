@@ -132,16 +132,12 @@ export class Disk {
       if (sql === "commit") return doing(commit);
       // All processes share a connection: what the others wrote would pass for this one's own.
       if (sql === "pragma data_version") return telling(() => ({ data_version: file.commits - ownCommits }));
-      let statement = statements.get(sql);
-      if (!statement) {
-        statement = db.prepare(sql);
-        statements.set(sql, statement);
-      }
-      const { run, get, all } = bound(statement);
+      const statement = statements.get(sql) ?? db.prepare(sql);
+      statements.set(sql, statement);
       return {
-        run: counted(run),
-        get: counted(get),
-        all: counted(all),
+        run: counted((...values) => statement.run(...values)),
+        get: counted((...values) => statement.get(...values)),
+        all: counted((...values) => statement.all(...values)),
       };
     };
     return { exec, prepare, close() {} };
@@ -151,14 +147,6 @@ export class Disk {
 function latencyMs({ diskFault, random }: Host): number {
   if (diskFault === "slow") return random() * SLOWEST_MS;
   return diskFault === "stuck" ? STUCK_MS : random() * 2;
-}
-
-function bound(statement: Statement): Statement {
-  return {
-    run: statement.run.bind(statement),
-    get: statement.get.bind(statement),
-    all: statement.all.bind(statement),
-  };
 }
 
 function telling(row: () => object): Statement {

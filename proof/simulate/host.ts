@@ -1,7 +1,7 @@
 import type { Delivery } from "../../src/delivery/delivery.js";
 import type { Owner } from "./clock.js";
 import type { Disk } from "./disk.js";
-import type { Observer, Service } from "./service.js";
+import type { Service } from "./service.js";
 import type { VirtualSpool } from "./spool-files.js";
 
 /** How a process meets its disk at this moment. */
@@ -33,7 +33,6 @@ export interface Host {
   /** How large the file may grow, if it is less than the option allows. */
   readonly maxBytes?: number | undefined;
   readonly service: Service;
-  readonly observer: Observer;
   /** Plants a bug. */
   readonly sabotage?: ((delivery: Delivery) => void) | undefined;
   /** A number from 0 up to 1. */

@@ -12,16 +12,18 @@ export interface Sums {
   discarded: number;
 }
 
+/** What happens to an event. */
+export interface Watcher {
+  sent(record: EventRecord, request: Request): void;
+  ended(record: EventRecord, request: Request): void;
+  told(record: EventRecord, by: Owner): void;
+}
+
 /** Records what happens, and compares it with the promises at once. */
 export class Ledger implements Observer {
   readonly records = new Map<string, EventRecord>();
   readonly trace: string[] | undefined;
-  readonly watchers: ((
-    what: "sent" | "ended" | "told",
-    record: EventRecord,
-    by: Owner,
-    request?: Request,
-  ) => void)[] = [];
+  watcher: Watcher | undefined;
   broken: Broken | undefined;
   events = 0;
   pendingReceipts = 0;
@@ -154,16 +156,9 @@ export class Ledger implements Observer {
   /** A process ends that kept all in memory: an event that is reported again is new. */
   forgetAll(): void {
     for (const record of this.records.values()) {
-      Object.assign(record, {
-        reportedAs: NEVER,
-        storedAs: NEVER,
-        ends: [],
-        requests: [],
-        taken: 0,
-        takenAt: undefined,
-      });
-      Object.assign(record, { accepted: 0, reports: 0, retries: 0, reporter: undefined, requestsBefore: 0 });
-      Object.assign(record, { notBefore: undefined, isToBeCancelled: false });
+      Object.assign(record, { reporter: undefined, reportedAs: NEVER, storedAs: NEVER, accepted: 0 });
+      Object.assign(record, { reports: 0, requests: [], requestsBefore: 0, taken: 0, takenAt: undefined });
+      Object.assign(record, { retries: 0, ends: [], notBefore: undefined, isToBeCancelled: false });
     }
   }
 
@@ -191,7 +186,7 @@ export class Ledger implements Observer {
     const record = this.find(request.program, call.idempotencyKey);
     const number = record ? record.requests.push(request) : 0;
     this.write(`${sender.name}: sends ${record ? `${record.name}, for the ${number}. time` : call.path}`);
-    if (record) for (const watch of this.watchers) watch("sent", record, sender, request);
+    if (record) this.watcher?.sent(record, request);
     else if (call.idempotencyKey)
       this.breaks(
         "what is sent was reported here",
@@ -212,7 +207,7 @@ export class Ledger implements Observer {
   ended(request: Request): void {
     const record = this.find(request.program, request.call.idempotencyKey);
     this.write(`${request.sender.name}: ${record?.name ?? request.call.path} is ${meaningOf(request)}`);
-    if (record) for (const watch of this.watchers) watch("ended", record, request.sender, request);
+    if (record) this.watcher?.ended(record, request);
   }
 
   /** What hears how a process's events end. */
@@ -245,7 +240,7 @@ export class Ledger implements Observer {
     record.teller = by;
     this.write(`${by.name}: tells that ${record.name} is ${end}`);
     record.ends.push(end);
-    for (const watch of this.watchers) watch("told", record, by);
+    this.watcher?.told(record, by);
   }
 
   degraded({ owner, host }: TrackerProcess, error: Error): void {

@@ -12,7 +12,7 @@ import { perform } from "./steps.js";
 import { World } from "./world.js";
 
 export type { Outcome, Sabotage, Schedule };
-export { scheduleOf, shrink };
+export { scheduleOf };
 
 export interface Options {
   readonly seed: number;
@@ -36,25 +36,17 @@ export interface Finding {
   readonly trace: readonly string[];
 }
 
-export interface Summary {
-  readonly schedules: number;
-  /** Steps of schedules, turns of virtual event loops, and requests, receipts and notices. */
-  readonly steps: number;
-  readonly tasks: number;
-  readonly events: number;
-  readonly findings: readonly Finding[];
-}
-
 /** Runs one schedule. The same one gives the same digest. */
 export function run(schedule: Schedule, options: RunOptions): Promise<Outcome> {
   return new World(schedule, options).run(perform);
 }
 
 /** Runs the schedules of so many seeds, and shrinks each that breaks a promise. */
-export async function simulate(options: Options): Promise<Summary> {
+export async function simulate(options: Options) {
   const { seed: first, schedules, sabotage, print = () => {}, enough = Number.POSITIVE_INFINITY } = options;
   const directory = mkdtempSync(join(tmpdir(), "express-affiliate-simulate-"));
   const findings: Finding[] = [];
+  // Of schedules; turns of virtual event loops; requests, receipts and notices.
   let [steps, tasks, events] = [0, 0, 0];
   const server = await startServer(options.outbox);
   try {

@@ -13,21 +13,13 @@ import type { Clock } from "../../src/shared/clock.js";
 import { createShutdown, type Shutdown } from "../../src/shutdown.js";
 import { createTrack, type Track } from "../../src/track.js";
 import { type Owner, ownerNamed, type VirtualClock } from "./clock.js";
-import { giveHost, type Host, type HostOfSlot } from "./host.js";
-import type { Ledger } from "./ledger.js";
+import { giveHost, type Host } from "./host.js";
 import { numbersFrom } from "./random.js";
+import type { Slot } from "./run.js";
 import type { Happening, Schedule } from "./schedule.js";
 import { mysqlPool, Pool, postgresPool } from "./sql/pool.js";
 import { PREFIX, SCHEMA } from "./sql/real-server.js";
-import type { SqlServer } from "./sql/server.js";
-
-export interface Machine {
-  readonly clock: VirtualClock;
-  readonly ledger: Ledger;
-  readonly directory: string;
-  readonly server: SqlServer | undefined;
-  readonly host: HostOfSlot;
-}
+import type { World } from "./world.js";
 
 /** A tracker as `affiliate()` wires it, in a process that can be killed. */
 export interface TrackerProcess {
@@ -50,40 +42,23 @@ const CONCURRENCY = 8;
 // Of five seconds there are a fifth as many as of one.
 const POLL_MS = 4_000;
 
-/** A program is a client id. */
-export function programOf(index: number, { programs }: Pick<Schedule, "programs">): string {
-  return String(1 + (index % programs));
-}
-
 /** Starts a process: throws if the tracker's outbox cannot be made. Called as one of its tasks. */
-export function startProcess(
-  owner: Owner,
-  index: number,
-  schedule: Schedule,
-  machine: Machine,
-): TrackerProcess {
-  const { clock: time, ledger, server } = machine;
-  const { seed, maxAgeMs } = schedule;
-  const program = programOf(index, schedule);
-  const clientId = Number(program);
-  const random = numbersFrom(`${seed} ${owner.name}`);
-  const host: Host = Object.assign(machine.host, {
-    random,
-    threadsStarted: 0,
-    spoolsTakenIn: [],
-    threads: new Set<(error: Error) => void>(),
-  });
+export function startProcess(world: World, owner: Owner, slot: Slot): TrackerProcess {
+  const { clock: time, ledger, schedule, options } = world;
+  const { directory, server } = options;
+  // A program is a client id.
+  const clientId = 1 + (slot.index % schedule.programs);
+  const program = String(clientId);
+  const random = numbersFrom(`${schedule.seed} ${owner.name}`);
+  const host: Host = { ...slot.host, random, threadsStarted: 0, spoolsTakenIn: [], threads: new Set() };
   giveHost(owner, host);
-  const clock: Clock = {
-    now: time.now,
-    monotonic: time.monotonic,
-    after: (ms, task) => time.after(owner, ms, task),
-  };
+  const { now, monotonic } = time;
+  const clock: Clock = { now, monotonic, after: (ms, task) => time.after(owner, ms, task) };
   const journal = createJournal({ logger: ledger.loggerOf(owner), clock });
   const pool = server && new Pool({ server, clock: time, owner, meeting: host });
   const outbox = pool
     ? createSqlOutbox(schedule, pool, { time, owner, clock })
-    : createOutbox(schedule, machine.directory, clock);
+    : createOutbox(schedule, directory, clock);
   // A notice of a skipped event does not say which event it was.
   const { skipped } = journal;
   Object.assign(journal, {
@@ -98,7 +73,7 @@ export function startProcess(
     concurrency: CONCURRENCY,
     connectTimeoutMs: 3_000,
     timeoutMs: 10_000,
-    maxAgeMs,
+    maxAgeMs: schedule.maxAgeMs,
     ambiguous: IF_MAYBE_TAKEN,
     confirmReferral: "login-session",
   };
@@ -118,18 +93,7 @@ export function startProcess(
     clock,
     isClosed: () => shutdown.closed,
   });
-  const process = {
-    owner,
-    program,
-    outbox,
-    engine,
-    journal,
-    shutdown,
-    host,
-    pool,
-    eventOf,
-    report,
-  };
+  const process = { owner, program, outbox, engine, journal, shutdown, host, pool, eventOf, report };
   for (const end of ["delivered", "dead"] as const) {
     journal.emitter.on(end, ledger.listener(process, end) as (notice: unknown) => void);
   }

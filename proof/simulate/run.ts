@@ -36,5 +36,5 @@ export interface Slot {
   starts: number;
   owner: Owner | undefined;
   process: TrackerProcess | undefined;
-  readonly host: HostOfSlot;
+  host: HostOfSlot;
 }

@@ -35,6 +35,7 @@ export interface ServiceOptions {
 /** The tracking service in virtual time, for all processes and programs. */
 export class Service {
   readonly faults = new Map<string, Fault>();
+  readonly observer: Observer;
   readonly #options: ServiceOptions;
   readonly #has = new Set<string>();
   readonly #attempts = new Map<string, number>();
@@ -42,6 +43,7 @@ export class Service {
 
   constructor(options: ServiceOptions) {
     this.#options = options;
+    this.observer = options.observer;
   }
 
   /** How it deals with a request of this call that is made now. */
@@ -65,7 +67,7 @@ export class Service {
     behaviour: Behaviour,
     answer: (attempt: Attempt) => void,
   ): Request {
-    const { clock, observer, seed } = this.#options;
+    const { clock, seed } = this.#options;
     const request: Request = {
       nth: this.requests++,
       ...from,
@@ -75,7 +77,7 @@ export class Service {
       end: undefined,
       takenAt: undefined,
     };
-    observer.sent(request);
+    this.observer.sent(request);
     const wayMs = 5 * chance(seed, "way", request.nth);
     clock.after(clock.outside, wayMs + (behaviour.takesAfterMs ?? 0), () => {
       const actual = this.#act(request);
@@ -91,7 +93,7 @@ export class Service {
     const { call, behaviour } = request;
     if (call.idempotencyKey === undefined || !behaviour.takes) return behaviour;
     const key = `${request.program} ${call.idempotencyKey}`;
-    const { repeated, observer, clock } = this.#options;
+    const { repeated, clock } = this.#options;
     const has = this.#has.has(key);
     if (has && repeated === "conflict" && behaviour.status === 200) {
       return { meaning: "rejected", takes: false, afterMs: 5, status: 409, body: { success: false } };
@@ -99,7 +101,7 @@ export class Service {
     if (has && repeated !== "again") return behaviour;
     this.#has.add(key);
     request.takenAt = clock.monotonic();
-    observer.taken(request);
+    this.observer.taken(request);
     return behaviour;
   }
 }

@@ -6,84 +6,72 @@ import type { World } from "./world.js";
 
 const TOLERANCE_MS = 100;
 
+type Doing<Name extends Step["do"]> = (world: World, slot: Slot, step: Step & { readonly do: Name }) => void;
+
+const DOING: { readonly [Name in Step["do"]]: Doing<Name> } = {
+  report: (world, slot, { what, isKilled }) => world.report(slot, what, isKilled),
+  flood,
+  fail: ({ service }, _slot, { name, fault }) => service.faults.set(name, fault),
+  heal(world, _slot, { name }) {
+    world.service.faults.delete(name);
+    world.wellSince = world.clock.monotonic();
+  },
+  crash: (world, slot) => world.end(slot),
+  start: (world, slot) => world.start(slot),
+  stall: (world, slot, { ms }) => world.stall(slot, ms),
+  "lose thread"(world, slot) {
+    slot.host.faultsSeen++;
+    world.as(slot, ({ host }) => {
+      for (const end of [...host.threads]) end(new Error("the thread was ended"));
+    });
+  },
+  close(world, slot, { ms }) {
+    const { clock, ledger } = world;
+    world.as(slot, (process) => {
+      const began = clock.monotonic();
+      void process.shutdown.close({ timeoutMs: ms }).then(({ left, durable }) => {
+        checkDeadline(world, process.owner, "close() ends in time", began + ms);
+        ledger.write(`${process.owner.name} is closed: ${left} left, ${durable ? "durable" : "in memory"}`);
+        if (slot.process === process) world.end(slot);
+      });
+    });
+  },
+  flush(world, slot, { ms }) {
+    const { clock, ledger } = world;
+    world.as(slot, ({ shutdown, owner }) => {
+      const began = clock.monotonic();
+      void shutdown.flush({ timeoutMs: ms }).then(({ left, settled }) => {
+        checkDeadline(world, owner, "flush() ends in time", began + ms);
+        ledger.write(`${owner.name} is flushed: ${left} left, ${settled}`);
+      });
+    });
+  },
+  disk(_world, { host }, { fault }) {
+    host.diskFault = fault;
+    if (fault) host.faultsSeen++;
+  },
+  server(_world, { host }, { fault }) {
+    host.serverFault = fault;
+    if (fault) host.faultsSeen++;
+  },
+  "restart server": restart,
+  transaction: (world, slot, step) => world.transact(slot, step),
+  "set clock"({ ledger, clock }, _slot, { ms }) {
+    ledger.noteTime();
+    clock.wallAheadMs += ms;
+  },
+  cancel,
+  retry: byHand,
+  discard: byHand,
+  "retry all": byHand,
+};
+
 /** Does what a step says. */
 export function perform(world: World, step: Step): void {
-  const { ledger, service, clock } = world;
   const { at: _, do: name, ...rest } = step;
-  ledger.write(`step: ${name} ${JSON.stringify(rest)}`);
+  world.ledger.write(`step: ${name} ${JSON.stringify(rest)}`);
   const slot = world.slots["process" in step ? step.process : 0] as Slot;
-  switch (step.do) {
-    case "report":
-      world.report(slot, step.what, step.isKilled);
-      return;
-    case "flood":
-      flood(world, slot, step);
-      return;
-    case "fail":
-      service.faults.set(step.name, step.fault);
-      return;
-    case "heal":
-      service.faults.delete(step.name);
-      world.wellSince = clock.monotonic();
-      return;
-    case "crash":
-      world.end(slot);
-      return;
-    case "start":
-      world.start(slot);
-      return;
-    case "stall":
-      world.stall(slot, step.ms);
-      return;
-    case "lose thread":
-      slot.host.faultsSeen++;
-      world.as(slot, ({ host }) => {
-        for (const end of [...host.threads]) end(new Error("the thread was ended"));
-      });
-      return;
-    case "close":
-      world.as(slot, (process) => {
-        const began = clock.monotonic();
-        void process.shutdown.close({ timeoutMs: step.ms }).then(({ left, durable }) => {
-          checkDeadline(world, process.owner, "close() ends in time", began + step.ms);
-          ledger.write(`${process.owner.name} is closed: ${left} left, ${durable ? "durable" : "in memory"}`);
-          if (slot.process === process) world.end(slot);
-        });
-      });
-      return;
-    case "flush":
-      world.as(slot, ({ shutdown, owner }) => {
-        const began = clock.monotonic();
-        void shutdown.flush({ timeoutMs: step.ms }).then(({ left, settled }) => {
-          checkDeadline(world, owner, "flush() ends in time", began + step.ms);
-          ledger.write(`${owner.name} is flushed: ${left} left, ${settled}`);
-        });
-      });
-      return;
-    case "disk":
-      slot.host.diskFault = step.fault;
-      if (step.fault) slot.host.faultsSeen++;
-      return;
-    case "server":
-      slot.host.serverFault = step.fault;
-      if (step.fault) slot.host.faultsSeen++;
-      return;
-    case "restart server":
-      restart(world);
-      return;
-    case "transaction":
-      world.transact(slot, step);
-      return;
-    case "set clock":
-      ledger.noteTime();
-      clock.wallAheadMs += step.ms;
-      return;
-    case "cancel":
-      cancel(world, slot, step.nth);
-      return;
-    default:
-      byHand(world, slot, step);
-  }
+  (DOING[name] as Doing<never>)(world, slot, step as never);
 }
 
 function flood(world: World, slot: Slot, { from, events, strangers }: Extract<Step, { do: "flood" }>): void {
@@ -118,7 +106,7 @@ function restart({ clock, slots, options }: World): void {
 }
 
 /** What a gateway's webhook of a refund does. It may fail, and is not done again here. */
-function cancel(world: World, slot: Slot, nth: number): void {
+function cancel(world: World, slot: Slot, { nth }: Extract<Step, { do: "cancel" }>): void {
   const { ledger } = world;
   world.as(slot, ({ outbox, owner, program }) => {
     const scheduled = [...ledger.records.values()].filter(

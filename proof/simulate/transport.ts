@@ -12,7 +12,7 @@ const CONNECT_MS = 3;
 export function createTransport({ baseUrl }: { readonly baseUrl: URL }): Transport {
   const clock = theClock();
   const owner = clock.current;
-  const { service, observer } = hostOf(owner);
+  const { service } = hostOf(owner);
   const program = programIn(baseUrl);
   const underWay = new Set<(error: Error) => void>();
 
@@ -38,7 +38,7 @@ export function createTransport({ baseUrl }: { readonly baseUrl: URL }): Transpo
             isUnsent && hasStoodStill ? { ...attempt, error: heldBack("ERR_STOOD_STILL") } : attempt;
           if (request) {
             request.end = { at: clock.monotonic(), attempt: heard };
-            observer.ended(request);
+            service.observer.ended(request);
           }
           resolve(heard);
         }

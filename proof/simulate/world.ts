@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import type { Receipt } from "express-affiliate";
 import { notBeforeOf } from "../../src/conversion/events.js";
 import { checkAtTheEnd, checkNow, checkReceipt } from "./accounts.js";
-import { noteStall, watchEvents } from "./checks.js";
+import { noteStall, watcherOf } from "./checks.js";
 import { type Owner, VirtualClock } from "./clock.js";
 import { Disk } from "./disk.js";
 import { Ledger } from "./ledger.js";
@@ -54,29 +54,17 @@ export class World {
         faultsSeen: 0,
         maxBytes: schedule.bounds?.maxBytes,
         service: this.service,
-        observer: this.ledger,
         sabotage: options.sabotage?.delivery,
       },
     }));
-    watchEvents(this.ledger);
+    this.ledger.watcher = watcherOf(this.ledger);
     options.sabotage?.disk?.(this.disk);
   }
 
   /** Whether something other than the service may have kept a process from counting. */
   get isDisturbed(): boolean {
-    const calm = new Set([
-      "report",
-      "flood",
-      "fail",
-      "heal",
-      "set clock",
-      "cancel",
-      "flush",
-      "retry",
-      "discard",
-      "retry all",
-    ]);
-    return this.schedule.steps.some((step) => !calm.has(step.do));
+    const calm = /^(report|flood|fail|heal|set clock|cancel|flush|retry|discard|retry all)$/;
+    return this.schedule.steps.some((step) => !calm.test(step.do));
   }
 
   /** The processes that are there, of each program. */
@@ -101,17 +89,14 @@ export class World {
     slot.process = undefined;
     this.ledger.write(`${owner.name} starts`);
     this.clock.soon(owner, () => {
-      const { clock, ledger, options } = this;
       try {
-        const { directory, server } = options;
-        const machine = { clock, ledger, directory, server, host: { ...slot.host } };
-        slot.process = startProcess(owner, slot.index, this.schedule, machine);
+        slot.process = startProcess(this, owner, slot);
         // The slot's faults are those of whatever process has it.
-        Object.assign(slot, { host: slot.process.host });
-        options.sabotage?.process?.(slot.process);
+        slot.host = slot.process.host;
+        this.options.sabotage?.process?.(slot.process);
       } catch (error) {
         if (slot.host.diskFault === undefined) throw error;
-        ledger.write(`${owner.name} cannot start: ${(error as Error).message}`);
+        this.ledger.write(`${owner.name} cannot start: ${(error as Error).message}`);
         owner.isAlive = false;
       }
     });
