@@ -1,5 +1,3 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import cookieParser from "cookie-parser";
 import express, { type ErrorRequestHandler } from "express";
@@ -7,17 +5,17 @@ import { affiliate, type Logger } from "express-affiliate";
 import { createSandbox } from "express-affiliate/sandbox";
 import { recordingOutbox } from "express-affiliate/testing";
 import session from "express-session";
+import { serve } from "../shared/serve.js";
 import { problemsWith } from "./checks.js";
 import { startFlooded } from "./flood.js";
 
 /** A key whose appearance anywhere is a failure. */
 export const API_KEY = "sk_fuzz_0123456789abcdefghij";
 
-/** What the host says when it is done. */
+/** What the host says when it is done. `longestBlockMs`: that its event loop stood still. */
 export interface HostReport {
   readonly events: number;
   readonly problems: readonly string[];
-  /** The longest that its event loop stood still, in milliseconds. */
   readonly longestBlockMs: number;
 }
 
@@ -88,13 +86,12 @@ export async function runHost(): Promise<void> {
     if (status >= 500) problems.add(`a handler failed: ${(error as Error).stack}`);
     if (!res.headersSent) res.status(status).end();
   }) as ErrorRequestHandler);
-  const server = app.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  const { port } = await serve(app);
   const sandbox = await createSandbox();
 
   const delay = monitorEventLoopDelay({ resolution: 5 });
   process.send?.({
-    shop: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    shop: `http://127.0.0.1:${port}`,
     sandbox: sandbox.url,
     inspector: sandbox.inspectorUrl,
   });
@@ -104,11 +101,8 @@ export async function runHost(): Promise<void> {
     setTimeout(async () => {
       clearInterval(look);
       for (const problem of await flooded.problems(customers)) problems.add(problem);
-      const report: HostReport = {
-        events,
-        problems: [...problems],
-        longestBlockMs: Math.round(delay.max / 1e6),
-      };
+      const longestBlockMs = Math.round(delay.max / 1e6);
+      const report: HostReport = { events, problems: [...problems], longestBlockMs };
       process.send?.(report, () => process.exit(0));
     }, 200);
   });

@@ -1,7 +1,7 @@
-import type { AddressInfo } from "node:net";
 import express from "express";
 import { diskOutbox } from "express-affiliate/disk";
 import { say } from "../shared/child.js";
+import { serve } from "../shared/serve.js";
 import { trackerOf } from "../shared/tracker.js";
 
 export interface ShopOptions {
@@ -36,5 +36,6 @@ export async function runShop({ url, directory }: ShopOptions): Promise<void> {
     res.json({ paid: true });
   });
 
-  const server = app.listen(0, "127.0.0.1", () => say({ port: (server.address() as AddressInfo).port }));
+  const { port } = await serve(app);
+  say({ port });
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import express from "express";
-import { serve } from "../../front/shared/shop.js";
+import { serve } from "../../shared/serve.js";
 import type { Beside } from "./app.js";
 
 /**

@@ -1,5 +1,5 @@
 import express from "express";
-import { serve } from "../../front/shared/shop.js";
+import { serve } from "../../shared/serve.js";
 import type { Beside } from "./app.js";
 
 /** What a shop asks of Stripe at a sign-up, on `STRIPE_PORT`. A customer's id is `cus_ADDRESS`. */

@@ -4,8 +4,9 @@ import cors from "cors";
 import express from "express";
 import type { Sandbox } from "express-affiliate/sandbox";
 import type { Browser, Page } from "playwright-core";
+import { serve } from "../../shared/serve.js";
 import type { Visitor } from "../shared/census.js";
-import { addRoutes, serve, site, startShop } from "../shared/shop.js";
+import { addRoutes, site, startShop } from "../shared/shop.js";
 import { blogPage } from "./blog.js";
 import { startHttps } from "./https.js";
 

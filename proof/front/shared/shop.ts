@@ -1,21 +1,11 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import express, { type Express } from "express";
 import { type Affiliate, type AffiliateOptions, affiliate } from "express-affiliate";
 import type { Sandbox } from "express-affiliate/sandbox";
 import { root } from "../../../test/helpers/docs/pages.js";
+import { serve } from "../../shared/serve.js";
 
-/** A shop as the README has it: the tracker above static files, a sign-up and a checkout. */
-export interface Shop {
-  readonly app: Express;
-  readonly tracker: Affiliate;
-  readonly port: number;
-  /** Waits until the service has all that was reported, then ends everything. */
-  close(): Promise<void>;
-}
-
-export interface ShopOptions {
+interface ShopOptions {
   readonly sandbox: Sandbox;
   readonly tracking?: Partial<AffiliateOptions>;
   /** Called before the tracker is mounted. */
@@ -27,7 +17,8 @@ export interface ShopOptions {
 /** The shop's static files. */
 export const site = join(root, "proof/front/site");
 
-export async function startShop({ sandbox, tracking, before, pages }: ShopOptions): Promise<Shop> {
+/** A shop as the README has it: the tracker above static files, a sign-up and a checkout. */
+export async function startShop({ sandbox, tracking, before, pages }: ShopOptions) {
   const { url: baseUrl, clientId, apiKey } = sandbox;
   const logger = { warn: () => {}, error: console.error };
   const tracker = affiliate({ baseUrl, clientId, apiKey, logger, ...tracking });
@@ -42,6 +33,7 @@ export async function startShop({ sandbox, tracking, before, pages }: ShopOption
     app,
     tracker,
     port,
+    /** Waits until the service has all that was reported, then ends everything. */
     async close() {
       await tracker.flush({ timeoutMs: 60_000 });
       await tracker.close();
@@ -70,18 +62,4 @@ export function addRoutes(app: Express, tracker: Affiliate): void {
       return payment;
     }),
   );
-}
-
-/** Listens on a free port of this machine. */
-export async function serve(app: Express): Promise<{ port: number; stop(): Promise<void> }> {
-  const server = app.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    port: (server.address() as AddressInfo).port,
-    async stop() {
-      server.close();
-      server.closeAllConnections();
-      await once(server, "close");
-    },
-  };
 }
