@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Express } from "express";
 import { createSandbox } from "express-affiliate/sandbox";
+import { browser } from "../../test/frameworks/kit/browser.js";
 import type { Figure } from "../world/shared/part.js";
 import { type CacheProgram, cachePrograms } from "./cache/programs.js";
-import { askAsOthers, Caller } from "./cache/requests.js";
+import { askAsOthers, open, signUpAndPay } from "./cache/requests.js";
 import { countScene, emailOf, referenceOf } from "./shared/census.js";
 import type { Part, Scene } from "./shared/part.js";
 import { startShop } from "./shared/shop.js";
@@ -59,28 +60,28 @@ async function prove(program: CacheProgram, count: number): Promise<{ scenes: Sc
   for (const { path, name: page, waitMs = 0 } of PAGES) {
     const name = `${program.name}: ${page}`;
     const reference = referenceOf(name, "a");
-    const link = `${cache.url}${path}?ref=${reference}`;
-    const callers: Caller[] = [];
+    const link = `${path}?ref=${reference}`;
+    const callers: ReturnType<typeof browser>[] = [];
     for (let nth = 0; nth < count; nth++) {
-      await askAsOthers(link);
-      const caller = new Caller();
-      await caller.open(link);
+      await askAsOthers(`${cache.url}${link}`);
+      const caller = browser(cache.url);
+      await open(caller, link);
       callers.push(caller);
-      await callers[nth >> 1]?.open(link);
+      await open(callers[nth >> 1] ?? caller, link);
       await sleep(waitMs);
     }
     const visitors = await Promise.all(
       callers.map(async (caller, nth) => {
         const email = emailOf(name, nth);
-        await caller.signUpAndPay(cache.url, email);
+        await signUpAndPay(caller, email);
         return { email, clicks: [reference], credited: reference };
       }),
     );
     scenes.push(() => countScene(name, visitors, sandbox.ledger));
 
     // The cache is at work: the same page without a reference comes from it.
-    await new Caller().open(`${cache.url}${path}`);
-    if ((await new Caller().open(`${cache.url}${path}`)) === "HIT") hits++;
+    await open(browser(cache.url), path);
+    if ((await open(browser(cache.url), path)) === "HIT") hits++;
   }
 
   await shop.close();

@@ -1,7 +1,7 @@
 import { simulateRoutes } from "./routes/simulate.js";
 import type { Part } from "./shared/part.js";
 
-export { type RoutesSummary, simulateRoutes } from "./routes/simulate.js";
+export { simulateRoutes } from "./routes/simulate.js";
 
 export default {
   title: "routes that answer early, late, twice or never, on Express 4 and 5, and visitors who hang up",

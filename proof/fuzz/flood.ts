@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { affiliate, type Logger, memoryOutbox } from "express-affiliate";
-import { request } from "undici";
+import { browser } from "../../test/frameworks/kit/browser.js";
 import { answer, startService } from "../shared/service.js";
 import type { StrangersRequest } from "./strangers.js";
 
@@ -9,14 +9,8 @@ const MOST_WAITING = 500;
 const MOST_DEAD = 100;
 const PATIENCE_MS = 60_000;
 
-export interface Flooded {
-  readonly tracker: ReturnType<typeof affiliate>;
-  /** What is wrong after the flood: a customer has not paid once, or too much is kept. */
-  problems(customers: readonly string[]): Promise<string[]>;
-}
-
 /** A tracker with a small outbox, whose service refuses strangers' events or fails at them. */
-export async function startFlooded(apiKey: string, logger: Logger): Promise<Flooded> {
+export async function startFlooded(apiKey: string, logger: Logger) {
   const paid = new Map<string, number>();
   const service = await startService((res, _take, { body, isPayment }) => {
     const { affiliateReference = "", clickId = "", customerEmail = "" } = body;
@@ -30,7 +24,8 @@ export async function startFlooded(apiKey: string, logger: Logger): Promise<Floo
 
   return {
     tracker,
-    async problems(customers) {
+    /** What is wrong after the flood: a customer has not paid once, or too much is kept. */
+    async problems(customers: readonly string[]): Promise<string[]> {
       const until = performance.now() + PATIENCE_MS;
       while (customers.some((each) => !paid.has(each)) && performance.now() < until) await sleep(50);
       const { queued, dead, dropped } = tracker.stats();
@@ -50,14 +45,10 @@ export async function startFlooded(apiKey: string, logger: Logger): Promise<Floo
 /** A page view or a sign-up of a crawler or forger: a new reference or click id each time. */
 export function floodRequest(random: () => number): StrangersRequest {
   const nth = Math.floor(random() * 1e9);
-  if (random() < 0.7)
-    return {
-      to: "shop",
-      method: "GET",
-      path: `/flooded/?ref=NOPE${nth}`,
-      headers: A_PERSON,
-      body: undefined,
-    };
+  if (random() < 0.7) {
+    const path = `/flooded/?ref=NOPE${nth}`;
+    return { to: "shop", method: "GET", path, headers: A_PERSON, body: undefined };
+  }
   return {
     to: "shop",
     method: "POST",
@@ -70,16 +61,11 @@ export function floodRequest(random: () => number): StrangersRequest {
 /** A customer who follows an affiliate's link, signs up and pays. Resolves to the address. */
 export async function visit(shop: string, nth: number): Promise<string> {
   const email = `customer-${nth}@shop.example`;
-  const landing = await request(`${shop}/flooded/?ref=ALICE`, { headers: A_PERSON });
-  await landing.body.dump();
-  const cookie = [landing.headers["set-cookie"] ?? []].flat().map((each) => each.split(";", 1)[0]);
-  const headers = { ...A_PERSON, cookie: cookie.join("; "), "content-type": "application/json" };
+  const customer = browser(shop);
+  await customer.open("/flooded/?ref=ALICE");
   const post = async (path: string, happened: object) => {
-    const body = JSON.stringify(happened);
-    const answer = await request(`${shop}/flooded/${path}`, { method: "POST", headers, body });
-    await answer.body.dump();
-    if (answer.statusCode !== 200)
-      throw new Error(`in the flood a customer's ${path} was answered ${answer.statusCode}`);
+    const { status } = await customer.post(`/flooded/${path}`, happened);
+    if (status !== 200) throw new Error(`in the flood a customer's ${path} was answered ${status}`);
   };
   await post("registration", { email });
   await post("payment", { paymentId: nth, customerEmail: email, leadValue: 1 });

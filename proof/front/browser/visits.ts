@@ -20,7 +20,13 @@ export function scenario(
     clicks = ["a"],
     credited = "a",
     apiOf = () => "",
-  }: { clicks?: readonly string[]; credited?: string; apiOf?: (world: World) => string } = {},
+    comes = true,
+  }: {
+    clicks?: readonly string[];
+    credited?: string;
+    apiOf?: (world: World) => string;
+    comes?: boolean;
+  } = {},
 ): Scenario {
   return {
     name,
@@ -30,6 +36,7 @@ export function scenario(
         const reference = (affiliate: string) => referenceOf(name, `${affiliate}${nth}`);
         const link = (affiliate = "a", path = "/") => `${world.shop}${path}?ref=${reference(affiliate)}`;
         await open({ world, page, link });
+        if (!comes) return undefined;
         await signUpAndPay(page, email, apiOf(world));
         return { email, clicks: clicks.map(reference), credited: reference(credited) };
       }),
@@ -38,23 +45,17 @@ export function scenario(
 
 /** A link that the browser asks for ahead, and that its visitor follows or does not. */
 export function aheadScenarios(how: string, what: string, from: (world: World) => string): Scenario[] {
-  const opened = scenario(`${what}, opened`, async ({ world, page, link }) => {
+  const askAhead = async ({ world, page, link }: Visit) => {
     await page.goto(world.page(from(world), link(), { ahead: how }));
     await world.aheadOf(link().slice(world.shop.length));
-    await follow(page);
-  });
-  const neverName = `${what}, never opened`;
-  const never: Scenario = {
-    name: neverName,
-    visit: (world, nth) =>
-      asVisitor(world.browser, async (page) => {
-        const to = `${world.shop}/?ref=${referenceOf(neverName, `a${nth}`)}`;
-        await page.goto(world.page(from(world), to, { ahead: how }));
-        await world.aheadOf(to.slice(world.shop.length));
-        return undefined;
-      }),
   };
-  return [opened, never];
+  return [
+    scenario(`${what}, opened`, async (visit) => {
+      await askAhead(visit);
+      await follow(visit.page);
+    }),
+    scenario(`${what}, never opened`, askAhead, { comes: false }),
+  ];
 }
 
 /** The same in a browser that prerenders. */

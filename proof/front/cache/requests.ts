@@ -1,5 +1,8 @@
 import { request } from "undici";
+import type { browser } from "../../../test/frameworks/kit/browser.js";
 import { CHROME } from "../browser/chromium.js";
+
+type Browser = ReturnType<typeof browser>;
 
 /** What a browser sends when a person opens a page. */
 const OPENS = {
@@ -39,39 +42,16 @@ export async function askAsOthers(address: string): Promise<void> {
   }
 }
 
-/** A browser: it keeps cookies. */
-export class Caller {
-  readonly #cookies = new Map<string, string>();
+/** Opens a page in a browser. Resolves to what the cache says of it. */
+export async function open(caller: Browser, path: string): Promise<string> {
+  const { headers } = await caller.send("GET", path, OPENS);
+  return String(headers["x-cache"]);
+}
 
-  /** Opens a page. Resolves to what the cache says of it. */
-  async open(address: string): Promise<string> {
-    const { headers } = await this.#send(address, { method: "GET", headers: OPENS });
-    return String(headers["x-cache"]);
-  }
-
-  async signUpAndPay(site: string, email: string): Promise<void> {
-    const body = JSON.stringify({ email, order: `order of ${email}` });
-    const headers = { "user-agent": CHROME, "content-type": "application/json" };
-    for (const path of ["/signup", "/checkout", "/checkout"]) {
-      const { statusCode } = await this.#send(`${site}${path}`, { method: "POST", headers, body });
-      if (statusCode >= 400) throw new Error(`${path} answered ${statusCode}`);
-    }
-  }
-
-  async #send(
-    address: string,
-    options: { method: "GET" | "POST"; headers: Record<string, string>; body?: string },
-  ) {
-    const cookie = [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-    const response = await request(address, {
-      ...options,
-      headers: { ...options.headers, ...(cookie && { cookie }) },
-    });
-    await response.body.dump();
-    for (const line of [response.headers["set-cookie"] ?? []].flat()) {
-      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-      this.#cookies.set(name, value);
-    }
-    return response;
+export async function signUpAndPay(caller: Browser, email: string): Promise<void> {
+  for (const path of ["/signup", "/checkout", "/checkout"]) {
+    const happened = { email, order: `order of ${email}` };
+    const { status } = await caller.post(path, happened, { "user-agent": CHROME });
+    if (status >= 400) throw new Error(`${path} answered ${status}`);
   }
 }

@@ -14,16 +14,7 @@ export interface Script {
   readonly answers: "before it returns" | "in a callback";
   /** Until the callback comes. */
   readonly callback: Exclude<Pause, "none">;
-  readonly way:
-    | "end"
-    | "json"
-    | "writes"
-    | "stream"
-    | "twice"
-    | "writeHead"
-    | "next"
-    | "next(error)"
-    | "never";
+  readonly way: (typeof WAYS)[number];
   readonly status: number;
   /** How long the next handler or the error handler takes. */
   readonly after: Pause;
@@ -32,23 +23,16 @@ export interface Script {
   readonly hangsUp: number | "at the first byte" | undefined;
 }
 
+const WAYS = [
+  ...(["end", "json", "json", "writes", "stream", "twice"] as const),
+  ...(["writeHead", "next", "next(error)", "never"] as const),
+];
 const pauses: readonly Pause[] = ["none", "turn", 1, 4];
 
 /** An honest handler: it returns what happened, and answers early, late, twice or never. */
 export function scriptOf(seed: string | number): Script {
   const dice = new Dice(seed);
-  const way = dice.one<Script["way"]>([
-    "end",
-    "json",
-    "json",
-    "writes",
-    "stream",
-    "twice",
-    "writeHead",
-    "next",
-    "next(error)",
-    "never",
-  ]);
+  const way = dice.one(WAYS);
   const hangsUp = dice.happens(0.4) ? dice.one(["at the first byte", 0, 1, 2, 3, 5, 8] as const) : undefined;
   return {
     express: dice.one(["Express 4", "Express 5"]),

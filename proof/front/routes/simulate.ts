@@ -2,18 +2,6 @@ import { connect } from "node:net";
 import { startHost, type Visit } from "./host.js";
 import { expectedOf, type Script, scriptOf } from "./script.js";
 
-/** What a simulation has shown. */
-export interface RoutesSummary {
-  readonly visits: number;
-  /** Visitors who got the head of a response, and visitors who hung up before it. */
-  readonly answered: number;
-  readonly hungUp: number;
-  readonly expected: number;
-  readonly reported: number;
-  /** What is missing, repeated or too much: one sentence each, with the script. */
-  readonly wrong: readonly string[];
-}
-
 const AT_ONCE = 40;
 
 /**
@@ -21,13 +9,7 @@ const AT_ONCE = 40;
  * never, through callbacks, streams and `next`, or fail, and visitors hang up. A payment is to be
  * reported, once, if and only if its visitor got an answer below 400 or hung up on one.
  */
-export async function simulateRoutes({
-  seed,
-  visits: count,
-}: {
-  readonly seed: string | number;
-  readonly visits: number;
-}): Promise<RoutesSummary> {
+export async function simulateRoutes({ seed, visits: count }: { seed: string | number; visits: number }) {
   const visits: Visit[] = Array.from({ length: count }, (_, nth) => ({
     script: scriptOf(`${seed} ${nth}`),
     seen: { begun: false, head: undefined, closed: false, failedInTime: false },
@@ -45,6 +27,7 @@ export async function simulateRoutes({
       }
     }),
   );
+  /** What is missing, repeated or too much: one sentence each, with the script. */
   const wrong: string[] = [];
   for (const [name, host] of Object.entries(hosts)) {
     const unsettled = await host.end();
@@ -64,6 +47,7 @@ export async function simulateRoutes({
   }
   return {
     visits: count,
+    // Visitors who got the head of a response, and visitors who hung up before it.
     answered: visits.filter(({ seen }) => seen.head !== undefined).length,
     hungUp: visits.filter(({ seen }) => seen.begun && seen.head === undefined).length,
     expected,
