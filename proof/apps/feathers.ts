@@ -1,7 +1,7 @@
 import type { App } from "./shared/app.js";
 import { inFile } from "./shared/patch.js";
 import type { Project } from "./shared/project.js";
-import { paid, taken, type Visitor, walkShop } from "./shared/walk.js";
+import { taken, type Visitor, walkShop } from "./shared/walk.js";
 
 /** Answers what `feathers generate` asks. */
 const GENERATE = `
@@ -71,11 +71,8 @@ export default {
         const { body: order } = taken(await visitor.post("/orders", { text: "a book" }, headers));
         const become = async (text: string) =>
           taken(await visitor.send("PATCH", `/orders/${order.id}`, headers, { text }));
-        return paid(
-          19.9,
-          () => become("paid"),
-          () => become("refunded"),
-        );
+        await become("paid");
+        return { value: 19.9, payAgain: () => become("paid"), refund: () => become("refunded") };
       },
     }),
 } satisfies App;

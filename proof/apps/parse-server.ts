@@ -1,6 +1,6 @@
 import type { App } from "./shared/app.js";
 import type { Project } from "./shared/project.js";
-import { paid, taken, walkShop } from "./shared/walk.js";
+import { taken, walkShop } from "./shared/walk.js";
 
 const ids = { "x-parse-application-id": "shop" };
 
@@ -37,11 +37,8 @@ export default {
         const { body } = taken(await visitor.post("/parse/classes/Order", order, ids));
         const become = async (status: string) =>
           taken(await visitor.send("PUT", `/parse/classes/Order/${body.objectId}`, ids, { status }));
-        return paid(
-          order.total,
-          () => become("paid"),
-          () => become("refunded"),
-        );
+        await become("paid");
+        return { value: order.total, payAgain: () => become("paid"), refund: () => become("refunded") };
       },
     }),
 } satisfies App;

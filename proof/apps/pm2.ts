@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { App } from "./shared/app.js";
 import { makeExpressApp } from "./shared/express-generator.js";
 import { inFile } from "./shared/patch.js";
-import { paid, taken, walkShop } from "./shared/walk.js";
+import { stepsAt, walkShop } from "./shared/walk.js";
 
 const SHUT_DOWN = `process.once('SIGINT', () => {
   server.close(() => require('../tracker').tracker.close({ timeoutMs: 5_000 }).then(() => process.exit()));
@@ -28,12 +28,5 @@ export default {
     { file: "bin/www", below: "server.on('listening', onListening);", add: SHUT_DOWN },
   ],
   start: ["npx", "pm2-runtime", "start", "ecosystem.config.js"],
-  walk: (walk) =>
-    walkShop(walk, {
-      signUp: async (visitor, { email }) => taken(await visitor.post("/signup", { email })),
-      pay(visitor, { email }, nth) {
-        const order = { id: `order-${nth}`, email, total: 19.9 };
-        return paid(order.total, async () => taken(await visitor.post("/paid", order)));
-      },
-    }),
+  walk: (walk) => walkShop(walk, stepsAt("")),
 } satisfies App;

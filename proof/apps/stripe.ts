@@ -75,11 +75,8 @@ export default {
       async pay(_visitor, { email }, nth) {
         const invoice = { id: `in_${nth}`, object: "invoice", customer: `cus_${email}`, amount_paid: 1_990 };
         const charge = { id: `ch_${nth}`, object: "charge", amount_refunded: invoice.amount_paid };
-        return paid(
-          19.9,
-          () => send("invoice.paid", invoice),
-          () => send("charge.refunded", charge),
-        );
+        const order = await paid(19.9, () => send("invoice.paid", invoice));
+        return { ...order, refund: () => send("charge.refunded", charge) };
       },
     });
   },

@@ -39,13 +39,9 @@ export interface Order {
 }
 
 /** Pays, and can do so again. */
-export async function paid(
-  value: number,
-  pay: () => Promise<unknown>,
-  refund?: () => Promise<unknown>,
-): Promise<Order> {
+export async function paid(value: number, pay: () => Promise<unknown>): Promise<Order> {
   await pay();
-  return { value, payAgain: pay, ...(refund && { refund }) };
+  return { value, payAgain: pay };
 }
 
 /** What differs from app to app. */
@@ -59,6 +55,15 @@ export interface Steps {
   /** By which signal the app is restarted between sign-up and payment. Default: SIGTERM. */
   readonly signal?: "SIGTERM" | "SIGINT";
 }
+
+/** The steps of an app that takes `{ email }` at `PATH/signup`, and the order at `PATH/paid`. */
+export const stepsAt = (path: string): Steps => ({
+  signUp: async (visitor, { email }) => taken(await visitor.post(`${path}/signup`, { email })),
+  pay(visitor, { email }, nth) {
+    const order = { id: `order-${nth}`, email, total: 19.9 };
+    return paid(order.total, async () => taken(await visitor.post(`${path}/paid`, order)));
+  },
+});
 
 type Kind = "clicks" | "registrations" | "payments";
 
