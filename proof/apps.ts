@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { App } from "./apps/shared/app.js";
 import { proveApp } from "./apps/shared/prove.js";
-import { type Databases, startDatabases } from "./frameworks/databases.js";
+import { startDatabases } from "./frameworks/databases.js";
 import { commandLine } from "./shared/options.js";
 import { pack } from "./shared/packed.js";
 import { partsOf, runParts } from "./shared/run-parts.js";
@@ -41,7 +41,7 @@ process.once("exit", () => {
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
 const tarball = options.tarball ? resolve(options.tarball) : await pack(scratch);
-let databases: Promise<Databases> | undefined;
+let databases: ReturnType<typeof startDatabases> | undefined;
 
 await runParts<App>(
   "apps",

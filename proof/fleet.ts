@@ -12,6 +12,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import type { DeadLetter } from "express-affiliate";
 import { startFaultyService } from "./fleet/service.js";
 import { runWorker, type Task, type WorkerOptions } from "./fleet/worker.js";
 import { type Kind, kindFrom, open, startServer } from "./outboxes/server.js";
@@ -84,13 +85,7 @@ async function prove(kind: Kind, visitors: number, events: number): Promise<bool
   await Promise.all(workers.map(({ child }) => once(child, "exit")));
   await service.goAway();
   await server.destroy();
-  return judge(
-    rows.map(({ id }) => keyOf(id)),
-    held.map(({ id, reason, kind }) => ({
-      id: keyOf(id),
-      isUnconfirmedPayment: reason === "unconfirmed" && kind === "payment",
-    })),
-  );
+  return judge(rows, held);
 
   function startWorker(): Worker {
     const { url } = service;
@@ -132,11 +127,13 @@ async function prove(kind: Kind, visitors: number, events: number): Promise<bool
     while (safe < total * share) await sleep(5);
   }
 
-  function judge(ids: string[], dead: { id: string; isUnconfirmedPayment: boolean }[]): boolean {
+  function judge(known: readonly { id: string }[], dead: readonly DeadLetter[]): boolean {
     const { arrivals, requests } = service;
     const there = new Set(arrivals.map(({ key }) => key));
-    const isHeld = new Set(dead.filter((each) => each.isUnconfirmedPayment).map(({ id }) => id));
-    const lost = total - ids.filter((id) => there.has(id) || isHeld.has(id)).length;
+    const unconfirmed = dead.filter(({ reason, kind }) => reason === "unconfirmed" && kind === "payment");
+    const isHeld = new Set(unconfirmed.map(({ id }) => keyOf(id)));
+    const keys = known.map(({ id }) => keyOf(id));
+    const lost = total - keys.filter((key) => there.has(key) || isHeld.has(key)).length;
     const twice = repeatedIn(arrivals);
     const paymentsTwice = twice.filter(({ isPayment }) => isPayment).length;
     const outOfOrder = misplaced(arrivals);

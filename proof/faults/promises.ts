@@ -16,8 +16,8 @@ import { keyOf, trackerOf } from "../shared/tracker.js";
 import { chance } from "../simulate/random.js";
 import { reset, says, silence } from "./service.js";
 
-/** A service whose behaviour the proof changes. */
-async function startChangingService() {
+/** One tracker, and its service, whose behaviour the proof changes. */
+async function open({ outbox, dispose }: Creation) {
   const settings = {
     /** How it fails for this visitor at this path; `undefined`: it takes the event. */
     fault: (_visitor: string, _path: string): Conduct | undefined => undefined,
@@ -29,12 +29,6 @@ async function startChangingService() {
     take();
     setTimeout(answer, settings.answerMs, res);
   });
-  return { service, settings };
-}
-
-/** One tracker and its service. */
-async function open({ outbox, dispose }: Creation) {
-  const { service, settings } = await startChangingService();
   const tracker = trackerOf(service.url, { outbox });
   await outbox.look?.();
   const addedAt = new Map<string, number>();

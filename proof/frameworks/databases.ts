@@ -5,13 +5,7 @@ import { startMariaDb } from "../../test/helpers/mariadb.js";
 import { startPgBouncer } from "./pgbouncer.js";
 
 /** PostgreSQL and MariaDB databases for recipes. */
-export interface Databases {
-  /** A new one, as the environment that a recipe reads. */
-  create(options: { mysql: boolean; pgbouncer: boolean }): Promise<{ DATABASE_URL: string }>;
-  close(): Promise<void>;
-}
-
-export async function startDatabases(options: { mysql: boolean; pgbouncer: boolean }): Promise<Databases> {
+export async function startDatabases(options: { mysql: boolean; pgbouncer: boolean }) {
   const cluster = await startCluster({ fsync: "off" });
   const pgbouncer = options.pgbouncer ? await startPgBouncer(cluster) : undefined;
   const mariaDb = options.mysql ? await startMariaDb() : undefined;
@@ -20,7 +14,8 @@ export async function startDatabases(options: { mysql: boolean; pgbouncer: boole
   await admin.connect();
   let count = 0;
   return {
-    async create(through) {
+    /** A new one, as the environment that a recipe reads. */
+    async create(through: { mysql: boolean; pgbouncer: boolean }): Promise<{ DATABASE_URL: string }> {
       const name = `recipe_${++count}`;
       if (through.mysql && mariaDb) {
         await mysqlAdmin?.query(`create database ${name}`);

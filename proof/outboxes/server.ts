@@ -48,12 +48,7 @@ export async function startServer(
 ): Promise<Server> {
   if (kind === "mysql") return startMariaDb({ "innodb-buffer-pool-size": "256M", ...settings });
   const cluster = await startCluster({ autovacuum_naptime: "1s", ...settings });
-  return {
-    uri: cluster.connectionString,
-    halt: cluster.halt,
-    resume: cluster.resume,
-    destroy: cluster.destroy,
-  };
+  return { ...cluster, uri: cluster.connectionString };
 }
 
 /** @param options.name of its tables' prefix or schema, if it is not the outbox's own. */
