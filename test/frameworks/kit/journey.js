@@ -1,21 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, test } from "node:test";
-import { createSandbox } from "express-affiliate/sandbox";
 import { browser } from "./browser.js";
-
-/** The service that the app reports to. The app reads where it is from the environment, as it would in production. */
-const sandbox = await createSandbox();
-Object.assign(process.env, {
-  PORT: "0",
-  TRACKING_URL: sandbox.url,
-  TRACKING_CLIENT_ID: String(sandbox.clientId),
-  TRACKING_API_KEY: sandbox.apiKey,
-});
+import { arrives, sandbox, timeoutMs } from "./sandbox.js";
 
 const { tracker } = await import("./tracker.js");
 
-export { tracker };
+export { arrives, tracker };
 
 /** The recipe under test, which listens by now. */
 export const app = await import("./app.js");
@@ -29,12 +20,6 @@ after(async () => {
   await tracker.close();
   await sandbox.close();
 });
-
-// However busy the machine is.
-const timeoutMs = 30_000;
-
-/** Resolves once the service has an entry with these fields. */
-export const arrives = (expected) => sandbox.ledger.waitFor(expected, { timeoutMs });
 
 /** Resolves once the service credits the affiliate with what this person has done. */
 export const credited = (kind, { email }, affiliateReference, more) =>

@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { createSandbox } from "express-affiliate/sandbox";
 import { prepare, stored } from "./database.js";
 import { paymentOf } from "./payment.js";
+import { arrives, sandbox, timeoutMs } from "./sandbox.js";
 
-const sandbox = await createSandbox();
-Object.assign(process.env, {
-  TRACKING_URL: sandbox.url,
-  TRACKING_CLIENT_ID: String(sandbox.clientId),
-  TRACKING_API_KEY: sandbox.apiKey,
-});
 const { pool, tracker } = await import("./outbox.js");
 
 await prepare(pool, tracker);
@@ -23,10 +17,6 @@ after(async () => {
   await pool.end();
   await sandbox.close();
 });
-
-// However busy the machine is.
-const timeoutMs = 30_000;
-const arrives = (expected) => sandbox.ledger.waitFor(expected, { timeoutMs });
 
 let ids = 0;
 const newOrder = (fields) => {
