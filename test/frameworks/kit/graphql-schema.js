@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { GraphQLError } from "graphql";
+import { paymentOf } from "./payment.js";
 
 export const typeDefs = /* GraphQL */ `
   type User {
@@ -36,11 +37,7 @@ export const resolvers = {
     },
     checkout: async (_parent, input, { affiliate }) => {
       const order = await orders.complete(input);
-      await affiliate.trackPayment({
-        paymentId: order.id,
-        customerEmail: order.email,
-        leadValue: order.total,
-      });
+      await affiliate.trackPayment(paymentOf(order));
       return order;
     },
   },

@@ -1,3 +1,4 @@
+import { paymentOf } from "./payment.js";
 import { createShop } from "./shop.js";
 import { tracker } from "./tracker.js";
 
@@ -6,11 +7,7 @@ const app = createShop();
 // Its transaction goes on until the payment has been sent.
 app.post("/slow-checkout", async (req, res) => {
   const attempted = new Promise((resolve) => tracker.on("attempt", resolve));
-  await req.affiliate.trackPayment({
-    paymentId: req.body.id,
-    customerEmail: req.body.email,
-    leadValue: 19.9,
-  });
+  await req.affiliate.trackPayment(paymentOf({ ...req.body, total: 19.9 }));
   await attempted;
   res.sendStatus(204);
 });

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { initTRPC, TRPCError } from "@trpc/server";
 import { createExpressMiddleware } from "@trpc/server/adapters/express";
 import express from "express";
+import { paymentOf } from "./payment.js";
 import { tracker } from "./tracker.js";
 
 const readPerson = (input) => {
@@ -26,11 +27,7 @@ const router = t.router({
   }),
   checkout: t.procedure.input(readOrder).mutation(async ({ input, ctx }) => {
     const order = await orders.complete(input);
-    await ctx.affiliate.trackPayment({
-      paymentId: order.id,
-      customerEmail: order.email,
-      leadValue: order.total,
-    });
+    await ctx.affiliate.trackPayment(paymentOf(order));
     return order;
   }),
 });
