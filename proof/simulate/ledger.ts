@@ -95,11 +95,8 @@ export class Ledger implements Observer {
 
   /** What a process has accepted, and what of it did not end with an attempt. */
   of(owner: Owner): Sums {
-    let sums = this.#sums.get(owner);
-    if (!sums) {
-      sums = { accepted: 0, dropped: 0, discarded: 0 };
-      this.#sums.set(owner, sums);
-    }
+    const sums = this.#sums.get(owner) ?? { accepted: 0, dropped: 0, discarded: 0 };
+    this.#sums.set(owner, sums);
     return sums;
   }
 
