@@ -12,6 +12,7 @@ export interface Owner {
 
 interface Timer {
   readonly at: number;
+  readonly order: number;
   readonly owner: Owner;
   readonly task: () => void;
   cancelled: boolean;
@@ -57,11 +58,11 @@ export class VirtualClock {
   /** What a task threw: a process that does not catch it would end. */
   onError: (owner: Owner, error: unknown) => void = () => {};
   readonly #choose: (count: number) => number;
-  /** The earliest first, and of equals the one that was set first. */
   readonly #timers: Timer[] = [];
   readonly #owners = new Set<Owner>([this.outside]);
   readonly #held = new Set<Promise<unknown>>();
   #elapsed = 0;
+  #order = 0;
 
   constructor(choose: (count: number) => number = () => 0) {
     this.#choose = choose;
@@ -84,8 +85,15 @@ export class VirtualClock {
 
   /** Runs the task as a turn of its owner's event loop, after so many milliseconds. */
   after(owner: Owner, ms: number, task: () => void): () => void {
-    const timer = { at: this.#elapsed + Math.max(0, ms), owner, task, cancelled: false };
-    this.#timers.splice(this.#placeAfter(timer.at), 0, timer);
+    const timer = {
+      at: this.#elapsed + Math.max(0, ms),
+      order: this.#order++,
+      owner,
+      task,
+      cancelled: false,
+    };
+    this.#timers.push(timer);
+    this.#rise(this.#timers.length - 1);
     return () => {
       timer.cancelled = true;
     };
@@ -102,11 +110,11 @@ export class VirtualClock {
     await this.settle();
     each();
     for (let next = this.#timers[0]; next && next.at <= until; next = this.#timers[0]) {
-      this.#timers.shift();
+      this.#removeFirst();
       if (next.cancelled || !next.owner.isAlive) continue;
       this.#elapsed = Math.max(this.#elapsed, next.at);
       const timer = next;
-      this.soon(timer.owner, () => timer.cancelled || timer.task());
+      this.soon(next.owner, () => timer.cancelled || timer.task());
       if (this.#timers[0]?.at === next.at) continue;
       await this.settle();
       each();
@@ -144,14 +152,38 @@ export class VirtualClock {
     return ready.length > 1 ? ready[this.#choose(ready.length)] : ready[0];
   }
 
-  /** How many timers come no later. By bisection: a flood sets hundreds. */
-  #placeAfter(at: number): number {
-    let [from, to] = [0, this.#timers.length];
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      if ((this.#timers[middle] as Timer).at <= at) from = middle + 1;
-      else to = middle;
+  #before(a: number, b: number): boolean {
+    const [one, other] = [this.#timers[a] as Timer, this.#timers[b] as Timer];
+    return one.at < other.at || (one.at === other.at && one.order < other.order);
+  }
+
+  #swap(a: number, b: number): void {
+    const [one, other] = [this.#timers[a] as Timer, this.#timers[b] as Timer];
+    this.#timers[a] = other;
+    this.#timers[b] = one;
+  }
+
+  #rise(at: number): void {
+    for (let child = at; child > 0; ) {
+      const parent = (child - 1) >> 1;
+      if (!this.#before(child, parent)) return;
+      this.#swap(child, parent);
+      child = parent;
     }
-    return from;
+  }
+
+  #removeFirst(): void {
+    const last = this.#timers.length - 1;
+    this.#swap(0, last);
+    this.#timers.pop();
+    for (let parent = 0; ; ) {
+      const [left, right] = [2 * parent + 1, 2 * parent + 2];
+      let least = parent;
+      if (left < last && this.#before(left, least)) least = left;
+      if (right < last && this.#before(right, least)) least = right;
+      if (least === parent) return;
+      this.#swap(parent, least);
+      parent = least;
+    }
   }
 }
