@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { endpoints } from "../../src/sandbox/endpoints.js";
-import { key, startSandbox } from "./helpers.js";
+import { key, test } from "./helpers.js";
 
 /** By Node's own client, for `fetch` sets Host and Origin itself. */
 async function ask(url: string, headers: Record<string, string>, method = "GET", body?: object) {
@@ -16,22 +16,24 @@ async function ask(url: string, headers: Record<string, string>, method = "GET",
 
 const status = endpoints.status.path.replace("{sessionId}", "s1");
 
-test.each([
+test.for([
   "evil.example",
   "evil.example:80",
   "127.0.0.1.evil.example",
   "localhost.evil.example",
   "[evil.example]",
   "shop.local",
-])("answers nothing to the name %s, which may stand for this machine by DNS rebinding", async (host) => {
-  const sandbox = await startSandbox();
-  expect(await ask(`${sandbox.inspectorUrl}/events`, { host })).toBe(421);
-  expect(await ask(sandbox.url + status, { host, ...key(sandbox) })).toBe(421);
-  expect(await ask(`${sandbox.inspectorUrl}/fault`, { host }, "POST", { mode: "down" })).toBe(421);
-  expect(sandbox.fault.mode).toBe("ok");
-});
+])(
+  "answers nothing to the name %s, which may stand for this machine by DNS rebinding",
+  async (host, { sandbox }) => {
+    expect(await ask(`${sandbox.inspectorUrl}/events`, { host })).toBe(421);
+    expect(await ask(sandbox.url + status, { host, ...key(sandbox) })).toBe(421);
+    expect(await ask(`${sandbox.inspectorUrl}/fault`, { host }, "POST", { mode: "down" })).toBe(421);
+    expect(sandbox.fault.mode).toBe("ok");
+  },
+);
 
-test.each([
+test.for([
   "localhost",
   "127.0.0.1:4010",
   "[::1]:4010",
@@ -40,16 +42,14 @@ test.each([
   "shop.localhost",
   "host.docker.internal",
   "shop.test",
-])("answers to %s", async (host) => {
-  const sandbox = await startSandbox();
+])("answers to %s", async (host, { sandbox }) => {
   expect(await ask(sandbox.url + status, { host, ...key(sandbox) })).toBe(200);
   expect(await ask(sandbox.inspectorUrl, { host })).toBe(200);
 });
 
-test.each(["https://evil.example", "null", "http://localhost:1", "nonsense"])(
+test.for(["https://evil.example", "null", "http://localhost:1", "nonsense"])(
   "lets no page of %s press its buttons, watch, or ask for a status",
-  async (origin) => {
-    const sandbox = await startSandbox();
+  async (origin, { sandbox }) => {
     expect(await ask(`${sandbox.inspectorUrl}/fault`, { origin }, "POST", { mode: "down" })).toBe(403);
     expect(await ask(`${sandbox.inspectorUrl}/clear`, { origin }, "POST", {})).toBe(403);
     expect(await ask(`${sandbox.inspectorUrl}/events`, { origin })).toBe(403);
@@ -60,8 +60,7 @@ test.each(["https://evil.example", "null", "http://localhost:1", "nonsense"])(
   },
 );
 
-test("lets its own page press its buttons, and shops' pages post clicks", async () => {
-  const sandbox = await startSandbox();
+test("lets its own page press its buttons, and shops' pages post clicks", async ({ sandbox }) => {
   const own = { origin: sandbox.inspectorUrl };
   expect(await ask(`${sandbox.inspectorUrl}/fault`, own, "POST", { mode: "500" })).toBe(200);
   expect(await ask(`${sandbox.inspectorUrl}/fault`, own, "POST", { mode: "ok" })).toBe(200);

@@ -1,7 +1,7 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { sandboxCommand } from "../../src/sandbox/command.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
-import { startSandbox } from "./helpers.js";
+import { test } from "./helpers.js";
 
 async function run(args: string) {
   const out: string[] = [];
@@ -51,9 +51,8 @@ test("refuses values that are wrong, by name", async () => {
   for (const name of ["port", "clientId", "requireKeyFor"]) expect(err).toContain(name);
 });
 
-test("says that the port is in use", async () => {
-  const { url } = await startSandbox();
-  const { port } = new URL(url);
+test("says that the port is in use", async ({ sandbox }) => {
+  const { port } = new URL(sandbox.url);
   expect(await run(`--port ${port}`)).toMatchObject({
     code: 1,
     err: expect.stringContaining(`port ${port} is in use`),

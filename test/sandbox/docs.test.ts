@@ -1,10 +1,7 @@
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { faultModes } from "../../src/sandbox/faults.js";
+import { textOf } from "../helpers/docs/pages.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
-
-const page = (name: string) => readFileSync(resolve(import.meta.dirname, "../../docs", name), "utf8");
 
 /** The blocks of code that name a file, by that name. */
 function filesIn(markdown: string): Record<string, string> {
@@ -18,7 +15,7 @@ const asCommonJs = (code: string) =>
     .replaceAll(/^export function (\w+)/gm, "exports.$1 = function $1");
 
 describe("docs/testing.md", () => {
-  const markdown = page("testing.md");
+  const markdown = textOf("docs/testing.md");
   const files = filesIn(markdown);
   const shop = files["shop.js"] ?? "";
   const packages = ["express", "supertest", "vitest", "jest"];
@@ -27,9 +24,8 @@ describe("docs/testing.md", () => {
   test("passes with Vitest", async () => {
     const config = 'export default { test: { include: ["*.vitest.js"] } };';
     const project = await userProject({ ...modules, "vitest.config.js": config }, packages);
-    const { code, stdout, stderr } = await outputOf(
-      runNode(project, ["node_modules/vitest/vitest.mjs", "run"]),
-    );
+    const vitest = runNode(project, ["node_modules/vitest/vitest.mjs", "run"]);
+    const { code, stdout, stderr } = await outputOf(vitest);
     expect({ code, stderr, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/4 passed/) });
   });
 
@@ -51,10 +47,6 @@ describe("docs/testing.md", () => {
   });
 });
 
-describe("docs/sandbox.md", () => {
-  const markdown = page("sandbox.md");
-
-  test("lists every fault", () => {
-    for (const mode of faultModes) expect(markdown).toContain(`\n| \`${mode}\` |`);
-  });
+test("docs/sandbox.md lists every fault", () => {
+  for (const mode of faultModes) expect(textOf("docs/sandbox.md")).toContain(`\n| \`${mode}\` |`);
 });

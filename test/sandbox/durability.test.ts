@@ -1,19 +1,15 @@
 import { once } from "node:events";
-import { access, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { access, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Sandbox } from "express-affiliate/sandbox";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { openDatabase } from "../../src/sandbox/ledger/sqlite.js";
+import { scratchDirectory } from "../helpers/scratch.js";
 import { runNode, userProject } from "../helpers/user-project.js";
 import { sendClick, sendPayment, sendRegistration, startSandbox } from "./helpers.js";
 
-async function temporaryFile(name = "ledger.db"): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "sandbox-"));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  return join(folder, name);
-}
+const temporaryFile = (name = "ledger.db") => join(scratchDirectory(), name);
 
 /** Runs a sandbox on `file` in a process of its own, which prints its address. */
 async function runProcess(file: string, stderr: "inherit" | "ignore" = "inherit") {
@@ -33,18 +29,12 @@ async function startProcess(file: string) {
 }
 
 test("what was answered is there after kill -9, and so are the answers to an Idempotency-Key", async () => {
-  const file = await temporaryFile();
+  const file = temporaryFile();
   const { child, sandbox: first } = await startProcess(file);
   await sendClick(first);
   await sendRegistration(first);
   for (let order = 1; order <= 50; order += 1) {
-    const paid = await sendPayment(
-      first,
-      { leadValue: order },
-      {
-        "idempotency-key": `${order}`,
-      },
-    );
+    const paid = await sendPayment(first, { leadValue: order }, { "idempotency-key": `${order}` });
     expect(paid.status).toBe(201);
   }
   child.kill("SIGKILL");
@@ -64,7 +54,7 @@ test("what was answered is there after kill -9, and so are the answers to an Ide
 });
 
 test("two sandboxes on one file: the second says so, in this process and from another", async () => {
-  const file = await temporaryFile();
+  const file = temporaryFile();
   const { child } = await startProcess(file);
   await expect(startSandbox({ file })).rejects.toThrow(`sandbox: ${file} is in use by another sandbox`);
   child.kill("SIGKILL");
@@ -76,7 +66,7 @@ test("two sandboxes on one file: the second says so, in this process and from an
 });
 
 test("leaves nothing but the file itself when it closes", async () => {
-  const file = await temporaryFile();
+  const file = temporaryFile();
   const sandbox = await startSandbox({ file });
   await sendClick(sandbox);
   await sandbox.close();
@@ -85,12 +75,12 @@ test("leaves nothing but the file itself when it closes", async () => {
 });
 
 test("leaves alone a file that is something else", async () => {
-  const text = await temporaryFile("notes.txt");
+  const text = temporaryFile("notes.txt");
   await writeFile(text, "these are notes, and no database ".repeat(100));
   await expect(startSandbox({ file: text })).rejects.toThrow(`sandbox: ${text} is not a SQLite database`);
 
   for (const journal of ["delete", "wal"]) {
-    const other = await temporaryFile("shop.db");
+    const other = temporaryFile("shop.db");
     const shop = openDatabase(other);
     shop.exec(`pragma journal_mode = ${journal}; create table orders (id integer)`);
     shop.close();
@@ -104,7 +94,7 @@ test("leaves alone a file that is something else", async () => {
 });
 
 test("keeps another process out also after this one has tried the file a second time", async () => {
-  const file = await temporaryFile();
+  const file = temporaryFile();
   await startSandbox({ file });
   await expect(startSandbox({ file })).rejects.toThrow("in use by another sandbox");
   const other = await runProcess(file, "ignore");
@@ -112,6 +102,6 @@ test("keeps another process out also after this one has tried the file a second 
 });
 
 test("names the file and the reason when it cannot be opened", async () => {
-  const file = await temporaryFile("no/such/folder.db");
+  const file = temporaryFile("no/such/folder.db");
   await expect(startSandbox({ file })).rejects.toThrow(`sandbox: ${file} cannot be opened`);
 });

@@ -1,17 +1,15 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FaultMode, Sandbox } from "express-affiliate/sandbox";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect } from "vitest";
 import { type LedgerStore, openLedger } from "../../src/sandbox/ledger/ledger.js";
-import { call, sendClick, sendPayment, startSandbox } from "./helpers.js";
+import { scratchDirectory } from "../helpers/scratch.js";
+import { call, sendClick, sendPayment, test } from "./helpers.js";
 
 // The parser's own error has a code in some versions of Node and none in others.
 const causeCode = ({ cause }: { cause?: { code?: string; name?: string } }) =>
   cause?.name === "HTTPParserError" ? cause.name : cause?.code;
 
-test("down: the port refuses connections until all is well again", async () => {
-  const sandbox = await startSandbox();
+test("down: the port refuses connections until all is well again", async ({ sandbox }) => {
   await sendClick(sandbox);
   await sandbox.fail("down");
   expect(await sendPayment(sandbox).catch(causeCode)).toBe("ECONNREFUSED");
@@ -19,8 +17,7 @@ test("down: the port refuses connections until all is well again", async () => {
   expect(await sendPayment(sandbox)).toMatchObject({ status: 201 });
 });
 
-test("slow: records at once, and answers later", async () => {
-  const sandbox = await startSandbox();
+test("slow: records at once, and answers later", async ({ sandbox }) => {
   await sandbox.fail("slow", { delayMs: 300 });
   const answered = sendClick(sandbox);
   const recorded = sandbox.ledger.waitFor({ kind: "click" }).then(() => "recorded");
@@ -28,19 +25,20 @@ test("slow: records at once, and answers later", async () => {
   expect(await answered).toMatchObject({ status: 201 });
 });
 
-test.each(["500", "503", "429", "401"] as const)("%s: answers so, and records nothing", async (mode) => {
-  const sandbox = await startSandbox();
-  await sandbox.fail(mode, { retryAfterSeconds: 7 });
-  const { status, headers, body } = await sendClick(sandbox);
-  expect(body).toEqual({ error: expect.any(String), message: expect.any(String), status: Number(mode) });
-  expect(status).toBe(Number(mode));
-  expect(headers.get("retry-after")).toBe(mode === "429" ? "7" : null);
-  expect(sandbox.ledger.clicks()).toEqual([]);
-  expect(sandbox.ledger.requests()).toMatchObject([{ status, fault: mode }]);
-});
+test.for(["500", "503", "429", "401"] as const)(
+  "%s: answers so, and records nothing",
+  async (mode, { sandbox }) => {
+    await sandbox.fail(mode, { retryAfterSeconds: 7 });
+    const { status, headers, body } = await sendClick(sandbox);
+    expect(body).toEqual({ error: expect.any(String), message: expect.any(String), status: Number(mode) });
+    expect(status).toBe(Number(mode));
+    expect(headers.get("retry-after")).toBe(mode === "429" ? "7" : null);
+    expect(sandbox.ledger.clicks()).toEqual([]);
+    expect(sandbox.ledger.requests()).toMatchObject([{ status, fault: mode }]);
+  },
+);
 
-test("hang: reads the request, never answers, and records nothing", async () => {
-  const sandbox = await startSandbox();
+test("hang: reads the request, never answers, and records nothing", async ({ sandbox }) => {
   await sandbox.fail("hang");
   const answered = sendClick(sandbox).catch(() => "cut");
   expect(await sandbox.ledger.waitFor({ kind: "request", fault: "hang" })).toMatchObject({ status: null });
@@ -55,8 +53,7 @@ describe("answers with no HTTP at all:", () => {
     ["reset-after", 1],
     ["garbage", 0],
   ];
-  test.each(cases)("%s, and records %i clicks", async (mode, recorded) => {
-    const sandbox = await startSandbox();
+  test.for(cases)("%s, and records %i clicks", async ([mode, recorded], { sandbox }) => {
     await sandbox.fail(mode);
     const code = await sendClick(sandbox).catch(causeCode);
     expect(code).toBe(mode === "garbage" ? "HTTPParserError" : "ECONNRESET");
@@ -65,8 +62,7 @@ describe("answers with no HTTP at all:", () => {
   });
 });
 
-test("a fault ends by itself when its time is up", async () => {
-  const sandbox = await startSandbox();
+test("a fault ends by itself when its time is up", async ({ sandbox }) => {
   await sandbox.fail("503", { forMs: 500 });
   expect(sandbox.fault).toMatchObject({ mode: "503", until: expect.any(String) });
   expect(await sendClick(sandbox)).toMatchObject({ status: 503 });
@@ -74,28 +70,24 @@ test("a fault ends by itself when its time is up", async () => {
   expect(await sendClick(sandbox)).toMatchObject({ status: 201 });
 });
 
-test("a second fault replaces the first and its end", async () => {
-  const sandbox = await startSandbox();
+test("a second fault replaces the first and its end", async ({ sandbox }) => {
   await sandbox.fail("503", { forMs: 60_000 });
   await sandbox.fail("500");
   expect(sandbox.fault).toMatchObject({ mode: "500", until: null });
 });
 
-test("a fault that does not exist is refused with those that do", async () => {
-  const sandbox = await startSandbox();
+test("a fault that does not exist is refused with those that do", async ({ sandbox }) => {
   await expect(sandbox.fail("asleep" as FaultMode)).rejects.toThrow(/no fault "asleep".*reset-after/);
 });
 
-test("the last of several faults in one breath is in force", async () => {
-  const sandbox = await startSandbox();
+test("the last of several faults in one breath is in force", async ({ sandbox }) => {
   await Promise.all([sandbox.fail("down"), sandbox.fail("ok"), sandbox.fail("down")]);
   expect(await sendClick(sandbox).catch(causeCode)).toBe("ECONNREFUSED");
   await Promise.all([sandbox.fail("ok"), sandbox.fail("down"), sandbox.fail("ok")]);
   expect(await sendClick(sandbox)).toMatchObject({ status: 201 });
 });
 
-test("a closed sandbox does not open again", async () => {
-  const sandbox = await startSandbox();
+test("a closed sandbox does not open again", async ({ sandbox }) => {
   await sandbox.fail("down");
   await sandbox.close();
   await sandbox.fail("ok");
@@ -106,8 +98,7 @@ describe("the ledger keeps of each fault", () => {
   const periods = (sandbox: Sandbox) => (sandbox.ledger as LedgerStore).tables.faults.latest(10);
   const keyed = (name: string) => ({ "idempotency-key": name });
 
-  test("since when it was, until when, and the reports that met it, each once", async () => {
-    const sandbox = await startSandbox();
+  test("since when it was, until when, and the reports that met it, each once", async ({ sandbox }) => {
     await sandbox.fail("503");
     await sendClick(sandbox);
     for (let attempt = 1; attempt <= 3; attempt += 1) await sendPayment(sandbox, {}, keyed("order-1"));
@@ -127,8 +118,7 @@ describe("the ledger keeps of each fault", () => {
     ]);
   });
 
-  test("how many of those reports came later all the same", async () => {
-    const sandbox = await startSandbox();
+  test("how many of those reports came later all the same", async ({ sandbox }) => {
     await sandbox.fail("hang");
     const cut = sendPayment(sandbox, {}, keyed("order-1")).catch(() => {});
     await sandbox.ledger.waitFor({ kind: "request" });
@@ -144,8 +134,7 @@ describe("the ledger keeps of each fault", () => {
     await cut;
   });
 
-  test("that what is answered late or not at all was recorded", async () => {
-    const sandbox = await startSandbox();
+  test("that what is answered late or not at all was recorded", async ({ sandbox }) => {
     await sandbox.fail("reset-after");
     await sendClick(sandbox).catch(() => {});
     expect(periods(sandbox)).toMatchObject([{ mode: "reset-after", reports: { click: 1 }, recorded: 1 }]);
@@ -155,10 +144,8 @@ describe("the ledger keeps of each fault", () => {
   test.each([
     ["was closed", (ledger: LedgerStore) => ledger.tables.faults.change("ok", "2030-01-01T00:00:05.000Z")],
     ["was killed", () => {}],
-  ])("its end, where the sandbox %s during it", async (_, end) => {
-    const folder = await mkdtemp(join(tmpdir(), "sandbox-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    const file = join(folder, "ledger.db");
+  ])("its end, where the sandbox %s during it", (_, end) => {
+    const file = join(scratchDirectory(), "ledger.db");
     const before = openLedger(file);
     before.tables.faults.change("503", "2030-01-01T00:00:00.000Z");
     end(before);

@@ -1,5 +1,5 @@
 import { createSandbox, type Sandbox, type SandboxOptions } from "express-affiliate/sandbox";
-import { onTestFinished, vi } from "vitest";
+import { onTestFinished, test as plainTest, vi } from "vitest";
 import { type LedgerStore, openLedger } from "../../src/sandbox/ledger/ledger.js";
 import { createService, type Service } from "../../src/sandbox/service.js";
 
@@ -9,6 +9,9 @@ export async function startSandbox(options?: SandboxOptions): Promise<Sandbox> {
   onTestFinished(() => sandbox.close());
   return sandbox;
 }
+
+/** Gives each test that asks for it a `sandbox` of its own. */
+export const test = plainTest.extend("sandbox", () => startSandbox());
 
 export interface Answered {
   status: number;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Sandbox } from "express-affiliate/sandbox";
 import fc from "fast-check";
-import { describe, expect, inject, onTestFinished, test } from "vitest";
+import { describe, expect, inject, onTestFinished } from "vitest";
 import { decisions } from "../../src/sandbox/decisions.js";
 import type { InspectorState } from "../../src/sandbox/inspector/state.js";
 import { readView } from "../../src/sandbox/inspector/view.js";
@@ -20,6 +20,7 @@ import {
   sendPayment,
   sendRegistration,
   startSandbox,
+  test,
 } from "./helpers.js";
 
 /** What a page is told: first what does not change, then each state. */
@@ -53,8 +54,7 @@ test("stands at / of the service, by way of an address that stays while the serv
   expect((await fetch(sandbox.inspectorUrl)).status).toBe(200);
 });
 
-test("serves every file that the page asks for, and needs no other host", async () => {
-  const sandbox = await startSandbox();
+test("serves every file that the page asks for, and needs no other host", async ({ sandbox }) => {
   const page = await (await fetch(sandbox.inspectorUrl)).text();
   const files = page.match(/(?<=(src|href)=")\w[^":]+(?=")/g);
   expect(files).toEqual(["base.css", "style.css", "main.js"]);
@@ -68,13 +68,12 @@ test("serves every file that the page asks for, and needs no other host", async 
   }
 });
 
-test("is in the built package as it is in the source", async () => {
+test("is in the built package as it is in the source", async ({ sandbox: source }) => {
   const built: typeof import("express-affiliate/sandbox") = await import(
     join(inject("builtPackage"), "dist/sandbox.js")
   );
   const sandbox = await built.createSandbox();
   onTestFinished(() => sandbox.close());
-  const source = await startSandbox();
   for (const file of ["", "base.css", "style.css", "main.js"]) {
     const [served, expected] = await Promise.all(
       [sandbox, source].map(async ({ inspectorUrl }) => (await fetch(`${inspectorUrl}/${file}`)).text()),
@@ -140,10 +139,7 @@ describe("what is shown", () => {
     await sendClick(sandbox, { clickId: "c-4", sessionId: "s-4", affiliateReference: "A1" });
     await sendPayment(sandbox, { sessionId: "none", customerEmail: "Di@shop.test" });
     await call(sandbox, "lead/payment", { nonsense: true });
-    const shown = async (query: string) => {
-      const until = await watch(sandbox, query);
-      return until(({ visitors }) => visitors);
-    };
+    const shown = async (query: string) => (await watch(sandbox, query))(({ visitors }) => visitors);
     return { sandbox, shown };
   }
   const names = ({ unlinked, visitors }: InspectorState) =>
@@ -211,8 +207,7 @@ describe("what is shown", () => {
     }
   });
 
-  test("adds up to a number if the sum is too large for one", async () => {
-    const sandbox = await startSandbox();
+  test("adds up to a number if the sum is too large for one", async ({ sandbox }) => {
     for (let each = 0; each < 2; each += 1) await sendPayment(sandbox, { leadValue: Number.MAX_VALUE });
     const until = await watch(sandbox);
     expect((await until(({ affiliates }) => affiliates)).affiliates.shown).toMatchObject([
@@ -223,11 +218,8 @@ describe("what is shown", () => {
   test("is one request in full, or that it is kept no more", async () => {
     const { sandbox } = await aFewVisitors();
     const one = await fetch(`${sandbox.inspectorUrl}/request?id=2`);
-    expect(await one.json()).toMatchObject({
-      id: 2,
-      recordedLead: 1,
-      body: expect.stringContaining("v1@shop.test"),
-    });
+    const body = expect.stringContaining("v1@shop.test");
+    expect(await one.json()).toMatchObject({ id: 2, recordedLead: 1, body });
     for (const id of ["99", "", "x", "1e3", "9999999999999999999999"]) {
       const none = await fetch(`${sandbox.inspectorUrl}/request?id=${id}`);
       expect(none.status).toBe(404);
@@ -239,8 +231,7 @@ describe("its buttons", () => {
   const press = (sandbox: Sandbox, path: string, body: string, type = "application/json") =>
     fetch(`${sandbox.inspectorUrl}/${path}`, { method: "POST", body, headers: { "content-type": type } });
 
-  test("set a fault and heal it", async () => {
-    const sandbox = await startSandbox();
+  test("set a fault and heal it", async ({ sandbox }) => {
     const down = await press(sandbox, "fault", '{"mode":"slow","forMs":60000,"delayMs":5}');
     expect(await down.json()).toMatchObject({ mode: "slow", delayMs: 5 });
     expect(sandbox.fault.mode).toBe("slow");
@@ -248,21 +239,13 @@ describe("its buttons", () => {
     expect(sandbox.fault.mode).toBe("ok");
   });
 
-  test("refuse what is no fault", async () => {
-    const sandbox = await startSandbox();
-    for (const body of [
-      '{"mode":"asleep"}',
-      '{"mode":"slow","delayMs":-1}',
-      '{"mode":"500","forMs":1e12}',
-      "[]",
-    ]) {
-      expect((await press(sandbox, "fault", body)).status).toBe(422);
-    }
+  test("refuse what is no fault", async ({ sandbox }) => {
+    const wrong = ['{"mode":"asleep"}', '{"mode":"slow","delayMs":-1}', '{"mode":"500","forMs":1e12}', "[]"];
+    for (const body of wrong) expect((await press(sandbox, "fault", body)).status).toBe(422);
     expect(sandbox.fault.mode).toBe("ok");
   });
 
-  test("cannot be pressed by another site's form", async () => {
-    const sandbox = await startSandbox();
+  test("cannot be pressed by another site's form", async ({ sandbox }) => {
     await sendClick(sandbox);
     expect((await press(sandbox, "clear", "{}", "text/plain")).status).toBe(415);
     expect(sandbox.ledger.clicks()).toHaveLength(1);
@@ -272,8 +255,7 @@ describe("its buttons", () => {
 });
 
 describe("for the browser snippet,", () => {
-  test("the click endpoint lets other origins post", async () => {
-    const sandbox = await startSandbox();
+  test("the click endpoint lets other origins post", async ({ sandbox }) => {
     const url = `${sandbox.url}/api/v1/tracking/click`;
     const asked = await fetch(url, { method: "OPTIONS", headers: { origin: "https://shop.test" } });
     expect(asked.status).toBe(204);
@@ -284,22 +266,19 @@ describe("for the browser snippet,", () => {
     expect(sandbox.ledger.requests()).toHaveLength(1);
   });
 
-  test("the other endpoints do not", async () => {
-    const sandbox = await startSandbox();
+  test("the other endpoints do not", async ({ sandbox }) => {
     const { headers } = await sendPayment(sandbox);
     expect(headers.get("access-control-allow-origin")).toBeNull();
   });
 
-  test("snippet.js is served as a script", async () => {
-    const sandbox = await startSandbox();
+  test("snippet.js is served as a script", async ({ sandbox }) => {
     const res = await fetch(`${sandbox.url}/snippet.js`);
     expect(res.headers.get("content-type")).toMatch("text/javascript");
     expect(await res.text()).toContain("svc_click_id");
   });
 });
 
-test("drops a page that does not read", async () => {
-  const sandbox = await startSandbox();
+test("drops a page that does not read", async ({ sandbox }) => {
   const big = (nth: number) => ({ clickId: `c${nth}`, sessionId: `s${nth}`, userAgent: "x".repeat(60_000) });
   for (let nth = 0; nth < 60; nth++) await sendClick(sandbox, big(nth));
   const { port, host } = new URL(sandbox.inspectorUrl);

@@ -1,7 +1,7 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import * as z from "zod/mini";
 import { ledgerSchema } from "../../src/sandbox/ledger/document.js";
-import { sendClick, sendPayment, sendRegistration, startSandbox } from "./helpers.js";
+import { sendClick, sendPayment, sendRegistration, startSandbox, test } from "./helpers.js";
 
 test("/ledger.json has all that was recorded, as the OpenAPI document says, while the service is down too", async () => {
   const sandbox = await startSandbox();
@@ -26,8 +26,7 @@ test("/ledger.json has all that was recorded, as the OpenAPI document says, whil
   expect(await (await fetch(`${sandbox.inspectorUrl}/ledger.json`)).json()).toEqual(atService);
 });
 
-test("/ledger.json has the last entries of each kind, as many as are asked for", async () => {
-  const sandbox = await startSandbox();
+test("/ledger.json has the last entries of each kind, as many as are asked for", async ({ sandbox }) => {
   for (const clickId of ["c1", "c2", "c3"]) await sendClick(sandbox, { clickId });
   const last = await (await fetch(`${sandbox.url}/ledger.json?limit=2`)).json();
   expect(last).toMatchObject({

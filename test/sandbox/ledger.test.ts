@@ -1,24 +1,21 @@
-import { expect, test } from "vitest";
-import { call, key, sendClick, sendPayment, sendRegistration, startSandbox } from "./helpers.js";
+import { expect } from "vitest";
+import { call, key, sendClick, sendPayment, sendRegistration, startSandbox, test } from "./helpers.js";
 
-test("waits for an entry that has not come yet", async () => {
-  const sandbox = await startSandbox();
+test("waits for an entry that has not come yet", async ({ sandbox }) => {
   const waiting = sandbox.ledger.waitFor({ kind: "payment", customerEmail: "bo@shop.test" });
   await sendPayment(sandbox, { customerEmail: "cy@shop.test" });
   await sendPayment(sandbox, { leadValue: 5 });
   expect(await waiting).toMatchObject({ kind: "payment", leadValue: 5 });
 });
 
-test("gives an entry that is there already", async () => {
-  const sandbox = await startSandbox();
+test("gives an entry that is there already", async ({ sandbox }) => {
   await sendClick(sandbox);
   await sendRegistration(sandbox);
   const entry = await sandbox.ledger.waitFor({ kind: "registration", affiliateReference: "ALICE" });
   expect(entry.customerEmail).toBe("bo@shop.test");
 });
 
-test("says what came instead when the time is up", async () => {
-  const sandbox = await startSandbox();
+test("says what came instead when the time is up", async ({ sandbox }) => {
   await sendPayment(sandbox);
   const waiting = sandbox.ledger.waitFor({ kind: "payment", leadValue: 1 }, { timeoutMs: 10 });
   await expect(waiting).rejects.toThrow(
@@ -26,8 +23,7 @@ test("says what came instead when the time is up", async () => {
   );
 });
 
-test("ends the waiting when the sandbox closes", async () => {
-  const sandbox = await startSandbox();
+test("ends the waiting when the sandbox closes", async ({ sandbox }) => {
   const waiting = sandbox.ledger.waitFor({ kind: "click" });
   await sandbox.close();
   await expect(waiting).rejects.toThrow(/no click with {} came before the sandbox was closed/);
@@ -50,23 +46,19 @@ test("keeps requests with their headers, answers and times, and masks keys and c
   expect(JSON.stringify(request)).not.toContain(sandbox.apiKey);
 });
 
-test.each(["secret", "Bearer\tsecret", "Basic  secret x"])(
+test.for(["secret", "Bearer\tsecret", "Basic  secret x"])(
   "masks the authorization %j",
-  async (authorization) => {
-    const sandbox = await startSandbox();
+  async (authorization, { sandbox }) => {
     await sendClick(sandbox, {}, { authorization });
     expect(JSON.stringify(sandbox.ledger.requests())).not.toContain("secret");
   },
 );
 
-test("forgets everything when it is cleared", async () => {
-  const sandbox = await startSandbox();
+test("forgets everything when it is cleared", async ({ sandbox }) => {
   await sendClick(sandbox, {}, { "idempotency-key": "a" });
   await sendRegistration(sandbox);
   sandbox.ledger.clear();
   const { clicks, leads, requests } = sandbox.ledger;
   expect([clicks(), leads(), requests()]).toEqual([[], [], []]);
-  expect(await sendClick(sandbox, {}, { "idempotency-key": "a" })).toMatchObject({
-    body: { clickId: 2 },
-  });
+  expect(await sendClick(sandbox, {}, { "idempotency-key": "a" })).toMatchObject({ body: { clickId: 2 } });
 });

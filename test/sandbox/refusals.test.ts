@@ -1,14 +1,13 @@
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { describe, expect, test } from "vitest";
-import { call, click, key, payment, sendClick, sendPayment, startSandbox } from "./helpers.js";
+import { describe, expect } from "vitest";
+import { call, click, key, payment, sendClick, sendPayment, startSandbox, test } from "./helpers.js";
 
 const json: Record<string, string> = { "content-type": "application/json" };
 
 describe("the API key", () => {
-  test("is required for the status, and for nothing else by default", async () => {
-    const sandbox = await startSandbox();
+  test("is required for the status, and for nothing else by default", async ({ sandbox }) => {
     for (const authorization of ["", "Bearer wrong", `Basic ${sandbox.apiKey}`]) {
       const { status, body } = await call(sandbox, "status/session-1", undefined, { authorization });
       expect(status).toBe(401);
@@ -59,8 +58,7 @@ describe("§7's error body answers", () => {
     expect(await sendClick(sandbox)).toMatchObject({ status: 201 });
   });
 
-  test("what is not HTTP", async () => {
-    const sandbox = await startSandbox();
+  test("what is not HTTP", async ({ sandbox }) => {
     const socket = connect(Number(new URL(sandbox.url).port), "127.0.0.1");
     socket.end("rubbish\r\n\r\n");
     const [head, body] = (await text(socket)).split("\r\n\r\n");
@@ -68,16 +66,14 @@ describe("§7's error body answers", () => {
     expect(JSON.parse(body ?? "")).toMatchObject({ error: "Bad Request", status: 400 });
   });
 
-  test("headers that are too long", async () => {
-    const sandbox = await startSandbox();
+  test("headers that are too long", async ({ sandbox }) => {
     const res = await fetch(sandbox.url, { headers: { "x-long": "x".repeat(20_000) } });
     expect(res.status).toBe(431);
     expect(await res.json()).toMatchObject({ status: 431 });
   });
 });
 
-test("survives a visitor who hangs up in the middle of a body", async () => {
-  const sandbox = await startSandbox();
+test("survives a visitor who hangs up in the middle of a body", async ({ sandbox }) => {
   const req = httpRequest(`${sandbox.url}/api/v1/tracking/click`, { method: "POST", headers: json });
   await new Promise((resolve) => req.on("error", resolve).write("{", () => req.destroy(new Error("gone"))));
   expect(await sendClick(sandbox)).toMatchObject({ status: 201 });

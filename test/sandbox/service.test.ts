@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import {
   call,
   key,
@@ -8,10 +8,10 @@ import {
   sendRegistration,
   sendRegistrationLead,
   startSandbox,
+  test,
 } from "./helpers.js";
 
-test("records a click with every field it may carry", async () => {
-  const sandbox = await startSandbox();
+test("records a click with every field it may carry", async ({ sandbox }) => {
   const fields = {
     clickedUrl: "https://shop.test/?ref=ALICE",
     referrerUrl: "https://blog.test/",
@@ -26,21 +26,18 @@ test("records a click with every field it may carry", async () => {
     sessionId: "session-1",
     message: "Click recorded.",
   });
-  expect(sandbox.ledger.clicks()).toMatchObject([
-    { id: body.clickId, affiliateReference: "ALICE", ...fields },
-  ]);
+  const click = { id: body.clickId, affiliateReference: "ALICE", ...fields };
+  expect(sandbox.ledger.clicks()).toMatchObject([click]);
 });
 
-test("knows a click id that comes a second time as the same click", async () => {
-  const sandbox = await startSandbox();
+test("knows a click id that comes a second time as the same click", async ({ sandbox }) => {
   const first = await sendClick(sandbox);
   const second = await sendClick(sandbox, { affiliateReference: "MALLORY" });
   expect(second).toMatchObject({ status: 200, body: { success: true, clickId: first.body.clickId } });
   expect(sandbox.ledger.clicks()).toHaveLength(1);
 });
 
-test("links a registration through the click id", async () => {
-  const sandbox = await startSandbox();
+test("links a registration through the click id", async ({ sandbox }) => {
   await sendClick(sandbox);
   const sent = registration({ customerId: "42", customerName: "Bo" });
   const { status, body } = await call(sandbox, "registration", sent);
@@ -56,8 +53,7 @@ test("links a registration through the click id", async () => {
   ]);
 });
 
-test("links a registration through the session id", async () => {
-  const sandbox = await startSandbox();
+test("links a registration through the session id", async ({ sandbox }) => {
   await sendClick(sandbox);
   const { status, body } = await sendRegistrationLead(sandbox, { customerName: "Bo" });
   expect(status).toBe(201);
@@ -67,8 +63,7 @@ test("links a registration through the session id", async () => {
   ]);
 });
 
-test("links a payment through the session id", async () => {
-  const sandbox = await startSandbox();
+test("links a payment through the session id", async ({ sandbox }) => {
   await sendClick(sandbox);
   const { status, body } = await sendPayment(sandbox);
   expect(status).toBe(201);
@@ -82,27 +77,23 @@ test("links a payment through the session id", async () => {
   expect(sandbox.ledger.payments()).toMatchObject([{ leadValue: 49.9, linkedThrough: "sessionId" }]);
 });
 
-test("links a payment without a session through the customer's own registration", async () => {
-  const sandbox = await startSandbox();
+test("links a payment without a session through the customer's own registration", async ({ sandbox }) => {
   await sendClick(sandbox);
   await sendRegistration(sandbox, { email: "Bo@Shop.test" });
   await sendPayment(sandbox, { sessionId: undefined });
   await sendPayment(sandbox, { sessionId: "another-device" });
-  expect(
-    sandbox.ledger.payments({ linkedThrough: "customerEmail", affiliateReference: "ALICE" }),
-  ).toHaveLength(2);
+  const linked = { linkedThrough: "customerEmail", affiliateReference: "ALICE" } as const;
+  expect(sandbox.ledger.payments(linked)).toHaveLength(2);
 });
 
-test("credits the later of two affiliates", async () => {
-  const sandbox = await startSandbox();
+test("credits the later of two affiliates", async ({ sandbox }) => {
   await sendClick(sandbox);
   await sendClick(sandbox, { clickId: "click-2", affiliateReference: "BOB" });
   await sendPayment(sandbox);
   expect(sandbox.ledger.payments()).toMatchObject([{ affiliateReference: "BOB" }]);
 });
 
-test("says why a lead was linked to nothing", async () => {
-  const sandbox = await startSandbox();
+test("says why a lead was linked to nothing", async ({ sandbox }) => {
   await sendRegistration(sandbox, { clickId: "unheard-of" });
   await sendRegistrationLead(sandbox, { sessionId: "unheard-of" });
   await sendPayment(sandbox, { sessionId: "unheard-of" });
@@ -128,8 +119,7 @@ test("does not link the payment of a customer who registered elsewhere to anothe
   ]);
 });
 
-test("says whose a session is that came through an affiliate", async () => {
-  const sandbox = await startSandbox();
+test("says whose a session is that came through an affiliate", async ({ sandbox }) => {
   const { body } = await sendClick(sandbox, { sessionId: "a/ß ?" });
   const status = await call(sandbox, `status/${encodeURIComponent("a/ß ?")}`, undefined, key(sandbox));
   expect(status.status).toBe(200);
@@ -142,14 +132,12 @@ test("says whose a session is that came through an affiliate", async () => {
   });
 });
 
-test("says that a session is nobody's that did not", async () => {
-  const sandbox = await startSandbox();
+test("says that a session is nobody's that did not", async ({ sandbox }) => {
   const { status, body } = await call(sandbox, "status/unheard-of", undefined, key(sandbox));
   expect({ status, body }).toEqual({ status: 200, body: { sessionId: "unheard-of", hasAffiliate: false } });
 });
 
-test("answers a repeated Idempotency-Key as it did before, and records nothing anew", async () => {
-  const sandbox = await startSandbox();
+test("answers a repeated Idempotency-Key as it did before, and records nothing anew", async ({ sandbox }) => {
   const first = await sendPayment(sandbox, {}, { "idempotency-key": "order-7" });
   const again = await sendPayment(sandbox, {}, { "idempotency-key": "order-7" });
   const other = await sendPayment(sandbox, {}, { "idempotency-key": "order-8" });
@@ -163,8 +151,6 @@ test("answers a repeated Idempotency-Key as it did before, and records nothing a
 test("does not keep a refusal for an Idempotency-Key, so that the mended request passes", async () => {
   const sandbox = await startSandbox();
   const once = { "idempotency-key": "order-7" };
-  expect(await sendPayment(sandbox, { leadValue: "49.90" }, once)).toMatchObject({
-    status: 422,
-  });
+  expect(await sendPayment(sandbox, { leadValue: "49.90" }, once)).toMatchObject({ status: 422 });
   expect(await sendPayment(sandbox, {}, once)).toMatchObject({ status: 201 });
 });
