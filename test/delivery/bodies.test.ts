@@ -1,17 +1,12 @@
 import { createServer } from "node:http";
-import type { Affiliate, Notices } from "express-affiliate";
+import type { Notices } from "express-affiliate";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Behaviour, closedPort, faultyService } from "../helpers/faulty-service.js";
+import { pay } from "../helpers/pay.js";
 import { startTracker } from "../helpers/tracker.js";
 
 /** Longer than a test lasts: whoever waits so long for a body fails. */
 const delivery = { timeoutMs: 60_000 };
-
-const pay = (tracker: Affiliate, nth: number) =>
-  tracker.trackPayment(
-    { paymentId: nth, customerEmail: "ada@shop.example", leadValue: 1 },
-    { sessionId: `s${nth}` },
-  );
 
 /** The head of an answer, and later its body. `undefined`: the body never comes. */
 const late =
@@ -47,7 +42,7 @@ describe("an answer whose body does not end", () => {
     const service = await faultyService({ onRequest });
     const tracker = startTracker({ baseUrl: service.url, delivery });
     const died = new Promise((resolve) => tracker.on("dead", resolve));
-    await pay(tracker, 1);
+    await pay(tracker);
     expect(await died).toMatchObject({ reason: "rejected", ...dead });
   });
 
@@ -56,7 +51,7 @@ describe("an answer whose body does not end", () => {
       onRequest: (socket) => void socket.end("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"),
     });
     const tracker = startTracker({ baseUrl: service.url, delivery });
-    await pay(tracker, 1);
+    await pay(tracker);
     expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
     expect([tracker.stats().delivered, service.requests.length]).toEqual([1, 1]);
   });
@@ -67,7 +62,7 @@ describe("the status endpoint's answer", () => {
     const service = await faultyService({ onRequest: late(200) });
     const tracker = startTracker({ baseUrl: service.url, delivery, confirmReferral: "always" });
     const retried = new Promise((resolve) => tracker.on("retry", resolve));
-    await pay(tracker, 1);
+    await pay(tracker);
     await retried;
     service.onRequest = late(200, '{"hasAffiliate":true}');
     await expect.poll(() => tracker.stats().delivered, { timeout: 10_000 }).toBe(1);
@@ -78,7 +73,7 @@ describe("the status endpoint's answer", () => {
     const port = await closedPort();
     const tracker = startTracker({ baseUrl: `http://127.0.0.1:${port}`, delivery });
     const paused = new Promise((resolve) => tracker.on("paused", resolve));
-    await pay(tracker, 1);
+    await pay(tracker);
     await paused;
     const service = createServer(({ method }, res) => {
       if (method === "GET") res.writeHead(200).write("{");

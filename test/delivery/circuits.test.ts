@@ -204,13 +204,8 @@ test("if the storage of the circuits fails, a process goes by what it has itself
 test("a storage whose clock was set back by a year delays no probe", async () => {
   const { clock, service, stored, startProcess } = startFleet(swallowing);
   const year = 365 * 24 * HOUR_MS;
-  stored.set("lead/payment", {
-    since: clock.now() + year,
-    attempts: 5,
-    failed: true,
-    probeAt: clock.now() + year,
-    hurriedAt: 0,
-  });
+  const later = clock.now() + year;
+  stored.set("lead/payment", { since: later, attempts: 5, failed: true, probeAt: later, hurriedAt: 0 });
   service.reply = () => yes;
   const { outbox, pay } = startProcess();
   await pay();

@@ -1,18 +1,12 @@
 /** Customers of a host with express-session, where everybody who is logged in has a session id. */
-import express from "express";
-import { createSandbox } from "express-affiliate/sandbox";
 import session from "express-session";
 import request from "supertest";
-import { expect, it, onTestFinished } from "vitest";
-import { startTracker } from "../helpers/tracker.js";
+import { expect, it } from "vitest";
+import { startShop } from "../helpers/docs/shop.js";
 
 it("a customer whom no affiliate referred is not reported, and one whom an affiliate referred is", async () => {
-  const sandbox = await createSandbox();
-  onTestFinished(() => sandbox.close());
-  const { url: baseUrl, clientId, apiKey } = sandbox;
-  const tracker = startTracker({ baseUrl, clientId, apiKey, confirmReferral: "login-session" });
-  const app = express();
-  app.use(session({ secret: "s", resave: false, saveUninitialized: true }), tracker);
+  const before = [session({ secret: "s", resave: false, saveUninitialized: true })];
+  const { app, tracker, sandbox } = await startShop({ before, confirmReferral: "login-session" });
   app.get("/login", (_req, res) => void res.end());
   app.post(
     "/pay/:id",

@@ -3,6 +3,7 @@ import type { DeadLetter } from "express-affiliate";
 import { describe, expect, it } from "vitest";
 import { DESTINATION } from "../../src/testing/contract/samples.js";
 import { answering, closedPort, faultyService, hangingUp } from "../helpers/faulty-service.js";
+import { pay } from "../helpers/pay.js";
 import { API_KEY, linesLogger, startTracker } from "../helpers/tracker.js";
 import { says, startDelivery, yes } from "../helpers/virtual-delivery.js";
 
@@ -41,10 +42,7 @@ describe("a dead letter", () => {
     const service = await faultyService({ onRequest: hangingUp });
     const tracker = startTracker({ baseUrl: service.url });
     const died = new Promise((resolve) => tracker.on("dead", resolve));
-    await tracker.trackPayment(
-      { paymentId: 1, customerEmail: "a@shop.example", leadValue: 1 },
-      { sessionId: "s1" },
-    );
+    await pay(tracker);
     expect(await died).toMatchObject({ reason: "unconfirmed", code: "UND_ERR_SOCKET", attempts: 1 });
     const [letter] = await tracker.deadLetters.list();
     expect(letter).toMatchObject({ reason: "unconfirmed", code: "UND_ERR_SOCKET", attempts: 1 });
@@ -81,10 +79,8 @@ describe("a dead letter", () => {
   });
 
   it("stays where it is when the outbox has no room to retry it", async () => {
-    const { clock, service, add, outbox } = startDelivery({
-      outbox: { maxEvents: 2 },
-      reply: () => says(400),
-    });
+    const bounds = { maxEvents: 2 };
+    const { clock, service, add, outbox } = startDelivery({ outbox: bounds, reply: () => says(400) });
     const { id } = await add("payment", { sessionId: "a" });
     await clock.pass(10);
     service.reply = () => says(500);
@@ -129,11 +125,8 @@ describe("never shows", () => {
       await told;
       const refusal = await tracker.client.status("s").catch((error: unknown) => error);
       const letters = await tracker.deadLetters.list();
-      const everything = inspect([notices, logger.lines, letters, refusal, tracker], {
-        depth: 12,
-        showHidden: true,
-      });
-      expect(everything).not.toContain(API_KEY);
+      const everything = [notices, logger.lines, letters, refusal, tracker];
+      expect(inspect(everything, { depth: 12, showHidden: true })).not.toContain(API_KEY);
       expect(inspect([notices, logger.lines], { depth: 12 })).not.toContain("alice.smith");
       expect(inspect(notices)).toContain("a***@shop.example");
       if (status === 400) expect(letters[0]?.event).toMatchObject({ customerEmail: happened.customerEmail });

@@ -2,19 +2,10 @@ import type { OutboxEvent } from "express-affiliate";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { withoutVisitor } from "../../src/delivery/details.js";
-import { startService } from "../helpers/service.js";
-import { linesLogger, startTracker } from "../helpers/tracker.js";
+import { sample } from "../../src/testing/contract/samples.js";
+import { trackerWithService } from "../helpers/tracker-with-service.js";
 
-function registration(data: OutboxEvent["data"] & { email: string }): OutboxEvent {
-  const event = {
-    id: "1".repeat(32),
-    destination: 1,
-    kind: "registration",
-    data,
-    createdAt: 0,
-  };
-  return event as OutboxEvent;
-}
+const registration = (data: object) => ({ ...sample("registration"), data }) as OutboxEvent;
 
 const id = fc.stringMatching(/^[\w.:@+-]{1,30}$/);
 const name = fc.stringMatching(/^[A-Z][a-z]{2,9}( [A-Z][a-z']{2,9})?$/);
@@ -44,13 +35,11 @@ describe("what the service says of an event", () => {
 
   it("shows neither in dead letters, notices nor the log of whom", async () => {
     const [session, click, person] = ["session-secret", "click-secret", "Ada Lovelace"];
-    const service = await startService((_request, res) => {
+    const { tracker, lines } = await trackerWithService({}, (_request, res) => {
       res.statusCode = 422;
       return { error: `about ${click}`, message: `${person} (ada@shop.example) of ${session}`, status: 422 };
     });
-    const logger = linesLogger();
-    const tracker = startTracker({ baseUrl: service.url, logger });
-    const notices: { message?: string; code?: string }[] = [];
+    const notices: unknown[] = [];
     tracker.on("dead", (notice) => notices.push(notice));
     await tracker.trackRegistration(
       { email: "ada@shop.example", customerId: "7", customerName: person },
@@ -59,13 +48,10 @@ describe("what the service says of an event", () => {
     await tracker.flush();
 
     const [letter] = await tracker.deadLetters.list();
-    expect(letter).toMatchObject({
-      code: "about [redacted]",
-      message: "[redacted] ([redacted]) of [redacted]",
-    });
-    expect(notices).toMatchObject([{ code: letter?.code, message: letter?.message }]);
-    const lines = logger.lines.join("\n");
-    expect(lines).toContain("about [redacted]");
-    for (const own of [session, click, person, "ada@shop"]) expect(lines).not.toContain(own);
+    const said = { code: "about [redacted]", message: "[redacted] ([redacted]) of [redacted]" };
+    expect(letter).toMatchObject(said);
+    expect(notices).toMatchObject([said]);
+    expect(lines.join()).toContain("about [redacted]");
+    for (const own of [session, click, person, "ada@shop"]) expect(lines.join()).not.toContain(own);
   });
 });

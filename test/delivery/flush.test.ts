@@ -1,20 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Affiliate } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import type { Outbox } from "express-affiliate/outbox";
 import { recordingOutbox } from "express-affiliate/testing";
 import { expect, it } from "vitest";
 import { answering, closedPort, faultyService } from "../helpers/faulty-service.js";
+import { pay } from "../helpers/pay.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { startTracker } from "../helpers/tracker.js";
 
 // So long that the test fails by its own time limit if `flush` waits for it.
 const TIMEOUT_MS = 600_000;
-
-async function pay(tracker: Affiliate, sessionId: string): Promise<void> {
-  const payment = { paymentId: sessionId, customerEmail: "a@shop.example", leadValue: 1 };
-  await tracker.trackPayment(payment, { sessionId });
-}
 
 const startDurable = (baseUrl: string) =>
   startTracker({ baseUrl, outbox: diskOutbox({ directory: scratchDirectory() }) });
@@ -40,7 +35,7 @@ it.each([
 ])("of a durable outbox returns %s, and says what is left", async (_name, afterMs) => {
   const tracker = startDurable(`http://127.0.0.1:${await closedPort()}`);
   const paused = new Promise((resolve) => tracker.on("paused", resolve));
-  for (let n = 0; n < 20; n++) await pay(tracker, `s${n}`);
+  for (let n = 0; n < 20; n++) await pay(tracker, n);
   if (afterMs > 0) {
     await paused;
     await sleep(afterMs);
@@ -55,7 +50,7 @@ it("of a durable outbox delivers first what can be delivered, and leaves what is
     answering(request.body.includes("poison") ? 500 : 200)(socket, request, nth);
   const tracker = startDurable(service.url);
   await pay(tracker, "poison");
-  for (let n = 1; n < 50; n++) await pay(tracker, `s${n}`);
+  for (let n = 1; n < 50; n++) await pay(tracker, n);
 
   expect(await tracker.flush({ timeoutMs: TIMEOUT_MS })).toEqual({ settled: false, left: 1 });
   expect(tracker.stats().delivered).toBe(49);
@@ -63,7 +58,7 @@ it("of a durable outbox delivers first what can be delivered, and leaves what is
 
 it("of the memory outbox waits until its time is up: what is left would be lost", async () => {
   const tracker = startTracker({ baseUrl: `http://127.0.0.1:${await closedPort()}` });
-  await pay(tracker, "s");
+  await pay(tracker);
 
   expect(await tracker.flush({ timeoutMs: 300 })).toEqual({ settled: false, left: 1 });
 });

@@ -13,6 +13,10 @@ async function addMany({ add }: Rig, number: number, kind: "click" | "payment" =
   for (let n = 0; n < number; n++) await add(kind, { sessionId: `s${n}` });
 }
 
+/** Delivery to a service that answers one visitor's events like this, and takes all others. */
+const startPoisoned = (reply: Reply) =>
+  startDelivery({ reply: ({ body }) => (Object(body).sessionId === "poison" ? reply : yes) });
+
 describe("an outage of the origin", () => {
   it("begins after three attempts without a connection, of whatever endpoint, and pauses all of them", async () => {
     const rig = startDelivery({ concurrency: 1, reply: () => refused });
@@ -20,9 +24,8 @@ describe("an outage of the origin", () => {
     await rig.clock.pass(HOUR_MS);
     expect(rig.service.posts).toHaveLength(3);
     expect(rig.service.probes[0]?.call.path).toBe("/api/v1/tracking/status/express-affiliate-probe");
-    expect(new Set(Object.values(rig.delivery.endpoints).map(({ state }) => state))).toEqual(
-      new Set(["paused"]),
-    );
+    const states = Object.values(rig.delivery.endpoints).map(({ state }) => state);
+    expect(new Set(states)).toEqual(new Set(["paused"]));
     expect(rig.delivery.endpoints.click).toMatchObject({ reason: "unreachable" });
   });
 
@@ -64,14 +67,9 @@ describe("an outage of the origin", () => {
     await rig.clock.pass(HOUR_MS);
     rig.service.reply = () => yes;
     await rig.clock.pass(HOUR_MS);
+    const because = "the connection was reset";
     expect(rig.noticesOf("paused")).toEqual([
-      {
-        scope: "origin",
-        reason: "unreachable",
-        forMs: 1_000,
-        pausedMs: 0,
-        because: "the connection was reset",
-      },
+      { scope: "origin", reason: "unreachable", forMs: 1_000, pausedMs: 0, because },
     ]);
     expect(rig.noticesOf("resumed")).toEqual([{ scope: "origin", pausedMs: expect.any(Number) }]);
     expect(rig.noticesOf("resumed")[0]?.pausedMs).toBeGreaterThan(HOUR_MS - 2 * SECOND_MS);
@@ -84,9 +82,7 @@ describe("an outage of the origin", () => {
 
 describe("an outage of an endpoint", () => {
   it("is not made by one visitor, whatever becomes of that visitor's events", async () => {
-    const rig = startDelivery({
-      reply: ({ body }) => (Object(body).sessionId === "poison" ? says(500) : yes),
-    });
+    const rig = startPoisoned(says(500));
     for (let n = 0; n < 20; n++) await rig.add("click", { sessionId: "poison" });
     await rig.clock.pass(HOUR_MS);
     expect(rig.noticesOf("paused")).toEqual([]);
@@ -145,9 +141,7 @@ describe("an event that is refused", () => {
   it.each([301, 302, 307, 308, 401, 403, 404, 405, 407, 410, 501])(
     "with %i five times while others pass is a dead letter, and the endpoint is not paused",
     async (status) => {
-      const rig = startDelivery({
-        reply: ({ body }) => (Object(body).sessionId === "poison" ? says(status) : yes),
-      });
+      const rig = startPoisoned(says(status));
       await rig.add("payment", { sessionId: "poison" });
       for (let n = 0; n < 60; n++) {
         await rig.add("payment", { sessionId: `s${n}` });

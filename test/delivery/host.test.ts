@@ -26,13 +26,8 @@ const flooding: Behaviour = (socket) => {
 };
 let turn = 0;
 const mixed = [
-  resetting,
-  hangingUp,
-  silent,
-  answering(500),
-  answering(200),
-  answering(429),
-  saying("\0\r\n\r\n"),
+  ...[resetting, hangingUp, silent, saying("\0\r\n\r\n")],
+  ...[answering(500), answering(200), answering(429)],
 ];
 const FAULTS: [string, FaultyServiceOptions][] = [
   ["answers 500", { onRequest: answering(500) }],

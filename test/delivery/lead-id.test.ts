@@ -1,7 +1,7 @@
 import { memoryOutbox } from "express-affiliate";
 import { diskOutbox } from "express-affiliate/disk";
 import type { Outbox } from "express-affiliate/outbox";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { describeWithMariaDb } from "../helpers/mysql.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
 import { scratchDirectory } from "../helpers/scratch.js";
@@ -34,25 +34,23 @@ async function leadIdsBy(outbox: Outbox): Promise<Record<string, unknown>> {
   return told;
 }
 
-async function tellsLeadIds(outbox: Outbox): Promise<void> {
-  const told = await leadIdsBy(outbox);
-  expect(told).toMatchObject({ registration: { leadId: 2 }, a: { leadId: 3 }, b: { leadId: 4 } });
-  expect(told.click).not.toHaveProperty("leadId");
-  expect(told.c).not.toHaveProperty("leadId");
+function testLeadIds(create: () => Outbox | Promise<Outbox>): void {
+  test("`delivered` has the service's lead id", async () => {
+    const told = await leadIdsBy(await create());
+    expect(told).toMatchObject({ registration: { leadId: 2 }, a: { leadId: 3 }, b: { leadId: 4 } });
+    expect(told.click).not.toHaveProperty("leadId");
+    expect(told.c).not.toHaveProperty("leadId");
+  });
 }
 
-test("`delivered` has the service's lead id with the memory outbox", () => tellsLeadIds(memoryOutbox()));
+describe("with the memory outbox", () => testLeadIds(memoryOutbox));
 
-test("`delivered` has the service's lead id with the disk outbox, whose thread delivers", () =>
-  tellsLeadIds(diskOutbox({ directory: scratchDirectory() })));
+describe("with the disk outbox, whose thread delivers", () =>
+  testLeadIds(() => diskOutbox({ directory: scratchDirectory() })));
 
 describeWithPostgres(
   "with the Postgres outbox, as with all whose events a relay takes to delivery",
-  ({ create }) => {
-    test("`delivered` has the service's lead id", async () => tellsLeadIds(await create()));
-  },
+  (database) => testLeadIds(() => database.create()),
 );
 
-describeWithMariaDb("with the MySQL outbox", ({ create }) => {
-  test("`delivered` has the service's lead id", async () => tellsLeadIds(await create()));
-});
+describeWithMariaDb("with the MySQL outbox", (database) => testLeadIds(() => database.create()));

@@ -3,7 +3,6 @@ import type { Outbox } from "express-affiliate/outbox";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { IF_MAYBE_TAKEN } from "../../src/conversion/kinds.js";
-import type { DeliveryJournal } from "../../src/delivery/attempts.js";
 import { createDelivery } from "../../src/delivery/delivery.js";
 import { memoryOutbox } from "../../src/outbox/memory/memory-outbox.js";
 import { JOURNAL_CALLS } from "../../src/outbox/remote.js";
@@ -42,14 +41,19 @@ function started(createOutbox: (clock: FakeClock) => Outbox) {
     throw new Error(`thrown by ${seam}`);
   }
 
+  /** The same function, which may throw first. */
+  const mined =
+    <Args extends unknown[], Result>(seam: Seam, call: (...args: Args) => Result) =>
+    (...args: Args): Result => {
+      fire(seam);
+      return call(...args);
+    };
+
   /** The same methods, each of which may throw first. */
-  function mined<T extends object>(seam: (name: keyof T) => Seam, object: T): T {
+  function minedAll<T extends object>(seam: (name: keyof T) => Seam, object: T): T {
     const methods = Object.entries(object).map(([name, method]) => [
       name,
-      (...args: unknown[]) => {
-        fire(seam(name as keyof T));
-        return method.apply(object, args);
-      },
+      mined(seam(name as keyof T), method.bind(object)),
     ]);
     return Object.fromEntries(methods);
   }
@@ -65,36 +69,20 @@ function started(createOutbox: (clock: FakeClock) => Outbox) {
     },
   };
   const { now, monotonic, after } = clock;
-  const journal = Object.fromEntries(
-    JOURNAL_CALLS.map((name) => [name, () => {}]),
-  ) as unknown as DeliveryJournal;
   const { circuits } = outbox;
   const delivery = createDelivery({
-    ...{
-      destination: DESTINATION,
-      concurrency: 8,
-      maxAgeMs: 72 * 3_600_000,
-      confirmReferral: "always" as const,
-    },
+    ...{ destination: DESTINATION, concurrency: 8, maxAgeMs: 72 * 3_600_000 },
+    confirmReferral: "always",
     ambiguous: IF_MAYBE_TAKEN,
-    transport: mined(() => "send", transport),
-    calls: mined((name) => (name === "status" ? "referral" : "call"), callsFor(1)),
-    keyOf({ id }) {
-      fire("call");
-      return id;
-    },
-    journal: mined(() => "journal", journal),
-    circuits: circuits && mined(() => "circuits", { read: circuits.read, replace: circuits.replace }),
-    clock: mined((name) => name, { now, monotonic, after }),
+    transport: minedAll(() => "send", transport),
+    calls: minedAll((name) => (name === "status" ? "referral" : "call"), callsFor(1)),
+    keyOf: mined("call", ({ id }) => id),
+    journal: Object.fromEntries(JOURNAL_CALLS.map((name) => [name, () => fire("journal")])) as never,
+    circuits: circuits && minedAll(() => "circuits", { read: circuits.read, replace: circuits.replace }),
+    clock: minedAll((name) => name, { now, monotonic, after }),
     onCapacity: () => outbox.wake(),
-    random() {
-      fire("random");
-      return 0.5;
-    },
-    hide(text) {
-      fire("hide");
-      return text;
-    },
+    random: mined("random", () => 0.5),
+    hide: mined("hide", (text) => text),
   });
   outbox.start(
     {
@@ -110,13 +98,7 @@ function started(createOutbox: (clock: FakeClock) => Outbox) {
         return delivery.endpoints;
       },
       deliver: (claim) =>
-        delivery.deliver({
-          ...claim,
-          isHeld() {
-            fire("claim");
-            return claim.isHeld?.() ?? true;
-          },
-        }),
+        delivery.deliver({ ...claim, isHeld: mined("claim", () => claim.isHeld?.() ?? true) }),
     } as typeof delivery,
     { dropped() {}, degraded() {}, recovered() {} },
   );

@@ -3,6 +3,7 @@ import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { tlsAdvice } from "../../src/delivery/tls-advice.js";
 import { certificates } from "../helpers/certificates.js";
 import { closedPort, faultyService } from "../helpers/faulty-service.js";
+import { pay } from "../helpers/pay.js";
 import { type ConnectAnswer, startProxy } from "../helpers/proxy.js";
 import { startService } from "../helpers/service.js";
 import { linesLogger, startTracker } from "../helpers/tracker.js";
@@ -19,10 +20,7 @@ async function loggedInOutage(options: Parameters<typeof startTracker>[0]): Prom
   const logger = linesLogger();
   const tracker = startTracker({ ...options, logger });
   const paused = new Promise((resolve) => tracker.on("paused", resolve));
-  for (let n = 0; n < PAYMENTS; n++) {
-    const payment = { paymentId: n, customerEmail: "a@shop.example", leadValue: 1 };
-    await tracker.trackPayment(payment, { sessionId: `s${n}` });
-  }
+  for (let n = 0; n < PAYMENTS; n++) await pay(tracker, n);
   expect(await paused).toMatchObject({ scope: "origin", reason: "unreachable" });
   // Longer than until the service is asked again: that tells nothing new.
   await expect.poll(() => Object(tracker.stats().endpoints.click).pausedMs).toBeGreaterThan(1_200);

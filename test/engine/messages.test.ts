@@ -5,6 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { diskOutbox } from "../../src/outbox/disk/disk-outbox.js";
 import { until } from "../../src/testing/contract/recorder.js";
 import { endWorker } from "../helpers/ending-worker.js";
+import { pay } from "../helpers/pay.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { startService } from "../helpers/service.js";
 import { API_KEY, linesLogger, startTracker } from "../helpers/tracker.js";
@@ -39,8 +40,6 @@ vi.mock("node:worker_threads", async (original) => {
   return { ...threads, Worker: WatchedWorker, MessageChannel: WatchedChannel };
 });
 
-const payment = (paymentId: number) => ({ paymentId, customerEmail: "ada@shop.example", leadValue: 1 });
-
 test("a payment takes at most two messages each way between the host and the outbox's thread", async () => {
   const { url } = await startService();
   // So long that the thread does not look after its file meanwhile.
@@ -48,7 +47,7 @@ test("a payment takes at most two messages each way between the host and the out
   const tracker = startTracker({ baseUrl: url, outbox });
   const settle = async (paymentId: number) => {
     const delivered = new Promise<Notices["delivered"]>((resolve) => tracker.on("delivered", resolve));
-    const receipt = await tracker.trackPayment(payment(paymentId), { sessionId: "s" });
+    const receipt = await pay(tracker, paymentId, "s");
     expect(await delivered).toMatchObject({ ...("id" in receipt && { id: receipt.id }), attempts: 1 });
     await until(() => outbox.idle === true, "it has something to do");
   };
@@ -81,24 +80,19 @@ test("the key goes to the thread, and is shown nowhere", async () => {
   const tracker = startTracker({ baseUrl: url, outbox, logger });
   const notices: unknown[] = [];
   const dead = new Promise((resolve) => tracker.on("dead", (notice) => resolve(notices.push(notice))));
-  await tracker.trackPayment(payment(1), { sessionId: "s" });
+  await pay(tracker, 1, "s");
   await dead;
   const worker = watched.workers.at(-1) as (typeof watched.workers)[number];
   await endWorker(worker);
-  await tracker.trackPayment(payment(2), { sessionId: "s" });
-  const letters = await vi.waitUntil(() => tracker.deadLetters.list().catch(() => undefined), {
-    timeout: 15_000,
-  });
+  await pay(tracker, 2, "s");
+  const listed = () => tracker.deadLetters.list().catch(() => undefined);
+  const letters = await vi.waitUntil(listed, { timeout: 15_000 });
 
   expect(posted[0]?.headers.authorization).toBe(`Bearer ${API_KEY}`);
   const deeply = { depth: 12, showHidden: true };
   const { workerData, ...options } = worker.options ?? {};
   const shown = [
-    inspect(worker, deeply),
-    inspect(options, deeply),
-    inspect(workerData, deeply),
-    inspect(tracker, deeply),
-    inspect(outbox, deeply),
+    ...[worker, options, workerData, tracker, outbox].map((each) => inspect(each, deeply)),
     inspect(watched.received.slice(first), deeply),
     JSON.stringify([letters, notices, logger.lines, tracker.stats()]),
     JSON.stringify(process.report.getReport()),
@@ -117,7 +111,7 @@ test("what was paused is open again for a thread that begins anew, and attempts 
   tracker.on("attempt", ({ id }) => attempted.push(id));
   const paused = new Promise((resolve) => tracker.on("paused", resolve));
   tracker.on("resumed", ({ scope }) => told.push(scope));
-  for (let nth = 0; nth < 6; nth++) await tracker.trackPayment(payment(nth), { sessionId: `s-${nth}` });
+  for (let nth = 0; nth < 6; nth++) await pay(tracker, nth);
   await paused;
   expect(tracker.stats().state).toBe("paused");
 

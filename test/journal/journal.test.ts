@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createJournal } from "../../src/journal/journal.js";
-import { maskEmails } from "../../src/shared/emails.js";
 import { FakeClock } from "../helpers/fake-clock.js";
+import { throwing } from "../helpers/throwing.js";
 import { makeEvent } from "../helpers/virtual-delivery.js";
 
 function startJournal() {
@@ -50,55 +50,33 @@ describe("the log", () => {
   it("is written through the logger's own `this`", () => {
     class Own {
       readonly #lines: string[] = [];
+      readonly count = () => this.#lines.length;
       warn(line: string) {
         this.#lines.push(line);
       }
-      error(line: string) {
-        this.#lines.push(line);
-      }
-      get count() {
-        return this.#lines.length;
-      }
+      error = this.warn;
     }
     const logger = new Own();
     const journal = createJournal({ logger, clock: new FakeClock() });
     journal.log("error", "something");
-    expect(logger.count).toBe(1);
+    expect(logger.count()).toBe(1);
   });
 });
 
-describe("a mask", () => {
-  it.each([
-    ["alice@shop.example", "a***@shop.example"],
-    ["<alice@shop.example>, bob@shop.example", "<a***@shop.example>, b***@shop.example"],
-    [`${"x".repeat(200)}@shop.example`, "x***@shop.example"],
-    ["dear pat.o'hara@shop.example", "dear p***@shop.example"],
-    ["no address, @ all", "no address, @ all"],
-    ["ünïcode@shop.example", "ü***@shop.example"],
-    ["no customer ada%2Ba%40shop.example", "no customer a***@shop.example"],
-  ])("of %j", (text, masked) => {
-    expect(maskEmails(text)).toBe(masked);
-  });
-
-  it("is put on every address in a notice, whatever is before its @", () => {
-    const { journal } = startJournal();
-    const data = { ...payment.data, customerEmail: `al"i(c)e,:;<x>@shop.example` };
-    let notice: unknown;
-    journal.emitter.on("queued", (told) => {
-      notice = told;
-    });
-    journal.queued({ ...payment, data } as typeof payment);
-    expect(notice).toMatchObject({ email: "a***@shop.example" });
-  });
+it("masks every address in a notice, whatever is before its @", () => {
+  const { journal } = startJournal();
+  const data = { ...payment.data, customerEmail: `al"i(c)e,:;<x>@shop.example` };
+  const notices: unknown[] = [];
+  journal.emitter.on("queued", (notice) => notices.push(notice));
+  journal.queued({ ...payment, data } as typeof payment);
+  expect(notices).toMatchObject([{ email: "a***@shop.example" }]);
 });
 
 describe("a listener", () => {
   it("that throws keeps no other from hearing, and is named in the log", () => {
     const { lines, journal } = startJournal();
     const heard: unknown[] = [];
-    journal.emitter.on("delivered", () => {
-      throw new Error("mine");
-    });
+    journal.emitter.on("delivered", throwing("mine"));
     journal.emitter.on("delivered", (notice) => heard.push(notice));
     journal.delivered(payment, 2);
     expect(heard).toMatchObject([{ id: payment.id, kind: "payment", sessionId: "s", attempts: 2 }]);
@@ -107,14 +85,8 @@ describe("a listener", () => {
 });
 
 describe("a wait for an event", () => {
-  const isOver = async (wait: Promise<void>) => {
-    let over = false;
-    void wait.then(() => {
-      over = true;
-    });
-    await new Promise((resolve) => setImmediate(resolve));
-    return over;
-  };
+  const isOver = (wait: Promise<void>) =>
+    Promise.race([wait.then(() => true), new Promise((resolve) => setImmediate(resolve, false))]);
 
   it.each([
     ["delivered", (journal) => journal.delivered(payment, 1)],

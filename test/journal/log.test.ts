@@ -45,13 +45,11 @@ describe("mistakes within a minute", () => {
 
   it("have one line if dead letters differ in their names alone", () => {
     const { journal, texts } = startJournal();
-    const die = (nth: number, message: string) =>
-      journal.dead(makeEvent("payment", { sessionId: "s" }, nth), {
-        reason: "rejected",
-        attempts: 1,
-        message,
-      });
-    for (let nth = 0; nth < 20; nth++) die(nth, nth % 2 ? "no such customer" : "no such program");
+    for (let nth = 0; nth < 20; nth++) {
+      const message = nth % 2 ? "no such customer" : "no such program";
+      const event = makeEvent("payment", { sessionId: "s" }, nth);
+      journal.dead(event, { reason: "rejected", attempts: 1, message });
+    }
     expect(texts()).toEqual([
       expect.stringContaining("no such program"),
       expect.stringContaining("no such customer"),

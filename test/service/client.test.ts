@@ -86,13 +86,8 @@ describe("client", () => {
   });
 
   it.each([17, "17"])("takes %o as a click's id in a status", async (clickId) => {
-    const status = {
-      sessionId: "s1",
-      hasAffiliate: true,
-      affiliateReference: "ALICE",
-      clickId,
-      clickedAt: "2026-01-02T03:04:05Z",
-    };
+    const click = { affiliateReference: "ALICE", clickId, clickedAt: "2026-01-02T03:04:05Z" };
+    const status = { sessionId: "s1", hasAffiliate: true, ...click };
     const { client } = await clientOf(() => status);
     expect(await client.status("s1")).toEqual(status);
   });
@@ -124,39 +119,26 @@ describe("client", () => {
   });
 
   it("rejects with what the service's error body says", async () => {
-    const { client } = await refusing(401, {
-      error: "Unauthorized",
-      message: "Invalid API key",
-      status: 401,
-    });
+    const body = { error: "Unauthorized", message: "Invalid API key", status: 401 };
+    const { client } = await refusing(401, body);
     const error = await client.status("s1").catch((thrown) => thrown);
     expect(error).toBeInstanceOf(TrackingApiError);
-    expect(error).toMatchObject({
-      code: "ERR_AFFILIATE_API",
-      status: 401,
-      error: "Unauthorized",
-      message: "Invalid API key",
-    });
+    expect(error).toMatchObject({ code: "ERR_AFFILIATE_API", ...body });
   });
 
   it.each(["", "<html>Bad gateway</html>", "{", "[]", "null", '{"error":{},"message":7}'])(
     "rejects with the status alone if the error body is %j",
     async (body) => {
       const { client } = await refusing(418, body);
-      await expect(client.status("s1")).rejects.toMatchObject({
-        status: 418,
-        error: "418",
-        message: "the service answered 418",
-      });
+      const said = { status: 418, error: "418", message: "the service answered 418" };
+      await expect(client.status("s1")).rejects.toMatchObject(said);
     },
   );
 
   it("rejects when a 200 says `success: false`", async () => {
     const { client } = await clientOf(() => ({ success: false, message: "unknown program" }));
-    await expect(client.paymentLead({ customerEmail: "a@b.example", leadValue: 1 })).rejects.toMatchObject({
-      status: 200,
-      message: "unknown program",
-    });
+    const rejected = client.paymentLead({ customerEmail: "a@b.example", leadValue: 1 });
+    await expect(rejected).rejects.toMatchObject({ status: 200, message: "unknown program" });
   });
 
   it("says how long the service asked to be left alone", async () => {

@@ -5,11 +5,14 @@ import { systemClock } from "../../src/shared/clock.js";
 import { certificates } from "../helpers/certificates.js";
 import { closedPort, faultyService } from "../helpers/faulty-service.js";
 import { fixture } from "../helpers/fixture.js";
+import { pay } from "../helpers/pay.js";
 import { startProxy } from "../helpers/proxy.js";
 import { startService } from "../helpers/service.js";
 import { API_KEY, startTracker } from "../helpers/tracker.js";
 
 const post = { method: "POST", path: "/api/v1/tracking/click", body: { clientId: 1 } } as const;
+
+const UNSENT = { type: "no-answer", requestSent: false };
 
 function transportTo(url: string, options: Partial<TransportOptions>): Transport {
   const transport = createTransport({
@@ -32,10 +35,7 @@ describe("an outgoing proxy", () => {
     const { url, received } = await startService();
     const { address, asked } = await startProxy();
     const tracker = startTracker({ baseUrl: url, proxy: address.replace("http://", "http://bob:pa55word@") });
-    await tracker.trackPayment(
-      { paymentId: 1, customerEmail: "ada@shop.example", leadValue: 1 },
-      { sessionId: "s1" },
-    );
+    await pay(tracker);
     await tracker.flush();
     expect(received).toMatchObject([{ headers: { authorization: `Bearer ${API_KEY}` } }]);
     expect(received[0]?.headers).not.toHaveProperty("proxy-authorization");
@@ -51,11 +51,7 @@ describe("an outgoing proxy", () => {
       for (const baseUrl of [url, url.replace("http:", "https:")]) {
         const { address, asked } = await startProxy(answer);
         const attempt = await transportTo(baseUrl, { proxy: new URL(address) }).send(post);
-        expect(attempt).toMatchObject({
-          type: "no-answer",
-          requestSent: false,
-          error: { code: "ERR_PROXY" },
-        });
+        expect(attempt).toMatchObject({ ...UNSENT, error: { code: "ERR_PROXY" } });
         expect(outcomeOf(attempt, { maybeTaken: false, now: 0 })).toEqual({ type: "unreachable" });
         expect(asked).toHaveLength(1);
       }
@@ -67,10 +63,8 @@ describe("an outgoing proxy", () => {
     const made = certificates();
     onTestFinished(made.remove);
     const service = await faultyService({ tls: made.valid });
-    const [trusted, expired] = [
-      await startProxy(undefined, made.valid),
-      await startProxy(undefined, made.expired),
-    ];
+    const trusted = await startProxy(undefined, made.valid);
+    const expired = await startProxy(undefined, made.expired);
     const proxies = [trusted.address, expired.address].map((address) => [service.url, address]);
     const run = attempts(proxies, { NODE_EXTRA_CA_CERTS: made.authorityFile, NODE_NO_WARNINGS: "1" });
     expect((await run.over).stderr).toBe("");
@@ -84,19 +78,16 @@ describe("an outgoing proxy", () => {
   it("that is not there leaves the request unsent", async () => {
     const { url } = await startService();
     const proxy = new URL(`http://127.0.0.1:${await closedPort()}`);
-    expect(await transportTo(url, { proxy }).send(post)).toMatchObject({
-      type: "no-answer",
-      requestSent: false,
-      error: { code: "ERR_PROXY", cause: { code: "ECONNREFUSED" } },
-    });
+    const error = { code: "ERR_PROXY", cause: { code: "ECONNREFUSED" } };
+    expect(await transportTo(url, { proxy }).send(post)).toMatchObject({ ...UNSENT, error });
   });
 
   it("that never answers leaves the request unsent, and is left for a new try", async () => {
     const { url } = await startService();
     const { address, asked } = await startProxy("silence");
     const transport = transportTo(url, { proxy: new URL(address), connectTimeoutMs: 50, connections: 1 });
-    expect(await transport.send(post)).toMatchObject({ type: "no-answer", requestSent: false });
-    expect(await transport.send(post)).toMatchObject({ type: "no-answer", requestSent: false });
+    expect(await transport.send(post)).toMatchObject(UNSENT);
+    expect(await transport.send(post)).toMatchObject(UNSENT);
     expect(asked).toHaveLength(2);
   });
 

@@ -21,6 +21,7 @@ import {
 } from "../helpers/faulty-service.js";
 import { fixture } from "../helpers/fixture.js";
 import { startService } from "../helpers/service.js";
+import { withResolvers } from "../helpers/with-resolvers.js";
 
 const post = { method: "POST", path: "/api/v1/tracking/click", body: { clientId: 1 } } as const;
 
@@ -59,11 +60,8 @@ describe("a request whose head never left", () => {
   it("fails if the connection is not made in time", async () => {
     // It takes the connection and never says a word of TLS.
     const mute = await faultyService();
-    const transport = transportTo(`https://127.0.0.1:${mute.port}`, {
-      connectTimeoutMs: 100,
-      timeoutMs: 10_000,
-    });
-    const attempt = await transport.send(post);
+    const options = { connectTimeoutMs: 100, timeoutMs: 10_000 };
+    const attempt = await transportTo(`https://127.0.0.1:${mute.port}`, options).send(post);
     expect(attempt).toMatchObject({ type: "no-answer", requestSent: false });
     expect([judge(attempt), codeOf(attempt)]).toEqual(["unreachable", "UND_ERR_CONNECT_TIMEOUT"]);
   });
@@ -190,9 +188,8 @@ describe("an answer whose head arrived", () => {
   it("is a redirect like any other answer: it is not followed, and the key goes nowhere else", async () => {
     const elsewhere = await faultyService();
     for (const status of [301, 302, 303, 307, 308]) {
-      const service = await faultyService({
-        onRequest: answering(status, {}, `location: ${elsewhere.url}/\r\n`),
-      });
+      const onRequest = answering(status, {}, `location: ${elsewhere.url}/\r\n`);
+      const service = await faultyService({ onRequest });
       const attempt = await transportTo(service.url).send(post);
       expect([judge(attempt), codeOf(attempt)]).toEqual(["refused", status]);
     }
@@ -242,9 +239,8 @@ describe("a certificate", () => {
   });
 
   it("is not even asked for if the service speaks no TLS", async () => {
-    const service = await faultyService({
-      onConnection: (socket) => void socket.end("HTTP/1.1 400 No\r\n\r\n"),
-    });
+    const onConnection = (socket: Socket) => void socket.end("HTTP/1.1 400 No\r\n\r\n");
+    const service = await faultyService({ onConnection });
     const attempt = await transportTo(`https://127.0.0.1:${service.port}`).send(post);
     expect(attempt).toMatchObject({ type: "no-answer", requestSent: false });
     expect(judge(attempt)).toBe("unreachable");
@@ -290,9 +286,7 @@ describe("connections", () => {
       },
     });
     const transport = transportTo(service.url, { connections: 1 });
-    for (let n = 0; n < 200; n++) {
-      expect(judge(await transport.send(post))).toBe("delivered");
-    }
+    for (let n = 0; n < 200; n++) expect(judge(await transport.send(post))).toBe("delivered");
     expect(service.requests).toHaveLength(200);
   });
 
@@ -300,17 +294,12 @@ describe("connections", () => {
     ["says nothing of it", ""],
     ["announces a minute", "keep-alive: timeout=60\r\n"],
   ])("that idle are closed by this side before a service that %s does so", async (_name, headers) => {
-    let onConnection = (_socket: Socket) => {};
-    const ended = new Promise((resolve) => {
-      onConnection = (socket) => {
-        socket.once("end", () => resolve("by this side"));
-        setTimeout(resolve, 3_000, "by the service").unref();
-      };
-    });
+    const sockets: Socket[] = [];
+    const onConnection = (socket: Socket) => void sockets.push(socket);
     const service = await faultyService({ onConnection, onRequest: answering(200, undefined, headers) });
     const transport = transportTo(service.url, { connections: 1 });
     expect(judge(await transport.send(post))).toBe("delivered");
-    expect(await ended).toBe("by this side");
+    await once(sockets[0] as Socket, "end", { signal: AbortSignal.timeout(3_000) });
     expect(judge(await transport.send(post))).toBe("delivered");
     expect(service.connections.total).toBe(2);
   });
@@ -355,14 +344,11 @@ describe("connections", () => {
 
 describe("abort", () => {
   it("ends what is under way, each with what is known of it", async () => {
-    let onRead = () => {};
-    const read = new Promise<void>((resolve) => {
-      onRead = resolve;
-    });
-    const service = await faultyService({ onRequest: () => onRead() });
+    const read = withResolvers();
+    const service = await faultyService({ onRequest: read.resolve });
     const transport = transportTo(service.url, { connections: 1, timeoutMs: 60_000 });
     const attempts = [transport.send(post), transport.send(post)];
-    await read;
+    await read.promise;
     transport.abort();
     expect(await Promise.all(attempts)).toMatchObject([
       { type: "no-answer", requestSent: true, error: { code: "ERR_ABORTED" } },
@@ -371,9 +357,8 @@ describe("abort", () => {
   });
 
   it("leaves an answer an answer, when only its body is still coming", async () => {
-    const service = await faultyService({
-      onRequest: saying("HTTP/1.1 201 Yes\r\ncontent-length: 9\r\n\r\n{"),
-    });
+    const onRequest = saying("HTTP/1.1 201 Yes\r\ncontent-length: 9\r\n\r\n{");
+    const service = await faultyService({ onRequest });
     const transport = transportTo(service.url, { timeoutMs: 60_000 });
     const attempt = transport.send(post);
     while (service.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));

@@ -2,14 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { printable, printableJson, shown } from "../../src/shared/printable.js";
 import { presentable, Secret } from "../../src/shared/secret.js";
+import { pay } from "../helpers/pay.js";
 import { API_KEY } from "../helpers/tracker.js";
 import { trackerWithService } from "../helpers/tracker-with-service.js";
 
-const key = fc.string({
-  unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
-  minLength: 12,
-  maxLength: 60,
-});
+const key = fc.stringMatching(/^[\x21-\x7e]{12,60}$/);
 const around = fc.string({ unit: "binary-ascii" });
 const everyByte = (text: string, digits: (hex: string) => string) =>
   [...Buffer.from(text)].map((byte) => `%${digits(byte.toString(16).padStart(2, "0"))}`).join("");
@@ -85,10 +82,7 @@ describe("what is shown of others' words", () => {
     });
     const notices: unknown[] = [];
     tracker.on("dead", (notice) => notices.push(notice));
-    await tracker.trackPayment(
-      { paymentId: 1, customerEmail: "ada@shop.example", leadValue: 1 },
-      { sessionId: "s1" },
-    );
+    await pay(tracker);
     await tracker.flush();
     const error = await tracker.client.status("s1").catch((thrown) => thrown);
     const letters = await tracker.deadLetters.list();

@@ -1,0 +1,3 @@
+export const throwing = (message: string) => (): never => {
+  throw new Error(message);
+};
