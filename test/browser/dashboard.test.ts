@@ -8,6 +8,7 @@ import { serve } from "../../example-app/serve.js";
 import { walk } from "../../example-app/walk.js";
 import { listen } from "../dashboard/helpers.js";
 import { answering, type FaultyService, faultyService, hangingUp } from "../helpers/faulty-service.js";
+import { returning } from "../helpers/returning.js";
 import { startTracker } from "../helpers/tracker.js";
 import { describeInChromium, expectAccessible, expectAccessibleInEachLook, picture } from "./chromium.js";
 
@@ -15,11 +16,18 @@ const order = { customerEmail: "ada@shop.example", leadValue: 39.9 };
 
 describeInChromium("the dashboard", ({ openPage }) => {
   /** A host with the dashboard, and the service behind it. */
-  async function startHost(service?: FaultyService) {
-    const behind = service ?? (await faultyService());
-    const tracker = startTracker({ baseUrl: behind.url });
+  async function startHost() {
+    const service = await faultyService();
+    const tracker = startTracker({ baseUrl: service.url });
     const app = express().use("/admin/affiliate", dashboard(tracker, { authorize: () => true }));
-    return { service: behind, tracker, url: `${await listen(app)}/admin/affiliate` };
+    return { service, tracker, app, url: `${await listen(app)}/admin/affiliate` };
+  }
+
+  /** The dashboard of a host after a busy day. */
+  async function openBusyDay() {
+    const host = await startHost();
+    await aBusyDay(host.tracker, host.service);
+    return { ...host, page: await open(host.url) };
   }
 
   async function open(url: string, options?: BrowserContextOptions): Promise<Page> {
@@ -84,18 +92,13 @@ describeInChromium("the dashboard", ({ openPage }) => {
   });
 
   test("has a row for the wrapped handlers that answered and reported nothing, with their number", async () => {
-    const tracker = startTracker({ baseUrl: "http://127.0.0.1:1" });
-    const app = express().use("/admin/affiliate", dashboard(tracker, { authorize: () => true }));
-    app.post(
-      "/pay",
-      tracker.onPayment((_req, res) => void res.end()),
-    );
-    const url = await listen(app);
-    const page = await open(`${url}/admin/affiliate`);
+    const { app, tracker, url } = await startHost();
+    app.post("/pay", tracker.onPayment(returning(undefined)));
+    const page = await open(url);
     const table = page.getByRole("table", { name: "Unreported, skipped and dropped, by reason" });
     const body = () => table.locator("tbody tr").allInnerTexts();
     expect(await body()).toEqual(["none\t0"]);
-    for (let visit = 0; visit < 2; visit++) await fetch(`${url}/pay`, { method: "POST" });
+    for (let visit = 0; visit < 2; visit++) await fetch(new URL("/pay", url), { method: "POST" });
     await expect.poll(body).toEqual(["unreported: a wrapped handler answered, and returned no payment\t2"]);
   });
 
@@ -118,9 +121,7 @@ describeInChromium("the dashboard", ({ openPage }) => {
   });
 
   test("sends nothing again if the reader cancels, and gives the focus back", async () => {
-    const { url, tracker, service } = await startHost();
-    await aBusyDay(tracker, service);
-    const page = await open(url);
+    const { tracker, service, page } = await openBusyDay();
     const decide = letter(page, "order-1043").getByRole("button", { name: "Decide…" });
     await decide.focus();
     await page.keyboard.press("Enter");
@@ -135,9 +136,7 @@ describeInChromium("the dashboard", ({ openPage }) => {
   });
 
   test("discards and retries by keyboard alone, and keeps the focus among the dead letters", async () => {
-    const { url, tracker, service } = await startHost();
-    await aBusyDay(tracker, service);
-    const page = await open(url);
+    const { service, page } = await openBusyDay();
     const rows = page.locator(".letter");
     await expect.poll(() => rows.count()).toBe(5);
     const focused = () =>
@@ -159,9 +158,7 @@ describeInChromium("the dashboard", ({ openPage }) => {
   });
 
   test("keeps the focus, the selection and the open question while it asks for the state again", async () => {
-    const { url, tracker, service } = await startHost();
-    await aBusyDay(tracker, service);
-    const page = await open(url);
+    const { tracker, page } = await openBusyDay();
     const figure = (name: string) => page.locator("#figures div").filter({ hasText: name }).locator("strong");
     const selected = () => page.evaluate(() => String(getSelection()));
     const discard = letter(page, "order-1042").getByRole("button", { name: "Discard…" });
@@ -182,9 +179,7 @@ describeInChromium("the dashboard", ({ openPage }) => {
   });
 
   test("retries all but what is unconfirmed, and all of that only after a question that names the sum", async () => {
-    const { url, tracker, service } = await startHost();
-    await aBusyDay(tracker, service);
-    const page = await open(url);
+    const { tracker, service, page } = await openBusyDay();
     service.onRequest = answering(200);
     await page.getByRole("button", { name: "Retry all", exact: true }).click();
     await page.getByText("3 events queued again. 2 unconfirmed stay").first().waitFor();
@@ -202,9 +197,7 @@ describeInChromium("the dashboard", ({ openPage }) => {
   });
 
   test("asks again if others came in the meantime", async () => {
-    const { url, tracker, service } = await startHost();
-    await aBusyDay(tracker, service);
-    const page = await open(url);
+    const { tracker, page } = await openBusyDay();
     await page.getByRole("button", { name: "Discard all…" }).click();
     const question = page.getByRole("dialog", { name: "Discard 5 dead letters?" });
     await question.waitFor();
@@ -226,14 +219,10 @@ describeInChromium("the dashboard", ({ openPage }) => {
     page.on("dialog", (dialog) => expect.unreachable(dialog.message()));
     await page.goto(url);
     const email = "<img/src=/evil/onerror=alert(2)>@shop.example";
-    await tracker.trackPayment(
-      { paymentId: evil("payment"), customerEmail: email, leadValue: 1 },
-      { sessionId: "s1" },
-    );
-    await tracker.trackRegistration(
-      { email, customerId: evil("customer"), customerName: evil("name") },
-      { clickId: "<img/src=/evil>" },
-    );
+    const payment = { paymentId: evil("payment"), customerEmail: email, leadValue: 1 };
+    await tracker.trackPayment(payment, { sessionId: "s1" });
+    const registration = { email, customerId: evil("customer"), customerName: evil("name") };
+    await tracker.trackRegistration(registration, { clickId: "<img/src=/evil>" });
     await tracker.trackClick({ affiliateReference: "<img/src=/evil>" }, { clickId: "<script/src=/evil>" });
     await expect.poll(() => page.locator(".letter").count()).toBe(3);
     for (const name of ["payment", "customer", "message"]) {
@@ -246,9 +235,7 @@ describeInChromium("the dashboard", ({ openPage }) => {
   });
 
   test("says when its server is gone, turns its buttons off, and goes on when it is back", async () => {
-    const { url, tracker, service } = await startHost();
-    await aBusyDay(tracker, service);
-    const page = await open(url);
+    const { page } = await openBusyDay();
     await page.locator(".letter").first().waitFor();
     await page.route("**/state", (route) => route.abort());
     await page.getByText(/The server does not answer. Nothing new since/).waitFor();
@@ -283,12 +270,10 @@ describeInChromium("the dashboard", ({ openPage }) => {
     const page = await open(`${url}/admin`);
     const which = page.getByRole("combobox", { name: "Process" });
     await which.waitFor();
-    const delivered = () =>
-      page
-        .getByRole("row", { name: /^Delivered/ })
-        .getByRole("cell")
-        .last()
-        .textContent();
+    const delivered = page
+      .getByRole("row", { name: /^Delivered/ })
+      .getByRole("cell")
+      .last();
     const [first, second] = await which
       .locator("option")
       .evaluateAll((options) => options.map((option) => (option as HTMLOptionElement).value));
@@ -297,7 +282,7 @@ describeInChromium("the dashboard", ({ openPage }) => {
       await which.selectOption(value ?? "");
       const before = turn;
       await expect.poll(() => turn).toBeGreaterThan(before + 2);
-      seen.push(await delivered());
+      seen.push(await delivered.textContent());
     }
     expect(seen.sort()).toEqual(["1", "3"]);
   });
@@ -306,10 +291,8 @@ describeInChromium("the dashboard", ({ openPage }) => {
     const long = "w".repeat(200);
     const { url, tracker, service } = await startHost();
     service.onRequest = answering(422, { error: long, message: long, status: 422 });
-    await tracker.trackPayment(
-      { paymentId: long, customerEmail: `a@${long}.example`, leadValue: Number.MAX_VALUE },
-      { sessionId: "s" },
-    );
+    const payment = { paymentId: long, customerEmail: `a@${long}.example`, leadValue: Number.MAX_VALUE };
+    await tracker.trackPayment(payment, { sessionId: "s" });
     await tracker.trackClick({ affiliateReference: long }, { clickId: long });
     const page = await open(url, { viewport: { width, height: 844 } });
     await expect.poll(() => page.locator(".letter").count()).toBe(2);
@@ -369,10 +352,8 @@ async function aBusyDay(tracker: Affiliate, service: FaultyService): Promise<voi
       { email: `${n === 3 ? "bad" : "bo"}${n}@shop.example`, customerId: 4000 + n },
       { clickId: `c${n}` },
     );
-  await tracker.trackPayment(
-    { ...order, paymentId: "order-1042", customerEmail: "bad@shop.example", leadValue: 64.5 },
-    { sessionId: "bad" },
-  );
+  const refused = { paymentId: "order-1042", customerEmail: "bad@shop.example", leadValue: 64.5 };
+  await tracker.trackPayment(refused, { sessionId: "bad" });
   await tracker.trackClick({ affiliateReference: "bad-reference" }, { clickId: "c-unknown" });
   for (let n = 0; n < 4; n++) await pay(tracker, `order-${1050 + n}`);
   await pay(tracker, "order-1043", 118);

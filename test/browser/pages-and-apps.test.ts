@@ -89,10 +89,8 @@ describeInChromium(
         const parsed = document.createRange().createContextualFragment(tag);
         document.body.append(parsed);
       }, tag);
-      const { clickId, sessionId } = await sandbox.ledger.waitFor({
-        kind: "click",
-        affiliateReference: "ALICE",
-      });
+      const alice = { kind: "click", affiliateReference: "ALICE" } as const;
+      const { clickId, sessionId } = await sandbox.ledger.waitFor(alice);
       const answer = page.evaluate(async () => (await fetch("/signup", { method: "POST" })).json());
       expect(await answer).toEqual({ clickId, sessionId });
     });

@@ -21,11 +21,8 @@ describeInChromium("the example shop beside the inspector", ({ openPage, openSho
   }
 
   async function buy(shop: Page, product: string): Promise<void> {
-    await shop
-      .getByRole("listitem")
-      .filter({ hasText: product })
-      .getByRole("button", { name: "Buy" })
-      .click();
+    const item = shop.getByRole("listitem").filter({ hasText: product });
+    await item.getByRole("button", { name: "Buy" }).click();
     await shop.getByRole("button", { name: /^Pay/ }).click();
     await shop.getByText("Thank you").waitFor();
   }
@@ -82,9 +79,8 @@ describeInChromium("the example shop beside the inspector", ({ openPage, openSho
       clickedUrl: `${shopUrl}/?ref=ALICE&utm_source=newsletter`,
       userAgent: expect.stringContaining("Mozilla"),
     });
-    const cookies = Object.fromEntries(
-      (await shop.context().cookies(shopUrl)).map(({ name, value }) => [name, value]),
-    );
+    const all = await shop.context().cookies(shopUrl);
+    const cookies = Object.fromEntries(all.map(({ name, value }) => [name, value]));
     expect(cookies).toMatchObject({ svc_click_id: first.clickId, svc_session_id: first.sessionId });
 
     await shop.reload();

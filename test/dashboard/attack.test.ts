@@ -4,23 +4,13 @@ import fc from "fast-check";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
 import { eachExpress } from "../helpers/express.js";
+import { throwing } from "../helpers/throwing.js";
 import { API_KEY } from "../helpers/tracker.js";
 import { appWith, listen, openDashboard, PATH, payInVain, refusedTracker } from "./helpers.js";
 
 const ADDRESS = "ada.lovelace+42@shop.example";
-const names = [
-  "",
-  "state",
-  "dead-letters",
-  "sum",
-  "main.js",
-  "base.css",
-  "style.css",
-  "retry",
-  "discard",
-  "x",
-];
-const paths = ["", ...names.map((name) => `/${name}`)];
+const names = ["", "state", "dead-letters", "sum", "main.js", "base.css", "style.css"];
+const paths = ["", ...[...names, "retry", "discard", "x"].map((name) => `/${name}`)];
 
 /** A tracker with one dead letter. */
 const trackerWithDead = async () => payInVain(await refusedTracker("no"), ADDRESS);
@@ -32,12 +22,7 @@ describe.each(eachExpress)("a stranger on $name", ({ express }) => {
     ["is refused later", async () => false],
     ["gets something that is not true", () => "yes" as never],
     ["gets a function", () => (() => true) as never],
-    [
-      "makes authorize throw",
-      () => {
-        throw new Error("of the host");
-      },
-    ],
+    ["makes authorize throw", throwing("of the host")],
     ["makes authorize reject", async () => Promise.reject(new Error("of the host"))],
   ])("who %s learns nothing, by any path and method", async (_, authorize) => {
     const tracker = await trackerWithDead();
@@ -169,14 +154,10 @@ describe("what was sent by strangers", () => {
 
   it("is masked if the host's own id is an address", async () => {
     const tracker = await refusedTracker("no");
-    await tracker.trackPayment(
-      { paymentId: ADDRESS, customerEmail: ADDRESS, leadValue: 1 },
-      { sessionId: "s1" },
-    );
-    await tracker.trackRegistration(
-      { email: ADDRESS, customerId: ADDRESS, customerName: "Ada" },
-      { clickId: "c" },
-    );
+    const payment = { paymentId: ADDRESS, customerEmail: ADDRESS, leadValue: 1 };
+    await tracker.trackPayment(payment, { sessionId: "s1" });
+    const registration = { email: ADDRESS, customerId: ADDRESS, customerName: "Ada" };
+    await tracker.trackRegistration(registration, { clickId: "c" });
     await expect.poll(() => tracker.stats().dead.rejected).toBe(2);
     const { text } = await request(appWith(tracker)).get(`${PATH}/dead-letters`);
     expect(text).not.toContain("lovelace");

@@ -5,6 +5,8 @@ import request from "supertest";
 import { describe, expect, it } from "vitest";
 import { eachExpress } from "../helpers/express.js";
 import { answering, faultyService, hangingUp } from "../helpers/faulty-service.js";
+import { sentBack } from "../helpers/landing.js";
+import { pay } from "../helpers/pay.js";
 import { startService } from "../helpers/service.js";
 import { startTracker } from "../helpers/tracker.js";
 import { appWith, listen, openDashboard, PATH, payInVain, refusedTracker } from "./helpers.js";
@@ -39,10 +41,8 @@ describe("the dashboard's options", () => {
 describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
   it("has a page, and every file that the page asks for", async () => {
     const app = appWith(await trackerOf(), { express });
-    const page = await request(app)
-      .get(`${PATH}/`)
-      .expect(200)
-      .expect("content-type", /^text\/html/);
+    const page = await request(app).get(`${PATH}/`).expect(200);
+    expect(page.get("content-type")).toMatch(/^text\/html/);
     const files = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = ""]) => file);
     expect(files).toEqual(["icon.svg", "base.css", "style.css", "main.js"]);
     for (const file of files) {
@@ -59,9 +59,8 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
     const app = appWith(await trackerOf(), { express });
     await request(app).get(PATH).expect(302).expect("location", "./affiliate/");
     await request(app).get(`${PATH}?tab=1`).expect(302).expect("location", "./affiliate/?tab=1");
-    expect(new URL("./affiliate/", "https://shop.example/eu/admin/affiliate").pathname).toBe(
-      "/eu/admin/affiliate/",
-    );
+    const { pathname } = new URL("./affiliate/", "https://shop.example/eu/admin/affiliate");
+    expect(pathname).toBe("/eu/admin/affiliate/");
   });
 
   it("shows how many payments are scheduled, and when the first is due", async () => {
@@ -81,9 +80,8 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
     app.post("/pay", tracker.onPayment((_req, res) => void res.end()) as express.RequestHandler);
     const page = await openDashboard(app);
     for (let visit = 0; visit < 2; visit++) await request(app).post("/pay").expect(200);
-    await expect
-      .poll(async () => (await page.get("state")).body.process.unreported)
-      .toEqual({ registration: 0, payment: 2 });
+    const unreported = async () => (await page.get("state")).body.process.unreported;
+    await expect.poll(unreported).toEqual({ registration: 0, payment: 2 });
   });
 
   it("shows what waits, by kind and age, and how the endpoints are", async () => {
@@ -91,8 +89,7 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
     const tracker = startTracker({ baseUrl: service.url });
     const page = await openDashboard(appWith(tracker, { express }));
     const paused = new Promise((resolve) => tracker.on("paused", resolve));
-    for (let n = 0; n < 4; n++)
-      await tracker.trackPayment({ ...order, paymentId: n }, { sessionId: `s${n}` });
+    for (let n = 0; n < 4; n++) await pay(tracker, n);
     await tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "c" });
     await paused;
     await expect
@@ -164,12 +161,8 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
     expect((await page.get("dead-letters?kind=click")).body.letters).toEqual([]);
     expect((await page.get("dead-letters?reason=rejected")).body.letters).toHaveLength(1);
     await page.get("dead-letters?reason=buried").expect(400);
-    expect((await page.get("sum?kind=payment")).body).toEqual({
-      count: 1,
-      unconfirmed: 0,
-      payments: 1,
-      amount: 19.9,
-    });
+    const sum = { count: 1, unconfirmed: 0, payments: 1, amount: 19.9 };
+    expect((await page.get("sum?kind=payment")).body).toEqual(sum);
   });
 
   it.each([
@@ -193,8 +186,7 @@ describe.each(eachExpress)("the dashboard on $name", ({ express }) => {
 
   it("does not repeat what the host's storage says when it fails", async () => {
     const tracker = await trackerOf();
-    const fails = async () => Promise.reject(new Error("password of postgres://ada:secret@db"));
-    tracker.deadLetters.list = fails;
+    tracker.deadLetters.list = async () => Promise.reject(new Error("password of postgres://ada:secret@db"));
     const page = await openDashboard(appWith(tracker, { express }));
     const { body } = await page.get("dead-letters").expect(503);
     expect(body).toEqual({ message: "The outbox does not answer: its storage fails." });
@@ -222,9 +214,8 @@ describe("what waits for a decision", () => {
     });
     const tracker = startTracker({ baseUrl: service.url });
     const lost = [0, 1, 2].map((n) => ({ ...order, paymentId: `lost-${n}`, leadValue: 0.1 }));
-    for (const payment of [order, ...lost]) {
+    for (const payment of [order, ...lost])
       await tracker.trackPayment(payment, { sessionId: payment.paymentId });
-    }
     await expect.poll(() => tracker.stats().dead).toEqual({ rejected: 1, unconfirmed: 3, expired: 0 });
     service.requests.length = 0;
     const page = await openDashboard(appWith(tracker));
@@ -252,12 +243,8 @@ describe("what waits for a decision", () => {
   it("is counted and summed before the question, and done only to as many as were asked about", async () => {
     const { page, tracker, service } = await trackerWithUnconfirmed();
     service.onRequest = answering(200);
-    expect((await page.get("sum?reason=unconfirmed")).body).toEqual({
-      count: 3,
-      unconfirmed: 3,
-      payments: 3,
-      amount: 0.3,
-    });
+    const sum = { count: 3, unconfirmed: 3, payments: 3, amount: 0.3 };
+    expect((await page.get("sum?reason=unconfirmed")).body).toEqual(sum);
     const { body } = await page.post("retry", { reason: "unconfirmed", count: 2 }).expect(409);
     expect(body.message).toBe("There are 3 of them now, not 2. Look again, then decide.");
     await page.post("discard", { count: 3 }).expect(409);
@@ -295,9 +282,7 @@ it("takes a token from one process to another, as a load balancer does", async (
   const tracker = await trackerWithRejected();
   const [here, there] = [appWith(tracker), appWith(tracker)];
   const seen = await request(here).get(`${PATH}/state`);
-  const other = await request(there)
-    .get(`${PATH}/state`)
-    .set("Cookie", seen.get("set-cookie")?.[0]?.split(";")[0] ?? "");
+  const other = await request(there).get(`${PATH}/state`).set("Cookie", sentBack(seen));
   expect(other.body.token).toBe(seen.body.token);
   expect(other.get("set-cookie")).toBeUndefined();
   expect(other.body.process.id).not.toBe(seen.body.process.id);

@@ -1,12 +1,10 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import type { Express, RequestHandler } from "express";
 import express5 from "express";
 import type { Affiliate } from "express-affiliate";
 import { type DashboardOptions, dashboard } from "express-affiliate/dashboard";
 import request from "supertest";
-import { onTestFinished } from "vitest";
-import { startService } from "../helpers/service.js";
+import { serve } from "../helpers/express.js";
+import { answering, faultyService } from "../helpers/faulty-service.js";
 import { startTracker } from "../helpers/tracker.js";
 
 /** Where the tests mount it. */
@@ -14,10 +12,7 @@ export const PATH = "/admin/affiliate";
 
 /** A tracker whose service refuses everything in these words. */
 export async function refusedTracker(message: string, error = message): Promise<Affiliate> {
-  const { url } = await startService((_request, res) => {
-    res.statusCode = 422;
-    return { error, message, status: 422 };
-  });
+  const { url } = await faultyService({ onRequest: answering(422, { error, message, status: 422 }) });
   return startTracker({ baseUrl: url });
 }
 
@@ -67,11 +62,6 @@ export async function openDashboard(app: Parameters<typeof request>[0]) {
 
 /** The app's address on a server that ends with the test, under a name that leads to this machine. */
 export async function listen(app: Express, host = "127.0.0.1"): Promise<string> {
-  const server = app.listen(0, "127.0.0.1");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await once(server, "listening");
-  return `http://${host}:${(server.address() as AddressInfo).port}`;
+  const { port } = await serve(app);
+  return `http://${host}:${port}`;
 }

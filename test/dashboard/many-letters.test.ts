@@ -1,7 +1,7 @@
 import { diskOutbox } from "express-affiliate/disk";
 import type { Outbox } from "express-affiliate/outbox";
 import { describe, expect, test, vi } from "vitest";
-import { DESTINATION, largeSample, sample } from "../../src/testing/contract/samples.js";
+import { largeSample, sample } from "../../src/testing/contract/samples.js";
 import { REJECTED, Stage } from "../../src/testing/contract/stage.js";
 import { openDisk } from "../helpers/disk-store.js";
 import { describeWithMariaDb } from "../helpers/mysql.js";
@@ -26,12 +26,7 @@ async function filled(create: () => Outbox | Promise<Outbox>) {
 }
 
 async function pageOver(outbox: Outbox) {
-  const tracker = startTracker({
-    baseUrl: "https://tracking.example",
-    clientId: DESTINATION,
-    outbox,
-    delivery: false,
-  });
+  const tracker = startTracker({ baseUrl: "https://tracking.example", outbox, delivery: false });
   const list = vi.spyOn(tracker.deadLetters, "list");
   return { tracker, list, page: await openDashboard(appWith(tracker)) };
 }

@@ -3,13 +3,12 @@ import { diskOutbox } from "express-affiliate/disk";
 import type { Outbox } from "express-affiliate/outbox";
 import { recordingOutbox } from "express-affiliate/testing";
 import { describe, expect, it } from "vitest";
+import { order } from "../helpers/conversions.js";
 import { answering, faultyService } from "../helpers/faulty-service.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 import { startTracker } from "../helpers/tracker.js";
 import { appWith, openDashboard } from "./helpers.js";
-
-const order = { customerEmail: "ada@shop.example", leadValue: 19.9 };
 
 /**
  * One payment that is refused, and one that waits, reported by the first of these trackers; the
@@ -35,9 +34,8 @@ async function expectWhole({ service, first, page }: Awaited<ReturnType<typeof p
       dead: { rejected: 1, unconfirmed: 0, expired: 0 },
     });
   const { letters } = (await page.get("dead-letters?kind=payment&reason=rejected")).body;
-  expect(letters).toMatchObject([
-    { paymentId: "refused", amount: 19.9, email: "a***@shop.example", status: 422 },
-  ]);
+  const refused = { paymentId: "refused", amount: 19.9, email: "a***@shop.example", status: 422 };
+  expect(letters).toMatchObject([refused]);
   service.onRequest = answering(200);
   await page.post("retry", { id: letters[0].id }).expect(200);
   await expect.poll(async () => (await page.get("state")).body.outbox).toMatchObject({ queued: 0 });

@@ -1,13 +1,11 @@
 import { hash } from "node:crypto";
-import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
 import express from "express";
 import type { AffiliateOptions, Attribution, RequestSource } from "express-affiliate";
 import session from "express-session";
 import fc from "fast-check";
 import request from "supertest";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { linesLogger, startTracker } from "../helpers/tracker.js";
 
 const cookie = "svc_click_id=c1; svc_session_id=s1; consent=all";
@@ -26,12 +24,7 @@ async function nodeRequest(handle: (req: IncomingMessage) => unknown, listener?:
     if (listener) (listener as (...args: unknown[]) => void)(req, res, answer);
     else answer();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => void server.close());
-  await request(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    .get("/")
-    .set("Cookie", cookie);
+  await request(server).get("/").set("Cookie", cookie);
   return found;
 }
 
@@ -74,13 +67,8 @@ describe("attributionOf", () => {
   });
 
   it("reads the express-session of a Node request", async () => {
-    const sessions = session({
-      secret: "s",
-      resave: false,
-      saveUninitialized: false,
-      name: "svc_session_id",
-      genid: () => "s1",
-    });
+    const named = { name: "svc_session_id", genid: () => "s1" };
+    const sessions = session({ secret: "s", resave: false, saveUninitialized: false, ...named });
     const tracker = start({ session: (req) => hash("sha256", req.sessionID) });
     const found = await nodeRequest(tracker.attributionOf, sessions as unknown as RequestListener);
     expect(found).toEqual({ clickId: "c1", sessionId: hash("sha256", "s1") });

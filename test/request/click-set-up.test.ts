@@ -76,10 +76,8 @@ describe.each(eachExpress)("a mistake in the set-up of clicks on $name", ({ expr
 
   it("is no reference that another tracker's `onClick` saw", async () => {
     const { app, tracker, visit, warnings } = await shop();
-    const { tracker: other, warnings: othersWarnings } = await shop({
-      cookieName: "other",
-      session: "others",
-    });
+    const names = { cookieName: "other", session: "others" };
+    const { tracker: other, warnings: othersWarnings } = await shop(names);
     app.use(tracker, other);
     app.get("/a", tracker.onClick(), responds);
     app.get("/b", other.onClick(), responds);
@@ -91,13 +89,11 @@ describe.each(eachExpress)("a mistake in the set-up of clicks on $name", ({ expr
   it("is logged once: a domain that is not the page's", async () => {
     const { app, tracker, visit, warnings, posted } = await shop();
     app.use(tracker, tracker.onClick({ domain: "shop.example" }), responds);
-    for (const host of ["shop.example", "www.Shop.example", "a.b.shop.example:8080"]) {
-      await visit("/?ref=ALICE", { Host: host });
-    }
+    for (const Host of ["shop.example", "www.Shop.example", "a.b.shop.example:8080"])
+      await visit("/?ref=ALICE", { Host });
     expect(warnings()).toEqual([]);
-    for (const host of ["notshop.example", "shop.example.evil.example", "localhost:3000"]) {
-      await visit("/?ref=ALICE", { Host: host });
-    }
+    for (const Host of ["notshop.example", "shop.example.evil.example", "localhost:3000"])
+      await visit("/?ref=ALICE", { Host });
     expect(warnings()).toEqual([
       'express-affiliate: cookies are set for the domain "shop.example", and a page was opened at "notshop.example": browsers ' +
         "refuse them there. Check `domain`; behind a proxy, set Express' `trust proxy`",
@@ -130,14 +126,8 @@ describe.each(eachExpress)("a mistake in the set-up of clicks on $name", ({ expr
   it("is logged once: two trackers that set one cookie on one page, whichever parameter they read", async () => {
     const { app, tracker, visit, warnings } = await shop();
     const { tracker: other, warnings: othersWarnings } = await shop();
-    app.use(
-      tracker,
-      tracker.onClick(),
-      tracker.onClick({ param: "via" }),
-      other,
-      other.onClick({ param: "aff" }),
-      responds,
-    );
+    app.use(tracker, tracker.onClick(), tracker.onClick({ param: "via" }));
+    app.use(other, other.onClick({ param: "aff" }), responds);
     await visit("/");
     expect([...warnings(), ...othersWarnings()]).toEqual([]);
     await visit("/?ref=ALICE");

@@ -20,12 +20,9 @@ describe.each(eachExpress)("a guard that fails with no error, on $name", ({ expr
       const secret: RequestHandler = (_req, res) => void res.send("secret");
       const shop = await startShop(express, (app, tracker) => {
         const guard = fail(reason) as () => undefined;
+        const pick = () => ({ email: "ada@shop.example" });
         app.post("/returned", tracker.onPayment(guard), secret);
-        app.post(
-          "/picked",
-          tracker.onRegistration(guard, () => ({ email: "ada@shop.example" })),
-          secret,
-        );
+        app.post("/picked", tracker.onRegistration(guard, pick), secret);
         app.use(secret);
       });
       for (const path of ["/returned", "/picked"]) {
@@ -47,10 +44,8 @@ describe.each(eachExpress)("a guard that fails with no error, on $name", ({ expr
   it("hands on an error as it is, and what `next` is called with", async () => {
     const error = new Error("declined");
     const shop = await startShop(express, (app, tracker) => {
-      app.post(
-        "/",
-        tracker.onPayment(() => Promise.reject(error)),
-      );
+      const declines = () => Promise.reject(error);
+      app.post("/", tracker.onPayment(declines));
       app.post(
         "/route",
         tracker.onPayment((_req, _res, next) => {

@@ -4,6 +4,7 @@ import request from "supertest";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { ada, COOKIES, order, startShop } from "../helpers/conversions.js";
 import { eachExpress } from "../helpers/express.js";
+import { throwing } from "../helpers/throwing.js";
 import { startTracker } from "../helpers/tracker.js";
 import { trackerWithService } from "../helpers/tracker-with-service.js";
 
@@ -37,12 +38,7 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     );
     expect(await post()).toEqual({ status: 201, text: '{"id":7}' });
     expect(await reported()).toEqual(["registration"]);
-    expect(posted[0]?.body).toEqual({
-      clickId: "c1",
-      email: "ada@shop.example",
-      customerId: "7",
-      customerName: "Ada",
-    });
+    expect(posted[0]?.body).toEqual({ ...ada, clickId: "c1", customerId: "7" });
   });
 
   it("takes a returned response for nothing, so that a handler may end early with one", async () => {
@@ -109,12 +105,7 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
   });
 
   const failures: [string, () => unknown][] = [
-    [
-      "throws",
-      () => {
-        throw new Error("out of stock");
-      },
-    ],
+    ["throws", throwing("out of stock")],
     ["rejects", () => Promise.reject(new Error("out of stock"))],
   ];
   it.each(failures)("passes it to `next` once when the handler %s, and reports nothing", async (_, fail) => {
@@ -190,9 +181,8 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
       expect(await post()).toMatchObject({ status: 200 });
       await expect.poll(() => tracker.stats().dropped.pick).toBe(1);
       expect(await reported()).toEqual([]);
-      expect(lines).toEqual([
-        "express-affiliate: a payment was dropped: its `pick` threw: Error: out of stock",
-      ]);
+      const line = "express-affiliate: a payment was dropped: its `pick` threw: Error: out of stock";
+      expect(lines).toEqual([line]);
     });
   });
 
@@ -291,10 +281,8 @@ describe.each(eachExpress)("conversions on $name", ({ express }) => {
     );
     await post();
     await expect.poll(() => tracker.stats().delivered).toBe(2);
-    expect(posted.map(({ path }) => path.replace(/.*tracking/, "")).sort()).toEqual([
-      "/lead/payment",
-      "/registration",
-    ]);
+    const paths = posted.map(({ path }) => path.replace(/.*tracking/, ""));
+    expect(paths.sort()).toEqual(["/lead/payment", "/registration"]);
   });
 });
 
@@ -322,12 +310,7 @@ describe("the wrapped handler's types", () => {
     // @ts-expect-error: the service knows no currency.
     tracker.onPayment(() => ({ paymentId: 1, customerEmail: "a@b.example", leadValue: 1, currency: "EUR" }));
     // @ts-expect-error: the amount is called `leadValue`.
-    tracker.onPayment(async () => ({
-      paymentId: 1,
-      customerEmail: "a@b.example",
-      leadValue: 1,
-      amount: 100,
-    }));
+    tracker.onPayment(async () => ({ paymentId: 1, customerEmail: "a@b.example", leadValue: 1, amount: 9 }));
     // @ts-expect-error: a bigint is in minor units.
     tracker.onPayment(() => ({ paymentId: 1, customerEmail: "a@b.example", leadValue: 1990n }));
     // @ts-expect-error: there is no such notice.

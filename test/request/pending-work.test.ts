@@ -3,7 +3,9 @@ import { type AffiliateOptions, memoryOutbox } from "express-affiliate";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
 import { COOKIES, order } from "../helpers/conversions.js";
+import { returning } from "../helpers/returning.js";
 import type { Answer } from "../helpers/service.js";
+import { throwing } from "../helpers/throwing.js";
 import { trackerWithService } from "../helpers/tracker-with-service.js";
 
 async function shop({ answer, ...options }: Partial<AffiliateOptions> & { answer?: Answer } = {}) {
@@ -17,42 +19,19 @@ async function shop({ answer, ...options }: Partial<AffiliateOptions> & { answer
   };
   const { tracker, posted, lines } = await trackerWithService({ waitUntil, ...options }, answer);
   const app = express().use(tracker);
-  app.post(
-    "/nothing",
-    tracker.onPayment((_req, res) => void res.end()),
-  );
-  app.post(
-    "/order",
-    tracker.onPayment((_req, res) => {
-      res.end();
-      return order;
-    }),
-  );
+  app.post("/nothing", tracker.onPayment(returning(undefined)));
+  app.post("/order", tracker.onPayment(returning(order)));
   app.post("/both", async (req, res) => {
     await req.affiliate?.trackRegistration({ email: "ada@shop.example" });
     await req.affiliate?.trackPayment(order);
     res.end();
   });
-  app.post(
-    "/throws",
-    tracker.onPayment(() => Promise.reject(new Error("out of stock"))),
-  );
-  app.post(
-    "/picked",
-    tracker.onPayment(
-      (_req, res) => void res.end(),
-      () => order,
-    ),
-  );
+  const [fails, pick] = [() => Promise.reject(new Error("out of stock")), () => order];
+  app.post("/throws", tracker.onPayment(fails));
+  app.post("/picked", tracker.onPayment(returning(undefined), pick));
   app.get("/untracked", (_req, res) => void res.end());
-  return {
-    app,
-    tracker,
-    posted,
-    lines,
-    waited,
-    post: (path: string) => request(app).post(path).set("Cookie", COOKIES),
-  };
+  const post = (path: string) => request(app).post(path).set("Cookie", COOKIES);
+  return { app, tracker, posted, lines, waited, post };
 }
 
 /** An outbox as several processes share it, as far as this tracker can tell. */
@@ -72,17 +51,13 @@ describe("waitUntil", () => {
   });
 
   it("is called while the host still holds the request, before its response", async () => {
-    let calledWith: unknown;
-    const { tracker } = await trackerWithService({
-      waitUntil(promise) {
-        calledWith = promise;
-      },
-    });
+    const promises: unknown[] = [];
+    const { tracker } = await trackerWithService({ waitUntil: (promise) => promises.push(promise) });
     const app = express().use(tracker);
     app.post(
       "/",
       tracker.onPayment(async (_req, res) => {
-        res.json(calledWith instanceof Promise);
+        res.json(promises[0] instanceof Promise);
         return order;
       }),
     );
@@ -177,11 +152,7 @@ describe("waitUntil", () => {
   });
 
   it("harms nothing when it throws", async () => {
-    const { post, tracker, lines } = await shop({
-      waitUntil() {
-        throw new Error("no such request");
-      },
-    });
+    const { post, tracker, lines } = await shop({ waitUntil: throwing("no such request") });
     expect((await post("/order")).status).toBe(200);
     await tracker.flush();
     expect(tracker.stats().delivered).toBe(1);

@@ -3,6 +3,7 @@ import type { NextFunction, Request, Response } from "express";
 import { describe, expect, it } from "vitest";
 import { order, startShop } from "../helpers/conversions.js";
 import { eachExpress } from "../helpers/express.js";
+import { returning } from "../helpers/returning.js";
 import { withResolvers } from "../helpers/with-resolvers.js";
 
 type Handler = (req: Request, res: Response, next: NextFunction) => unknown;
@@ -151,13 +152,8 @@ describe.each(eachExpress)("the head of the response on $name", ({ express }) =>
           setImmediate(arrived.resolve);
           next();
         });
-        app.post(
-          "/",
-          tracker.onPayment(
-            (_req, res) => void res.end(),
-            () => order,
-          ),
-        );
+        const pick = () => order;
+        app.post("/", tracker.onPayment(returning(undefined), pick));
       },
       { waitUntil: (promise) => void settled.push(promise) },
     );

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ada, order, startShop } from "../helpers/conversions.js";
 import { eachExpress } from "../helpers/express.js";
+import { returning } from "../helpers/returning.js";
 import { withResolvers } from "../helpers/with-resolvers.js";
 
 describe.each(eachExpress)("a wrapped handler that answers and reports nothing, on $name", ({ express }) => {
@@ -9,14 +10,11 @@ describe.each(eachExpress)("a wrapped handler that answers and reports nothing, 
     vi.stubEnv("NODE_ENV", "production");
     onTestFinished(() => void vi.unstubAllEnvs());
     const { tracker, lines, post } = await startShop(express, (app, tracker) => {
-      const nothing = tracker.onPayment((_req, res) => void res.status(201).end());
+      const nothing = tracker.onPayment(returning(undefined, 201));
       app.post("/checkout", nothing);
       app.post(/^\/pay/, nothing);
       const users = express.Router();
-      users.post(
-        "/:id",
-        tracker.onRegistration((_req, res) => void res.end()),
-      );
+      users.post("/:id", tracker.onRegistration(returning(undefined)));
       app.use("/users", users);
     });
     for (const path of ["/checkout", "/checkout", "/pay/1", "/pay/2", "/users/1", "/users/2"])
@@ -35,14 +33,9 @@ describe.each(eachExpress)("a wrapped handler that answers and reports nothing, 
   it("is not counted for an error, nor if the visitor hung up before the answer", async () => {
     const began = withResolvers();
     const { tracker, lines, post, open } = await startShop(express, (app, tracker) => {
-      app.post(
-        "/declined",
-        tracker.onPayment((_req, res) => void res.status(402).end()),
-      );
-      app.post(
-        "/fails",
-        tracker.onPayment(() => Promise.reject(new Error("no stock"))),
-      );
+      app.post("/declined", tracker.onPayment(returning(undefined, 402)));
+      const fails = () => Promise.reject(new Error("no stock"));
+      app.post("/fails", tracker.onPayment(fails));
       app.post(
         "/slow",
         tracker.onPayment(async (_req, res) => {
@@ -73,13 +66,7 @@ describe.each(eachExpress)("a wrapped handler that answers and reports nothing, 
             res.end();
           }),
         );
-        app.post(
-          "/skipped",
-          tracker.onPayment((_req, res) => {
-            res.end();
-            return order;
-          }),
-        );
+        app.post("/skipped", tracker.onPayment(returning(order)));
       },
       { consent: () => false },
     );

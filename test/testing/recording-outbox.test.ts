@@ -2,6 +2,7 @@ import express from "express";
 import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
 import { describe, expect, it } from "vitest";
+import { returning } from "../helpers/returning.js";
 import { startTracker } from "../helpers/tracker.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
 
@@ -12,14 +13,9 @@ describe("recordingOutbox", () => {
     const outbox = recordingOutbox();
     // Nothing listens there.
     const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
-    const app = express().use(tracker);
-    app.post(
-      "/",
-      tracker.onPayment((_req, res) => {
-        res.end();
-        return order;
-      }),
-    );
+    const app = express()
+      .use(tracker)
+      .post("/", tracker.onPayment(returning(order)));
     const pay = () => request(app).post("/").set("Cookie", "svc_session_id=s1");
     await pay();
     await pay();
@@ -40,13 +36,11 @@ describe("recordingOutbox", () => {
     const outbox = recordingOutbox();
     const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
     const id = expect.any(String);
-    expect(await tracker.trackPayment(order, { sessionId: "s1" }, { transaction: {} })).toEqual({
-      outcome: "queued",
-      id,
-    });
-    expect(await tracker.trackPayment(order, { sessionId: "s1" })).toEqual({ outcome: "duplicate", id });
+    const pay = (options = {}) => tracker.trackPayment(order, { sessionId: "s1" }, options);
+    expect(await pay({ transaction: {} })).toEqual({ outcome: "queued", id });
+    expect(await pay()).toEqual({ outcome: "duplicate", id });
     outbox.events.length = 0;
-    expect(await tracker.trackPayment(order, { sessionId: "s1" })).toEqual({ outcome: "queued", id });
+    expect(await pay()).toEqual({ outcome: "queued", id });
   });
 
   it("leaves `waitUntil` nothing to wait for", async () => {
@@ -56,14 +50,9 @@ describe("recordingOutbox", () => {
       outbox: recordingOutbox(),
       waitUntil: (promise) => promises.push(promise),
     });
-    const app = express().use(tracker);
-    app.post(
-      "/pay",
-      tracker.onPayment(async (_req, res) => {
-        res.end();
-        return order;
-      }),
-    );
+    const app = express()
+      .use(tracker)
+      .post("/pay", tracker.onPayment(returning(order)));
     await request(app).post("/pay").set("Cookie", "svc_click_id=c1");
     expect(promises).toHaveLength(1);
     await Promise.all(promises);
