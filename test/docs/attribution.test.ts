@@ -59,11 +59,8 @@ describe("an OAuth sign-up", () => {
 describe("a route that signs up and sells", () => {
   it("reports the sign-up before the payment, and no sign-up of a customer who is known", async () => {
     const { app, tracker, sandbox } = await startShop({ before: [json] });
-    const buy = async ({ id, isNew }: { id: string; isNew: boolean }) => ({
-      user: ada,
-      isNew,
-      order: { id, total: 19.9 },
-    });
+    type Body = { id: string; isNew: boolean };
+    const buy = async ({ id, isNew }: Body) => ({ user: ada, isNew, order: { id, total: 19.9 } });
     await page.run("Sign-up and purchase in one route", { app, tracker, buy });
     const visitor = referred(app);
     await visitor.post("/guest-checkout").send({ id: "o1", isNew: true }).expect(201);

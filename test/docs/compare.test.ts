@@ -21,13 +21,8 @@ describe("the comparison with what people use today", () => {
     const arrival = (nth: number, key?: string) => ({ email: `e-${nth}@shop.example`, key, when: 100 * nth });
     const outcome = outcomeOf({
       visits: [
-        visit(0),
-        visit(1, 500),
-        visit(2, 201, 40),
-        visit(3, 201, 48),
-        visit(4),
-        visit(5, 0),
-        visit(6),
+        ...[visit(0), visit(1, 500), visit(2, 201, 40), visit(3, 201, 48)],
+        ...[visit(4), visit(5, 0), visit(6)],
       ],
       // The second is the first one's visitor, and so are the fourth and the sixth.
       arrivals: [arrival(4, "a"), arrival(0), arrival(6), arrival(4, "a"), arrival(6)],
@@ -51,14 +46,8 @@ describe("the comparison with what people use today", () => {
   });
 
   it("says of a payment that is not there whether it is held, and of a repetition whether it has its id", () => {
-    const outcome = {
-      ...results.outcomes.down.fetch,
-      happened: 12,
-      arrived: 9,
-      held: 2,
-      twice: 4,
-      repeatedKeys: 3,
-    };
+    const numbers = { happened: 12, arrived: 9, held: 2, twice: 4, repeatedKeys: 3 };
+    const outcome = { ...results.outcomes.down.fetch, ...numbers };
     const others = { ...results, outcomes: structuredClone(results.outcomes) };
     others.outcomes.down.fetch = outcome;
     const said = () =>

@@ -51,25 +51,16 @@ describe("the table of outcomes in docs/delivery.md", () => {
   });
 
   it("names the outcome of every status", () => {
-    const [rejected, refused] = [statusesIn(named("rejected")), statusesIn(named("refused"))];
-    const [failed, ambiguous] = [statusesIn(named("failed")), statusesIn(named("ambiguous"))];
+    const outcomes = ["rejected", "refused", "failed", "ambiguous"] as const;
+    const byClasses: Record<number, string> = { 2: "delivered", 3: "refused", 4: "rejected", 5: "ambiguous" };
     for (let status = 200; status < 600; status++) {
-      const known = [
-        [rejected, "rejected"],
-        [refused, "refused"],
-        [failed, "failed"],
-        [ambiguous, "ambiguous"],
-      ].find(([statuses]) => statuses?.includes(status as never))?.[1];
-      const byClass = { 2: "delivered", 3: "refused", 4: "rejected", 5: "ambiguous" }[
-        Math.floor(status / 100)
-      ];
+      const known = outcomes.find((outcome) => statusesIn(named(outcome)).includes(status));
+      const byClass = byClasses[Math.floor(status / 100)];
       expect([status, judge(answer(status)).type]).toEqual([status, known ?? byClass]);
     }
+    const throttled = { type: "throttled", retryAfterMs: 60_000 };
     for (const status of statusesIn(named("throttled")))
-      expect(judge(answer(status, { retryAfter: "60" }))).toEqual({
-        type: "throttled",
-        retryAfterMs: 60_000,
-      });
+      expect(judge(answer(status, { retryAfter: "60" }))).toEqual(throttled);
     expect(judge(answer(409), true).type).toBe("delivered");
     expect(judge(answer(200, { body: { success: false } })).type).toBe("rejected");
   });

@@ -20,9 +20,11 @@ import { exportToPrometheus } from "../../docs/monitoring/prometheus.js";
 import { root, textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { referred, reportAll, startRefusing, startShop } from "../helpers/docs/shop.js";
+import { answering, faultyService } from "../helpers/faulty-service.js";
+import { pay } from "../helpers/pay.js";
 import { complaintsOfPromtool, hasPromtool, promtool } from "../helpers/promtool.js";
+import { returning } from "../helpers/returning.js";
 import { scratchDirectory } from "../helpers/scratch.js";
-import { startService } from "../helpers/service.js";
 
 const page = pageToRun("docs/monitoring.md");
 const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
@@ -38,10 +40,7 @@ async function scraped(): Promise<string> {
   onTestFinished(() => register.clear());
   await startExport(app, tracker);
   await reportAll(tracker);
-  app.post(
-    "/nothing",
-    tracker.onPayment((_req, res) => void res.end()),
-  );
+  app.post("/nothing", tracker.onPayment(returning(undefined)));
   await request(app).post("/nothing");
   await expect.poll(() => tracker.stats().unreported.payment).toBe(1);
   return (await request(app).get("/metrics").expect(200)).text;
@@ -76,15 +75,11 @@ describe("metrics", () => {
   });
 
   it("tell of an endpoint that is paused", async () => {
-    const { url: baseUrl } = await startService((_request, res) => {
-      res.statusCode = 500;
-      return {};
-    });
+    const { url: baseUrl } = await faultyService({ onRequest: answering(500, {}) });
     const { app, tracker } = await startShop({ baseUrl });
     onTestFinished(() => register.clear());
     await startExport(app, tracker);
-    for (let id = 0; id < 20; id++)
-      await tracker.trackPayment({ ...payment, paymentId: id }, { sessionId: `s${id}` });
+    for (let id = 0; id < 20; id++) await pay(tracker, id);
     const paused = async () => {
       const { text } = await request(app).get("/metrics");
       return Number(/affiliate_endpoint_paused_seconds\{endpoint="lead\/payment"\} (.+)/.exec(text)?.[1]);
@@ -231,10 +226,8 @@ describe("traces", () => {
 
   it("have a span for each attempt, with a link to the request's span", async () => {
     const { attempts } = startTracing();
-    let asked = 0;
-    const { url: baseUrl } = await startService((_request, res) => {
-      if (++asked === 1) res.statusCode = 500;
-      return { success: true };
+    const { url: baseUrl } = await faultyService({
+      onRequest: (socket, request, nth) => answering(nth === 1 ? 500 : 200)(socket, request, nth),
     });
     const { app, tracker, requests } = await shop({ baseUrl });
     await referred(app).post("/checkout").expect(200);
@@ -280,10 +273,8 @@ describe("traces", () => {
 
   it("have a span with an error for a dead letter", async () => {
     const { attempts } = startTracing();
-    const { url: baseUrl } = await startService((_request, res) => {
-      res.statusCode = 422;
-      return { message: "no such customer" };
-    });
+    const onRequest = answering(422, { message: "no such customer" });
+    const { url: baseUrl } = await faultyService({ onRequest });
     const { app, tracker } = await shop({ baseUrl });
     await referred(app).post("/checkout").expect(200);
     await tracker.flush();
@@ -293,7 +284,7 @@ describe("traces", () => {
   it("have no link if another process reported", async () => {
     const { attempts } = startTracing();
     const { tracker } = await startShop();
-    await tracker.trackPayment(payment, { sessionId: "s1" });
+    await pay(tracker);
     traceAttempts(tracker);
     await tracker.flush();
     expect(attempts()).toMatchObject([{ links: [], status: { code: 0 } }]);
@@ -305,8 +296,7 @@ describe("probes", () => {
     const { app, tracker, sandbox } = await startShop();
     await page.run("Readiness and liveness", { app, tracker });
     await sandbox.fail("down");
-    for (let id = 0; id < 5; id++)
-      await tracker.trackPayment({ ...payment, paymentId: id }, { sessionId: `s${id}` });
+    for (let id = 0; id < 5; id++) await pay(tracker, id);
     await expect.poll(() => tracker.stats().state).toBe("paused");
     await request(app).get("/readyz").expect(200, { tracking: "paused", queued: 5 });
     await request(app).get("/livez").expect(200);
@@ -318,10 +308,8 @@ describe("probes", () => {
   it("say what is wrong with the outbox's storage", async () => {
     const { app, tracker } = await startShop();
     const trouble = "the database does not answer";
-    await page.run("Readiness and liveness", {
-      app,
-      tracker: { stats: () => ({ ...tracker.stats(), trouble }) },
-    });
+    const troubled = { stats: () => ({ ...tracker.stats(), trouble }) };
+    await page.run("Readiness and liveness", { app, tracker: troubled });
     await request(app).get("/readyz").expect(200, { tracking: trouble, queued: 0 });
   });
 });

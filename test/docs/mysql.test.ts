@@ -4,10 +4,9 @@ import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, startShop } from "../helpers/docs/shop.js";
 import { describeWithMariaDb } from "../helpers/mysql.js";
+import { pay } from "../helpers/pay.js";
 
 const page = pageToRun("docs/mysql.md");
-
-const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
 
 describeWithMariaDb("docs/mysql.md", (database) => {
   it("makes a tracker with the outbox", async () => {
@@ -16,8 +15,8 @@ describeWithMariaDb("docs/mysql.md", (database) => {
     const process = { env: { DATABASE_URL: database.server.uri } };
     const made = await page.run("The MySQL outbox", { baseUrl, clientId, apiKey, process });
     onTestFinished(() => made.pool.end());
-    await closing(made.tracker).trackPayment(payment, { sessionId: "s1" });
-    await sandbox.ledger.waitFor({ kind: "payment", customerEmail: payment.customerEmail });
+    await pay(closing(made.tracker));
+    await sandbox.ledger.waitFor({ kind: "payment", customerEmail: "ada@shop.example" });
   });
 
   it("prints SQL that the server understands", async () => {

@@ -6,6 +6,7 @@ import request from "supertest";
 import { describe, expect, it } from "vitest";
 import { pageToRun } from "../helpers/docs/run.js";
 import { browser, startShop } from "../helpers/docs/shop.js";
+import { returning } from "../helpers/returning.js";
 import { scratchDirectory } from "../helpers/scratch.js";
 
 // What browsers make of it is in test/browser/pages-and-apps.test.ts.
@@ -107,13 +108,8 @@ describe("a mobile app", () => {
     const session = (req: express.Request) => req.get("x-visitor-id");
     const { app, tracker, sandbox } = await startShop({ before: [json], session });
     await page.run("Mobile apps", { app });
-    app.post(
-      "/pay",
-      tracker.onPayment((_req, res) => {
-        res.end();
-        return { paymentId: "o1", customerEmail: email, leadValue: 19.9 };
-      }),
-    );
+    const payment = { paymentId: "o1", customerEmail: email, leadValue: 19.9 };
+    app.post("/pay", tracker.onPayment(returning(payment)));
     return { sandbox, app, tracker };
   }
 
@@ -131,10 +127,8 @@ describe("a mobile app", () => {
 
   it("learns that a link was none", async () => {
     const { app } = await withApp();
-    await request(app)
-      .post("/opened")
-      .send({ ref: { $ne: 1 } })
-      .expect(400);
+    const opened = { ref: { $ne: 1 } };
+    await request(app).post("/opened").send(opened).expect(400);
   });
 });
 

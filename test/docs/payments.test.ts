@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { order } from "../helpers/conversions.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { startShop } from "../helpers/docs/shop.js";
 import { startService } from "../helpers/service.js";
@@ -10,15 +11,10 @@ it("docs/payments.md keeps the service's own number with the order", async () =>
   const { url: baseUrl } = await startService(() => ({ success: true, leadId: ++leadId }));
   const { tracker } = await startShop({ baseUrl });
   const kept: object[] = [];
-  await page.run("Refunds and chargebacks", {
-    tracker,
-    orders: { keepLead: (lead: object) => kept.push(lead) },
-  });
+  const orders = { keepLead: (lead: object) => kept.push(lead) };
+  await page.run("Refunds and chargebacks", { tracker, orders });
   await tracker.trackRegistration({ email: "ada@shop.example" }, { clickId: "c1" });
-  const receipt = await tracker.trackPayment(
-    { paymentId: 1, customerEmail: "ada@shop.example", leadValue: 1 },
-    { clickId: "c1", sessionId: "s1" },
-  );
+  const receipt = await tracker.trackPayment(order, { clickId: "c1", sessionId: "s1" });
   await tracker.flush();
   expect(receipt).toMatchObject({ outcome: "queued" });
   expect(kept).toEqual([{ receiptId: (receipt as { id: string }).id, leadId: 2 }]);

@@ -5,11 +5,10 @@ import { expect, it, onTestFinished } from "vitest";
 import { textOf } from "../helpers/docs/pages.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, startShop } from "../helpers/docs/shop.js";
+import { pay } from "../helpers/pay.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
 
 const page = pageToRun("docs/postgres.md");
-
-const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
 
 describeWithPostgres("docs/postgres.md", (database) => {
   it("makes a tracker with the outbox", async () => {
@@ -18,23 +17,16 @@ describeWithPostgres("docs/postgres.md", (database) => {
     const process = { env: { DATABASE_URL: database.cluster.connectionString } };
     const made = await page.run("The Postgres outbox", { baseUrl, clientId, apiKey, process });
     onTestFinished(() => made.pool.end());
-    await closing(made.tracker).trackPayment(payment, { sessionId: "s1" });
-    await sandbox.ledger.waitFor({ kind: "payment", customerEmail: payment.customerEmail });
+    await pay(closing(made.tracker));
+    await sandbox.ledger.waitFor({ kind: "payment", customerEmail: "ada@shop.example" });
   });
 
   it("answers a readiness check", async () => {
     const { sandbox, app } = await startShop();
     const { url: baseUrl, clientId, apiKey } = sandbox;
     const pool = database.pool();
-    const made = await page.run("Is it ready?", {
-      baseUrl,
-      clientId,
-      apiKey,
-      pool,
-      app,
-      affiliate,
-      postgresOutbox,
-    });
+    const names = { baseUrl, clientId, apiKey, pool, app, affiliate, postgresOutbox };
+    const made = await page.run("Is it ready?", names);
     closing(made.tracker);
 
     await request(app).get("/ready").expect(200, { outbox: "ready" });

@@ -4,7 +4,8 @@ import request from "supertest";
 import { describe, expect, it } from "vitest";
 import { pageToRun } from "../helpers/docs/run.js";
 import { browser, referred, startShop } from "../helpers/docs/shop.js";
-import { startService } from "../helpers/service.js";
+import { answering, faultyService } from "../helpers/faulty-service.js";
+import { returning } from "../helpers/returning.js";
 
 const page = pageToRun("docs/privacy.md");
 
@@ -13,20 +14,8 @@ const payment = { paymentId: "order-1", customerEmail: ada.email, leadValue: 19.
 
 function addRoutes({ app, tracker }: Pick<Awaited<ReturnType<typeof startShop>>, "app" | "tracker">) {
   app.get("/", tracker.onClick(), (_req, res) => void res.send("Welcome"));
-  app.post(
-    "/signup",
-    tracker.onRegistration((_req, res) => {
-      res.end();
-      return ada;
-    }),
-  );
-  app.post(
-    "/checkout",
-    tracker.onPayment((_req, res) => {
-      res.end();
-      return payment;
-    }),
-  );
+  app.post("/signup", tracker.onRegistration(returning(ada)));
+  app.post("/checkout", tracker.onPayment(returning(payment)));
 }
 
 describe("what is sent", () => {
@@ -54,27 +43,22 @@ describe("what is sent", () => {
 });
 
 describe("what is set", () => {
+  const setFor30Days = (pair: string, attributes = "SameSite=Lax") =>
+    expect.stringMatching(`^${pair}; Max-Age=2592000; Path=/; Expires=.+; ${attributes}$`);
+
   it("is two cookies by `onClick`, two by `keepClickId`, and none by anything else", async () => {
     const shop = await startShop();
     addRoutes(shop);
     const { headers } = await browser(shop.app).get("/?ref=ALICE");
     expect(headers["set-cookie"]).toEqual([
-      expect.stringMatching(
-        /^svc_click_id=[0-9a-z]+-[\w-]{16}-[\w-]{4}; Max-Age=2592000; Path=\/; Expires=.+; SameSite=Lax$/,
-      ),
-      expect.stringMatching(
-        /^svc_session_id=[0-9a-f-]{36}; Max-Age=2592000; Path=\/; Expires=.+; HttpOnly; SameSite=Lax$/,
-      ),
+      setFor30Days("svc_click_id=[0-9a-z]+-[\\w-]{16}-[\\w-]{4}"),
+      setFor30Days("svc_session_id=[0-9a-f-]{36}", "HttpOnly; SameSite=Lax"),
     ]);
     shop.app.get("/kept", shop.tracker.keepClickId(), (_req, res) => void res.end());
     const kept = await browser(shop.app).get("/kept").set("Cookie", "svc_click_id=of-the-snippet");
     expect(kept.headers["set-cookie"]).toEqual([
-      expect.stringMatching(
-        /^svc_click_id=of-the-snippet; Max-Age=2592000; Path=\/; Expires=.+; SameSite=Lax$/,
-      ),
-      expect.stringMatching(
-        /^svc_click_id_kept=[\w-]{16}; Max-Age=2592000; Path=\/; Expires=.+; HttpOnly; SameSite=Lax$/,
-      ),
+      setFor30Days("svc_click_id=of-the-snippet"),
+      setFor30Days("svc_click_id_kept=[\\w-]{16}", "HttpOnly; SameSite=Lax"),
     ]);
     const others = [await browser(shop.app).get("/"), await referred(shop.app).post("/signup")];
     for (const { headers } of others) expect(headers["set-cookie"]).toBeUndefined();
@@ -90,15 +74,8 @@ describe("consent", () => {
   }
 
   it("is asked for before anything is read, set or sent", async () => {
-    const shop = await shopWithBanner();
-    const { sandbox, app, tracker } = shop;
-    app.post(
-      "/signup",
-      tracker.onRegistration((_req: unknown, res: express.Response) => {
-        res.status(201).end();
-        return ada;
-      }),
-    );
+    const { sandbox, app, tracker } = await shopWithBanner();
+    app.post("/signup", tracker.onRegistration(returning(ada, 201)));
     const visitor = referred(app);
     const { headers } = await visitor.get("/?ref=ALICE").expect(200);
     expect(headers["set-cookie"]).toBeUndefined();
@@ -117,12 +94,9 @@ describe("consent", () => {
   it("is refused by Global Privacy Control, whatever the banner's cookie says", async () => {
     const { app } = await shopWithBanner();
     app.get("/ids", (req: express.Request, res: express.Response) => res.json(req.affiliate?.snapshot()));
-    const visit = (headers = {}) =>
-      request(app)
-        .get("/ids")
-        .set({ Cookie: "svc_click_id=c1; consent=all", ...headers });
+    const visit = () => request(app).get("/ids").set("Cookie", "svc_click_id=c1; consent=all");
     expect((await visit()).body).toEqual({ clickId: "c1" });
-    expect((await visit({ "Sec-GPC": "1" })).body).toEqual({});
+    expect((await visit().set("Sec-GPC", "1")).body).toEqual({});
   });
 
   it("takes everything with it when it is withdrawn", async () => {
@@ -141,10 +115,8 @@ describe("consent", () => {
       ),
     );
     const renewal = { ...payment, paymentId: "renewal" };
-    expect(await tracker.trackPayment(renewal, ada.affiliate)).toEqual({
-      outcome: "skipped",
-      reason: "no-attribution",
-    });
+    const skipped = { outcome: "skipped", reason: "no-attribution" };
+    expect(await tracker.trackPayment(renewal, ada.affiliate)).toEqual(skipped);
     await tracker.flush();
     expect(sandbox.ledger.requests()).toEqual([]);
   });
@@ -152,10 +124,7 @@ describe("consent", () => {
 
 describe("a person's data", () => {
   it("is listed, and erased with the clicks and in every spelling of the address, but what is under way", async () => {
-    const { url: baseUrl } = await startService((_request, res) => {
-      res.statusCode = 422;
-      return {};
-    });
+    const { url: baseUrl } = await faultyService({ onRequest: answering(422, {}) });
     const { tracker } = await startShop({ baseUrl });
     const user = { id: 7, email: "Ada@shop.example", affiliate: { clickId: "c1" } as object | null };
     const users = { update: async (_id: number, change: object) => void Object.assign(user, change) };

@@ -29,10 +29,7 @@ describe("README.md", () => {
 
   it("asks for consent as it says", async () => {
     const { consent } = await page.run("Consent");
-    expect([{ consent: "all" }, { consent: "none" }, {}].map((cookies) => consent({ cookies }))).toEqual([
-      true,
-      false,
-      false,
-    ]);
+    const answers = [{ consent: "all" }, { consent: "none" }, {}].map((cookies) => consent({ cookies }));
+    expect(answers).toEqual([true, false, false]);
   });
 });

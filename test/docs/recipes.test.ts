@@ -1,10 +1,10 @@
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import express from "express";
 import type { Attribution } from "express-affiliate";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { order } from "../helpers/conversions.js";
 import { pageToRun } from "../helpers/docs/run.js";
 import { browser, referred, startShop } from "../helpers/docs/shop.js";
+import { serve } from "../helpers/express.js";
 import { startService } from "../helpers/service.js";
 import { startTracker } from "../helpers/tracker.js";
 
@@ -50,10 +50,8 @@ describe("Stripe Checkout", () => {
 describe("a code typed at checkout", () => {
   it("credits the code's affiliate; without one, the link's", async () => {
     const { app, tracker, sandbox } = await shopWithClick();
-    const orders = {
-      complete: async (order: object) => ({ email: "ada@shop.example", total: 19.9, ...order }),
-    };
-    await page.run("A coupon, or a code typed at checkout", { app, tracker, orders });
+    const complete = async (order: object) => ({ email: "ada@shop.example", total: 19.9, ...order });
+    await page.run("A coupon, or a code typed at checkout", { app, tracker, orders: { complete } });
     await referred(app).post("/orders").send({ id: "o1", affiliateCode: "BOB" }).expect(201);
     await referred(app).post("/orders").send({ id: "o2" }).expect(201);
     await tracker.flush();
@@ -83,12 +81,11 @@ describe("the banner", () => {
     const { app, tracker, sandbox } = await shopWithClick();
     await page.run('"Ada invited you"', { app, tracker, names: new Map([["ALICE", "Alice"]]) });
     await sandbox.ledger.waitFor({ kind: "click" });
-    const nameFor = async (visitor: ReturnType<typeof browser>) =>
-      (await visitor.get("/invited-by")).body.name;
-    expect(await nameFor(referred(app))).toBe("Alice");
-    expect(await nameFor(browser(app))).toBeNull();
+    const nameOf = ({ body }: { body: { name: string | null } }) => body.name;
+    expect(nameOf(await referred(app).get("/invited-by"))).toBe("Alice");
+    expect(nameOf(await browser(app).get("/invited-by"))).toBeNull();
     await sandbox.fail("503");
-    expect(await nameFor(referred(app))).toBeNull();
+    expect(nameOf(await referred(app).get("/invited-by"))).toBeNull();
   });
 });
 
@@ -103,19 +100,11 @@ describe("a proxy before a service that differs", () => {
     process.env.SERVICE_URL = service.url;
     onTestFinished(() => void delete process.env.SERVICE_URL);
     const { payment } = await page.run("If your service differs");
-    const proxy = express().use(json).post("/api/v1/tracking/lead/payment", payment).listen(0, "127.0.0.1");
-    await once(proxy, "listening");
-    onTestFinished(() => void proxy.close());
-    const tracker = startTracker({
-      baseUrl: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
-      apiKey: "key",
-      confirmReferral: "never",
-    });
+    const { port } = await serve(express().use(json).post("/api/v1/tracking/lead/payment", payment));
+    const baseUrl = `http://127.0.0.1:${port}`;
+    const tracker = startTracker({ baseUrl, apiKey: "key", confirmReferral: "never" });
     const report = (paymentId: string) =>
-      tracker.trackPayment(
-        { paymentId, customerEmail: "ada@shop.example", leadValue: 19.9 },
-        { sessionId: paymentId },
-      );
+      tracker.trackPayment({ ...order, paymentId }, { sessionId: paymentId });
     await report("s1");
     await tracker.flush();
     expect(service.posted).toMatchObject([

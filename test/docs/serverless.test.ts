@@ -6,6 +6,7 @@ import { expect, it } from "vitest";
 import { pageToRun } from "../helpers/docs/run.js";
 import { closing, startShop } from "../helpers/docs/shop.js";
 import { describeWithPostgres } from "../helpers/postgres.js";
+import { returning } from "../helpers/returning.js";
 
 const page = pageToRun("docs/serverless.md");
 const order = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
@@ -24,13 +25,7 @@ describeWithPostgres("docs/serverless.md", (database) => {
 
   function shopOf(tracker: Affiliate) {
     const app = express().use(closing(tracker));
-    app.post(
-      "/",
-      tracker.onPayment((_req, res) => {
-        res.end();
-        return order;
-      }),
-    );
+    app.post("/", tracker.onPayment(returning(order)));
     return () => request(app).post("/").set("Cookie", "svc_session_id=s1");
   }
 

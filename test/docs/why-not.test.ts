@@ -1,19 +1,19 @@
 import express, { type Request, type RequestHandler, type Response } from "express";
-import {
-  type Affiliate,
-  type Logger,
-  memoryOutbox,
-  type Notices,
-  type RequestAffiliate,
-} from "express-affiliate";
-import { createSandbox } from "express-affiliate/sandbox";
+import { type Affiliate, memoryOutbox, type Notices, type RequestAffiliate } from "express-affiliate";
 import session from "express-session";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { doctorCommand } from "../../src/cli/doctor/command.js";
 import { runCommand } from "../cli/helpers.js";
 import { textOf } from "../helpers/docs/pages.js";
-import { browser, startShop } from "../helpers/docs/shop.js";
+import { rowsOf } from "../helpers/docs/results.js";
+import { browser, referred, startShop } from "../helpers/docs/shop.js";
+import { answering, faultyService } from "../helpers/faulty-service.js";
+import { pay } from "../helpers/pay.js";
+import { returning } from "../helpers/returning.js";
 import { startService } from "../helpers/service.js";
+import { throwing } from "../helpers/throwing.js";
+import { linesLogger } from "../helpers/tracker.js";
+import { startSandbox } from "../sandbox/helpers.js";
 
 const text = textOf("docs/why-not.md");
 const payment = { paymentId: "o1", customerEmail: "ada@shop.example", leadValue: 19.9 };
@@ -21,17 +21,13 @@ const ids = { clickId: "c1", sessionId: "s1" };
 
 /** The rows of the table under a heading, each cell without its backticks. */
 function rowsUnder(heading: string): string[][] {
-  const [, section = ""] = text.split(`## ${heading}\n`);
-  const rows = (section.split("\n## ")[0] ?? "").split("\n").filter((line) => line.startsWith("| "));
-  const bare = (cell: string) => cell.trim().replace(/^`([^`]+)`$|^`` ?(.+?) ?``$/, "$1$2");
-  return rows.slice(2).map((row) => row.split("|").slice(1, -1).map(bare));
+  const bare = (cell: string) => cell.replace(/^`([^`]+)`$|^`` ?(.+?) ?``$/, "$1$2");
+  return rowsOf(text, heading).map((row) => Object.values(row).map(bare));
 }
 
 /** A shop whose log is as a developer sees it. */
 async function shopWith(options: Parameters<typeof startShop>[0] = {}) {
-  const lines: string[] = [];
-  const keep = (line: string) => lines.push(line);
-  const logger: Logger = { info: keep, warn: keep, error: keep };
+  const { debug: _, lines, ...logger } = linesLogger();
   const shop = await startShop({ logger, ...options });
   const { app, tracker } = shop;
   const dropped: Notices["dropped"][] = [];
@@ -43,19 +39,12 @@ async function shopWith(options: Parameters<typeof startShop>[0] = {}) {
     lines,
     dropped,
     visitor: browser(app),
-    referred: () => browser(app).set("Cookie", cookies),
+    referred: () => referred(app),
   };
 }
 type Shop = Awaited<ReturnType<typeof shopWith>>;
 type Scenario = (shop: Shop) => PromiseLike<unknown>;
-const cookies = "svc_click_id=c1; svc_session_id=s1";
-
-function returning<T>(happened: T, status = 200) {
-  return (_req: Request, res: Response): T => {
-    res.status(status).end();
-    return happened;
-  };
-}
+type Scenarios = Record<string, [Scenario, Parameters<typeof startShop>[0]?]>;
 
 function expectLine(lines: readonly string[], says: string): void {
   if (says === "") expect(lines).toEqual([]);
@@ -68,6 +57,26 @@ async function doctor(key: string, ...args: string[]): Promise<string> {
   return out.join("\n");
 }
 
+/** Tests that each row says what its reason makes of one report, and that each reason has a row. */
+function testReasons(counter: "skipped" | "dropped", heading: string, scenarios: Scenarios): void {
+  it.each(rowsUnder(heading))("%s", async (reason = "", says = "") => {
+    const [happen, options] = scenarios[reason] ?? [];
+    const shop = await shopWith(options);
+    await happen?.(shop);
+    expect(shop.tracker.stats()[counter]).toMatchObject({ [reason]: 1 });
+    expectLine(shop.lines, says);
+    if (counter === "skipped") return;
+    expect(shop.dropped).toMatchObject([{ reason }]);
+    expect(shop.lines.join("\n")).toContain(shop.dropped[0]?.message);
+  });
+
+  it("has a row for every reason", async () => {
+    const { tracker } = await startShop();
+    const reasons = rowsUnder(heading).map(([reason]) => reason);
+    expect(reasons.sort()).toEqual(Object.keys(tracker.stats()[counter]).sort());
+  });
+}
+
 describe("skipped", () => {
   const land = ({ visitor }: Shop, headers = {}) => visitor.get("/?ref=ALICE").set(headers);
   const loggedIn: RequestHandler = (req, _res, next) => {
@@ -77,7 +86,7 @@ describe("skipped", () => {
   const withSession = {
     before: [session({ secret: "s", resave: false, saveUninitialized: false }), loggedIn],
   };
-  const scenarios: Record<string, [Scenario, Parameters<typeof startShop>[0]?]> = {
+  testReasons("skipped", "Skipped", {
     bot: [(shop) => land(shop, { "User-Agent": "Mozilla/5.0 HeadlessChrome/142.0.0.0 Safari/537.36" })],
     prefetch: [(shop) => land(shop, { "Sec-Purpose": "prefetch" })],
     "not-a-page": [(shop) => land(shop, { Accept: "*/*" })],
@@ -93,28 +102,13 @@ describe("skipped", () => {
     ],
     zero: [({ tracker }) => tracker.trackPayment({ ...payment, leadValue: 0 }, ids)],
     disabled: [({ referred }) => referred().post("/"), { enabled: false }],
-  };
-
-  it.each(rowsUnder("Skipped"))("%s", async (reason = "", says = "") => {
-    const [happen, options] = scenarios[reason] ?? [];
-    const shop = await shopWith(options);
-    await happen?.(shop);
-    expect(shop.tracker.stats().skipped).toMatchObject({ [reason]: 1 });
-    expectLine(shop.lines, says);
-  });
-
-  it("has a row for every reason", async () => {
-    const { tracker } = await startShop();
-    const reasons = rowsUnder("Skipped").map(([reason]) => reason);
-    expect(reasons.sort()).toEqual(Object.keys(tracker.stats().skipped).sort());
   });
 
   it("says every case at the level debug, in production too", async () => {
     const lines: string[] = [];
     const logger = { debug: (line: string) => lines.push(line), warn() {}, error() {} };
     const { tracker } = await startShop({ logger, enabled: false });
-    for (const paymentId of [1, 2])
-      await tracker.trackPayment({ ...payment, paymentId }, { sessionId: "s1" });
+    for (const paymentId of [1, 2]) await pay(tracker, paymentId);
     expect(lines).toEqual(Array(2).fill("express-affiliate: a payment was skipped: disabled"));
   });
 });
@@ -204,9 +198,7 @@ describe("nothing is counted", () => {
     };
   const scenarios: Record<string, Scenario> = {
     "the response is an error": wrapped(returning(payment, 402), 402),
-    "the handler throws": wrapped(() => {
-      throw new Error("no stock");
-    }, 500),
+    "the handler throws": wrapped(throwing("no stock"), 500),
     "the route is not wrapped, or another one answered": async ({ app, tracker, referred }) => {
       app.post("/answered", (_req, res) => void res.end());
       app.post("/answered", tracker.onPayment(returning(payment)));
@@ -221,7 +213,7 @@ describe("nothing is counted", () => {
         });
         app.use(tracker);
         await browser(app).get("/nothing").expect(404);
-        await browser(app).post("/").set("Cookie", cookies).expect(200);
+        await referred(app).post("/").expect(200);
       },
     "`tracker.onClick`, `tracker.onPayment` or `affiliate` is passed to Express without a call": async ({
       app,
@@ -282,14 +274,11 @@ describe("nothing is counted", () => {
 });
 
 describe("dropped", () => {
-  const scenarios: Record<string, [Scenario, Parameters<typeof startShop>[0]?]> = {
+  testReasons("dropped", "Dropped", {
     invalid: [({ tracker }) => tracker.trackPayment({ ...payment, leadValue: -5 }, ids)],
     pick: [
       async ({ app, tracker, referred }) => {
-        const picked = () => {
-          throw new Error("no order");
-        };
-        app.post("/picked", tracker.onPayment(returning(1), picked));
+        app.post("/picked", tracker.onPayment(returning(1), throwing("no order")));
         await referred().post("/picked");
         await expect.poll(() => tracker.stats().dropped.pick).toBe(1);
       },
@@ -325,22 +314,6 @@ describe("dropped", () => {
       },
       { outbox: memoryOutbox({ maxEvents: 1 }) },
     ],
-  };
-
-  it.each(rowsUnder("Dropped"))("%s", async (reason = "", says = "") => {
-    const [happen, options] = scenarios[reason] ?? [];
-    const shop = await shopWith(options);
-    await happen?.(shop);
-    expect(shop.tracker.stats().dropped).toMatchObject({ [reason]: 1 });
-    expectLine(shop.lines, says);
-    expect(shop.dropped).toMatchObject([{ reason }]);
-    expect(shop.lines.join("\n")).toContain(shop.dropped[0]?.message);
-  });
-
-  it("has a row for every reason", async () => {
-    const { tracker } = await startShop();
-    const reasons = rowsUnder("Dropped").map(([reason]) => reason);
-    expect(reasons.toSorted()).toEqual(Object.keys(tracker.stats().dropped).toSorted());
   });
 });
 
@@ -352,20 +325,11 @@ it("counts a duplicate, and logs nothing", async () => {
 });
 
 describe("it waits", () => {
-  async function sandboxWith(options: Parameters<typeof createSandbox>[0] = {}) {
-    const sandbox = await createSandbox(options);
-    onTestFinished(() => sandbox.close());
-    return sandbox;
-  }
-  const payAll = async ({ tracker }: Shop) => {
-    for (let nth = 0; nth < 20; nth++)
-      await tracker.trackPayment({ ...payment, paymentId: nth }, { sessionId: `s${nth}` });
-  };
   const services: Record<string, () => Promise<string>> = {
-    "the key is wrong": async () => (await sandboxWith({ requireKeyFor: ["paymentLead", "status"] })).url,
-    "the address is wrong": async () => `${(await sandboxWith()).url}/elsewhere`,
+    "the key is wrong": async () => (await startSandbox({ requireKeyFor: ["paymentLead", "status"] })).url,
+    "the address is wrong": async () => `${(await startSandbox()).url}/elsewhere`,
     "the service is down": async () => {
-      const sandbox = await sandboxWith();
+      const sandbox = await startSandbox();
       await sandbox.fail("down");
       return sandbox.url;
     },
@@ -377,7 +341,7 @@ describe("it waits", () => {
     async (because = "", counted = "", says = "", doctorSays = "") => {
       const baseUrl = (await services[because]?.()) as string;
       const shop = await shopWith({ baseUrl, apiKey: "wrong-key" });
-      await payAll(shop);
+      for (let nth = 0; nth < 20; nth++) await pay(shop.tracker, nth);
       const [, reason] = /with the reason `(\w+)`/.exec(counted) ?? [];
       expect(reason).toBeDefined();
       await expect.poll(() => shop.tracker.stats().endpoints["lead/payment"]).toMatchObject({ reason });
@@ -401,10 +365,7 @@ describe("it waits", () => {
   });
 
   it("because a payment was refused", async () => {
-    const { url: baseUrl } = await startService((_request, res) => {
-      res.statusCode = 422;
-      return {};
-    });
+    const { url: baseUrl } = await faultyService({ onRequest: answering(422, {}) });
     const shop = await shopWith({ baseUrl });
     await shop.tracker.trackPayment(payment, ids);
     await shop.tracker.flush();

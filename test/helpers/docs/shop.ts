@@ -1,20 +1,18 @@
 import express, { type RequestHandler } from "express";
 import type { Affiliate, AffiliateOptions } from "express-affiliate";
-import { createSandbox } from "express-affiliate/sandbox";
 import request from "supertest";
 import { onTestFinished } from "vitest";
+import { startSandbox } from "../../sandbox/helpers.js";
+import { FIREFOX } from "../landing.js";
 import { startService } from "../service.js";
 import { startTracker } from "../tracker.js";
-
-const FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:146.0) Gecko/20100101 Firefox/146.0";
 
 /** A shop whose routes a page's blocks add, a tracking service, and the tracker between them. */
 export async function startShop({
   before = [],
   ...options
 }: Partial<AffiliateOptions> & { before?: RequestHandler[] } = {}) {
-  const sandbox = await createSandbox();
-  onTestFinished(() => sandbox.close());
+  const sandbox = await startSandbox();
   const { url: baseUrl, clientId, apiKey } = sandbox;
   const tracker = startTracker({ baseUrl, clientId, apiKey, ...options });
   const app = express();
