@@ -1,7 +1,6 @@
-import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
+import { textOf } from "../helpers/docs/pages.js";
 import { outputOf, runNode, userProject } from "../helpers/user-project.js";
 
 describe("the command line", () => {
@@ -17,33 +16,21 @@ describe("the command line", () => {
 
   it.each([
     [
-      ["sandbx"],
+      "sandbx",
       "express-affiliate: there is no command sandbx; did you mean sandbox?\n",
       "--help lists all\n",
     ],
+    ["docter", "express-affiliate: there is no command docter; did you mean doctor?\n", "--help lists all\n"],
+    ["sandbox --prot 1", "sandbox: there is no option --prot; did you mean --port?\n", "sandbox --help"],
+    ["migrations --shema a", "migrations: there is no option --shema; did you mean --schema?\n", "--help"],
+    ["outbox here lst", "; did you mean list?\n", "outbox --help"],
     [
-      ["docter"],
-      "express-affiliate: there is no command docter; did you mean doctor?\n",
-      "--help lists all\n",
-    ],
-    [
-      ["sandbox", "--prot", "1"],
-      "sandbox: there is no option --prot; did you mean --port?\n",
-      "sandbox --help",
-    ],
-    [
-      ["migrations", "--shema", "a"],
-      "migrations: there is no option --shema; did you mean --schema?\n",
-      "--help",
-    ],
-    [["outbox", "here", "lst"], "; did you mean list?\n", "outbox --help"],
-    [
-      ["doctor", "--api-key"],
+      "doctor --api-key",
       "doctor: there is no option --api-key; did you mean --api-key-env?\n",
       "doctor --help",
     ],
-  ])("answers %j with the nearest right word, and the help", async (args, message, help) => {
-    const { code, stdout, stderr } = await cli(...args);
+  ])("answers %j with the nearest right word, and the help", async (words, message, help) => {
+    const { code, stdout, stderr } = await cli(...words.split(" "));
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(message);
     expect(stderr).toContain(help);
@@ -63,12 +50,11 @@ describe("the command line", () => {
   it.each(["sandbox", "doctor", "outbox", "migrations"])(
     "has in the help of %s what its guide says, the exit codes, and 80 columns at most",
     async (command) => {
-      const guide = readFileSync(join(resolve(import.meta.dirname, "../../docs"), "cli.md"), "utf8");
       const { code, stdout } = await cli(command, "--help");
       expect(code).toBe(0);
       expect(stdout).toContain("Exit code: 0");
       for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(80);
-      const [, rest = ""] = guide.split(`\n## ${command}\n`);
+      const [, rest = ""] = textOf("docs/cli.md").split(`\n## ${command}\n`);
       const [section = ""] = rest.split("\n## ");
       const named = section.match(/--[a-z-]+/g) ?? [];
       if (/doctor|outbox/.test(command)) expect(named).toContain("--json");

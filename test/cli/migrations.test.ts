@@ -18,9 +18,7 @@ describe("the command `migrations`", () => {
 
   it("prints the SQL of the MySQL outbox", async () => {
     expect(await run("--mysql")).toEqual({ code: 0, out: mysqlMigrations().join("\n"), err: "" });
-    expect(await run("--mysql", "--prefix", "shop_")).toMatchObject({
-      out: mysqlMigrations("shop_").join("\n"),
-    });
+    expect((await run("--mysql", "--prefix", "shop_")).out).toBe(mysqlMigrations("shop_").join("\n"));
   });
 
   it.each([
@@ -38,10 +36,8 @@ describe("the command `migrations`", () => {
   });
 
   it("prints how it is used", async () => {
-    expect(await run("--help")).toMatchObject({
-      code: 0,
-      out: expect.stringContaining("Usage: express-affiliate migrations"),
-    });
+    const out = expect.stringContaining("Usage: express-affiliate migrations");
+    expect(await run("--help")).toMatchObject({ code: 0, out });
   });
 });
 

@@ -1,51 +1,42 @@
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
-import { createServer, type RequestListener } from "node:http";
-import { createServer as createTlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { createSandbox } from "express-affiliate/sandbox";
 import fc from "fast-check";
-import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, describe, expect } from "vitest";
 import { doctorCommand } from "../../../src/cli/doctor/command.js";
 import { checkName, checkTls } from "../../../src/cli/doctor/reach.js";
 import type { Terminal } from "../../../src/cli/terminal.js";
-import { type Certificate, certificates } from "../../helpers/certificates.js";
+import { certificates } from "../../helpers/certificates.js";
+import { faultyService } from "../../helpers/faulty-service.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
+import { type Answer, startService } from "../../helpers/service.js";
+import { sendClick, startSandbox, test } from "../../sandbox/helpers.js";
 import { runCommand } from "../helpers.js";
 
 const KEY = "key-that-is-never-shown";
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 async function doctor(args: string[], terminal: Partial<Terminal> = {}) {
-  const { code, out, err } = await runCommand(doctorCommand, args, {
-    env: { TRACKING_KEY: KEY },
-    ...terminal,
-  });
+  const env = { TRACKING_KEY: KEY };
+  const { code, out, err } = await runCommand(doctorCommand, args, { env, ...terminal });
   expect([...out, ...err].join("\n")).not.toContain(KEY);
   return { code, out, err };
 }
 
-async function startSandbox() {
-  const sandbox = await createSandbox({ apiKey: KEY });
-  onTestFinished(() => sandbox.close());
-  const address = ["--base-url", sandbox.url, "--client-id", String(sandbox.clientId)];
-  return { sandbox, address };
-}
+const addressOf = (url: string, id: string | number = 1) => ["--base-url", url, "--client-id", `${id}`];
+const NOWHERE = addressOf("http://127.0.0.1:1");
 
-async function startHttp(listener: RequestListener) {
-  const server = createServer(listener).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return ["--base-url", `http://127.0.0.1:${(server.address() as AddressInfo).port}`, "--client-id", "1"];
-}
+const it = test
+  .extend("sandbox", () => startSandbox({ apiKey: KEY }))
+  .extend("address", ({ sandbox }) => addressOf(sandbox.url, sandbox.clientId));
+
+/** The address of a service that answers like this. */
+const startHttp = async (answer: Answer) => addressOf((await startService(answer)).url);
+
+/** A well-formed answer of the status endpoint. */
+const STATUS = { sessionId: "x", hasAffiliate: false };
 
 describe("doctor", () => {
-  it("finds a healthy integration well, and posts nothing", async () => {
-    const { sandbox, address } = await startSandbox();
+  it("finds a healthy integration well, and posts nothing", async ({ sandbox, address }) => {
     const { code, out } = await doctor([...address, "--api-key-env", "TRACKING_KEY"]);
     expect(out).toEqual([
       expect.stringMatching(/^note .*127\.0\.0\.1 is an address itself/),
@@ -62,8 +53,7 @@ describe("doctor", () => {
     expect(sandbox.ledger.requests().map(({ method }) => method)).toEqual(["GET", "GET"]);
   });
 
-  it("reads a file of variables as Node does, if one is named", async () => {
-    const { address } = await startSandbox();
+  it("reads a file of variables as Node does, if one is named", async ({ address }) => {
     const file = join(scratchDirectory(), ".env");
     const args = [...address, "--api-key-env", "TRACKING_KEY"];
     const takesKey = "ok      the status endpoint takes the key";
@@ -89,7 +79,8 @@ describe("doctor", () => {
     const seen: object[] = [];
     const address = await startHttp(({ method, headers: { host: _, ...headers } }, res) => {
       seen.push({ method, headers });
-      res.writeHead(401).end("{}");
+      res.statusCode = 401;
+      return {};
     });
     await doctor([...address, "--api-key-env", "TRACKING_KEY"]);
     const headers = { accept: "application/json", connection: "keep-alive" };
@@ -99,18 +90,8 @@ describe("doctor", () => {
     ]);
   });
 
-  it("says whom a session is attributed to", async () => {
-    const { sandbox, address } = await startSandbox();
-    await fetch(`${sandbox.url}/api/v1/tracking/click`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({
-        clientId: sandbox.clientId,
-        affiliateReference: "ALICE",
-        clickId: "c1",
-        sessionId: "s1",
-      }),
-    });
+  it("says whom a session is attributed to", async ({ sandbox, address }) => {
+    await sendClick(sandbox, { sessionId: "s1" });
     const args = [...address, "--api-key-env", "TRACKING_KEY", "--session"];
     const known = await doctor([...args, "s1"]);
     expect(known.code).toBe(0);
@@ -120,8 +101,7 @@ describe("doctor", () => {
     expect(unknown.out).toContain("WRONG   session s2 is attributed to no affiliate");
   });
 
-  it("posts a click if it is asked to, and looks whether it arrived", async () => {
-    const { sandbox, address } = await startSandbox();
+  it("posts a click if it is asked to, and looks whether it arrived", async ({ sandbox, address }) => {
     const { code, out } = await doctor([...address, "--api-key-env", "TRACKING_KEY", "--send-test-click"]);
     expect(code).toBe(0);
     const [click] = sandbox.ledger.clicks();
@@ -133,26 +113,23 @@ describe("doctor", () => {
     expect(out.at(-2)).toContain(`session ${click?.sessionId} is attributed to express-affiliate-doctor`);
   });
 
-  it("finds a wrong key, and does not show it", async () => {
-    const { sandbox, address } = await startSandbox();
-    const { code, out } = await doctor([...address, "--api-key-env", "OTHER"], {
-      env: { OTHER: "wrong-key" },
-    });
+  it("finds a wrong key, and does not show it", async ({ sandbox, address }) => {
+    const env = { OTHER: "wrong-key" };
+    const { code, out } = await doctor([...address, "--api-key-env", "OTHER"], { env });
     expect(code).toBe(1);
     expect(out.join("\n")).toMatch(/WRONG {3}the status endpoint does not take the key: 401 Unauthorized/);
     expect(out.join("\n")).not.toContain("wrong-key");
     expect(sandbox.ledger.leads()).toEqual([]);
   });
 
-  it("notes that a key is missing if one is wanted", async () => {
-    const { address } = await startSandbox();
+  it("notes that a key is missing if one is wanted", async ({ address }) => {
     const { code, out } = await doctor(address);
     expect(code).toBe(0);
     expect(out).toContain("note    the status endpoint wants a key, and none was given (--api-key-env NAME)");
   });
 
   it("finds that nothing answers there", async () => {
-    const { code, out } = await doctor(["--base-url", "http://127.0.0.1:1", "--client-id", "1"]);
+    const { code, out } = await doctor(NOWHERE);
     expect(code).toBe(1);
     expect(out.join("\n")).toContain("WRONG   the service does not answer: connect ECONNREFUSED");
   });
@@ -164,36 +141,32 @@ describe("doctor", () => {
     [404, "/api/v1/tracking/status/…: --base-url is what comes before /api/v1/"],
     [502, "the service, or a proxy in front of it, has a fault"],
   ])("finds something else at the address: %i, in plain words", async (status, plain) => {
-    const { code, out } = await doctor(
-      await startHttp((_req, res) => void res.writeHead(status).end("<html>Welcome to nginx</html>")),
-    );
+    const nginx: Answer = (_request, res) => void res.writeHead(status).end("<html>Welcome to nginx</html>");
+    const { code, out } = await doctor(await startHttp(nginx));
     expect(code).toBe(1);
     expect(out.join("\n")).toContain(`WRONG   the status endpoint does not answer as one should: ${status} `);
     expect(out.join("\n")).toContain(plain);
     expect(out.at(-1)).toBe("not healthy: 1 finding is WRONG");
   });
 
-  it.each(["/api/v1", "/api/v1/", "/base/api/v1/tracking"])(
+  it.for(["/api/v1", "/api/v1/", "/base/api/v1/tracking"])(
     "refuses %s at the end of the address, as the options do",
-    async (path) => {
-      const { sandbox } = await startSandbox();
-      const { code, err } = await doctor(["--base-url", sandbox.url + path, "--client-id", "1"]);
+    async (path, { sandbox }) => {
+      const { code, err } = await doctor(addressOf(sandbox.url + path));
       expect(code).toBe(2);
       expect(err.join("\n")).toContain("--base-url must end before /api/v1: each call adds that itself");
       expect(sandbox.ledger.requests()).toEqual([]);
     },
   );
 
-  it("finds a client id that the service does not know, if a click may be sent", async () => {
-    const { sandbox } = await startSandbox();
-    const { code, out } = await doctor(["--base-url", sandbox.url, "--client-id", "7", "--send-test-click"]);
+  it("finds a client id that the service does not know, if a click may be sent", async ({ sandbox }) => {
+    const { code, out } = await doctor([...addressOf(sandbox.url, 7), "--send-test-click"]);
     expect(code).toBe(1);
     expect(out.join("\n")).toMatch(/WRONG {3}the test click was not taken: 422 .*; is --client-id 7 right\?/);
     expect(sandbox.ledger.clicks()).toEqual([]);
   });
 
-  it("notes that reading the affiliate of a session needs a key", async () => {
-    const { sandbox, address } = await startSandbox();
+  it("notes that reading the affiliate of a session needs a key", async ({ sandbox, address }) => {
     const { code, out } = await doctor([...address, "--send-test-click"]);
     expect(code).toBe(0);
     expect(out.at(-2)).toMatch(/^note {4}session .*: reading its affiliate needs a key/);
@@ -202,9 +175,9 @@ describe("doctor", () => {
 
   it("prints each finding as it comes", async () => {
     let asked = 0;
-    const address = await startHttp((_req, res) => {
+    const address = await startHttp(() => {
       asked += 1;
-      res.end(JSON.stringify({ sessionId: "x", hasAffiliate: false }));
+      return STATUS;
     });
     const askedBefore: Record<string, number> = {};
     await doctor(address, {
@@ -215,26 +188,24 @@ describe("doctor", () => {
     expect(Object.values(askedBefore).slice(0, 3)).toEqual([0, 0, 1]);
   });
 
-  it("prints one JSON document with --json", async () => {
-    const { address } = await startSandbox();
+  it("prints one JSON document with --json", async ({ address }) => {
     const well = await doctor([...address, "--json"], { isTerminal: true });
     expect(well.out).toHaveLength(1);
     expect(JSON.parse(well.out[0] ?? "")).toEqual({
       healthy: true,
       findings: expect.arrayContaining([{ type: "note", text: expect.stringContaining("wants a key") }]),
     });
-    const { code, out } = await doctor(["--base-url", "http://127.0.0.1:1", "--client-id", "1", "--json"]);
+    const { code, out } = await doctor([...NOWHERE, "--json"]);
     expect({ code, healthy: JSON.parse(out[0] ?? "").healthy }).toEqual({ code: 1, healthy: false });
   });
 
   it("finds a clock that is wrong", async () => {
     const late = new Date(Date.now() - 3_600_000).toUTCString();
-    const { code, out } = await doctor(
-      await startHttp((_req, res) => {
-        res.setHeader("date", late);
-        res.end(JSON.stringify({ sessionId: "x", hasAffiliate: false }));
-      }),
-    );
+    const address = await startHttp((_request, res) => {
+      res.setHeader("date", late);
+      return STATUS;
+    });
+    const { code, out } = await doctor(address);
     expect(code).toBe(1);
     expect(out.join("\n")).toMatch(/WRONG {3}its clock is 3\d\d\d s behind this machine's/);
   });
@@ -258,18 +229,10 @@ describe("doctor", () => {
 
   it("prints nothing that a terminal acts upon, and no key, whatever a service says", async () => {
     const hostile = `\u001b]0;owned\u0007\u009b2J\u202e\r\nok      all is well ${btoa(`x:${KEY}`)}`;
-    const address = await startHttp((_req, res) =>
-      res.end(
-        JSON.stringify({
-          hasAffiliate: true,
-          affiliateReference: hostile,
-          clickId: hostile,
-          clickedAt: hostile,
-          error: hostile,
-          message: hostile,
-        }),
-      ),
-    );
+    const address = await startHttp(() => ({
+      ...{ hasAffiliate: true, affiliateReference: hostile, clickId: hostile, clickedAt: hostile },
+      ...{ error: hostile, message: hostile },
+    }));
     const args = [...address, "--api-key-env", "TRACKING_KEY", "--session", "s1", "--send-test-click"];
     const { out } = await doctor(args);
     expect(out.join("\n")).toContain("is attributed to");
@@ -279,26 +242,20 @@ describe("doctor", () => {
     }
   });
 
-  it("repeats no key that stands in a wrong place", async () => {
-    const { address } = await startSandbox();
+  it("repeats no key that stands in a wrong place", async ({ address }) => {
     const wrong = [
       [...address, KEY],
       [...address, "--api-key-env", KEY],
-      ["--base-url", "http://127.0.0.1:1", "--client-id", KEY],
-      ["--base-url", KEY, "--client-id", "1"],
+      addressOf("http://127.0.0.1:1", KEY),
+      addressOf(KEY),
     ];
     for (const args of wrong) expect((await doctor(args)).code).toBe(2);
   });
 
   it("repeats nothing of the key that a service sends back", async () => {
-    const echo = await startHttp((req, res) => {
+    const echo = await startHttp(({ headers: { authorization } }, res) => {
       res.statusCode = 400;
-      res.end(
-        JSON.stringify({
-          error: req.headers.authorization,
-          message: `no ${req.headers.authorization} ada@shop.example\u001b[2J\u202e`,
-        }),
-      );
+      return { error: authorization, message: `no ${authorization} ada@shop.example\u001b[2J\u202e` };
     });
     const { out } = await doctor([...echo, "--api-key-env", "TRACKING_KEY"]);
     expect(out.join("\n")).toContain("no Bearer [redacted] a***@shop.example [2J");
@@ -307,17 +264,11 @@ describe("doctor", () => {
 
   it.each([
     [[], /^doctor:\n {2}- --base-url is required.*\n {2}- --client-id is required/],
-    [["--base-url", "http://tracking.example", "--client-id", "1"], /must begin with https:/],
-    [["--base-url", "https://u:pa55word@tracking.example", "--client-id", "1"], /must not hold credentials/],
-    [
-      ["--base-url", "https://tracking.example", "--client-id", "one"],
-      /--client-id must be a positive integer/,
-    ],
-    [
-      ["--base-url", "https://tracking.example", "--client-id", "1", "--api-key-env", "NONE"],
-      /NONE is not set/,
-    ],
-    [["--base-url", "https://tracking.example", "--client-id", "1", "--session", "."], /session id must be/],
+    [addressOf("http://tracking.example"), /must begin with https:/],
+    [addressOf("https://u:pa55word@tracking.example"), /must not hold credentials/],
+    [addressOf("https://tracking.example", "one"), /--client-id must be a positive integer/],
+    [[...addressOf("https://tracking.example"), "--api-key-env", "NONE"], /NONE is not set/],
+    [[...addressOf("https://tracking.example"), "--session", "."], /session id must be/],
     [["--nope"], /there is no option --nope$/m],
     [["--send-testclick"], /there is no option --send-testclick; did you mean --send-test-click\?/],
     [["--base-url"], /'--base-url <value>' argument missing/],
@@ -342,8 +293,9 @@ describe("doctor", () => {
     );
   });
 
-  it("uses colours for a person, and none for a file, a dumb terminal, or with NO_COLOR", async () => {
-    const { address } = await startSandbox();
+  it("uses colours for a person, and none for a file, a dumb terminal, or with NO_COLOR", async ({
+    address,
+  }) => {
     const hasColors = async (isTerminal: boolean, env: Record<string, string>) =>
       (await doctor(address, { isTerminal, env })).out.join("").includes("\u001b[");
     expect(await hasColors(true, {})).toBe(true);
@@ -353,8 +305,7 @@ describe("doctor", () => {
     expect(await hasColors(true, { TERM: "dumb" })).toBe(false);
   });
 
-  it("breaks its lines between words for a person, and not for a file", async () => {
-    const { address } = await startSandbox();
+  it("breaks its lines between words for a person, and not for a file", async ({ address }) => {
     const env = { NO_COLOR: "1" };
     const { out } = await doctor(address, { isTerminal: true, columns: 60, env });
     for (const line of out.join("\n").split("\n")) expect(line.length).toBeLessThanOrEqual(60);
@@ -375,12 +326,7 @@ describe("checkTls", () => {
   const made = certificates();
   afterAll(made.remove);
 
-  async function serve(certificate: Certificate) {
-    const server = createTlsServer(certificate).listen(0, "127.0.0.1");
-    await once(server, "listening");
-    onTestFinished(() => void server.close());
-    return new URL(`https://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  }
+  const serve = async (tls: typeof made.valid) => new URL((await faultyService({ tls })).url);
 
   it("says until when a trusted certificate is valid, and when that is soon", async () => {
     const url = await serve(made.valid);
@@ -389,9 +335,8 @@ describe("checkTls", () => {
       /^the certificate is trusted and valid until \d{4}-\d\d-\d\d \(\d days\): that is soon$/,
     );
     const [, day = ""] = /until (\S+)/.exec(soon.text) ?? [];
-    expect(await checkTls(url, Date.parse(day) - 30 * DAY_MS, made.authority.cert)).toMatchObject({
-      type: "well",
-    });
+    const before = Date.parse(day) - 30 * DAY_MS;
+    expect(await checkTls(url, before, made.authority.cert)).toMatchObject({ type: "well" });
   });
 
   it.each([
@@ -411,7 +356,7 @@ describe("checkTls", () => {
   );
 
   it("finds that there is no TLS, or nothing at all", async () => {
-    const [, url = ""] = await startHttp((_req, res) => void res.end());
+    const { url } = await startService();
     const { text } = await checkTls(new URL(url.replace("http:", "https:")), Date.now());
     expect(text).toContain("what answers at this port does not speak TLS");
     const nothing = await checkTls(new URL("https://127.0.0.1:1"), Date.now());

@@ -1,6 +1,5 @@
 import { diskOutbox } from "express-affiliate/disk";
-import { createSandbox } from "express-affiliate/sandbox";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { doctorCommand } from "../../../src/cli/doctor/command.js";
 import { type LastEvent, lastEventsFound } from "../../../src/cli/outbox/last-events.js";
 import type { Outbox } from "../../../src/outbox/outbox.js";
@@ -10,6 +9,7 @@ import { describeWithMariaDb } from "../../helpers/mysql.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";
+import { sendClick, sendPayment, startSandbox } from "../../sandbox/helpers.js";
 import { runCommand } from "../helpers.js";
 
 async function doctor(args: string[]): Promise<string[]> {
@@ -20,12 +20,8 @@ const TIME = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`;
 
 async function showsLast(create: () => Outbox | Promise<Outbox>, where: () => readonly string[]) {
   await using stage = await Stage.open(create);
-  const [delivered, dead, click, behind] = [
-    sample("payment"),
-    sample("payment"),
-    sample("click"),
-    sample("payment"),
-  ];
+  const [delivered, dead, behind] = [sample("payment"), sample("payment"), sample("payment")];
+  const click = sample("click");
   stage.start();
   await stage.add(delivered);
   (await stage.delivery.next()).settle({ type: "delivered" });
@@ -71,20 +67,12 @@ describe("doctor --last", () => {
   });
 
   it("shows what a sandbox has recorded last, and whom it credits", async () => {
-    const sandbox = await createSandbox();
-    onTestFinished(() => sandbox.close());
-    const post = (path: string, body: object) =>
-      fetch(`${sandbox.url}/api/v1/tracking/${path}`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ clientId: sandbox.clientId, ...body }),
-      });
+    const sandbox = await startSandbox();
     const here = ["--base-url", sandbox.url, "--client-id", String(sandbox.clientId), "--last"];
     expect(await doctor(here)).toContain("note    the sandbox has recorded nothing yet");
-    const lead = { leadType: "PAYMENT", customerEmail: "ada@shop.example", leadValue: 1 };
-    await post("click", { affiliateReference: "ALICE", sessionId: "s1" });
-    await post("lead/payment", { ...lead, sessionId: "s1" });
-    await post("lead/payment", { ...lead, customerEmail: "bo@shop.example", sessionId: "s2" });
+    await sendClick(sandbox);
+    await sendPayment(sandbox);
+    await sendPayment(sandbox, { customerEmail: "cy@shop.test", sessionId: "session-2" });
     const out = await doctor(here);
     expect(out.filter((line) => line.includes("recorded 2"))).toEqual([
       expect.stringMatching(

@@ -1,5 +1,4 @@
 import { diskOutbox } from "express-affiliate/disk";
-import { createSandbox } from "express-affiliate/sandbox";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { doctorCommand } from "../../../src/cli/doctor/command.js";
@@ -7,6 +6,7 @@ import { sample } from "../../../src/testing/contract/samples.js";
 import { describeWithMariaDb } from "../../helpers/mysql.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
+import { startSandbox } from "../../sandbox/helpers.js";
 import { runCommand } from "../helpers.js";
 
 async function doctor(args: string[], env: Record<string, string> = {}) {
@@ -47,7 +47,7 @@ it("finds it wrong if there is none, and makes none", async () => {
 });
 
 it("examines the service as well, and notes what waits for another", async () => {
-  const sandbox = await createSandbox();
+  const sandbox = await startSandbox();
   const address = ["--base-url", sandbox.url, "--client-id", String(sandbox.clientId)];
   const { out } = await doctor([...address, "--outbox", await withPayment()]);
 
@@ -55,7 +55,6 @@ it("examines the service as well, and notes what waits for another", async () =>
     out.indexOf("ok      the disk outbox is there, and of this version"),
   );
   expect(out).toContainEqual(expect.stringMatching(/^note +events wait for client id 42, not only for 1001/));
-  await sandbox.close();
 });
 
 it("refuses what does not go together", async () => {

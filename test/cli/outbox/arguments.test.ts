@@ -72,9 +72,8 @@ describe("the command `outbox`", () => {
     [[`--${DATABASE}`], "there is no option"],
     [["here", `--json=${DATABASE}`, "status"], "does not take an argument"],
   ])("refuses %j as usage", async (args, because) => {
-    const { code, out, err } = await outbox(args, {
-      env: { DATABASE_URL: DATABASE, DIRECTORY: "/pa55word" },
-    });
+    const env = { DATABASE_URL: DATABASE, DIRECTORY: "/pa55word" };
+    const { code, out, err } = await outbox(args, { env });
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toContain(because);
     expect(err).toContain("\nexpress-affiliate outbox --help lists what it takes");
@@ -85,17 +84,7 @@ describe("the command `outbox`", () => {
     const directory = scratchDirectory();
     const word = fc.oneof(
       fc.string(),
-      fc.constantFrom(
-        directory,
-        "status",
-        "list",
-        "retry",
-        "--all",
-        "--json",
-        "--limit",
-        "--url-env",
-        "--help",
-      ),
+      fc.constantFrom(directory, ..."status list retry --all --json --limit --url-env --help".split(" ")),
     );
     await fc.assert(
       fc.asyncProperty(fc.array(word, { maxLength: 5 }), async (args) => {

@@ -29,22 +29,17 @@ describe("person", () => {
 
     const { json } = await jsonOf([directory, "person", "ada@shop.example"]);
     expect(json.events).toHaveLength(3);
-    expect(json.events).toContainEqual(
-      expect.objectContaining({ id: paid.id, event: paid.data, state: "waiting" }),
-    );
+    const waiting = { id: paid.id, event: paid.data, state: "waiting" };
+    expect(json.events).toContainEqual(expect.objectContaining(waiting));
   });
 
   it("erases them with --erase, and still knows them", async () => {
     const [own, other] = [sampleOf("ada@shop.example", "payment"), sample("payment")];
     const directory = await directoryWith({ waiting: [own, other] });
 
-    expect(await jsonOf([directory, "person", "ada@shop.example", "--erase"])).toEqual({
-      code: 0,
-      json: { erased: 1, events: [] },
-    });
-    expect(await outbox([directory, "person", "ada@shop.example"])).toMatchObject({
-      out: "ok      no event with this address",
-    });
+    const ada = [directory, "person", "ada@shop.example"];
+    expect(await jsonOf([...ada, "--erase"])).toEqual({ code: 0, json: { erased: 1, events: [] } });
+    expect((await outbox(ada)).out).toBe("ok      no event with this address");
     await using stage = await Stage.open(() => diskOutbox({ directory }));
     expect(await stage.outbox.add(own)).toBe("duplicate");
     await stage.holds(1);

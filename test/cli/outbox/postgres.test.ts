@@ -76,16 +76,12 @@ describe("a database that cannot be reached", () => {
     const url = "postgres://shop:pa55word@127.0.0.1:1/shop";
     const message = "outbox: connect ECONNREFUSED 127.0.0.1:1";
     expect(await outbox([url, "status"])).toEqual({ code: 1, out: "", err: message });
-    expect(await jsonOf([url, "list"])).toEqual({
-      code: 1,
-      json: { error: { code: "ECONNREFUSED", message } },
-    });
+    const error = { code: "ECONNREFUSED", message };
+    expect(await jsonOf([url, "list"])).toEqual({ code: 1, json: { error } });
   });
 
   it("is not looked for if the address is none", async () => {
-    expect(await outbox(["postgres://shop:pa55word@127.0.0.1:port/shop", "status"])).toMatchObject({
-      code: 1,
-      err: "outbox: Invalid URL",
-    });
+    const url = "postgres://shop:pa55word@127.0.0.1:port/shop";
+    expect(await outbox([url, "status"])).toMatchObject({ code: 1, err: "outbox: Invalid URL" });
   });
 });

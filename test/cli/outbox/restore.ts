@@ -102,11 +102,9 @@ async function shopService() {
 
 async function report(tracker: ReturnType<typeof startTracker>, name: string, number: number) {
   for (let nth = 0; nth < number; nth++) {
-    const customerEmail = `${name}-${nth}@shop.example`;
-    const payment = { paymentId: `${name}-${nth}`, customerEmail, leadValue: 10 };
-    expect(await tracker.trackPayment(payment, { clickId: `${name}-${nth}` })).toMatchObject({
-      outcome: "queued",
-    });
+    const id = `${name}-${nth}`;
+    const payment = { paymentId: id, customerEmail: `${id}@shop.example`, leadValue: 10 };
+    expect(await tracker.trackPayment(payment, { clickId: id })).toMatchObject({ outcome: "queued" });
   }
 }
 
