@@ -4,8 +4,10 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { TrackFunction } from "../src/tracker.js";
 import { order } from "./helpers/conversions.js";
 import { browser, referred, startShop } from "./helpers/docs/shop.js";
+import { returning } from "./helpers/returning.js";
 import { scratchDirectory } from "./helpers/scratch.js";
 import { startService } from "./helpers/service.js";
+import { throwing } from "./helpers/throwing.js";
 import { startTracker } from "./helpers/tracker.js";
 import { trackerWithService } from "./helpers/tracker-with-service.js";
 
@@ -15,20 +17,10 @@ const visitor = { clickId: "c1", sessionId: "s1" };
 async function shopAtSandbox() {
   const { sandbox, tracker, app } = await startShop();
   app.get("/", tracker.onClick(), (_req, res) => void res.send("Welcome"));
-  app.post(
-    "/signup",
-    tracker.onRegistration(async (_req, res) => {
-      res.status(201).json({});
-      return { email: "ada@shop.example", customerId: 7, customerName: "Ada" };
-    }),
-  );
-  app.post(
-    "/checkout",
-    tracker.onPayment((_req, res) => {
-      res.json({});
-      return { ...order, leadValue: "19.90" }; // as databases give it
-    }),
-  );
+  const registration = { ...ada, customerId: 7, customerName: "Ada" };
+  app.post("/signup", tracker.onRegistration(returning(registration, 201)));
+  // As databases give it.
+  app.post("/checkout", tracker.onPayment(returning({ ...order, leadValue: "19.90" })));
   return { sandbox, tracker, app };
 }
 
@@ -88,27 +80,14 @@ describe("the tracker", () => {
     const { tracker } = await trackerWithService();
     const first = await tracker.trackPayment(order, visitor);
     expect(first).toEqual({ outcome: "queued", id: expect.stringMatching(/^[0-9a-f]{32}$/) });
-    expect(await tracker.trackPayment({ ...order, leadValue: 5 }, visitor)).toEqual({
-      ...first,
-      outcome: "duplicate",
-    });
-    expect(await tracker.trackPayment({ ...order, leadValue: "0.00" }, visitor)).toEqual({
-      outcome: "skipped",
-      reason: "zero",
-    });
-    expect(await tracker.trackPayment({ ...order, leadValue: -1 }, visitor)).toEqual({
-      outcome: "rejected",
-      reason: "invalid",
-    });
-    expect(await tracker.trackRegistration({ email: "ada@shop.example" })).toEqual({
-      outcome: "skipped",
-      reason: "no-attribution",
-    });
+    const pay = (changes: object) => tracker.trackPayment({ ...order, ...changes }, visitor);
+    expect(await pay({ leadValue: 5 })).toEqual({ ...first, outcome: "duplicate" });
+    expect(await pay({ leadValue: "0.00" })).toEqual({ outcome: "skipped", reason: "zero" });
+    expect(await pay({ leadValue: -1 })).toEqual({ outcome: "rejected", reason: "invalid" });
+    const withoutIds = await tracker.trackRegistration(ada);
+    expect(withoutIds).toEqual({ outcome: "skipped", reason: "no-attribution" });
     await tracker.close();
-    expect(await tracker.trackPayment({ ...order, paymentId: "o2" }, visitor)).toEqual({
-      outcome: "rejected",
-      reason: "closed",
-    });
+    expect(await pay({ paymentId: "o2" })).toEqual({ outcome: "rejected", reason: "closed" });
     expect(tracker.stats()).toMatchObject({
       duplicates: 1,
       dropped: { invalid: 1, closed: 1 },
@@ -134,18 +113,16 @@ describe("the tracker", () => {
       expect(await tracker.trackPayment(order, attribution)).toEqual(skipped);
       expect(await tracker.trackRegistration(ada, attribution)).toEqual(skipped);
       expect(await tracker.trackPayment(order, attribution, { matchByEmail: false })).toEqual(skipped);
-      expect(await tracker.trackPayment(order, attribution, { matchByEmail: "yes" as never })).toEqual(
-        skipped,
-      );
+      const yes = { matchByEmail: "yes" as never };
+      expect(await tracker.trackPayment(order, attribution, yes)).toEqual(skipped);
       // The service has no endpoint for a registration without ids.
       expect(await tracker.trackRegistration(ada, attribution, { matchByEmail: true })).toEqual(skipped);
       expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
       expect(posted).toEqual([]);
       expect(lines.join()).not.toContain("dropped");
 
-      expect(await tracker.trackPayment(order, attribution, { matchByEmail: true })).toMatchObject({
-        outcome: "queued",
-      });
+      const byEmail = await tracker.trackPayment(order, attribution, { matchByEmail: true });
+      expect(byEmail).toMatchObject({ outcome: "queued" });
       await tracker.flush();
       expect(posted).toMatchObject([
         { path: "/api/v1/tracking/lead/payment", body: { customerEmail: order.customerEmail } },
@@ -195,19 +172,14 @@ describe("the tracker", () => {
 
   it("never rejects a report, whatever it is given", async () => {
     const { tracker } = await trackerWithService();
-    const throws = {
-      get email() {
-        throw new Error("boom");
-      },
-    };
+    const throws = Object.defineProperty({}, "email", { enumerable: true, get: throwing("boom") });
     const hostile = [undefined, null, 0, "x", [], Object.create(null), throws];
     const { trackClick, trackRegistration, trackPayment } = tracker;
     for (const track of [trackClick, trackRegistration, trackPayment] as TrackFunction<never>[]) {
       for (const input of hostile) {
         for (const attribution of [...hostile, visitor]) {
-          expect(await track(input as never, attribution as never)).toMatchObject({
-            outcome: expect.stringMatching(/^(rejected|skipped)$/),
-          });
+          const { outcome } = await track(input as never, attribution as never);
+          expect(outcome).toMatch(/^(rejected|skipped)$/);
         }
       }
     }
@@ -216,10 +188,8 @@ describe("the tracker", () => {
   it("refuses a transaction that its outbox cannot take part in, without failing, and logs each payment", async () => {
     const { tracker, posted, lines } = await trackerWithService();
     for (const paymentId of [1, 2, 3]) {
-      expect(await tracker.trackPayment({ ...order, paymentId }, visitor, { transaction: {} })).toEqual({
-        outcome: "rejected",
-        reason: "outbox",
-      });
+      const receipt = await tracker.trackPayment({ ...order, paymentId }, visitor, { transaction: {} });
+      expect(receipt).toEqual({ outcome: "rejected", reason: "outbox" });
     }
     const because = "memoryOutbox: cannot take part in a transaction; use postgresOutbox";
     expect(lines.filter((line) => line.includes(because))).toHaveLength(3);
@@ -234,9 +204,7 @@ describe("the tracker", () => {
     }));
     const told: [string, unknown][] = [];
     const listen = (name: keyof Notices) => tracker.on(name, (notice) => void told.push([name, notice]));
-    tracker.on("queued", () => {
-      throw new Error("boom");
-    });
+    tracker.on("queued", throwing("boom"));
     tracker.on("queued", async () => Promise.reject(new Error("boom")));
     for (const name of ["queued", "delivered", "dead", "skipped", "dropped"] as const) listen(name);
     const off = () => told.push(["never", undefined]);
@@ -255,36 +223,23 @@ describe("the tracker", () => {
       [
         "dead",
         {
-          ...notice,
-          id: expect.any(String),
-          reason: "rejected",
-          status: 200,
-          code: "200",
-          message: "no such [redacted]",
-          attempts: 1,
+          ...{ ...notice, id: expect.any(String), reason: "rejected", status: 200, code: "200" },
+          ...{ message: "no such [redacted]", attempts: 1 },
         },
       ],
     ]);
     expect(lines.join("\n")).not.toContain("ada@");
-    expect(await tracker.deadLetters.list()).toMatchObject([
-      {
-        kind: "payment",
-        event: { paymentId: "o2", customerEmail: "ada@shop.example", ...visitor },
-        reason: "rejected",
-      },
-    ]);
+    const event = { paymentId: "o2", customerEmail: "ada@shop.example", ...visitor };
+    const letters = await tracker.deadLetters.list();
+    expect(letters).toMatchObject([{ kind: "payment", event, reason: "rejected" }]);
   });
 
   it("survives a logger that throws", async () => {
-    const broken = () => {
-      throw new Error("boom");
-    };
-    const logger = { warn: broken, error: broken, debug: broken };
-    const { tracker } = await trackerWithService({ logger });
-    expect(await tracker.trackPayment({ ...order, paymentId: "" }, visitor)).toMatchObject({
-      outcome: "rejected",
-    });
-    expect(await tracker.trackRegistration({ email: "a@b.example" })).toMatchObject({ outcome: "skipped" });
+    const broken = throwing("boom");
+    const { tracker } = await trackerWithService({ logger: { warn: broken, error: broken, debug: broken } });
+    const rejected = await tracker.trackPayment({ ...order, paymentId: "" }, visitor);
+    expect(rejected).toMatchObject({ outcome: "rejected" });
+    expect(await tracker.trackRegistration(ada)).toMatchObject({ outcome: "skipped" });
   });
 
   it("warns on the console if no logger is given", async () => {

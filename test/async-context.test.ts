@@ -14,23 +14,19 @@ import {
 import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
 import { expect, it, onTestFinished } from "vitest";
+import { order } from "./helpers/conversions.js";
 import { describeWithMariaDb } from "./helpers/mysql.js";
+import { pay } from "./helpers/pay.js";
 import { describeWithPostgres } from "./helpers/postgres.js";
+import { returning } from "./helpers/returning.js";
 import { scratchDirectory } from "./helpers/scratch.js";
 import { startService } from "./helpers/service.js";
 import { startTracker } from "./helpers/tracker.js";
 
 const NAMES = [
-  "queued",
-  "attempt",
-  "delivered",
-  "retry",
-  "dead",
-  "dropped",
-  "skipped",
-  "paused",
-  "resumed",
-] as const satisfies readonly (keyof Notices)[];
+  ...(["queued", "attempt", "delivered", "retry", "dead"] as const),
+  ...(["dropped", "skipped", "paused", "resumed"] as const),
+] satisfies (keyof Notices)[];
 
 /** Whose request the code runs in. */
 const visitor = new AsyncLocalStorage<string>();
@@ -71,13 +67,7 @@ async function startHeard(outbox: Outbox, options: Partial<AffiliateOptions> = {
   };
 }
 
-const payOf = (tracker: Affiliate, who: string) =>
-  visitor.run(who, () =>
-    tracker.trackPayment(
-      { paymentId: who, customerEmail: `${who}@shop.example`, leadValue: 19.9 },
-      { sessionId: who },
-    ),
-  );
+const payOf = (tracker: Affiliate, who: string) => visitor.run(who, () => pay(tracker, who, who));
 
 function testContexts(name: string, create: () => Outbox | Promise<Outbox>): void {
   it(`delivery, its notices and its log lines are in no visitor's context: ${name}`, async () => {
@@ -176,11 +166,7 @@ it("calls listeners of a report in the context of the request that makes it", as
   const { tracker, contextsOf } = await startHeard(memoryOutbox());
   const app = express();
   app.use((req, _res, next) => visitor.run(String(req.headers["x-visitor"]), next), tracker);
-  const payment = (id: unknown) => ({
-    paymentId: String(id),
-    customerEmail: "ann@shop.example",
-    leadValue: 19.9,
-  });
+  const payment = (id: unknown) => ({ ...order, paymentId: String(id) });
   app.post(
     "/returned/:id",
     tracker.onPayment(async (req, res) => {
@@ -189,25 +175,13 @@ it("calls listeners of a report in the context of the request that makes it", as
       return payment(req.params.id);
     }),
   );
-  app.post(
-    "/picked/:id",
-    tracker.onPayment(
-      (_req, res) => void res.end(),
-      (req) => payment(req.params.id),
-    ),
-  );
-  app.post(
-    "/wrong",
-    tracker.onPayment((_req, res) => {
-      res.end();
-      return { ...payment("wrong"), leadValue: "much" };
-    }),
-  );
-  const post = (path: string, who: string) =>
-    request(app)
-      .post(path)
-      .set({ "x-visitor": who, cookie: `svc_session_id=${who}` })
-      .expect(200);
+  const pick = (req: express.Request) => payment(req.params.id);
+  app.post("/picked/:id", tracker.onPayment(returning(undefined), pick));
+  app.post("/wrong", tracker.onPayment(returning({ ...payment("wrong"), leadValue: "much" })));
+  const post = (path: string, who: string) => {
+    const headers = { "x-visitor": who, cookie: `svc_session_id=${who}` };
+    return request(app).post(path).set(headers).expect(200);
+  };
   await Promise.all([post("/returned/1", "ann"), post("/picked/2", "bob"), post("/wrong", "cy")]);
   await tracker.flush();
   expect(contextsOf("queued").toSorted()).toEqual(["ann", "bob"]);

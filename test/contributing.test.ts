@@ -1,17 +1,17 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { inlineWith } from "../inline-plugin.js";
+import { textOf } from "./helpers/docs/pages.js";
 import { fixture } from "./helpers/fixture.js";
 import { scratchDirectory } from "./helpers/scratch.js";
 import { startService } from "./helpers/service.js";
 import { tracing } from "./helpers/traced.js";
 
-const root = resolve(import.meta.dirname, "..");
 const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite");
 
-const [, section = ""] = readFileSync(join(root, "CONTRIBUTING.md"), "utf8").split("## The way of a payment");
+const [, section = ""] = textOf("CONTRIBUTING.md").split("## The way of a payment");
 const [list = ""] = section.split("\n## ");
 const files = [...new Set([...list.matchAll(/`(src\/\S+)`/g)].map(([, file = ""]) => file))];
 

@@ -1,10 +1,9 @@
-import { createSandbox } from "express-affiliate/sandbox";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { pay } from "./helpers/pay.js";
 import { startService } from "./helpers/service.js";
 import { startTracker } from "./helpers/tracker.js";
 import { outputOf, runNode, userProject } from "./helpers/user-project.js";
-
-const payment = (paymentId: number) => ({ paymentId, customerEmail: "ada@shop.example", leadValue: 1 });
+import { startSandbox } from "./sandbox/helpers.js";
 
 describe("a tracker under fake timers", () => {
   afterEach(() => void vi.useRealTimers());
@@ -17,25 +16,25 @@ describe("a tracker under fake timers", () => {
     });
     const tracker = startTracker({ baseUrl: url, delivery: { concurrency: 1 } });
     // So that a connection is there from before.
-    await tracker.trackPayment(payment(0), { sessionId: "s1" });
+    await pay(tracker, 0);
     expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
 
     vi.useFakeTimers({ now: Date.UTC(2001, 1, 1) });
     refusals = 1;
-    for (let id = 1; id <= 10; id++) await tracker.trackPayment(payment(id), { sessionId: `s${id}` });
+    for (let id = 1; id <= 10; id++) await pay(tracker, id);
     expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
     expect(tracker.stats()).toMatchObject({ delivered: 11, retried: 2, oldestMs: null });
     expect(new Set(posted.map(({ headers }) => headers["idempotency-key"])).size).toBe(11);
 
     vi.useRealTimers();
-    await tracker.trackPayment(payment(11), { sessionId: "s1" });
+    await pay(tracker, 11);
     expect(await tracker.flush()).toEqual({ settled: true, left: 0 });
     vi.useFakeTimers();
     expect(await tracker.close()).toEqual({ left: 0, durable: false });
   });
 
   it("that Jest puts in place before anything is loaded goes on as well", async () => {
-    const sandbox = await createSandbox();
+    const sandbox = await startSandbox();
     const test = `
       const { affiliate } = require("express-affiliate");
       test("delivers", async () => {
@@ -54,6 +53,5 @@ describe("a tracker under fake timers", () => {
     const { code, stderr } = await outputOf(runNode(project, ["node_modules/jest/bin/jest.js"]));
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringMatching(/1 passed/) });
     expect(sandbox.ledger.payments()).toHaveLength(10);
-    await sandbox.close();
   });
 });

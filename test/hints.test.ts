@@ -4,6 +4,7 @@ import request from "supertest";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { order } from "./helpers/conversions.js";
 import { browser } from "./helpers/docs/shop.js";
+import { returning } from "./helpers/returning.js";
 import { startTracker } from "./helpers/tracker.js";
 
 const responds: RequestHandler = (_req, res) => void res.end();
@@ -17,14 +18,7 @@ function shop(mount: (tracker: Affiliate) => RequestHandler) {
   return { app, infos };
 }
 
-function paying(status: number) {
-  return (tracker: Affiliate) =>
-    tracker.onPayment((_req, res) => {
-      res.status(status).end();
-      return order;
-    });
-}
-
+const paying = (status: number) => (tracker: Affiliate) => tracker.onPayment(returning(order, status));
 const clicking = (tracker: Affiliate) => tracker.onClick();
 const headless = "Mozilla/5.0 (X11; Linux x86_64) HeadlessChrome/142.0.0.0 Safari/537.36";
 

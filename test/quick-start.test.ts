@@ -1,25 +1,15 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { createSandbox } from "express-affiliate/sandbox";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { problemsIn } from "./helpers/docs/check.js";
 import { type Block, blocksOf, isCode } from "./helpers/docs/pages.js";
 import { pageToRun } from "./helpers/docs/run.js";
-import { browser } from "./helpers/docs/shop.js";
+import { browser, envFor } from "./helpers/docs/shop.js";
+import { closedPort } from "./helpers/faulty-service.js";
 import { runNode, userProject } from "./helpers/user-project.js";
+import { startSandbox } from "./sandbox/helpers.js";
 
 const page = pageToRun("docs/quick-start.md");
 const code = page.codeToRun("Quick start");
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 const asCommonJs = (code: string) =>
   code.replaceAll(/^import (.+) from (".+");$/gm, (_, what, from) => `const ${what} = require(${from});`);
@@ -29,19 +19,11 @@ describe("the quick start", () => {
     { format: "ESM", file: "app.mjs", translate: (code: string) => code },
     { format: "CommonJS", file: "app.cjs", translate: asCommonJs },
   ])("runs as it stands, as $format", async ({ file, translate }) => {
-    const sandbox = await createSandbox();
-    onTestFinished(() => sandbox.close());
+    const sandbox = await startSandbox();
     const project = await userProject({ [file]: translate(code) });
-    const port = await freePort();
-    const app = runNode(project, [file], {
-      env: {
-        ...process.env,
-        PORT: String(port),
-        TRACKING_URL: sandbox.url,
-        TRACKING_CLIENT_ID: String(sandbox.clientId),
-        TRACKING_API_KEY: sandbox.apiKey,
-      },
-    });
+    const port = await closedPort();
+    const env = { ...process.env, ...envFor(sandbox), PORT: String(port) };
+    const app = runNode(project, [file], { env });
     const errors: string[] = [];
     app.stderr?.on("data", (chunk) => errors.push(String(chunk)));
     await Promise.race([once(app.stdout as NodeJS.ReadableStream, "data"), once(app, "close")]);
@@ -53,11 +35,8 @@ describe("the quick start", () => {
       for (const [, path = "", name = "", value = ""] of html.matchAll(
         /action="(.+?)"><input name="(.+?)" value="(.+?)">/g,
       )) {
-        const submitted = await visitor
-          .post(path)
-          .type("form")
-          .send({ [name]: value });
-        expect(submitted.ok).toBe(true);
+        const form = { [name]: value };
+        expect((await visitor.post(path).type("form").send(form)).ok).toBe(true);
       }
     }
     const ofAlice = { affiliateReference: "ALICE", customerEmail: "ada@shop.example" };

@@ -1,5 +1,5 @@
 import express from "express";
-import { type Affiliate, type AffiliateOptions, memoryOutbox, type Payment } from "express-affiliate";
+import { type AffiliateOptions, memoryOutbox, type Payment } from "express-affiliate";
 import { createOutbox, type OutboxParts } from "express-affiliate/outbox";
 import { recordingOutbox } from "express-affiliate/testing";
 import request from "supertest";
@@ -12,9 +12,8 @@ const inDays = (days: number) => new Date(Date.now() + days * DAY_MS);
 const ada = { sessionId: "s1" };
 const order: Payment = { paymentId: "order-1", customerEmail: "ada@shop.example", leadValue: 19.9 };
 
-function trackerWith(options: Partial<AffiliateOptions>): Affiliate {
-  return startTracker({ baseUrl: "http://127.0.0.1:1", ...options });
-}
+const trackerWith = (options: Partial<AffiliateOptions>) =>
+  startTracker({ baseUrl: "http://127.0.0.1:1", ...options });
 
 describe("a payment with `notBefore`", () => {
   it("is queued, waits, and is never sent once it is cancelled", async () => {
@@ -146,12 +145,8 @@ const parts: OutboxParts = {
 describe("an outbox of another author's", () => {
   it("schedules and finds persons with its own `cancel` and `personal`", async () => {
     const cancel = vi.fn(async () => "cancelled" as const);
-    const outbox = createOutbox({
-      ...parts,
-      cancel,
-      personal: { async *pages() {}, remove: async () => 0 },
-    });
-    const tracker = trackerWith({ outbox });
+    const personal = { async *pages() {}, remove: async () => 0 };
+    const tracker = trackerWith({ outbox: createOutbox({ ...parts, cancel, personal }) });
     const receipt = await tracker.trackPayment({ ...order, notBefore: inDays(1) }, ada);
     expect(receipt).toMatchObject({ outcome: "queued" });
     expect(await tracker.cancelPayment(order.paymentId)).toBe("cancelled");
@@ -162,9 +157,8 @@ describe("an outbox of another author's", () => {
 
   it("says so without them", async () => {
     const tracker = trackerWith({ outbox: createOutbox(parts) });
-    for (const refused of [tracker.personalData({ email: "a@b" }), tracker.erase({ email: "a@b" })]) {
+    for (const refused of [tracker.personalData({ email: "a@b" }), tracker.erase({ email: "a@b" })])
       await expect(refused).rejects.toMatchObject({ code: "ERR_AFFILIATE_OUTBOX_UNABLE" });
-    }
   });
 });
 

@@ -11,13 +11,10 @@ const { checkSync } = await import("recheck");
 const src = resolve(import.meta.dirname, "../src");
 const literals = new Set<string>();
 const constructed: string[] = [];
-for (const file of readdirSync(src, { recursive: true, encoding: "utf8" }).filter((name) =>
-  /\.[jt]s$/.test(name),
-)) {
-  collect(
-    ts.createSourceFile(file, readFileSync(join(src, file), "utf8"), ts.ScriptTarget.Latest, true),
-    file,
-  );
+for (const file of readdirSync(src, { recursive: true, encoding: "utf8" })) {
+  if (!/\.[jt]s$/.test(file)) continue;
+  const text = readFileSync(join(src, file), "utf8");
+  collect(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true), file);
 }
 
 function collect(node: ts.Node, file: string): void {

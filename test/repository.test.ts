@@ -1,13 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import manifest from "../package.json" with { type: "json" };
+import { root, textOf } from "./helpers/docs/pages.js";
 import { ALONE } from "./setup/alone.js";
-
-const root = resolve(import.meta.dirname, "..");
-const textOf = (path: string) => readFileSync(join(root, path), "utf8");
 
 it("has a process for each test file that replaces modules", () => {
   const files = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })

@@ -9,6 +9,7 @@ import { answering, closedPort, faultyServices, resetting, silent } from "./help
 import { fixture } from "./helpers/fixture.js";
 import { startProxy } from "./helpers/proxy.js";
 import { scratchDirectory } from "./helpers/scratch.js";
+import { throwing } from "./helpers/throwing.js";
 
 const host = fixture("shutdown", [inlineForEsbuild]);
 // An attempt would take longer than its test may.
@@ -176,9 +177,7 @@ describe.concurrent("close", () => {
   it("does not reject if the outbox or the way to the service does not close, and says so", async () => {
     const lines: string[] = [];
     const logger = { warn() {}, error: (line: string) => lines.push(line) };
-    const fails = () => {
-      throw new Error("it is stuck");
-    };
+    const fails = throwing("it is stuck");
     const { close } = createShutdown({
       outbox: { ...recordingOutbox(), close: fails },
       engine: { stop() {}, abort() {}, close: async () => fails() },

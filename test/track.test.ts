@@ -1,25 +1,17 @@
 import { memoryOutbox } from "express-affiliate";
 import { expect, it } from "vitest";
+import { pay } from "./helpers/pay.js";
 import { linesLogger, startTracker } from "./helpers/tracker.js";
-
-const paid = (nth: number) => ({
-  paymentId: `order-${nth}`,
-  customerEmail: "ada@shop.example",
-  leadValue: 19.9,
-});
 
 it("has a line in the log for each payment that a full outbox refuses", async () => {
   const logger = linesLogger();
   const outbox = memoryOutbox({ maxEvents: 1 });
   const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox, logger });
-  for (let nth = 0; nth < 4; nth++) await tracker.trackPayment(paid(nth), { clickId: `c${nth}` });
+  for (let nth = 0; nth < 4; nth++) await pay(tracker, `order-${nth}`);
 
   const refused = logger.lines.filter((line) => line.includes("the memory outbox is full"));
-  expect(refused.map((line) => /the payment "([^"]+)" \(\w{32}\) was dropped/.exec(line)?.[1])).toEqual([
-    "order-1",
-    "order-2",
-    "order-3",
-  ]);
+  const named = refused.map((line) => /the payment "([^"]+)" \(\w{32}\) was dropped/.exec(line)?.[1]);
+  expect(named).toEqual(["order-1", "order-2", "order-3"]);
 });
 
 it("hands an event to the outbox before it returns: a response that is sent then leaves after an outbox on disk has stored it", () => {
@@ -34,7 +26,7 @@ it("hands an event to the outbox before it returns: a response that is sent then
   });
   const tracker = startTracker({ baseUrl: "http://127.0.0.1:1", outbox });
   for (let nth = 1; nth <= 3; nth++) {
-    void tracker.trackPayment(paid(nth), { clickId: `c${nth}` });
+    void pay(tracker, nth);
     expect(ids).toHaveLength(nth);
   }
 });
