@@ -46,13 +46,11 @@ export class VirtualService {
   readonly takenAt = new Map<string, number>();
   mostAtOnce = 0;
   #atOnce = 0;
-  readonly #clock: FakeClock;
-  reply: (call: Call) => Reply;
 
-  constructor(clock: FakeClock, reply: (call: Call) => Reply = () => yes) {
-    this.#clock = clock;
-    this.reply = reply;
-  }
+  constructor(
+    private readonly clock: FakeClock,
+    public reply: (call: Call) => Reply = () => yes,
+  ) {}
 
   get posts(): Sent[] {
     return this.sent.filter(({ call }) => call.method === "POST");
@@ -66,14 +64,14 @@ export class VirtualService {
     send: (call, { mayLeave } = {}) => {
       if (mayLeave && !mayLeave()) throw new Error("a claim was lost");
       const reply = this.reply(call);
-      this.sent.push({ at: this.#clock.now(), call, reply });
+      this.sent.push({ at: this.clock.now(), call, reply });
       if (reply.taken && call.idempotencyKey) {
         this.taken.push(call.idempotencyKey);
-        if (!this.takenAt.has(call.idempotencyKey)) this.takenAt.set(call.idempotencyKey, this.#clock.now());
+        if (!this.takenAt.has(call.idempotencyKey)) this.takenAt.set(call.idempotencyKey, this.clock.now());
       }
       this.mostAtOnce = Math.max(this.mostAtOnce, ++this.#atOnce);
       return new Promise((resolve) =>
-        this.#clock.after(reply.afterMs, () => {
+        this.clock.after(reply.afterMs, () => {
           this.#atOnce--;
           resolve(attemptFrom(reply));
         }),
@@ -151,18 +149,10 @@ export function startDelivery({
     return event;
   }
 
-  return {
-    clock,
-    service,
-    outbox,
-    delivery,
-    journal,
-    notices,
-    lines,
-    add,
-    noticesOf: (name: keyof Notices) =>
-      notices.filter((each) => each.name === name).map(({ notice }) => notice),
-  };
+  const noticesOf = (name: keyof Notices) =>
+    notices.filter((each) => each.name === name).map(({ notice }) => notice);
+
+  return { clock, service, outbox, delivery, journal, notices, lines, add, noticesOf };
 }
 
 /** An event that differs from every other by its number. */
