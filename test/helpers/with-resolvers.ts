@@ -1,7 +1,7 @@
-/** `Promise.withResolvers<void>()`, which Node has from 22 on. */
-export function withResolvers(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = () => {};
-  const promise = new Promise<void>((done) => {
+/** `Promise.withResolvers()`, which Node has from 22 on. */
+export function withResolvers<T = void>() {
+  let resolve = (_: T) => {};
+  const promise = new Promise<T>((done) => {
     resolve = done;
   });
   return { promise, resolve };

@@ -5,6 +5,7 @@ import { createOutbox } from "../../src/outbox/create-outbox.js";
 import { sample } from "../../src/testing/contract/samples.js";
 import { delivering, deliveringAll } from "../helpers/deliver.js";
 import { FakeClock } from "../helpers/fake-clock.js";
+import { withResolvers } from "../helpers/with-resolvers.js";
 
 /** The parts of an outbox that holds nothing. */
 function partsOf(changed: Partial<OutboxParts> = {}): OutboxParts {
@@ -14,11 +15,7 @@ function partsOf(changed: Partial<OutboxParts> = {}): OutboxParts {
     claim: async () => [],
     settle: async () => {},
     counts: () => ({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 }, oldest: null }),
-    deadLetters: {
-      list: async () => [],
-      retry: async () => false,
-      discard: async () => false,
-    },
+    deadLetters: { list: async () => [], retry: async () => false, discard: async () => false },
     ...changed,
   };
 }
@@ -67,24 +64,17 @@ test("takes a class whose methods need their `this`", async () => {
 
 test("asks the store for events again every `pollMs`, until it is closed", async () => {
   const clock = new FakeClock();
-  let claims = 0;
-  const parts = partsOf({
-    pollMs: 500,
-    claim: async () => {
-      claims++;
-      return [];
-    },
-  });
-  const outbox = createOutbox(parts, clock);
+  const claim = vi.fn(async () => []);
+  const outbox = createOutbox(partsOf({ pollMs: 500, claim }), clock);
   outbox.start(deliveringAll(), silent);
   await clock.pass(0);
-  expect(claims).toBe(1);
+  expect(claim).toHaveBeenCalledTimes(1);
 
   await clock.pass(1_000);
-  expect(claims).toBe(3);
+  expect(claim).toHaveBeenCalledTimes(3);
   await outbox.close();
   await clock.pass(10_000);
-  expect(claims).toBe(3);
+  expect(claim).toHaveBeenCalledTimes(3);
 });
 
 test("is durable unless its parts say otherwise", () => {
@@ -98,29 +88,22 @@ test("refuses a transaction by its name, and takes part in one if it can", async
   );
 
   const joined: unknown[] = [];
-  const outbox = createOutbox(
-    partsOf({
-      appendIn: async (transaction) => {
-        joined.push(transaction);
-        return "queued";
-      },
-    }),
-  );
+  const appendIn = async (transaction: unknown) => {
+    joined.push(transaction);
+    return "queued" as const;
+  };
   const transaction = {};
-  expect(await outbox.add(sample("click"), { transaction })).toBe("queued");
+  expect(await createOutbox(partsOf({ appendIn })).add(sample("click"), { transaction })).toBe("queued");
   expect(joined).toEqual([transaction]);
 });
 
 test("calls the observer with an event that the store has shed before there was an observer", async () => {
   const [event, shed] = [sample("payment"), sample("click")];
-  const outbox = createOutbox(
-    partsOf({
-      async append(_event, { dropped }) {
-        dropped(shed, "full");
-        return "queued";
-      },
-    }),
-  );
+  const append: OutboxParts["append"] = async (_event, { dropped }) => {
+    dropped(shed, "full");
+    return "queued";
+  };
+  const outbox = createOutbox(partsOf({ append }));
   await outbox.add(event);
   const told: unknown[] = [];
 
@@ -164,15 +147,12 @@ test.each([
 ])("tells of a delivered event once that is stored, and is closed $closes", async ({ works, expected }) => {
   const clock = new FakeClock();
   let fails = true;
-  let asked = () => {};
-  const failed = new Promise<void>((resolve) => {
-    asked = resolve;
-  });
+  const asked = withResolvers();
   const { outbox, told } = startOne(async () => {
-    asked();
+    asked.resolve();
     if (fails) throw new Error("no answer");
   }, clock);
-  await failed;
+  await asked.promise;
   await clock.pass(5_000);
   expect(told).toEqual([]);
   fails = !works;

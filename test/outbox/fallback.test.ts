@@ -1,11 +1,14 @@
 import type { OutboxEvent } from "express-affiliate";
 import type { Claim, Verdict } from "express-affiliate/outbox";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createFallback, type Storage } from "../../src/outbox/fallback.js";
 import { sizeOf } from "../../src/outbox/shedding.js";
 import { sample } from "../../src/testing/contract/samples.js";
 import { capacityOf } from "../helpers/deliver.js";
 import { FakeClock } from "../helpers/fake-clock.js";
+
+const DELIVERED: Verdict = { type: "delivered" };
+const claim = { event: sample("click") } as Claim;
 
 /** A storage that fails, or does not answer, when a test says so. */
 function setUp(maxBytes = 1_000_000) {
@@ -27,7 +30,7 @@ function setUp(maxBytes = 1_000_000) {
     append: (event) => orFail(() => stored.push(event)).then(() => "queued"),
     claim() {
       claimed.times++;
-      return orFail(() => [{ event: sample("click") } as Claim]);
+      return orFail(() => [claim]);
     },
     settle: (_claim, verdict) => orFail(() => settled.push(verdict)).then(() => !state.isAnothers),
   };
@@ -48,26 +51,22 @@ function setUp(maxBytes = 1_000_000) {
       return new Promise((resolve, reject) => unanswered.push({ resolve, reject }));
     };
   };
+  const whileFailing = async (call: () => Promise<unknown>) => {
+    state.fails = true;
+    await call();
+    state.fails = false;
+  };
+  const claimOne = () => fallback.claim(capacityOf(1));
   return {
     fallback: Object.assign(fallback, { storage }),
-    stored,
-    settled,
-    said,
-    state,
-    clock,
-    silence,
-    unanswered,
-    claimed,
+    ...{ stored, settled, said, state, clock, whileFailing, claimOne, silence, unanswered, claimed },
   };
 }
 
 test("an event that waits for a host's open transaction holds up no recovery, and is stored once it has failed there", async () => {
-  const { fallback, stored, said, state, clock, unanswered } = setUp();
+  const { fallback, stored, said, clock, whileFailing, claimOne, unanswered } = setUp();
   const [waiting, other] = [sample("payment"), sample("payment")];
-  state.fails = true;
-  await fallback.add(waiting);
-  await fallback.add(other);
-  state.fails = false;
+  await whileFailing(() => Promise.all([waiting, other].map((event) => fallback.add(event))));
   fallback.storage.append = (event, waits) => {
     if (event === waiting && unanswered.length === 0) {
       waits?.();
@@ -79,7 +78,7 @@ test("an event that waits for a host's open transaction holds up no recovery, an
 
   await clock.pass(1_000);
   expect(stored).toEqual([other]);
-  expect(await fallback.claim(capacityOf(1))).toHaveLength(1);
+  expect(await claimOne()).toHaveLength(1);
   expect(said).toEqual(["degraded disk full", "recovered"]);
   expect(fallback.length).toBe(1);
 
@@ -111,11 +110,9 @@ test("keeps in memory what the storage cannot take, and takes it there in order 
 });
 
 test("lets nothing overtake what waits in memory", async () => {
-  const { fallback, stored, state, clock } = setUp();
+  const { fallback, stored, clock, whileFailing } = setUp();
   const [before, after] = [sample("payment"), sample("payment")];
-  state.fails = true;
-  await fallback.add(before);
-  state.fails = false;
+  await whileFailing(() => fallback.add(before));
 
   expect(await fallback.add(after)).toBe("in-memory");
   expect(await fallback.add(before)).toBe("duplicate");
@@ -126,11 +123,9 @@ test("lets nothing overtake what waits in memory", async () => {
 });
 
 test("stores what comes at the moment at which the storage is found to work again", async () => {
-  const { fallback, stored, state, clock } = setUp();
+  const { fallback, stored, clock, whileFailing, claimOne } = setUp();
   const event = sample("payment");
-  state.fails = true;
-  await fallback.claim(capacityOf(1));
-  state.fails = false;
+  await whileFailing(claimOne);
   clock.after(1_000, () => void fallback.add(event));
 
   await clock.pass(1_000);
@@ -140,22 +135,20 @@ test("stores what comes at the moment at which the storage is found to work agai
 });
 
 test("claims nothing while the storage fails", async () => {
-  const { fallback, state, clock } = setUp();
-  expect(await fallback.claim(capacityOf(1))).toHaveLength(1);
-  state.fails = true;
-  expect(await fallback.claim(capacityOf(1))).toEqual([]);
-  state.fails = false;
-  expect(await fallback.claim(capacityOf(1))).toEqual([]);
+  const { clock, whileFailing, claimOne } = setUp();
+  expect(await claimOne()).toHaveLength(1);
+  await whileFailing(async () => expect(await claimOne()).toEqual([]));
+  expect(await claimOne()).toEqual([]);
   await clock.pass(1_000);
-  expect(await fallback.claim(capacityOf(1))).toHaveLength(1);
+  expect(await claimOne()).toHaveLength(1);
 });
 
 test("says once that the storage fails, and that it works once a call has worked; looks at it less and less often", async () => {
-  const { fallback, said, state, clock, claimed } = setUp();
+  const { fallback, said, state, clock, claimed, claimOne } = setUp();
   // As the relay does: whenever it hears that something may be claimed.
-  claimed.again = () => void fallback.claim(capacityOf(1));
+  claimed.again = () => void claimOne();
   state.fails = true;
-  await fallback.claim(capacityOf(1));
+  await claimOne();
   await clock.pass(200_000);
 
   expect(said).toEqual(["degraded disk full"]);
@@ -170,10 +163,8 @@ test("says once that the storage fails, and that it works once a call has worked
 });
 
 test("takes an event while it is not known yet whether claims work again", async () => {
-  const { fallback, said, state, clock, stored } = setUp();
-  state.fails = true;
-  await fallback.claim(capacityOf(1));
-  state.fails = false;
+  const { fallback, said, clock, stored, whileFailing, claimOne } = setUp();
+  await whileFailing(claimOne);
   await clock.pass(1_000);
 
   expect(await fallback.add(sample("payment"))).toBe("queued");
@@ -183,11 +174,9 @@ test("takes an event while it is not known yet whether claims work again", async
 });
 
 test("waits longer from one recovery to the next if each is short, and no longer if one has lasted", async () => {
-  const { fallback, said, state, clock, stored } = setUp();
+  const { fallback, said, clock, stored, whileFailing } = setUp();
   const failAgain = async (afterMs: number) => {
-    state.fails = true;
-    await fallback.add(sample("payment"));
-    state.fails = false;
+    await whileFailing(() => fallback.add(sample("payment")));
     const before = stored.length;
     await clock.pass(afterMs - 1);
     expect(stored.length).toBe(before);
@@ -204,15 +193,14 @@ test("waits longer from one recovery to the next if each is short, and no longer
 
 test("ends the wait for a verdict that is not stored when it is closed, and for those that come later", async () => {
   const { fallback, settled, said, state, clock } = setUp();
-  const claim = { event: sample("click") } as Claim;
   state.fails = true;
-  const settling = fallback.settle(claim, { type: "delivered" });
+  const settling = fallback.settle(claim, DELIVERED);
   await clock.pass(100);
 
   await fallback.close();
 
   expect(await settling).toBe(false);
-  expect(await fallback.settle(claim, { type: "delivered" })).toBe(false);
+  expect(await fallback.settle(claim, DELIVERED)).toBe(false);
   expect(settled).toEqual([]);
   expect(said).toEqual(["degraded disk full"]);
   expect(clock.pending).toBe(0);
@@ -220,12 +208,11 @@ test("ends the wait for a verdict that is not stored when it is closed, and for 
 
 test("says of a verdict that it came to nothing, if the event is another process's by now", async () => {
   const { fallback, state, clock } = setUp();
-  const claim = { event: sample("payment") } as Claim;
   state.isAnothers = true;
-  expect(await fallback.settle(claim, { type: "delivered" })).toBe(false);
+  expect(await fallback.settle(claim, DELIVERED)).toBe(false);
 
   state.fails = true;
-  const settling = fallback.settle(claim, { type: "delivered" });
+  const settling = fallback.settle(claim, DELIVERED);
   state.fails = false;
   await clock.pass(2_000);
   expect(await settling).toBe(false);
@@ -243,19 +230,16 @@ test("takes the same id for two destinations", async () => {
 
 test("remembers verdicts that could not be written, and writes them before anything else", async () => {
   const { fallback, settled, state, clock } = setUp();
-  const claim = { event: sample("click") } as Claim;
+  const verdicts: Verdict[] = [DELIVERED, { type: "release" }];
   state.fails = true;
 
-  const settling = [
-    fallback.settle(claim, { type: "delivered" }),
-    fallback.settle(claim, { type: "release" }),
-  ];
+  const settling = verdicts.map((verdict) => fallback.settle(claim, verdict));
   await clock.pass(1_000);
   expect(settled).toEqual([]);
   state.fails = false;
   await clock.pass(2_000);
 
-  expect(settled).toEqual([{ type: "delivered" }, { type: "release" }]);
+  expect(settled).toEqual(verdicts);
   expect(await Promise.all(settling)).toEqual([true, true]);
 });
 
@@ -272,11 +256,9 @@ test("is bounded: sheds clicks first, then registrations, payments last", async 
 });
 
 test("makes a last attempt when it is closed", async () => {
-  const { fallback, stored, state } = setUp();
+  const { fallback, stored, whileFailing } = setUp();
   const event = sample("payment");
-  state.fails = true;
-  await fallback.add(event);
-  state.fails = false;
+  await whileFailing(() => fallback.add(event));
 
   await fallback.close();
 
@@ -357,19 +339,17 @@ test("stores an event again if the storage fails after its receipt", async () =>
 });
 
 test("does not store an event a second time while the first call is under way", async () => {
-  const { fallback, stored, said, state, clock, silence, unanswered } = setUp();
+  const { fallback, stored, said, clock, whileFailing, claimOne, silence, unanswered } = setUp();
   const event = sample("payment");
   silence();
   void fallback.add(event);
-  state.fails = true;
-  await fallback.claim(capacityOf(1));
-  state.fails = false;
+  await whileFailing(claimOne);
 
   await clock.pass(1_000);
   expect(stored).toEqual([event]);
   unanswered[0]?.resolve("queued");
   await clock.pass(0);
-  await fallback.claim(capacityOf(1));
+  await claimOne();
 
   expect(said).toEqual(["degraded disk full", "recovered"]);
   expect(fallback.length).toBe(0);
@@ -388,12 +368,10 @@ test("awaits what is on its way when it is closed", async () => {
   const { fallback, clock, silence, unanswered } = setUp();
   silence();
   const added = fallback.add(sample("payment"));
-  let closed = false;
-  const closing = fallback.close().then(() => {
-    closed = true;
-  });
+  const onClosed = vi.fn();
+  const closing = fallback.close().then(onClosed);
   await clock.pass(0);
-  expect(closed).toBe(false);
+  expect(onClosed).not.toHaveBeenCalled();
 
   unanswered[0]?.resolve("queued");
 

@@ -1,5 +1,5 @@
 import type { Claim, Verdict } from "express-affiliate/outbox";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { UNTRIED } from "../../src/outbox/claim.js";
 import { type ClaimSource, createRelay } from "../../src/outbox/relay.js";
 import { retryIn } from "../../src/testing/contract/recorder.js";
@@ -62,7 +62,13 @@ const unheard = (error: unknown): void => {
   throw error;
 };
 
-function startRelay(store: ClaimSource<Claim>, deliver = deliveringAll(() => 8), onError = unheard) {
+const oneAtATime = deliveringAll(() => 1);
+
+function startRelay(
+  store: ClaimSource<Claim>,
+  deliver = deliveringAll(),
+  onError: (error: unknown) => unknown = unheard,
+) {
   const relay = createRelay(store, onError);
   relay.start(deliver);
   return relay;
@@ -73,10 +79,8 @@ describe.each([
   ["takes its time", true],
 ])("the relay, with a store that %s", (_name, asynchronous) => {
   it("carries everything, never more at once than there is capacity for", async () => {
-    const { store, settled } = plainStore({
-      asynchronous,
-      waiting: Array.from({ length: 20 }, (_, n) => live(n)),
-    });
+    const waiting = Array.from({ length: 20 }, (_, n) => live(n));
+    const { store, settled } = plainStore({ asynchronous, waiting });
     const service = gate(3);
     startRelay(store, service.deliver);
     for (let round = 0; round < 40; round++) {
@@ -128,13 +132,11 @@ describe.each([
     const service = gate(2);
     const relay = startRelay(store, service.deliver);
     await turns();
-    let ended = false;
-    const end = relay.stop().then(() => {
-      ended = true;
-    });
+    const onEnd = vi.fn();
+    const end = relay.stop().then(onEnd);
     void relay.stop();
     await turns();
-    expect(ended).toBe(false);
+    expect(onEnd).not.toHaveBeenCalled();
     service.letGo();
     service.letGo();
     await end;
@@ -145,10 +147,7 @@ describe.each([
 
   it("releases what it is handed after it was stopped", async () => {
     const { store, settled } = plainStore({ asynchronous: true, waiting: [live(1)] });
-    const relay = startRelay(
-      store,
-      deliveringAll(() => 1),
-    );
+    const relay = startRelay(store, oneAtATime);
     await turns(1);
     await relay.stop();
     expect(settled).toEqual([{ type: "release" }]);
@@ -157,15 +156,11 @@ describe.each([
   it("gives an event up whose `deliver` breaks its word and rejects: how far it got is unknown", async () => {
     const { store, settled } = plainStore({ asynchronous, waiting: [live(1), live(2)] });
     const errors: unknown[] = [];
-    const relay = createRelay(store, (error) => errors.push(error));
-    relay.start(
-      delivering(
-        async () => {
-          throw new Error("broken");
-        },
-        () => 1,
-      ),
+    const broken = delivering(
+      () => Promise.reject(new Error("broken")),
+      () => 1,
     );
+    startRelay(store, broken, (error) => errors.push(error));
     await turns(10);
     expect(settled).toEqual(Array(2).fill({ type: "dead", reason: "unconfirmed", attempts: 3 }));
     expect(errors).toHaveLength(2);
@@ -185,11 +180,7 @@ describe.each([
         return store.settle(claim, verdict);
       },
     };
-    const relay = startRelay(
-      degraded,
-      deliveringAll(() => 1),
-      (error) => errors.push(error),
-    );
+    const relay = startRelay(degraded, oneAtATime, (error) => errors.push(error));
     await turns(10);
     relay.wake();
     await turns(20);
@@ -252,14 +243,12 @@ it("has the last verdict before it is stored, and reports none that is not", asy
   const told: unknown[] = [];
   const settle = () => new Promise<boolean>((resolve) => (end = resolve));
   const waiting = [live(1)];
-  const relay = createRelay({ claim: () => waiting.splice(0), settle }, unheard);
-  relay.start(
-    delivering(
-      async () => ({ type: "delivered" }),
-      undefined,
-      (event) => told.push(event),
-    ),
+  const deliver = delivering(
+    async () => ({ type: "delivered" }),
+    undefined,
+    (event) => told.push(event),
   );
+  const relay = startRelay({ claim: () => waiting.splice(0), settle }, deliver);
   await turns();
   expect(relay.idle).toBe(false);
 

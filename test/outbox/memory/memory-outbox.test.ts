@@ -2,7 +2,6 @@ import type { EventKind, OutboxEvent } from "express-affiliate";
 import type { Claim, OutboxObserver, Verdict } from "express-affiliate/outbox";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { UNTRIED } from "../../../src/outbox/claim.js";
 import { memoryOutbox } from "../../../src/outbox/memory/memory-outbox.js";
 import { sizeOf } from "../../../src/outbox/shedding.js";
 import { ENDPOINTS } from "../../../src/service/endpoints.js";
@@ -30,7 +29,12 @@ function start(options: Parameters<typeof memoryOutbox>[0], limit = 0) {
   let number = 0;
   const add = (kind: EventKind, attribution = {}) =>
     outbox.add(makeEvent(kind, attribution, number++, clock.now()));
-  return { clock, outbox, add, dropped, underWay, deliver };
+  const settle = async (verdict: Verdict) => {
+    await clock.pass(0);
+    underWay.shift()?.settle(verdict);
+    await clock.pass(0);
+  };
+  return { clock, outbox, add, dropped, underWay, settle };
 }
 
 describe("a memory outbox that is full", () => {
@@ -56,14 +60,12 @@ describe("a memory outbox that is full", () => {
 
   it.each(["click", "payment"] as const)("keeps dead %ss within half of its bytes", async (kind) => {
     const maxBytes = 8 * 1024 * 1024;
-    const { add, outbox, clock, underWay, dropped } = start({ maxBytes, maxDeadLetters: 100_000 }, 1);
+    const { add, outbox, settle, dropped } = start({ maxBytes, maxDeadLetters: 100_000 }, 1);
     const died = { type: "dead", reason: "rejected", attempts: 1, message: "no such program" } as const;
     const before = await heapAtRest();
     for (let nth = 0; dropped.length === 0; nth++) {
       await add(kind, { clickId: `click-${nth}`, sessionId: `session-${nth}` });
-      await clock.pass(0);
-      underWay.shift()?.settle({ ...died });
-      await clock.pass(0);
+      await settle({ ...died });
     }
     const taken = heapUsed() - before;
     expect(dropped).toEqual([`${kind} dead-letters-full`]);
@@ -73,11 +75,9 @@ describe("a memory outbox that is full", () => {
   });
 
   it("sheds no dead letter if it is full of events, and not of bytes", async () => {
-    const { add, outbox, clock, underWay, dropped } = start({ maxEvents: 2 }, 1);
+    const { add, outbox, settle, dropped } = start({ maxEvents: 2 }, 1);
     await add("click");
-    await clock.pass(0);
-    underWay.shift()?.settle({ type: "dead", reason: "rejected", attempts: 1 });
-    await clock.pass(0);
+    await settle({ type: "dead", reason: "rejected", attempts: 1 });
     expect(await add("registration")).toBe("queued");
     expect(await add("click")).toBe("queued");
     expect(await add("payment")).toBe("queued");
@@ -107,24 +107,13 @@ describe("a memory outbox that is full", () => {
     expect(named("Ελένη".repeat(100)) - named("é".repeat(500))).toBe(500);
   });
 
-  it("takes what it shed for no duplicate when it is reported again", async () => {
-    const { outbox } = start({ maxEvents: 1 });
-    const click = makeEvent("click", {}, 1);
-    await outbox.add(click);
-    expect(await outbox.add(click)).toBe("duplicate");
-    await outbox.add(makeEvent("registration", { clickId: "c" }, 2));
-    expect(await outbox.add(click)).toBe("full");
-  });
-
   it("minds no observer that comes back with an event while it sheds", async () => {
     const outbox = memoryOutbox({ maxEvents: 3 });
     let number = 100;
+    const dropped = () => void outbox.add(makeEvent("payment", {}, number++));
     outbox.start(
       deliveringAll(() => 0),
-      {
-        ...silent,
-        dropped: () => void outbox.add(makeEvent("payment", {}, number++)),
-      },
+      { ...silent, dropped },
     );
     for (let n = 0; n < 3; n++) await outbox.add(makeEvent("click", {}, n));
     await outbox.add(makeEvent("payment", {}, 50));
@@ -172,18 +161,14 @@ describe("a memory outbox that is full", () => {
   });
 
   it("takes no memory for what it shed from behind an event that rests", async () => {
-    const { add, underWay, clock, dropped } = start({ maxEvents: 2 }, 1);
+    const { add, settle, dropped } = start({ maxEvents: 2 }, 1);
     await add("payment", { sessionId: "resting" });
-    await clock.pass(0);
-    underWay.shift()?.settle(retryIn(1e12));
-    await clock.pass(0);
+    await settle(retryIn(1e12));
     const goThrough = async (rounds: number) => {
       for (let round = 0; round < rounds; round++) {
         await add("click", { sessionId: "resting" });
         await add("payment");
-        await clock.pass(0);
-        underWay.shift()?.settle({ type: "delivered" });
-        await clock.pass(0);
+        await settle({ type: "delivered" });
       }
     };
     await goThrough(1_000);
@@ -201,36 +186,23 @@ describe("a memory outbox", () => {
     const outbox = memoryOutbox({}, clock);
     const event = makeEvent("payment", { sessionId: "anna" }, 1, clock.now());
     const { destination } = event;
-    const rest = (inMs: number): Verdict => ({
-      type: "retry",
-      inMs,
-      history: { ...UNTRIED, attempts: 1, triedAt: clock.now() },
-    });
+    const rest = (inMs: number) => retryIn(inMs, { failures: 0, triedAt: clock.now() });
     const verdicts = [rest(5_000), rest(60_000)];
     let attempts = 0;
     const lanes = ENDPOINTS.map((endpoint) => ({ endpoint, limit: 1, evenResting: true }));
-    outbox.start(
-      {
-        destination,
-        capacity: () => ({ destination, limit: 8, lanes }),
-        deliver: async () => verdicts[attempts++] ?? { type: "delivered" },
-        settled() {},
-      },
-      { dropped() {}, degraded() {}, recovered() {} },
-    );
+    const deliver = delivering(async () => verdicts[attempts++] ?? { type: "delivered" });
+    outbox.start({ ...deliver, capacity: () => ({ destination, limit: 8, lanes }) }, silent);
     await outbox.add(event);
     await clock.pass(120_000);
     expect(attempts).toBe(3);
   });
 
   it("remembers the last `maxEvents` that it is done with, and no more", async () => {
-    const { outbox, clock, underWay } = start({ maxEvents: 3 }, 1);
+    const { outbox, settle } = start({ maxEvents: 3 }, 1);
     const events = Array.from({ length: 4 }, (_, nth) => makeEvent("payment", {}, nth));
     for (const event of events) {
       expect(await outbox.add(event)).toBe("queued");
-      await clock.pass(0);
-      underWay.shift()?.settle({ type: "delivered" });
-      await clock.pass(0);
+      await settle({ type: "delivered" });
     }
     const again = [];
     for (const event of events.reverse()) again.push(await outbox.add(event));
