@@ -1,28 +1,29 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { inject, onTestFinished } from "vitest";
+import { scratchDirectory } from "./scratch.js";
 
 const modules = resolve(import.meta.dirname, "../../node_modules");
 
-/**
- * A user's project in which the built package is installed beside the packages named; gone with the
- * test.
- */
+/** A user's project in which the built package is installed beside the packages named. */
 export async function userProject(files: Record<string, string>, packages = ["express"]): Promise<string> {
-  const project = await mkdtemp(join(tmpdir(), "express-affiliate-"));
-  onTestFinished(() => rm(project, { recursive: true, force: true }));
+  const project = scratchDirectory();
   await mkdir(join(project, "node_modules"));
   await symlink(inject("builtPackage"), join(project, "node_modules/express-affiliate"));
-  for (const name of packages) {
-    const link = join(project, "node_modules", name);
-    await mkdir(dirname(link), { recursive: true });
-    await symlink(join(modules, name), link);
-  }
-  for (const [name, text] of Object.entries(files)) await writeFile(join(project, name), text);
+  for (const name of packages) await linkPackage(project, name);
+  for (const [name, content] of Object.entries(files)) await writeFile(join(project, name), content);
   return project;
+}
+
+/** Installs in a project a package that is installed here. */
+export async function linkPackage(project: string, name: string): Promise<void> {
+  const link = join(project, "node_modules", name);
+  await mkdir(dirname(link), { recursive: true });
+  await symlink(join(modules, name), link);
 }
 
 /** Runs Node in a project; the process ends with the test, if it has not before. */
@@ -33,17 +34,11 @@ export function runNode(project: string, args: string[], options: SpawnOptions =
 }
 
 /** All that a process printed, and how it ended. */
-export async function outputOf(
-  child: ChildProcess,
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  let stdout = "";
-  let stderr = "";
-  child.stdout?.on("data", (chunk) => {
-    stdout += chunk;
-  });
-  child.stderr?.on("data", (chunk) => {
-    stderr += chunk;
-  });
-  const [code] = await once(child, "close");
-  return { code, stdout, stderr };
+export async function outputOf(child: ChildProcess) {
+  const [[code], stdout, stderr] = await Promise.all([
+    once(child, "close"),
+    text(child.stdout as Readable),
+    text(child.stderr as Readable),
+  ]);
+  return { code: code as number | null, stdout, stderr };
 }

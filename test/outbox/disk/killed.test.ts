@@ -1,32 +1,25 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { affiliate } from "express-affiliate";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { openDisk as openForCommand } from "../../../src/cli/outbox/disk.js";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { until } from "../../../src/testing/contract/recorder.js";
 import { diskOf } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";
+import { startTracker } from "../../helpers/tracker.js";
+import { startHost } from "./host.js";
 
-const required = (subpath: string) => JSON.stringify(join(inject("builtPackage"), `dist/${subpath}.cjs`));
+const PAYMENT = { paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 };
+const NOWHERE = { baseUrl: "http://127.0.0.1:9", clientId: 1 };
 
 /** A process with a tracker that delivers nothing. */
-function startHost(directory: string, script: string): ChildProcess {
-  const preamble = `
-    const { affiliate } = require(${required("index")});
-    const { diskOutbox } = require(${required("disk")});
+const startSilent = (directory: string, script: string) =>
+  startHost(`
     const outbox = diskOutbox({ directory: ${JSON.stringify(directory)} });
-    const tracker = affiliate({ baseUrl: "http://127.0.0.1:9", clientId: 1, delivery: false, outbox, logger: { warn() {}, error() {} } });
-    const pay = (paymentId) => tracker.trackPayment({ paymentId, customerEmail: "ann@shop.example", leadValue: 9 }, { sessionId: "s" });
-    const die = () => process.kill(process.pid, "SIGKILL");
-  `;
-  const host = spawn(process.execPath, ["-e", preamble + script], { stdio: ["ignore", "pipe", "inherit"] });
-  onTestFinished(() => void host.kill("SIGKILL"));
-  return host;
-}
+    const tracker = affiliate({ ...${JSON.stringify(NOWHERE)}, delivery: false, outbox, logger });
+    const pay = (paymentId) => tracker.trackPayment(payment(paymentId), { sessionId: "s" });
+    ${script}`);
 
 const spools = (directory: string) => readdirSync(directory).filter((name) => name.includes("-spool-"));
 
@@ -40,7 +33,7 @@ async function queuedIn(directory: string): Promise<number> {
 
 test("a payment that was reported is not lost when the process is killed in the same tick", async () => {
   const directory = scratchDirectory();
-  await once(startHost(directory, "for (let id = 1; id <= 250; id++) pay(id); die();"), "exit");
+  await startSilent(directory, "for (let id = 1; id <= 250; id++) pay(id); die();").ended;
 
   expect(spools(directory)).toHaveLength(1);
   expect(await queuedIn(directory)).toBe(250);
@@ -49,36 +42,31 @@ test("a payment that was reported is not lost when the process is killed in the 
 test("nothing is lost when the process is killed while its storage fails", async () => {
   const directory = scratchDirectory();
   const locked = diskOf({}, directory);
-  const host = startHost(
+  const { said, ended } = startSilent(
     directory,
-    `console.log("open"); process.stdin; setTimeout(async () => {
+    `say("open"); setTimeout(async () => {
       const { reason } = await pay(1);
-      console.log(reason); void pay(2); die();
+      say(reason); void pay(2); die();
     }, 100);`,
   );
-  await once(host.stdout as never, "data");
+  await until(() => said.includes("open"), "it was not open");
   locked.db.exec("begin exclusive");
-  const ended = once(host, "exit");
-  const [said] = await once(host.stdout as never, "data");
   await ended;
   locked.db.exec("rollback");
 
-  expect(String(said)).toBe("storage-trouble\n");
+  expect(said).toEqual(["open", "storage-trouble"]);
   expect(await queuedIn(directory)).toBe(2);
 }, 60_000);
 
 test("another process delivers what a killed one had just reported, within a second or two", async () => {
   const directory = scratchDirectory();
   const service = await startService(() => ({ success: true }));
-  const tracker = affiliate({ baseUrl: service.url, clientId: 1, outbox: diskOutbox({ directory }) });
-  onTestFinished(async () => void (await tracker.close()));
-  const host = startHost(
-    directory,
-    `const other = affiliate({ baseUrl: ${JSON.stringify(service.url)}, clientId: 1, outbox: diskOutbox({ directory: ${JSON.stringify(directory)} }), logger: { warn() {}, error() {} } });
-    other.trackPayment({ paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 }, { sessionId: "s" });
-    die();`,
-  );
-  await once(host, "exit");
+  startTracker({ baseUrl: service.url, clientId: 1, outbox: diskOutbox({ directory }) });
+  await startHost(`
+    const outbox = diskOutbox({ directory: ${JSON.stringify(directory)} });
+    const tracker = affiliate({ baseUrl: ${JSON.stringify(service.url)}, clientId: 1, outbox, logger });
+    tracker.trackPayment(payment(1), { sessionId: "s" });
+    die();`).ended;
 
   await until(() => service.posted.length === 1, "nothing was delivered");
   await until(() => spools(directory).length === 1, "the spool of the killed process is still there");
@@ -87,25 +75,23 @@ test("another process delivers what a killed one had just reported, within a sec
 test("a process that exits while its storage fails leaves its payments to the next one", async () => {
   const directory = scratchDirectory();
   const locked = diskOf({}, directory);
-  const host = startHost(
+  const { said, ended } = startSilent(
     directory,
-    `console.log("open"); setTimeout(async () => { await pay(1); void pay(2); process.exit(3); }, 100);`,
+    `say("open"); setTimeout(async () => { await pay(1); void pay(2); process.exit(3); }, 100);`,
   );
-  await once(host.stdout as never, "data");
+  await until(() => said.includes("open"), "it was not open");
   locked.db.exec("begin exclusive");
-  const [code] = await once(host, "exit");
+  expect((await ended).code).toBe(3);
   locked.db.exec("rollback");
 
-  expect(code).toBe(3);
   expect(await queuedIn(directory)).toBe(2);
 }, 60_000);
 
 test("a process that exits, or ends by itself, leaves no spool file", async () => {
   const directory = scratchDirectory();
-  const [code] = await once(startHost(directory, "pay(1); process.exit(0);"), "exit");
-  expect(code).toBe(0);
+  expect((await startSilent(directory, "pay(1); process.exit(0);").ended).code).toBe(0);
   expect(spools(directory)).toEqual([]);
-  await once(startHost(directory, "pay(2);"), "exit");
+  await startSilent(directory, "pay(2);").ended;
   expect(spools(directory)).toEqual([]);
   expect(await queuedIn(directory)).toBe(2);
 }, 60_000);
@@ -113,15 +99,9 @@ test("a process that exits, or ends by itself, leaves no spool file", async () =
 test("close() while the storage fails leaves the payments in a file, and says that they are durable", async () => {
   const directory = scratchDirectory();
   const locked = diskOf({}, directory);
-  const tracker = affiliate({
-    baseUrl: "http://127.0.0.1:9",
-    clientId: 1,
-    outbox: diskOutbox({ directory }),
-    logger: { warn() {}, error() {} },
-  });
+  const tracker = startTracker({ ...NOWHERE, outbox: diskOutbox({ directory }) });
   locked.db.exec("begin exclusive");
-  const payment = { paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 };
-  await tracker.trackPayment(payment, { sessionId: "s" });
+  await tracker.trackPayment(PAYMENT, { sessionId: "s" });
 
   expect(await tracker.close({ timeoutMs: 500 })).toEqual({ left: 1, durable: true });
   locked.db.exec("rollback");
@@ -130,7 +110,7 @@ test("close() while the storage fails leaves the payments in a file, and says th
 
 test("`outbox hold` holds the payments of a killed process, too", async () => {
   const directory = scratchDirectory();
-  await once(startHost(directory, "pay(1); pay(2); die();"), "exit");
+  await startSilent(directory, "pay(1); pay(2); die();").ended;
 
   const command = openForCommand(directory);
   expect(await command.look()).toMatchObject({ queued: 2 });
@@ -141,14 +121,8 @@ test("`outbox hold` holds the payments of a killed process, too", async () => {
 
 test("the spool holds nobody's address soon after the event is stored", async () => {
   const directory = scratchDirectory();
-  const tracker = affiliate({
-    baseUrl: "http://127.0.0.1:9",
-    clientId: 1,
-    delivery: false,
-    outbox: diskOutbox({ directory }),
-  });
-  const payment = { paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 };
-  const reported = tracker.trackPayment(payment, { sessionId: "s" });
+  const tracker = startTracker({ ...NOWHERE, delivery: false, outbox: diskOutbox({ directory }) });
+  const reported = tracker.trackPayment(PAYMENT, { sessionId: "s" });
   const content = () => readFileSync(join(directory, spools(directory)[0] as string), "utf8");
   expect(content()).toContain("ann@shop.example");
 

@@ -1,48 +1,16 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, cpSync, readdirSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { build } from "esbuild";
-import { affiliate } from "express-affiliate";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { until } from "../../../src/testing/contract/recorder.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { startService } from "../../helpers/service.js";
+import { startTracker } from "../../helpers/tracker.js";
+import { startHost } from "./host.js";
 
 const builtPackage = inject("builtPackage");
-const required = (subpath: string) => JSON.stringify(join(builtPackage, `dist/${subpath}.cjs`));
-
-/** A host of its own, in CommonJS, with the package as it is installed. */
-function startHost(
-  script: string,
-  { args = [], ...options }: { args?: string[]; cwd?: string; env?: NodeJS.ProcessEnv } = {},
-) {
-  const preamble = `
-    const { affiliate } = require(${required("index")});
-    const { diskOutbox } = require(${required("disk")});
-    const say = (word) => require("node:fs").writeSync(1, word + "\\n");
-    const event = { id: "e", destination: 1, kind: "click", data: { clickId: "c", affiliateReference: "A" }, createdAt: Date.now() };
-  `;
-  const host = spawn(process.execPath, [...args, "-e", preamble + script], {
-    ...options,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  return { host, ...listen(host) };
-}
-
-function listen(host: ChildProcess) {
-  const said: string[] = [];
-  createInterface({ input: host.stdout as NodeJS.ReadableStream }).on("line", (line) => said.push(line));
-  let errors = "";
-  host.stderr?.on("data", (chunk) => {
-    errors += chunk;
-  });
-  const ended = once(host, "close").then(([code]) => ({ code, said, errors }));
-  return { said, ended };
-}
 
 test("what a killed process had begun is held if it is a payment, and sent again if it is not", async () => {
   const directory = scratchDirectory();
@@ -51,8 +19,8 @@ test("what a killed process had begun is held if it is a payment, and sent again
   const service = await startService(() => (gone ? { success: true } : undefined));
   const { host, ended } = startHost(`
     const tracker = affiliate({ baseUrl: "${service.url}", clientId: 1, outbox: diskOutbox({ directory: "${directory}" }) });
-    tracker.trackPayment({ paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 }, { sessionId: "payer" });
-    tracker.trackPayment({ paymentId: 2, customerEmail: "ann@shop.example", leadValue: 10 }, { sessionId: "payer" });
+    tracker.trackPayment(payment(1), { sessionId: "payer" });
+    tracker.trackPayment({ ...payment(2), leadValue: 10 }, { sessionId: "payer" });
     tracker.trackClick({ affiliateReference: "ALICE" }, { clickId: "clicker" });
     setInterval(() => {}, 1000);
   `);
@@ -61,13 +29,8 @@ test("what a killed process had begun is held if it is a payment, and sent again
   await ended;
   gone = true;
 
-  const tracker = affiliate({
-    baseUrl: service.url,
-    clientId: 1,
-    outbox: diskOutbox({ directory, leaseMs: 1_000 }),
-    logger: { warn() {}, error() {} },
-  });
-  onTestFinished(async () => void (await tracker.close()));
+  const outbox = diskOutbox({ directory, leaseMs: 1_000 });
+  const tracker = startTracker({ baseUrl: service.url, clientId: 1, outbox });
   await until(() => tracker.stats().queued === 0, "events stayed queued");
 
   expect(await tracker.deadLetters.list()).toMatchObject([
@@ -96,8 +59,7 @@ test("takes over from a killed process at once, and not after its lease", async 
   await ended;
 
   const outbox = diskOutbox({ directory, leaseMs: 3_600_000 });
-  const tracker = affiliate({ baseUrl: service.url, clientId: 1, outbox });
-  onTestFinished(async () => void (await tracker.close()));
+  startTracker({ baseUrl: service.url, clientId: 1, outbox });
   await until(() => service.posted.length === 1, "the event was not sent again");
   expect(locks()).toHaveLength(2);
   expect(locks()).toContain(lock);
@@ -154,18 +116,6 @@ test("keeps no process alive that has nothing to wait for", async () => {
   expect(await ended).toEqual({ code: 0, said: ["queued"], errors: "" });
 });
 
-test("what was acknowledged is there after an exit in the same turn", async () => {
-  const directory = scratchDirectory();
-  const { ended } = startHost(`
-    diskOutbox({ directory: "${directory}" }).add(event).then(() => process.exit(3));
-  `);
-  expect((await ended).code).toBe(3);
-
-  const outbox = diskOutbox({ directory });
-  onTestFinished(() => outbox.close());
-  expect(outbox.counts().queued).toBe(1);
-});
-
 test("stores what it has when its process exits, closes its file, and leaves the exit code alone", async () => {
   const directory = scratchDirectory();
   const { ended } = startHost(`
@@ -219,53 +169,13 @@ test.skipIf(process.getuid?.() !== 0)("says at the start that the directory may 
   expect(said[0]).toMatch(/^ERR_AFFILIATE_DISK_UNUSABLE .*EACCES/);
 });
 
-const REQUIRE = 'import { createRequire as from } from "node:module"; const require = from(import.meta.url);';
-
-for (const format of ["cjs", "esm"] as const) {
-  test(`works in a host that a bundler made one file of: ${format}`, async () => {
-    const cache = join(builtPackage, "..");
-    mkdirSync(cache, { recursive: true });
-    const directory = mkdtempSync(join(cache, "bundled-"));
-    onTestFinished(() => rmSync(directory, { recursive: true }));
-    const service = await startService();
-    const outfile = join(directory, `host.${format === "cjs" ? "cjs" : "mjs"}`);
-    await build({
-      stdin: {
-        contents: `
-          import { affiliate } from ${JSON.stringify(join(builtPackage, "dist/index.js"))};
-          import { diskOutbox } from ${JSON.stringify(join(builtPackage, "dist/disk.js"))};
-          const outbox = diskOutbox({ directory: ${JSON.stringify(join(directory, "outbox"))} });
-          const tracker = affiliate({ baseUrl: ${JSON.stringify(service.url)}, clientId: 1, outbox });
-          const payment = { paymentId: 1, customerEmail: "ann@shop.example", leadValue: 9 };
-          tracker.on("delivered", async () => {
-            console.log("delivered");
-            await tracker.close();
-          });
-          tracker.trackPayment(payment, { sessionId: "s" }).then(({ outcome }) => console.log(outcome));
-        `,
-        resolveDir: directory,
-      },
-      outfile,
-      bundle: true,
-      platform: "node",
-      format,
-      // For what the host's own half imports of CommonJS, as esbuild asks for.
-      ...(format === "esm" && { banner: { js: REQUIRE } }),
-      logLevel: "error",
-    });
-    const host = spawn(process.execPath, [outfile], { cwd: "/", stdio: ["ignore", "pipe", "pipe"] });
-
-    expect(await listen(host).ended).toEqual({ code: 0, said: ["queued", "delivered"], errors: "" });
-    expect(service.posted).toHaveLength(1);
-  });
-}
-
 test("a process that exits after a close() that ran out of time ends with its own code", async () => {
   const service = await startService(() => undefined);
   const run = () =>
     startHost(`
-      const tracker = affiliate({ baseUrl: "${service.url}", clientId: 1, outbox: diskOutbox({ directory: "${scratchDirectory()}" }), logger: { warn() {}, error() {} } });
-      for (let id = 1; id <= 20; id++) tracker.trackPayment({ paymentId: id, customerEmail: "ann@shop.example", leadValue: 9 }, { sessionId: "s" + id });
+      const outbox = diskOutbox({ directory: "${scratchDirectory()}" });
+      const tracker = affiliate({ baseUrl: "${service.url}", clientId: 1, outbox, logger });
+      for (let id = 1; id <= 20; id++) tracker.trackPayment(payment(id), { sessionId: "s" + id });
       tracker.on("attempt", () => {
         tracker.close({ timeoutMs: 1 }).then(() => process.exit(7));
       });

@@ -1,14 +1,13 @@
-import { spawn } from "node:child_process";
 import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Outbox } from "express-affiliate/outbox";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { diskOutbox } from "../../../../src/outbox/disk/disk-outbox.js";
 import { openExistingFile } from "../../../../src/outbox/disk/file/file.js";
 import { sample } from "../../../../src/testing/contract/samples.js";
 import { engine, openDisk } from "../../../helpers/disk-store.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
-import { outputOf } from "../../../helpers/user-project.js";
+import { startHost } from "../host.js";
 
 const ANOTHER_USER = 65_534;
 const isRoot = process.getuid?.() === 0;
@@ -21,28 +20,26 @@ function open(directory: string): Outbox {
   return outbox;
 }
 
-function refusal(directory: string): { code: string; message: string } {
-  try {
-    open(directory);
-  } catch (error) {
-    return error as { code: string; message: string };
-  }
-  throw new Error("it did not throw");
+function expectRefusal(directory: string, words: string): void {
+  const message = expect.stringContaining(words);
+  expect(() => open(directory)).toThrow(
+    expect.objectContaining({ code: "ERR_AFFILIATE_DISK_EXPOSED", message }),
+  );
 }
+
+const FILES = ["outbox.db", "outbox.db-wal", "outbox.db-shm"];
 
 test("takes their rights from others, of a directory that holds nothing else, and of its files", async () => {
   const directory = scratchDirectory();
   const before = openDisk(directory);
   before.append(sample("payment"));
   chmodSync(directory, 0o777);
-  for (const name of ["outbox.db", "outbox.db-wal", "outbox.db-shm"]) chmodSync(join(directory, name), 0o666);
+  for (const name of FILES) chmodSync(join(directory, name), 0o666);
 
   await open(directory).add(sample("payment"));
 
   expect(modeOf(directory)).toBe(0o700);
-  for (const name of ["outbox.db", "outbox.db-wal", "outbox.db-shm"]) {
-    expect(modeOf(join(directory, name))).toBe(0o600);
-  }
+  for (const name of FILES) expect(modeOf(join(directory, name))).toBe(0o600);
   before.close();
 });
 
@@ -62,10 +59,7 @@ test("refuses a directory of other things if others can write, and takes a new o
   mkdirSync(join(directory, "mine"));
   chmodSync(directory, 0o777);
 
-  const { code, message } = refusal(directory);
-
-  expect(code).toBe("ERR_AFFILIATE_DISK_EXPOSED");
-  expect(message).toContain(`${directory} (its mode is 0777)`);
+  expectRefusal(directory, `${directory} (its mode is 0777)`);
   expect(modeOf(directory)).toBe(0o777);
   expect(await open(join(directory, "affiliate")).add(sample("payment"))).toBe("queued");
 });
@@ -76,35 +70,23 @@ test.skipIf(!isRoot)("refuses a directory and a file of another user's", () => {
   openDisk(another).close();
   chownSync(join(another, "outbox.db"), ANOTHER_USER, ANOTHER_USER);
 
-  expect(refusal(directory)).toMatchObject({
-    code: "ERR_AFFILIATE_DISK_EXPOSED",
-    message: expect.stringContaining(`${directory} belongs to another user (uid ${ANOTHER_USER})`),
-  });
-  expect(refusal(another)).toMatchObject({
-    code: "ERR_AFFILIATE_DISK_EXPOSED",
-    message: expect.stringContaining(`outbox.db belongs to another user (uid ${ANOTHER_USER})`),
-  });
+  expectRefusal(directory, `${directory} belongs to another user (uid ${ANOTHER_USER})`);
+  expectRefusal(another, `outbox.db belongs to another user (uid ${ANOTHER_USER})`);
 });
 
-test.each(["outbox.db", "outbox.db-wal", "outbox.db-shm"])(
-  "follows no symbolic link in place of %s",
-  (name) => {
-    const directory = scratchDirectory();
-    const target = join(scratchDirectory(), "target");
-    writeFileSync(target, "not to be touched");
-    chmodSync(target, 0o644);
-    // If there is no file, a log of one is removed.
-    if (name !== "outbox.db") writeFileSync(join(directory, "outbox.db"), "");
-    symlinkSync(target, join(directory, name));
+test.each(FILES)("follows no symbolic link in place of %s", (name) => {
+  const directory = scratchDirectory();
+  const target = join(scratchDirectory(), "target");
+  writeFileSync(target, "not to be touched");
+  chmodSync(target, 0o644);
+  // If there is no file, a log of one is removed.
+  if (name !== "outbox.db") writeFileSync(join(directory, "outbox.db"), "");
+  symlinkSync(target, join(directory, name));
 
-    const { code, message } = refusal(directory);
-
-    expect(code).toBe("ERR_AFFILIATE_DISK_EXPOSED");
-    expect(message).toContain(`${join(directory, name)} is a symbolic link`);
-    expect(readFileSync(target, "utf8")).toBe("not to be touched");
-    expect(modeOf(target)).toBe(0o644);
-  },
-);
+  expectRefusal(directory, `${join(directory, name)} is a symbolic link`);
+  expect(readFileSync(target, "utf8")).toBe("not to be touched");
+  expect(modeOf(target)).toBe(0o644);
+});
 
 test("does not follow one either if it opens what is there", () => {
   const [directory, target] = [scratchDirectory(), scratchDirectory()];
@@ -125,21 +107,12 @@ test("follows a symbolic link to its directory, and above it", async () => {
 });
 
 test("says at the start that no directory can be made in /proc, names it, and leaves no thread behind", async () => {
-  const host = spawn(
-    process.execPath,
-    [
-      "-e",
-      `
-        const { diskOutbox } = require(${JSON.stringify(join(inject("builtPackage"), "dist/disk.cjs"))});
-        try { diskOutbox({ directory: "/proc/nowhere/at/all" }) } catch ({ code, message }) { console.log(code, message) }
-      `,
-    ],
-    { stdio: "pipe" },
-  );
-  onTestFinished(() => void host.kill("SIGKILL"));
+  const { ended } = startHost(`
+    try { diskOutbox({ directory: "/proc/nowhere/at/all" }) } catch ({ code, message }) { say(code + " " + message) }
+  `);
 
-  const { code, stdout } = await outputOf(host);
+  const { code, said } = await ended;
 
-  expect(stdout).toMatch(/^ERR_AFFILIATE_DISK_UNUSABLE .*\/proc\/nowhere/);
+  expect(said[0]).toMatch(/^ERR_AFFILIATE_DISK_UNUSABLE .*\/proc\/nowhere/);
   expect(code).toBe(0);
 });

@@ -1,8 +1,8 @@
-import { expect, onTestFinished, test } from "vitest";
-import { affiliate } from "../../../../src/affiliate.js";
+import { expect, test } from "vitest";
 import { diskOutbox } from "../../../../src/outbox/disk/disk-outbox.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 import { startService } from "../../../helpers/service.js";
+import { startTracker } from "../../../helpers/tracker.js";
 
 test("the thread has as many requests under way as one endpoint may have, and uses its connections again", async () => {
   let underWay = 0;
@@ -15,8 +15,7 @@ test("the thread has as many requests under way as one endpoint may have, and us
     }, 5);
   });
   const outbox = diskOutbox({ directory: scratchDirectory() });
-  const tracker = affiliate({ baseUrl: service.url, clientId: 1, outbox, confirmReferral: "never" });
-  onTestFinished(async () => void (await tracker.close()));
+  const tracker = startTracker({ baseUrl: service.url, outbox, confirmReferral: "never" });
   const payments = Array.from({ length: 100 }, (_, nth) =>
     tracker.trackPayment(
       { paymentId: `o-${nth}`, customerEmail: "ada@shop.example", leadValue: 19.9 },

@@ -1,11 +1,11 @@
-import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { cp, mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import { build } from "esbuild";
-import { expect, inject, onTestFinished, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { dependencies } from "../../../../package.json";
+import { scratchDirectory } from "../../../helpers/scratch.js";
 import { startService } from "../../../helpers/service.js";
-import { outputOf, runNode } from "../../../helpers/user-project.js";
+import { linkPackage, outputOf, runNode } from "../../../helpers/user-project.js";
 
 const modules = resolve(import.meta.dirname, "../../../../node_modules");
 
@@ -16,10 +16,11 @@ import { diskOutbox } from "express-affiliate/disk";
 async function main() {
   const [baseUrl, directory] = process.argv.slice(2);
   const tracker = affiliate({ baseUrl, clientId: 1, outbox: diskOutbox({ directory }), confirmReferral: "never" });
-  await tracker.trackPayment({ paymentId: "o-1", customerEmail: "ada@shop.example", leadValue: 19.9 }, { clickId: "c-1" });
+  const payment = { paymentId: "o-1", customerEmail: "ada@shop.example", leadValue: 19.9 };
+  const { outcome } = await tracker.trackPayment(payment, { clickId: "c-1" });
   await tracker.flush();
   await tracker.close();
-  console.log(globalThis.hasLoadedUndici === true);
+  console.log(outcome, globalThis.hasLoadedUndici === true);
 }
 
 main();
@@ -37,18 +38,6 @@ module.exports.Pool = class extends module.exports.Pool {
 };
 `;
 
-async function emptyFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "express-affiliate-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-async function link(folder: string, name: string): Promise<void> {
-  const path = join(folder, "node_modules", name);
-  await mkdir(dirname(path), { recursive: true });
-  await symlink(join(modules, name), path);
-}
-
 async function installUndici(folder: string, version: string): Promise<void> {
   const undici = join(folder, "node_modules/undici");
   await cp(join(modules, "undici"), undici, { recursive: true });
@@ -59,10 +48,10 @@ async function installUndici(folder: string, version: string): Promise<void> {
 
 /** A project with a copy of the package, its dependencies, and undici in this version. */
 async function projectWith(undici: string): Promise<string> {
-  const folder = await emptyFolder();
+  const folder = scratchDirectory();
   await cp(inject("builtPackage"), join(folder, "node_modules/express-affiliate"), { recursive: true });
   const others = Object.keys(dependencies).filter((name) => name !== "undici");
-  for (const name of [...others, "@photostructure/sqlite"]) await link(folder, name);
+  for (const name of [...others, "@photostructure/sqlite"]) await linkPackage(folder, name);
   await installUndici(folder, undici);
   await writeFile(join(folder, "host.mjs"), HOST);
   return folder;
@@ -73,7 +62,7 @@ async function projectWith(undici: string): Promise<string> {
  * SQLite, for Node 20.
  */
 async function bundled(project: string, format: "cjs" | "esm"): Promise<string> {
-  const folder = await emptyFolder();
+  const folder = scratchDirectory();
   const banner =
     'import { createRequire as requireIn } from "node:module"; const require = requireIn(import.meta.url);';
   await build({
@@ -85,21 +74,22 @@ async function bundled(project: string, format: "cjs" | "esm"): Promise<string> 
     ...(format === "esm" && { banner: { js: banner } }),
     logLevel: "error",
   });
-  await link(folder, "@photostructure/sqlite");
+  await linkPackage(folder, "@photostructure/sqlite");
   return folder;
 }
 
 /** By which undici, in which thread, the host's payment is sent. */
-async function sentBy(folder: string, ...args: string[]): Promise<unknown> {
+async function sentBy(folder: string, host: string, options: string[] = []): Promise<string> {
   const service = await startService();
-  const run = runNode(folder, [...args, service.url, join(folder, "outbox")]);
-  const { code, stderr, stdout } = await outputOf(run);
+  const args = [...options, join(folder, host), service.url, join(folder, "outbox")];
+  // A bundle finds what it needs beside itself, and not in the folder that it is started in.
+  const { code, stderr, stdout } = await outputOf(runNode("/", args));
   expect(stderr).toBe("");
   expect(code).toBe(0);
   expect(service.posted).toHaveLength(1);
   const by = String(service.posted[0]?.headers["x-sent-by"]);
   // Only the thread that sends has it in memory.
-  expect({ by, stdout }).toEqual({ by, stdout: `${by.endsWith("in the host")}\n` });
+  expect({ by, stdout }).toEqual({ by, stdout: `queued ${by.endsWith("in the host")}\n` });
   return by;
 }
 
@@ -108,7 +98,7 @@ test("sends from its thread with the undici that is installed, whichever release
 });
 
 test.each(["cjs", "esm"] as const)(
-  "sends from the host's thread if a bundler has put undici into the host's one file: %s",
+  "works, and sends from the host's thread, if a bundler has put undici into the host's one file: %s",
   async (format) => {
     const folder = await bundled(await projectWith("7.99.0"), format);
     expect(await sentBy(folder, format === "cjs" ? "host.cjs" : "host.mjs")).toBe("7.99.0 in the host");
@@ -145,7 +135,8 @@ test("sends from its thread if Yarn's Plug'n'Play has undici in an archive", asy
     bundle: true,
     platform: "node",
   });
-  expect(await sentBy(folder, "--require", "./pnp.cjs", "host.cjs")).toBe("7.99.0 in the thread");
+  const options = ["--require", join(folder, "pnp.cjs")];
+  expect(await sentBy(folder, "host.cjs", options)).toBe("7.99.0 in the thread");
 });
 
 test("sends from its thread if undici is installed beside a bundle", async () => {

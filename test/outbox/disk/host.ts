@@ -1,0 +1,36 @@
+import type { ChildProcess, SpawnOptions } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { inject } from "vitest";
+import { runNode } from "../../helpers/user-project.js";
+
+/** A host of its own, in CommonJS, with the package as it is installed. */
+export function startHost(
+  script: string,
+  { args = [], cwd = process.cwd(), ...options }: SpawnOptions & { args?: string[]; cwd?: string } = {},
+) {
+  const required = (subpath: string) => JSON.stringify(join(inject("builtPackage"), `dist/${subpath}.cjs`));
+  const preamble = `
+    const { affiliate } = require(${required("index")});
+    const { diskOutbox } = require(${required("disk")});
+    const say = (word) => require("node:fs").writeSync(1, word + "\\n");
+    const event = { id: "e", destination: 1, kind: "click", data: { clickId: "c", affiliateReference: "A" }, createdAt: Date.now() };
+    const payment = (paymentId) => ({ paymentId, customerEmail: "ann@shop.example", leadValue: 9 });
+    const logger = { warn() {}, error() {} };
+    const die = () => process.kill(process.pid, "SIGKILL");
+  `;
+  return listen(runNode(cwd, [...args, "-e", preamble + script], options));
+}
+
+/** The lines that a process says, and how it ends. */
+function listen(host: ChildProcess) {
+  const said: string[] = [];
+  createInterface({ input: host.stdout as Readable }).on("line", (line) => said.push(line));
+  const ended = Promise.all([once(host, "close"), text(host.stderr as Readable)]).then(
+    ([[code], errors]) => ({ code, said, errors }),
+  );
+  return { host, said, ended };
+}
