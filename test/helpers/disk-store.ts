@@ -1,3 +1,4 @@
+import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { EventKind, OutboxEvent } from "express-affiliate";
 import type { Verdict } from "express-affiliate/outbox";
@@ -78,6 +79,13 @@ export function settleAll(disk: Disk, verdict: Verdict): void {
 /** Looks as often as it takes to see that another process shows no heartbeat. */
 export function watch({ store }: Disk): void {
   for (let look = 0; look <= LOOKS; look++) store.lookAfter();
+}
+
+/** Makes rubbish of so many bytes of a file, from a place on. */
+export function overwrite(path: string, at: number, length: number): void {
+  const file = openSync(path, "r+");
+  writeSync(file, Buffer.alloc(length, "rubbish"), 0, length, at);
+  closeSync(file);
 }
 
 /** It is open until it is closed. */

@@ -1,6 +1,6 @@
 import type { OutboxEvent } from "express-affiliate";
 import { expect, test } from "vitest";
-import { DESTINATION, sample, stranger } from "../../../src/testing/contract/samples.js";
+import { DESTINATION, sample, stranger, withData } from "../../../src/testing/contract/samples.js";
 import { DELIVERED, diskOf, settleAll, someOf } from "../../helpers/disk-store.js";
 
 const OLD = 41;
@@ -45,8 +45,7 @@ test("sheds nothing for an event that will not fit all the same", () => {
   disk.settle(disk.claim(1)[0] as never, DELIVERED);
   disk.append(sample("click"));
   const before = disk.counts();
-  const payment = sample("payment");
-  const large = { ...payment, data: { ...payment.data, customerEmail: "a".repeat(100_000) } } as OutboxEvent;
+  const large = withData(sample("payment"), { customerEmail: "a".repeat(100_000) });
 
   const { results, dropped } = disk.store.run([{ type: "append", event: large }]);
 
@@ -60,8 +59,7 @@ test("sheds no click of a crowded visitor's for one that will not fit", () => {
   const visitor = stranger();
   disk.append(...Array.from({ length: 100 }, () => sample("click", visitor)));
   while (disk.append(sample("payment"))[0] === "queued" && disk.counts().byKind?.click.queued === 100);
-  const click = sample("click", visitor);
-  const large = { ...click, data: { ...click.data, userAgent: "a".repeat(100_000) } } as OutboxEvent;
+  const large = withData(sample("click", visitor), { userAgent: "a".repeat(100_000) });
   const before = disk.counts();
 
   const { results, dropped } = disk.store.run([{ type: "append", event: large }]);

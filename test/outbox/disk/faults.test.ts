@@ -1,37 +1,24 @@
 import { execFileSync } from "node:child_process";
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Outbox } from "express-affiliate/outbox";
-import { expect, onTestFinished, test } from "vitest";
+import type { Outbox, Verdict } from "express-affiliate/outbox";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { diskOutbox } from "../../../src/outbox/disk/disk-outbox.js";
 import { openExistingFile, openFile } from "../../../src/outbox/disk/file/file.js";
 import { findEngine } from "../../../src/outbox/disk/file/sqlite.js";
 import { until } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
-import { DELIVERED, engine, openDisk } from "../../helpers/disk-store.js";
+import { DELIVERED, engine, openDisk, overwrite } from "../../helpers/disk-store.js";
 import { scratchDirectory } from "../../helpers/scratch.js";
 import { watched } from "../../helpers/watched-outbox.js";
+import { withResolvers } from "../../helpers/with-resolvers.js";
 
 const isRoot = process.getuid?.() === 0;
 const MIB = 1024 * 1024;
 
-function codeOf(attempt: () => unknown): { code: string; message: string } {
-  try {
-    attempt();
-  } catch (error) {
-    return error as { code: string; message: string };
-  }
-  throw new Error("it did not throw");
+function expectError(attempt: () => unknown, code: string, words: string | RegExp): void {
+  const message = expect.stringMatching(words);
+  expect(attempt).toThrow(expect.objectContaining({ code: `ERR_AFFILIATE_DISK_${code}`, message }));
 }
 
 const holds = (outbox: Outbox, queued: number) =>
@@ -51,17 +38,13 @@ test("says at the start that the directory cannot be made", () => {
   const file = join(scratchDirectory(), "file");
   writeFileSync(file, "");
 
-  const { code, message } = codeOf(() => diskOutbox({ directory: join(file, "outbox") }));
-
-  expect(code).toBe("ERR_AFFILIATE_DISK_UNUSABLE");
-  expect(message).toContain("ENOTDIR");
+  expectError(() => diskOutbox({ directory: join(file, "outbox") }), "UNUSABLE", "ENOTDIR");
 });
 
 test("says at the start which package to install if Node has no SQLite", () => {
-  const { code, message } = codeOf(() => findEngine(["/nowhere/any.js"], false));
+  const find = () => findEngine(["/nowhere/any.js"], false);
 
-  expect(code).toBe("ERR_AFFILIATE_DISK_ENGINE");
-  expect(message).toContain("npm install @photostructure/sqlite");
+  expectError(find, "ENGINE", "npm install @photostructure/sqlite");
 });
 
 test("says at the start that a later version of the package has written the file", () => {
@@ -70,10 +53,7 @@ test("says at the start that a later version of the package has written the file
   disk.db.exec("pragma user_version = 99");
   disk.close();
 
-  const { code, message } = codeOf(() => diskOutbox({ directory }));
-
-  expect(code).toBe("ERR_AFFILIATE_DISK_NEWER");
-  expect(message).toContain("99");
+  expectError(() => diskOutbox({ directory }), "NEWER", "99");
 });
 
 test.each([openFile, openExistingFile])(
@@ -83,9 +63,7 @@ test.each([openFile, openExistingFile])(
     const old = { engine, maxBytes: MIB, shareableFrom: "99.0.0", waitMs: 50 };
     const first = openFile(path, old);
 
-    const { code, message } = codeOf(() => open(path, old));
-    expect(code).toBe("ERR_AFFILIATE_DISK_IN_USE");
-    expect(message).toMatch(/another process uses .* update Node/s);
+    expectError(() => open(path, old), "IN_USE", /another process uses .* update Node/s);
     first.close();
   },
 );
@@ -93,23 +71,17 @@ test.each([openFile, openExistingFile])(
 test("makes, migrates and overwrites nothing if it opens what is there", () => {
   const directory = scratchDirectory();
   const path = join(directory, "outbox.db");
-  const open = () => codeOf(() => openExistingFile(path, { engine, maxBytes: MIB }));
+  const open = () => openExistingFile(path, { engine, maxBytes: MIB });
 
-  expect(open()).toMatchObject({
-    code: "ERR_AFFILIATE_DISK_MISSING",
-    message: expect.stringContaining(`there is no ${path}`),
-  });
+  expectError(open, "MISSING", `there is no ${path}`);
   expect(readdirSync(directory)).toEqual([]);
 
   writeFileSync(path, "");
-  expect(open()).toMatchObject({
-    code: "ERR_AFFILIATE_DISK_MISSING",
-    message: expect.stringContaining("brings it up to date when it starts"),
-  });
+  expectError(open, "MISSING", "brings it up to date when it starts");
   expect(readFileSync(path, "utf8")).toBe("");
 
   writeFileSync(path, "no database".repeat(1_000));
-  expect(open()).toMatchObject({ message: expect.stringContaining("not a database") });
+  expect(open).toThrow("not a database");
   expect(readdirSync(directory)).toEqual(["outbox.db"]);
 });
 
@@ -133,9 +105,7 @@ test("does the same when it finds the damage later", async () => {
   other.append(sample("payment"));
   other.db.exec("pragma wal_checkpoint(truncate)");
   other.close();
-  const file = openSync(join(directory, "outbox.db"), "r+");
-  writeSync(file, Buffer.alloc(100_000, "rubbish"), 0, 100_000, 4_096);
-  closeSync(file);
+  overwrite(other.path, 4_096, 100_000);
 
   const event = sample("payment");
   expect(await outbox.add(event)).toBe("queued");
@@ -177,14 +147,8 @@ test.skipIf(!isRoot)(
   "survives a full disk: what was delivered is remembered, what comes waits in memory",
   async () => {
     const directory = smallDisk();
-    let answer = () => {};
-    const answered = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    const { outbox, codes, handed, delivered, start } = watched({ directory }, async () => {
-      await answered;
-      return DELIVERED;
-    });
+    const answer = withResolvers<Verdict>();
+    const { outbox, codes, handed, delivered, start } = watched({ directory }, () => answer.promise);
     start();
     const first = sample("payment");
     await outbox.add(first);
@@ -199,7 +163,7 @@ test.skipIf(!isRoot)(
       outcomes.push(await outbox.add(event));
     }
     expect(outcomes).toContain("in-memory");
-    answer();
+    answer.resolve(DELIVERED);
     await until(() => delivered.includes(first.id), "nothing was delivered");
     expect(codes).toEqual(["ERR_AFFILIATE_DISK_FULL"]);
     expect(outbox.counts().trouble).toContain("no space is left");
@@ -224,10 +188,8 @@ test.skipIf(!isRoot)(
     expect(await outbox.add(event)).toBe("in-memory");
     expect(outbox.durable).toBe(false);
     expect(codes).toEqual(["ERR_AFFILIATE_DISK_FULL"]);
-    expect(outbox.counts()).toMatchObject({
-      queued: 1,
-      trouble: expect.stringContaining("no space is left"),
-    });
+    const trouble = expect.stringContaining("no space is left");
+    expect(outbox.counts()).toMatchObject({ queued: 1, trouble });
 
     rmSync(join(directory, "filler"));
     await until(() => delivered.length === 1, "nothing was delivered");
@@ -260,16 +222,14 @@ test("is held up by a locked file, and the main thread is not", async () => {
   const other = openDisk(directory);
   other.db.exec("begin immediate");
 
-  let answered = false;
-  const adding = outbox.add(sample("payment")).then((outcome) => {
-    answered = true;
-    return outcome;
-  });
+  const onAnswer = vi.fn();
+  const adding = outbox.add(sample("payment")).then(onAnswer);
   for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
-  expect(answered).toBe(false);
+  expect(onAnswer).not.toHaveBeenCalled();
   other.db.exec("commit");
 
-  expect(await adding).toBe("queued");
+  await adding;
+  expect(onAnswer).toHaveBeenCalledWith("queued");
   other.close();
 });
 

@@ -1,14 +1,4 @@
-import {
-  closeSync,
-  copyFileSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DeadLetter, OutboxEvent } from "express-affiliate";
 import type { Verdict } from "express-affiliate/outbox";
@@ -16,8 +6,8 @@ import { expect, test, vi } from "vitest";
 import { UNTRIED } from "../../../../src/outbox/claim.js";
 import { salvage } from "../../../../src/outbox/disk/queue/salvage.js";
 import { until } from "../../../../src/testing/contract/recorder.js";
-import { DESTINATION, sample, stranger } from "../../../../src/testing/contract/samples.js";
-import { DELIVERED, diskOf, openDisk, REJECTED, someOf } from "../../../helpers/disk-store.js";
+import { DESTINATION, idsOf, sample, stranger } from "../../../../src/testing/contract/samples.js";
+import { DELIVERED, diskOf, openDisk, overwrite, REJECTED, someOf } from "../../../helpers/disk-store.js";
 import { scratchDirectory } from "../../../helpers/scratch.js";
 import { watched } from "../../../helpers/watched-outbox.js";
 
@@ -27,12 +17,8 @@ test.each([
 ])("loses nothing where $what is deleted under it, and says so", async ({ remove }) => {
   const directory = scratchDirectory();
   const visitor = stranger();
-  const [delivered, dead, click, payment] = [
-    sample("payment"),
-    sample("registration"),
-    sample("click", visitor),
-    sample("payment", visitor),
-  ];
+  const [delivered, dead] = [sample("payment"), sample("registration")];
+  const [click, payment] = [sample("click", visitor), sample("payment", visitor)];
   let hold = false;
   const { outbox, said, handed, settled, start } = watched({ directory }, ({ event: { id } }) => {
     if (hold) return { type: "retry", inMs: 60_000, history: UNTRIED };
@@ -41,10 +27,8 @@ test.each([
   start();
   await outbox.add(delivered);
   await outbox.add(dead);
-  await until(
-    () => outbox.counts().dead.rejected === 1 && outbox.counts().queued === 0,
-    "it was not settled",
-  );
+  await until(() => outbox.counts().dead.rejected === 1, "it was not given up");
+  await until(() => outbox.counts().queued === 0, "it was not settled");
   hold = true;
   await outbox.add(click);
   await outbox.add(payment);
@@ -90,13 +74,8 @@ test("saves a deleted file's events once, whichever of its processes is the firs
 test("settles what it had claimed before the file was deleted, at its place in the new one", async () => {
   const directory = scratchDirectory();
   let answer = (_verdict: Verdict) => {};
-  const { outbox, handed, start } = watched(
-    { directory },
-    () =>
-      new Promise((resolve) => {
-        answer = resolve;
-      }),
-  );
+  const deliver = () => new Promise<Verdict>((resolve) => (answer = resolve));
+  const { outbox, handed, start } = watched({ directory }, deliver);
   const [first, underWay] = [sample("payment"), sample("payment")];
   start();
   await outbox.add(first);
@@ -108,9 +87,8 @@ test("settles what it had claimed before the file was deleted, at its place in t
 
   rmSync(directory, { recursive: true });
   // Takes a place that the event under way might have.
-  const others = [sample("payment"), sample("payment"), sample("payment")];
   const disk = openDisk(directory, { owner: "other" });
-  disk.append(...others);
+  disk.append(...someOf("payment", 3));
   disk.claim(3);
   const before = handed.length;
   answer(REJECTED);
@@ -179,9 +157,7 @@ test("takes a deleted file's log for no other file's", async () => {
 /** Makes rubbish of the page of the table that holds an event. */
 function damagePageOf({ data }: OutboxEvent, path: string): void {
   const page = Math.floor(readFileSync(path).indexOf(`"sessionId":"${data.sessionId}"`) / 4_096);
-  const file = openSync(path, "r+");
-  writeSync(file, Buffer.alloc(4_096, "rubbish"), 0, 4_096, page * 4_096);
-  closeSync(file);
+  overwrite(path, page * 4_096, 4_096);
 }
 
 /** The file of a thousand payments, with rubbish in the pages of some. */
@@ -220,17 +196,15 @@ test("saves what is between two damaged places of a file", () => {
 
 test("saves what can be read of a damaged file, wherever the damage is", async () => {
   const directory = scratchDirectory();
-  const path = join(directory, "outbox.db");
   const disk = openDisk(directory);
   const events = Array.from({ length: 400 }, (_, nth) => sample(nth % 2 ? "payment" : "click"));
   disk.append(...events);
-  const dead = disk.claim(20);
-  for (const claim of dead.slice(0, 10)) disk.settle(claim, REJECTED);
-  for (const claim of dead.slice(10)) disk.settle(claim, DELIVERED);
-  const deadIds = dead.slice(0, 10).map(({ event: { id } }) => id);
+  const dead = disk.claim(10);
+  for (const claim of dead) disk.settle(claim, REJECTED);
+  for (const claim of disk.claim(10)) disk.settle(claim, DELIVERED);
   disk.db.exec("pragma wal_checkpoint(truncate)");
   disk.close();
-  damagePageOf(events[100] as OutboxEvent, path);
+  damagePageOf(events[100] as OutboxEvent, disk.path);
 
   const { outbox, said, handed, start } = watched({ directory });
   start();
@@ -238,17 +212,17 @@ test("saves what can be read of a damaged file, wherever the damage is", async (
 
   await until(() => said.length === 2, "nothing was said");
   expect(said[0]).toMatch(/^ERR_AFFILIATE_DISK_DAMAGED .* is now .*\.damaged-/);
-  const [saved, letters] = [/events (\d+)/, /dead letters (\d+)/].map((each) =>
-    Number(each.exec(said[0] as string)?.[1]),
-  ) as [number, number];
-  expect(letters).toBe(10);
+  const numberIn = (words: RegExp) => Number(words.exec(said[0] as string)?.[1]);
+  expect(numberIn(/dead letters (\d+)/)).toBe(10);
+  const saved = numberIn(/events (\d+)/);
   expect(saved).toBeGreaterThan(300);
   expect(saved).toBeLessThan(380);
   await until(() => outbox.counts().queued === 0, "not all was delivered");
   // Some may have gone before the damage was found.
   expect(handed.length).toBeGreaterThanOrEqual(saved);
   expect(new Set(handed).size).toBe(handed.length);
-  expect((await outbox.deadLetters.list()).map(({ id }) => id).sort()).toEqual(deadIds.sort());
+  const letters = await outbox.deadLetters.list();
+  expect(idsOf(letters).sort()).toEqual(idsOf(dead.map(({ event }) => event)).sort());
   expect(readdirSync(directory).filter((name) => name.includes(".damaged-"))).not.toEqual([]);
 });
 
@@ -257,11 +231,8 @@ test.each(["data", "history"])(
   async (column) => {
     const directory = scratchDirectory();
     const visitor = stranger();
-    const [before, unreadable, next] = [
-      sample("payment"),
-      sample("payment", visitor),
-      sample("payment", visitor),
-    ];
+    const before = sample("payment");
+    const [unreadable, next] = [sample("payment", visitor), sample("payment", visitor)];
     const disk = openDisk(directory);
     disk.append(before, unreadable, next);
     disk.db.exec(`update events set ${column} = '{"half' where id = '${unreadable.id}'`);
@@ -285,8 +256,7 @@ test.each(["data", "history"])(
 
 test("lists, evicts and keeps dead letters beside one that cannot be read", () => {
   const disk = openDisk(scratchDirectory(), { maxDeadLetters: 2 });
-  const events = someOf("payment", 3);
-  const [unreadable, second, third] = events as [OutboxEvent, OutboxEvent, OutboxEvent];
+  const [unreadable, second, third] = [sample("payment"), sample("payment"), sample("payment")];
   disk.append(unreadable, second);
   for (const claim of disk.claim(2)) disk.settle(claim, REJECTED);
   disk.db.exec(`update dead_letters set data = '{"half' where id = '${unreadable.id}'`);

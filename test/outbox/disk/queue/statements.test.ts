@@ -62,10 +62,16 @@ const claim = (limit = 8): Request => ({
 });
 const delivered = (claimed: DiskClaim) => settling(claimed, { type: "delivered" });
 
-test("executes at most twelve statements for a payment, from its report to its delivery", () => {
-  const { run } = openCounted();
-  // What is the same for all of them is learned with the first.
+/** Stores a payment, claims it and settles it. */
+function deliverOne({ run }: ReturnType<typeof openCounted>): void {
   run(delivered(run(append(sample("payment")), claim()).claims[0] as DiskClaim), claim());
+}
+
+test("executes at most twelve statements for a payment, from its report to its delivery", () => {
+  const disk = openCounted();
+  const { run } = disk;
+  // What is the same for all of them is learned with the first.
+  deliverOne(disk);
   const payment = sample("payment");
 
   const first = run(append(payment), claim());
@@ -94,12 +100,10 @@ test("executes at most twelve statements for a payment, from its report to its d
 test("executes six statements more if another process writes before each of its transactions", () => {
   const directory = scratchDirectory();
   const [one, other] = [openCounted(directory, "one"), openCounted(directory, "other")];
-  const write = ({ run }: typeof one) =>
-    run(delivered(run(append(sample("payment")), claim()).claims[0] as DiskClaim), claim());
-  write(one);
-  write(other);
+  deliverOne(one);
+  deliverOne(other);
   const first = one.run(append(sample("payment")), claim());
-  write(other);
+  deliverOne(other);
   const second = one.run(delivered(first.claims[0] as DiskClaim), claim());
 
   expect(first.executed.length + second.executed.length).toBe(12 + 6);
@@ -132,11 +136,8 @@ test("counts, claims and keeps in order what another process has stored, settled
   const directory = scratchDirectory();
   const [one, other] = [openCounted(directory, "one"), openCounted(directory, "other")];
   const visitor = stranger();
-  const [first, second, third] = [1, 2, 3].map(() => sample("payment", visitor)) as [
-    OutboxEvent,
-    OutboxEvent,
-    OutboxEvent,
-  ];
+  const pay = () => sample("payment", visitor);
+  const [first, second, third] = [pay(), pay(), pay()];
   const queued = ({ store }: typeof one) => store.run([]).snapshot.counts[DESTINATION]?.byKind.payment;
 
   const { claims } = one.run(append(first), claim());

@@ -16,12 +16,13 @@ import { STATEMENTS as SCHEDULED } from "../../../../src/outbox/disk/queue/sched
 import { STATEMENTS as SETTLEMENTS } from "../../../../src/outbox/disk/queue/settlements.js";
 import { STATEMENTS as UPKEEP } from "../../../../src/outbox/disk/queue/upkeep.js";
 import { retryIn } from "../../../../src/testing/contract/recorder.js";
-import { DESTINATION, sample } from "../../../../src/testing/contract/samples.js";
+import { DESTINATION, sample, withData } from "../../../../src/testing/contract/samples.js";
 import {
   DELIVERED,
   type Disk,
   diskOf,
   disksOf,
+  idsOf,
   openDisk,
   REJECTED,
   RELEASED,
@@ -33,22 +34,20 @@ import { scratchDirectory } from "../../../helpers/scratch.js";
 
 const HOUR_MS = 3_600_000;
 const KNOWN = ["ids_new", "ids_young", "ids_old"];
+const NONE = { rejected: 0, unconfirmed: 0, expired: 0 };
 
-afterEach(() => {
-  vi.restoreAllMocks();
-});
+afterEach(() => void vi.restoreAllMocks());
 
 function planOf({ db }: Disk, sql: string): string {
-  return db
-    .prepare(`explain query plan ${sql}`)
-    .all()
-    .map(({ detail }) => detail)
-    .join("\n");
+  const steps = db.prepare(`explain query plan ${sql}`).all();
+  return steps.map(({ detail }) => detail).join("\n");
 }
 
 function setTime(now: number): void {
   vi.spyOn(Date, "now").mockReturnValue(now);
 }
+
+const pagesOf = ({ db }: Disk): number => db.prepare("pragma page_count").get().page_count;
 
 /** Whether there are events that were not looked at yet: they may be ready at once. */
 function isLiningUp({ store }: Disk): boolean {
@@ -78,14 +77,14 @@ test("does nothing to an event that would look at all the others", () => {
 
   for (const [name, sql] of all.flatMap((statements) => Object.entries<string>(statements))) {
     const plan = planOf(disk, sql);
-    const scans = plan
-      .split("\n")
-      .filter((step) => step.includes("SCAN") && !/CONSTANT ROW|state|head|json_each|subquery/.test(step));
     // `state` and `head` are one row, and the others some 100. The first of what is scanned is what
     // is looked for, or all of it.
     const isBounded = name === "forgetSome" || name === "anyQueued";
-    expect({ name, scans: isBounded ? [] : scans }).toEqual({ name, scans: [] });
-    expect({ name, plan }).not.toMatchObject({ plan: expect.stringContaining("TEMP B-TREE") });
+    const scans = plan
+      .split("\n")
+      .filter((step) => step.includes("SCAN") && !/CONSTANT ROW|state|head|json_each|subquery/.test(step));
+    expect(isBounded ? [] : scans, name).toEqual([]);
+    expect(plan, name).not.toContain("TEMP B-TREE");
   }
 });
 
@@ -98,7 +97,7 @@ test("finds the one event that is ready behind thousands of visitors whose first
   const ready = sample("payment");
   disk.append(ready);
 
-  expect(disk.claim(10).map(({ event }) => event.id)).toEqual([ready.id]);
+  expect(idsOf(disk.claim(10))).toEqual([ready.id]);
   expect(disk.counts().queued).toBe(4_001);
 });
 
@@ -190,8 +189,7 @@ test("believes a process that says delivered, though its claim was taken over an
 
   slow.settle(claim, DELIVERED);
 
-  const { queued, dead } = other.counts();
-  expect({ queued, dead }).toEqual({ queued: 0, dead: { rejected: 0, unconfirmed: 0, expired: 0 } });
+  expect(other.counts()).toMatchObject({ queued: 0, dead: NONE });
   expect(other.append(event)).toEqual(["duplicate"]);
 });
 
@@ -204,8 +202,9 @@ test("does not let an event rest longer because the clock was set back", () => {
   setTime(now - 24 * HOUR_MS);
   // It is brought forward once, however often the file is looked at.
   for (const { snapshot } of [disk.store.run([]), disk.store.run([])]) {
-    expect((snapshot.nextReadyAt as number) - Date.now()).toBeGreaterThan(50_000);
-    expect((snapshot.nextReadyAt as number) - Date.now()).toBeLessThan(62_000);
+    const restMs = (snapshot.nextReadyAt as number) - Date.now();
+    expect(restMs).toBeGreaterThan(50_000);
+    expect(restMs).toBeLessThan(62_000);
   }
   const fresh = sample("payment");
   disk.append(fresh);
@@ -263,8 +262,7 @@ test("takes no event for another that had its place in a file that is gone", () 
   anew.settle(old, REJECTED);
   anew.settle(old, DELIVERED);
 
-  const { queued, dead } = anew.counts();
-  expect({ queued, dead }).toEqual({ queued: 1, dead: { rejected: 0, unconfirmed: 0, expired: 0 } });
+  expect(anew.counts()).toMatchObject({ queued: 1, dead: NONE });
   expect(anew.append({ ...sample("payment"), id: old.event.id })).toEqual(["duplicate"]);
 });
 
@@ -287,12 +285,11 @@ test("counts what the service said of dead letters towards the file's bound", ()
   const dropped: string[] = [];
   while (dropped.length === 0) {
     disk.append(...someOf("click", 50));
-    for (const claim of disk.claim(50)) {
+    for (const claim of disk.claim(50))
       dropped.push(...disk.settle(claim, death).map(({ reason }) => reason));
-    }
   }
   expect(new Set(dropped)).toEqual(new Set(["dead-letters-full"]));
-  expect(disk.db.prepare("pragma page_count").get().page_count * 4_096).toBeLessThanOrEqual(maxBytes / 2);
+  expect(pagesOf(disk) * 4_096).toBeLessThanOrEqual(maxBytes / 2);
 });
 
 test("drops no more dead letters than come if it has more than its bound allows", () => {
@@ -312,23 +309,21 @@ test("drops no more dead letters than come if it has more than its bound allows"
 test("never grows its file beyond its bound, and gives the space back", () => {
   const maxBytes = 3 * 1024 * 1024;
   const disk = diskOf({ maxBytes });
-  const longText = "漢".repeat(2_000);
+  const userAgent = "漢".repeat(2_000);
   const outcomes = new Set<unknown>();
   for (let batch = 0; batch < 40; batch++) {
-    const events = Array.from({ length: 100 }, (_, nth) => {
-      const event = sample("click");
-      return nth % 2 ? event : ({ ...event, data: { ...event.data, userAgent: longText } } as typeof event);
-    });
+    const events = someOf("click", 100).map((event, nth) =>
+      nth % 2 ? event : withData(event, { userAgent }),
+    );
     for (const outcome of disk.append(...events)) outcomes.add(outcome);
   }
-  const size = () => disk.db.prepare("pragma page_count").get().page_count * 4_096;
-  const full = size();
+  const full = pagesOf(disk) * 4_096;
   expect(outcomes).toEqual(new Set(["queued", "full"]));
   expect(full).toBeLessThanOrEqual(maxBytes);
 
   settleAll(disk, DELIVERED);
   for (let round = 0; round < 5; round++) disk.store.lookAfter();
-  expect(size()).toBeLessThan(full);
+  expect(pagesOf(disk) * 4_096).toBeLessThan(full);
   disk.db.exec("pragma wal_checkpoint(truncate)");
   expect(statSync(disk.path).size).toBeLessThan(full);
 });
@@ -336,10 +331,7 @@ test("never grows its file beyond its bound, and gives the space back", () => {
 test("leaves no address of what was delivered in the file or its log, once the file is at rest", () => {
   const disk = diskOf();
   const addresses = Array.from({ length: 300 }, (_, nth) => `customer-${nth}@shop.example`);
-  const events = addresses.map((customerEmail) => {
-    const event = sample("payment");
-    return { ...event, data: { ...event.data, customerEmail } } as typeof event;
-  });
+  const events = addresses.map((customerEmail) => withData(sample("payment"), { customerEmail }));
   const found = () => {
     const text = [disk.path, `${disk.path}-wal`].map((path) => readFileSync(path, "latin1")).join("");
     return addresses.filter((address) => text.includes(address)).length;
@@ -370,8 +362,7 @@ test("says since when another claim finds more, although other transactions came
   disk.settle(disk.claim(1)[0] as DiskClaim, retryIn(10));
   expect(disk.claim(1)).toEqual([]);
   now += 11;
-  const { nextReadyAt } = disk.store.run([]).snapshot;
-  expect(nextReadyAt).toBe(1_000_010);
+  expect(disk.store.run([]).snapshot.nextReadyAt).toBe(1_000_010);
   expect(disk.claim(1)).toHaveLength(1);
   expect(disk.store.run([]).snapshot.nextReadyAt).toBeNull();
 });

@@ -13,17 +13,11 @@ const HOUR_MS = 3_600_000;
 function claim({ store }: Disk, limit: number, lane?: Partial<Lane> & { endpoint: Endpoint }): DiskClaim[] {
   const lanes = lane ? [{ limit, ...lane }] : ENDPOINTS.map((endpoint) => ({ endpoint, limit }));
   const capacity = { destination: DESTINATION, limit, lanes };
-  const claims: DiskClaim[] = [];
-  for (
-    let nextReadyAt: number | null = 0;
-    claims.length < limit && nextReadyAt !== null && nextReadyAt <= Date.now();
-  ) {
+  for (;;) {
     const { results, snapshot } = store.run([{ type: "claim", capacity }]);
-    claims.push(...(results[0] as DiskClaim[]));
-    ({ nextReadyAt } = snapshot);
-    if ((results[0] as DiskClaim[]).length > 0) break;
+    const claims = results[0] as DiskClaim[];
+    if (claims.length > 0 || (snapshot.nextReadyAt ?? Number.POSITIVE_INFINITY) > Date.now()) return claims;
   }
-  return claims;
 }
 
 const clicks = (number: number) => Array.from({ length: number }, () => sample("click"));

@@ -27,8 +27,7 @@ function setUp({ maxBytes = 64 * MIB } = {}) {
   const eventsOf = (name?: string) =>
     readFileSync(path(name), "utf8")
       .split("\n")
-      .map(eventFromLine)
-      .filter((each): each is OutboxEvent => each !== undefined);
+      .flatMap((line) => eventFromLine(line) ?? []);
   return { directory, clock, told, spool, files, path, eventsOf };
 }
 
@@ -72,8 +71,7 @@ test("leaves what another process has sealed to that process, and goes on in ano
 
 test("writes all that waits into another file when its own was deleted", async () => {
   const { spool, path, eventsOf, directory, clock } = setUp();
-  const events = someOf("payment", 3);
-  const [delivered, first, second] = events as [OutboxEvent, OutboxEvent, OutboxEvent];
+  const [delivered, first, second] = someOf("payment", 3) as [OutboxEvent, OutboxEvent, OutboxEvent];
   spool.add(delivered);
   spool.add(first);
   spool.remove(delivered);

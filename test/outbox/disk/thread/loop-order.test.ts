@@ -173,10 +173,10 @@ const open = (limit: number, lanes: Partial<Record<Endpoint, number>>): [number,
   {
     what: "open",
     limit,
-    lanes: ENDPOINTS.flatMap((endpoint) => {
-      const slots = lanes[endpoint];
-      return slots === undefined ? [] : [{ endpoint, limit: slots }];
-    }),
+    lanes: Object.entries(lanes).map(([endpoint, slots]) => ({
+      endpoint: endpoint as Endpoint,
+      limit: slots,
+    })),
   },
 ];
 const end = (verdict: (Step & { what: "end" })["verdict"]): [number, Step] => [
