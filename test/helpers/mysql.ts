@@ -6,27 +6,20 @@ import {
   mysqlOutbox,
 } from "express-affiliate/mysql";
 import mysql from "mysql2/promise";
-import { afterAll, beforeAll, describe, type SuiteCollector } from "vitest";
+import { afterAll, beforeAll, describe } from "vitest";
 import { NOW } from "../../src/outbox/mysql/literals.js";
 import type { Clock } from "../../src/shared/clock.js";
 import { type MariaDb, programOfMariaDb, startMariaDb } from "./mariadb.js";
-import { type SqlDatabase, trackRequests } from "./sql-database.js";
+import { type Settling, type SqlDatabase, trackRequests } from "./sql-database.js";
 
-const isThere = programOfMariaDb() !== undefined;
+const isSkipped = programOfMariaDb() === undefined && !process.env.CI;
 
-export interface Database extends SqlDatabase<mysql.Pool> {
+export interface Database extends SqlDatabase<mysql.Pool, MysqlOutbox, Partial<MysqlOutboxOptions>> {
   readonly server: MariaDb;
   /** A pool that ends with the tests. */
   pool(config?: mysql.PoolOptions): mysql.Pool;
-  /** What the names of the newest outbox's tables begin with. */
+  /** What the names of the newest outbox's tables begin with: `$prefix` in a statement for `sql`. */
   prefix: string;
-  /** A new outbox in tables of its own. */
-  create(options?: Partial<MysqlOutboxOptions>, clock?: Clock): Promise<MysqlOutbox>;
-  /** One more over the same tables. */
-  reopen(options?: Partial<MysqlOutboxOptions>, clock?: Clock): Promise<MysqlOutbox>;
-  /** See `SqlDatabase`; `$prefix` stands for that of the newest outbox. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
-  sql(text: string, values?: unknown[]): Promise<any[]>;
 }
 
 /**
@@ -37,12 +30,9 @@ export function describeWithMariaDb(
   name: string,
   tests: (database: Database) => void,
   settings: Record<string, string | number> = {},
-): SuiteCollector {
-  if (!isThere && !process.env.CI) {
-    console.warn(`skipped, for there is no MariaDB server on this machine: ${name}`);
-    return describe.skip(name, () => tests({} as Database));
-  }
-  return describe(name, () => {
+): void {
+  if (isSkipped) console.warn(`skipped, for there is no MariaDB server on this machine: ${name}`);
+  describe.skipIf(isSkipped)(name, () => {
     const pools: mysql.Pool[] = [];
     let shared: mysql.Pool;
     let prefixes = 0;
@@ -114,27 +104,14 @@ export function describeWithMariaDb(
 
 function ignore(): void {}
 
-/** A pool whose server lives in a test's own time. */
-export interface VirtualPool extends MysqlPool {
-  /** How many requests to the server are under way. */
-  readonly pending: number;
-  /** Resolves once none is, and nothing that is left to do at this moment makes another. */
-  settled(): Promise<void>;
-}
-
 /**
  * A pool through which the server knows the time by a test's clock, as of the moment at which a
  * statement is sent.
  */
-export function virtualPool(pool: mysql.Pool, clock: Pick<Clock, "now">): VirtualPool {
-  const requests = trackRequests();
-  const { track } = requests;
-
+export function virtualPool(pool: mysql.Pool, clock: Pick<Clock, "now">): MysqlPool & Settling {
+  const { track, settled } = trackRequests();
   return {
-    get pending() {
-      return requests.pending;
-    },
-    settled: requests.settled,
+    settled,
     ...around({ getConnection: () => track(() => pool.getConnection()) }, (run, sql) =>
       track(() => run(sql.replaceAll(NOW, String(Math.round(clock.now()))))),
     ),

@@ -7,27 +7,21 @@ import {
   postgresOutbox,
 } from "express-affiliate/postgres";
 import pg from "pg";
-import { afterAll, beforeAll, describe, inject, type SuiteCollector } from "vitest";
+import { afterAll, beforeAll, describe, inject } from "vitest";
 import type { Clock } from "../../src/shared/clock.js";
 import { type Address, addressOf, type Cluster, programsOfPostgres, startCluster } from "./cluster.js";
 import type { FakeClock } from "./fake-clock.js";
-import { type SqlDatabase, trackRequests } from "./sql-database.js";
+import { type Settling, type SqlDatabase, trackRequests } from "./sql-database.js";
 
-const isThere = programsOfPostgres() !== undefined;
+const isSkipped = programsOfPostgres() === undefined && !process.env.CI;
 
-export interface Database<Server extends Address = Address> extends SqlDatabase<pg.Pool> {
+export interface Database<Server extends Address = Address>
+  extends SqlDatabase<pg.Pool, PostgresOutbox, Partial<PostgresOutboxOptions>> {
   readonly cluster: Server;
   /** A pool that ends with the tests. */
   pool(config?: pg.PoolConfig): pg.Pool;
-  /** The schema of the newest outbox. */
+  /** The schema of the newest outbox: `$schema` in a statement for `sql`. */
   schema: string;
-  /** A new outbox in a schema of its own. */
-  create(options?: Partial<PostgresOutboxOptions>, clock?: Clock): Promise<PostgresOutbox>;
-  /** One more over the same tables. */
-  reopen(options?: Partial<PostgresOutboxOptions>, clock?: Clock): Promise<PostgresOutbox>;
-  /** See `SqlDatabase`; `$schema` stands for the schema of the newest outbox. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
-  sql(text: string, values?: unknown[]): Promise<any[]>;
 }
 
 /**
@@ -35,8 +29,8 @@ export interface Database<Server extends Address = Address> extends SqlDatabase<
  * Skipped if there is no server on this machine, but under CI, where a test that is not run counts
  * as one that fails.
  */
-export function describeWithPostgres(name: string, tests: (database: Database) => void): SuiteCollector {
-  return describeWith<Address>(name, tests, {
+export function describeWithPostgres(name: string, tests: (database: Database) => void): void {
+  describeWith<Address>(name, tests, {
     async start() {
       const answer = await fetch(inject("sharedPostgres"));
       if (!answer.ok) throw new Error(await answer.text());
@@ -49,7 +43,6 @@ export function describeWithPostgres(name: string, tests: (database: Database) =
       return own;
     },
     // It goes with the server.
-    async end() {},
   });
 }
 
@@ -57,11 +50,8 @@ export function describeWithPostgres(name: string, tests: (database: Database) =
  * Tests that need a PostgreSQL server of their own: one that they end, suspend or set up in another
  * way.
  */
-export function describeWithPostgresServer(
-  name: string,
-  tests: (database: Database<Cluster>) => void,
-): SuiteCollector {
-  return describeWith<Cluster>(name, tests, {
+export function describeWithPostgresServer(name: string, tests: (database: Database<Cluster>) => void): void {
+  describeWith<Cluster>(name, tests, {
     start: () => startCluster({ fsync: "off", max_connections: 200 }),
     end: (cluster) => cluster.destroy(),
   });
@@ -70,13 +60,10 @@ export function describeWithPostgresServer(
 function describeWith<Server extends Address>(
   name: string,
   tests: (database: Database<Server>) => void,
-  { start, end }: { start(): Promise<Server>; end(server: Server): Promise<void> },
-): SuiteCollector {
-  if (!isThere && !process.env.CI) {
-    console.warn(`skipped, for there is no PostgreSQL server on this machine: ${name}`);
-    return describe.skip(name, () => tests({} as Database<Server>));
-  }
-  return describe(name, () => {
+  { start, end }: { start(): Promise<Server>; end?(server: Server): Promise<void> },
+): void {
+  if (isSkipped) console.warn(`skipped, for there is no PostgreSQL server on this machine: ${name}`);
+  describe.skipIf(isSkipped)(name, () => {
     const pools: pg.Pool[] = [];
     let shared: pg.Pool;
     let schemas = 0;
@@ -140,7 +127,7 @@ function describeWith<Server extends Address>(
       // Not awaited: if a test has failed that holds a connection, its pool does not end, and the
       // server has to.
       for (const pool of pools) void pool.end().catch(() => {});
-      if (database.cluster) await end(database.cluster);
+      if (database.cluster) await end?.(database.cluster);
     });
     tests(database);
   });
@@ -149,12 +136,7 @@ function describeWith<Server extends Address>(
 function ignore(): void {}
 
 /** A pool whose server lives in a test's own time. */
-export interface VirtualPool extends PostgresPool {
-  /** How many requests to the server are under way. */
-  readonly pending: number;
-  /** Resolves once none is, and nothing that is left to do at this moment makes another. */
-  settled(): Promise<void>;
-}
+type VirtualPool = PostgresPool & Settling;
 
 let virtualTimes = 0;
 
@@ -186,9 +168,6 @@ export function virtualPool(pool: pg.Pool, clock: Pick<Clock, "now">): VirtualPo
     });
 
   return {
-    get pending() {
-      return requests.pending;
-    },
     settled: requests.settled,
     query: ({ text, ...rest }) => track(() => pool.query({ ...rest, text: virtual(text) })),
     connect(callback) {
@@ -214,12 +193,9 @@ export function withSlowClaims(pool: VirtualPool): VirtualPool {
   return Object.assign(Object.create(pool, Object.getOwnPropertyDescriptors(pool)), {
     async query(config: { text: string; values?: unknown[] }) {
       const { rows } = await pool.query(config);
+      const slow = (next: string) => JSON.stringify({ ...JSON.parse(next), tookMs: 3_000 });
       return {
-        rows: rows.map(({ next, ...row }) =>
-          typeof next === "string"
-            ? { ...row, next: JSON.stringify({ ...JSON.parse(next), tookMs: 3_000 }) }
-            : row,
-        ),
+        rows: rows.map((row) => (typeof row.next === "string" ? { ...row, next: slow(row.next) } : row)),
       };
     },
   });

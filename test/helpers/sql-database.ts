@@ -13,19 +13,19 @@ export interface HostTransaction {
 }
 
 /** A database of a test's own, of either kind. */
-export interface SqlDatabase<Pool = never> {
+export interface SqlDatabase<Pool = never, Created = SqlOutbox, Options = TestOptions<Pool>> {
   /** `undefined`: other tests use it too. */
   readonly own: OwnServer | undefined;
   /** A new outbox in tables of its own. */
-  create(options?: TestOptions<Pool>, clock?: Clock): Promise<SqlOutbox>;
+  create(options?: Options, clock?: Clock): Promise<Created>;
   /** One more over the same tables. */
-  reopen(options?: TestOptions<Pool>, clock?: Clock): Promise<SqlOutbox>;
+  reopen(options?: Options, clock?: Clock): Promise<Created>;
   /**
    * Statements of the test's own; `$t.` stands before a table of the newest outbox, `$queued` for
    * its queued events.
    */
   // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects of it.
-  sql(text: string): Promise<any[]>;
+  sql(text: string, values?: unknown[]): Promise<any[]>;
   /** @param isolation default: the database's own. */
   begin(isolation?: string, pool?: Pool): Promise<HostTransaction>;
   /** Has all that waits be another process's, from one moment until another. */
@@ -34,15 +34,15 @@ export interface SqlDatabase<Pool = never> {
 
 type TestOptions<Pool> = SqlOutboxOptions & { readonly pollMs?: number; readonly pool?: Pool };
 
+/** What a virtual pool tells of its requests. */
+export type Settling = Pick<ReturnType<typeof trackRequests>, "settled">;
+
 /** Requests to a server, and when none is under way. */
 export function trackRequests() {
   let pending = 0;
   const waiting: (() => void)[] = [];
 
   return {
-    get pending() {
-      return pending;
-    },
     async track<T>(request: () => Promise<T>): Promise<T> {
       pending++;
       try {

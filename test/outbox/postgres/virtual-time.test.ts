@@ -1,6 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { retryIn } from "../../../src/testing/contract/recorder.js";
-import { sample } from "../../../src/testing/contract/samples.js";
+import { sample, withData } from "../../../src/testing/contract/samples.js";
 import { Stage } from "../../../src/testing/contract/stage.js";
 import { FakeClock } from "../../helpers/fake-clock.js";
 import { describeWithPostgres, passWith, virtualPool, withSlowClaims } from "../../helpers/postgres.js";
@@ -9,77 +9,68 @@ const REST_MS = 600_000;
 const POLL_MS = 10_000;
 
 describeWithPostgres("in virtual time", (database) => {
-  test("an event rests for ten minutes, and is then sent", async () => {
+  /** A clock, and a server that goes by it. */
+  function virtual() {
     const clock = new FakeClock();
     const pool = virtualPool(database.pool(), clock);
-    await using stage = await Stage.open(() =>
-      database.create({ pool, listen: false, pollMs: POLL_MS }, clock),
-    );
+    const options = { pool, listen: false, pollMs: POLL_MS };
+    return {
+      clock,
+      pool,
+      options,
+      pass: (ms: number, stepMs = POLL_MS) => passWith(pool, clock, ms, stepMs),
+    };
+  }
+
+  test("an event rests for ten minutes, and is then sent", async () => {
+    const { clock, pool, options, pass } = virtual();
+    await using stage = await Stage.open(() => database.create(options, clock));
     const event = { ...sample("payment"), createdAt: clock.now() };
-    stage.start();
-    await stage.add(event);
-    (await stage.delivery.next()).settle(retryIn(REST_MS));
+    (await stage.handOver(event)).settle(retryIn(REST_MS));
     await pool.settled();
 
-    await passWith(pool, clock, REST_MS - 1_000, POLL_MS);
+    await pass(REST_MS - 1_000);
     expect(stage.delivery.ids).toEqual([event.id]);
-    await passWith(pool, clock, 1_000 + POLL_MS, POLL_MS);
+    await pass(1_000 + POLL_MS);
 
     expect(stage.delivery.ids).toEqual([event.id, event.id]);
-    expect(pool.pending).toBe(0);
   });
 
   test("what a process claimed and never settled is another's once its lease is over, and not before", async () => {
-    const clock = new FakeClock();
-    const pool = virtualPool(database.pool(), clock);
-    const options = { pool, listen: false, leaseMs: REST_MS, pollMs: POLL_MS };
-    const stopped = { ...clock, now: clock.now, monotonic: clock.monotonic, after: () => () => {} };
-    await using dead = await Stage.open(() => database.create(options, stopped));
-    dead.start();
-    await dead.add({ ...sample("click"), createdAt: clock.now() });
-    const { live } = await dead.delivery.next();
-    await using stage = await Stage.open(() => database.reopen(options, clock));
+    const { clock, options, pass } = virtual();
+    const leasing = { ...options, leaseMs: REST_MS };
+    const stopped = { ...clock, after: () => () => {} };
+    await using dead = await Stage.open(() => database.create(leasing, stopped));
+    const { live } = await dead.handOver({ ...sample("click"), createdAt: clock.now() });
+    await using stage = await Stage.open(() => database.reopen(leasing, clock));
     stage.start();
 
-    await passWith(pool, clock, 0.9 * REST_MS - 1, POLL_MS);
+    await pass(0.9 * REST_MS - 1);
     expect(live.isHeld?.()).toBe(true);
-    await passWith(pool, clock, 0.1 * REST_MS - 1, POLL_MS);
+    await pass(0.1 * REST_MS - 1);
     expect(live.isHeld?.()).toBe(false);
     expect(stage.delivery.ids).toEqual([]);
-    await passWith(pool, clock, POLL_MS + 2, POLL_MS);
+    await pass(POLL_MS + 2);
 
     expect(stage.delivery.ids).toEqual([live.event.id]);
     expect((await stage.delivery.next()).live.interrupted).toBe(true);
   });
 
   test("asks for no scheduled payment that is due until one waits, and then sends it once it is", async () => {
-    const clock = new FakeClock();
-    const pool = virtualPool(database.pool(), clock);
-    const { query } = pool;
-    let asked = 0;
-    pool.query = (config) => {
-      if (config.text.includes(".release_due(")) asked++;
-      return query(config);
-    };
-    await using stage = await Stage.open(() =>
-      database.create({ pool, listen: false, pollMs: POLL_MS }, clock),
-    );
-    stage.start();
-    await stage.add({ ...sample("payment"), createdAt: clock.now() });
-    (await stage.delivery.next()).settle(retryIn(REST_MS));
-    await passWith(pool, clock, 60_000, 1_000);
-    expect(asked).toBe(0);
+    const { clock, pool, options, pass } = virtual();
+    const query = vi.spyOn(pool, "query");
+    const asked = () => query.mock.calls.filter(([{ text }]) => text.includes(".release_due(")).length;
+    await using stage = await Stage.open(() => database.create(options, clock));
+    const first = { ...sample("payment"), createdAt: clock.now() };
+    (await stage.handOver(first)).settle(retryIn(REST_MS));
+    await pass(60_000, 1_000);
+    expect(asked()).toBe(0);
 
-    const event = sample("payment");
-    const scheduled = {
-      ...event,
-      createdAt: clock.now(),
-      data: { ...event.data, notBefore: clock.now() + 60_000 },
-    };
-    await stage.add(scheduled as typeof event);
-    await passWith(pool, clock, 62_000, 1_000);
-    expect(stage.delivery.ids.at(-1)).toBe(event.id);
-    expect(asked).toBeGreaterThan(0);
+    const scheduled = withData(sample("payment"), { notBefore: clock.now() + 60_000 });
+    await stage.add({ ...scheduled, createdAt: clock.now() });
+    await pass(62_000, 1_000);
+    expect(stage.delivery.ids.at(-1)).toBe(scheduled.id);
+    expect(asked()).toBeGreaterThan(0);
   });
 
   describe("while all dead rows are scanned once a minute, for they are many", () => {
@@ -90,8 +81,7 @@ describeWithPostgres("in virtual time", (database) => {
       const clock = new FakeClock();
       const pool = withSlowClaims(virtualPool(database.pool(), clock));
       const stage = await Stage.open(() => database.create({ pool, listen, pollMs: POLL_MS }, clock));
-      stage.delivery.each(({ settle }) => settle({ type: "delivered" }));
-      stage.start();
+      stage.deliverAll();
       const deliverOne = async () => {
         await stage.add({ ...sample("click"), createdAt: clock.now() });
         await stage.empty();
