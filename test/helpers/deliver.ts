@@ -28,19 +28,24 @@ export function deliveringAll(limit?: () => number): Deliver {
 }
 
 /**
- * Makes an outbox deliver all events. Returns the ids, in order, and its notices about the storage.
+ * Makes an outbox deliver all events. Returns the ids, in order, its notices about the storage, and
+ * the errors in these.
  */
-export function run(outbox: Outbox): { readonly delivered: string[]; readonly said: string[] } {
+export function run(outbox: Outbox) {
   const delivered: string[] = [];
   const said: string[] = [];
+  const errors: Error[] = [];
   const deliver = delivering(async ({ event }) => {
     delivered.push(event.id);
     return { type: "delivered" };
   });
   outbox.start(deliver, {
     dropped() {},
-    degraded: () => said.push("degraded"),
+    degraded(error) {
+      said.push("degraded");
+      errors.push(error);
+    },
     recovered: () => said.push("recovered"),
   });
-  return { delivered, said };
+  return { delivered, said, errors };
 }

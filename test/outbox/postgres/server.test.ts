@@ -1,33 +1,20 @@
 import type { PostgresOutbox } from "express-affiliate/postgres";
 import { expect, test } from "vitest";
-import { RecordingDelivery } from "../../../src/testing/contract/recorder.js";
 import { sample } from "../../../src/testing/contract/samples.js";
+import { run } from "../../helpers/deliver.js";
 import { describeWithPostgres } from "../../helpers/postgres.js";
 
 /** Servers, roles and tables that are not as the outbox needs them. */
 describeWithPostgres("a server", (database) => {
   const { create, reopen, sql } = database;
 
-  /** An outbox at work. Returns the errors that it told of. */
-  function start(outbox: PostgresOutbox) {
-    const delivery = new RecordingDelivery();
-    const errors: { code?: string; message: string }[] = [];
-    delivery.each(({ settle }) => settle({ type: "delivered" }));
-    delivery.start({
-      ...outbox,
-      start: (deliver, observer) =>
-        outbox.start(deliver, { ...observer, degraded: (error) => errors.push(error), recovered() {} }),
-    });
-    return { delivery, errors };
-  }
-
   async function expectProblem(outbox: PostgresOutbox, code: string, says: RegExp) {
-    const { delivery, errors } = start(outbox);
+    const { delivered, errors } = run(outbox);
     const event = sample("payment");
     expect(await outbox.add(event)).toBe("in-memory");
     expect(errors).toMatchObject([{ code, message: expect.stringMatching(says) }]);
     expect(outbox.counts().trouble).toMatch(says);
-    return { delivery, event };
+    return { delivered, event };
   }
 
   test("whose role lacks a right rejects with what to do; once it has the right, what waited is delivered", async () => {
@@ -41,14 +28,14 @@ describeWithPostgres("a server", (database) => {
     const outbox = await reopen({ pool: database.pool({ user: "clerk" }), migrate: false });
 
     await expect(outbox.look()).rejects.toMatchObject({ code: "ERR_AFFILIATE_POSTGRES_RIGHTS" });
-    const { delivery, event } = await expectProblem(
+    const { delivered, event } = await expectProblem(
       outbox,
       "ERR_AFFILIATE_POSTGRES_RIGHTS",
       /permission denied for table events.*docs\/postgres\.md/,
     );
     await sql("grant select, insert, update, delete on $schema.events to clerk");
 
-    await expect.poll(() => delivery.ids, { timeout: 15_000 }).toEqual([event.id]);
+    await expect.poll(() => delivered, { timeout: 15_000 }).toEqual([event.id]);
     await outbox.close();
   });
 
@@ -66,11 +53,11 @@ describeWithPostgres("a server", (database) => {
     await sql("create role tenant login; create schema tenants authorization tenant");
     database.schema = "tenants";
     const outbox = await reopen({ pool: database.pool({ user: "tenant" }) });
-    const { delivery } = start(outbox);
+    const { delivered } = run(outbox);
     const event = sample("payment");
 
     expect(await outbox.add(event)).toBe("queued");
-    await expect.poll(() => delivery.ids).toEqual([event.id]);
+    await expect.poll(() => delivered).toEqual([event.id]);
     await outbox.close();
   });
 
@@ -101,13 +88,13 @@ describeWithPostgres("a server", (database) => {
     const outbox = await create();
     await sql("drop schema $schema cascade");
 
-    const { delivery, event } = await expectProblem(
+    const { delivered, event } = await expectProblem(
       outbox,
       "ERR_AFFILIATE_POSTGRES_TABLES",
       /are not as they were made/,
     );
 
-    await expect.poll(() => delivery.ids, { timeout: 15_000 }).toEqual([event.id]);
+    await expect.poll(() => delivered, { timeout: 15_000 }).toEqual([event.id]);
     await outbox.close();
   });
 });
